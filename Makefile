@@ -1,0 +1,128 @@
+# stepcast. `make demo` installs what is missing, builds, and shows a forecast;
+# `make test` runs every test. `make help` lists the rest.
+
+CC      ?= cc
+BUILD   ?= build
+PREFIX  ?= /usr/local
+OPT     ?= -O2
+WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
+CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen
+CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
+LDLIBS  += -ljansson -lyajl -lyaml -lprotobuf-c -lz -lm -lpthread
+
+# make SAN=address,undefined test: the same, in a build folder of its own
+ifdef SAN
+BUILD   := build/san
+CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS += -fsanitize=$(SAN)
+endif
+
+VERSION := $(shell sed -n 's/.*SC_VERSION "\(.*\)"/\1/p' include/stepcast/stepcast.h)
+LIB_C   := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
+CMD_C   := $(sort $(wildcard cmd/*.c))
+TEST_C  := $(sort $(wildcard tests/unit/*_test.c))
+FUZZ_C  := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+BENCH_C := $(sort $(wildcard bench/*_bench.c))
+DATA    := $(sort $(shell find data -type f -not -path 'data/truth/*' 2>/dev/null))
+
+LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o
+TESTS   := $(TEST_C:%.c=$(BUILD)/%)
+FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
+BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
+
+STATIC  := $(BUILD)/libstepcast.a
+SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
+PROGRAM := $(BUILD)/stepcast
+
+.PHONY: all deps demo test bench install clean help format check-format check-layers fuzz-smoke
+.DEFAULT_GOAL := all
+.SECONDARY:
+
+all: deps $(PROGRAM) $(SHARED) $(BUILD)/stepcast.pc
+
+# Installs missing Debian packages; quick when there is nothing to do.
+deps:
+	@sh scripts/deps.sh
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
+
+$(LIB_O) $(BUILD)/cmd/main.o: | deps
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
+	@mkdir -p $(@D)
+	$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/tools/embed: tools/embed.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -O1 $< -o $@
+
+$(STATIC): $(LIB_O)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(SHARED): $(LIB_O)
+	$(CC) -shared -Wl,-soname,libstepcast.so.0 $(LDFLAGS) $^ $(LDLIBS) -o $@
+	@ln -sf $(@F) $(BUILD)/libstepcast.so.0
+	@ln -sf $(@F) $(BUILD)/libstepcast.so
+
+$(PROGRAM): $(CMD_C:%.c=$(BUILD)/%.o) $(STATIC)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/stepcast.pc: scripts/stepcast.pc.in
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+$(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(STATIC)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+
+$(BUILD)/bench/%_bench: $(BUILD)/bench/%_bench.o $(STATIC)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# Fuzz targets are libFuzzer's with clang; with gcc a driver of ours mutates
+# the corpus, so that the smoke test needs nothing more.
+$(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/driver.o $(STATIC)
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+demo: all ## simulate the built-in example and say where the pictures are
+	@sh scripts/demo.sh $(PROGRAM)
+
+test: all $(TESTS) ## every test
+	@sh scripts/test.sh $(BUILD)
+
+fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
+	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}
+
+bench: all $(BENCHES) ## benchmarks, with ratios
+	@sh scripts/bench.sh $(BUILD)
+
+check-layers:
+	@sh scripts/layers.sh
+
+check-format: deps
+	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all ## into PREFIX (and DESTDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/stepcast
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(STATIC) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so.0
+	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so
+	install -m 644 include/stepcast/stepcast.h $(DESTDIR)$(PREFIX)/include/stepcast/
+	install -m 644 $(BUILD)/stepcast.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+
+clean:
+	rm -rf build out
+
+-include $(LIB_C:%.c=$(BUILD)/%.d) $(CMD_C:%.c=$(BUILD)/%.d) $(TEST_C:%.c=$(BUILD)/%.d) $(FUZZ_C:%.c=$(BUILD)/%.d) $(BENCH_C:%.c=$(BUILD)/%.d)

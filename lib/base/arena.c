@@ -1,0 +1,112 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK ((size_t)64 << 10)
+#define LARGE ((size_t)16 << 10) /* from here on a piece is a block of its own */
+
+struct sc__arena_block {
+    struct sc__arena_block *older, *newer;
+    size_t bytes;
+};
+
+#define HEADER ((sizeof(struct sc__arena_block) + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t))
+
+static char *payload(struct sc__arena_block *b) { return (char *)b + HEADER; }
+
+static size_t round_up(size_t n) { return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t); }
+
+static _Noreturn void give_up(struct sc__arena *a) {
+    if (a->out_of_memory) longjmp(*a->out_of_memory, 1);
+    abort(); /* an arena without a way out: only in tests */
+}
+
+static void link_block(struct sc__arena *a, struct sc__arena_block *b) {
+    b->newer = NULL;
+    b->older = a->blocks;
+    if (b->older) b->older->newer = b;
+    a->blocks = b;
+}
+
+static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
+    if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit)) give_up(a);
+    struct sc__arena_block *b = calloc(1, HEADER + bytes);
+    if (!b) give_up(a);
+    b->bytes = bytes;
+    a->total += bytes;
+    link_block(a, b);
+    return b;
+}
+
+void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory) {
+    memset(a, 0, sizeof *a);
+    a->out_of_memory = out_of_memory;
+}
+
+void sc__arena_free(struct sc__arena *a) {
+    for (struct sc__arena_block *b = a->blocks, *older; b; b = older) {
+        older = b->older;
+        free(b);
+    }
+    sc__arena_init(a, a->out_of_memory);
+}
+
+void *sc__alloc(struct sc__arena *a, size_t bytes) {
+    if (bytes >= LARGE) return payload(new_block(a, bytes));
+    size_t need = round_up(bytes ? bytes : 1);
+    if ((size_t)(a->end - a->next) < need) {
+        struct sc__arena_block *b = new_block(a, CHUNK);
+        a->next = payload(b);
+        a->end = a->next + CHUNK;
+    }
+    void *p = a->next;
+    a->next += need;
+    return p;
+}
+
+void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
+    if (size && count > SIZE_MAX / 4 / size) give_up(a);
+    return sc__alloc(a, count * size);
+}
+
+static void *realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
+    struct sc__arena_block *b = (struct sc__arena_block *)(void *)((char *)p - HEADER);
+    if (new_bytes > SIZE_MAX / 4 || (a->limit && a->total - b->bytes + new_bytes > a->limit)) give_up(a);
+    struct sc__arena_block *older = b->older, *newer = b->newer;
+    struct sc__arena_block *moved = realloc(b, HEADER + new_bytes);
+    if (!moved) give_up(a);
+    if (older) older->newer = moved;
+    if (newer) newer->older = moved;
+    else a->blocks = moved;
+    a->total += new_bytes - moved->bytes;
+    moved->bytes = new_bytes;
+    memset(payload(moved) + old_bytes, 0, new_bytes - old_bytes);
+    return payload(moved);
+}
+
+void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
+    if (new_bytes <= old_bytes) return p;
+    if (p && old_bytes >= LARGE) return realloc_block(a, p, old_bytes, new_bytes);
+    void *fresh = sc__alloc(a, new_bytes);
+    if (old_bytes) memcpy(fresh, p, old_bytes);
+    return fresh;
+}
+
+void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size) {
+    size_t old = *capacity, fresh = old ? old + old / 2 : 8;
+    if (fresh < need) fresh = need;
+    if (need == 0 || fresh > UINT32_MAX) give_up(a); /* 32-bit ids are used up */
+    p = sc__realloc(a, p, old * size, fresh * size);
+    *capacity = (uint32_t)fresh;
+    return p;
+}
+
+char *sc__strndup(struct sc__arena *a, const char *s, size_t n) {
+    char *copy = sc__alloc(a, n + 1);
+    if (n) memcpy(copy, s, n);
+    return copy;
+}
+
+char *sc__strdup(struct sc__arena *a, const char *s) { return sc__strndup(a, s, strlen(s)); }

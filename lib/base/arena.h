@@ -1,0 +1,46 @@
+/* arena: memory by lifetime. Small pieces are cut from chunks; large ones are
+ * blocks of their own, so that growing an array does not leave its old copies
+ * behind. Everything goes with sc__arena_free. */
+#ifndef SC_BASE_ARENA_H
+#define SC_BASE_ARENA_H
+
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sc__arena_block;
+
+struct sc__arena {
+    struct sc__arena_block *blocks; /* all memory, newest first */
+    char *next, *end;               /* the free part of the current chunk */
+    size_t total;                   /* bytes taken from the system */
+    size_t limit;                   /* refuse to go past this; 0 = no limit */
+    jmp_buf *out_of_memory;         /* where to go when memory is short */
+};
+
+void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory);
+void sc__arena_free(struct sc__arena *a);
+
+/* Zeroed memory, aligned for any type. Never NULL. */
+void *sc__alloc(struct sc__arena *a, size_t bytes);
+/* count·size with the overflow checked. */
+void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size);
+/* Makes p (of old_bytes) at least new_bytes large; the tail is zero. */
+void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes);
+char *sc__strdup(struct sc__arena *a, const char *s);
+char *sc__strndup(struct sc__arena *a, const char *s, size_t n);
+
+#define SC__NEW(arena, type) ((type *)sc__alloc((arena), sizeof(type)))
+#define SC__NEW_ARRAY(arena, type, count) ((type *)sc__alloc_array((arena), (count), sizeof(type)))
+
+void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size);
+
+/* Appends one zeroed element to the array (items, count, capacity, all 32-bit)
+ * and gives its address. */
+#define SC__PUSH(arena, items, count, capacity)                                                      \
+    ((void)((count) == (capacity)                                                                    \
+                ? (void)((items) = sc__grow((arena), (items), &(capacity), (count) + 1, sizeof *(items))) \
+                : (void)0),                                                                          \
+     &(items)[(count)++])
+
+#endif

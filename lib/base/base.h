@@ -1,0 +1,21 @@
+/* base: what every folder may use. One include for all of it.
+ *
+ * Memory comes from arenas by lifetime; an allocation never fails in the eyes
+ * of its caller: when memory is short the arena jumps back to the entry of the
+ * library (context.h), which answers SC_SYSTEM. So no function checks for NULL. */
+#ifndef SC_BASE_BASE_H
+#define SC_BASE_BASE_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/context.h"
+#include "base/data.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/heap.h"
+#include "base/jsonw.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/units.h"
+
+#endif

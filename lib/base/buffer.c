@@ -1,0 +1,51 @@
+#include "base/buffer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena) {
+    memset(b, 0, sizeof *b);
+    b->arena = arena;
+}
+
+static void reserve(struct sc__buffer *b, size_t extra) {
+    size_t need = b->size + extra + 1;
+    if (need <= b->capacity) return;
+    size_t fresh = b->capacity ? b->capacity * 2 : 256;
+    if (fresh < need) fresh = need;
+    b->text = sc__realloc(b->arena, b->text, b->capacity, fresh);
+    b->capacity = fresh;
+}
+
+void sc__put(struct sc__buffer *b, const char *s, size_t n) {
+    reserve(b, n);
+    if (n) memcpy(b->text + b->size, s, n);
+    b->size += n;
+    b->text[b->size] = '\0';
+}
+
+void sc__puts(struct sc__buffer *b, const char *s) { sc__put(b, s, strlen(s)); }
+
+void sc__putc(struct sc__buffer *b, char c) { sc__put(b, &c, 1); }
+
+void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0) return;
+    reserve(b, (size_t)n);
+    vsnprintf(b->text + b->size, (size_t)n + 1, fmt, ap);
+    b->size += (size_t)n;
+}
+
+void sc__printf(struct sc__buffer *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    sc__vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+void sc__repeat(struct sc__buffer *b, const char *s, unsigned n) {
+    while (n--) sc__puts(b, s);
+}

@@ -1,0 +1,24 @@
+/* buffer: text that grows. Writers build their output in one. */
+#ifndef SC_BASE_BUFFER_H
+#define SC_BASE_BUFFER_H
+
+#include "base/arena.h"
+
+#include <stdarg.h>
+
+struct sc__buffer {
+    struct sc__arena *arena;
+    char *text; /* always ends in NUL, NULL only before the first write */
+    size_t size, capacity;
+};
+
+void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena);
+void sc__put(struct sc__buffer *b, const char *s, size_t n);
+void sc__puts(struct sc__buffer *b, const char *s);
+void sc__putc(struct sc__buffer *b, char c);
+void sc__printf(struct sc__buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* n copies of s. */
+void sc__repeat(struct sc__buffer *b, const char *s, unsigned n);
+
+#endif

@@ -1,0 +1,89 @@
+#include "base/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+sc_context *sc_open(void) {
+    sc_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return NULL;
+    sc__arena_init(&ctx->arena, &ctx->recover);
+    ctx->jobs = 1;
+    return ctx;
+}
+
+void sc_close(sc_context *ctx) {
+    if (!ctx) return;
+    sc__arena_free(&ctx->arena);
+    free(ctx);
+}
+
+const char *sc_version(void) { return SC_VERSION; }
+const char *sc_error_text(const sc_context *ctx) { return ctx->error.text ? ctx->error.text : ""; }
+const char *sc_error_message(const sc_context *ctx) { return ctx->error.message ? ctx->error.message : ""; }
+const char *sc_error_hint(const sc_context *ctx) { return ctx->error.hint ? ctx->error.hint : ""; }
+const char *sc_error_file(const sc_context *ctx) { return ctx->error.place.file; }
+unsigned long sc_error_line(const sc_context *ctx) { return (unsigned long)ctx->error.place.line; }
+unsigned long sc_error_column(const sc_context *ctx) { return (unsigned long)ctx->error.place.column; }
+
+void sc__clear_error(struct sc_context *ctx) { memset(&ctx->error, 0, sizeof ctx->error); }
+
+char *sc__format(struct sc__arena *a, const char *fmt, ...) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, a);
+    va_list ap;
+    va_start(ap, fmt);
+    sc__vprintf(&b, fmt, ap);
+    va_end(ap);
+    return b.text;
+}
+
+static void put_place(struct sc__buffer *b, const struct sc__place *at) {
+    if (!at->file) return;
+    sc__puts(b, at->file);
+    if (at->binary) sc__printf(b, ":byte %llu", (unsigned long long)at->offset);
+    else if (at->line && at->column)
+        sc__printf(b, ":%llu:%llu", (unsigned long long)at->line, (unsigned long long)at->column);
+    else if (at->line) sc__printf(b, ":%llu", (unsigned long long)at->line);
+    sc__puts(b, ": ");
+}
+
+sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
+                   const char *fmt, ...) {
+    struct sc__buffer message, text;
+    sc__buffer_init(&message, &ctx->arena);
+    sc__buffer_init(&text, &ctx->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    sc__vprintf(&message, fmt, ap);
+    va_end(ap);
+    struct sc__error *e = &ctx->error;
+    memset(e, 0, sizeof *e);
+    if (at) {
+        e->place = *at;
+        if (at->file) e->place.file = sc__strdup(&ctx->arena, at->file);
+        put_place(&text, at);
+    }
+    e->message = message.text;
+    sc__printf(&text, "error: %s\n", message.text);
+    if (hint && *hint) {
+        e->hint = sc__strdup(&ctx->arena, hint);
+        sc__printf(&text, "  hint: %s\n", hint);
+    }
+    e->text = text.text;
+    return status;
+}
+
+void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    sc__vprintf(&b, fmt, ap);
+    va_end(ap);
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (!strcmp(ctx->notes[i].code, code) && !strcmp(ctx->notes[i].text, b.text)) return;
+    struct sc__note *n = SC__PUSH(&ctx->arena, ctx->notes, ctx->note_count, ctx->note_capacity);
+    n->code = code;
+    n->text = b.text;
+}

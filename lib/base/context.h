@@ -1,0 +1,59 @@
+/* context: what every call carries: its memory, its error, its notes.
+ *
+ * Errors are values. A function that can fail returns sc_status and leaves the
+ * text here through sc__fail, with the place in the input and a hint. Notes
+ * are the assumptions made on the way; every report prints them. */
+#ifndef SC_BASE_CONTEXT_H
+#define SC_BASE_CONTEXT_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "stepcast/stepcast.h"
+
+#include <stdbool.h>
+
+/* A place in an input. line 0: the file as a whole; binary: offset counts. */
+struct sc__place {
+    const char *file;
+    uint64_t line, column;
+    uint64_t offset;
+    bool binary;
+};
+
+struct sc__note {
+    const char *code; /* short and stable, for programs: "pp-comm-derived" */
+    const char *text; /* one sentence for people */
+};
+
+struct sc__error {
+    struct sc__place place;
+    const char *message, *hint, *text;
+};
+
+struct sc_context {
+    struct sc__arena arena;
+    struct sc__error error;
+    struct sc__note *notes;
+    uint32_t note_count, note_capacity;
+    unsigned jobs; /* threads that may be used */
+    jmp_buf recover;
+};
+
+/* Sets the error and returns status, so that `return sc__fail(…)` reads well.
+ * at and hint may be NULL. */
+sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
+                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+void sc__clear_error(struct sc_context *ctx);
+
+/* Adds a note; one with the same code and text is kept once. */
+void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+char *sc__format(struct sc__arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define SC__TRY(call)                       \
+    do {                                    \
+        sc_status sc__try_status = (call);  \
+        if (sc__try_status != SC_OK) return sc__try_status; \
+    } while (0)
+
+#endif

@@ -1,0 +1,20 @@
+/* data: the files under data/ as they were when the library was built. They
+ * are compiled in, so that an installed stepcast needs no folder of its own. */
+#ifndef SC_BASE_DATA_H
+#define SC_BASE_DATA_H
+
+#include <stddef.h>
+
+struct sc__data_file {
+    const char *path; /* "gpus/h100.json", relative to data/ */
+    const unsigned char *bytes;
+    size_t size;
+};
+
+extern const struct sc__data_file sc__data_files[];
+extern const unsigned sc__data_file_count;
+
+/* NULL when there is no such file. */
+const struct sc__data_file *sc__data_find(const char *path);
+
+#endif

@@ -1,0 +1,214 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define WINDOW ((size_t)256 << 10)
+
+static sc_status fail_errno(struct sc_context *ctx, const char *path, const char *what) {
+    struct sc__place at = {.file = path};
+    int reason = errno;
+    sc_status status = reason == ENOENT || reason == EISDIR || reason == EACCES ? SC_INPUT : SC_SYSTEM;
+    return sc__fail(ctx, status, &at, NULL, "%s: %s", what, strerror(reason));
+}
+
+static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) return fail_errno(ctx, path, "cannot open");
+    if (fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(*fd);
+        struct sc__place at = {.file = path};
+        return sc__fail(ctx, SC_INPUT, &at, "give the file inside it", "is a directory");
+    }
+    return SC_OK;
+}
+
+sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in) {
+    int fd;
+    memset(in, 0, sizeof *in);
+    in->ctx = ctx;
+    if (!strcmp(path, "-")) {
+        fd = dup(STDIN_FILENO);
+        if (fd < 0) return fail_errno(ctx, "standard input", "cannot read");
+        in->name = "<stdin>";
+    } else {
+        SC__TRY(open_path(ctx, path, &fd));
+        in->name = sc__strdup(&ctx->arena, path);
+    }
+    in->gz = gzdopen(fd, "rb");
+    if (!in->gz) {
+        close(fd);
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
+    gzbuffer(in->gz, (unsigned)WINDOW);
+    in->capacity = WINDOW;
+    in->bytes = malloc(in->capacity + 1);
+    if (!in->bytes) {
+        sc__input_close(in);
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
+    return SC_OK;
+}
+
+void sc__input_close(struct sc__input *in) {
+    if (in->gz) gzclose_r(in->gz);
+    free(in->bytes);
+    in->gz = NULL;
+    in->bytes = NULL;
+}
+
+static sc_status read_failed(struct sc__input *in) {
+    int code;
+    const char *text = gzerror(in->gz, &code);
+    struct sc__place at = {.file = in->name};
+    if (code == Z_ERRNO) return fail_errno(in->ctx, in->name, "cannot read");
+    return sc__fail(in->ctx, SC_INPUT, &at, "the .gz file is cut or damaged", "cannot unpack: %s", text);
+}
+
+static sc_status read_more(struct sc__input *in) {
+    size_t room = in->capacity - in->end;
+    int got = gzread(in->gz, in->bytes + in->end, room > (1u << 30) ? 1u << 30 : (unsigned)room);
+    if (got < 0) return read_failed(in);
+    if (got == 0) {
+        int code;
+        gzerror(in->gz, &code);
+        if (code != Z_OK && code != Z_STREAM_END) return read_failed(in);
+        in->at_end = true;
+    }
+    in->end += (size_t)got;
+    return SC_OK;
+}
+
+sc_status sc__input_fill(struct sc__input *in, size_t n) {
+    while (in->end - in->begin < n && !in->at_end) {
+        if (in->begin) {
+            memmove(in->bytes, in->bytes + in->begin, in->end - in->begin);
+            in->end -= in->begin;
+            in->begin = 0;
+        }
+        if (in->end == in->capacity) {
+            size_t fresh = in->capacity * 2 > n ? in->capacity * 2 : n;
+            unsigned char *p = realloc(in->bytes, fresh + 1);
+            if (!p) return sc__fail(in->ctx, SC_SYSTEM, NULL, NULL, "out of memory reading %s", in->name);
+            in->bytes = p;
+            in->capacity = fresh;
+        }
+        SC__TRY(read_more(in));
+    }
+    return SC_OK;
+}
+
+sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
+    *got = 0;
+    while (*got < n) {
+        SC__TRY(sc__input_fill(in, 1));
+        size_t have = in->end - in->begin, take = n - *got < have ? n - *got : have;
+        if (!take) break;
+        memcpy((char *)out + *got, in->bytes + in->begin, take);
+        in->begin += take;
+        in->offset += take;
+        *got += take;
+    }
+    return SC_OK;
+}
+
+static sc_status refuse_line(struct sc__input *in, const char *what, const char *hint, uint64_t column) {
+    struct sc__place at = {.file = in->name, .line = in->line, .column = column};
+    return sc__fail(in->ctx, SC_INPUT, &at, hint, "%s", what);
+}
+
+sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more) {
+    size_t searched = 0;
+    const unsigned char *nl = NULL;
+    in->line++;
+    for (;;) {
+        size_t have = in->end - in->begin;
+        if (have > searched) nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
+        if (nl || in->at_end) break;
+        if (have > SC__LINE_MAX)
+            return refuse_line(in, "line longer than 16 MiB", "is this a text file of the expected kind?", 1);
+        searched = have;
+        SC__TRY(sc__input_fill(in, have + 1));
+    }
+    size_t have = in->end - in->begin, n = nl ? (size_t)(nl - (in->bytes + in->begin)) : have;
+    *more = nl != NULL || have > 0;
+    *line = (struct sc__str){(const char *)in->bytes + in->begin, n};
+    in->begin += n + (nl != NULL);
+    in->offset += n + (nl != NULL);
+    const char *nul = n ? memchr(line->p, '\0', n) : NULL;
+    if (nul) return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged", (uint64_t)(nul - line->p) + 1);
+    if (line->n && line->p[line->n - 1] == '\r') line->n--;
+    if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
+    return SC_OK;
+}
+
+struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at) {
+    return (struct sc__place){.file = in->name, .line = in->line, .column = (uint64_t)(at - line.p) + 1};
+}
+
+sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+    struct sc__input in;
+    SC__TRY(sc__input_open(ctx, path, &in));
+    sc_status status = sc__input_fill(&in, limit + 1);
+    size_t n = in.end - in.begin;
+    if (status == SC_OK && n > limit) {
+        struct sc__place at = {.file = in.name};
+        status = sc__fail(ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
+    }
+    if (status == SC_OK) *out = (struct sc__str){sc__strndup(&ctx->arena, (const char *)in.bytes + in.begin, n), n};
+    sc__input_close(&in);
+    return status;
+}
+
+static bool write_plain(int fd, const char *bytes, size_t size) {
+    while (size) {
+        ssize_t n = write(fd, bytes, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool write_packed(int fd, const char *bytes, size_t size) {
+    int copy = dup(fd);
+    gzFile gz = copy < 0 ? NULL : gzdopen(copy, "wb6");
+    bool ok = gz != NULL;
+    while (ok && size) {
+        unsigned n = size > (1u << 30) ? 1u << 30 : (unsigned)size;
+        ok = gzwrite(gz, bytes, n) == (int)n;
+        bytes += n;
+        size -= n;
+    }
+    if (gz && gzclose_w(gz) != Z_OK) ok = false;
+    return ok;
+}
+
+sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size) {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_errno(ctx, path, "cannot write");
+        return SC_OK;
+    }
+    char *temporary = sc__format(&ctx->arena, "%s.XXXXXX", path);
+    int fd = mkstemp(temporary);
+    if (fd < 0) return fail_errno(ctx, path, "cannot write");
+    mode_t mask = umask(0);
+    umask(mask);
+    bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
+    ok = ok && fchmod(fd, 0666 & ~mask) == 0;
+    if (close(fd) < 0) ok = false;
+    if (ok && rename(temporary, path) == 0) return SC_OK;
+    sc_status status = fail_errno(ctx, path, "cannot write");
+    unlink(temporary);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* file: bytes in, bytes out. Input may be plain or gzip, a file, a pipe or
+ * "-" for standard input. Output appears whole or not at all. */
+#ifndef SC_BASE_FILE_H
+#define SC_BASE_FILE_H
+
+#include "base/context.h"
+#include "base/text.h"
+
+/* A stream of bytes with a look at its head, unpacked if it was gzip. */
+struct sc__input {
+    struct sc_context *ctx;
+    const char *name; /* as shown in errors */
+    void *gz;
+    unsigned char *bytes; /* the window */
+    size_t begin, end, capacity;
+    uint64_t offset; /* of bytes[begin] in the unpacked stream */
+    uint64_t line;   /* of the next line, counted by sc__input_line */
+    bool at_end;
+};
+
+sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in);
+void sc__input_close(struct sc__input *in);
+/* At least n bytes in the window where the stream has them; the window is
+ * bytes[begin..end). */
+sc_status sc__input_fill(struct sc__input *in, size_t n);
+/* Copies up to n bytes out; *got < n only at the end. */
+sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got);
+
+#define SC__LINE_MAX ((size_t)16 << 20) /* a longer line is refused */
+
+/* The next line without its end ("\n", "\r\n"); valid until the next call.
+ * *more is false at the end of the stream. NUL bytes are refused. */
+sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more);
+/* The place of a pointer into the current line. */
+struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);
+
+/* The whole stream, at most limit bytes, NUL-terminated. */
+sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
+
+/* Writes the bytes to a temporary file beside path and renames it; path ending
+ * in .gz is packed. */
+sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,118 @@
+#include "base/jsonw.h"
+
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sc__json_init(struct sc__json *j, struct sc__buffer *out) {
+    memset(j, 0, sizeof *j);
+    j->out = out;
+}
+
+static bool on_one_line(const struct sc__json *j) { return j->flat && j->depth >= j->flat; }
+
+static void new_line(struct sc__json *j) {
+    sc__putc(j->out, '\n');
+    sc__repeat(j->out, "  ", j->depth);
+}
+
+static void put_string(struct sc__buffer *b, const char *s, size_t n) {
+    sc__putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\') sc__printf(b, "\\%c", c);
+        else if (c == '\n') sc__puts(b, "\\n");
+        else if (c == '\t') sc__puts(b, "\\t");
+        else if (c < 0x20 || c == 0x7f) sc__printf(b, "\\u%04x", c);
+        else sc__putc(b, (char)c);
+    }
+    sc__putc(b, '"');
+}
+
+static void begin(struct sc__json *j, const char *key) {
+    if (j->after_value) sc__puts(j->out, on_one_line(j) ? ", " : ",");
+    if (j->depth && !on_one_line(j)) new_line(j);
+    if (key) {
+        put_string(j->out, key, strlen(key));
+        sc__puts(j->out, ": ");
+    }
+    j->after_value = true;
+}
+
+static void open_container(struct sc__json *j, const char *key, char c, bool one_line) {
+    begin(j, key);
+    sc__putc(j->out, c);
+    j->depth++;
+    if (one_line && !j->flat) j->flat = j->depth;
+    j->after_value = false;
+}
+
+static void close_container(struct sc__json *j, char c) {
+    bool one_line = on_one_line(j), empty = !j->after_value;
+    if (j->flat == j->depth) j->flat = 0;
+    j->depth--;
+    if (!one_line && !empty) new_line(j);
+    sc__putc(j->out, c);
+    j->after_value = true;
+    if (!j->depth) sc__putc(j->out, '\n');
+}
+
+void sc__json_object(struct sc__json *j, const char *key) { open_container(j, key, '{', false); }
+void sc__json_array(struct sc__json *j, const char *key) { open_container(j, key, '[', false); }
+void sc__json_row(struct sc__json *j, const char *key) { open_container(j, key, '{', true); }
+void sc__json_list(struct sc__json *j, const char *key) { open_container(j, key, '[', true); }
+void sc__json_end_object(struct sc__json *j) { close_container(j, '}'); }
+void sc__json_end_array(struct sc__json *j) { close_container(j, ']'); }
+
+void sc__json_string_n(struct sc__json *j, const char *key, const char *value, size_t n) {
+    begin(j, key);
+    put_string(j->out, value, n);
+}
+
+void sc__json_string(struct sc__json *j, const char *key, const char *value) {
+    if (value) sc__json_string_n(j, key, value, strlen(value));
+    else sc__json_null(j, key);
+}
+
+void sc__json_u64(struct sc__json *j, const char *key, uint64_t value) {
+    begin(j, key);
+    sc__printf(j->out, "%llu", (unsigned long long)value);
+}
+
+void sc__json_i64(struct sc__json *j, const char *key, int64_t value) {
+    begin(j, key);
+    sc__printf(j->out, "%lld", (long long)value);
+}
+
+/* The shortest form that reads back as the same double. */
+void sc__json_double(struct sc__json *j, const char *key, double value) {
+    char text[40];
+    if (!isfinite(value)) {
+        sc__json_null(j, key);
+        return;
+    }
+    begin(j, key);
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    sc__puts(j->out, text);
+}
+
+void sc__json_bool(struct sc__json *j, const char *key, bool value) {
+    begin(j, key);
+    sc__puts(j->out, value ? "true" : "false");
+}
+
+void sc__json_null(struct sc__json *j, const char *key) {
+    begin(j, key);
+    sc__puts(j->out, "null");
+}
+
+void sc__json_us(struct sc__json *j, const char *key, int64_t ps) {
+    begin(j, key);
+    sc__put_us(j->out, ps);
+}

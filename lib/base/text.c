@@ -1,0 +1,139 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sc__str sc__str(const char *s) { return (struct sc__str){s, strlen(s)}; }
+
+bool sc__str_is(struct sc__str s, const char *word) { return s.n == strlen(word) && !memcmp(s.p, word, s.n); }
+
+bool sc__str_starts(struct sc__str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    return s.n >= n && !memcmp(s.p, prefix, n);
+}
+
+bool sc__str_ends(struct sc__str s, const char *suffix) {
+    size_t n = strlen(suffix);
+    return s.n >= n && !memcmp(s.p + s.n - n, suffix, n);
+}
+
+static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+struct sc__str sc__trim(struct sc__str s) {
+    while (s.n && blank(s.p[0])) s.p++, s.n--;
+    while (s.n && blank(s.p[s.n - 1])) s.n--;
+    return s;
+}
+
+bool sc__split(struct sc__str *rest, char sep, struct sc__str *part) {
+    if (!rest->p) return false;
+    const char *at = memchr(rest->p, sep, rest->n);
+    size_t n = at ? (size_t)(at - rest->p) : rest->n;
+    *part = (struct sc__str){rest->p, n};
+    *rest = at ? (struct sc__str){at + 1, rest->n - n - 1} : (struct sc__str){NULL, 0};
+    return true;
+}
+
+bool sc__parse_u64(struct sc__str s, uint64_t *out) {
+    uint64_t v = 0;
+    if (!s.n) return false;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned d = (unsigned)(unsigned char)s.p[i] - '0';
+        if (d > 9 || v > (UINT64_MAX - d) / 10) return false;
+        v = v * 10 + d;
+    }
+    *out = v;
+    return true;
+}
+
+bool sc__parse_u32(struct sc__str s, uint32_t *out) {
+    uint64_t v;
+    if (!sc__parse_u64(s, &v) || v > UINT32_MAX) return false;
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool sc__parse_i64(struct sc__str s, int64_t *out) {
+    bool minus = s.n && s.p[0] == '-';
+    uint64_t v;
+    if (minus) s.p++, s.n--;
+    if (!sc__parse_u64(s, &v) || v > (uint64_t)INT64_MAX) return false;
+    *out = minus ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+bool sc__parse_double(struct sc__str s, double *out) {
+    char copy[64], *end;
+    if (!s.n || s.n >= sizeof copy || strspn(s.p, "+-.0123456789eE") < s.n) return false;
+    memcpy(copy, s.p, s.n);
+    copy[s.n] = '\0';
+    if (copy[strspn(copy, "+-.")] < '0' || copy[strspn(copy, "+-.")] > '9') return false;
+    *out = strtod(copy, &end);
+    return end == copy + s.n && isfinite(*out);
+}
+
+bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
+    bool minus = s.n && s.p[0] == '-', round = false, dot = false, any = false;
+    uint64_t v = 0;
+    unsigned decimals = 0;
+    for (size_t i = minus; i < s.n; i++) {
+        if (s.p[i] == '.' && !dot) {
+            dot = true;
+            continue;
+        }
+        unsigned d = (unsigned)(unsigned char)s.p[i] - '0';
+        if (d > 9) return false;
+        any = true;
+        if (dot && decimals == digits) {
+            round = d >= 5;
+            while (++i < s.n)
+                if (s.p[i] < '0' || s.p[i] > '9') return false;
+            break;
+        }
+        if (v > (uint64_t)(INT64_MAX - 9) / 10) return false;
+        v = v * 10 + d;
+        decimals += dot;
+    }
+    for (; decimals < digits; decimals++) {
+        if (v > (uint64_t)(INT64_MAX - 9) / 10) return false;
+        v *= 10;
+    }
+    v += round;
+    *out = minus ? -(int64_t)v : (int64_t)v;
+    return any;
+}
+
+/* Insertions, deletions, changes and swaps of neighbours. */
+static unsigned distance(const char *a, const char *b) {
+    enum { MOST = 40 };
+    size_t n = strlen(a), m = strlen(b);
+    unsigned d[MOST + 1][MOST + 1];
+    if (n > MOST || m > MOST) return MOST;
+    for (size_t i = 0; i <= n; i++) d[i][0] = (unsigned)i;
+    for (size_t j = 0; j <= m; j++) d[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            unsigned best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *sc__nearest(const char *s, const char *const *words) {
+    const char *best = NULL;
+    unsigned least = (unsigned)strlen(s) / 3 + 2;
+    for (; *words; words++) {
+        unsigned d = distance(s, *words);
+        if (d < least) {
+            least = d;
+            best = *words;
+        }
+    }
+    return best;
+}

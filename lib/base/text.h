@@ -1,0 +1,39 @@
+/* text: slices, strict numbers, and the nearest word to a misspelt one. */
+#ifndef SC_BASE_TEXT_H
+#define SC_BASE_TEXT_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+struct sc__str {
+    const char *p;
+    size_t n;
+};
+
+#define SC__STR(literal) ((struct sc__str){(literal), sizeof(literal) - 1})
+/* For printf: "%.*s". At most 80 characters, so that an error stays a line. */
+#define SC__SHOW(s) ((int)((s).n < 80 ? (s).n : 80)), (s).p
+
+struct sc__str sc__str(const char *s);
+bool sc__str_is(struct sc__str s, const char *word);
+bool sc__str_starts(struct sc__str s, const char *prefix);
+bool sc__str_ends(struct sc__str s, const char *suffix);
+struct sc__str sc__trim(struct sc__str s);
+/* Cuts the part before the first sep (or all of it) off *rest. False at the end. */
+bool sc__split(struct sc__str *rest, char sep, struct sc__str *part);
+
+/* The whole slice must be the number; overflow and garbage are false. */
+bool sc__parse_u64(struct sc__str s, uint64_t *out);
+bool sc__parse_i64(struct sc__str s, int64_t *out);
+bool sc__parse_u32(struct sc__str s, uint32_t *out);
+/* Finite decimal numbers only: no hex, no inf, no nan. */
+bool sc__parse_double(struct sc__str s, double *out);
+/* A decimal number times 10^digits as an integer, exact, rounded half up
+ * beyond that many decimals: "1.25" with 3 digits is 1250. */
+bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out);
+
+/* The word of a NULL-terminated list nearest to s, or NULL when none is near. */
+const char *sc__nearest(const char *s, const char *const *words);
+
+#endif

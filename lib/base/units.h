@@ -1,0 +1,38 @@
+/* units: values as people write them, and back. Time inside is integer
+ * picoseconds, sizes are bytes, rates are bytes per second. */
+#ifndef SC_BASE_UNITS_H
+#define SC_BASE_UNITS_H
+
+#include "base/buffer.h"
+#include "base/text.h"
+
+#include <math.h>
+
+#define SC__PS_PER_NS ((int64_t)1000)
+#define SC__PS_PER_US ((int64_t)1000000)
+#define SC__PS_PER_MS ((int64_t)1000000000)
+#define SC__PS_PER_S ((int64_t)1000000000000)
+
+/* "80GiB", "25MB", "4096", "1.5e9", "64K" (1024). Plain numbers are bytes. */
+bool sc__parse_bytes(struct sc__str s, uint64_t *bytes);
+/* "400Gbps", "50GB/s", "300GiB/s". Plain numbers are bytes per second. */
+bool sc__parse_rate(struct sc__str s, double *bytes_per_second);
+/* "3us", "1.5ms", "500ns". A unit is required, except for 0. */
+bool sc__parse_time(struct sc__str s, int64_t *ps);
+/* "5%" is 0.05; "0.05" too. */
+bool sc__parse_share(struct sc__str s, double *share);
+
+/* Microseconds as a decimal number without trailing zeros, exact. */
+void sc__put_us(struct sc__buffer *b, int64_t ps);
+/* "13.97 s", "8.31 ms", "27.4 us" */
+void sc__put_time(struct sc__buffer *b, int64_t ps);
+/* "6.40 GB", "134 MB", "512 B" (powers of ten) */
+void sc__put_bytes(struct sc__buffer *b, uint64_t bytes);
+
+static inline double sc__us(int64_t ps) { return (double)ps / 1e6; }
+/* Microseconds to picoseconds, rounded; saturates instead of overflowing. */
+static inline int64_t sc__from_us(double us) {
+    return us >= 9e12 ? INT64_MAX : us <= -9e12 ? INT64_MIN : (int64_t)llround(us * 1e6);
+}
+
+#endif

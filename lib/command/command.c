@@ -1,0 +1,178 @@
+#include "command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name) {
+    const char *names[64];
+    unsigned n = 0;
+    for (const struct sc__command *const *c = sc__commands; *c; c++) {
+        if (!strcmp((*c)->name, name)) return *c;
+        names[n++] = (*c)->name;
+    }
+    names[n] = NULL;
+    const char *near = sc__nearest(name, names);
+    const char *hint = near ? sc__format(&ctx->arena, "did you mean '%s'?", near) : "see 'stepcast help'";
+    sc__fail(ctx, SC_USAGE, NULL, hint, "there is no command '%s'", name);
+    return NULL;
+}
+
+sc_request *sc_request_new(sc_context *ctx, const char *name) {
+    if (setjmp(ctx->recover)) {
+        sc__clear_error(ctx);
+        return NULL;
+    }
+    sc__clear_error(ctx);
+    const struct sc__command *c = sc__command_find(ctx, name);
+    if (!c) return NULL;
+    struct sc_request *req = SC__NEW(&ctx->arena, struct sc_request);
+    req->ctx = ctx;
+    req->command = c;
+    sc__buffer_init(&req->out, &ctx->arena);
+    return req;
+}
+
+static const struct sc__option *find_option(const struct sc__command *c, const char *name) {
+    for (const struct sc__option *const *table = c->options; *table; table++)
+        for (const struct sc__option *o = *table; o->name; o++)
+            if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
+    return NULL;
+}
+
+static const char *suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+    const char *names[256];
+    unsigned n = 0;
+    for (const struct sc__option *const *table = c->options; *table; table++)
+        for (const struct sc__option *o = *table; o->name && n < 255; o++) names[n++] = o->name;
+    names[n] = NULL;
+    const char *near = sc__nearest(name, names);
+    return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
+                : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
+}
+
+sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
+    struct sc_context *ctx = req->ctx;
+    if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    const struct sc__option *o = find_option(req->command, name);
+    if (!o)
+        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option --%s",
+                        req->command->name, name);
+    if (o->arg && !value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s needs a value (%s)", o->name, o->arg);
+    if (!o->arg && value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
+    *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
+        (struct sc__value){o, value ? sc__strdup(&ctx->arena, value) : NULL};
+    return SC_OK;
+}
+
+sc_status sc_request_input(sc_request *req, const char *path) {
+    if (setjmp(req->ctx->recover)) return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
+        sc__strdup(&req->ctx->arena, path);
+    return SC_OK;
+}
+
+sc_status sc_execute(sc_request *req) {
+    struct sc_context *ctx = req->ctx;
+    if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    sc__clear_error(ctx);
+    ctx->note_count = 0;
+    uint32_t jobs = 1;
+    SC__TRY(sc__option_u32(req, "jobs", 1, &jobs));
+    ctx->jobs = jobs;
+    return req->command->execute(req);
+}
+
+const char *sc_request_output(const sc_request *req) { return req->out.text ? req->out.text : ""; }
+size_t sc_request_output_size(const sc_request *req) { return req->out.size; }
+
+const char *sc__option_nth(const struct sc_request *req, const char *name, unsigned i) {
+    for (uint32_t k = 0; k < req->value_count; k++)
+        if (!strcmp(req->values[k].option->name, name) && i-- == 0)
+            return req->values[k].text ? req->values[k].text : "";
+    return NULL;
+}
+
+const char *sc__option(const struct sc_request *req, const char *name) {
+    for (uint32_t k = req->value_count; k-- > 0;)
+        if (!strcmp(req->values[k].option->name, name)) return req->values[k].text ? req->values[k].text : "";
+    return NULL;
+}
+
+bool sc__flag(const struct sc_request *req, const char *name) { return sc__option(req, name) != NULL; }
+
+sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &req->ctx->arena);
+    va_list ap;
+    va_start(ap, fmt);
+    sc__vprintf(&b, fmt, ap);
+    va_end(ap);
+    return sc__fail(req->ctx, SC_USAGE, NULL, hint, "%s", b.text);
+}
+
+sc_status sc__option_u32(const struct sc_request *req, const char *name, uint32_t least, uint32_t *out) {
+    const char *text = sc__option(req, name);
+    uint32_t v;
+    if (!text) return SC_OK;
+    if (!sc__parse_u32(sc__str(text), &v) || v < least)
+        return sc__usage(req, NULL, "--%s takes a whole number from %u on, not '%s'", name, least, text);
+    *out = v;
+    return SC_OK;
+}
+
+sc_status sc__option_double(const struct sc_request *req, const char *name, double *out) {
+    const char *text = sc__option(req, name);
+    if (text && !sc__parse_double(sc__str(text), out))
+        return sc__usage(req, NULL, "--%s takes a number, not '%s'", name, text);
+    return SC_OK;
+}
+
+sc_status sc__option_bytes(const struct sc_request *req, const char *name, uint64_t *out) {
+    const char *text = sc__option(req, name);
+    if (text && !sc__parse_bytes(sc__str(text), out))
+        return sc__usage(req, "write it like 25MiB, 4096 or 1.5GB", "--%s takes a size, not '%s'", name, text);
+    return SC_OK;
+}
+
+sc_status sc__option_share(const struct sc_request *req, const char *name, double *out) {
+    const char *text = sc__option(req, name);
+    if (text && !sc__parse_share(sc__str(text), out))
+        return sc__usage(req, "write it like 5% or 0.05", "--%s takes a share, not '%s'", name, text);
+    return SC_OK;
+}
+
+sc_status sc__option_word(const struct sc_request *req, const char *name, const char *const *words, unsigned *out) {
+    const char *text = sc__option(req, name);
+    struct sc__buffer b;
+    if (!text) return SC_OK;
+    for (unsigned i = 0; words[i]; i++)
+        if (!strcmp(words[i], text)) {
+            *out = i;
+            return SC_OK;
+        }
+    sc__buffer_init(&b, &req->ctx->arena);
+    for (unsigned i = 0; words[i]; i++) sc__printf(&b, "%s%s", i ? ", " : "one of: ", words[i]);
+    return sc__usage(req, b.text, "--%s: unknown '%s'", name, text);
+}
+
+static void put_option(struct sc__buffer *out, const struct sc__option *o) {
+    char head[80];
+    int n = snprintf(head, sizeof head, "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+                     o->letter ? "," : " ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+    sc__printf(out, "  %-30s", head);
+    if (n > 29) sc__puts(out, "\n                                ");
+    sc__printf(out, " %s", o->help);
+    if (o->dflt) sc__printf(out, " [%s]", o->dflt);
+    sc__putc(out, '\n');
+}
+
+void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
+    const char *group = NULL;
+    sc__printf(out, "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n", c->name, c->summary, c->name, c->args);
+    if (c->text) sc__printf(out, "\n%s\n", c->text);
+    for (const struct sc__option *const *table = c->options; *table; table++)
+        for (const struct sc__option *o = *table; o->name; o++) {
+            if (!group || strcmp(group, o->group)) sc__printf(out, "\n%s:\n", group = o->group);
+            put_option(out, o);
+        }
+}

@@ -1,0 +1,71 @@
+/* command: one file per command, each a table of options and the order of the
+ * calls. Parser, --help, man page and completions all come from the tables. */
+#ifndef SC_COMMAND_COMMAND_H
+#define SC_COMMAND_COMMAND_H
+
+#include "base/base.h"
+
+enum { SC__OPT_REPEAT = 1 }; /* may be given several times */
+
+struct sc__option {
+    const char *name;   /* long name, without dashes */
+    char letter;        /* or 0 */
+    const char *arg;    /* what it takes ("FILE", "N"), NULL for a flag */
+    const char *dflt;   /* shown in --help, or NULL */
+    const char *group;  /* heading in --help */
+    const char *help;   /* one line */
+    unsigned flags;
+};
+
+struct sc_request;
+
+struct sc__command {
+    const char *name;
+    const char *args;    /* "INPUT…" */
+    const char *summary; /* one line */
+    const char *text;    /* a paragraph or two for the man page */
+    const struct sc__option *const *options; /* tables, each ended by an empty name; NULL-terminated */
+    sc_status (*execute)(struct sc_request *req);
+};
+
+extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
+
+struct sc__value {
+    const struct sc__option *option;
+    const char *text; /* NULL for a flag */
+};
+
+struct sc_request {
+    struct sc_context *ctx;
+    const struct sc__command *command;
+    struct sc__value *values;
+    uint32_t value_count, value_capacity;
+    const char **inputs;
+    uint32_t input_count, input_capacity;
+    const char *const *argv; /* as given on the command line, or NULL */
+    int argc;
+    bool terminal; /* standard output is a terminal that wants colour */
+    unsigned width; /* of the terminal, 0 = unknown */
+    struct sc__buffer out;
+};
+
+/* The last value given for the option, NULL when it was not given. */
+const char *sc__option(const struct sc_request *req, const char *name);
+bool sc__flag(const struct sc_request *req, const char *name);
+/* The i-th value of a repeatable option, NULL past the end. */
+const char *sc__option_nth(const struct sc_request *req, const char *name, unsigned i);
+/* Typed access: *out is left alone when the option is absent; a bad value is
+ * SC_USAGE and names the option. */
+sc_status sc__option_u32(const struct sc_request *req, const char *name, uint32_t least, uint32_t *out);
+sc_status sc__option_double(const struct sc_request *req, const char *name, double *out);
+sc_status sc__option_bytes(const struct sc_request *req, const char *name, uint64_t *out);
+sc_status sc__option_share(const struct sc_request *req, const char *name, double *out);
+/* One of words (NULL-terminated); *out is its index. */
+sc_status sc__option_word(const struct sc_request *req, const char *name, const char *const *words, unsigned *out);
+sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+void sc__command_help(struct sc__buffer *out, const struct sc__command *c);
+const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name);
+
+#endif

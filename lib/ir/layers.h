@@ -1,0 +1,54 @@
+/* layers: a table of layers or operators, each with three parts: forward,
+ * input gradient and weight gradient, and in each part a compute time and a
+ * collective. Layer workloads, operator tables and profiler tables all read
+ * into this; lower/layers.c turns it into a workload. */
+#ifndef SC_IR_LAYERS_H
+#define SC_IR_LAYERS_H
+
+#include "ir/workload.h"
+
+enum sc__suffix { SC__SUFFIX_NONE, SC__SUFFIX_EP, SC__SUFFIX_DP_EP };
+
+enum sc__row_coll {
+    SC__ROW_NONE,
+    SC__ROW_ALLREDUCE,
+    SC__ROW_ALLGATHER,
+    SC__ROW_REDUCESCATTER,
+    SC__ROW_ALLTOALL,
+    SC__ROW_ALLREDUCEALLTOALL,
+    SC__ROW_BROADCAST,
+    SC__ROW_ALLREDUCE_ASYNC, /* operator tables: data-parallel gradient all-reduce */
+    SC__ROW_SENDRECV         /* operator tables: pipeline boundary */
+};
+
+struct sc__row_part {
+    int64_t compute; /* ps */
+    uint8_t coll;    /* enum sc__row_coll */
+    uint8_t suffix;  /* enum sc__suffix */
+    uint64_t bytes;
+};
+
+enum { SC__PART_FORWARD, SC__PART_INPUT, SC__PART_WEIGHT, SC__PARTS };
+
+struct sc__row {
+    const char *name;
+    struct sc__row_part part[SC__PARTS];
+    int64_t process; /* ps after every finished collective of the row */
+    uint32_t line;   /* in the file */
+    uint8_t work;    /* enum sc__work, where known */
+    bool recompute;  /* backward begins by running the forward of this row again */
+};
+
+struct sc__layers {
+    const char *file;
+    const char *format;
+    const char *policy; /* NULL for operator and profiler tables */
+    struct sc__row *rows;
+    uint32_t count, capacity;
+    /* From the header, 0 = absent. */
+    uint32_t tp, ep, pp, vpp, ga, gpus;
+    double pp_comm;
+    bool has_pp_comm, has_vpp;
+};
+
+#endif

@@ -1,0 +1,46 @@
+/* pipeline: stages of blocks under a schedule → a workload.
+ *
+ * A stage holds `vpp` chunks; for each chunk there is one block for the
+ * forward of a micro-batch and one for its backward (and, for schedules that
+ * part them, one for the weight gradients alone). Readers of layers and the
+ * model lowering make the blocks; this file orders them and puts the messages
+ * between. */
+#ifndef SC_LOWER_PIPELINE_H
+#define SC_LOWER_PIPELINE_H
+
+#include "ir/workload.h"
+
+enum sc__schedule { SC__SCHEDULE_AUTO, SC__SCHEDULE_1F1B, SC__SCHEDULE_GPIPE, SC__SCHEDULE_INTERLEAVED, SC__SCHEDULE_ZBH1 };
+
+/* What a stage does next. */
+struct sc__slot {
+    uint8_t kind; /* 'F', 'B' (or input gradient), 'W' */
+    uint32_t micro_batch, chunk;
+};
+
+/* The order of work on a stage: count slots. pp ≥ 1, micro_batches ≥ 1.
+ * With split, backward is 'B' then 'W' slots as the schedule places them. */
+struct sc__slot *sc__schedule_order(struct sc__arena *a, enum sc__schedule s, uint32_t pp, uint32_t vpp, uint32_t stage,
+                                    uint32_t micro_batches, uint32_t *count);
+
+struct sc__pipeline {
+    enum sc__schedule schedule;
+    uint32_t pp, vpp, micro_batches;
+    uint64_t message; /* bytes of one activation message between stages */
+    bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (interleaved default) */
+    /* Blocks of (stage, chunk, micro-batch); SC__NONE: nothing to do. */
+    uint32_t (*forward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
+    uint32_t (*backward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
+    uint32_t (*wgrad)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch); /* NULL unless ZB-H1 */
+    uint32_t (*before)(void *self, uint32_t stage); /* once, before the first forward; may be NULL */
+    uint32_t (*after)(void *self, uint32_t stage);  /* once, after the last backward; may be NULL */
+    void *self;
+};
+
+/* Stream numbers every lowering uses. */
+enum { SC__STREAM_COMPUTE, SC__STREAM_P2P, SC__STREAM_DP, SC__STREAM_COMM, SC__STREAM_EP, SC__STREAM_CP };
+
+/* Adds programs and one class per stage to w (whose mesh is set). */
+sc_status sc__pipeline_lower(struct sc_context *ctx, struct sc__workload *w, const struct sc__pipeline *p);
+
+#endif

@@ -1,0 +1,48 @@
+/* simulate: runs a workload on a network engine and accounts for every
+ * picosecond of every class. */
+#ifndef SC_SIMULATE_SIMULATE_H
+#define SC_SIMULATE_SIMULATE_H
+
+#include "ir/timeline.h"
+#include "simulate/network.h"
+
+/* Where a class's time went; the parts add up to the step exactly.
+ * exposed is by group index of the workload, with one more at the end for
+ * point-to-point messages. */
+struct sc__account {
+    int64_t compute, recompute, bubble, skew, other;
+    int64_t *exposed;
+};
+
+/* What went through a group (or between stages), of one rank of the class. */
+struct sc__traffic {
+    uint64_t ops, bytes;
+    int64_t busy; /* transfer time, overlapped or not */
+};
+
+struct sc__class_result {
+    int64_t end; /* when its last operation ended */
+    struct sc__account account;
+    struct sc__traffic *traffic; /* like exposed */
+    int64_t *row_compute;        /* by (row · SC__PHASES + phase), or NULL */
+    int64_t work[SC__WORKS];     /* compute time by kind of work */
+};
+
+struct sc__sim {
+    int64_t step; /* the step's time, ps */
+    struct sc__class_result *classes;
+    struct sc__timeline *timeline; /* NULL unless asked for */
+    uint64_t events;
+};
+
+struct sc__sim_options {
+    bool keep_timeline;
+    double compute_scale; /* 0 = 1 */
+    double comm_tax;      /* compute is slower by this share while a transfer of its rank runs; 0 = off */
+};
+
+/* A deadlock is SC_INPUT, with who waits for whom. */
+sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
+                       const struct sc__sim_options *options, struct sc__sim *out);
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Installs the Debian packages that are missing; on another system says what
+# to install. Answers at once when nothing is missing.
+set -eu
+build="gcc make pkg-config libc6-dev libjansson-dev libyajl-dev libyaml-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
+test="libcmocka-dev python3 clang-format-14 clang-format"
+wanted="$build $test"
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    for h in jansson.h yajl/yajl_parse.h yaml.h protobuf-c/protobuf-c.h zlib.h cmocka.h; do
+        if ! echo "#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <$h>" | ${CC:-cc} -E - >/dev/null 2>&1; then
+            echo "stepcast needs: a C17 compiler, GNU make, pkg-config, jansson, yajl, libyaml, protobuf-c, zlib, cmocka, python3 (headers too); <$h> was not found" >&2
+            exit 1
+        fi
+    done
+    exit 0
+fi
+
+missing=""
+have=$(dpkg-query -W -f '${Package} ${db:Status-Abbrev}\n' $wanted 2>/dev/null | awk '$2 == "ii" {print $1}')
+for p in $wanted; do
+    case "
+$have
+" in *"
+$p
+"*) ;; *) missing="$missing $p" ;; esac
+done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then as_root=""
+elif command -v sudo >/dev/null 2>&1; then as_root="sudo"
+else
+    echo "please install as root: apt-get install$missing" >&2
+    exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null
