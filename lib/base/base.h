@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/jsonw.h"
+#include "base/options.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"

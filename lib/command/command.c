@@ -77,7 +77,8 @@ sc_status sc_execute(sc_request *req) {
     sc__clear_error(ctx);
     ctx->note_count = 0;
     uint32_t jobs = 1;
-    SC__TRY(sc__option_u32(req, "jobs", 1, &jobs));
+    struct sc__settings settings = sc__settings(req);
+    SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     ctx->jobs = jobs;
     return req->command->execute(req);
 }
@@ -85,17 +86,21 @@ sc_status sc_execute(sc_request *req) {
 const char *sc_request_output(const sc_request *req) { return req->out.text ? req->out.text : ""; }
 size_t sc_request_output_size(const sc_request *req) { return req->out.size; }
 
-const char *sc__option_nth(const struct sc_request *req, const char *name, unsigned i) {
+static const char *nth_value(const void *self, const char *name, unsigned i) {
+    const struct sc_request *req = self;
     for (uint32_t k = 0; k < req->value_count; k++)
         if (!strcmp(req->values[k].option->name, name) && i-- == 0)
             return req->values[k].text ? req->values[k].text : "";
     return NULL;
 }
 
+struct sc__settings sc__settings(const struct sc_request *req) {
+    return (struct sc__settings){.nth = nth_value, .self = req, .ctx = req->ctx};
+}
+
 const char *sc__option(const struct sc_request *req, const char *name) {
-    for (uint32_t k = req->value_count; k-- > 0;)
-        if (!strcmp(req->values[k].option->name, name)) return req->values[k].text ? req->values[k].text : "";
-    return NULL;
+    struct sc__settings s = sc__settings(req);
+    return sc__setting(&s, name);
 }
 
 bool sc__flag(const struct sc_request *req, const char *name) { return sc__option(req, name) != NULL; }
@@ -108,51 +113,6 @@ sc_status sc__usage(const struct sc_request *req, const char *hint, const char *
     sc__vprintf(&b, fmt, ap);
     va_end(ap);
     return sc__fail(req->ctx, SC_USAGE, NULL, hint, "%s", b.text);
-}
-
-sc_status sc__option_u32(const struct sc_request *req, const char *name, uint32_t least, uint32_t *out) {
-    const char *text = sc__option(req, name);
-    uint32_t v;
-    if (!text) return SC_OK;
-    if (!sc__parse_u32(sc__str(text), &v) || v < least)
-        return sc__usage(req, NULL, "--%s takes a whole number from %u on, not '%s'", name, least, text);
-    *out = v;
-    return SC_OK;
-}
-
-sc_status sc__option_double(const struct sc_request *req, const char *name, double *out) {
-    const char *text = sc__option(req, name);
-    if (text && !sc__parse_double(sc__str(text), out))
-        return sc__usage(req, NULL, "--%s takes a number, not '%s'", name, text);
-    return SC_OK;
-}
-
-sc_status sc__option_bytes(const struct sc_request *req, const char *name, uint64_t *out) {
-    const char *text = sc__option(req, name);
-    if (text && !sc__parse_bytes(sc__str(text), out))
-        return sc__usage(req, "write it like 25MiB, 4096 or 1.5GB", "--%s takes a size, not '%s'", name, text);
-    return SC_OK;
-}
-
-sc_status sc__option_share(const struct sc_request *req, const char *name, double *out) {
-    const char *text = sc__option(req, name);
-    if (text && !sc__parse_share(sc__str(text), out))
-        return sc__usage(req, "write it like 5% or 0.05", "--%s takes a share, not '%s'", name, text);
-    return SC_OK;
-}
-
-sc_status sc__option_word(const struct sc_request *req, const char *name, const char *const *words, unsigned *out) {
-    const char *text = sc__option(req, name);
-    struct sc__buffer b;
-    if (!text) return SC_OK;
-    for (unsigned i = 0; words[i]; i++)
-        if (!strcmp(words[i], text)) {
-            *out = i;
-            return SC_OK;
-        }
-    sc__buffer_init(&b, &req->ctx->arena);
-    for (unsigned i = 0; words[i]; i++) sc__printf(&b, "%s%s", i ? ", " : "one of: ", words[i]);
-    return sc__usage(req, b.text, "--%s: unknown '%s'", name, text);
 }
 
 static void put_option(struct sc__buffer *out, const struct sc__option *o) {

@@ -5,18 +5,6 @@
 
 #include "base/base.h"
 
-enum { SC__OPT_REPEAT = 1 }; /* may be given several times */
-
-struct sc__option {
-    const char *name;   /* long name, without dashes */
-    char letter;        /* or 0 */
-    const char *arg;    /* what it takes ("FILE", "N"), NULL for a flag */
-    const char *dflt;   /* shown in --help, or NULL */
-    const char *group;  /* heading in --help */
-    const char *help;   /* one line */
-    unsigned flags;
-};
-
 struct sc_request;
 
 struct sc__command {
@@ -49,19 +37,12 @@ struct sc_request {
     struct sc__buffer out;
 };
 
+/* The view of the values that readers and lowerings get; typed access is in
+ * base/options.h. */
+struct sc__settings sc__settings(const struct sc_request *req);
 /* The last value given for the option, NULL when it was not given. */
 const char *sc__option(const struct sc_request *req, const char *name);
 bool sc__flag(const struct sc_request *req, const char *name);
-/* The i-th value of a repeatable option, NULL past the end. */
-const char *sc__option_nth(const struct sc_request *req, const char *name, unsigned i);
-/* Typed access: *out is left alone when the option is absent; a bad value is
- * SC_USAGE and names the option. */
-sc_status sc__option_u32(const struct sc_request *req, const char *name, uint32_t least, uint32_t *out);
-sc_status sc__option_double(const struct sc_request *req, const char *name, double *out);
-sc_status sc__option_bytes(const struct sc_request *req, const char *name, uint64_t *out);
-sc_status sc__option_share(const struct sc_request *req, const char *name, double *out);
-/* One of words (NULL-terminated); *out is its index. */
-sc_status sc__option_word(const struct sc_request *req, const char *name, const char *const *words, unsigned *out);
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
