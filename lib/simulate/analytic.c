@@ -37,7 +37,7 @@ struct analytic {
 
 enum { PORT_NVLINK, PORT_NIC_OUT, PORT_NIC_IN, PORTS };
 
-static uint64_t port_of(uint32_t class, int which) { return (uint64_t)class * PORTS + (unsigned)which; }
+static uint64_t port_of(uint32_t class, int which) { return (uint64_t) class * PORTS + (unsigned)which; }
 
 static uint32_t node_of(const struct analytic *n, uint32_t rank) { return rank / n->cluster->node_gpus; }
 
@@ -67,19 +67,25 @@ static const struct sc__shape *shape_of(struct analytic *n, uint16_t group, uint
     return (const struct sc__shape *)(uintptr_t)*slot;
 }
 
-static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
+static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
+                                int *claims) {
     const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
     *claims = 0;
     if (s->ranks < 2) return 0;
     claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NVLINK), 1};
     if (s->nodes > 1) {
-        if (s->per_node < 2) *claims = 0;
-        else claim[0].share = n->cluster->nic * s->per_node < n->cluster->nvlink ? n->cluster->nic * s->per_node / n->cluster->nvlink : 1;
+        if (s->per_node < 2)
+            *claims = 0;
+        else
+            claim[0].share = n->cluster->nic * s->per_node < n->cluster->nvlink
+                                 ? n->cluster->nic * s->per_node / n->cluster->nvlink
+                                 : 1;
         claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NIC_OUT), 1};
         claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NIC_IN), 1};
     }
     bool fresh;
-    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | s->ranks, (uint64_t)s->nodes << 32 | s->per_node << 16 | s->least};
+    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | s->ranks,
+                       (uint64_t)s->nodes << 32 | s->per_node << 16 | s->least};
     uint64_t *price = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
     if (fresh) *price = (uint64_t)sc__collective_time(n->cluster, t->coll, s, t->bytes);
     return (int64_t)*price;
@@ -144,7 +150,8 @@ static void pace_ports(struct analytic *n, const struct active *a, int64_t now) 
 static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = n->free;
-    if (id != SC__NONE) n->free = n->active[id].version;
+    if (id != SC__NONE)
+        n->free = n->active[id].version;
     else {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
         id = n->count - 1;

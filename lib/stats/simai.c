@@ -11,14 +11,19 @@ sc_status sc__simai_parse(struct sc_context *ctx, const char *text, struct sc__s
         struct sc__str key;
         struct sc__str value = part;
         bool ok = sc__split(&value, '=', &key) && value.p;
-        if (ok && sc__str_is(key, "nv")) ok = sc__parse_double(value, &out->nv) && out->nv > 0;
-        else if (ok && sc__str_is(key, "nic")) ok = sc__parse_double(value, &out->nic) && out->nic > 0;
-        else if (ok && sc__str_is(key, "nics")) ok = sc__parse_u32(value, &out->nps) && out->nps > 0;
-        else if (ok && sc__str_is(key, "gps")) ok = sc__parse_u32(value, &out->gps) && out->gps > 0;
-        else ok = false;
+        if (ok && sc__str_is(key, "nv"))
+            ok = sc__parse_double(value, &out->nv) && out->nv > 0;
+        else if (ok && sc__str_is(key, "nic"))
+            ok = sc__parse_double(value, &out->nic) && out->nic > 0;
+        else if (ok && sc__str_is(key, "nics"))
+            ok = sc__parse_u32(value, &out->nps) && out->nps > 0;
+        else if (ok && sc__str_is(key, "gps"))
+            ok = sc__parse_u32(value, &out->gps) && out->gps > 0;
+        else
+            ok = false;
         if (!ok)
-            return sc__fail(ctx, SC_USAGE, NULL, "write it like nv=360,nic=48.5,nics=8,gps=8", "--simai: bad part '%.*s'",
-                            SC__SHOW(part));
+            return sc__fail(ctx, SC_USAGE, NULL, "write it like nv=360,nic=48.5,nics=8,gps=8",
+                            "--simai: bad part '%.*s'", SC__SHOW(part));
     }
     return SC_OK;
 }
@@ -52,8 +57,7 @@ static double bus_bandwidth(const struct sc__simai *s, enum class k, enum sc__ro
     struct place p = place_of(s, k);
     double b = s->nic * p.c;
     if (p.nodes == 1) return s->nv;
-    if (coll == SC__ROW_ALLTOALL)
-        return b / p.g * (double)(p.nodes * p.g - 1) / (double)((p.nodes - 1) * p.g);
+    if (coll == SC__ROW_ALLTOALL) return b / p.g * (double)(p.nodes * p.g - 1) / (double)((p.nodes - 1) * p.g);
     if (p.g == 1) return b;
     if (b <= s->nv) return s->nv < b ? s->nv : b;
     double inside = s->nv * p.g / (p.g - 1);
@@ -73,8 +77,7 @@ static double efficiency(uint64_t bytes) {
 }
 
 static enum class class_of(const struct sc__row_part *p, unsigned part) {
-    if (p->suffix == SC__SUFFIX_EP) return EP;
-    if (p->suffix == SC__SUFFIX_DP_EP) return DP_EP;
+    if (p->suffix == SC__SUFFIX_EP) return EP; if (p->suffix == SC__SUFFIX_DP_EP) return DP_EP;
     return part == SC__PART_WEIGHT ? DP : TP;
 }
 

@@ -267,7 +267,9 @@ static void compute_slows_down_under_communication(void **state) {
     assert_int_equal(run(w, "dgx-h100", &tax), SC_OK);
     int64_t transfer = w->sim.classes[0].traffic[0].busy; /* compute did transfer/1.25 of its work meanwhile */
     int64_t want = 1000000000000 + transfer - (int64_t)((double)transfer / 1.25);
-    if (llabs(w->sim.step - want) >= 10) fail_msg("step %lld, expected %lld, transfer %lld", (long long)w->sim.step, (long long)want, (long long)transfer);
+    if (llabs(w->sim.step - want) >= 10)
+        fail_msg("step %lld, expected %lld, transfer %lld", (long long)w->sim.step, (long long)want,
+                 (long long)transfer);
     check_conservation(w);
     sc_close(w->ctx);
 }
