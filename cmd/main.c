@@ -120,6 +120,6 @@ int main(int argc, char **argv) {
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK) status = sc_execute(req);
     if (req->out.size) fwrite(sc_request_output(req), 1, sc_request_output_size(req), stdout);
-    if (*sc_error_text(ctx)) return complain(ctx, status);
-    return finish(status);
+    if (*sc_error_text(ctx)) return complain(ctx, (int)status);
+    return finish((int)status);
 }

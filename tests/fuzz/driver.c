@@ -46,8 +46,14 @@ static void insert(uint64_t *seed, size_t at, const void *bytes, size_t n) {
 }
 
 static void mutate(uint64_t *seed, char **files, int count) {
-    static const char *const tokens[] = {"-1", "0", "18446744073709551615", "4294967296", "1e308", "nan", ":", ",", "\n", "\t",
-                                         "(", ")", "[", "]", "{", "}", "\"", "=", " ", "%", ".", "-", "\r\n", "9999999999999999999999"};
+    static const char *const tokens[] = {"-1",         "0",     "18446744073709551615",
+                                         "4294967296", "1e308", "nan",
+                                         ":",          ",",     "\n",
+                                         "\t",         "(",     ")",
+                                         "[",          "]",     "{",
+                                         "}",          "\"",    "=",
+                                         " ",          "%",     ".",
+                                         "-",          "\r\n",  "9999999999999999999999"};
     if (!current_size) return;
     size_t at = sc__random(seed) % current_size, n = 1 + sc__random(seed) % 32;
     if (at + n > current_size) n = current_size - at;
@@ -59,7 +65,7 @@ static void mutate(uint64_t *seed, char **files, int count) {
         current_size -= n;
         break;
     case 3: current_size = at; break; /* truncate */
-    case 4: { /* repeat */
+    case 4: {                         /* repeat */
         uint8_t copy[32];
         memcpy(copy, current + at, n);
         insert(seed, at, copy, n);
