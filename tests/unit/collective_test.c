@@ -1,10 +1,10 @@
 /* The collective model against the vectors of its specification, closed forms
  * and published plateaus. */
-#include <cmocka.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
 
 #include "ir/workload.h"
 #include "machine/cluster.h"
