@@ -96,6 +96,7 @@ static void force_algo(struct sc_context *ctx, struct sc__str algo, struct sc__c
  * leaves the NIC open it is the one DGX nodes of that GPU have. */
 static char *describe(const struct reader *r, const struct sc__str *cell, const json_t *system, uint32_t gpus) {
     char *gpu = lower(r->ctx, cell[r->at[GPU]]);
+    gpu[strcspn(gpu, " ")] = 0;
     uint32_t node = 8, nodes = (uint32_t)json_integer_value(json_object_get(system, "nodes"));
     double nic = 0;
     if (!sc__parse_u32(cell[r->at[NODE]], &node) || !node) node = 8;
