@@ -6,7 +6,7 @@
  *           backward_…  weight_grad_…  process_time
  *
  * Columns are found by name, so their order does not matter. */
-#include "import/tables.h"
+#include "import/reader.h"
 
 #include <math.h>
 #include <string.h>
@@ -135,6 +135,9 @@ static sc_status check_row(struct parse *p, const struct sc__row *row) {
         if (part->coll == SC__ROW_NONE && part->bytes)
             return sc__fail(p->ctx, SC_INPUT, &at, "None goes with size 0", "%s: a size without a collective",
                             part_names[i]);
+        if (part->coll == SC__ROW_ALLREDUCEALLTOALL)
+            return sc__fail(p->ctx, SC_INPUT, &at, "write ALLREDUCE and ALLTOALL in two rows",
+                            "%s: ALLREDUCEALLTOALL occurs in layer workloads only", part_names[i]);
         if (part->coll == SC__ROW_ALLREDUCE_ASYNC && i == SC__PART_FORWARD)
             return sc__fail(p->ctx, SC_INPUT, &at, "gradients exist in backward only",
                             "forward: ALLREDUCE_ASYNC is a gradient all-reduce");
@@ -151,6 +154,7 @@ static sc_status read_row(struct parse *p) {
     struct sc__str rest = p->line, cell;
     unsigned n = 0;
     row->line = (uint32_t)p->in.line;
+    row->recompute_from = SC__NONE;
     while (n < COLUMNS && sc__split(&rest, '\t', &cell)) SC__TRY(read_cell(p, row, p->column_at[n++], sc__trim(cell)));
     struct sc__place at = {.file = p->in.name, .line = p->in.line};
     if (n < COLUMNS)
@@ -212,7 +216,7 @@ static const struct sc__option options[] = {{.name = "bytes-per-element",
                                              .help = "bytes of one element of the sizes in the table"},
                                             {0}};
 
-const struct sc__reader sc__operator_table_reader = {.name = "operator-table",
+const struct sc__reader sc__reader_operator_table = {.name = "operator-table",
                                                      .title = "operator table, tab separated",
                                                      .detect = detect,
                                                      .read = read_operators,

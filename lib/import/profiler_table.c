@@ -235,7 +235,7 @@ static const struct sc__option options[] = {{.name = "table",
                                              .help = "which table of a file that holds several"},
                                             {0}};
 
-const struct sc__reader sc__profiler_table_reader = {.name = "profiler-table",
+const struct sc__reader sc__reader_profiler_table = {.name = "profiler-table",
                                                      .title = "torch.profiler table of averages",
                                                      .detect = detect,
                                                      .read = read_profile,

@@ -2,7 +2,7 @@
 #ifndef SC_IMPORT_PROFILER_TABLE_H
 #define SC_IMPORT_PROFILER_TABLE_H
 
-#include "import/tables.h"
+#include "import/reader.h"
 #include "ir/profile.h"
 
 enum sc__column_kind {

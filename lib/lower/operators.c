@@ -25,7 +25,7 @@ struct lowering {
     struct sc__workload *w;
     struct sc__operators rows;
     struct stage *stages;
-    uint32_t pp, tp, dp, micro_batches;
+    uint32_t pp, tp, dp, ep, micro_batches;
     uint64_t bucket; /* bytes; 0 = one collective per row */
 };
 
@@ -40,7 +40,6 @@ static void add_compute(struct lowering *lo, const struct sc__operator *o, enum 
     int64_t cost = o->row.part[part].compute;
     if (!cost) return;
     struct sc__op *op = sc__block_add(lo->w, SC__OP_COMPUTE, phase, SC__STREAM_COMPUTE, o->row.name);
-    op->after = 1u << SC__STREAM_COMM;
     op->cost = cost;
     op->work = o->row.work;
     op->row = o->source;
@@ -71,15 +70,16 @@ static struct sc__op *add_collective(struct lowering *lo, const struct sc__opera
                                      unsigned index, const char *name) {
     const struct sc__row_part *part = &o->row.part[index];
     bool async = is_async(part, index);
-    struct sc__op *op = sc__block_add(lo->w, SC__OP_COLLECTIVE, phase, async ? SC__STREAM_DP : SC__STREAM_COMM, name);
-    op->after = (uint16_t)(1u << SC__STREAM_COMPUTE | (async ? 1u << SC__STREAM_COMM : 0));
+    struct sc__op *op =
+        sc__block_add(lo->w, SC__OP_COLLECTIVE, phase, async ? SC__STREAM_DP : SC__STREAM_COMPUTE, name);
+    if (async) op->after = 1u << SC__STREAM_COMPUTE;
     op->coll = (uint8_t)collective_of(part->coll);
     op->group = sc__workload_group(lo->w, group_of(part, index));
     op->bytes = part->bytes;
     op->cost = o->row.process;
     op->row = o->source;
     op->layer = o->layer;
-    if (op->coll == SC__BROADCAST) op->peer = 0;
+    op->peer = 0;
     return op;
 }
 
@@ -245,26 +245,30 @@ static bool reduces_gradients(const struct sc__layers *l) {
     return false;
 }
 
-static sc_status take_sizes(struct lowering *lo, const struct sc__settings *settings, const struct sc__layers *l) {
+static sc_status take_sizes(struct lowering *lo, const struct sc__settings *settings, const struct sc__layers *l,
+                            uint32_t cluster_gpus) {
     uint32_t gpus = 0;
-    lo->tp = lo->pp = lo->dp = lo->micro_batches = 1;
+    bool dp_given = sc__setting(settings, "dp") != NULL;
+    lo->tp = lo->pp = lo->dp = lo->ep = lo->micro_batches = 1;
     SC__TRY(sc__setting_u32(settings, "tp", 1, &lo->tp));
     SC__TRY(sc__setting_u32(settings, "pp", 1, &lo->pp));
     SC__TRY(sc__setting_u32(settings, "dp", 1, &lo->dp));
+    SC__TRY(sc__setting_u32(settings, "ep", 1, &lo->ep));
     SC__TRY(sc__setting_u32(settings, "gpus", 1, &gpus));
+    if (!gpus && !dp_given) gpus = cluster_gpus;
     SC__TRY(sc__setting_u32(settings, "micro-batches", 1, &lo->micro_batches));
     SC__TRY(sc__setting_bytes(settings, "bucket", &lo->bucket));
     SC__TRY(cut_stages(lo, settings, l));
     uint64_t model = (uint64_t)lo->tp * lo->pp;
-    if (gpus && sc__setting(settings, "dp") && gpus != model * lo->dp)
-        return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "--gpus %u is not tp %u x dp %u x pp %u", gpus, lo->tp, lo->dp,
+    if (gpus && dp_given && gpus != model * lo->dp)
+        return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "%u GPUs are not tp %u x dp %u x pp %u", gpus, lo->tp, lo->dp,
                         lo->pp);
     if (gpus && gpus % model)
-        return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "--gpus %u is no multiple of tp %u x pp %u", gpus, lo->tp,
+        return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "%u GPUs are no multiple of tp %u x pp %u", gpus, lo->tp,
                         lo->pp);
     if (gpus)
         lo->dp = (uint32_t)(gpus / model);
-    else if (!sc__setting(settings, "dp") && reduces_gradients(l))
+    else if (!dp_given && reduces_gradients(l))
         sc__note(lo->ctx, "dp-unknown",
                  "the table does not say how many replicas there are: 1, so its gradient "
                  "all-reduces cost nothing; --dp N or --gpus N says otherwise");
@@ -291,19 +295,58 @@ static void make_blocks(struct lowering *lo) {
     }
 }
 
+/* The message that a send or receive of this stage carries. */
+static uint64_t message_bytes(const struct lowering *lo, uint32_t stage, const struct sc__op *op) {
+    bool forward = op->phase == SC__FORWARD, towards_next = op->flags & SC__OP_PEER_NEXT;
+    uint32_t boundary = towards_next ? stage : stage - 1;
+    return forward ? lo->stages[boundary].to_next : lo->stages[boundary + 1].to_previous;
+}
+
+/* A block like `block`, with its message of another size. */
+static uint32_t copy_message(struct lowering *lo, uint32_t block, uint64_t bytes) {
+    struct sc__workload *w = lo->w;
+    struct sc__op message = w->ops[w->blocks[block].first_op];
+    sc__block_begin(w);
+    *SC__PUSH(w->arena, w->ops, w->op_count, w->op_capacity) = message;
+    w->ops[w->op_count - 1].bytes = bytes;
+    return sc__block_end(w);
+}
+
+/* All stages share the blocks of their messages; where sizes differ from the
+ * first boundary's, a stage gets its own. */
+static void size_messages(struct lowering *lo, uint32_t stage) {
+    struct sc__workload *w = lo->w;
+    const struct sc__program *program = &w->programs[w->classes[stage].program];
+    uint32_t from[4], to[4], known = 0;
+    for (uint32_t i = 0; i < program->calls; i++) {
+        struct sc__call *c = &w->calls[program->first_call + i];
+        const struct sc__op *op = &w->ops[w->blocks[c->block].first_op];
+        if (!w->blocks[c->block].ops || (op->kind != SC__OP_SEND && op->kind != SC__OP_RECV)) continue;
+        uint64_t bytes = message_bytes(lo, stage, op);
+        if (bytes == op->bytes) continue;
+        uint32_t k = 0;
+        while (k < known && from[k] != c->block) k++;
+        if (k == known) {
+            from[known] = c->block;
+            to[known++] = copy_message(lo, c->block, bytes);
+        }
+        c->block = to[k];
+    }
+}
+
 sc_status sc__lower_operators(struct sc_context *ctx, const struct sc__settings *settings,
-                              const struct sc__layers *layers, struct sc__workload **out) {
+                              const struct sc__layers *layers, uint32_t cluster_gpus, struct sc__workload **out) {
     struct lowering lo = {.ctx = ctx, .w = sc__workload_new(&ctx->arena, layers->format)};
-    static const char *const schedules[] = {"auto", "1f1b", "gpipe", NULL};
+    static const char *const schedules[] = {"1f1b", "gpipe", NULL};
     unsigned schedule = 0;
     SC__TRY(sc__setting_word(settings, "schedule", schedules, &schedule));
     SC__TRY(sc__expand_operators(ctx, settings, layers, &lo.rows));
-    SC__TRY(take_sizes(&lo, settings, layers));
-    lo.w->mesh = sc__mesh(lo.tp, 1, 1, lo.dp, lo.pp, 0);
+    SC__TRY(take_sizes(&lo, settings, layers, cluster_gpus));
+    lo.w->mesh = sc__mesh(lo.tp, 1, lo.ep, lo.dp, lo.pp, 0);
     SC__TRY(sc__mesh_check(ctx, &lo.w->mesh));
     lo.w->micro_batches = lo.micro_batches;
     make_blocks(&lo);
-    struct sc__pipeline p = {.schedule = schedule == 2 ? SC__SCHEDULE_GPIPE : SC__SCHEDULE_1F1B,
+    struct sc__pipeline p = {.schedule = schedule ? SC__SCHEDULE_GPIPE : SC__SCHEDULE_1F1B,
                              .pp = lo.pp,
                              .vpp = 1,
                              .micro_batches = lo.micro_batches,
@@ -312,6 +355,7 @@ sc_status sc__lower_operators(struct sc_context *ctx, const struct sc__settings 
                              .backward = backward_of,
                              .self = &lo};
     SC__TRY(sc__pipeline_lower(ctx, lo.w, &p));
+    for (uint32_t i = 0; i < lo.pp; i++) size_messages(&lo, i);
     *out = lo.w;
     return SC_OK;
 }

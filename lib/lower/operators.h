@@ -11,8 +11,9 @@
 
 extern const struct sc__option sc__operators_options[];
 
+/* cluster_gpus: the size of the cluster where one was named, else 0. */
 sc_status sc__lower_operators(struct sc_context *ctx, const struct sc__settings *settings,
-                              const struct sc__layers *layers, struct sc__workload **out);
+                              const struct sc__layers *layers, uint32_t cluster_gpus, struct sc__workload **out);
 
 /* A row as it will run: repeated layers are separate items. */
 struct sc__operator {
