@@ -268,12 +268,12 @@ static void say_waits(struct lowering *lo) {
     uint32_t n = sc__profile_waits(&lo->ctx->arena, lo->p, &waits);
     if (!n) return;
     sc__buffer_init(&b, &lo->ctx->arena);
-    for (uint32_t i = 0; i < n && i < 8; i++) {
+    for (uint32_t i = 0; i < n && i < 12; i++) {
         sc__printf(&b, "%s%s ", i ? ", " : "", waits[i].row->name);
         sc__put_time(&b, waits[i].host);
     }
     sc__note(lo->ctx, "host-wait", "host time that is waiting, not work, and is not in the step: %s%s", b.text,
-             n > 8 ? ", …" : "");
+             n > 12 ? ", …" : "");
 }
 
 static void say_shares(struct lowering *lo) {
