@@ -115,6 +115,7 @@ static const struct {
 };
 
 const char *sc__class_name(unsigned class) {
+    if (class == SC__WORK_OTHER) return "other";
     return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
 }
 
@@ -257,8 +258,11 @@ void sc__profile_add_up(struct sc__arena *a, const struct sc__profile *p, struct
     for (uint32_t i = 0; i < p->count; i++) {
         int64_t t = time_on(&p->rows[i], basis);
         if (!t) continue;
-        *SC__PUSH(a, sum->parts, sum->count, sum->capacity) = (struct sc__profile_part){&p->rows[i], t};
-        sum->by_class[p->rows[i].class] += t;
+        uint8_t class = p->rows[i].class;
+        if (class == SC__WORK_HOST && basis != HOST)
+            class = SC__WORK_OTHER; /* kernels launched by the runtime itself */
+        *SC__PUSH(a, sum->parts, sum->count, sum->capacity) = (struct sc__profile_part){&p->rows[i], t, class};
+        sum->by_class[class] += t;
         sum->total += t;
     }
     if (printed > sum->total) sum->unlisted = printed - sum->total;

@@ -54,6 +54,7 @@ const struct sc__profile_row *sc__profile_find(const struct sc__profile *p, cons
 struct sc__profile_part {
     const struct sc__profile_row *row;
     int64_t time;
+    uint8_t class;
 };
 
 struct sc__profile_sum {

@@ -314,11 +314,17 @@ sc_status sc__profile_find_step(struct sc_context *ctx, const struct sc__profile
 
 /* ---- waits ---- */
 
+/* Long in all and long for each call: launching work is not waiting. Nodes of
+ * backward hold their children, so only very long calls tell. */
 static int64_t wait_of(const struct sc__profile_row *r) {
-    int64_t host = r->async ? r->cpu_total : r->self_cpu;
+    int64_t host = r->async ? r->cpu_total : r->self_cpu, each = SC__PS_PER_MS / 10;
     if (r->kind == SC__PROFILE_KERNEL || r->kind == SC__PROFILE_MARK) return 0;
-    if (r->kind == SC__PROFILE_NODE) host = r->cpu_total - device_time(r);
-    return host >= 5 * SC__PS_PER_MS ? host : 0;
+    if (r->kind == SC__PROFILE_NODE) {
+        host = r->cpu_total - device_time(r);
+        each = 5 * SC__PS_PER_MS;
+    }
+    bool wait = host >= 5 * SC__PS_PER_MS && (uint64_t)(host / each) >= r->calls;
+    return wait ? host : 0;
 }
 
 static int longest_wait_first(const void *a, const void *b) {

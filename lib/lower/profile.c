@@ -330,9 +330,9 @@ static void lower_rows(struct lowering *lo) {
     sc__block_begin(lo->w);
     for (uint32_t i = 0; i < sum.count; i++) {
         const struct sc__profile_row *r = sum.parts[i].row;
-        uint8_t work = r->class == SC__CLASS_COMM ? (uint8_t)SC__WORK_OTHER : r->class;
+        uint8_t class = sum.parts[i].class, work = class == SC__CLASS_COMM ? (uint8_t)SC__WORK_OTHER : class;
         struct sc__op *op = add_compute(lo, r->name, phase_of(r), work, SC__NONE, sum.parts[i].time);
-        if (r->class != SC__CLASS_COMM) continue;
+        if (class != SC__CLASS_COMM) continue;
         op->kind = SC__OP_COLLECTIVE;
         op->flags = SC__OP_MEASURED;
         op->group = sc__workload_group(lo->w, SC__GROUP_WORLD);
