@@ -48,6 +48,7 @@ static sc_status split_lines(struct parse *p, struct sc__str text) {
         return sc__fail(p->ctx, SC_INPUT, &at, "the file is binary or damaged", "NUL byte in a text file");
     }
     while (sc__split(&text, '\n', &line)) {
+        if (!text.p && !line.n) break; /* after the last newline */
         if (line.n && line.p[line.n - 1] == '\r') line.n--;
         *SC__PUSH(&p->ctx->arena, p->lines, p->count, p->capacity) = line;
     }
@@ -68,16 +69,18 @@ static bool is_header(struct sc__str line) {
     return sc__str_starts(line, "Name  ") && memmem(line.p, line.n, "CPU", 3);
 }
 
+static bool opens_table(const struct parse *p, uint32_t i) {
+    return i + 2 < p->count && is_separator(p->lines[i]) && is_header(p->lines[i + 1]) && is_separator(p->lines[i + 2]);
+}
+
 static void find_tables(struct parse *p) {
     struct extent *open = NULL;
     for (uint32_t i = 0; i < p->count; i++) {
-        bool header = is_header(p->lines[i]) && i && is_separator(p->lines[i - 1]) && i + 1 < p->count &&
-                      is_separator(p->lines[i + 1]);
-        if (header) {
-            if (open) open->end = i - 1;
+        if (opens_table(p, i)) {
+            if (open) open->end = i;
             open = SC__PUSH(&p->ctx->arena, p->tables, p->table_count, p->table_capacity);
-            *open = (struct extent){.header = i, .first = i + 2, .end = p->count};
-            i++;
+            *open = (struct extent){.header = i + 1, .first = i + 3, .end = p->count};
+            i += 2;
         } else if (open && is_separator(p->lines[i])) {
             open->end = i;
             open->complete = true;
