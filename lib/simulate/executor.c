@@ -161,15 +161,23 @@ static void do_work(struct sc__executor *x) {
     x->touched_count = 0;
 }
 
+static bool stale(const struct sc__executor *x, const struct sc__event *e) {
+    if (e->a & SC__EVENT_GATHERING) return false;
+    return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version != e->b;
+}
+
+/* The time of the next event that still counts: an end that was moved leaves
+ * its old event behind, which must not move the clock. */
+static int64_t next_event(struct sc__executor *x) {
+    while (x->heap.count && stale(x, &x->heap.items[0])) sc__heap_pop(&x->heap);
+    return sc__heap_time(&x->heap);
+}
+
 static void take_event(struct sc__executor *x) {
     struct sc__event e = sc__heap_pop(&x->heap);
     x->out->events++;
-    if (e.a & SC__EVENT_GATHERING) {
-        sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
-        return;
-    }
-    uint32_t class = e.a / SC__MAX_STREAMS, stream = e.a % SC__MAX_STREAMS;
-    if (x->runners[class].streams[stream].version == e.b) sc__stream_end(x, class, stream);
+    if (e.a & SC__EVENT_GATHERING) sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
+    else sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
 
 static void take_transfers(struct sc__executor *x) {
@@ -186,14 +194,14 @@ static sc_status run(struct sc__executor *x) {
     for (;;) {
         do_work(x);
         SC__TRY(x->status);
-        int64_t transfer = x->net->ops->next(x->net->self), event = sc__heap_time(&x->heap);
+        int64_t transfer = x->net->ops->next(x->net->self), event = next_event(x);
         if (transfer == INT64_MAX && event == INT64_MAX) break;
         if (transfer <= event) {
             x->now = transfer;
             take_transfers(x);
         } else {
             x->now = event;
-            while (sc__heap_time(&x->heap) == event) take_event(x);
+            while (next_event(x) == event) take_event(x);
         }
         if (x->now > INT64_MAX / 4)
             return sc__fail(x->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
