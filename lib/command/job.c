@@ -1,6 +1,9 @@
 #include "command/job.h"
 
 #include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/profile.h"
+#include "lower/whatif.h"
 
 #include <string.h>
 
@@ -24,12 +27,21 @@ static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
     return SC_OK;
 }
 
+/* Rows become a workload by the rules of their format. */
+static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_t gpus) {
+    const struct sc__layers *rows = job->doc.layers;
+    if (!rows) return sc__lower_profile(req->ctx, &job->settings, job->doc.details, gpus, &job->workload);
+    if (!strcmp(rows->format, "operator-table"))
+        return sc__lower_operators(req->ctx, &job->settings, rows, gpus, &job->workload);
+    return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
+}
+
 static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     job->workload = job->doc.workload;
-    if (job->workload) return SC_OK;
     SC__TRY(named_cluster_size(req, &gpus));
-    return sc__lower_layers(req->ctx, &job->settings, job->doc.layers, gpus, &job->workload);
+    if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
+    return sc__whatif_apply(req->ctx, &job->settings, job->workload);
 }
 
 static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {

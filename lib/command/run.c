@@ -1,6 +1,10 @@
 /* run: simulate a step. */
 #include "command/job.h"
 #include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/profile.h"
+#include "lower/whatif.h"
+#include "stats/amdahl.h"
 #include "write/write.h"
 
 #include <string.h>
@@ -9,11 +13,13 @@ static const struct sc__option options[] = {
     {"json", 0, "FILE", NULL, "Output", "the result as JSON; - for standard output and nothing else there", 0},
     {"csv", 0, "FILE", NULL, "Output", "one line per row: compute, communication and exposed, by phase", 0},
     {"csv-simai", 0, "FILE", NULL, "Output", "EndToEnd.csv as SimAI-Analytical writes it", 0},
+    {"amdahl", 0, NULL, NULL, "Output", "what speeding up each part would bring (always for profiles)", 0},
     {"compat", 0, "simai", NULL, "Compatibility", "also say what SimAI-Analytical would answer", 0},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options,
+                                                 sc__operators_options, sc__profile_options, sc__whatif_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -75,6 +81,8 @@ static sc_status execute(struct sc_request *req) {
     struct sc__job job;
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv")));
     SC__TRY(write_compat(req, &job));
+    bool profile = !strcmp(job.workload->format, "profiler-table");
+    if (profile || sc__flag(req, "amdahl")) job.result.shares = sc__result_shares(req->ctx, &job.result);
     SC__TRY(write_outputs(req, &job));
     if (!stdout_taken(req)) sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
     return SC_OK;
