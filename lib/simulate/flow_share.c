@@ -31,6 +31,7 @@
 #define SLACK 1e-9       /* r0 is lowered by this share: solving too much is never wrong */
 #define TIES 1e-13       /* completions this close are one event */
 #define AFRESH 1024u     /* solves between two summations of the slacks */
+#define LOOSE 0.1        /* a link with this share of its capacity free is unlikely to bind */
 #define MANY 8u          /* more rising flows than one in so many: take them all */
 
 typedef double pair __attribute__((vector_size(16)));
@@ -48,10 +49,13 @@ struct link {
     double load;      /* summed over its flows */
 };
 
-struct flow {
+struct path {
     uint32_t first, hops; /* in the hop arrays */
-    double weight, cap;
-    double work, since; /* bytes/weight that were left to move, and when */
+    double load;          /* of every hop; 0: they differ, see hop_load */
+};
+
+struct flow { /* what solving need not look at */
+    double weight, cap, work; /* work: bytes/weight */
     uint64_t user;
 };
 
@@ -59,8 +63,6 @@ struct top { /* in the heap of links */
     double share;
     uint32_t link;
 };
-
-#define BINS 32
 
 struct sc__share {
     struct sc__arena *arena;
@@ -70,18 +72,18 @@ struct sc__share {
     uint32_t link_count;
 
     struct flow *flows;
-    double *level;  /* by flow; 0: no such flow, INFINITY: new */
-    uint8_t *rises; /* by flow */
+    struct path *path; /* by flow */
+    double *level;     /* by flow; 0: no such flow, INFINITY: new */
+    uint8_t *rises;    /* by flow */
     uint32_t flow_count, flow_room;
-    uint32_t *free_flows, free_count, free_room;
     uint32_t running;
-    double least_load; /* of any hop so far */
+    double least_load;          /* of any hop so far */
+    double least_cap, most_cap; /* of any flow so far */
     struct sc__tree ends;
 
     uint32_t *hop_link, *hop_place;
     double *hop_load;
     uint32_t hop_count, hop_room;
-    uint32_t *free_hops[BINS], free_hop_count[BINS], free_hop_room[BINS];
 
     uint32_t *changed, changed_count, changed_room;
     double now, least; /* r0 */
@@ -92,6 +94,8 @@ struct sc__share {
     uint32_t *queue, queue_count, queue_room;    /* links met */
     uint32_t *rising, rising_count, rising_room; /* flows */
     uint32_t *by_cap, by_cap_room;
+    uint32_t *picked, picked_room; /* rising flows of the link that freezes */
+    uint32_t left; /* flows that rise still */
     bool many;
     struct top *heap;
     uint32_t heap_count, heap_room;
@@ -107,7 +111,7 @@ struct sc__share *sc__share_new(struct sc__arena *arena, const double *capacity,
     s->links = SC__NEW_ARRAY(arena, struct link, links);
     s->room = SC__NEW_ARRAY(arena, pair, links);
     for (uint32_t i = 0; i < links; i++) s->room[i] = (pair){capacity[i], 0};
-    s->least = s->least_load = INFINITY;
+    s->least = s->least_load = s->least_cap = INFINITY;
     s->solve = 1;
     sc__tree_init(&s->ends, arena);
     return s;
@@ -121,8 +125,6 @@ void sc__share_effort(const struct sc__share *s, uint64_t *solves, uint64_t *lev
     *levels = s->levels;
 }
 
-double sc__share_rate(const struct sc__share *s, uint32_t flow) { return s->level[flow] * s->flows[flow].weight; }
-
 double sc__share_use(const struct sc__share *s, uint32_t link) {
     const struct link *l = &s->links[link];
     double use = 0;
@@ -131,12 +133,6 @@ double sc__share_use(const struct sc__share *s, uint32_t link) {
 }
 
 /* ---- flows and their places in the lists of links ---- */
-
-static unsigned bin_of(uint32_t hops) {
-    unsigned b = 0;
-    while ((1u << b) < hops) b++;
-    return b;
-}
 
 static void reserve_hops(struct sc__share *s, uint32_t need) {
     uint32_t room = s->hop_room, old = room;
@@ -148,25 +144,22 @@ static void reserve_hops(struct sc__share *s, uint32_t need) {
 }
 
 static uint32_t take_hops(struct sc__share *s, uint32_t hops) {
-    unsigned b = bin_of(hops);
-    if (s->free_hop_count[b]) return s->free_hops[b][--s->free_hop_count[b]];
-    uint32_t first = s->hop_count;
-    reserve_hops(s, first + (1u << b));
-    s->hop_count += 1u << b;
-    return first;
+    reserve_hops(s, s->hop_count + hops);
+    s->hop_count += hops;
+    return s->hop_count - hops;
 }
 
 static void reserve_flows(struct sc__share *s) {
     uint32_t room = s->flow_room, old = room;
     s->flows = sc__grow(s->arena, s->flows, &room, s->flow_count + 1, sizeof *s->flows);
     s->level = sc__realloc(s->arena, s->level, old * sizeof *s->level, room * sizeof *s->level);
+    s->path = sc__realloc(s->arena, s->path, old * sizeof *s->path, room * sizeof *s->path);
     s->rises = sc__realloc(s->arena, s->rises, old, room);
     s->flow_room = room;
     sc__tree_reserve(&s->ends, room);
 }
 
 static uint32_t take_flow(struct sc__share *s) {
-    if (s->free_count) return s->free_flows[--s->free_count];
     if (s->flow_count == s->flow_room) reserve_flows(s);
     return s->flow_count++;
 }
@@ -203,9 +196,9 @@ static void join_cohort(struct sc__share *s, double size, double now) {
 }
 
 /* What the flow gets at least: the fair share of its narrowest link. */
-static double least_share(const struct sc__share *s, const struct flow *f) {
+static double least_share(const struct sc__share *s, const struct path *p) {
     double least = INFINITY;
-    for (uint32_t h = f->first; h < f->first + f->hops; h++) {
+    for (uint32_t h = p->first; h < p->first + p->hops; h++) {
         double share = s->capacity[s->hop_link[h]] / s->links[s->hop_link[h]].load;
         if (share < least) least = share;
     }
@@ -213,46 +206,54 @@ static double least_share(const struct sc__share *s, const struct flow *f) {
 }
 
 static void lay(struct sc__share *s, uint32_t id, const struct sc__share_hop *hops) {
-    struct flow *f = &s->flows[id];
-    for (uint32_t i = 0; i < f->hops; i++) {
-        s->hop_link[f->first + i] = hops[i].link;
-        s->hop_load[f->first + i] = hops[i].load;
-        double cap = s->capacity[hops[i].link] / hops[i].load;
-        if (cap < f->cap) f->cap = cap;
-        if (hops[i].load < s->least_load) s->least_load = hops[i].load;
+    struct path *p = &s->path[id];
+    double cap = INFINITY;
+    p->load = p->hops ? hops[0].load : 0;
+    for (uint32_t i = 0; i < p->hops; i++) {
+        s->hop_link[p->first + i] = hops[i].link;
+        s->hop_load[p->first + i] = hops[i].load;
+        if (hops[i].load != hops[0].load) p->load = 0;
+        cap = fmin(cap, s->capacity[hops[i].link] / hops[i].load);
+        s->least_load = fmin(s->least_load, hops[i].load);
     }
-    for (uint32_t i = 0; i < f->hops; i++) {
-        enlist(s, id, f->first + i);
-        note_change(s, hops[i].link);
-    }
+    s->flows[id].cap = cap;
+    s->least_cap = fmin(s->least_cap, cap);
+    s->most_cap = fmax(s->most_cap, cap);
+    for (uint32_t i = 0; i < p->hops; i++) enlist(s, id, p->first + i);
 }
 
-uint32_t sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
-                       double bytes, double now, uint64_t user) {
-    uint32_t id = take_flow(s), first = take_hops(s, count ? count : 1);
+void sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
+                   double bytes, double now, uint64_t user) {
+    uint32_t id = take_flow(s), first = take_hops(s, count);
     join_cohort(s, bytes / weight, now);
-    s->flows[id] = (struct flow){.first = first, .hops = count, .weight = weight, .cap = INFINITY,
-                                 .work = bytes / weight, .since = now, .user = user};
+    s->flows[id] = (struct flow){.weight = weight, .work = bytes / weight, .user = user};
+    s->path[id] = (struct path){.first = first, .hops = count};
     lay(s, id, hops);
     s->level[id] = INFINITY;
     sc__tree_set(&s->ends, id, count ? INFINITY : now);
     s->running++;
     s->now = now;
-    if (!count) return id;
+    if (!count) return;
     s->dirty = true;
     *SC__PUSH(s->arena, s->rising, s->rising_count, s->rising_room) = id;
-    return id;
 }
 
-/* Gives back what the flow uses. */
-static void give_back(struct sc__share *s, const struct flow *f, double level) {
-    for (uint32_t h = f->first, end = h + f->hops; h < end; h++)
-        s->room[s->hop_link[h]][0] += level * s->hop_load[h];
+/* Adds change · load to the room of every link of the flow. */
+static inline void spread(struct sc__share *s, uint32_t id, pair change) {
+    const struct path *p = &s->path[id];
+    const uint32_t *link = s->hop_link + p->first, *end = link + p->hops;
+    pair *room = s->room;
+    if (p->load > 0) {
+        change *= p->load;
+        for (; link < end; link++) room[*link] += change;
+    } else {
+        for (const double *load = s->hop_load + p->first; link < end; link++, load++) room[*link] += change * *load;
+    }
 }
 
 static void take_out(struct sc__share *s, uint32_t id) {
-    struct flow *f = &s->flows[id];
-    if (f->hops) give_back(s, f, s->level[id]);
+    const struct path *f = &s->path[id];
+    spread(s, id, (pair){s->level[id], 0});
     for (uint32_t h = f->first; h < f->first + f->hops; h++) {
         delist(s, id, h);
         if (!s->together) note_change(s, s->hop_link[h]);
@@ -261,9 +262,6 @@ static void take_out(struct sc__share *s, uint32_t id) {
         if (s->level[id] < s->least) s->least = s->level[id];
         s->dirty = true;
     }
-    unsigned b = bin_of(f->hops ? f->hops : 1);
-    *SC__PUSH(s->arena, s->free_hops[b], s->free_hop_count[b], s->free_hop_room[b]) = f->first;
-    *SC__PUSH(s->arena, s->free_flows, s->free_count, s->free_room) = id;
     sc__tree_set(&s->ends, id, INFINITY);
     s->level[id] = 0;
     s->running--;
@@ -279,34 +277,67 @@ bool sc__share_finish(struct sc__share *s, double to, uint64_t *user) {
     return true;
 }
 
+static void move_hop(struct sc__share *s, uint32_t from, uint32_t to, uint32_t flow) {
+    s->hop_link[to] = s->hop_link[from];
+    s->hop_load[to] = s->hop_load[from];
+    s->hop_place[to] = s->hop_place[from];
+    s->links[s->hop_link[to]].list[s->hop_place[to]] = (struct entry){.flow = flow, .hop = to};
+}
+
+static void move_flow(struct sc__share *s, uint32_t from, uint32_t to) {
+    const struct path old = s->path[from];
+    for (uint32_t h = 0; h < old.hops; h++) move_hop(s, old.first + h, s->hop_count + h, to);
+    s->flows[to] = s->flows[from];
+    s->path[to] = (struct path){.first = s->hop_count, .hops = old.hops, .load = old.load};
+    s->level[to] = s->level[from];
+    s->ends.level[0][to] = s->ends.level[0][from];
+    s->hop_count += old.hops;
+}
+
+/* Flows keep their order and close the gaps that finished ones left. */
+static void close_up(struct sc__share *s) {
+    uint32_t n = 0;
+    s->hop_count = 0;
+    for (uint32_t i = 0; i < s->flow_count; i++)
+        if (s->level[i] > 0) move_flow(s, i, n++);
+    for (uint32_t i = n; i < s->flow_count; i++) {
+        s->level[i] = 0;
+        s->ends.level[0][i] = INFINITY;
+    }
+    s->flow_count = n;
+    sc__tree_refresh(&s->ends);
+}
+
 /* ---- what to solve again ---- */
 
-/* Can the link bind at all? If all its flows at their caps fit, never. */
-static bool binds(const struct sc__share *s, uint32_t link) {
-    return s->links[link].demand > s->capacity[link] * (1 + 1e-12);
+/* Whether the link is likely to bind: it is nearly full, and its flows at
+ * their caps would not fit. Where this guess is wrong, filling finds the link
+ * over its capacity and is repeated with it (`repair`). */
+static bool likely(const struct sc__share *s, uint32_t link) {
+    return s->room[link][0] < LOOSE * s->capacity[link] &&
+           s->links[link].demand > s->capacity[link] * (1 + 1e-12);
 }
 
 static void meet_link(struct sc__share *s, uint32_t link) {
     struct link *l = &s->links[link];
     if (l->seen == s->solve) return;
     l->seen = s->solve;
-    if (l->count && binds(s, link)) *SC__PUSH(s->arena, s->queue, s->queue_count, s->queue_room) = link;
+    *SC__PUSH(s->arena, s->queue, s->queue_count, s->queue_room) = link;
 }
 
 /* The flow gives back what it used and rises. */
 static void let_rise(struct sc__share *s, uint32_t id) {
-    const struct flow *f = &s->flows[id];
     double level = s->level[id];
-    pair back = {level == INFINITY ? 0 : level, 1};
     s->rises[id] = 1;
-    for (uint32_t h = f->first, end = h + f->hops; h < end; h++)
-        s->room[s->hop_link[h]] += back * s->hop_load[h];
+    spread(s, id, (pair){level == INFINITY ? 0 : level, 1});
 }
 
+/* Links are looked at before the flow gives back its use. */
 static void rise_and_meet(struct sc__share *s, uint32_t id) {
-    const struct flow *f = &s->flows[id];
+    const struct path *p = &s->path[id];
+    for (uint32_t h = p->first, end = h + p->hops; h < end; h++)
+        if (likely(s, s->hop_link[h])) meet_link(s, s->hop_link[h]);
     let_rise(s, id);
-    for (uint32_t h = f->first, end = h + f->hops; h < end; h++) meet_link(s, s->hop_link[h]);
 }
 
 static void follow_link(struct sc__share *s, uint32_t link) {
@@ -319,53 +350,87 @@ static void follow_link(struct sc__share *s, uint32_t link) {
     }
 }
 
-/* Every flow from r0 up, and every link that may bind. */
+/* Which flows are at r0 or above; the rest is background. */
+static uint32_t split(struct sc__share *s, uint32_t *rising) {
+    const double *level = s->level, least = s->least;
+    uint8_t *rises = s->rises;
+    uint32_t n = 0, flows = s->flow_count;
+    for (uint32_t i = 0; i < flows; i++) {
+        bool r = level[i] >= least;
+        rises[i] = r;
+        rising[n] = i;
+        n += r;
+    }
+    return n;
+}
+
+/* What each flow from r0 up gives back, or what the others leave of the links:
+ * the shorter sum. */
+static void make_room(struct sc__share *s) {
+    if (s->rising_count < s->running / 2) {
+        for (uint32_t i = 0; i < s->rising_count; i++) let_rise(s, s->rising[i]);
+        return;
+    }
+    for (uint32_t i = 0; i < s->link_count; i++) s->room[i] = (pair){s->capacity[i], s->links[i].load};
+    for (uint32_t i = 0; i < s->flow_count; i++)
+        if (s->level[i] < s->least && s->level[i] > 0) spread(s, i, (pair){-s->level[i], -1});
+}
+
+/* Every flow from r0 up, and every link that is likely to bind. */
 static void take_all(struct sc__share *s) {
-    uint32_t n = s->rising_count;
     if (s->rising_room < s->flow_count + 1)
         s->rising = sc__grow(s->arena, s->rising, &s->rising_room, s->flow_count + 1, sizeof *s->rising);
-    for (uint32_t i = 0; i < s->flow_count; i++) {
-        s->rising[n] = i;
-        n += s->level[i] >= s->least && !s->rises[i];
+    for (uint32_t i = 0; i < s->rising_count; i++) {
+        double level = s->level[s->rising[i]];
+        spread(s, s->rising[i], (pair){level == INFINITY ? 0 : -level, -1});
     }
-    for (uint32_t i = s->rising_count; i < n; i++) let_rise(s, s->rising[i]);
-    s->rising_count = n;
-    s->queue_count = 0;
     for (uint32_t i = 0; i < s->link_count; i++)
-        if (s->room[i][1] > 0 && binds(s, i))
-            *SC__PUSH(s->arena, s->queue, s->queue_count, s->queue_room) = i;
+        if (s->links[i].count && likely(s, i)) meet_link(s, i);
+    s->rising_count = split(s, s->rising);
+    make_room(s);
+}
+
+static bool are_many(const struct sc__share *s) {
+    return s->rising_count > 64 && s->rising_count > s->running / MANY;
+}
+
+static void follow_links(struct sc__share *s, uint32_t from) {
+    for (uint32_t i = from; i < s->queue_count && !s->many; i++) {
+        follow_link(s, s->queue[i]);
+        s->many = are_many(s);
+    }
+    if (s->many) take_all(s);
 }
 
 /* Everything the changes can reach. New flows are already in `rising`. */
 static void gather(struct sc__share *s) {
     s->queue_count = 0;
     for (uint32_t i = 0; i < s->rising_count; i++) {
-        double least = least_share(s, &s->flows[s->rising[i]]);
+        double least = least_share(s, &s->path[s->rising[i]]);
         if (least < s->least) s->least = least;
     }
     s->least *= 1 - SLACK;
     for (uint32_t i = 0; i < s->rising_count; i++) rise_and_meet(s, s->rising[i]);
     for (uint32_t i = 0; i < s->changed_count; i++) meet_link(s, s->changed[i]);
-    for (uint32_t i = 0; i < s->queue_count; i++) {
-        if (s->rising_count >= s->running) break;
-        s->many = s->rising_count > 64 && s->rising_count > s->flow_count / MANY;
-        if (s->many) {
-            take_all(s);
-            break;
-        }
-        follow_link(s, s->queue[i]);
-    }
-    s->many = s->rising_count > 64 && s->rising_count > s->flow_count / MANY;
+    follow_links(s, 0);
 }
 
 /* ---- filling ---- */
 
+static uint32_t least_child(const struct top *heap, uint32_t first, uint32_t count) {
+    uint32_t least = first, end = first + 4 < count ? first + 4 : count;
+    for (uint32_t i = first + 1; i < end; i++) least = heap[i].share < heap[least].share ? i : least;
+    return least;
+}
+
+/* Four children a node: half the levels of two. */
 static void sift_down(struct top *heap, uint32_t count, uint32_t i) {
     struct top moving = heap[i];
-    for (uint32_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count) child += heap[child + 1].share < heap[child].share;
+    while (4 * i + 1 < count) {
+        uint32_t child = least_child(heap, 4 * i + 1, count);
         if (moving.share <= heap[child].share) break;
         heap[i] = heap[child];
+        i = child;
     }
     heap[i] = moving;
 }
@@ -378,36 +443,39 @@ static void build_heap(struct sc__share *s) {
         pair room = s->room[s->queue[i]];
         if (room[1] * 2 > s->least_load) s->heap[s->heap_count++] = (struct top){room[0] / room[1], s->queue[i]};
     }
-    for (uint32_t i = s->heap_count / 2; i-- > 0;) sift_down(s->heap, s->heap_count, i);
+    for (uint32_t i = (s->heap_count + 2) / 4; i-- > 0;) sift_down(s->heap, s->heap_count, i);
 }
 
-/* A flow whose level changed has moved its bytes at the old one until now. */
-static void settle(struct sc__share *s, uint32_t id, double level, double inverse) {
-    struct flow *f = &s->flows[id];
-    double old = s->level[id];
-    if (old != INFINITY) f->work -= old * (s->now - f->since);
-    if (f->work < 0) f->work = 0;
-    f->since = s->now;
-    s->level[id] = level;
-    double end = s->now + f->work * inverse;
-    if (s->many) s->ends.level[0][id] = end;
-    else sc__tree_set(&s->ends, id, end);
-}
-
-static void freeze(struct sc__share *s, uint32_t id, double level, double inverse) {
-    const struct flow *f = &s->flows[id];
-    pair use = {level, 1};
+/* What is left of a flow is (its end − now) · its level; the new level moves
+ * the end. */
+static inline void freeze(struct sc__share *s, uint32_t id, double level, double inverse) {
+    double old = s->level[id], *end = &s->ends.level[0][id], left = (*end - s->now) * old;
     s->rises[id] = 0;
-    for (uint32_t h = f->first, end = h + f->hops; h < end; h++)
-        s->room[s->hop_link[h]] -= use * s->hop_load[h];
-    if (level != s->level[id]) settle(s, id, level, inverse);
+    s->left--;
+    spread(s, id, (pair){-level, -1});
+    if (level == old) return;
+    if (old == INFINITY) left = s->flows[id].work;
+    if (left < 0) left = 0;
+    s->level[id] = level;
+    if (s->many) *end = s->now + left * inverse;
+    else sc__tree_set(&s->ends, id, s->now + left * inverse);
 }
 
+/* Which flows of the link rise is found without branches, then they freeze. */
 static void freeze_link(struct sc__share *s, uint32_t link, double level) {
     const struct link *l = &s->links[link];
     double inverse = 1 / level;
-    for (uint32_t i = 0; i < l->count; i++)
-        if (s->rises[l->list[i].flow]) freeze(s, l->list[i].flow, level, inverse);
+    uint32_t n = 0, count = l->count;
+    if (s->picked_room < count)
+        s->picked = sc__grow(s->arena, s->picked, &s->picked_room, count, sizeof *s->picked);
+    uint32_t *picked = s->picked;
+    const struct entry *list = l->list;
+    const uint8_t *rises = s->rises;
+    for (uint32_t i = 0; i < count; i++) {
+        picked[n] = list[i].flow;
+        n += rises[list[i].flow];
+    }
+    for (uint32_t i = 0; i < n; i++) freeze(s, picked[i], level, inverse);
 }
 
 static void freeze_at_cap(struct sc__share *s, uint32_t id) {
@@ -424,6 +492,7 @@ static int compare_caps(const void *a, const void *b, void *share) {
 /* The rising flows in order of their caps. */
 static const uint32_t *order_by_cap(struct sc__share *s) {
     bool sorted = true;
+    if (s->least_cap == s->most_cap) return s->rising;
     for (uint32_t i = 1; i < s->rising_count && sorted; i++)
         sorted = s->flows[s->rising[i - 1]].cap <= s->flows[s->rising[i]].cap;
     if (sorted) return s->rising;
@@ -453,13 +522,39 @@ static void fill_top(struct sc__share *s) {
 static void fill(struct sc__share *s) {
     const uint32_t *capped = order_by_cap(s), *end = capped + s->rising_count;
     build_heap(s);
-    while (s->heap_count) {
+    s->left = s->rising_count;
+    while (s->heap_count && s->left) {
         while (capped < end && !s->rises[*capped]) capped++;
-        if (capped < end && s->flows[*capped].cap <= s->heap[0].share) freeze_at_cap(s, *capped);
+        if (capped < end && s->least_cap <= s->heap[0].share && s->flows[*capped].cap <= s->heap[0].share) freeze_at_cap(s, *capped);
         else fill_top(s);
     }
-    for (; capped < end; capped++)
+    for (; capped < end && s->left; capped++)
         if (s->rises[*capped]) freeze_at_cap(s, *capped);
+}
+
+/* Links over their capacity that were left out; false when there is none. */
+static bool meet_overfull(struct sc__share *s) {
+    uint32_t before = s->queue_count;
+    if (s->many) {
+        for (uint32_t i = 0; i < s->link_count; i++)
+            if (s->room[i][0] < -SLACK * s->capacity[i]) meet_link(s, i);
+    } else {
+        for (uint32_t i = 0; i < s->rising_count; i++) {
+            const struct path *p = &s->path[s->rising[i]];
+            for (uint32_t h = p->first; h < p->first + p->hops; h++)
+                if (s->room[s->hop_link[h]][0] < -SLACK * s->capacity[s->hop_link[h]]) meet_link(s, s->hop_link[h]);
+        }
+    }
+    return s->queue_count > before;
+}
+
+/* Fills again, with what turned out to bind, until no link is overfull. */
+static void repair(struct sc__share *s) {
+    for (uint32_t met = s->queue_count; meet_overfull(s); met = s->queue_count) {
+        for (uint32_t i = 0; i < s->rising_count; i++) let_rise(s, s->rising[i]);
+        if (!s->many) follow_links(s, met);
+        fill(s);
+    }
 }
 
 static void add_up_slacks(struct sc__share *s) {
@@ -469,7 +564,9 @@ static void add_up_slacks(struct sc__share *s) {
 static void solve(struct sc__share *s) {
     gather(s);
     fill(s);
+    repair(s);
     if (s->many) sc__tree_refresh(&s->ends);
+    s->many = are_many(s);
     s->solves++;
     s->levels += s->rising_count;
     s->solve++;
@@ -477,6 +574,7 @@ static void solve(struct sc__share *s) {
     s->least = INFINITY;
     s->dirty = false;
     if (s->solves % AFRESH == 0) add_up_slacks(s);
+    if (s->flow_count > 256 && s->running < s->flow_count / 2) close_up(s);
 #ifdef SC_CHECK
     if (!sc__share_certified(s)) s->violations++;
 #endif
@@ -506,7 +604,7 @@ bool sc__share_certified(const struct sc__share *s) {
         bool full = use >= s->capacity[i] * (1 - 1e-9);
         for (uint32_t k = 0; k < l->count; k++) {
             uint32_t id = l->list[k].flow;
-            routed += l->list[k].hop == s->flows[id].first;
+            routed += l->list[k].hop == s->path[id].first;
             if (!full || s->level[id] < top * (1 - 1e-9) || has_bottleneck[id]) continue;
             has_bottleneck[id] = true;
             certified++;

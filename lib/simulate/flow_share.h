@@ -21,7 +21,7 @@ struct sc__share *sc__share_new(struct sc__arena *arena, const double *capacity,
 
 /* A new flow at time now, seconds. No link may occur twice in hops. All calls
  * between two calls of next carry the same time. */
-uint32_t sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
+void sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
                        double bytes, double now, uint64_t user);
 /* When the next flow ends; INFINITY when none runs. */
 double sc__share_next(struct sc__share *s);
@@ -29,8 +29,6 @@ double sc__share_next(struct sc__share *s);
 bool sc__share_finish(struct sc__share *s, double to, uint64_t *user);
 
 uint32_t sc__share_flows(const struct sc__share *s);
-/* Bytes a second of a flow. */
-double sc__share_rate(const struct sc__share *s, uint32_t flow);
 /* Use of a link at this moment, bytes a second. */
 double sc__share_use(const struct sc__share *s, uint32_t link);
 /* The certificate of max-min sharing: no link above its capacity, and every

@@ -2,10 +2,18 @@
 
 void sc__tree_init(struct sc__tree *t, struct sc__arena *arena) { *t = (struct sc__tree){.arena = arena}; }
 
+static inline double lesser(double a, double b) { return a < b ? a : b; }
+
+/* Four chains at once. */
 static double node_min(const double *v) {
-    double least = v[0];
-    for (unsigned i = 1; i < SC__TREE_WIDTH; i++) least = v[i] < least ? v[i] : least;
-    return least;
+    double a = v[0], b = v[1], c = v[2], d = v[3];
+    for (unsigned i = 4; i < SC__TREE_WIDTH; i += 4) {
+        a = lesser(v[i], a);
+        b = lesser(v[i + 1], b);
+        c = lesser(v[i + 2], c);
+        d = lesser(v[i + 3], d);
+    }
+    return lesser(lesser(a, b), lesser(c, d));
 }
 
 static void grow_level(struct sc__tree *t, uint32_t d, uint32_t need) {
