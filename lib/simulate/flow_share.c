@@ -93,6 +93,7 @@ struct sc__share {
     uint32_t solve;
     uint32_t *queue, queue_count, queue_room;    /* links met */
     uint32_t *rising, rising_count, rising_room; /* flows */
+    uint32_t *staying, staying_count, staying_room;
     uint32_t *by_cap, by_cap_room;
     uint32_t *picked, picked_room; /* rising flows of the link that freezes */
     uint32_t left; /* flows that rise still */
@@ -350,43 +351,51 @@ static void follow_link(struct sc__share *s, uint32_t link) {
     }
 }
 
-/* Which flows are at r0 or above; the rest is background. */
-static uint32_t split(struct sc__share *s, uint32_t *rising) {
+/* Sorts the flows into those at r0 or above and those below, without branches. */
+static void split(struct sc__share *s) {
     const double *level = s->level, least = s->least;
+    uint32_t n = 0, m = 0, flows = s->flow_count, *rising = s->rising, *staying = s->staying;
     uint8_t *rises = s->rises;
-    uint32_t n = 0, flows = s->flow_count;
     for (uint32_t i = 0; i < flows; i++) {
-        bool r = level[i] >= least;
-        rises[i] = r;
-        rising[n] = i;
-        n += r;
+        bool up = level[i] >= least;
+        rises[i] = up;
+        rising[n] = staying[m] = i;
+        n += up;
+        m += !up & (level[i] > 0);
     }
-    return n;
+    s->rising_count = n;
+    s->staying_count = m;
 }
 
 /* What each flow from r0 up gives back, or what the others leave of the links:
  * the shorter sum. */
 static void make_room(struct sc__share *s) {
-    if (s->rising_count < s->running / 2) {
+    if (s->rising_count < s->staying_count) {
         for (uint32_t i = 0; i < s->rising_count; i++) let_rise(s, s->rising[i]);
         return;
     }
     for (uint32_t i = 0; i < s->link_count; i++) s->room[i] = (pair){s->capacity[i], s->links[i].load};
-    for (uint32_t i = 0; i < s->flow_count; i++)
-        if (s->level[i] < s->least && s->level[i] > 0) spread(s, i, (pair){-s->level[i], -1});
+    for (uint32_t i = 0; i < s->staying_count; i++) spread(s, s->staying[i], (pair){-s->level[s->staying[i]], -1});
+}
+
+static void reserve_all(struct sc__share *s) {
+    uint32_t need = s->flow_count + 1;
+    if (s->rising_room < need)
+        s->rising = sc__grow(s->arena, s->rising, &s->rising_room, need, sizeof *s->rising);
+    if (s->staying_room < need)
+        s->staying = sc__grow(s->arena, s->staying, &s->staying_room, need, sizeof *s->staying);
 }
 
 /* Every flow from r0 up, and every link that is likely to bind. */
 static void take_all(struct sc__share *s) {
-    if (s->rising_room < s->flow_count + 1)
-        s->rising = sc__grow(s->arena, s->rising, &s->rising_room, s->flow_count + 1, sizeof *s->rising);
+    reserve_all(s);
     for (uint32_t i = 0; i < s->rising_count; i++) {
         double level = s->level[s->rising[i]];
         spread(s, s->rising[i], (pair){level == INFINITY ? 0 : -level, -1});
     }
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].count && likely(s, i)) meet_link(s, i);
-    s->rising_count = split(s, s->rising);
+    split(s);
     make_room(s);
 }
 
