@@ -94,8 +94,9 @@ struct sc__trace_set {
     struct sc__names names;
 };
 
-/* "forward_step" … */
-const char *sc__trace_kind_name(enum sc__trace_kind kind);
+/* "forward_step" …: by kind, then exp_dp_allreduce and ddp_grad_comm, which
+ * newer and other traces say for kinds that have a name already; NULL. */
+extern const char *const sc__trace_names[];
 static inline bool sc__trace_is_message(uint8_t kind) {
     return kind >= SC__TRACE_RECV_FORWARD && kind <= SC__TRACE_SEND_BACKWARD;
 }
