@@ -278,7 +278,7 @@ static int detect(const unsigned char *head, size_t n, const char *path, bool di
 static const struct sc__option options[] = {
     {"run", 0, "N", "the one with most ranks", "Traces", "which run of a directory that holds several", 0}, {0}};
 
-const struct sc__reader sc__megatron_trace_reader = {.name = "megatron-trace",
+const struct sc__reader sc__reader_megatron_trace = {.name = "megatron-trace",
                                                      .title = "per-rank trace of a Megatron-LM run (Echo)",
                                                      .detect = detect,
                                                      .read = read_traces,
