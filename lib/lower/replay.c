@@ -279,6 +279,17 @@ sc_status sc__replay_open(struct sc__replay *r, struct sc_context *ctx, const st
     return message_size(r, settings);
 }
 
+/* The longest any rank took, from its first operation to its last. */
+static int64_t measured_step(const struct sc__replay *r) {
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < sc__mesh_ranks(&r->traced); i++) {
+        const struct sc__trace_record *last = &r->ranks[i].records[r->ranks[i].count - 1];
+        int64_t took = last->end_ns - sc__replay_origin(r, i);
+        if (last->end_ns && took > longest) longest = took;
+    }
+    return longest * SC__PS_PER_NS;
+}
+
 static void note_rules(struct sc__replay *r) {
     sc__note(r->ctx, "trace-waits",
              "recorded times of sends, receives and reductions hold waiting; waiting is simulated again, not counted "
@@ -288,7 +299,10 @@ static void note_rules(struct sc__replay *r) {
                  "%.3g us of host time before every message and reduction, half before nested calls%s",
                  sc__us(r->host_gap),
                  r->scheduled ? "; the same before every operation" : "; between operations as measured");
-    if (r->set->profile)
+    if (!r->set->profile)
+        sc__note(r->ctx, "trace-measured", "the traced step took %.2f ms on its slowest rank",
+                 sc__us(measured_step(r)) / 1e3);
+    else
         sc__note(r->ctx, "trace-median", "compute times are medians over equal places in the layers of %u traces",
                  r->set->sample_count);
 }
@@ -298,10 +312,13 @@ sc_status sc__lower_replay(struct sc_context *ctx, const struct sc__settings *se
     struct sc__replay r;
     SC__TRY(sc__replay_open(&r, ctx, settings, set));
     SC__TRY(memory_bandwidth(&r, settings));
-    if (!r.scheduled) SC__TRY(sc__replay_check(&r));
+    SC__TRY(sc__replay_check(&r));
     if (set->profile) sc__replay_estimate(&r);
     if (r.measured_comm) sc__replay_meetings(&r);
-    SC__TRY(r.scheduled ? sc__replay_scheduled(&r) : sc__replay_traced(&r));
+    if (r.scheduled)
+        sc__replay_scheduled(&r);
+    else
+        sc__replay_traced(&r);
     note_rules(&r);
     *out = r.w;
     return SC_OK;

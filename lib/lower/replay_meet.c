@@ -25,6 +25,13 @@ uint64_t sc__replay_message_key(const struct sc__replay *r, uint32_t rank, const
     return key_of(forward ? 100 : 101, send ? rank : sc__replay_peer(r, rank, rec->kind), rec->batch);
 }
 
+int64_t sc__replay_origin(const struct sc__replay *r, uint32_t rank) {
+    const struct sc__iteration *it = &r->ranks[rank];
+    for (uint32_t i = 0; i < it->count; i++)
+        if (it->records[i].end_ns) return sc__trace_start_ns(it->records[i].end_ns, it->records[i].duration);
+    return 0;
+}
+
 static void meet(struct sc__replay *r, uint64_t key, uint32_t rank, int64_t duration, int64_t end_ns) {
     bool fresh;
     uint64_t *index = sc__map_at(&r->met_index, key, &fresh);
@@ -34,7 +41,7 @@ static void meet(struct sc__replay *r, uint64_t key, uint32_t rank, int64_t dura
         *index = r->met_count;
     }
     struct sc__met *m = &r->met[*index - 1];
-    int64_t start = sc__trace_start_ns(end_ns, duration) - (r->clock ? r->clock[rank] : 0);
+    int64_t start = sc__trace_start_ns(end_ns, duration) - sc__replay_origin(r, rank);
     if (duration < m->least) m->least = duration;
     if (end_ns && start > m->last_start) m->last_start = start;
 }

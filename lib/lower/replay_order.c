@@ -20,7 +20,7 @@ struct message {
     uint8_t kind;
     uint32_t batch;
     uint64_t bytes;
-    int64_t cost; /* pure, where measured */
+    const struct sc__met *met; /* where communication is as measured */
 };
 
 static void add_message(struct sc__replay *r, const struct message *m, bool fused) {
@@ -35,7 +35,9 @@ static void add_message(struct sc__replay *r, const struct message *m, bool fuse
     if (stream == SC__STREAM_P2P) op->after = 1u << SC__STREAM_COMPUTE;
     if (!r->measured_comm) return;
     op->flags |= SC__OP_MEASURED;
-    op->cost = m->cost;
+    op->cost = m->met->least;
+    r->when.ready_ns = m->met->last_start;
+    sc__replay_span(r);
 }
 
 /* One message, or a fused exchange of two. */
@@ -69,7 +71,7 @@ static int64_t gap_before(const struct sc__replay *r, const struct sc__trace_rec
 
 static struct message traced_message(const struct sc__replay *r, uint32_t rank, const struct sc__trace_record *rec) {
     struct message m = {.kind = rec->kind, .batch = rec->batch, .bytes = rec->bytes};
-    if (r->measured_comm) m.cost = sc__replay_met(r, sc__replay_message_key(r, rank, rec))->least;
+    if (r->measured_comm) m.met = sc__replay_met(r, sc__replay_message_key(r, rank, rec));
     return m;
 }
 
@@ -80,9 +82,13 @@ static uint32_t traced_program(struct sc__replay *r, uint32_t rank) {
     for (uint32_t i = 0; i < it->count; i++) {
         const struct sc__trace_record *rec = &it->records[i];
         enum sc__phase phase = sc__replay_phase(rec->kind);
+        int64_t start_ns = sc__trace_start_ns(rec->end_ns, rec->duration);
         sc__block_begin(r->w);
+        r->when =
+            (struct sc__when){rank, rec->batch, before ? before->end_ns : 0, rec->end_ns ? start_ns : 0, INT64_MIN};
         sc__replay_host(r, phase, gap_before(r, rec, before));
         if (sc__trace_is_message(rec->kind)) {
+            r->when = (struct sc__when){rank, rec->batch, start_ns, rec->end_ns, INT64_MIN};
             struct message m[2] = {traced_message(r, rank, rec)};
             bool fused = i + 1 < it->count && rec[1].fused;
             if (fused) m[1] = traced_message(r, rank, &rec[1]);
@@ -229,22 +235,31 @@ static void add_class(struct sc__replay *r, uint32_t rank, uint32_t program) {
     r->w->classes[class].name = sc__format(&r->ctx->arena, "rank %u", first);
 }
 
-static sc_status run_ranks(struct sc__replay *r, uint32_t (*program_of)(struct sc__replay *, uint32_t)) {
-    uint32_t world = sc__mesh_ranks(&r->traced);
-    uint32_t *programs = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+static void prepare(struct sc__replay *r) {
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, sc__mesh_ranks(&r->w->mesh));
     r->w->stream_names[SC__STREAM_COMPUTE] = "compute";
     r->w->stream_names[SC__STREAM_P2P] = "p2p";
     r->w->tokens = (double)r->set->facts.sequence * r->set->facts.micro_batch * r->w->mesh.dp * r->micro_batches;
-    for (uint32_t rank = 0; rank < world; rank++)
-        if (r->ranks[rank].given || r->scheduled) programs[rank] = program_of(r, rank);
-    for (uint32_t rank = 0; rank < world; rank++) {
-        bool own = r->ranks[rank].given || r->scheduled;
-        add_class(r, rank, programs[own ? rank : r->ranks[rank].rank->rank]);
-    }
-    return SC_OK;
 }
 
-sc_status sc__replay_traced(struct sc__replay *r) { return run_ranks(r, traced_program); }
+void sc__replay_traced(struct sc__replay *r) {
+    uint32_t world = sc__mesh_ranks(&r->traced);
+    uint32_t *programs = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+    prepare(r);
+    for (uint32_t rank = 0; rank < world; rank++)
+        if (r->ranks[rank].given) programs[rank] = traced_program(r, rank);
+    for (uint32_t rank = 0; rank < world; rank++) add_class(r, rank, programs[r->ranks[rank].rank->rank]);
+}
 
-sc_status sc__replay_scheduled(struct sc__replay *r) { return run_ranks(r, scheduled_program); }
+void sc__replay_scheduled(struct sc__replay *r) {
+    prepare(r);
+    for (uint32_t rank = 0; rank < sc__mesh_ranks(&r->traced); rank++) add_class(r, rank, scheduled_program(r, rank));
+}
+
+void sc__replay_given(struct sc__replay *r) {
+    uint32_t world = sc__mesh_ranks(&r->traced);
+    prepare(r);
+    for (uint32_t rank = 0; rank < world; rank++)
+        if (r->ranks[rank].given) add_class(r, rank, traced_program(r, rank));
+    for (uint32_t rank = 0; rank < world; rank++) r->w->rank_class[rank] = r->w->rank_class[r->ranks[rank].rank->rank];
+}

@@ -30,7 +30,14 @@ struct sc__estimates {
 /* A collective or message as the ranks measured it. */
 struct sc__met {
     int64_t least;      /* duration, ps: the pure cost */
-    int64_t last_start; /* ns, on the common clock */
+    int64_t last_start; /* ns since the step began */
+};
+
+/* When an operation ran, on the clock of its node. */
+struct sc__when {
+    uint32_t rank, batch;
+    int64_t from_ns, to_ns; /* to_ns 0: never timed */
+    int64_t ready_ns;       /* since the step's start: the last of its peers came; or INT64_MIN */
 };
 
 struct sc__replay {
@@ -39,7 +46,6 @@ struct sc__replay {
     struct sc__workload *w;
     struct sc__mesh traced;      /* the job as it ran; w->mesh is the job as it is asked for */
     struct sc__iteration *ranks; /* by rank of the traced mesh */
-    int64_t *clock;              /* ns to subtract from a rank's clock; NULL until known */
     uint32_t iteration;          /* from 0 */
     bool measured_comm;
     bool scheduled; /* the order comes from 1F1B, not from the records */
@@ -51,11 +57,14 @@ struct sc__replay {
     struct sc__map met_index;        /* meeting → index + 1 */
     struct sc__met *met;
     uint32_t met_count, met_capacity;
+    struct sc__timeline *timeline; /* the measured one, while it is being made; else NULL */
+    struct sc__when when;          /* of the operation that is added next */
 };
 
 /* A stretch of a record between nested collectives that block. */
 struct sc__segment {
     const struct sc__trace_sub *before, *after; /* NULL: the record's start, its end */
+    int64_t from_ns, to_ns;                     /* to_ns 0: never timed */
     int64_t compute;                            /* ps */
 };
 
@@ -81,8 +90,13 @@ enum sc__phase sc__replay_phase(uint8_t kind);
 enum sc__group_kind sc__replay_group(uint8_t kind);
 
 /* replay_order.c */
-sc_status sc__replay_traced(struct sc__replay *r);
-sc_status sc__replay_scheduled(struct sc__replay *r);
+void sc__replay_traced(struct sc__replay *r);
+void sc__replay_scheduled(struct sc__replay *r);
+/* As traced, but classes only for the ranks that have a file. */
+void sc__replay_given(struct sc__replay *r);
+
+/* replay_measured.c: the operation added last ran at r->when. */
+void sc__replay_span(struct sc__replay *r);
 
 /* replay_estimate.c */
 void sc__replay_estimate(struct sc__replay *r);
@@ -95,6 +109,8 @@ void sc__replay_meetings(struct sc__replay *r);
 const struct sc__met *sc__replay_met(const struct sc__replay *r, uint64_t key);
 uint64_t sc__replay_collective_key(const struct sc__replay *r, uint32_t rank, uint8_t group, uint32_t ordinal);
 uint64_t sc__replay_message_key(const struct sc__replay *r, uint32_t rank, const struct sc__trace_record *rec);
+/* ns of the rank's clock at which its step began. */
+int64_t sc__replay_origin(const struct sc__replay *r, uint32_t rank);
 /* The rank at the other end of a message record. */
 uint32_t sc__replay_peer(const struct sc__replay *r, uint32_t rank, uint8_t kind);
 

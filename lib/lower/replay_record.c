@@ -76,11 +76,12 @@ bool sc__replay_segment(const struct sc__trace_rank *rank, const struct sc__trac
     out->after = k < rec->subs ? &rank->subs[rec->first_sub + k] : NULL;
     if (!is_timed(rank, rec)) {
         out->compute = even_part(rank, rec);
+        out->from_ns = out->to_ns = 0;
         return true;
     }
-    int64_t from = out->before ? out->before->end_ns : sc__trace_start_ns(rec->end_ns, rec->duration);
-    int64_t to = out->after ? sc__trace_start_ns(out->after->end_ns, out->after->duration) : rec->end_ns;
-    out->compute = at_least_0(to - from) * SC__PS_PER_NS;
+    out->from_ns = out->before ? out->before->end_ns : sc__trace_start_ns(rec->end_ns, rec->duration);
+    out->to_ns = out->after ? sc__trace_start_ns(out->after->end_ns, out->after->duration) : rec->end_ns;
+    out->compute = at_least_0(out->to_ns - out->from_ns) * SC__PS_PER_NS;
     return true;
 }
 
@@ -91,6 +92,7 @@ static void add_compute(struct sc__replay *r, enum sc__phase phase, enum sc__wor
     op->work = (uint8_t)work;
     op->cost = cost;
     op->bytes = bytes;
+    sc__replay_span(r);
 }
 
 void sc__replay_host(struct sc__replay *r, enum sc__phase phase, int64_t cost) {
@@ -114,8 +116,17 @@ static void add_collective(struct sc__replay *r, uint32_t rank, enum sc__phase p
     op->peer = c->coll == SC__BROADCAST ? 0 : SC__NONE;
     op->bytes = c->coll == SC__ALLGATHER ? c->bytes * sc__group_size(r->w, group) : c->bytes;
     if (!r->measured_comm) return;
+    const struct sc__met *met = sc__replay_met(r, sc__replay_collective_key(r, rank, c->group, ordinal));
     op->flags |= SC__OP_MEASURED;
-    op->cost = sc__replay_met(r, sc__replay_collective_key(r, rank, c->group, ordinal))->least;
+    op->cost = met->least;
+    r->when.ready_ns = met->last_start;
+    sc__replay_span(r);
+}
+
+static void set_when(struct sc__replay *r, int64_t end_ns, int64_t duration) {
+    r->when.from_ns = sc__trace_start_ns(end_ns, duration);
+    r->when.to_ns = end_ns;
+    r->when.ready_ns = INT64_MIN;
 }
 
 static void add_sub(struct sc__replay *r, uint32_t rank, const struct sc__trace_record *rec,
@@ -123,6 +134,7 @@ static void add_sub(struct sc__replay *r, uint32_t rank, const struct sc__trace_
     enum sc__phase phase = sc__replay_phase(rec->kind);
     const char *name = r->set->names.text[sub->name];
     uint32_t ordinal = ordinals[sub->group]++;
+    set_when(r, sub->end_ns, sub->duration);
     if (sc__mesh_group_size(&r->w->mesh, sub->group) < 2) {
         add_compute(r, phase, work_of(rec->kind), name, sub->duration, 0);
         return;
@@ -135,6 +147,7 @@ static void add_reduction(struct sc__replay *r, uint32_t rank, const struct sc__
     enum sc__group_kind group = sc__replay_group(rec->kind);
     const char *name = sc__trace_names[rec->kind];
     uint32_t ordinal = ordinals[group]++;
+    set_when(r, rec->end_ns, rec->duration);
     bool alone = sc__mesh_group_size(&r->w->mesh, group) < 2;
     if (alone && !r->set->profile) {
         add_compute(r, SC__UPDATE, SC__WORK_ELEMENTWISE, name, rec->duration, rec->bytes);
@@ -151,11 +164,15 @@ static void add_reduction(struct sc__replay *r, uint32_t rank, const struct sc__
 void sc__replay_record(struct sc__replay *r, uint32_t rank, const struct sc__trace_record *rec, uint32_t *ordinals) {
     const struct sc__iteration *it = &r->ranks[rank];
     struct sc__segment s;
+    r->when = (struct sc__when){.rank = rank, .batch = rec->batch};
     if (sc__trace_is_reduction(rec->kind)) {
         add_reduction(r, rank, rec, ordinals);
         return;
     }
     for (uint32_t i = 0; sc__replay_segment(it->rank, rec, i, &s); i++) {
+        r->when.from_ns = s.from_ns;
+        r->when.to_ns = s.to_ns;
+        r->when.ready_ns = INT64_MIN;
         int64_t cost = r->estimates ? sc__replay_estimated(r, it, rec, &s) : s.compute;
         add_compute(r, sc__replay_phase(rec->kind), work_of(rec->kind), sc__trace_names[rec->kind], cost, 0);
         if (s.after) add_sub(r, rank, rec, s.after, ordinals);
