@@ -1,6 +1,7 @@
 #include "command/job.h"
 
 #include "lower/layers.h"
+#include "lower/replay.h"
 
 #include <string.h>
 
@@ -27,6 +28,7 @@ static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     job->workload = job->doc.workload;
     if (job->workload) return SC_OK;
+    if (job->doc.traces) return sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload);
     SC__TRY(named_cluster_size(req, &gpus));
     return sc__lower_layers(req->ctx, &job->settings, job->doc.layers, gpus, &job->workload);
 }
@@ -47,9 +49,15 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__job_read(req, job));
     SC__TRY(make_workload(req, job));
+    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
     const char *order = sc__option(req, "order");
     if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
     return make_cluster(req, job);
+}
+
+sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
+    if (job->doc.measured || !job->doc.traces) return SC_OK;
+    return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
 }
 
 static sc_status make_network(struct sc_request *req, struct sc__job *job) {
@@ -85,6 +93,7 @@ const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine", "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
+    {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
     {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},

@@ -275,8 +275,14 @@ static int detect(const unsigned char *head, size_t n, const char *path, bool di
     return 95;
 }
 
+/* All but the first are read by lower/replay.c. */
 static const struct sc__option options[] = {
-    {"run", 0, "N", "the one with most ranks", "Traces", "which run of a directory that holds several", 0}, {0}};
+    {"run", 0, "N", "the one with most ranks", "Traces", "which run of a directory that holds several", 0},
+    {"iteration", 0, "N", "the last", "Traces", "which iteration of traces that hold several", 0},
+    {"comm", 0, "KIND", "simulated", "Traces", "simulated: the network decides; measured: least time in the group", 0},
+    {"host-gap", 0, "TIME", "100us", "Traces", "host time per operation and message; nested calls take half", 0},
+    {"hbm", 0, "RATE", "the cluster's", "Traces", "memory bandwidth of the gradient scaling kernel", 0},
+    {0}};
 
 const struct sc__reader sc__reader_megatron_trace = {.name = "megatron-trace",
                                                      .title = "per-rank trace of a Megatron-LM run (Echo)",

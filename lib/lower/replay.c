@@ -18,13 +18,6 @@
 #define HOST_GAP (100 * SC__PS_PER_US) /* measured on H800 nodes: per operation, and per communication call */
 #define HBM 1.97e12                    /* the same nodes: bytes per second that streaming kernels reach */
 
-const struct sc__option sc__replay_options[] = {
-    {"comm", 0, "KIND", "simulated", "Traces", "simulated: the network decides; measured: least time in the group", 0},
-    {"iteration", 0, "N", "the last", "Traces", "which iteration of traces that hold several", 0},
-    {"host-gap", 0, "TIME", "100us", "Traces", "host time per operation and message; nested calls take half", 0},
-    {"hbm", 0, "RATE", "the cluster's", "Traces", "memory bandwidth of the gradient scaling kernel", 0},
-    {0}};
-
 struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank, uint32_t iteration) {
     uint32_t first = 0, seen = 0, i = 0;
     for (; i < rank->record_count; i++) {

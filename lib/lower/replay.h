@@ -7,8 +7,6 @@
 #include "ir/timeline.h"
 #include "ir/trace.h"
 
-extern const struct sc__option sc__replay_options[];
-
 sc_status sc__lower_replay(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__trace_set *set,
                            struct sc__workload **out);
 

@@ -113,7 +113,6 @@ static void add_collective(struct sc__replay *r, uint32_t rank, enum sc__phase p
     struct sc__op *op = sc__block_add(r->w, SC__OP_COLLECTIVE, phase, SC__STREAM_COMPUTE, c->name);
     op->coll = c->coll;
     op->group = group;
-    op->peer = c->coll == SC__BROADCAST ? 0 : SC__NONE;
     op->bytes = c->coll == SC__ALLGATHER ? c->bytes * sc__group_size(r->w, group) : c->bytes;
     if (!r->measured_comm) return;
     const struct sc__met *met = sc__replay_met(r, sc__replay_collective_key(r, rank, c->group, ordinal));
