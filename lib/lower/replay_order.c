@@ -235,7 +235,25 @@ static void add_class(struct sc__replay *r, uint32_t rank, uint32_t program) {
     r->w->classes[class].name = sc__format(&r->ctx->arena, "rank %u", first);
 }
 
+/* Room for all operations at once: growing would clear and copy gigabytes. */
+static void reserve(struct sc__replay *r) {
+    uint64_t ops = 0, blocks = 0;
+    for (uint32_t rank = 0; rank < sc__mesh_ranks(&r->traced); rank++) {
+        const struct sc__iteration *it = &r->ranks[rank];
+        if (!it->given) continue;
+        blocks += it->count;
+        for (uint32_t i = 0; i < it->count; i++) ops += 4 + 3 * (uint64_t)it->records[i].subs;
+    }
+    if (ops > UINT32_MAX || r->scheduled) return;
+    r->w->op_capacity = (uint32_t)ops;
+    r->w->ops = SC__NEW_ARRAY(&r->ctx->arena, struct sc__op, ops);
+    r->w->block_capacity = r->w->call_capacity = (uint32_t)blocks;
+    r->w->blocks = SC__NEW_ARRAY(&r->ctx->arena, struct sc__block, blocks);
+    r->w->calls = SC__NEW_ARRAY(&r->ctx->arena, struct sc__call, blocks);
+}
+
 static void prepare(struct sc__replay *r) {
+    reserve(r);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, sc__mesh_ranks(&r->w->mesh));
     r->w->stream_names[SC__STREAM_COMPUTE] = "compute";
     r->w->stream_names[SC__STREAM_P2P] = "p2p";
