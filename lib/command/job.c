@@ -9,7 +9,8 @@ sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
     if (!req->input_count)
-        return sc__usage(req, sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name), "no input given");
+        return sc__usage(req, sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name),
+                         "no input given");
     return sc__import(req->ctx, &job->settings, sc__option(req, "format"), req->inputs, req->input_count, &job->doc);
 }
 
@@ -90,7 +91,8 @@ sc_status sc__job_output(struct sc_request *req, const char *option, const struc
 }
 
 const struct sc__option sc__job_options[] = {
-    {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine", "a preset with a GPU count, a one-line description or a file", 0},
+    {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
+     "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},

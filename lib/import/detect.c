@@ -46,7 +46,7 @@ static sc_status sniff(struct sc_context *ctx, const char *path, const struct sc
 
 static sc_status unknown(struct sc_context *ctx, const char *path) {
     struct sc__buffer b;
-    struct sc__place at = {.file = path};
+    struct sc__place at = {.file = strcmp(path, "-") ? path : "<stdin>"};
     sc__buffer_init(&b, &ctx->arena);
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         sc__printf(&b, "%s%s", r == sc__readers ? "known: " : ", ", (*r)->title);
@@ -74,7 +74,8 @@ sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings
         if (!this) return unknown(ctx, paths[i]);
         if (reader && this != reader) {
             struct sc__place at = {.file = paths[i]};
-            return sc__fail(ctx, SC_INPUT, &at, NULL, "is %s, but the input before it is %s", this->title, reader->title);
+            return sc__fail(ctx, SC_INPUT, &at, NULL, "is %s, but the input before it is %s", this->title,
+                            reader->title);
         }
         reader = this;
     }

@@ -30,7 +30,8 @@ struct sc__reader {
     sc_status (*read)(struct sc_context *ctx, const struct sc__settings *settings, const char *const *paths,
                       uint32_t count, struct sc__document *out);
     /* What `show` says beyond the common part; may be NULL. json may be NULL. */
-    void (*show)(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text, struct sc__json *json);
+    void (*show)(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text,
+                 struct sc__json *json);
     const struct sc__option *options; /* ended by an empty name, or NULL */
     bool many;                        /* takes several files or directories as one job */
 };

@@ -82,17 +82,17 @@ enum {
 struct sc__op {
     uint8_t kind, phase, coll, work;
     uint8_t stream, flags;
-    uint16_t after;      /* set of streams */
-    uint16_t group;      /* collectives: index in groups */
-    uint16_t deps;       /* how many explicit dependencies … */
-    uint32_t first_dep;  /* … from here in workload.deps */
-    uint32_t name;       /* in workload.names */
-    uint32_t row;        /* row of the input it comes from, or SC__NONE */
-    uint32_t layer;      /* layer of the model, or SC__NONE */
-    uint32_t peer;       /* send, recv: rank (see flags); broadcast, reduce: root */
-    uint32_t tag;        /* send, recv; the call's tag is added */
-    int64_t cost;        /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
-    uint64_t bytes;      /* transfers: bytes. Compute: bytes moved where known */
+    uint16_t after;     /* set of streams */
+    uint16_t group;     /* collectives: index in groups */
+    uint16_t deps;      /* how many explicit dependencies … */
+    uint32_t first_dep; /* … from here in workload.deps */
+    uint32_t name;      /* in workload.names */
+    uint32_t row;       /* row of the input it comes from, or SC__NONE */
+    uint32_t layer;     /* layer of the model, or SC__NONE */
+    uint32_t peer;      /* send, recv: rank (see flags); broadcast, reduce: root */
+    uint32_t tag;       /* send, recv; the call's tag is added */
+    int64_t cost;       /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
+    uint64_t bytes;     /* transfers: bytes. Compute: bytes moved where known */
 };
 
 struct sc__block {
