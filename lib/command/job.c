@@ -3,6 +3,7 @@
 #include "lower/layers.h"
 #include "lower/operators.h"
 #include "lower/profile.h"
+#include "lower/replay.h"
 #include "lower/whatif.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     job->workload = job->doc.workload;
     SC__TRY(named_cluster_size(req, &gpus));
-    if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
+    if (job->doc.traces) SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
+    else if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
     return sc__whatif_apply(req->ctx, &job->settings, job->workload);
 }
 
@@ -60,9 +62,15 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__job_read(req, job));
     SC__TRY(make_workload(req, job));
+    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
     const char *order = sc__option(req, "order");
     if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
     return make_cluster(req, job);
+}
+
+sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
+    if (job->doc.measured || !job->doc.traces) return SC_OK;
+    return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
 }
 
 static sc_status make_network(struct sc_request *req, struct sc__job *job) {
@@ -99,6 +107,7 @@ const struct sc__option sc__job_options[] = {
      "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
+    {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
     {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},

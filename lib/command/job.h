@@ -24,6 +24,9 @@ extern const struct sc__option sc__job_options[];
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
 /* … and makes them a workload on a cluster. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
+/* The timeline of an input that is a measurement, in doc.measured; NULL there
+ * where it is none. After sc__job_read. */
+sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 

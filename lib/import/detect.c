@@ -6,10 +6,14 @@
 
 #define HEAD ((size_t)64 << 10)
 
-extern const struct sc__reader sc__reader_workload_text, sc__reader_operator_table, sc__reader_profiler_table;
+extern const struct sc__reader sc__reader_megatron_trace;
+extern const struct sc__reader sc__reader_operator_table;
+extern const struct sc__reader sc__reader_profiler_table;
+extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
+    &sc__reader_megatron_trace,
     &sc__reader_workload_text,
     &sc__reader_operator_table,
     &sc__reader_profiler_table,
