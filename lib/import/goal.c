@@ -59,12 +59,12 @@ sc_status sc__goal_end_rank(struct sc__goal *g, const struct sc__place *at) {
     uint32_t many = sc__block_set_edges(g->w, block, g->edges, g->edge_count);
     g->edge_count = 0;
     if (many != SC__NONE)
-        return sc__fail(g->ctx, SC_INPUT, at, "put a calc 0 between them", "rank %u, node %u: more than 65535 dependencies",
-                        g->rank, many);
+        return sc__fail(g->ctx, SC_INPUT, at, "put a calc 0 between them",
+                        "rank %u, node %u: more than 65535 dependencies", g->rank, many);
     uint32_t loop = sc__block_cycle(g->w, block);
     if (loop != SC__NONE)
-        return sc__fail(g->ctx, SC_INPUT, at, "a schedule must have an order", "rank %u, node %u waits for itself: a cycle",
-                        g->rank, loop);
+        return sc__fail(g->ctx, SC_INPUT, at, "a schedule must have an order",
+                        "rank %u, node %u waits for itself: a cycle", g->rank, loop);
     return SC_OK;
 }
 
@@ -115,13 +115,15 @@ static int goal_detect(const unsigned char *head, size_t n, const char *path, bo
     if (is_binary(head, n)) return 100;
     size_t i = 0;
     while (i < n) {
-        if (strchr(" \t\r\n", head[i]) && head[i]) i++;
+        if (strchr(" \t\r\n", head[i]) && head[i])
+            i++;
         else if (i + 1 < n && head[i] == '/' && head[i + 1] == '/')
             while (i < n && head[i] != '\n') i++;
         else if (i + 1 < n && head[i] == '/' && head[i + 1] == '*') {
             for (i += 2; i + 1 < n && !(head[i] == '*' && head[i + 1] == '/'); i++) continue;
             i += 2;
-        } else break;
+        } else
+            break;
     }
     return i + 10 <= n && !memcmp(head + i, "num_ranks", 9) && strchr(" \t", head[i + 9]) ? 100 : 0;
 }
@@ -156,14 +158,17 @@ static void goal_show(struct sc_context *ctx, const struct sc__document *doc, st
         int64_t busy = 0;
         for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
             const struct sc__op *op = &w->ops[i];
-            if (op->kind == SC__OP_SEND) sends++, bytes += op->bytes;
-            else if (op->kind == SC__OP_RECV) recvs++;
-            else calcs++, busy += op->cost;
+            if (op->kind == SC__OP_SEND)
+                sends++, bytes += op->bytes;
+            else if (op->kind == SC__OP_RECV)
+                recvs++;
+            else
+                calcs++, busy += op->cost;
         }
         if (busy > longest) longest = busy;
     }
-    sc__printf(text, "  ranks         %u\n  operations    %llu sends, %llu receives, %llu calculations\n", w->class_count,
-               (unsigned long long)sends, (unsigned long long)recvs, (unsigned long long)calcs);
+    sc__printf(text, "  ranks         %u\n  operations    %llu sends, %llu receives, %llu calculations\n",
+               w->class_count, (unsigned long long)sends, (unsigned long long)recvs, (unsigned long long)calcs);
     sc__printf(text, "  dependencies  %u\n  sent          ", w->dep_count);
     sc__put_bytes(text, bytes);
     sc__puts(text, "\n  calculation   ");

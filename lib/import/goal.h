@@ -14,10 +14,10 @@ struct sc__goal {
     struct sc_context *ctx;
     struct sc__workload *w;
     struct sc__input *in;
-    uint32_t ranks, rank;         /* in all; being read */
-    uint32_t *blocks;             /* by rank */
-    uint32_t send, recv, calc;    /* names */
-    struct sc__edge *edges;       /* of the rank being read */
+    uint32_t ranks, rank;      /* in all; being read */
+    uint32_t *blocks;          /* by rank */
+    uint32_t send, recv, calc; /* names */
+    struct sc__edge *edges;    /* of the rank being read */
     uint32_t edge_count, edge_capacity;
 };
 

@@ -75,7 +75,8 @@ static sc_status cut_part(struct sc__goal *g, const unsigned char *base, uint64_
 
 static sc_status read_node(struct sc__goal *g, const struct part *p, uint32_t i) {
     const unsigned char *b = p->node + (size_t)i * SC__GOAL_NODE;
-    struct sc__goal_node n = {.type = b[4], .peer = u32(b + 5), .size = u64(b + 9), .tag = u32(b + 17), .cpu = b[21], .nic = b[22]};
+    struct sc__goal_node n = {
+        .type = b[4], .peer = u32(b + 5), .size = u64(b + 9), .tag = u32(b + 17), .cpu = b[21], .nic = b[22]};
     const char *wrong = sc__goal_add(g, &n);
     return wrong ? part_error(g, p->base, b, i, wrong) : SC_OK;
 }
@@ -98,14 +99,17 @@ static sc_status check_counts(struct sc__goal *g, const struct part *p) {
     uint32_t free_nodes = 0;
     for (uint32_t i = 0; i < p->nodes; i++) {
         const unsigned char *b = p->node + (size_t)i * SC__GOAL_NODE;
-        if (u32(b) != ops[i].deps) return part_error(g, p->base, b, i, "its dependency count is not what the lists give");
+        if (u32(b) != ops[i].deps)
+            return part_error(g, p->base, b, i, "its dependency count is not what the lists give");
         free_nodes += ops[i].deps == 0;
     }
     if (free_nodes != p->roots)
-        return part_error(g, p->base, p->base + 4, SC__NONE, "the number of roots is not that of nodes without dependencies");
+        return part_error(g, p->base, p->base + 4, SC__NONE,
+                          "the number of roots is not that of nodes without dependencies");
     for (uint32_t i = 0; i < p->roots; i++) {
         const unsigned char *b = p->base + 8 + 4 * (size_t)i;
-        if (u32(b) >= p->nodes || ops[u32(b)].deps) return part_error(g, p->base, b, SC__NONE, "a root that waits for others");
+        if (u32(b) >= p->nodes || ops[u32(b)].deps)
+            return part_error(g, p->base, b, SC__NONE, "a root that waits for others");
     }
     return SC_OK;
 }
@@ -139,7 +143,8 @@ static void reserve(struct sc__goal *g, uint64_t bytes, uint64_t file_size) {
     g->w->dep_capacity = (uint32_t)deps + 1;
 }
 
-static sc_status read_table(struct sc__goal *g, struct sc__input *in, uint32_t ranks, uint64_t *table, uint64_t *total) {
+static sc_status read_table(struct sc__goal *g, struct sc__input *in, uint32_t ranks, uint64_t *table,
+                            uint64_t *total) {
     *total = 0;
     for (uint32_t r = 0; r < ranks; r++) {
         SC__TRY(need(in, 16, "the table of ranks"));
@@ -148,8 +153,8 @@ static sc_status read_table(struct sc__goal *g, struct sc__input *in, uint32_t r
         struct sc__place at = place(in, 0);
         if (start < least || end < start || end > (uint64_t)1 << 56)
             return sc__fail(g->ctx, SC_INPUT, &at, "the parts of the ranks must follow each other",
-                            "rank %u lies at %llu … %llu, but must begin at %llu or later", r, (unsigned long long)start,
-                            (unsigned long long)end, (unsigned long long)least);
+                            "rank %u lies at %llu … %llu, but must begin at %llu or later", r,
+                            (unsigned long long)start, (unsigned long long)end, (unsigned long long)least);
         table[2 * r] = start;
         table[2 * r + 1] = end;
         *total += end - start;
@@ -184,8 +189,7 @@ sc_status sc__goal_read_binary(struct sc__goal *g, struct sc_context *ctx, struc
     }
     at = place(in, 0);
     SC__TRY(sc__input_fill(in, 1));
-    if (in->end > in->begin)
-        return sc__fail(ctx, SC_INPUT, &at, NULL, "bytes after the part of the last rank");
+    if (in->end > in->begin) return sc__fail(ctx, SC_INPUT, &at, NULL, "bytes after the part of the last rank");
     at = (struct sc__place){.file = in->name};
     return sc__goal_finish(g, &at);
 }

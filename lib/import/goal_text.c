@@ -45,12 +45,15 @@ static bool skip_blanks(struct text *t, const char **p, const char *end) {
         if (t->in_comment) {
             t->in_comment = !(two && (*p)[0] == '*' && (*p)[1] == '/');
             *p += t->in_comment ? 1 : 2;
-        } else if (is_blank(**p)) (*p)++;
-        else if (two && (*p)[0] == '/' && (*p)[1] == '/') return false;
+        } else if (is_blank(**p))
+            (*p)++;
+        else if (two && (*p)[0] == '/' && (*p)[1] == '/')
+            return false;
         else if (two && (*p)[0] == '/' && (*p)[1] == '*') {
             t->in_comment = true;
             *p += 2;
-        } else return true;
+        } else
+            return true;
     }
     return false;
 }
@@ -79,7 +82,8 @@ static sc_status number(struct text *t, uint32_t i, bool any, uint32_t most, uin
         *out = UINT32_MAX;
         return SC_OK;
     }
-    if (!sc__parse_u32(t->word[i], out) || *out > most) return bad(t, t->word[i].p, NULL, "not a valid number:", t->word[i]);
+    if (!sc__parse_u32(t->word[i], out) || *out > most)
+        return bad(t, t->word[i].p, NULL, "not a valid number:", t->word[i]);
     return SC_OK;
 }
 
@@ -95,7 +99,8 @@ static sc_status options(struct text *t, uint32_t i, struct sc__goal_node *n) {
         } else if (sc__str_is(key, "nic")) {
             SC__TRY(number(t, i++, false, 255, &value));
             n->nic = (uint8_t)value;
-        } else return bad(t, key.p, "tag T (messages only), cpu C or nic N", "unexpected", key);
+        } else
+            return bad(t, key.p, "tag T (messages only), cpu C or nic N", "unexpected", key);
     }
     return SC_OK;
 }
@@ -130,11 +135,16 @@ static sc_status node(struct text *t) {
     if (t->word[0].p[t->word[0].n - 1] == ':') SC__TRY(define_label(t, t->word[i++]));
     if (i == t->words) return bad(t, t->word[0].p, NULL, "a label without an operation", nothing);
     struct sc__str verb = t->word[i];
-    if (sc__str_is(verb, "send")) n.type = SC__GOAL_SEND;
-    else if (sc__str_is(verb, "recv")) n.type = SC__GOAL_RECV;
-    else if (sc__str_is(verb, "calc")) n.type = SC__GOAL_CALC;
-    else return bad(t, verb.p, "send, recv, calc, requires or irequires", "unknown operation", verb);
-    if (n.type != SC__GOAL_CALC) SC__TRY(message(t, i, &n));
+    if (sc__str_is(verb, "send"))
+        n.type = SC__GOAL_SEND;
+    else if (sc__str_is(verb, "recv"))
+        n.type = SC__GOAL_RECV;
+    else if (sc__str_is(verb, "calc"))
+        n.type = SC__GOAL_CALC;
+    else
+        return bad(t, verb.p, "send, recv, calc, requires or irequires", "unknown operation", verb);
+    if (n.type != SC__GOAL_CALC)
+        SC__TRY(message(t, i, &n));
     else {
         if (i + 1 >= t->words || !sc__parse_u64(t->word[i + 1], &n.size))
             return bad(t, verb.p, "calc NANOSECONDS", "a calculation without a time", nothing);
@@ -152,7 +162,8 @@ static sc_status dependency(struct text *t, bool start) {
     for (unsigned i = 0; i < 2; i++) {
         struct sc__str label = t->word[2 * i];
         uint32_t id = sc__names_find(&t->labels, label.p, label.n);
-        if (id == SC__NO_NAME) return bad(t, label.p, "labels are local to the rank and defined before use", "unknown label", label);
+        if (id == SC__NO_NAME)
+            return bad(t, label.p, "labels are local to the rank and defined before use", "unknown label", label);
         end[i] = t->node_of[id];
     }
     *SC__PUSH(&t->ctx->arena, t->g->edges, t->g->edge_count, t->g->edge_capacity) =
@@ -217,7 +228,8 @@ static sc_status lines(struct text *t) {
     struct sc__place at = {.file = t->in->name, .line = t->in->line - 1};
     if (t->in_comment) return sc__fail(t->ctx, SC_INPUT, &at, NULL, "the file ends inside a comment");
     if (!t->started) return sc__fail(t->ctx, SC_INPUT, &at, "num_ranks N", "the number of ranks is missing");
-    if (t->in_rank) return sc__fail(t->ctx, SC_INPUT, &at, "the file is cut", "the file ends inside rank %u", t->g->rank);
+    if (t->in_rank)
+        return sc__fail(t->ctx, SC_INPUT, &at, "the file is cut", "the file ends inside rank %u", t->g->rank);
     if (t->g->rank != t->g->ranks)
         return sc__fail(t->ctx, SC_INPUT, &at, "the file is cut", "the file ends after %u of %u ranks", t->g->rank,
                         t->g->ranks);

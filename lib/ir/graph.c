@@ -79,3 +79,7 @@ void sc__workload_rank_classes(struct sc__workload *w, uint32_t ranks, const uin
         w->classes[w->rank_class[r]].name = sc__format(w->arena, "rank %u", r);
     }
 }
+
+void sc__workload_copy_names(struct sc__workload *w, const struct sc__workload *from) {
+    for (uint32_t i = 0; i < from->names.count; i++) sc__workload_name(w, from->names.text[i]);
+}

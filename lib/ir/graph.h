@@ -21,4 +21,7 @@ uint32_t sc__block_cycle(const struct sc__workload *w, uint32_t block);
 /* One class a rank, named after it, each running one block. */
 void sc__workload_rank_classes(struct sc__workload *w, uint32_t ranks, const uint32_t *block_of_rank);
 
+/* The names of another workload, under the same ids. */
+void sc__workload_copy_names(struct sc__workload *w, const struct sc__workload *from);
+
 #endif

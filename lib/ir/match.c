@@ -91,8 +91,10 @@ static struct receives collect_receives(struct matcher *m, const struct sc__bloc
         const struct sc__op *op = &m->w->ops[b->first_op + i];
         if (op->kind != SC__OP_RECV) continue;
         struct bucket *k = find_bucket(r.table, r.mask, op->peer, op->tag);
-        if (k->head) r.next[k->tail - 1] = i + 1;
-        else k->head = i + 1;
+        if (k->head)
+            r.next[k->tail - 1] = i + 1;
+        else
+            k->head = i + 1;
         k->tail = i + 1;
     }
     return r;
@@ -164,8 +166,10 @@ static uint32_t *link_collectives(struct matcher *m, struct calls *by_rank) {
                 by_rank[g].head = SC__NEW_ARRAY(m->arena, uint32_t, m->ranks);
                 by_rank[g].tail = SC__NEW_ARRAY(m->arena, uint32_t, m->ranks);
             }
-            if (by_rank[g].head[rank]) next[by_rank[g].tail[rank] - 1] = i + 1;
-            else by_rank[g].head[rank] = i + 1;
+            if (by_rank[g].head[rank])
+                next[by_rank[g].tail[rank] - 1] = i + 1;
+            else
+                by_rank[g].head[rank] = i + 1;
             by_rank[g].tail[rank] = i + 1;
         }
     }
@@ -190,7 +194,7 @@ static bool meet(struct matcher *m, uint16_t g, const uint32_t *head, uint32_t l
     struct sc__workload *w = m->w;
     for (uint32_t i = 0; i < sc__group_size(w, g); i++) {
         uint32_t rank = sc__group_member(w, g, 0, i), op = head[rank];
-        enum sc__mismatch_kind kind = !op ? SC__MATCH_MISSING
+        enum sc__mismatch_kind kind = !op                                                         ? SC__MATCH_MISSING
                                       : same_collective(&w->ops[head[lead] - 1], &w->ops[op - 1]) ? SC__MATCH_FINE
                                                                                                   : SC__MATCH_OTHER;
         if (kind != SC__MATCH_FINE) {

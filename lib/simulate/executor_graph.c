@@ -74,7 +74,7 @@ struct run {
     struct sc_context *ctx;
     const struct sc__workload *w;
     const struct sc__net *net;
-    const struct sc__sim_options *options;
+    struct sc__sim_options options;
     struct sc__sim *out;
     struct sc__arena *arena;
     const uint32_t *match;
@@ -82,8 +82,8 @@ struct run {
     uint8_t *state;
     uint32_t *succ_first, *succ;
     bool start_deps;
-    bool loads;  /* the engine charges the processors for messages */
-    bool *slots; /* by class */
+    bool loads;         /* the engine charges the processors for messages */
+    bool *slots;        /* by class */
     struct lane *lanes; /* by class · SC__MAX_STREAMS + stream */
     uint32_t *dirty, dirty_count, dirty_capacity;
     struct usage *usage;
@@ -111,12 +111,18 @@ static void account(struct run *r, uint32_t class) {
     struct sc__class_result *c = &r->out->classes[class];
     u->since = r->now;
     for (uint32_t i = 0; i < u->active_count; i++) c->traffic[u->active[i].group].busy += dt;
-    if (u->recomputing) c->account.recompute += dt;
-    else if (u->computing) c->account.compute += dt;
-    else if (u->active_count) c->account.exposed[u->active[u->active_count - 1].group] += dt;
-    else if (u->in_collective) c->account.skew += dt;
-    else if (u->in_recv) c->account.bubble += dt;
-    else c->account.other += dt;
+    if (u->recomputing)
+        c->account.recompute += dt;
+    else if (u->computing)
+        c->account.compute += dt;
+    else if (u->active_count)
+        c->account.exposed[u->active[u->active_count - 1].group] += dt;
+    else if (u->in_collective)
+        c->account.skew += dt;
+    else if (u->in_recv)
+        c->account.bubble += dt;
+    else
+        c->account.other += dt;
 }
 
 static void active_add(struct run *r, uint32_t class, uint32_t group) {
@@ -161,14 +167,13 @@ static void op_begin(struct run *r, uint32_t class, uint32_t op) {
 
 static void keep_span(struct run *r, uint32_t class, uint32_t op) {
     struct sc__timeline *t = r->out->timeline;
-    *SC__PUSH(&r->ctx->arena, t->spans, t->count, t->capacity) =
-        (struct sc__span){.class = class,
-                          .op = op,
-                          .micro_batch = SC__NONE,
-                          .start = r->started[op],
-                          .ready = r->met[op],
-                          .end = r->now,
-                          .peer_span = SC__NONE};
+    *SC__PUSH(&r->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){.class = class,
+                                                                                   .op = op,
+                                                                                   .micro_batch = SC__NONE,
+                                                                                   .start = r->started[op],
+                                                                                   .ready = r->met[op],
+                                                                                   .end = r->now,
+                                                                                   .peer_span = SC__NONE};
 }
 
 static void op_end(struct run *r, uint32_t class, uint32_t op) {
@@ -183,14 +188,16 @@ static void op_end(struct run *r, uint32_t class, uint32_t op) {
 /* A transfer is over; what is added after it may still be to come. */
 static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    if (o->cost > 0 && !(o->flags & SC__OP_MEASURED)) sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
-    else op_end(r, class, op);
+    if (o->cost > 0 && !(o->flags & SC__OP_MEASURED))
+        sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
+    else
+        op_end(r, class, op);
 }
 
 /* ---- streams ---- */
 
 static struct lane *lane_of(struct run *r, uint32_t class, uint32_t op) {
-    return &r->lanes[(size_t)class * SC__MAX_STREAMS + r->w->ops[op].stream];
+    return &r->lanes[(size_t) class * SC__MAX_STREAMS + r->w->ops[op].stream];
 }
 
 static bool sooner(struct ready x, struct ready y) { return x.time != y.time ? x.time < y.time : x.op < y.op; }
@@ -297,8 +304,10 @@ static uint32_t rank_of_op(const struct run *r, uint32_t op) {
     uint32_t low = 0, high = r->w->class_count - 1; /* blocks lie in order of class */
     while (low < high) {
         uint32_t middle = (low + high + 1) / 2;
-        if (sc__rank_block(r->w, r->w->classes[middle].rank)->first_op <= op) low = middle;
-        else high = middle - 1;
+        if (sc__rank_block(r->w, r->w->classes[middle].rank)->first_op <= op)
+            low = middle;
+        else
+            high = middle - 1;
     }
     return r->w->classes[low].rank;
 }
@@ -378,8 +387,8 @@ static void message_done(struct run *r, const struct sc__transfer *t) {
 
 static sc_status start_meeting(struct run *r, uint32_t id) {
     struct meeting *m = &r->meetings[id];
-    const struct arrival *first = &r->arrivals[m->first - 1];
-    const struct sc__op *o = &r->w->ops[first->op];
+    const struct sc__op *o = &r->w->ops[r->arrivals[m->first - 1].op];
+    uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
     r->lines[o->group].busy = true;
     for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
         uint32_t class = r->arrivals[a - 1].class;
@@ -390,10 +399,10 @@ static sc_status start_meeting(struct run *r, uint32_t id) {
     }
     struct sc__transfer t = {.coll = o->coll,
                              .group = o->group,
-                             .rank = r->w->classes[first->class].rank,
+                             .rank = lead,
                              .peer = o->peer,
-                             .class = first->class,
-                             .peer_class = first->class,
+                             .class = r->w->rank_class[lead],
+                             .peer_class = r->w->rank_class[lead],
                              .bytes = o->bytes,
                              .user = COLLECTIVE_BIT | id};
     if (o->flags & SC__OP_MEASURED) {
@@ -435,7 +444,7 @@ static sc_status meeting_done(struct run *r, uint32_t id) {
 /* ---- the loop ---- */
 
 static int64_t compute_time(const struct run *r, uint32_t class, const struct sc__op *o) {
-    double scale = (r->options->compute_scale > 0 ? r->options->compute_scale : 1) * r->w->classes[class].slow;
+    double scale = (r->options.compute_scale > 0 ? r->options.compute_scale : 1) * r->w->classes[class].slow;
     return scale == 1 ? o->cost : llround((double)o->cost * scale);
 }
 
@@ -443,8 +452,10 @@ static void begin_compute(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     int64_t time = compute_time(r, class, o);
     account(r, class);
-    if (o->phase == SC__RECOMPUTE) r->usage[class].recomputing++;
-    else if (o->work != SC__WORK_HOST) r->usage[class].computing++;
+    if (o->phase == SC__RECOMPUTE)
+        r->usage[class].recomputing++;
+    else if (o->work != SC__WORK_HOST)
+        r->usage[class].computing++;
     r->out->classes[class].work[o->work] += time;
     sc__heap_push(&r->heap, r->now + time, op, class << 2 | EVENT_END);
 }
@@ -455,8 +466,10 @@ static void begin_overhead(struct run *r, uint32_t class, uint32_t op) {
     struct sc__overhead v;
     r->net->ops->overhead(r->net->self, o->bytes, &v);
     active_add(r, class, p2p_slot(r));
-    if (o->kind == SC__OP_SEND) sc__heap_push(&r->heap, r->now + v.send, op, class << 2 | EVENT_SENT);
-    else sc__heap_push(&r->heap, r->now + v.recv, op, class << 2 | EVENT_END);
+    if (o->kind == SC__OP_SEND)
+        sc__heap_push(&r->heap, r->now + v.send, op, class << 2 | EVENT_SENT);
+    else
+        sc__heap_push(&r->heap, r->now + v.recv, op, class << 2 | EVENT_END);
 }
 
 static sc_status run_lane(struct run *r, uint32_t index) {
@@ -468,10 +481,14 @@ static sc_status run_lane(struct run *r, uint32_t index) {
     const struct sc__op *o = &r->w->ops[op];
     l->busy = true;
     if (o->kind != SC__OP_RECV) op_begin(r, class, op);
-    if (o->kind == SC__OP_COMPUTE) begin_compute(r, class, op);
-    else if (o->kind == SC__OP_COLLECTIVE) return arrive(r, class, op);
-    else if (r->loads) begin_overhead(r, class, op);
-    else return begin_send(r, class, op);
+    if (o->kind == SC__OP_COMPUTE)
+        begin_compute(r, class, op);
+    else if (o->kind == SC__OP_COLLECTIVE)
+        return arrive(r, class, op);
+    else if (r->loads)
+        begin_overhead(r, class, op);
+    else
+        return begin_send(r, class, op);
     return SC_OK;
 }
 
@@ -500,11 +517,14 @@ static sc_status op_ready(struct run *r, uint32_t class, uint32_t op) {
 static void end_on_lane(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     lane_free(r, class, op);
-    if (o->kind == SC__OP_RECV) active_remove(r, class, p2p_slot(r));
+    if (o->kind == SC__OP_RECV)
+        active_remove(r, class, p2p_slot(r));
     else {
         account(r, class);
-        if (o->phase == SC__RECOMPUTE) r->usage[class].recomputing--;
-        else if (o->work != SC__WORK_HOST) r->usage[class].computing--;
+        if (o->phase == SC__RECOMPUTE)
+            r->usage[class].recomputing--;
+        else if (o->work != SC__WORK_HOST)
+            r->usage[class].computing--;
     }
     op_end(r, class, op);
 }
@@ -612,7 +632,7 @@ static void make_results(struct run *r) {
         r->out->classes[c].account.exposed = exposed + (size_t)c * labels;
         r->out->classes[c].traffic = t + (size_t)c * labels;
     }
-    if (!r->options->keep_timeline) return;
+    if (!r->options.keep_timeline) return;
     r->out->timeline = SC__NEW(a, struct sc__timeline);
     r->out->timeline->workload = r->w;
     r->started = SC__NEW_ARRAY(r->arena, int64_t, r->w->op_count);
@@ -649,14 +669,17 @@ static void describe_waiting(const struct run *r, uint32_t class, uint32_t op, s
     sc__printf(b, "%srank %u, operation %u (%s)", b->size ? "; " : "", r->w->classes[class].rank, op - block->first_op,
                r->w->names.text[o->name]);
     if (o->kind == SC__OP_SEND || o->kind == SC__OP_RECV) {
-        if (o->flags & SC__OP_ANY_PEER) sc__puts(b, " waits for any rank");
-        else sc__printf(b, " waits for rank %u", o->peer);
+        if (o->flags & SC__OP_ANY_PEER)
+            sc__puts(b, " waits for any rank");
+        else
+            sc__printf(b, " waits for rank %u", o->peer);
         if (!(o->flags & SC__OP_ANY_TAG)) sc__printf(b, ", tag %u", o->tag);
     } else if (o->kind == SC__OP_COLLECTIVE)
         sc__printf(b, " waits for %u of %u ranks of group %s",
                    sc__group_size(r->w, o->group) - r->meetings[r->match[op]].arrived, sc__group_size(r->w, o->group),
                    r->w->groups[o->group].label);
-    else sc__puts(b, " waits for its dependencies");
+    else
+        sc__puts(b, " waits for its dependencies");
 }
 
 static sc_status deadlock(struct run *r) {
@@ -728,7 +751,8 @@ sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *
     struct sc__arena arena;
     SC__TRY(check(ctx, w));
     sc__arena_init(&arena, ctx->arena.out_of_memory);
-    struct run r = {.ctx = ctx, .w = w, .net = net, .options = options, .out = out, .arena = &arena};
+    struct run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
+    if (options) r.options = *options;
     sc_status status = set_up(&r);
     if (status == SC_OK) status = loop(&r);
     if (status == SC_OK && r.done < r.total) status = deadlock(&r);
