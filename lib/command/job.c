@@ -53,9 +53,11 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
 }
 
 static sc_status make_network(struct sc_request *req, struct sc__job *job) {
-    static const char *const engines[] = {"analytic", NULL};
+    static const char *const engines[] = {"analytic", "loggops", NULL};
     unsigned engine = 0;
     SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
+    const char *loggops = sc__option(req, "loggops");
+    if (loggops || engine == 1) return sc__net_loggops(req->ctx, loggops, job->workload, &job->net);
     return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
 }
 
@@ -84,6 +86,7 @@ sc_status sc__job_output(struct sc_request *req, const char *option, const struc
 const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine", "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
+    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},

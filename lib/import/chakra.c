@@ -474,7 +474,7 @@ static void chakra_show(struct sc_context *ctx, const struct sc__document *doc, 
     sc__json_end_object(json);
 }
 
-static const struct sc__option chakra_options[] = {
+const struct sc__option sc__chakra_options[] = {
     {"comm-group", 0, "FILE", "PREFIX.json", "Chakra", "process groups: {\"1\": [0, 1], …}", 0},
     {"astra-slots", 0, NULL, NULL, "Chakra", "one processor, one compute and one communication slot a rank", 0},
     {"astra-system", 0, "FILE", NULL, "Chakra", "ASTRA-sim's system JSON: peak-perf, local-mem-bw, collectives", 0},
@@ -489,6 +489,6 @@ const struct sc__reader sc__reader_chakra = {
     .detect = chakra_detect,
     .read = chakra_read,
     .show = chakra_show,
-    .options = chakra_options,
+    .options = sc__chakra_options,
     .many = true,
 };

@@ -6,11 +6,15 @@
 
 #define HEAD ((size_t)64 << 10)
 
+extern const struct sc__reader sc__reader_chakra;
+extern const struct sc__reader sc__reader_goal;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
     &sc__reader_workload_text,
+    &sc__reader_chakra,
+    &sc__reader_goal,
     NULL,
 };
 

@@ -282,7 +282,6 @@ static sc_status begin_send(struct run *r, uint32_t class, uint32_t op) {
 }
 
 static void receive_arrived(struct run *r, uint32_t class, uint32_t recv) {
-    traffic(r, class, p2p_slot(r), r->w->ops[recv].bytes);
     if (r->loads) {
         lane_push(r, class, recv);
         return;
