@@ -58,6 +58,12 @@ static sc_status make_network(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
     const char *loggops = sc__option(req, "loggops");
     if (loggops || engine == 1) return sc__net_loggops(req->ctx, loggops, job->workload, &job->net);
+    const char *astra = sc__option(req, "astra-network"), *compat = sc__option(req, "compat");
+    if (!astra && compat && !strcmp(compat, "astra"))
+        return sc__usage(req, "--astra-network FILE", "--compat astra needs ASTRA-sim's network description");
+    if (astra)
+        return sc__net_astra(req->ctx, astra, sc__option(req, "astra-system"), compat && !strcmp(compat, "astra"), job->workload,
+                             &job->net);
     return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
 }
 

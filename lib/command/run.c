@@ -9,11 +9,11 @@ static const struct sc__option options[] = {
     {"json", 0, "FILE", NULL, "Output", "the result as JSON; - for standard output and nothing else there", 0},
     {"csv", 0, "FILE", NULL, "Output", "one line per row: compute, communication and exposed, by phase", 0},
     {"csv-simai", 0, "FILE", NULL, "Output", "EndToEnd.csv as SimAI-Analytical writes it", 0},
-    {"compat", 0, "simai", NULL, "Compatibility", "also say what SimAI-Analytical would answer", 0},
+    {"compat", 0, "TOOL", NULL, "Compatibility", "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim", 0},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__astra_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -31,13 +31,14 @@ static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, s
 }
 
 static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
-    static const char *const words[] = {"simai", NULL};
-    unsigned word;
+    static const char *const words[] = {"simai", "astra", NULL};
+    unsigned word = 0;
     struct sc__simai s;
     struct sc__buffer b;
     bool csv = sc__flag(req, "csv-simai");
     if (!csv && !sc__flag(req, "compat")) return SC_OK;
     SC__TRY(sc__setting_word(&job->settings, "compat", words, &word));
+    if (word == 1 && !csv) return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
     sc__simai_total(&s, job->doc.layers, &job->result.compat);
     if (!csv) return SC_OK;

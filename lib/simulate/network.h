@@ -71,6 +71,11 @@ struct sc__net {
 /* The engines. */
 /* LogGOPS: text is "L,o,g,G,O,S" (docs/formats/goal.md), NULL for the defaults. */
 sc_status sc__net_loggops(struct sc_context *ctx, const char *text, const struct sc__workload *w, struct sc__net *net);
+/* ASTRA-sim's network YAML and system JSON (may be NULL); compat: counted as
+ * its binary counts. */
+sc_status sc__net_astra(struct sc_context *ctx, const char *network, const char *system, bool compat,
+                        const struct sc__workload *w, struct sc__net *net);
+extern const struct sc__option sc__astra_options[];
 sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                            struct sc__net *net);
 
