@@ -74,9 +74,17 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
 }
 
 static sc_status make_network(struct sc_request *req, struct sc__job *job) {
-    static const char *const engines[] = {"analytic", NULL};
+    static const char *const engines[] = {"analytic", "loggops", NULL};
     unsigned engine = 0;
     SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
+    const char *loggops = sc__option(req, "loggops");
+    if (loggops || engine == 1) return sc__net_loggops(req->ctx, loggops, job->workload, &job->net);
+    const char *astra = sc__option(req, "astra-network"), *compat = sc__option(req, "compat");
+    if (!astra && compat && !strcmp(compat, "astra"))
+        return sc__usage(req, "--astra-network FILE", "--compat astra needs ASTRA-sim's network description");
+    if (astra)
+        return sc__net_astra(req->ctx, astra, sc__option(req, "astra-system"), compat && !strcmp(compat, "astra"), job->workload,
+                             &job->net);
     return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
 }
 
@@ -106,6 +114,7 @@ const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
      "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
+    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},

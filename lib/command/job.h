@@ -5,6 +5,10 @@
 
 #include "command/command.h"
 #include "import/reader.h"
+#include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/profile.h"
+#include "lower/whatif.h"
 #include "stats/result.h"
 
 struct sc__job {
@@ -19,6 +23,17 @@ struct sc__job {
 
 /* The options every job takes: --cluster, --net, --format … */
 extern const struct sc__option sc__job_options[];
+
+/* The tables of every command that loads a job, before those of its own. A
+ * part with options of its own adds a line. */
+#define SC__JOB_TABLES                                                                                                 \
+    sc__job_options,           /* cluster, network, format */                                                          \
+        sc__layers_options,    /* plan */                                                                              \
+        sc__operators_options, /* operator tables */                                                                   \
+        sc__profile_options,   /* profiler tables */                                                                   \
+        sc__chakra_options,    /* Chakra traces */                                                                     \
+        sc__astra_options,     /* ASTRA-sim's ways */                                                                  \
+        sc__whatif_options     /* changes to a finished workload */
 
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);

@@ -1,9 +1,5 @@
 /* run: simulate a step. */
 #include "command/job.h"
-#include "lower/layers.h"
-#include "lower/operators.h"
-#include "lower/profile.h"
-#include "lower/whatif.h"
 #include "stats/amdahl.h"
 #include "write/write.h"
 
@@ -14,12 +10,12 @@ static const struct sc__option options[] = {
     {"csv", 0, "FILE", NULL, "Output", "one line per row: compute, communication and exposed, by phase", 0},
     {"csv-simai", 0, "FILE", NULL, "Output", "EndToEnd.csv as SimAI-Analytical writes it", 0},
     {"amdahl", 0, NULL, NULL, "Output", "what speeding up each part would bring (always for profiles)", 0},
-    {"compat", 0, "simai", NULL, "Compatibility", "also say what SimAI-Analytical would answer", 0},
+    {"compat", 0, "TOOL", NULL, "Compatibility",
+     "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim", 0},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options,
-                                                 sc__operators_options, sc__profile_options, sc__whatif_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -37,13 +33,14 @@ static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, s
 }
 
 static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
-    static const char *const words[] = {"simai", NULL};
-    unsigned word;
+    static const char *const words[] = {"simai", "astra", NULL};
+    unsigned word = 0;
     struct sc__simai s;
     struct sc__buffer b;
     bool csv = sc__flag(req, "csv-simai");
     if (!csv && !sc__flag(req, "compat")) return SC_OK;
     SC__TRY(sc__setting_word(&job->settings, "compat", words, &word));
+    if (word == 1 && !csv) return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
     sc__simai_total(&s, job->doc.layers, &job->result.compat);
     if (!csv) return SC_OK;

@@ -232,6 +232,7 @@ static void prepare_results(struct sc__executor *x) {
 
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out) {
+    if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
     struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
     memset(out, 0, sizeof *out);
     if (options) x.options = *options;
