@@ -1,6 +1,10 @@
 /* A sweep over the moments at which something of the class starts, becomes
  * ready or ends. Each stream runs one operation at a time, so the state between
- * two moments is one span (or none) per stream. */
+ * two moments is one span (or none) per stream.
+ *
+ * Why a class is idle the simulator has noted; for a measurement it is told
+ * from what its streams do: a transfer under way is communication, one that
+ * waits in a collective is skew, anything else is bubble. */
 #include "stats/segments.h"
 
 #include <stdlib.h>
@@ -22,24 +26,35 @@ static int by_start(const void *x, const void *y, void *self) {
     return i < k ? -1 : i > k;
 }
 
+/* Sorts 0 … count by class, keeping their order: the class of i is at
+ * classes + i · stride. */
+static uint32_t *sort_by_class(struct sc__arena *a, const void *class, size_t stride, uint32_t count, uint32_t classes,
+                               uint32_t **first) {
+    const char *at = class;
+    uint32_t *order = SC__NEW_ARRAY(a, uint32_t, count + 1), *from = SC__NEW_ARRAY(a, uint32_t, classes + 2);
+    for (uint32_t i = 0; i < count; i++) from[*(const uint32_t *)(const void *)(at + i * stride) + 2]++;
+    for (uint32_t c = 2; c < classes + 2; c++) from[c] += from[c - 1];
+    for (uint32_t i = 0; i < count; i++) order[from[*(const uint32_t *)(const void *)(at + i * stride) + 1]++] = i;
+    *first = from;
+    return order;
+}
+
 void sc__by_class(struct sc__arena *a, const struct sc__timeline *t, struct sc__by_class *out) {
     uint32_t classes = t->workload->class_count;
     out->classes = classes;
-    out->first = SC__NEW_ARRAY(a, uint32_t, classes + 2);
-    out->spans = SC__NEW_ARRAY(a, uint32_t, t->count ? t->count : 1);
-    for (uint32_t i = 0; i < t->count; i++) out->first[t->spans[i].class + 2]++;
-    for (uint32_t c = 2; c < classes + 2; c++) out->first[c] += out->first[c - 1];
-    for (uint32_t i = 0; i < t->count; i++) out->spans[out->first[t->spans[i].class + 1]++] = i;
+    out->spans = sort_by_class(a, t->count ? &t->spans->class : NULL, sizeof *t->spans, t->count, classes, &out->first);
+    out->idles = sort_by_class(a, t->idle_count ? &t->idles->class : NULL, sizeof *t->idles, t->idle_count, classes,
+                               &out->first_idle);
     for (uint32_t c = 0; c < classes; c++)
         qsort_r(out->spans + out->first[c], out->first[c + 1] - out->first[c], sizeof *out->spans, by_start, t->spans);
 }
 
 struct moment {
     int64_t time;
-    uint32_t span;
-    uint8_t what; /* in this order at equal times */
+    uint32_t span; /* or idle */
+    uint8_t what;  /* in this order at equal times */
 };
-enum { ENDS, STARTS, IS_READY };
+enum { ENDS, STARTS, IS_READY, IDLE_ENDS, IDLE_STARTS };
 
 static int by_time(const void *x, const void *y) {
     const struct moment *a = x, *b = y;
@@ -54,6 +69,7 @@ struct sweep {
     struct sc__segments *out;
     uint32_t active[SC__MAX_STREAMS];
     bool moving[SC__MAX_STREAMS]; /* past ready */
+    uint32_t idle;                /* in timeline.idles */
 };
 
 static const struct sc__op *op_of(const struct sweep *s, uint32_t span) {
@@ -66,21 +82,20 @@ static uint8_t compute_kind(const struct sc__op *op) {
     return op->work == SC__WORK_HOST ? SC__SEGMENT_OTHER : by_phase[op->phase];
 }
 
-/* How telling a transfer is for an idle moment; 0: it says nothing. */
-static int weight(const struct sweep *s, unsigned stream) {
-    if (s->active[stream] == SC__NONE) return 0;
-    const struct sc__op *op = op_of(s, s->active[stream]);
-    if (op->kind == SC__OP_COMPUTE || op->kind == SC__OP_WAIT) return 0;
-    if (s->moving[stream]) return 3;
-    return op->kind == SC__OP_COLLECTIVE ? 2 : 1;
+static bool computes(const struct sweep *s, unsigned stream) {
+    return s->active[stream] != SC__NONE && op_of(s, s->active[stream])->kind == SC__OP_COMPUTE;
 }
 
-/* What the class is doing now. */
-static struct sc__segment state(const struct sweep *s) {
-    static const uint8_t kinds[] = {SC__SEGMENT_BUBBLE, SC__SEGMENT_BUBBLE, SC__SEGMENT_SKEW, SC__SEGMENT_COMM};
-    uint32_t running = s->active[s->t->workload->compute_stream];
-    if (running != SC__NONE && op_of(s, running)->kind == SC__OP_COMPUTE)
-        return (struct sc__segment){.span = running, .kind = compute_kind(op_of(s, running))};
+/* How telling a transfer is for an idle moment; 0: it says nothing. */
+static int weight(const struct sweep *s, unsigned stream) {
+    if (s->active[stream] == SC__NONE || computes(s, stream)) return 0;
+    if (s->moving[stream]) return stream == s->t->workload->compute_stream ? 4 : 3;
+    return op_of(s, s->active[stream])->kind == SC__OP_COLLECTIVE ? 2 : 1;
+}
+
+static struct sc__segment guess(const struct sweep *s) {
+    static const uint8_t kinds[] = {SC__SEGMENT_BUBBLE, SC__SEGMENT_BUBBLE, SC__SEGMENT_SKEW, SC__SEGMENT_COMM,
+                                    SC__SEGMENT_COMM};
     struct sc__segment best = {.span = SC__NONE, .kind = SC__SEGMENT_BUBBLE};
     int heaviest = 0;
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++) {
@@ -90,6 +105,33 @@ static struct sc__segment state(const struct sweep *s) {
         best = (struct sc__segment){.span = s->active[i], .kind = kinds[w]};
     }
     return best;
+}
+
+static bool fits(const struct sweep *s, unsigned stream, uint32_t why) {
+    if (s->active[stream] == SC__NONE || computes(s, stream)) return false;
+    const struct sc__op *op = op_of(s, s->active[stream]);
+    bool collective = op->kind == SC__OP_COLLECTIVE;
+    if (why == SC__IDLE_BUBBLE) return !collective && !s->moving[stream];
+    if (why == SC__IDLE_SKEW) return collective && !s->moving[stream];
+    return why >= SC__IDLE_COMM && s->moving[stream] &&
+           why - SC__IDLE_COMM == (collective ? op->group : s->t->workload->group_count);
+}
+
+/* What the simulator noted, and the transfer it must have been. */
+static struct sc__segment noted(const struct sweep *s, uint32_t why) {
+    static const uint8_t kinds[] = {SC__SEGMENT_BUBBLE, SC__SEGMENT_SKEW, SC__SEGMENT_OTHER, SC__SEGMENT_COMM};
+    struct sc__segment g = {.span = SC__NONE, .kind = kinds[why < SC__IDLE_COMM ? why : SC__IDLE_COMM]};
+    for (unsigned i = 0; i < SC__MAX_STREAMS && g.span == SC__NONE; i++)
+        if (fits(s, i, why)) g.span = s->active[i];
+    return g;
+}
+
+/* What the class is doing now. */
+static struct sc__segment state(const struct sweep *s) {
+    for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
+        if (computes(s, i))
+            return (struct sc__segment){.span = s->active[i], .kind = compute_kind(op_of(s, s->active[i]))};
+    return s->idle == SC__NONE ? guess(s) : noted(s, s->t->idles[s->idle].why);
 }
 
 static void emit(struct sweep *s, int64_t from, int64_t to) {
@@ -107,6 +149,10 @@ static void emit(struct sweep *s, int64_t from, int64_t to) {
 }
 
 static void apply(struct sweep *s, const struct moment *m) {
+    if (m->what >= IDLE_ENDS) {
+        s->idle = m->what == IDLE_STARTS ? m->span : SC__NONE;
+        return;
+    }
     unsigned stream = op_of(s, m->span)->stream;
     if (m->what == STARTS) {
         s->active[stream] = m->span;
@@ -131,12 +177,23 @@ static uint32_t collect(const struct sc__timeline *t, const uint32_t *spans, uin
     return n;
 }
 
+static uint32_t collect_idles(const struct sc__timeline *t, const uint32_t *idles, uint32_t count, struct moment *m) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        m[n++] = (struct moment){t->idles[idles[i]].start, idles[i], IDLE_STARTS};
+        m[n++] = (struct moment){t->idles[idles[i]].end, idles[i], IDLE_ENDS};
+    }
+    return n;
+}
+
 void sc__segments(struct sc__arena *a, const struct sc__timeline *t, const struct sc__by_class *index, uint32_t class,
                   struct sc__segments *out) {
     uint32_t first = index->first[class], count = index->first[class + 1] - first;
-    struct moment *m = SC__NEW_ARRAY(a, struct moment, (size_t)count * 3 + 1);
+    uint32_t idle = index->first_idle[class], idles = index->first_idle[class + 1] - idle;
+    struct moment *m = SC__NEW_ARRAY(a, struct moment, (size_t)count * 3 + (size_t)idles * 2 + 1);
     uint32_t n = collect(t, index->spans + first, count, m);
-    struct sweep s = {.t = t, .arena = a, .out = out};
+    n += collect_idles(t, index->idles + idle, idles, m + n);
+    struct sweep s = {.t = t, .arena = a, .out = out, .idle = SC__NONE};
     int64_t now = 0;
     memset(out, 0, sizeof *out);
     memset(s.active, 0xff, sizeof s.active);

@@ -32,9 +32,11 @@ struct sc__segments {
     int64_t total[SC__SEGMENT_KINDS];
 };
 
-/* Spans of each class, in the order of their start: spans[first[c] … first[c + 1]). */
+/* Spans of each class, in the order of their start: spans[first[c] … first[c + 1]);
+ * and the same of the idle times. */
 struct sc__by_class {
     uint32_t *spans, *first;
+    uint32_t *idles, *first_idle;
     uint32_t classes;
 };
 

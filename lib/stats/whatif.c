@@ -113,20 +113,24 @@ static sc_status simulate_changed(const struct table *t, struct sc_context *own,
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
     struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
-    struct sc__net before = {.ops = &scaled_ops, .self = &s};
+    struct sc__net before = {.ops = &scaled_ops, .self = &s, .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
     *step = sim.step;
     return SC_OK;
 }
 
-/* With memory of its own, given back at once: there are many of these. */
+/* In a context of its own, given back at once: there are many of these. */
 static sc_status step_with(const struct table *t, struct change c, double factor, int64_t *step) {
-    struct sc_context own = {.jobs = t->ctx->jobs};
+    sc_context *own = sc_open();
+    if (!own || setjmp(own->recover)) {
+        sc_close(own);
+        return sc__fail(t->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
     c.factor = factor;
-    sc__arena_init(&own.arena, t->ctx->arena.out_of_memory);
-    sc_status status = simulate_changed(t, &own, &c, step);
-    if (status != SC_OK) sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(&own));
-    sc__arena_free(&own.arena);
+    own->jobs = t->ctx->jobs;
+    sc_status status = simulate_changed(t, own, &c, step);
+    if (status != SC_OK) sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));
+    sc_close(own);
     return status;
 }
 
