@@ -34,8 +34,9 @@ void sc__operations(struct sc__arena *a, const struct sc__timeline *t, const str
         struct sc__operation *o = &out->items[*place];
         o->count++;
         o->bytes += op->bytes;
-        o->total += s->end - s->start;
-        if (op->kind != SC__OP_COMPUTE && s->ready > s->start) o->waited += s->ready - s->start;
+        int64_t waited = op->kind != SC__OP_COMPUTE && s->ready > s->start ? s->ready - s->start : 0;
+        o->total += s->end - s->start - waited;
+        o->waited += waited;
     }
     if (out->count) qsort(out->items, out->count, sizeof *out->items, longest_first);
 }

@@ -9,8 +9,8 @@ struct sc__operation {
     const char *name;
     const struct sc__op *op; /* one of them: kind, phase, group */
     uint64_t count, bytes;
-    int64_t total;  /* start to end */
-    int64_t waited; /* of that, for peers */
+    int64_t total;  /* at work */
+    int64_t waited; /* before that, for peers */
 };
 
 struct sc__operations {
