@@ -52,19 +52,20 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     return make_cluster(req, job);
 }
 
-static sc_status make_network(struct sc_request *req, struct sc__job *job) {
+sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+                          struct sc__net *out) {
     static const char *const engines[] = {"analytic", NULL};
     unsigned engine = 0;
     SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
-    return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
+    return sc__net_analytic(ctx, &job->cluster, w, out);
 }
 
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
-    struct sc__sim_options options = {.keep_timeline = keep_timeline};
     SC__TRY(sc__job_load(req, job));
-    SC__TRY(make_network(req, job));
-    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &options.comm_tax));
-    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &options, &job->sim));
+    SC__TRY(sc__job_network(req->ctx, job, job->workload, &job->net));
+    job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
+    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
+    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;

@@ -1,5 +1,6 @@
 /* run: simulate a step. */
 #include "command/job.h"
+#include "command/pictures.h"
 #include "lower/layers.h"
 #include "write/write.h"
 
@@ -13,7 +14,7 @@ static const struct sc__option options[] = {
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__picture_options, sc__layers_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -51,6 +52,7 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     if (sc__flag(req, "json")) {
         sc__buffer_init(&b, &req->ctx->arena);
         sc__write_json(req->ctx, &job->result, &b);
+        SC__TRY(sc__pictures_extend(req, job, &b));
         SC__TRY(sc__job_output(req, "json", &b));
     }
     if (sc__flag(req, "csv")) {
@@ -73,11 +75,13 @@ static bool stdout_taken(struct sc_request *req) {
 
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
-    SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv")));
+    SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     SC__TRY(write_compat(req, &job));
     SC__TRY(write_outputs(req, &job));
-    if (!stdout_taken(req)) sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
-    return SC_OK;
+    SC__TRY(sc__pictures_write(req, &job));
+    if (stdout_taken(req)) return SC_OK;
+    sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
+    return sc__pictures_text(req, &job);
 }
 
 const struct sc__command sc__command_run = {

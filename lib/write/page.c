@@ -155,8 +155,8 @@ static bool knows_memory(const struct sc__workload *w) {
     return false;
 }
 
-void sc__page_keys(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r,
-                   const struct sc__whatif *whatif) {
+static void put_keys(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r,
+                     const struct sc__whatif *whatif) {
     struct sc__by_class index;
     struct sc__buffer timeline;
     if (knows_memory(r->workload)) put_memory(j, r->workload);
@@ -168,4 +168,17 @@ void sc__page_keys(struct sc_context *ctx, struct sc__json *j, const struct sc__
     sc__buffer_init(&timeline, &ctx->arena);
     sc__page_timeline(ctx, r->timeline, &index, &timeline);
     sc__json_raw(j, "timeline", timeline.text, timeline.size);
+}
+
+void sc__page_extend(struct sc_context *ctx, const struct sc__result *r, const struct sc__whatif *whatif,
+                     struct sc__buffer *document) {
+    struct sc__json j;
+    sc__json_init(&j, document);
+    while (document->size && document->text[document->size - 1] != '}') document->size--;
+    document->size--; /* open again */
+    while (document->size && document->text[document->size - 1] == '\n') document->size--;
+    j.depth = 1;
+    j.after_value = true;
+    put_keys(ctx, &j, r, whatif);
+    sc__json_end_object(&j);
 }

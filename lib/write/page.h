@@ -11,9 +11,10 @@
 #define SC__PAGE_ITEMS 20000 /* kept in a page; more are put together */
 
 /* Adds "timeline", "critical_path", "operations", "class_memory_bytes" and
- * "what_if" to the open object; each only where the result has it. */
-void sc__page_keys(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r,
-                   const struct sc__whatif *whatif);
+ * "what_if" to a finished result document; each only where the result has it.
+ * whatif may be NULL. */
+void sc__page_extend(struct sc_context *ctx, const struct sc__result *r, const struct sc__whatif *whatif,
+                     struct sc__buffer *document);
 
 /* "timeline" alone, as one line of JSON. */
 void sc__page_timeline(struct sc_context *ctx, const struct sc__timeline *t, const struct sc__by_class *index,

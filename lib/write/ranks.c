@@ -2,16 +2,6 @@
 
 #include <stdlib.h>
 
-#define GROUP "pictures and traces"
-
-const struct sc__option sc__trace_options[] = {
-    {"trace", 0, "FILE", NULL, GROUP, "timeline for Perfetto and chrome://tracing (.json or .json.gz)", 0},
-    {"trace-ranks", 0, "LIST", "one per class", GROUP, "ranks in the trace: all, or numbers and ranges (0,8,16-31)", 0},
-    {"hta", 0, "DIR", NULL, GROUP, "one trace per rank in torch.profiler's form, for HolisticTraceAnalysis", 0},
-    {"gantt", 0, NULL, NULL, GROUP, "the pipeline as a picture in text, one line per stage", 0},
-    {NULL, 0, NULL, NULL, NULL, NULL, 0},
-};
-
 const char *sc__trace_name(const struct sc__workload *w, const struct sc__op *op) {
     const char *name = w->names.text[op->name];
     return *name ? name : op->kind == SC__OP_COLLECTIVE ? sc__coll_name(op->coll) : "operation";

@@ -8,9 +8,6 @@
 #include "stats/result.h"
 #include "stats/segments.h"
 
-/* --trace, --trace-ranks, --hta, --gantt: for the table of a command. */
-extern const struct sc__option sc__trace_options[];
-
 struct sc__trace_ranks {
     uint32_t *ranks; /* ascending */
     uint32_t count, capacity;

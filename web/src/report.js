@@ -140,7 +140,7 @@ export function memorySection(r) {
 }
 
 export function linkSection(r) {
-  const rows = (r.links ?? []).map((l) => ({ name: l.name, bytes: l.bytes, capacity: l.capacity_bytes_per_s ?? l.capacity, share: l.busy_share }))
+  const rows = (r.links ?? []).map((l) => ({ name: l.name, bytes: l.bytes, capacity: l.capacity_bytes_per_s ?? l.capacity, share: l.utilisation }))
     .sort((a, b) => b.share - a.share);
   if (!rows.length) return null;
   const top = rows.slice(0, 16);
