@@ -131,6 +131,7 @@ install: all ## into PREFIX (and DESTDIR)
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so
 	install -m 644 include/stepcast/stepcast.h $(DESTDIR)$(PREFIX)/include/stepcast/
 	install -m 644 $(BUILD)/stepcast.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sh scripts/install-docs.sh $(PROGRAM) $(DESTDIR)$(PREFIX)
 
 clean:
 	rm -rf build out

@@ -2,9 +2,14 @@
 #include "command/command.h"
 
 extern const struct sc__command sc__command_run, sc__command_show;
+extern const struct sc__command sc__command_report, sc__command_compare, sc__command_manual, sc__command_completion;
 
 const struct sc__command *const sc__commands[] = {
     &sc__command_run,
     &sc__command_show,
+    &sc__command_compare,
+    &sc__command_report,
+    &sc__command_completion,
+    &sc__command_manual,
     NULL,
 };

@@ -159,6 +159,7 @@ static void put_keys(struct sc_context *ctx, struct sc__json *j, const struct sc
                      const struct sc__whatif *whatif) {
     struct sc__by_class index;
     struct sc__buffer timeline;
+    if (r->measured) sc__json_bool(j, "measured", true);
     if (knows_memory(r->workload)) put_memory(j, r->workload);
     if (whatif && whatif->count) put_whatif(j, whatif);
     if (!r->timeline) return;
