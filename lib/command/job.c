@@ -73,27 +73,29 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
     return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
 }
 
-static sc_status make_network(struct sc_request *req, struct sc__job *job) {
+sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+                          struct sc__net *out) {
     static const char *const engines[] = {"analytic", "loggops", NULL};
+    const struct sc__settings *s = &job->settings;
     unsigned engine = 0;
-    SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
-    const char *loggops = sc__option(req, "loggops");
-    if (loggops || engine == 1) return sc__net_loggops(req->ctx, loggops, job->workload, &job->net);
-    const char *astra = sc__option(req, "astra-network"), *compat = sc__option(req, "compat");
-    if (!astra && compat && !strcmp(compat, "astra"))
-        return sc__usage(req, "--astra-network FILE", "--compat astra needs ASTRA-sim's network description");
-    if (astra)
-        return sc__net_astra(req->ctx, astra, sc__option(req, "astra-system"), compat && !strcmp(compat, "astra"), job->workload,
-                             &job->net);
-    return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
+    SC__TRY(sc__setting_word(s, "net", engines, &engine));
+    const char *loggops = sc__setting(s, "loggops");
+    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
+    const char *astra = sc__setting(s, "astra-network"), *compat = sc__setting(s, "compat");
+    bool count_as_astra = compat && !strcmp(compat, "astra");
+    if (!astra && count_as_astra)
+        return sc__fail(ctx, SC_USAGE, NULL, "--astra-network FILE",
+                        "--compat astra needs ASTRA-sim's network description");
+    if (astra) return sc__net_astra(ctx, astra, sc__setting(s, "astra-system"), count_as_astra, w, out);
+    return sc__net_analytic(ctx, &job->cluster, w, out);
 }
 
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
-    struct sc__sim_options options = {.keep_timeline = keep_timeline};
     SC__TRY(sc__job_load(req, job));
-    SC__TRY(make_network(req, job));
-    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &options.comm_tax));
-    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &options, &job->sim));
+    SC__TRY(sc__job_network(req->ctx, job, job->workload, &job->net));
+    job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
+    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
+    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;

@@ -17,6 +17,7 @@ struct sc__job {
     struct sc__workload *workload;
     struct sc__cluster cluster;
     struct sc__net net;
+    struct sc__sim_options options;
     struct sc__sim sim;
     struct sc__result result;
 };
@@ -44,6 +45,10 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
+
+/* A fresh network engine of the kind the job asked for. */
+sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+                          struct sc__net *out);
 
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
