@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
@@ -14,6 +15,7 @@ sc_context *sc_open(void) {
 
 void sc_close(sc_context *ctx) {
     if (!ctx) return;
+    for (uint32_t i = 0; i < ctx->spooled_count; i++) close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx);
 }

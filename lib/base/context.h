@@ -36,6 +36,11 @@ struct sc_context {
     struct sc__note *notes;
     uint32_t note_count, note_capacity;
     unsigned jobs; /* threads that may be used */
+    struct sc__spooled { /* copies of pipes, see file.h */
+        const char *path, *shown;
+        int fd;
+    } *spooled;
+    uint32_t spooled_count, spooled_capacity;
     jmp_buf recover;
 };
 

@@ -36,7 +36,7 @@ struct sc__row {
     int64_t process; /* ps after every finished collective of the row */
     uint32_t line;   /* in the file */
     uint8_t work;    /* enum sc__work, where known */
-    bool recompute;  /* backward begins by running the forward of this row again */
+    uint32_t recompute_from; /* backward of this row first runs the forward of all rows from here to it again, or SC__NONE */
 };
 
 struct sc__layers {

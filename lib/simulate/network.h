@@ -57,6 +57,7 @@ struct sc__net_ops {
 struct sc__net {
     const struct sc__net_ops *ops;
     void *self;
+    bool free; /* communication costs nothing, local updates after it included */
 };
 
 /* The engines. */

@@ -24,7 +24,6 @@ struct sc__class_result {
     int64_t end; /* when its last operation ended */
     struct sc__account account;
     struct sc__traffic *traffic; /* like exposed */
-    int64_t *row_compute;        /* by (row · SC__PHASES + phase), or NULL */
     int64_t work[SC__WORKS];     /* compute time by kind of work */
 };
 
