@@ -54,6 +54,15 @@ static void read_switches(const struct sc__settings *s, struct sc__model *m) {
     if (position && strcmp(position, "learned_absolute")) m->positions = 0;
 }
 
+/* Learned positions, one for each of the longest sequence. */
+static sc_status read_positions(const struct sc__settings *s, struct sc__model *m) {
+    const char *kind = sc__setting(s, "position-embedding-type");
+    if (kind && strcmp(kind, "learned_absolute")) return SC_OK;
+    SC__TRY(sc__setting_u32(s, "seq-length", 1, &m->positions));
+    SC__TRY(sc__setting_u32(s, "seq", 1, &m->positions));
+    return sc__setting_u32(s, "max-position-embeddings", 1, &m->positions);
+}
+
 static sc_status read_experts(const struct sc__settings *s, struct sc__model *m) {
     SC__TRY(sc__setting_u32(s, "num-experts", 1, &m->experts));
     if (!m->experts) return SC_OK;
@@ -87,6 +96,7 @@ sc_status sc__model_settings(struct sc_context *ctx, const struct sc__settings *
     if (name) SC__TRY(sc__model_find(ctx, name, m));
     else *m = megatron_default();
     SC__TRY(read_shapes(s, m));
+    if (!name) SC__TRY(read_positions(s, m));
     read_switches(s, m);
     SC__TRY(read_experts(s, m));
     SC__TRY(read_latent(s, m));

@@ -14,7 +14,7 @@
 
 enum { FORWARD, FORWARD_FIRST, BACKWARD, BACKWARD_LAST, WGRAD, WGRAD_LAST, BLOCK_KINDS };
 enum { UNIT_EMBEDDING, UNIT_LAYER, UNIT_HEAD };
-enum { STREAM_REDUCE = SC__STREAM_CP + 1 };
+enum { STREAM_REDUCE = SC__STREAM_RECV_BACK + 1 };
 
 struct unit {
     uint8_t kind;
@@ -110,15 +110,21 @@ static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__col
     return e->w->op_count - 1 - e->first_op;
 }
 
+/* One that is waited for at once holds the compute stream itself. */
+static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group, double bytes,
+                     const char *name, uint32_t layer) {
+    collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
+    e->w->ops[e->w->op_count - 1].after = e->pending;
+    e->pending = 0;
+}
+
 static void run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__item *x = &s->items[i];
         if (x->kind == SC__ITEM_COMPUTE) compute(e, x, layer);
         else if (x->kind == SC__ITEM_JOIN) e->pending |= (uint16_t)(1u << x->stream);
-        else {
-            collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
-            if (!x->async) e->pending |= (uint16_t)(1u << x->stream);
-        }
+        else if (x->async) collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
+        else block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
 }
 
@@ -160,9 +166,8 @@ static double message_bytes(const struct sc__lowering *l) {
 
 static void gather_message(struct emitter *e, enum sc__phase phase) {
     if (!scattered(&e->l->plan)) return;
-    collective(e, phase, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, message_bytes(e->l) * e->l->plan.mesh.tp,
-               "tp gather of message", SC__NONE);
-    e->pending |= 1u << SC__STREAM_COMM;
+    block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, message_bytes(e->l) * e->l->plan.mesh.tp, "tp gather of message",
+             SC__NONE);
 }
 
 static bool sharded_weights(const struct sc__plan *p, bool edge) { return p->zero >= 2 && (p->mesh.pp == 1 || edge); }
@@ -263,8 +268,7 @@ static void update_compute(struct emitter *e, struct sc__kernel k, const char *n
 static void update_collective(struct emitter *e, enum sc__coll coll, enum sc__group_kind group, double bytes,
                               const char *name) {
     if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1) return;
-    collective(e, SC__UPDATE, coll, group, SC__STREAM_DP, bytes, name, SC__NONE);
-    e->pending |= 1u << SC__STREAM_DP;
+    block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
 }
 
 /* Norm of all gradients, clipping, Adam on this rank's share. */
@@ -347,5 +351,6 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .micro_batches = p->micro_batches, .message = (uint64_t)message_bytes(l),
                                     .overlap = p->overlap_p2p, .forward = forward, .backward = backward,
                                     .wgrad = p->schedule == SC__SCHEDULE_ZBH1 ? wgrad : NULL, .after = after, .self = l};
+    l->workload->stream_names[STREAM_REDUCE] = "gradients";
     return sc__pipeline_lower(l->ctx, l->workload, &pipeline);
 }

@@ -117,9 +117,8 @@ void sc__step_kernels(struct sc__lowering *l) {
 }
 
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes) {
-    uint32_t tp = l->plan.mesh.tp, node = l->cluster->node_gpus ? l->cluster->node_gpus : 8;
+    uint32_t tp = l->plan.mesh.tp;
     if (tp == 1 || l->cluster->ideal) return 0;
-    struct sc__shape shape = {.ranks = tp, .nodes = (tp + node - 1) / node, .per_node = tp < node ? tp : node,
-                              .least = tp < node ? tp : node};
-    return sc__us(sc__collective_time(l->cluster, coll, &shape, (uint64_t)bytes));
+    struct sc__shape shape = sc__cluster_shape(l->cluster, NULL, tp);
+    return sc__us(sc__collective_time(l->cluster, (int)coll, &shape, (uint64_t)bytes));
 }
