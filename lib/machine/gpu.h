@@ -51,12 +51,14 @@ enum sc__memory_op {
     SC__MEM_MASK_B,
     SC__MEM_BIAS_GELU_F, /* one fused kernel, as Megatron's */
     SC__MEM_BIAS_GELU_B,
-    SC__MEM_BIAS_SWIGLU_F, /* cols = ffn width */
-    SC__MEM_BIAS_SWIGLU_B,
+    SC__MEM_FUSED_SWIGLU_F, /* cols = ffn width */
+    SC__MEM_FUSED_SWIGLU_B,
     SC__MEM_BIAS_DROPOUT_ADD_F,
     SC__MEM_BIAS_DROPOUT_ADD_B,
-    SC__MEM_ROPE_F, /* rows = tokens, cols = (heads + kv heads)·head size */
+    SC__MEM_ROPE_F, /* fused; rows = tokens, cols = (heads + kv heads)·head size */
     SC__MEM_ROPE_B,
+    SC__MEM_ROPE_EAGER_F,
+    SC__MEM_ROPE_EAGER_B,
     SC__MEM_PERMUTE_F, /* MoE: rows = token copies, cols = hidden */
     SC__MEM_PERMUTE_B,
     SC__MEM_UNPERMUTE_F, /* with the weighted sum over top-k */
@@ -84,7 +86,8 @@ struct sc__gemm_constants {
 
 /* Section 1 for another type: factors on the above. */
 struct sc__gemm_dtype {
-    double r, b, rp; /* factors; r 0: the type is not there */
+    double r, b, rp; /* factors; r 0: as the ratio of the peaks says */
+    double energy;   /* of one FLOP, over one of bf16 */
 };
 
 /* Section 1, mixtures of experts. */

@@ -23,6 +23,7 @@ struct sc__kernel {
     uint8_t phase; /* enum sc__phase; forward unless the caller or a list maker sets it */
     bool measured; /* from a table, not the model */
     double us, flop, bytes;
+    double effort;   /* FLOP weighted by the energy of their type, for the power model */
     double launches; /* kernels it is made of, for gaps and host time (eager counts) */
 };
 
@@ -83,7 +84,7 @@ struct sc__kernel sc__adamw(struct sc__pricer *p, enum sc__dtype t, double param
 
 /* What runs in a loop (a step): sums at cold times. */
 struct sc__load {
-    double us, flop, bytes, kernels;
+    double us, effort, bytes, kernels;
 };
 void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times);
 

@@ -29,6 +29,7 @@ enum sc__layer_part {
     SC__PART_ROUTER,  /* MoE: gate, top-k, permutation; dispatch comes after */
     SC__PART_MLP_IN,  /* fc1 (column parallel), activation; experts */
     SC__PART_MLP_OUT, /* fc2 (row parallel); reduction or combine comes after */
+    SC__PART_SHARED,  /* MoE: experts that see every token */
     SC__PART_UNROUTE, /* MoE: back into token order, weighted */
     SC__PART_MLP_ADD,
     SC__LAYER_PARTS
