@@ -6,7 +6,7 @@ BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
-CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen
+CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
 LDLIBS  += -ljansson -lyajl -lyaml -lprotobuf-c -lz -lm -lpthread
 

@@ -45,11 +45,10 @@ static int help(sc_context *ctx, const char *name) {
     return finish(SC_OK);
 }
 
-static bool takes_value(const sc_request *req, const char *name, size_t n) {
-    for (const struct sc__option *const *table = req->command->options; *table; table++)
-        for (const struct sc__option *o = *table; o->name; o++)
-            if ((!strncmp(o->name, name, n) && !o->name[n]) || (o->letter && n == 1 && o->letter == name[0]))
-                return o->arg != NULL;
+static bool takes_value(const sc_request *req, const char *name) {
+    const struct sc__option *o;
+    for (unsigned i = 0; (o = sc__command_option(req->command, i)); i++)
+        if (!strcmp(o->name, name) || (o->letter && o->letter == name[0] && !name[1])) return o->arg != NULL;
     return false;
 }
 
@@ -62,7 +61,7 @@ static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
     if (is_long && name[n] == '=') value = name + n + 1;
     else if (!is_long && name[1]) value = name + 1;
     char *key = sc__strndup(&req->ctx->arena, name, n);
-    if (!value && takes_value(req, key, n) && *i + 1 < argc) value = argv[++*i];
+    if (!value && takes_value(req, key) && *i + 1 < argc) value = argv[++*i];
     return sc_request_set(req, key, value);
 }
 

@@ -13,8 +13,12 @@ struct sc__command {
     const char *summary; /* one line */
     const char *text;    /* a paragraph or two for the man page */
     const struct sc__option *const *options; /* tables, each ended by an empty name; NULL-terminated */
+    bool inputs; /* reads inputs, so the readers' options count too */
     sc_status (*execute)(struct sc_request *req);
 };
+
+/* The i-th option of the command, its readers' included; NULL past the last. */
+const struct sc__option *sc__command_option(const struct sc__command *c, unsigned i);
 
 extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
 

@@ -239,7 +239,8 @@ static sc_status read_row(struct reading *r) {
     if (dependency != -1)
         sc__note(r->ctx, "row-dependency", "%s: row dependencies other than -1 are ignored, as SimAI does", r->in.name);
     struct sc__row *row = SC__PUSH(r->arena, r->out->rows, r->out->count, r->out->capacity);
-    row->name = r->names.text[sc__names_add(&r->names, r->token[0].p, r->token[0].n)];
+    uint32_t name = sc__names_add(&r->names, r->token[0].p, r->token[0].n);
+    row->name = r->names.text[name];
     row->line = (uint32_t)r->in.line;
     row->recompute_from = SC__NONE;
     for (unsigned k = 0; k < SC__PARTS; k++) {

@@ -175,6 +175,7 @@ static sc_status resolve_count(struct sc_context *ctx, struct sc__cluster *c, co
         c->gpus = product;
     }
     if (!c->node_gpus) c->node_gpus = c->fabric.dims ? 1 : 8;
+    c->sized = c->gpus != 0;
     if (!c->gpus) c->gpus = whole_nodes(c, gpus ? gpus : c->node_gpus);
     if (c->gpus > c->node_gpus && c->gpus % c->node_gpus)
         return sc__fail(ctx, SC_INPUT, at,

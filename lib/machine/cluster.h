@@ -121,6 +121,7 @@ struct sc__cluster {
     const char *generation; /* of data/collectives.json */
     bool ideal;             /* communication is free */
     uint32_t gpus;          /* in all; 0 = as many as the job has */
+    bool sized;             /* the description itself says how many */
     uint32_t node_gpus;     /* in a node (NVLink domain) */
     uint32_t node_nics;
     enum sc__inside inside;

@@ -1,0 +1,91 @@
+#include "command/job.h"
+
+#include "lower/layers.h"
+
+#include <string.h>
+
+sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
+    memset(job, 0, sizeof *job);
+    job->settings = sc__settings(req);
+    if (!req->input_count)
+        return sc__usage(req, sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name), "no input given");
+    return sc__import(req->ctx, &job->settings, sc__option(req, "format"), req->inputs, req->input_count, &job->doc);
+}
+
+/* The size of the cluster where the description names one. */
+static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
+    struct sc__cluster c;
+    const char *text = sc__option(req, "cluster");
+    *gpus = 0;
+    if (!text) return SC_OK;
+    SC__TRY(sc__cluster_parse(req->ctx, text, 0, &c));
+    *gpus = c.sized ? c.gpus : 0;
+    return SC_OK;
+}
+
+static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
+    uint32_t gpus;
+    job->workload = job->doc.workload;
+    if (job->workload) return SC_OK;
+    SC__TRY(named_cluster_size(req, &gpus));
+    return sc__lower_layers(req->ctx, &job->settings, job->doc.layers, gpus, &job->workload);
+}
+
+static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
+    const char *text = sc__option(req, "cluster");
+    uint32_t ranks = sc__mesh_ranks(&job->workload->mesh);
+    if (!text) {
+        text = "dgx-h100";
+        sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
+    }
+    SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
+    if (job->cluster.gpus >= ranks) return SC_OK;
+    return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
+                    "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
+}
+
+sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
+    SC__TRY(sc__job_read(req, job));
+    SC__TRY(make_workload(req, job));
+    const char *order = sc__option(req, "order");
+    if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
+    return make_cluster(req, job);
+}
+
+static sc_status make_network(struct sc_request *req, struct sc__job *job) {
+    static const char *const engines[] = {"analytic", NULL};
+    unsigned engine = 0;
+    SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
+    return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
+}
+
+sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
+    struct sc__sim_options options = {.keep_timeline = keep_timeline};
+    SC__TRY(sc__job_load(req, job));
+    SC__TRY(make_network(req, job));
+    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &options.comm_tax));
+    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &options, &job->sim));
+    SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
+    job->result.files = job->doc.files;
+    job->result.file_count = job->doc.file_count;
+    job->result.argv = req->argv;
+    job->result.argc = req->argc;
+    job->result.layers = job->doc.layers;
+    return SC_OK;
+}
+
+sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b) {
+    const char *path = sc__option(req, option);
+    if (strcmp(path, "-")) return sc__write_file(req->ctx, path, b->text ? b->text : "", b->size);
+    sc__put(&req->out, b->text ? b->text : "", b->size);
+    return SC_OK;
+}
+
+const struct sc__option sc__job_options[] = {
+    {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine", "a preset with a GPU count, a one-line description or a file", 0},
+    {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
+    {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
+    {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
+    {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
+    {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},
+    {0}};
