@@ -13,7 +13,7 @@ sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
 }
 
 /* The size of the cluster where the description names one. */
-static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus) {
     struct sc__cluster c;
     const char *text = sc__option(req, "cluster");
     *gpus = 0;
@@ -27,7 +27,7 @@ static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     job->workload = job->doc.workload;
     if (job->workload) return SC_OK;
-    SC__TRY(named_cluster_size(req, &gpus));
+    SC__TRY(sc__job_named_size(req, &gpus));
     return sc__lower_layers(req->ctx, &job->settings, job->doc.layers, gpus, &job->workload);
 }
 
@@ -45,6 +45,13 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
 }
 
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
+    bool model = false;
+    if (!req->input_count) {
+        memset(job, 0, sizeof *job);
+        job->settings = sc__settings(req);
+        SC__TRY(sc__job_model(req, job, &model));
+        if (model) return SC_OK;
+    }
     SC__TRY(sc__job_read(req, job));
     SC__TRY(make_workload(req, job));
     const char *order = sc__option(req, "order");

@@ -27,6 +27,12 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
+/* The size of the cluster where the description names one; else 0. */
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
+/* The workload of --model and Megatron's flags, on its cluster; *given is
+ * false when there are none. */
+sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
+
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 

@@ -1,6 +1,7 @@
 /* run: simulate a step. */
 #include "command/job.h"
 #include "lower/layers.h"
+#include "lower/plan.h"
 #include "write/write.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static const struct sc__option options[] = {
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__model_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -84,7 +85,8 @@ const struct sc__command sc__command_run = {
     .name = "run",
     .args = "INPUT…",
     .summary = "simulate a training step and say where the time goes",
-    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input.",
+    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
+            "input, --model or Megatron's flags say what is trained.",
     .options = tables,
     .inputs = true,
     .execute = execute};

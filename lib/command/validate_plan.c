@@ -136,8 +136,10 @@ static void set_machine(struct sc_context *ctx, const struct sc__truth_row *row,
         p->skip = sc__format(&ctx->arena, "the GPU \"%s\" is not described", cell(row, SC__TRUTH_GPU));
         return;
     }
+    int gpus = atoi(cell(row, SC__TRUTH_GPUS));
     set(ctx, p, "gpu", gpu);
-    p->cluster = sc__format(&ctx->arena, "%s:%s", cluster, cell(row, SC__TRUTH_GPUS));
+    p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
+    if (strstr(cluster, "nvl72") && gpus > 64) p->cluster = sc__format(&ctx->arena, "%s node=64", p->cluster);
     if (*cell(row, SC__TRUTH_NIC))
         p->cluster = sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, cell(row, SC__TRUTH_NIC));
 }

@@ -10,6 +10,8 @@
 const struct sc__option sc__model_options[] = {
     {"model", 0, "MODEL", NULL, MODEL, "preset name, config.json of Hugging Face, or a folder with one", 0},
     {"megatron-args", 0, "FILE", NULL, MODEL, "flags of a Megatron launch script", 0},
+    {"gpu", 0, "GPU", "the cluster's", MODEL, "type of GPU that runs it", 0},
+    {"kernel-times", 0, "FILE", NULL, MODEL, "measured kernel times that replace the model's", 0},
     {"gpus", 0, "N", NULL, PLAN, "GPUs of the job", 0},
     {"tp", 0, "N", "1", PLAN, "tensor parallel", 0},
     {"cp", 0, "N", "1", PLAN, "context parallel", 0},

@@ -210,6 +210,7 @@ double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
 }
 
+/* Ends may come out empty: then the embedding or the head is all they do. */
 static uint32_t even_share(uint32_t layers, uint32_t chunks, uint32_t extra_front, uint32_t extra_back, uint32_t i) {
     uint32_t units = layers + extra_front + extra_back, base = units / chunks, more = units % chunks;
     uint32_t n = base + (i >= chunks - more ? 1 : 0);

@@ -69,7 +69,7 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
     uint32_t chunks = p->mesh.pp * p->vpp, sum = 0;
     if (p->vpp > 1 && p->mesh.pp == 1)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
-    if (chunks > m->layers)
+    if (chunks > m->layers + (p->uneven ? 2 : 0))
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers, chunks, "pp·vpp"),
                         "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks, m->layers);
     if (m->layers % chunks && !p->uneven && !p->first_layers && !p->last_layers)
