@@ -8,6 +8,7 @@ extern const struct sc__command sc__command_manual;
 extern const struct sc__command sc__command_report;
 extern const struct sc__command sc__command_run;
 extern const struct sc__command sc__command_show;
+extern const struct sc__command sc__command_validate;
 
 const struct sc__command *const sc__commands[] = {
     &sc__command_run,
@@ -17,5 +18,6 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_coll,
     &sc__command_completion,
     &sc__command_manual,
+    &sc__command_validate,
     NULL,
 };

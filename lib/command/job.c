@@ -18,7 +18,7 @@ sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
 }
 
 /* The size of the cluster where the description names one. */
-static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus) {
     struct sc__cluster c;
     const char *text = sc__option(req, "cluster");
     *gpus = 0;
@@ -37,18 +37,17 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
     return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
+static sc_status read_workload(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
+    SC__TRY(sc__job_read(req, job));
+    SC__TRY(sc__job_named_size(req, &gpus));
     job->workload = job->doc.workload;
-    SC__TRY(named_cluster_size(req, &gpus));
-    if (job->doc.traces) SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
-    else if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
-    return sc__whatif_apply(req->ctx, &job->settings, job->workload);
+    if (job->doc.traces) return sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload);
+    return job->workload ? SC_OK : lower_rows(req, job, gpus);
 }
 
-static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
+sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
     const char *text = sc__option(req, "cluster");
-    uint32_t ranks = sc__mesh_ranks(&job->workload->mesh);
     if (!text) {
         text = "dgx-h100";
         sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
@@ -59,13 +58,19 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
 }
 
+/* A model is timed on its cluster, so it comes with one; other inputs do not
+ * need one to become a workload. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
-    SC__TRY(sc__job_read(req, job));
-    SC__TRY(make_workload(req, job));
+    bool model = false;
+    memset(job, 0, sizeof *job);
+    job->settings = sc__settings(req);
+    if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
+    if (!model) SC__TRY(read_workload(req, job));
+    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
     SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
     const char *order = sc__option(req, "order");
     if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
-    return make_cluster(req, job);
+    return model ? SC_OK : sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
 }
 
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {

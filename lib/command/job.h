@@ -7,6 +7,7 @@
 #include "import/reader.h"
 #include "lower/layers.h"
 #include "lower/operators.h"
+#include "lower/plan.h"
 #include "lower/profile.h"
 #include "lower/whatif.h"
 #include "stats/result.h"
@@ -30,6 +31,7 @@ extern const struct sc__option sc__job_options[];
 #define SC__JOB_TABLES                                                                                                 \
     sc__job_options,           /* cluster, network, format */                                                          \
         sc__layers_options,    /* plan */                                                                              \
+        sc__model_options,     /* models */                                                                            \
         sc__operators_options, /* operator tables */                                                                   \
         sc__profile_options,   /* profiler tables */                                                                   \
         sc__chakra_options,    /* Chakra traces */                                                                     \
@@ -49,6 +51,13 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
 /* A fresh network engine of the kind the job asked for. */
 sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
                           struct sc__net *out);
+/* The size of the cluster where the description names one; else 0. */
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
+/* The cluster of the request, at least `ranks` GPUs. */
+sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks);
+/* The workload of --model and Megatron's flags, on its cluster; *given is
+ * false when there are none. */
+sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);

@@ -93,7 +93,8 @@ const struct sc__command sc__command_run = {
     .name = "run",
     .args = "INPUT…",
     .summary = "simulate a training step and say where the time goes",
-    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input.",
+    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
+            "input, --model or Megatron's flags say what is trained.",
     .options = tables,
     .inputs = true,
     .execute = execute};

@@ -146,6 +146,7 @@ struct sc__workload {
     double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
+    double comm_tax;        /* compute is slower by this share while transfers of its rank run; 0 = not at all */
 
     struct sc__op *ops;
     uint32_t op_count, op_capacity;
