@@ -45,11 +45,10 @@ static int help(sc_context *ctx, const char *name) {
     return finish(SC_OK);
 }
 
-static bool takes_value(const sc_request *req, const char *name, size_t n) {
-    for (const struct sc__option *const *table = req->command->options; *table; table++)
-        for (const struct sc__option *o = *table; o->name; o++)
-            if ((!strncmp(o->name, name, n) && !o->name[n]) || (o->letter && n == 1 && o->letter == name[0]))
-                return o->arg != NULL;
+static bool takes_value(const sc_request *req, const char *name) {
+    const struct sc__option *o;
+    for (unsigned i = 0; (o = sc__command_option(req->command, i)); i++)
+        if (!strcmp(o->name, name) || (o->letter && o->letter == name[0] && !name[1])) return o->arg != NULL;
     return false;
 }
 
@@ -59,10 +58,12 @@ static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
     bool is_long = word[1] == '-';
     const char *name = word + 1 + is_long, *value = NULL;
     size_t n = is_long ? strcspn(name, "=") : 1;
-    if (is_long && name[n] == '=') value = name + n + 1;
-    else if (!is_long && name[1]) value = name + 1;
+    if (is_long && name[n] == '=')
+        value = name + n + 1;
+    else if (!is_long && name[1])
+        value = name + 1;
     char *key = sc__strndup(&req->ctx->arena, name, n);
-    if (!value && takes_value(req, key, n) && *i + 1 < argc) value = argv[++*i];
+    if (!value && takes_value(req, key) && *i + 1 < argc) value = argv[++*i];
     return sc_request_set(req, key, value);
 }
 
@@ -74,8 +75,10 @@ static sc_status take_arguments(sc_request *req, int argc, char **argv) {
             only_inputs = true;
             continue;
         }
-        if (!only_inputs && argv[i][0] == '-' && argv[i][1]) status = take_option(req, argc, argv, &i);
-        else status = sc_request_input(req, argv[i]);
+        if (!only_inputs && argv[i][0] == '-' && argv[i][1])
+            status = take_option(req, argc, argv, &i);
+        else
+            status = sc_request_input(req, argv[i]);
         if (status != SC_OK) return status;
     }
     return SC_OK;
@@ -117,6 +120,6 @@ int main(int argc, char **argv) {
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK) status = sc_execute(req);
     if (req->out.size) fwrite(sc_request_output(req), 1, sc_request_output_size(req), stdout);
-    if (*sc_error_text(ctx)) return complain(ctx, status);
-    return finish(status);
+    if (*sc_error_text(ctx)) return complain(ctx, (int)status);
+    return finish((int)status);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
@@ -14,6 +15,7 @@ sc_context *sc_open(void) {
 
 void sc_close(sc_context *ctx) {
     if (!ctx) return;
+    for (uint32_t i = 0; i < ctx->spooled_count; i++) close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx);
 }
@@ -41,10 +43,12 @@ char *sc__format(struct sc__arena *a, const char *fmt, ...) {
 static void put_place(struct sc__buffer *b, const struct sc__place *at) {
     if (!at->file) return;
     sc__puts(b, at->file);
-    if (at->binary) sc__printf(b, ":byte %llu", (unsigned long long)at->offset);
+    if (at->binary)
+        sc__printf(b, ":byte %llu", (unsigned long long)at->offset);
     else if (at->line && at->column)
         sc__printf(b, ":%llu:%llu", (unsigned long long)at->line, (unsigned long long)at->column);
-    else if (at->line) sc__printf(b, ":%llu", (unsigned long long)at->line);
+    else if (at->line)
+        sc__printf(b, ":%llu", (unsigned long long)at->line);
     sc__puts(b, ": ");
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -30,6 +31,12 @@ static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
     return SC_OK;
 }
 
+static const char *shown_name(struct sc_context *ctx, const char *path) {
+    for (uint32_t i = 0; i < ctx->spooled_count; i++)
+        if (!strcmp(ctx->spooled[i].path, path)) return ctx->spooled[i].shown;
+    return sc__strdup(&ctx->arena, path);
+}
+
 sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in) {
     int fd;
     memset(in, 0, sizeof *in);
@@ -40,7 +47,7 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
         in->name = "<stdin>";
     } else {
         SC__TRY(open_path(ctx, path, &fd));
-        in->name = sc__strdup(&ctx->arena, path);
+        in->name = shown_name(ctx, path);
     }
     in->gz = gzdopen(fd, "rb");
     if (!in->gz) {
@@ -119,6 +126,33 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
     return SC_OK;
 }
 
+static sc_status copy_to(struct sc__input *in, int fd) {
+    for (;;) {
+        SC__TRY(sc__input_fill(in, 1));
+        size_t n = in->end - in->begin;
+        if (!n) return SC_OK;
+        if (write(fd, in->bytes + in->begin, n) != (ssize_t)n)
+            return fail_errno(in->ctx, in->name, "cannot copy to memory");
+        in->begin = in->end;
+    }
+}
+
+sc_status sc__spool(struct sc_context *ctx, const char **path) {
+    struct stat st;
+    struct sc__input in;
+    if (strcmp(*path, "-") && (stat(*path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) return SC_OK;
+    SC__TRY(sc__input_open(ctx, *path, &in));
+    int fd = memfd_create("stepcast", MFD_CLOEXEC);
+    sc_status status = fd < 0 ? fail_errno(ctx, in.name, "cannot copy to memory") : copy_to(&in, fd);
+    const char *copy = sc__format(&ctx->arena, "/proc/self/fd/%d", fd);
+    if (fd >= 0)
+        *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
+            (struct sc__spooled){copy, in.name, fd};
+    sc__input_close(&in);
+    *path = copy;
+    return status;
+}
+
 static sc_status refuse_line(struct sc__input *in, const char *what, const char *hint, uint64_t column) {
     struct sc__place at = {.file = in->name, .line = in->line, .column = column};
     return sc__fail(in->ctx, SC_INPUT, &at, hint, "%s", what);
@@ -143,7 +177,9 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
     in->begin += n + (nl != NULL);
     in->offset += n + (nl != NULL);
     const char *nul = n ? memchr(line->p, '\0', n) : NULL;
-    if (nul) return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged", (uint64_t)(nul - line->p) + 1);
+    if (nul)
+        return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
+                           (uint64_t)(nul - line->p) + 1);
     if (line->n && line->p[line->n - 1] == '\r') line->n--;
     if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
     return SC_OK;

@@ -18,6 +18,11 @@ struct sc__input {
     bool at_end;
 };
 
+/* Standard input and pipes can be read once only: copies such a path to memory
+ * and replaces it by one that can be opened again. Errors go on to show the
+ * name it had. */
+sc_status sc__spool(struct sc_context *ctx, const char **path);
+
 sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in);
 void sc__input_close(struct sc__input *in);
 /* At least n bytes in the window where the stream has them; the window is

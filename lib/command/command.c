@@ -1,5 +1,7 @@
 #include "command/command.h"
 
+#include "import/reader.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -32,18 +34,33 @@ sc_request *sc_request_new(sc_context *ctx, const char *name) {
     return req;
 }
 
-static const struct sc__option *find_option(const struct sc__command *c, const char *name) {
+static const struct sc__option *nth_of_table(const struct sc__option *table, unsigned *i) {
+    for (; table && table->name; table++)
+        if ((*i)-- == 0) return table;
+    return NULL;
+}
+
+const struct sc__option *sc__command_option(const struct sc__command *c, unsigned i) {
+    const struct sc__option *o;
     for (const struct sc__option *const *table = c->options; *table; table++)
-        for (const struct sc__option *o = *table; o->name; o++)
-            if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
+        if ((o = nth_of_table(*table, &i))) return o;
+    for (const struct sc__reader *const *r = sc__readers; c->inputs && *r; r++)
+        if ((o = nth_of_table((*r)->options, &i))) return o;
+    return NULL;
+}
+
+static const struct sc__option *find_option(const struct sc__command *c, const char *name) {
+    const struct sc__option *o;
+    for (unsigned i = 0; (o = sc__command_option(c, i)); i++)
+        if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
     return NULL;
 }
 
 static const char *suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
     const char *names[256];
+    const struct sc__option *o;
     unsigned n = 0;
-    for (const struct sc__option *const *table = c->options; *table; table++)
-        for (const struct sc__option *o = *table; o->name && n < 255; o++) names[n++] = o->name;
+    for (; n < 255 && (o = sc__command_option(c, n)); n++) names[n] = o->name;
     names[n] = NULL;
     const char *near = sc__nearest(name, names);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
@@ -130,9 +147,9 @@ void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
     const char *group = NULL;
     sc__printf(out, "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n", c->name, c->summary, c->name, c->args);
     if (c->text) sc__printf(out, "\n%s\n", c->text);
-    for (const struct sc__option *const *table = c->options; *table; table++)
-        for (const struct sc__option *o = *table; o->name; o++) {
-            if (!group || strcmp(group, o->group)) sc__printf(out, "\n%s:\n", group = o->group);
-            put_option(out, o);
-        }
+    const struct sc__option *o;
+    for (unsigned i = 0; (o = sc__command_option(c, i)); i++) {
+        if (!group || strcmp(group, o->group)) sc__printf(out, "\n%s:\n", group = o->group);
+        put_option(out, o);
+    }
 }

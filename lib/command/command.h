@@ -9,12 +9,16 @@ struct sc_request;
 
 struct sc__command {
     const char *name;
-    const char *args;    /* "INPUT…" */
-    const char *summary; /* one line */
-    const char *text;    /* a paragraph or two for the man page */
+    const char *args;                        /* "INPUT…" */
+    const char *summary;                     /* one line */
+    const char *text;                        /* a paragraph or two for the man page */
     const struct sc__option *const *options; /* tables, each ended by an empty name; NULL-terminated */
+    bool inputs;                             /* reads inputs, so the readers' options count too */
     sc_status (*execute)(struct sc_request *req);
 };
+
+/* The i-th option of the command, its readers' included; NULL past the last. */
+const struct sc__option *sc__command_option(const struct sc__command *c, unsigned i);
 
 extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
 
@@ -32,7 +36,7 @@ struct sc_request {
     uint32_t input_count, input_capacity;
     const char *const *argv; /* as given on the command line, or NULL */
     int argc;
-    bool terminal; /* standard output is a terminal that wants colour */
+    bool terminal;  /* standard output is a terminal that wants colour */
     unsigned width; /* of the terminal, 0 = unknown */
     struct sc__buffer out;
 };

@@ -8,7 +8,18 @@
 
 extern const struct sc__option sc__layers_options[];
 
+/* cluster_gpus: the size of the cluster where one was named, else 0. It goes
+ * before the size in the file, and --gpus before both. */
 sc_status sc__lower_layers(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__layers *rows,
-                           struct sc__workload **out);
+                           uint32_t cluster_gpus, struct sc__workload **out);
+
+/* How the rows of a file divide: head rows and tail rows run once a step, the
+ * rows between are micro-batches of `length` rows each. */
+struct sc__row_blocks {
+    uint32_t head, length, count; /* head rows; rows of a micro-batch; micro-batches */
+};
+struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *rows);
+/* Belongs to the step, not to a micro-batch: grad_*, optimizer*, … */
+bool sc__row_is_of_step(const char *name);
 
 #endif

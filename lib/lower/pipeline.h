@@ -10,7 +10,13 @@
 
 #include "ir/workload.h"
 
-enum sc__schedule { SC__SCHEDULE_AUTO, SC__SCHEDULE_1F1B, SC__SCHEDULE_GPIPE, SC__SCHEDULE_INTERLEAVED, SC__SCHEDULE_ZBH1 };
+enum sc__schedule {
+    SC__SCHEDULE_AUTO,
+    SC__SCHEDULE_1F1B,
+    SC__SCHEDULE_GPIPE,
+    SC__SCHEDULE_INTERLEAVED,
+    SC__SCHEDULE_ZBH1
+};
 
 /* What a stage does next. */
 struct sc__slot {
@@ -27,7 +33,7 @@ struct sc__pipeline {
     enum sc__schedule schedule;
     uint32_t pp, vpp, micro_batches;
     uint64_t message; /* bytes of one activation message between stages */
-    bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (interleaved default) */
+    bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (as Megatron interleaves) */
     /* Blocks of (stage, chunk, micro-batch); SC__NONE: nothing to do. */
     uint32_t (*forward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
     uint32_t (*backward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
@@ -38,7 +44,21 @@ struct sc__pipeline {
 };
 
 /* Stream numbers every lowering uses. */
-enum { SC__STREAM_COMPUTE, SC__STREAM_P2P, SC__STREAM_DP, SC__STREAM_COMM, SC__STREAM_EP, SC__STREAM_CP };
+enum {
+    SC__STREAM_COMPUTE,
+    SC__STREAM_P2P, /* sends to the next stage */
+    SC__STREAM_DP,
+    SC__STREAM_COMM,
+    SC__STREAM_EP,
+    SC__STREAM_CP,
+    SC__STREAM_P2P_BACK, /* sends to the previous stage */
+    SC__STREAM_RECV,     /* receives posted ahead, where they overlap */
+    SC__STREAM_RECV_BACK
+};
+
+const char *sc__schedule_name(enum sc__schedule s);
+/* "1f1b", "gpipe", "interleaved", "zb-h1"; NULL-terminated, in order of the enum after AUTO. */
+extern const char *const sc__schedule_words[];
 
 /* Adds programs and one class per stage to w (whose mesh is set). */
 sc_status sc__pipeline_lower(struct sc_context *ctx, struct sc__workload *w, const struct sc__pipeline *p);

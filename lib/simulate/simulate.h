@@ -24,7 +24,6 @@ struct sc__class_result {
     int64_t end; /* when its last operation ended */
     struct sc__account account;
     struct sc__traffic *traffic; /* like exposed */
-    int64_t *row_compute;        /* by (row · SC__PHASES + phase), or NULL */
     int64_t work[SC__WORKS];     /* compute time by kind of work */
 };
 
@@ -44,5 +43,11 @@ struct sc__sim_options {
 /* A deadlock is SC_INPUT, with who waits for whom. */
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out);
+
+/* The same for workloads of graph blocks: one class a rank, one block a class
+ * (executor_graph.c). sc__simulate hands them on. */
+bool sc__workload_is_graph(const struct sc__workload *w);
+sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
+                             const struct sc__sim_options *options, struct sc__sim *out);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef SC_STATS_RESULT_H
 #define SC_STATS_RESULT_H
 
+#include "ir/layers.h"
+#include "ir/shares.h"
 #include "simulate/simulate.h"
 
 #define SC__LABELS 32
@@ -19,10 +21,19 @@ struct sc__breakdown {
     struct sc__by_label comm[SC__LABELS]; /* the same labels in every breakdown of a result */
 };
 
-struct sc__compat { /* SimAI-Analytical's answer, ps; see docs/model/simai.md */
-    bool present;
-    bool no_bubble; /* it would divide by zero */
-    double total, compute, dp, tp, ep, dp_ep, bubble, vpp; /* us */
+/* What a rank sends, as the input says it: by phase, collective and group. */
+struct sc__volume {
+    enum sc__phase phase;
+    uint8_t coll; /* enum sc__coll; SC__COLLS: messages */
+    const char *label;
+    uint64_t ops, bytes;
+};
+
+/* SimAI-Analytical's answer to the same file, us; see docs/model/simai.md. */
+struct sc__compat {
+    bool present, no_bubble; /* no_bubble: it would divide by zero */
+    double total, compute, dp, tp, ep, dp_ep, bubble;
+    uint32_t vpp;
 };
 
 struct sc__class_breakdown {
@@ -35,16 +46,19 @@ struct sc__result {
     const struct sc__workload *workload;
     const struct sc__cluster *cluster;
     const char *net; /* engine */
-    const char **files;
+    bool measured;   /* not simulated */
+    const char *const *files;
     uint32_t file_count;
-    int argc; /* the command, as given */
-    const char *const *argv;
+    const char *const *argv; /* the command, as given */
+    int argc;
 
     int64_t step;
     uint32_t slowest; /* class */
     uint32_t labels;
     struct sc__class_breakdown *classes;
     uint32_t class_count;
+    struct sc__volume *volumes; /* of the slowest class */
+    uint32_t volume_count, volume_capacity;
     int64_t work[SC__WORKS]; /* of the slowest class */
     const struct sc__timeline *timeline;
     struct sc__net_link_use *links;
@@ -53,10 +67,24 @@ struct sc__result {
     double mfu, hfu, tokens_per_s, tflops_per_gpu; /* 0 = unknown */
     uint64_t memory_capacity;
     const struct sc__layers *layers; /* the rows, where the input had rows */
+    const struct sc__shares *shares; /* what speeding up each part would bring, where asked for */
+    uint64_t events;
 };
 
 /* Adds up a simulation. Conservation is checked here, for every class. */
 sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, const struct sc__cluster *c,
                           const struct sc__net *net, const struct sc__sim *sim, struct sc__result *out);
+int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels);
+
+/* One line per row of the input (or per operation name): for each phase the
+ * compute time, the communication time and the part of it that nothing hides.
+ * Needs the timeline. */
+struct sc__row_sums {
+    const char *name;
+    uint32_t row; /* or SC__NONE */
+    uint64_t calls, bytes;
+    int64_t compute[SC__PHASES], comm[SC__PHASES], exposed[SC__PHASES];
+};
+uint32_t sc__rows_sum(struct sc_context *ctx, const struct sc__result *r, uint32_t class, struct sc__row_sums **out);
 
 #endif

@@ -1,0 +1,216 @@
+/* collective: how long a collective takes, by the algorithm and protocol NCCL
+ * would run. Equations and constants: docs/model/collectives.md.
+ *
+ *     T = max( least over allowed (algorithm, protocol),  launch · GPUs of a process )
+ *
+ *              inside a node                 between nodes
+ *     ring     n-1 or 2(n-1) steps, the slowest hop's bandwidth
+ *     tree     chain in the node             double binary tree of nodes
+ *     NVLS     the switch reduces            NVLSTree: the same, and a tree of nodes
+ *     PAT      –                             one rank a node: log2 steps
+ *
+ * The ring's rate is the slowest hop's: NVLink's share, or all NICs of the
+ * group on a node. */
+#include "machine/collective_model.h"
+
+#include "ir/workload.h"
+
+#include <math.h>
+
+#define KIB 1024.0
+#define MIB (1024.0 * 1024.0)
+
+/* us of x bytes at rate GB/s. */
+static double transfer(double bytes, double rate) { return bytes > 0 ? bytes / (1e3 * rate) : 0; }
+
+static double ring_bandwidth(const struct sc__model *m) {
+    if (m->nodes < 2) return m->nvlink;
+    return m->per_node < 2 ? m->wire : fmin(m->nvlink, m->wire);
+}
+
+static bool gathers(const struct sc__model *m) { return m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER; }
+static bool leaves_node(const struct sc__model *m) { return m->nodes > 1; }
+
+/* Us of one step of a ring inside a node; a ring that also leaves the node
+ * is paced by the proxy thread. */
+static double ring_step(const struct sc__model *m, unsigned proto) {
+    double step = m->k->ring_step[proto] * m->k->latency;
+    return leaves_node(m) ? fmax(step, m->k->proxy * (proto == 2 ? 3 : 1)) : step;
+}
+
+static double ring_channels(const struct sc__model *m) {
+    if (m->cluster->inside == SC__INSIDE_MESH && !leaves_node(m))
+        return 2 * m->k->mesh_rings[(int)fmin(m->per_node, SC__MESH_RINGS - 1)];
+    if (!leaves_node(m)) return m->k->channels[0];
+    return m->per_node >= 8 ? m->k->channels[1] : 2 * m->per_node;
+}
+
+static double ring_time(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    double passes = m->coll == SC__ALLREDUCE ? 2 : 1;
+    double steps = passes * (m->ranks - 1), outside = passes * (m->nodes - 1);
+    double rate = ring_bandwidth(m) * (gathers(m) ? k->ring_gather : 1);
+    double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
+    double time = k->base[proto] + (steps - outside) * ring_step(m, proto) + outside * net +
+                  transfer(m->bytes * steps / m->ranks, k->share[proto] * rate);
+    if (proto < 2) return time;
+    double channels = ring_channels(m), slice = fmin(MIB, m->bytes / (2 * m->ranks * channels));
+    return time + k->slice * transfer(slice * channels, rate);
+}
+
+/* Bytes per node and direction of a double binary tree, of the buffer. */
+static double tree_volume(const struct sc__model *m) { return m->nodes < 4 ? 2 * (m->nodes - 1) / m->nodes : 2; }
+
+static double tree_depth(const struct sc__model *m) { return ceil(log2(m->nodes) - 1e-9); }
+
+static double tree_time(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    bool outside = leaves_node(m);
+    if (m->coll != SC__ALLREDUCE || (proto == 2 && !outside)) return SC__NEVER;
+    double share = proto == 2 ? k->tree_simple : k->share[proto];
+    double latency = 2 * (m->per_node - 1) * k->tree_hop[proto] * k->latency;
+    double move = m->per_node > 1 ? transfer(2 * m->bytes, share * m->nvlink) : 0;
+    if (outside) {
+        latency += 2 * tree_depth(m) * (k->net_tree[proto] + m->hop);
+        move = fmax(move, transfer(tree_volume(m) * m->bytes, m->wire * k->tree_wire[proto]));
+    }
+    return k->base[proto] + latency + move + k->tree_mix[outside] * sqrt(latency * move);
+}
+
+/* NCCL's chunk of NVLS: smaller where the buffer would not fill its rounds. */
+static double nvls_chunk(const struct sc__model *m, double ops) {
+    double chunk = m->k->nvls_chunk, bytes = m->bytes;
+    if (bytes < 64 * ops * chunk) chunk = fmin(chunk, 64 * KIB);
+    if (bytes < 8 * ops * chunk) chunk = fmin(chunk, 32 * KIB);
+    if (bytes < 2 * ops * chunk) chunk = fmin(chunk, 16 * KIB);
+    return chunk;
+}
+
+static double nvls_tree_chunk(const struct sc__model *m, double ops) {
+    double chunk = m->k->nvls_chunk, bytes = m->bytes;
+    if (m->nodes >= 4) chunk = fmin(chunk, 64 * KIB);
+    if (bytes < 32 * ops * chunk) chunk = fmin(chunk, 256 * KIB);
+    if (bytes < 16 * ops * chunk) chunk = fmin(chunk, 128 * KIB);
+    if (bytes < 4 * ops * chunk) chunk = fmin(chunk, 64 * KIB);
+    if (bytes < ops * chunk) chunk = fmin(chunk, 32 * KIB);
+    return chunk;
+}
+
+/* Us of one round of `loop` bytes through the switches of a node. */
+static double nvls_round(const struct sc__model *m, double loop) {
+    double moved = loop * (1 + 1 / m->per_node);
+    return fmax(transfer(moved, m->k->nvls_rate) + m->k->nvls_chunk_cost, transfer(moved, m->k->nvls_line * m->port));
+}
+
+static bool has_nvls(const struct sc__model *m) {
+    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->coll == SC__ALLREDUCE && m->per_node > 2;
+}
+
+static double nvls_time(const struct sc__model *m, unsigned proto) {
+    if (proto < 2 || !has_nvls(m) || leaves_node(m) || m->bytes < 32 * KIB) return SC__NEVER;
+    double ops = m->k->nvls_channels[0] * m->per_node;
+    double loop = fmin(ops * nvls_chunk(m, ops), m->bytes);
+    return m->k->nvls_base + (m->bytes / loop + 2.2) * nvls_round(m, loop);
+}
+
+static double nvls_tree_time(const struct sc__model *m, unsigned proto) {
+    const double *t = m->k->nvls_tree;
+    if (proto < 2 || !has_nvls(m) || !leaves_node(m)) return SC__NEVER;
+    double ops = m->k->nvls_channels[1] * m->per_node;
+    double loop = fmin(ops * nvls_tree_chunk(m, ops), m->bytes);
+    double round = fmax(nvls_round(m, loop) / t[2], transfer(tree_volume(m) * loop, m->wire * t[3]));
+    return t[0] + 2 * tree_depth(m) * (t[1] + m->hop) + (m->bytes / loop + t[4]) * round;
+}
+
+/* The switches of the fabric reduce: a node sends its buffer once. Only when
+ * asked for: NCCL needs a plugin for it. */
+static double collnet_time(const struct sc__model *m, unsigned proto) {
+    if (proto < 2 || m->coll != SC__ALLREDUCE || !leaves_node(m) || !m->cluster->fabric.sharp) return SC__NEVER;
+    double inside = m->per_node > 1 ? 2 * (m->per_node - 1) / m->per_node : 0;
+    double node = inside > 0 ? transfer(m->bytes * inside, m->nvlink) : 0;
+    if (has_nvls(m)) {
+        double ops = m->k->nvls_channels[0] * m->per_node, loop = fmin(ops * nvls_chunk(m, ops), m->bytes);
+        node = (m->bytes / loop + 2.2) * nvls_round(m, loop);
+    }
+    return m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop + fmax(node, transfer(m->bytes, m->wire));
+}
+
+static double pat_time(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    if (proto < 2 || !gathers(m) || m->per_node > 1 || m->nodes < 2) return SC__NEVER;
+    return k->pat[0] + log2(m->nodes) * (k->pat[1] + m->hop) / 3.5 + k->pat[2] * m->ranks +
+           transfer(m->bytes * (m->ranks - 1) / m->ranks, k->pat_wire * ring_bandwidth(m));
+}
+
+/* Every rank to every other one: latency of the messages, then the fuller of
+ * its NVLink port and its NIC. `volume` is what one rank sends in all. */
+static double pairs_time(const struct sc__model *m, double volume, double wire, double copied) {
+    const struct sc__constants *k = m->k;
+    double inside = m->per_node - 1, outside = m->ranks - m->per_node;
+    double latency = k->p2p_base * k->latency + k->p2p_peer[0] * inside + k->p2p_peer[1] * outside;
+    double port = transfer(volume * (inside + copied) / m->ranks, k->p2p_share * m->port);
+    if (!leaves_node(m)) return latency + port;
+    return latency + k->p2p_net + m->hop + fmax(port, transfer(volume * outside / m->ranks, wire));
+}
+
+static double direct_time(const struct sc__model *m, unsigned proto) {
+    if (proto < 2) return SC__NEVER;
+    switch (m->coll) {
+    case SC__ALLTOALL: return pairs_time(m, m->bytes, fmin(m->nic, m->crossing), 0);
+    case SC__ALLREDUCE: return 2 * pairs_time(m, m->bytes, fmin(m->nic, m->crossing), 0);
+    case SC__ALLGATHER:
+    case SC__REDUCESCATTER: return pairs_time(m, m->bytes, fmin(m->nic, m->crossing), 0);
+    default: return SC__NEVER;
+    }
+}
+
+/* The message changes GPUs inside its node first, so that it stays on the
+ * destination's rail. */
+static double pxn_time(const struct sc__model *m, unsigned proto) {
+    if (proto < 2 || m->coll != SC__ALLTOALL || !leaves_node(m) || m->per_node < 2 || m->cluster->tuning.no_pxn)
+        return SC__NEVER;
+    double outside = m->ranks - m->per_node;
+    return m->k->pxn + pairs_time(m, m->bytes, fmin(m->nic, m->rail_crossing), outside);
+}
+
+/* DeepEP: a token crosses to a node once, whatever number of its ranks want
+ * it, and is copied on over NVLink there. Of top_k copies at random over the
+ * nodes, distinct nodes are N(1-(1-1/N)^k). */
+static double two_level_time(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    if (proto < 2 || m->coll != SC__ALLTOALL) return SC__NEVER;
+    double copies = m->cluster->tuning.top_k > 0 ? m->cluster->tuning.top_k : m->ranks;
+    double nodes = m->nodes * (1 - pow(1 - 1 / m->nodes, copies));
+    double wire = transfer(m->bytes * nodes / copies * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
+    double port = transfer(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
+    return k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0) + fmax(wire, port);
+}
+
+static double chain_time(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    if (m->coll != SC__BROADCAST && m->coll != SC__REDUCE) return SC__NEVER;
+    double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
+    return k->base[proto] + (m->ranks - m->nodes) * ring_step(m, proto) + (m->nodes - 1) * net +
+           transfer(m->bytes, k->share[proto] * ring_bandwidth(m));
+}
+
+static double ring_or_never(const struct sc__model *m, unsigned proto) {
+    return m->coll == SC__ALLREDUCE || gathers(m) ? ring_time(m, proto) : SC__NEVER;
+}
+
+double sc__model_time(const struct sc__model *m, enum sc__algo algo, unsigned proto) {
+    if (proto == 1 && leaves_node(m) && m->k->ll128 < 1) return SC__NEVER;
+    switch (algo) {
+    case SC__ALGO_RING: return ring_or_never(m, proto);
+    case SC__ALGO_TREE: return tree_time(m, proto);
+    case SC__ALGO_NVLS: return nvls_time(m, proto);
+    case SC__ALGO_NVLS_TREE: return nvls_tree_time(m, proto);
+    case SC__ALGO_COLLNET: return collnet_time(m, proto);
+    case SC__ALGO_PAT: return pat_time(m, proto);
+    case SC__ALGO_DIRECT: return direct_time(m, proto);
+    case SC__ALGO_PXN: return pxn_time(m, proto);
+    case SC__ALGO_HIERARCHICAL: return two_level_time(m, proto);
+    case SC__ALGO_CHAIN: return chain_time(m, proto);
+    default: return SC__NEVER;
+    }
+}

@@ -1,0 +1,158 @@
+/* collective_plain: collectives without software: a step costs the latency of
+ * its slowest link and its bytes over that link's bandwidth. The class
+ * "plain", and every fabric of dimensions (torus), which has no NCCL.
+ *
+ *     ring    steps · (l + S / (n·B)), steps 2(n-1) for an all-reduce, else n-1
+ *     direct  every rank to every other at once; a NIC's injection counts
+ *     torus   dimension by dimension on what the ones before left */
+#include "machine/collective_model.h"
+
+#include "ir/workload.h"
+
+#include <math.h>
+
+#define US(ps) ((double)(ps) / 1e6)
+
+/* The slowest hop: us and bytes per us. */
+struct hop {
+    double latency, rate;
+};
+
+static double passes(int coll) { return coll == SC__ALLREDUCE || coll == SC__BARRIER ? 2 : 1; }
+
+static double ring(int coll, double ranks, double bytes, struct hop h) {
+    if (coll == SC__BROADCAST || coll == SC__REDUCE) return (ranks - 1) * h.latency + bytes / h.rate;
+    return passes(coll) * (ranks - 1) * (h.latency + bytes / (ranks * h.rate));
+}
+
+/* --- nodes and NICs ------------------------------------------------------ */
+
+static struct hop slowest_hop(const struct sc__cluster *c, const struct sc__shape *s, double wire) {
+    struct hop node = {US(c->nvlink_latency), c->nvlink / 1e6 / (s->sharing_port ? s->sharing_port : 1)};
+    struct hop net = {US(c->nic_latency), wire};
+    if (s->nodes < 2) return node;
+    if (s->per_node < 2) return net;
+    return (struct hop){fmax(node.latency, net.latency), fmin(node.rate, net.rate)};
+}
+
+static double direct(const struct sc__cluster *c, const struct sc__shape *s, int coll, double bytes, double wire) {
+    double inside = s->per_node - 1.0, outside = (double)s->ranks - s->per_node;
+    double port = c->nvlink / 1e6 / (s->sharing_port ? s->sharing_port : 1);
+    double node = inside > 0 ? US(c->nvlink_latency) + bytes * inside / s->ranks / port : 0;
+    double net = outside > 0 ? US(c->nic_latency) + bytes * outside / s->ranks / (wire / s->per_node) : 0;
+    return passes(coll) * fmax(node, net);
+}
+
+static struct sc__price node_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
+    double nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
+    double wire = nics * c->nic * c->constants.wire / 1e6 / (s->sharing_nic ? s->sharing_nic : 1);
+    enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT ? SC__ALGO_DIRECT : SC__ALGO_RING;
+    if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
+    double us = algo == SC__ALGO_DIRECT ? direct(c, s, coll, bytes, wire)
+                                        : ring(coll, s->ranks, bytes, slowest_hop(c, s, wire));
+    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
+}
+
+/* --- dimensions ---------------------------------------------------------- */
+
+struct box {
+    uint32_t dims;
+    struct sc__fabric_dim dim[SC__FABRIC_DIMS_MAX]; /* those the group extends in, with its extent */
+    bool whole[SC__FABRIC_DIMS_MAX];                /* the ring closes */
+};
+
+static bool make_box(const struct sc__cluster *c, const struct sc__shape *s, struct box *b) {
+    double places = 1;
+    b->dims = 0;
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        uint32_t extent = s->extent[i];
+        places *= extent ? extent : 1;
+        if (extent < 2) continue;
+        b->dim[b->dims] = c->fabric.dim[i];
+        b->dim[b->dims].size = extent;
+        b->whole[b->dims++] = extent == c->fabric.dim[i].size;
+    }
+    return places <= s->ranks && b->dims > 0;
+}
+
+/* A ring through all ranks: the slowest of the dimensions it may use. */
+static struct hop ring_hop(const struct sc__cluster *c) {
+    struct hop h = {0, INFINITY};
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        const struct sc__fabric_dim *d = &c->fabric.dim[i];
+        if (d->size < 2) continue;
+        h.latency = fmax(h.latency, US(d->latency));
+        h.rate = fmin(h.rate, d->rate / 1e6);
+    }
+    return h;
+}
+
+/* Both directions of a closed ring are used; a line has to come back, and a
+ * full mesh or a switch gives all it has. */
+static double dim_rate(const struct box *b, uint32_t i) {
+    const struct sc__fabric_dim *d = &b->dim[i];
+    double rate = d->rate / 1e6;
+    if (d->kind == SC__DIM_RING) return b->whole[i] && d->size > 2 ? 2 * rate : rate;
+    return d->kind == SC__DIM_FULL ? rate * (d->size - 1) : rate;
+}
+
+/* Every dimension works on its share of the buffer at the same time, in
+ * rotating order: each carries 1/dims of the bytes at every stage. The stage
+ * that takes longest decides; latencies add up. */
+static double torus(int coll, const struct box *b, double bytes) {
+    double latency = 0, slowest = 0, left = 1;
+    for (uint32_t first = 0; first < b->dims; first++) {
+        double share = bytes / b->dims, time = 0;
+        left = share;
+        for (uint32_t j = 0; j < b->dims; j++) {
+            uint32_t i = (first + j) % b->dims;
+            double size = b->dim[i].size;
+            time += left * (size - 1) / size / dim_rate(b, i);
+            left /= size;
+        }
+        slowest = fmax(slowest, time);
+    }
+    for (uint32_t i = 0; i < b->dims; i++)
+        latency += (b->dim[i].kind == SC__DIM_RING ? b->dim[i].size - 1.0 : 1) * US(b->dim[i].latency);
+    return passes(coll) * (latency + slowest);
+}
+
+/* All-to-all: a link of a ring of k carries k/8 of a rank's buffer (k/4 on a
+ * line in the middle), a mesh or switch port its part. */
+static double torus_alltoall(const struct box *b, double bytes) {
+    double latency = 0, slowest = 0;
+    for (uint32_t i = 0; i < b->dims; i++) {
+        const struct sc__fabric_dim *d = &b->dim[i];
+        double size = d->size, load = (size - 1) / size, hops = 1;
+        if (d->kind == SC__DIM_RING) {
+            hops = b->whole[i] ? floor(size / 2) : size - 1;
+            load = b->whole[i] ? fmax(floor(size * size / 4) / 2 / size, load / 2) : floor(size * size / 4) / size;
+        } else if (d->kind == SC__DIM_FULL)
+            load = 1 / size;
+        latency += hops * US(d->latency);
+        slowest = fmax(slowest, bytes * load / (d->rate / 1e6));
+    }
+    return latency + slowest;
+}
+
+static struct sc__price dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
+    struct box b;
+    bool boxed = make_box(c, s, &b);
+    double around = ring(coll, s->ranks, bytes, ring_hop(c)), us = around;
+    enum sc__algo algo = SC__ALGO_RING;
+    bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
+    if (coll == SC__ALLTOALL) {
+        algo = SC__ALGO_DIRECT;
+        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c));
+    } else if (boxed && !chain && c->tuning.algo != SC__ALGO_RING) {
+        us = torus(coll, &b, bytes);
+        algo = SC__ALGO_TORUS;
+        if (around < us && !c->tuning.algo) us = around, algo = SC__ALGO_RING;
+    }
+    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
+}
+
+struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
+    double size = coll == SC__BARRIER ? 8 : (double)bytes;
+    return c->fabric.kind == SC__FABRIC_DIMS ? dims_price(c, coll, s, size) : node_price(c, coll, s, size);
+}

@@ -1,0 +1,251 @@
+/* executor: the clock. Streams start their next item when it may start, and
+ * end it at an event; the network engine says when transfers complete. */
+#include "simulate/executor.h"
+
+#include <string.h>
+
+const struct sc__item *sc__stream_item(const struct sc__runner *r, uint32_t stream) {
+    const struct sc__stream *s = &r->streams[stream];
+    const struct sc__prepared *b = r->blocks[s->call];
+    return &b->items[b->first[stream] + s->item];
+}
+
+const struct sc__op *sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+    const struct sc__stream *s = &r->streams[stream];
+    return &x->w->ops[r->blocks[s->call]->order[sc__stream_item(r, stream)->first]];
+}
+
+void sc__touch(struct sc__executor *x, uint32_t class) {
+    struct sc__runner *r = &x->runners[class];
+    if (r->touched) return;
+    r->touched = true;
+    sc__account_settle(x, class);
+    *SC__PUSH(&x->arena, x->touched, x->touched_count, x->touched_capacity) = class;
+}
+
+static void want_work(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t) class << 8 | stream;
+}
+
+/* Moves past calls that have nothing for this stream. False at the end. */
+static bool find_item(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+    struct sc__stream *s = &r->streams[stream];
+    while (s->call < r->calls && s->item >= r->blocks[s->call]->count[stream]) {
+        for (uint32_t t = 0; t < x->streams; t++) s->before[t] += r->blocks[s->call]->count[t];
+        s->call++;
+        s->item = 0;
+    }
+    return s->call < r->calls;
+}
+
+static bool may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+    const struct sc__stream *s = &r->streams[stream];
+    const struct sc__item *item = sc__stream_item(r, stream);
+    for (uint32_t t = 0; item->after >> t; t++)
+        if (item->after >> t & 1 && t != stream && r->streams[t].ended < s->before[t] + item->need[t]) return false;
+    if (!r->blocks[s->call]->deps) return true;
+    const struct sc__op *op = sc__stream_op(x, r, stream);
+    for (uint32_t d = 0; d < op->deps; d++)
+        if (!r->done[s->call][x->w->deps[op->first_dep + d]]) return false;
+    return true;
+}
+
+/* While transfers of its rank run, compute goes on at 1/(1 + tax). */
+static double speed(const struct sc__executor *x, const struct sc__runner *r) {
+    return r->moving ? 1 / (1 + x->options.comm_tax) : 1;
+}
+
+static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
+    int64_t takes = s->left;
+    if (x->options.comm_tax > 0 && r->computing >> stream & 1) takes = (int64_t)llround((double)s->left / speed(x, r));
+    s->since = x->now;
+    s->version++;
+    sc__heap_push(&x->heap, x->now + takes, class * SC__MAX_STREAMS + stream, s->version);
+}
+
+/* A transfer of the class begins or ends: its compute changes pace. */
+static void change_moving(struct sc__executor *x, uint32_t class, uint16_t moving) {
+    struct sc__runner *r = &x->runners[class];
+    bool changes = x->options.comm_tax > 0 && !r->moving != !moving;
+    double was = speed(x, r);
+    r->moving = moving;
+    for (uint32_t t = 0; changes && t < x->streams; t++) {
+        struct sc__stream *s = &r->streams[t];
+        if (!(r->computing >> t & 1)) continue;
+        int64_t done = (int64_t)llround((double)(x->now - s->since) * was);
+        s->left = s->left > done ? s->left - done : 0;
+        set_end_event(x, class, t);
+    }
+}
+
+static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
+    s->state = SC__STREAM_RUNNING;
+    s->left = sc__stream_item(r, stream)->duration;
+    const struct sc__op *op = sc__stream_op(x, r, stream);
+    if (op->kind == SC__OP_COMPUTE) r->computing |= (uint16_t)(1u << stream);
+    if (op->kind == SC__OP_COLLECTIVE) change_moving(x, class, r->moving | (uint16_t)(1u << stream));
+    if (s->left == 0)
+        sc__stream_end(x, class, stream);
+    else
+        set_end_event(x, class, stream);
+}
+
+static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
+    if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED) return;
+    r->blocked &= (uint16_t) ~(1u << stream);
+    if (!find_item(x, r, stream)) {
+        s->state = SC__STREAM_DONE;
+        return;
+    }
+    if (!may_start(x, r, stream)) {
+        s->state = SC__STREAM_BLOCKED;
+        r->blocked |= (uint16_t)(1u << stream);
+        return;
+    }
+    s->start = s->ready = x->now;
+    if (sc__stream_item(r, stream)->sums) {
+        start_run(x, class, stream);
+        return;
+    }
+    const struct sc__op *op = sc__stream_op(x, r, stream);
+    x->status = op->kind == SC__OP_COLLECTIVE ? sc__meet_collective(x, class, stream, op)
+                                              : sc__meet_message(x, class, stream, op);
+}
+
+void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    struct sc__stream *s = &x->runners[class].streams[stream];
+    sc__touch(x, class);
+    s->state = SC__STREAM_TRANSFER;
+    s->ready = x->now;
+    change_moving(x, class, x->runners[class].moving | (uint16_t)(1u << stream));
+}
+
+void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
+    sc__touch(x, class);
+    sc__account_item(x, class, stream);
+    r->computing &= (uint16_t) ~(1u << stream);
+    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t) ~(1u << stream));
+    if (r->blocks[s->call]->deps) {
+        uint32_t op = (uint32_t)(sc__stream_op(x, r, stream) - x->w->ops);
+        uint32_t block = x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
+        r->done[s->call][op - x->w->blocks[block].first_op] = 1;
+    }
+    s->ended++;
+    s->item++;
+    s->state = SC__STREAM_NEXT;
+    s->version++;
+    x->out->classes[class].end = x->now;
+    want_work(x, class, stream);
+    for (uint32_t t = 0; r->blocked >> t; t++)
+        if (r->blocked >> t & 1) want_work(x, class, t);
+}
+
+/* Starts whatever can start now, until nothing more can. */
+static void do_work(struct sc__executor *x) {
+    for (uint32_t i = 0; i < x->work_count && x->status == SC_OK; i++) {
+        uint32_t class = (uint32_t)(x->work[i] >> 8), stream = (uint32_t)(x->work[i] & 0xff);
+        sc__touch(x, class);
+        start_next(x, class, stream);
+    }
+    x->work_count = 0;
+    for (uint32_t i = 0; i < x->touched_count; i++) {
+        sc__account_classify(x, x->touched[i]);
+        x->runners[x->touched[i]].touched = false;
+    }
+    x->touched_count = 0;
+}
+
+static bool stale(const struct sc__executor *x, const struct sc__event *e) {
+    if (e->a & SC__EVENT_GATHERING) return false;
+    return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version != e->b;
+}
+
+/* The time of the next event that still counts: an end that was moved leaves
+ * its old event behind, which must not move the clock. */
+static int64_t next_event(struct sc__executor *x) {
+    while (x->heap.count && stale(x, &x->heap.items[0])) sc__heap_pop(&x->heap);
+    return sc__heap_time(&x->heap);
+}
+
+static void take_event(struct sc__executor *x) {
+    struct sc__event e = sc__heap_pop(&x->heap);
+    x->out->events++;
+    if (e.a & SC__EVENT_GATHERING)
+        sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
+    else
+        sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
+}
+
+static void take_transfers(struct sc__executor *x) {
+    struct sc__transfer done;
+    while (x->net->ops->finish(x->net->self, x->now, &done)) {
+        x->out->events++;
+        sc__meet_over(x, (uint32_t)done.user, false);
+    }
+}
+
+static sc_status run(struct sc__executor *x) {
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        for (uint32_t s = 0; s < x->streams; s++) want_work(x, c, s);
+    for (;;) {
+        do_work(x);
+        SC__TRY(x->status);
+        int64_t transfer = x->net->ops->next(x->net->self), event = next_event(x);
+        if (transfer == INT64_MAX && event == INT64_MAX) break;
+        if (transfer <= event) {
+            x->now = transfer;
+            take_transfers(x);
+        } else {
+            x->now = event;
+            while (next_event(x) == event) take_event(x);
+        }
+        if (x->now > INT64_MAX / 4)
+            return sc__fail(x->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
+                            "the step takes more than 26 days");
+    }
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        for (uint32_t s = 0; s < x->streams; s++)
+            if (x->runners[c].streams[s].state != SC__STREAM_DONE) return sc__meet_deadlock(x);
+    sc__account_finish(x);
+    return SC_OK;
+}
+
+static void prepare_results(struct sc__executor *x) {
+    struct sc__arena *a = &x->ctx->arena;
+    x->out->classes = SC__NEW_ARRAY(a, struct sc__class_result, x->w->class_count);
+    for (uint32_t c = 0; c < x->w->class_count; c++) {
+        x->out->classes[c].account.exposed = SC__NEW_ARRAY(a, int64_t, x->lanes);
+        x->out->classes[c].traffic = SC__NEW_ARRAY(a, struct sc__traffic, x->lanes);
+    }
+    if (!x->options.keep_timeline) return;
+    x->out->timeline = SC__NEW(a, struct sc__timeline);
+    x->out->timeline->workload = x->w;
+}
+
+sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
+                       const struct sc__sim_options *options, struct sc__sim *out) {
+    if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
+    struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
+    memset(out, 0, sizeof *out);
+    if (options) x.options = *options;
+    if (x.options.comm_tax <= 0) x.options.comm_tax = w->comm_tax;
+    sc__arena_init(&x.arena, &ctx->recover);
+    sc__heap_init(&x.heap, &x.arena);
+    sc_status status = sc__prepare(&x);
+    if (status == SC_OK) {
+        prepare_results(&x);
+        status = run(&x);
+        out->step = x.now;
+        if (out->timeline) out->timeline->end = x.now;
+    }
+    sc__arena_free(&x.arena);
+    return status;
+}
