@@ -72,12 +72,12 @@ static bool make_box(const struct sc__cluster *c, const struct sc__shape *s, str
     return places <= s->ranks && b->dims > 0;
 }
 
-/* A ring through all ranks: the slowest of the dimensions it may use. */
-static struct hop ring_hop(const struct sc__cluster *c) {
+/* A ring through all ranks: the slowest of the dimensions it extends in. */
+static struct hop ring_hop(const struct sc__cluster *c, const struct sc__shape *s) {
     struct hop h = {0, INFINITY};
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         const struct sc__fabric_dim *d = &c->fabric.dim[i];
-        if (d->size < 2) continue;
+        if (s->extent[i] < 2) continue;
         h.latency = fmax(h.latency, US(d->latency));
         h.rate = fmin(h.rate, d->rate / 1e6);
     }
@@ -137,12 +137,12 @@ static double torus_alltoall(const struct box *b, double bytes) {
 static struct sc__price dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
     struct box b;
     bool boxed = make_box(c, s, &b);
-    double around = ring(coll, s->ranks, bytes, ring_hop(c)), us = around;
+    double around = ring(coll, s->ranks, bytes, ring_hop(c, s)), us = around;
     enum sc__algo algo = SC__ALGO_RING;
     bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
     if (coll == SC__ALLTOALL) {
         algo = SC__ALGO_DIRECT;
-        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c));
+        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
     } else if (boxed && !chain && c->tuning.algo != SC__ALGO_RING) {
         us = torus(coll, &b, bytes);
         algo = SC__ALGO_TORUS;

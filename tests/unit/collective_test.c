@@ -1,17 +1,17 @@
 /* The collective model against the vectors of its specification, closed forms,
  * published plateaus, and limits that hold whatever the constants are. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "ir/workload.h"
 #include "machine/cluster.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static struct sc_context *ctx;
 
@@ -199,7 +199,8 @@ static double cut_bound(int coll, double bytes, const uint32_t *gpu, uint32_t n,
     double bound = 0;
     for (uint32_t i = 0, j; i < n; i = j) {
         uint32_t part = (uint32_t)(gpu[i] / width);
-        for (j = i; j < n && (uint32_t)(gpu[j] / width) == part; j++) {}
+        for (j = i; j < n && (uint32_t)(gpu[j] / width) == part; j++) {
+        }
         bound = fmax(bound, must_leave(coll, bytes, j - i, n) / (rate * 1e3));
     }
     return bound;
@@ -224,8 +225,8 @@ static void no_cut_is_beaten(void **state) {
         if (c.fabric.kind != SC__FABRIC_NONE && f.leaf < f.nodes)
             bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node * f.leaf, f.leaf * f.nics * f.nic / f.over));
         if (sc__us(p.time) < bound * (1 - 1e-9))
-            fail_msg("round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut needs %.3f", round, c.name, coll,
-                     bytes, n, sc__algo_name(p.algo), sc__proto_name(p.proto), sc__us(p.time), bound);
+            fail_msg("round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut needs %.3f", round,
+                     c.name, coll, bytes, n, sc__algo_name(p.algo), sc__proto_name(p.proto), sc__us(p.time), bound);
     }
 }
 
@@ -243,7 +244,9 @@ static void longer_with_size(void **state) {
             int64_t last = 0;
             for (double bytes = 8; bytes < 0x1p34; bytes *= 1.07) {
                 int64_t now = sc__collective_time(&c, coll, &s, (uint64_t)bytes);
-                if (now < last) fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us", c.name, coll, bytes, sc__us(now), sc__us(last));
+                if (now < last)
+                    fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us", c.name, coll, bytes,
+                             sc__us(now), sc__us(last));
                 last = now;
             }
         }
@@ -280,8 +283,7 @@ static void not_below_latency(void **state) {
         char text[64];
         snprintf(text, sizeof text, "dgx-h100:%u", gpus);
         struct sc__cluster c = cluster(text);
-        for (int coll = 0; coll < SC__COLLS; coll++)
-            assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
+        for (int coll = 0; coll < SC__COLLS; coll++) assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
     }
 }
 
@@ -293,7 +295,8 @@ static void all_reduce_is_two_halves(void **state) {
         c.tuning.algo = SC__ALGO_RING;
         c.tuning.proto = SC__PROTO_SIMPLE;
         double whole = us_of(&c, SC__ALLREDUCE, c.gpus, (uint64_t)1 << 33);
-        double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) + us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
+        double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) +
+                        us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
         assert_near(halves, whole, 0.03, texts[i]);
     }
 }
@@ -385,7 +388,8 @@ static void two_level_dispatch(void **state) {
  * its leaf; without PXN it pays. */
 static void pxn_avoids_the_spine(void **state) {
     (void)state;
-    struct sc__cluster c = cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=16 oversubscription=4");
+    struct sc__cluster c =
+        cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=16 oversubscription=4");
     double with = us_of(&c, SC__ALLTOALL, 128, 1 << 30);
     c.tuning.no_pxn = true;
     assert_true(us_of(&c, SC__ALLTOALL, 128, 1 << 30) > 1.5 * with);
@@ -393,22 +397,14 @@ static void pxn_avoids_the_spine(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spec_vectors),
-        cmocka_unit_test(published_plateaus),
-        cmocka_unit_test(ring_closed_form),
-        cmocka_unit_test(no_cut_is_beaten),
-        cmocka_unit_test(longer_with_size),
-        cmocka_unit_test(slower_links_never_help),
-        cmocka_unit_test(not_below_latency),
-        cmocka_unit_test(all_reduce_is_two_halves),
-        cmocka_unit_test(slow_hop_of_two_nodes),
-        cmocka_unit_test(direct_obeys_injection),
-        cmocka_unit_test(few_nics_cost),
-        cmocka_unit_test(smooth_at_a_mebibyte),
-        cmocka_unit_test(process_launches),
-        cmocka_unit_test(remembered_prices_are_the_same),
-        cmocka_unit_test(two_level_dispatch),
-        cmocka_unit_test(pxn_avoids_the_spine),
+        cmocka_unit_test(spec_vectors),          cmocka_unit_test(published_plateaus),
+        cmocka_unit_test(ring_closed_form),      cmocka_unit_test(no_cut_is_beaten),
+        cmocka_unit_test(longer_with_size),      cmocka_unit_test(slower_links_never_help),
+        cmocka_unit_test(not_below_latency),     cmocka_unit_test(all_reduce_is_two_halves),
+        cmocka_unit_test(slow_hop_of_two_nodes), cmocka_unit_test(direct_obeys_injection),
+        cmocka_unit_test(few_nics_cost),         cmocka_unit_test(smooth_at_a_mebibyte),
+        cmocka_unit_test(process_launches),      cmocka_unit_test(remembered_prices_are_the_same),
+        cmocka_unit_test(two_level_dispatch),    cmocka_unit_test(pxn_avoids_the_spine),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
