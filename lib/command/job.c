@@ -35,7 +35,7 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
     return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
+sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     job->workload = job->doc.workload;
     SC__TRY(named_cluster_size(req, &gpus));
@@ -58,7 +58,7 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
 
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__job_read(req, job));
-    SC__TRY(make_workload(req, job));
+    SC__TRY(sc__job_lower(req, job));
     const char *order = sc__option(req, "order");
     if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
     return make_cluster(req, job);

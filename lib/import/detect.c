@@ -6,13 +6,15 @@
 
 #define HEAD ((size_t)64 << 10)
 
-extern const struct sc__reader sc__reader_workload_text, sc__reader_operator_table, sc__reader_profiler_table;
+extern const struct sc__reader sc__reader_workload_text, sc__reader_operator_table, sc__reader_profiler_table,
+    sc__reader_ir_json;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
     &sc__reader_workload_text,
     &sc__reader_operator_table,
     &sc__reader_profiler_table,
+    &sc__reader_ir_json,
     NULL,
 };
 
