@@ -8,6 +8,7 @@
 
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
+extern const struct sc__reader sc__reader_ir_json;
 extern const struct sc__reader sc__reader_megatron_trace;
 extern const struct sc__reader sc__reader_operator_table;
 extern const struct sc__reader sc__reader_profiler_table;
@@ -21,6 +22,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_goal,
     &sc__reader_operator_table,
     &sc__reader_profiler_table,
+    &sc__reader_ir_json,
     NULL,
 };
 
