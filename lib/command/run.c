@@ -13,7 +13,7 @@ static const struct sc__option options[] = {
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__astra_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__kineto_options, sc__astra_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;

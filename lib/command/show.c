@@ -8,7 +8,7 @@ static const struct sc__option options[] = {
     {"json", 0, "FILE", NULL, "Output", "the same as JSON; - for standard output", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__astra_options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__kineto_options, sc__astra_options, NULL};
 
 struct sums {
     uint64_t ops, bytes;

@@ -8,6 +8,7 @@
 
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
+extern const struct sc__reader sc__reader_kineto;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
@@ -15,6 +16,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_workload_text,
     &sc__reader_chakra,
     &sc__reader_goal,
+    &sc__reader_kineto,
     NULL,
 };
 
