@@ -16,7 +16,8 @@
 const struct sc__option sc__picture_options[] = {
     {"html", 0, "FILE", NULL, GROUP, "a report page: one file, opens in any browser", 0},
     {"trace", 0, "FILE", NULL, GROUP, "timeline for Perfetto and chrome://tracing (.json or .json.gz)", 0},
-    {"trace-ranks", 0, "LIST", "one of each class", GROUP, "ranks in traces: all, or numbers and ranges (0,8,16-31)", 0},
+    {"trace-ranks", 0, "LIST", "one of each class", GROUP, "ranks in traces: all, or numbers and ranges (0,8,16-31)",
+     0},
     {"hta", 0, "DIR", NULL, GROUP, "a trace per rank in torch.profiler's form, for HolisticTraceAnalysis", 0},
     {"gantt", 0, NULL, NULL, GROUP, "the pipeline as a picture in text, a line per stage", 0},
     {"what-if", 0, NULL, NULL, GROUP, "step time with each class of work at half and at no cost", 0},
