@@ -167,7 +167,7 @@ static sc_status write_page(struct sc_request *req, const struct sc__str documen
     struct sc__buffer page;
     if (!sc__flag(req, "html")) return SC_OK;
     sc__buffer_init(&page, &req->ctx->arena);
-    SC__TRY(sc__page_html(req->ctx, document[0], document[1], &page));
+    SC__TRY(sc__page_html(req->ctx, document, req->inputs, 2, &page));
     return sc__job_output(req, "html", &page);
 }
 

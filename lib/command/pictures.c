@@ -52,12 +52,13 @@ sc_status sc__pictures_extend(struct sc_request *req, struct sc__job *job, struc
 static sc_status write_page(struct sc_request *req, struct sc__job *job) {
     struct sc__buffer document, page;
     struct sc__whatif table = {0};
+    const char *name = job->doc.file_count ? job->doc.files[0] : "step";
     sc__buffer_init(&document, &req->ctx->arena);
     sc__buffer_init(&page, &req->ctx->arena);
     if (sc__flag(req, "what-if") || job->sim.events <= QUICK_EVENTS) SC__TRY(what_if(req, job, &table));
     sc__write_json(req->ctx, &job->result, &document);
     sc__page_extend(req->ctx, &job->result, &table, &document);
-    SC__TRY(sc__page_html(req->ctx, (struct sc__str){document.text, document.size}, SC__STR(""), &page));
+    SC__TRY(sc__page_html(req->ctx, &(struct sc__str){document.text, document.size}, &name, 1, &page));
     return sc__job_output(req, "html", &page);
 }
 

@@ -22,7 +22,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &document));
     SC__TRY(sc__check_result(req->ctx, req->inputs[0], document));
     sc__buffer_init(&page, &req->ctx->arena);
-    SC__TRY(sc__page_html(req->ctx, document, SC__STR(""), &page));
+    SC__TRY(sc__page_html(req->ctx, &document, req->inputs, 1, &page));
     return sc__job_output(req, "output", &page);
 }
 
