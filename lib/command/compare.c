@@ -24,7 +24,7 @@ static const struct sc__option options[] = {
     {"all", 0, NULL, NULL, "Output", "every operation, not only those that differ most", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {options, sc__job_options, sc__layers_options, NULL};
+static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL};
 
 static bool is_result(struct sc__str head) {
     return head.n && memchr("{", head.p[0], 1) && memmem(head.p, head.n, "\"stepcast/result/", 17);

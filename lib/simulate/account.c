@@ -118,9 +118,14 @@ static void keep_span(struct sc__executor *x, uint32_t class, uint32_t op, uint3
                       int64_t end) {
     struct sc__timeline *t = x->out->timeline;
     const struct sc__call *c = &x->w->calls[x->w->programs[x->w->classes[class].program].first_call + call];
-    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){
-        .class = class, .op = op, .micro_batch = c->micro_batch, .chunk = c->chunk, .start = start, .ready = ready,
-        .end = end, .peer_span = SC__NONE};
+    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){.class = class,
+                                                                                   .op = op,
+                                                                                   .micro_batch = c->micro_batch,
+                                                                                   .chunk = c->chunk,
+                                                                                   .start = start,
+                                                                                   .ready = ready,
+                                                                                   .end = end,
+                                                                                   .peer_span = SC__NONE};
 }
 
 /* The spans of a run are known when it ends: its operations one after another. */
@@ -133,9 +138,12 @@ static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__st
         uint32_t id = r->blocks[s->call]->order[item->first + i];
         const struct sc__op *op = &x->w->ops[id];
         int64_t price = 0;
-        if (item->ops == 1) price = x->now - s->start;
-        else if (op->kind == SC__OP_COMPUTE) price = sc__compute_cost(x, r->class, op);
-        else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED) price = op->cost;
+        if (item->ops == 1)
+            price = x->now - s->start;
+        else if (op->kind == SC__OP_COMPUTE)
+            price = sc__compute_cost(x, r->class, op);
+        else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED)
+            price = op->cost;
         else if (op->kind == SC__OP_COLLECTIVE) {
             struct sc__transfer t = sc__transfer_of(x, class, op);
             price = x->net->ops->alone(x->net->self, &t, list, &n) + (x->net->free ? 0 : op->cost);

@@ -20,9 +20,9 @@ struct sc__sums {
 
 /* What a stream does in one go: a run, or one operation that needs others. */
 struct sc__item {
-    uint32_t first, ops;    /* in prepared.order */
-    int64_t duration;       /* of a run */
-    struct sc__sums *sums;  /* of a run, else NULL */
+    uint32_t first, ops;            /* in prepared.order */
+    int64_t duration;               /* of a run */
+    struct sc__sums *sums;          /* of a run, else NULL */
     uint32_t need[SC__MAX_STREAMS]; /* items of these streams in this block before it, where `after` says so */
     uint16_t after;
 };
@@ -46,9 +46,9 @@ enum sc__stream_state {
 
 struct sc__stream {
     uint8_t state;
-    uint32_t call, item; /* where it is in the program */
-    uint32_t version;    /* of its end event */
-    uint64_t ended;      /* items */
+    uint32_t call, item;              /* where it is in the program */
+    uint32_t version;                 /* of its end event */
+    uint64_t ended;                   /* items */
     uint64_t before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
     int64_t start, ready;
     int64_t left; /* of a running item under comm_tax: work still to do at `since` */

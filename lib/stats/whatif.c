@@ -75,7 +75,8 @@ static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
     return s->inner->ops->finish(s->inner->self, to, done);
 }
 
-static const struct sc__net_ops scaled_ops = {"scaled", scaled_alone, scaled_start, scaled_next, scaled_finish, NULL};
+static const struct sc__net_ops scaled_ops = {
+    .name = "scaled", .alone = scaled_alone, .start = scaled_start, .next = scaled_next, .finish = scaled_finish};
 
 /* ---- the workload with other costs ---- */
 
