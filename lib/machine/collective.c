@@ -27,7 +27,7 @@ static double transfer(double bytes, double rate) { return bytes > 0 ? bytes / (
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
  * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
 static double ring_bandwidth(const struct sc__model *m, unsigned proto) {
-    double inside = proto == 2 ? m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
+    double inside = proto == 2 ? m->k->ring_outside * m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
     if (m->nodes < 2) return m->nvlink;
     return m->per_node < 2 ? m->wire : fmin(inside, m->wire);
 }

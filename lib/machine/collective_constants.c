@@ -20,6 +20,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(tree_wire, 3),
     ONE(tree_simple),
     ONE(ring_gather),
+    ONE(ring_outside),
     MANY(channels, 2),
     ONE(slice),
     ONE(p2p_base),
