@@ -29,6 +29,8 @@ static bool is_transfer(const struct sc__op *op) {
 struct claims {
     struct sc__map users;
     struct sc__executor *x;
+    struct sc__item *items; /* room for those of the block that is being built */
+    uint32_t item_capacity;
 };
 
 static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
@@ -40,9 +42,11 @@ static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
     for (int i = 0; i < n; i++) {
         bool fresh;
         uint64_t *user = sc__map_at(&k->users, list[i].resource, &fresh);
-        uint64_t me = ((uint64_t)class << 8 | op->stream) + 1;
-        if (fresh) *user = me;
-        else if (*user != me) *user = MANY;
+        uint64_t me = ((uint64_t) class << 8 | op->stream) + 1;
+        if (fresh)
+            *user = me;
+        else if (*user != me)
+            *user = MANY;
     }
 }
 
@@ -78,7 +82,7 @@ static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op
     int64_t price = x->net->ops->alone(x->net->self, &t, list, &n);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++)
-        if (*sc__map_find(&k->users, list[i].resource) != ((uint64_t)class << 8 | op->stream) + 1) return -1;
+        if (*sc__map_find(&k->users, list[i].resource) != ((uint64_t) class << 8 | op->stream) + 1) return -1;
     return price + (x->net->free ? 0 : op->cost);
 }
 
@@ -86,9 +90,12 @@ static void sum_op(struct sc__executor *x, struct sc__sums *s, const struct sc__
     if (op->kind == SC__OP_WAIT) return;
     if (op->kind == SC__OP_COMPUTE) {
         s->work[op->work] += price;
-        if (op->work == SC__WORK_HOST) s->other += price;
-        else if (op->phase == SC__RECOMPUTE) s->recompute += price;
-        else s->compute += price;
+        if (op->work == SC__WORK_HOST)
+            s->other += price;
+        else if (op->phase == SC__RECOMPUTE)
+            s->recompute += price;
+        else
+            s->compute += price;
         return;
     }
     if (!s->traffic) {
@@ -108,7 +115,7 @@ struct building {
     uint32_t class;
     const struct sc__block *block;
     struct sc__prepared *out;
-    uint32_t order_count, order_capacity, item_count, item_capacity;
+    uint32_t order_count, item_count;
     bool may_merge;
 };
 
@@ -134,8 +141,10 @@ static uint32_t items_before(const struct building *b, uint32_t stream, uint32_t
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         uint32_t op = b->out->order[b->out->items[b->out->first[stream] + middle].first] - b->block->first_op;
-        if (op < index) low = middle + 1;
-        else high = middle;
+        if (op < index)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -143,6 +152,7 @@ static uint32_t items_before(const struct building *b, uint32_t stream, uint32_t
 static void fill_needs(const struct building *b, struct sc__item *item, uint32_t index) {
     const struct sc__op *ops = &b->x->w->ops[b->block->first_op];
     item->after = ops[index].after;
+    item->need = SC__NEW_ARRAY(&b->x->arena, uint32_t, b->x->streams);
     for (uint32_t s = 0; s < b->x->streams; s++) {
         if (!(item->after >> s & 1) || s == ops[index].stream) continue;
         item->need[s] = items_before(b, s, index);
@@ -157,9 +167,9 @@ static void build_stream(struct building *b, uint32_t stream) {
         const struct sc__op *op = &x->w->ops[b->block->first_op + i];
         if (op->stream != stream) continue;
         int64_t price = fixed_price(b->claims, b->class, op);
-        *SC__PUSH(&x->arena, b->out->order, b->order_count, b->order_capacity) = b->block->first_op + i;
+        b->out->order[b->order_count++] = b->block->first_op + i;
         if (!extends_run(b, last, i, price)) {
-            last = SC__PUSH(&x->arena, b->out->items, b->item_count, b->item_capacity);
+            last = &b->out->items[b->item_count++];
             memset(last, 0, sizeof *last);
             last->first = b->order_count - 1;
             if (price >= 0) last->sums = SC__NEW(&x->arena, struct sc__sums);
@@ -187,11 +197,17 @@ static struct sc__prepared *prepare_block(struct claims *k, uint32_t class, cons
     struct building b = {.x = x, .claims = k, .class = class, .block = block};
     bool single = one_compute_stream(x, block) && x->options.comm_tax <= 0;
     b.out = SC__NEW(&x->arena, struct sc__prepared);
+    b.out->order = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
+    if (k->item_capacity < block->ops)
+        k->items = sc__grow(&x->arena, k->items, &k->item_capacity, block->ops, sizeof *k->items);
+    b.out->items = k->items;
     for (uint32_t i = 0; i < block->ops; i++) b.out->deps |= x->w->ops[block->first_op + i].deps > 0;
     for (uint32_t s = 0; s < x->streams; s++) {
         b.may_merge = single && !b.out->deps && s == x->w->compute_stream;
         build_stream(&b, s);
     }
+    b.out->items = SC__NEW_ARRAY(&x->arena, struct sc__item, b.item_count);
+    if (b.item_count) memcpy(b.out->items, k->items, b.item_count * sizeof *k->items);
     for (uint32_t i = 0; i < b.item_count; i++) {
         struct sc__item *item = &b.out->items[i];
         uint32_t op = b.out->order[item->first];
