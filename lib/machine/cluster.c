@@ -140,7 +140,7 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     double rate = 0;
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation) c->generation = generation;
-    if (!c->nvlink) c->nvlink = rate;
+    if (!(c->nvlink > 0)) c->nvlink = rate;
     if (c->generation) return;
     c->generation = DEFAULT_GENERATION;
     if (strcmp(c->fabric.class, "plain") != 0)
@@ -192,7 +192,7 @@ static sc_status resolve_count(struct sc_context *ctx, struct sc__cluster *c, co
 static void resolve_dims(struct sc__cluster *c) {
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         struct sc__fabric_dim *d = &c->fabric.dim[i];
-        if (!d->rate) d->rate = c->fabric.link ? c->fabric.link : c->nic;
+        if (!(d->rate > 0)) d->rate = c->fabric.link > 0 ? c->fabric.link : c->nic;
         if (!d->latency) d->latency = c->nic_latency;
     }
 }
@@ -201,7 +201,7 @@ static void resolve_defaults(struct sc__cluster *c) {
     if (!c->fabric.planes) c->fabric.planes = 1;
     if (c->fabric.oversubscription < 1) c->fabric.oversubscription = 1;
     if (c->fabric.pod_oversubscription < 1) c->fabric.pod_oversubscription = 1;
-    if (c->nic && !c->node_nics) c->node_nics = c->node_gpus;
+    if (c->nic > 0 && !c->node_nics) c->node_nics = c->node_gpus;
     if (!c->name) c->name = "unnamed";
     resolve_dims(c);
 }
