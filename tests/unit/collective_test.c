@@ -334,7 +334,7 @@ static void few_nics_cost(void **state) {
     s.sharing_nic = 2;
     double bytes = 0x1p30;
     assert_true(sc__us(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes)) >= 2 * bytes * 7 / 8 / 25e3);
-    assert_true(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes) >
+    assert_true((double)sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes) >
                 1.9 * (double)sc__collective_time(&many, SC__ALLREDUCE, &t, (uint64_t)bytes));
 }
 
