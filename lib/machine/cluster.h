@@ -103,7 +103,7 @@ struct sc__tuning {
     bool no_pxn;               /* all-to-all may not use the destination's rail */
     bool two_level;            /* all-to-all as DeepEP does it */
     uint32_t gpus_per_process; /* 0 = 1 */
-    double top_k;              /* two_level: copies of a token; 0 = as many as there are ranks */
+    double copies;             /* two_level: copies of a token; 0 = as many as there are ranks */
 };
 
 struct sc__price_cache;

@@ -13,7 +13,7 @@ const struct sc__option sc__cluster_options[] = {
     {"by-tuner", 0, NULL, NULL, "Collectives", "choose as NCCL's cost table would, not by least time", 0},
     {"no-pxn", 0, NULL, NULL, "Collectives", "all-to-all may not change rails inside the node", 0},
     {"two-level", 0, NULL, NULL, "Collectives", "all-to-all as DeepEP: once to each node, then NVLink", 0},
-    {"top-k", 0, "K", NULL, "Collectives", "copies of a token in a two-level all-to-all", 0},
+    {"copies", 0, "K", NULL, "Collectives", "ranks a token goes to, in a two-level all-to-all", 0},
     {"gpus-per-process", 'g', "N", "1", "Collectives", "GPUs one process drives", 0},
     {"rank-file", 0, "FILE", NULL, "Machine", "the GPU of each rank, a line each", 0},
     {0}};
@@ -41,7 +41,7 @@ sc_status sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct
     c->tuning.by_tuner |= sc__setting_flag(s, "by-tuner");
     c->tuning.no_pxn |= sc__setting_flag(s, "no-pxn");
     c->tuning.two_level |= sc__setting_flag(s, "two-level");
-    SC__TRY(sc__setting_double(s, "top-k", &c->tuning.top_k));
+    SC__TRY(sc__setting_double(s, "copies", &c->tuning.copies));
     SC__TRY(sc__setting_u32(s, "gpus-per-process", 1, &c->tuning.gpus_per_process));
     return file ? sc__placement_read(s->ctx, file, ranks, c) : SC_OK;
 }

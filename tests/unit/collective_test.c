@@ -379,7 +379,7 @@ static void two_level_dispatch(void **state) {
     struct sc__cluster c = cluster("gpu=h800 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
     double bytes = 0x1p28, direct = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes);
     c.tuning.two_level = true;
-    c.tuning.top_k = 8;
+    c.tuning.copies = 8;
     double level = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes), nodes = 8 * (1 - pow(7.0 / 8, 8));
     assert_true(level < direct);
     assert_true(level >= bytes / 8 * nodes * 7 / 8 / 50e3);
