@@ -4,6 +4,7 @@
 #include "machine/cluster.h"
 
 #include "machine/cluster_fields.h"
+#include "machine/gpu.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #define FILE_LIMIT ((size_t)256 << 20)
 #define DEFAULT_CLASS "roce"
 #define DEFAULT_GENERATION "hopper"
+#define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
 
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     const char *names[64];
@@ -136,11 +138,28 @@ sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t g
 
 /* --- what follows from the rest --------------------------------------- */
 
+/* What data/gpus tells of a GPU's NVLink; one without gets a PCIe slot. */
+static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
+    const struct sc__gpu *gpu;
+    if (c->nvlink > 0 || !c->gpu) return;
+    if (sc__gpu_find(ctx, c->gpu, &gpu) != SC_OK) {
+        sc__clear_error(ctx);
+        return;
+    }
+    c->nvlink = gpu->nvlink * 1e9;
+    if (c->nvlink > 0) return;
+    c->inside = SC__INSIDE_PCIE;
+    c->nvlink = PCIE_RATE;
+    sc__note(ctx, "pcie", "GPU %s has no NVLink: %.0f GB/s over PCIe between the GPUs of a node", c->gpu,
+             PCIE_RATE / 1e9);
+}
+
 static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     double rate = 0;
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation) c->generation = generation;
     if (!(c->nvlink > 0)) c->nvlink = rate;
+    resolve_nvlink(ctx, c);
     if (c->generation) return;
     c->generation = DEFAULT_GENERATION;
     if (strcmp(c->fabric.class, "plain") != 0)
