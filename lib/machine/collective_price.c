@@ -33,30 +33,35 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
 }
 
-/* What a GPU's traffic to other nodes gets when `crossing` of the parts that
- * leave the fullest leaf go through its uplinks. */
-static double through_uplinks(const struct sc__model *m, double outside, double crossing) {
+/* GB/s out of so many nodes, `over` of whose NICs share an uplink. */
+static double uplinks(const struct sc__model *m, double nodes, double over) {
     const struct sc__cluster *c = m->cluster;
-    double uplinks =
-        sc__fabric_leaf_nodes(c) * c->node_nics * c->nic / 1e9 * m->k->wire / sc__fabric_oversubscription(c);
-    return crossing > 0 ? uplinks * outside / crossing : SC__NEVER;
+    return nodes * c->node_nics * c->nic / 1e9 * m->k->wire / over;
+}
+
+/* What a GPU's traffic to other nodes gets when `crossing` parts of the buffer
+ * go through uplinks. */
+static double through(const struct sc__model *m, double rate, double crossing) {
+    return crossing > 0 ? rate * (m->ranks - m->least) / crossing : SC__NEVER;
 }
 
 /* On rails a message to another GPU's rail crosses the spines even inside a
  * segment, unless it changes rails over NVLink first. */
 static void set_crossings(struct sc__model *m, const struct sc__shape *s) {
-    enum sc__fabric_kind kind = m->cluster->fabric.kind;
-    double outside = m->ranks - m->least, on_leaf = s->on_leaf ? s->on_leaf : m->ranks;
+    const struct sc__cluster *c = m->cluster;
+    double on_leaf = s->on_leaf ? s->on_leaf : m->ranks, on_pod = s->on_pod ? s->on_pod : m->ranks;
     double far = on_leaf * (m->ranks - on_leaf), near = on_leaf * fmax(0, on_leaf - m->per_node);
-    bool rails = kind == SC__FABRIC_RAIL || kind == SC__FABRIC_HPN;
+    bool rails = c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
     double wrong_rail = rails && m->per_node > 1 ? near * (m->per_node - 1) / m->per_node : 0;
-    double sharing = s->sharing_nic ? s->sharing_nic : 1;
-    m->crossing = through_uplinks(m, outside, far + wrong_rail) / sharing;
-    m->rail_crossing = through_uplinks(m, outside, far) / sharing;
+    double over = sc__fabric_oversubscription(c), sharing = s->sharing_nic ? s->sharing_nic : 1;
+    double leaf = uplinks(m, sc__fabric_leaf_nodes(c), over) / sharing;
+    double pod = uplinks(m, sc__fabric_pod_nodes(c), over * c->fabric.pod_oversubscription) / sharing;
+    double to_pods = through(m, pod, on_pod * (m->ranks - on_pod));
+    m->crossing = fmin(to_pods, through(m, leaf, far + wrong_rail));
+    m->rail_crossing = fmin(to_pods, through(m, leaf, far));
     if (s->leaves < 2) return;
-    double uplinks = sc__fabric_leaf_nodes(m->cluster) * m->cluster->node_nics * m->cluster->nic / 1e9 * m->k->wire;
-    m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
-    m->wire = fmin(m->wire, uplinks / sc__fabric_oversubscription(m->cluster) / sharing);
+    m->hop += (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
+    m->wire = fmin(m->wire, s->pods > 1 ? fmin(leaf, pod) : leaf);
     m->nic = m->wire / m->per_node;
 }
 
