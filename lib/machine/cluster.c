@@ -47,6 +47,32 @@ static sc_status read_preset(struct sc_context *ctx, const char *name, struct sc
     return sc__cluster_json(ctx, path, (struct sc__str){(const char *)file->bytes, file->size}, out);
 }
 
+/* A preset of dimensions is a block; `blocks` of them make the largest cube-like
+ * whole: prime factors, largest first, go to the dimension that is smallest. */
+static void stack_blocks(struct sc__fabric *f, uint32_t blocks) {
+    uint32_t factor[32], n = 0;
+    for (uint32_t p = 2; p <= blocks / p; p++)
+        while (blocks % p == 0) factor[n++] = p, blocks /= p;
+    if (blocks > 1) factor[n++] = blocks;
+    while (n--) {
+        struct sc__fabric_dim *least = &f->dim[0];
+        for (uint32_t d = 1; d < f->dims; d++)
+            if (f->dim[d].size < least->size) least = &f->dim[d];
+        least->size *= factor[n];
+    }
+}
+
+static sc_status resize_dims(struct sc_context *ctx, struct sc__cluster *c) {
+    uint32_t block = 1;
+    for (uint32_t d = 0; d < c->fabric.dims; d++) block *= c->fabric.dim[d].size;
+    if (!c->fabric.dims || c->gpus == block) return SC_OK;
+    if (c->gpus % block)
+        return sc__fail(ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "use %u, %u, %u …", block, 2 * block, 3 * block),
+                        "'%s' is made of blocks of %u GPUs; %u are not whole blocks", c->name, block, c->gpus);
+    stack_blocks(&c->fabric, c->gpus / block);
+    return SC_OK;
+}
+
 /* "dgx-h100:1024" or "dgx-h100". */
 static sc_status parse_preset(struct sc_context *ctx, struct sc__str word, struct sc__cluster *out, bool *found) {
     struct sc__str rest = word, name;
@@ -56,7 +82,7 @@ static sc_status parse_preset(struct sc_context *ctx, struct sc__str word, struc
     if (!sc__parse_u32(rest, &out->gpus) || !out->gpus || out->gpus > UINT32_MAX / 64)
         return sc__fail(ctx, SC_USAGE, NULL, "write it like dgx-h100:1024",
                         "cluster '%.*s': '%.*s' is not a number of GPUs", SC__SHOW(word), SC__SHOW(rest));
-    return SC_OK;
+    return resize_dims(ctx, out);
 }
 
 static sc_status unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {

@@ -143,6 +143,9 @@ static void set_shares(const struct sc__model *m, double us, struct sc__price *p
     p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
 }
 
+/* A cluster without constants has no software either. */
+static bool is_plain(const struct sc__cluster *c) { return !c->fabric.class || !strcmp(c->fabric.class, "plain"); }
+
 static double launch_time(const struct sc__cluster *c) {
     return c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
 }
@@ -150,8 +153,7 @@ static double launch_time(const struct sc__cluster *c) {
 struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, const struct sc__shape *s,
                                       uint64_t bytes) {
     if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return (struct sc__price){0};
-    if (c->fabric.kind == SC__FABRIC_DIMS || !strcmp(c->fabric.class, "plain"))
-        return sc__plain_price(c, coll, s, bytes);
+    if (c->fabric.kind == SC__FABRIC_DIMS || is_plain(c)) return sc__plain_price(c, coll, s, bytes);
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
@@ -164,7 +166,7 @@ static double message_us(const struct sc__cluster *c, bool same_node, uint32_t s
     const struct sc__constants *k = &c->constants;
     double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / (sharing ? sharing : 1);
     double rate = same_node ? c->nvlink : nic, latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
-    if (!strcmp(c->fabric.class, "plain")) return latency + bytes / rate * 1e6;
+    if (is_plain(c)) return latency + bytes / rate * 1e6;
     if (same_node) return k->p2p_base * k->latency + k->p2p_peer[0] + bytes / (rate * k->p2p_share) * 1e6;
     return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency + bytes / rate * 1e6;
 }
@@ -174,7 +176,7 @@ int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uin
     if (c->ideal) return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS) return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, sharing, (double)bytes);
-    return sc__model_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
+    return sc__model_ps(is_plain(c) ? us : fmax(us, launch_time(c)));
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
