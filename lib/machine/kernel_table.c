@@ -191,9 +191,8 @@ static sc_status read_operation(struct reader *r, struct sc__kernel_row *row) {
 
 static sc_status read_row(struct reader *r, struct sc__kernel_row *row) {
     enum sc__dtype t = SC__BF16;
-    struct sc__str cell = r->cells[DTYPE];
     SC__TRY(split_line(r));
-    cell = r->cells[DTYPE];
+    struct sc__str cell = r->cells[DTYPE];
     if (cell.n && !sc__dtype_parse(cell, &t))
         return fail(r, cell.p, "one of: fp32, tf32, fp16, bf16, fp8, fp4, fp8-rowwise", "unknown dtype", cell);
     row->key.dtype = t;
