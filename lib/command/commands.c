@@ -4,6 +4,7 @@
 extern const struct sc__command sc__command_coll;
 extern const struct sc__command sc__command_compare;
 extern const struct sc__command sc__command_completion;
+extern const struct sc__command sc__command_fit_gpu;
 extern const struct sc__command sc__command_kernels;
 extern const struct sc__command sc__command_manual;
 extern const struct sc__command sc__command_report;
@@ -18,6 +19,7 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_report,
     &sc__command_coll,
     &sc__command_kernels,
+    &sc__command_fit_gpu,
     &sc__command_completion,
     &sc__command_manual,
     &sc__command_validate,

@@ -247,5 +247,4 @@ const struct sc__command sc__command_kernels = {
         "the power limit unless --cold. With a table (docs/model/kernels.md): the model's time of every row, and its\n"
         "error where the table gives a measured one.",
     .options = tables,
-    .inputs = true,
     .execute = execute};
