@@ -4,6 +4,8 @@
 extern const struct sc__command sc__command_coll;
 extern const struct sc__command sc__command_compare;
 extern const struct sc__command sc__command_completion;
+extern const struct sc__command sc__command_fit_gpu;
+extern const struct sc__command sc__command_kernels;
 extern const struct sc__command sc__command_convert;
 extern const struct sc__command sc__command_flows;
 extern const struct sc__command sc__command_manual;
@@ -18,6 +20,8 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_compare,
     &sc__command_report,
     &sc__command_coll,
+    &sc__command_kernels,
+    &sc__command_fit_gpu,
     &sc__command_completion,
     &sc__command_manual,
     &sc__command_validate,
