@@ -1,0 +1,16 @@
+/* flow: the network engine that shares links; see flow.c and
+ * docs/model/flow.md. */
+#ifndef SC_SIMULATE_FLOW_H
+#define SC_SIMULATE_FLOW_H
+
+#include "simulate/flow_cluster.h"
+#include "simulate/network.h"
+
+/* settings: --route, --degrade, --fail (sc__flow_options). */
+sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
+                       const struct sc__settings *settings, struct sc__net *net);
+/* Another job on the same cluster, its rank 0 on GPU first_gpu; *job is what
+ * its transfers carry. */
+sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, uint32_t first_gpu, uint32_t *job);
+
+#endif
