@@ -21,5 +21,9 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_completion,
     &sc__command_manual,
     &sc__command_validate,
+    &sc__command_completion,
+    &sc__command_manual,
+    &sc__command_validate,
+    &sc__command_flows,
     NULL,
 };
