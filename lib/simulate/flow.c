@@ -22,7 +22,7 @@ struct pattern {
     uint32_t id;
 };
 
-struct price { /* of a pattern and a size */
+struct price {              /* of a pattern and a size */
     int64_t latency, total; /* ps; total: alone on this fabric */
     double bytes_time;      /* seconds that the bytes need where every link has room */
 };
@@ -129,8 +129,8 @@ static sc_status add_messages(struct flow_net *n, const struct sc__transfer *t, 
     const struct job *j = &n->jobs[t->job];
     for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
         uint32_t rank = j->class_ranks[i];
-        SC__TRY(sc__pattern_message(&n->builder, &p->traffic, j->first_gpu + rank,
-                                    j->first_gpu + peer_of(j->w, t, rank)));
+        SC__TRY(
+            sc__pattern_message(&n->builder, &p->traffic, j->first_gpu + rank, j->first_gpu + peer_of(j->w, t, rank)));
     }
     return SC_OK;
 }
@@ -149,8 +149,10 @@ static sc_status find_pattern(struct flow_net *n, const struct sc__transfer *t, 
     struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
     p->id = n->pattern_count;
     *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
-    if (message) SC__TRY(add_messages(n, t, p));
-    else SC__TRY(add_groups(n, t, algo, p));
+    if (message)
+        SC__TRY(add_messages(n, t, p));
+    else
+        SC__TRY(add_groups(n, t, algo, p));
     sc__pattern_close(&n->builder, &p->traffic);
     const struct sc__pattern *list[1] = {&p->traffic};
     p->alone = sc__quotient_make(&n->builder, list, 1);
@@ -193,13 +195,16 @@ static void model_times(struct flow_net *n, const struct sc__transfer *t, struct
     n->open.tuning = tuning;
 }
 
-static void add_flows(struct sc__share *share, const struct sc__quotient *q, uint32_t pattern, const struct price *price,
-                      uint64_t bytes, double now, uint64_t user, uint32_t *count) {
+static void add_flows(struct sc__share *share, const struct sc__quotient *q, uint32_t pattern,
+                      const struct price *price, uint64_t bytes, double now, uint64_t user, uint32_t *count) {
     for (uint32_t f = q->pattern[pattern]; f < q->pattern[pattern + 1]; f++) {
         double volume = q->flows[f].volume * (double)bytes;
         sc__share_add(share,
-                      &(struct sc__share_flow){.hops = q->hops + q->flows[f].first, .count = q->flows[f].count,
-                                               .weight = 1, .bytes = volume, .cap = volume / price->bytes_time,
+                      &(struct sc__share_flow){.hops = q->hops + q->flows[f].first,
+                                               .count = q->flows[f].count,
+                                               .weight = 1,
+                                               .bytes = volume,
+                                               .cap = volume / price->bytes_time,
                                                .user = user},
                       now);
     }
@@ -293,7 +298,8 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     SC__TRY(n->status);
     SC__TRY(find_price(n, t, &pattern, &price));
     if (n->joint_patterns < n->pattern_count) {
-        if (n->running) return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
+        if (n->running)
+            return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
         join_patterns(n);
     }
     uint32_t id = take_active(n);
@@ -368,8 +374,8 @@ static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct 
         sc__buffer_init(&name, arena);
         n->graph.name(&n->graph, n->joint->sample[i], &name);
         if (n->joint->size[i] > 1) sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
-        (*out)[i] = (struct sc__net_link_use){.name = name.text, .bytes = n->link_bytes[i],
-                                              .capacity = n->joint->capacity[i]};
+        (*out)[i] =
+            (struct sc__net_link_use){.name = name.text, .bytes = n->link_bytes[i], .capacity = n->joint->capacity[i]};
         if (step > 0) (*out)[i].busy_share = n->link_bytes[i] / n->joint->capacity[i] / ((double)step * 1e-12);
     }
     qsort(*out, count, sizeof **out, compare_use);

@@ -21,7 +21,7 @@ struct sc__pattern {
     uint32_t hop_count, hop_capacity;
     struct sc__pattern_flow *flows;
     uint32_t flow_count, flow_capacity;
-    bool network; /* some of it leaves the nodes */
+    bool network;     /* some of it leaves the nodes */
     double port_time; /* seconds per byte that its busiest port needs */
 };
 

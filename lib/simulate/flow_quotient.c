@@ -8,9 +8,9 @@ struct refining {
     struct sc__arena *arena; /* of the work, freed at the end */
     const struct sc__pattern *const *patterns;
     uint32_t patterns_count, flows, links, hops;
-    uint32_t *flow_pattern;          /* by flow */
-    uint32_t *flow_first;            /* by flow, one more: hops */
-    uint32_t *hop_link, *hop_flow;   /* by hop */
+    uint32_t *flow_pattern;        /* by flow */
+    uint32_t *flow_first;          /* by flow, one more: hops */
+    uint32_t *hop_link, *hop_flow; /* by hop */
     double *hop_load;
     uint32_t *link_first, *link_hop; /* by link: its hops */
     uint32_t *link_id;               /* number in the graph */
