@@ -12,6 +12,7 @@
 #include "simulate/flow.h"
 
 #include "simulate/flow_quotient.h"
+#include "simulate/flow_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,15 @@ struct price {              /* of a pattern and a size */
     double bytes_time;      /* seconds that the bytes need where every link has room */
 };
 
+struct known_price {
+    struct pattern *pattern;
+    struct price price;
+};
+
 struct active {
     struct sc__transfer transfer;
-    const struct pattern *pattern;
-    const struct price *price;
+    const struct known_price *known;
     uint32_t flows_left;
-    int64_t begin;
-    bool flowing;
     uint32_t next_free;
 };
 
@@ -50,6 +53,7 @@ struct flow_net {
     const struct sc__cluster *cluster;
     struct sc__graph graph;
     struct sc__route_policy route;
+    struct sc__steps steps;
     struct sc__pattern_builder builder;
     struct job *jobs;
     uint32_t job_count, job_capacity;
@@ -178,6 +182,22 @@ static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, 
     return (n->jobs[t->job].first_gpu + rank) / n->cluster->node_gpus;
 }
 
+/* A collective or message run step by step: all of it may be bytes, as far as
+ * its ports say. */
+static sc_status step_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
+    const struct job *j = &n->jobs[t->job];
+    *once = (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    if (t->coll == SC__COLLS)
+        SC__TRY(sc__steps_message(&n->builder, &n->steps, j->first_gpu + t->rank, j->first_gpu + t->peer, t->bytes,
+                                  &once->time));
+    else {
+        uint32_t count, *gpu = group_gpus(n, j, t->group, t->rank, &count);
+        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, t->bytes, &once->time));
+    }
+    *twice = once->time;
+    return SC_OK;
+}
+
 /* The model's time, and what the same algorithm takes for twice the bytes. */
 static void model_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
     if (t->coll == SC__COLLS) {
@@ -229,27 +249,41 @@ static double flow_alone(const struct pattern *p, const struct price *price, uin
 
 static int64_t to_ps(double seconds) { return (int64_t)ceil(seconds * 1e12 - 1e-3); }
 
-static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, struct pattern **pattern,
-                            const struct price **out) {
+/* How the time divides into latency and bytes: what doubling the bytes adds
+ * is bytes, and at least what the busiest port needs. */
+static void divide(const struct pattern *pattern, const struct sc__price *once, int64_t twice, uint64_t bytes,
+                   struct price *p) {
+    int64_t bytes_time = twice - once->time, port = to_ps(pattern->traffic.port_time * (double)bytes);
+    if (bytes_time < port) bytes_time = port;
+    if (bytes_time > once->time) bytes_time = once->time;
+    if (!pattern->traffic.flow_count) bytes_time = 0;
+    p->bytes_time = (double)bytes_time * 1e-12;
+    p->latency = p->total = once->time - bytes_time;
+}
+
+/* Prices are kept by transfer: what asking again would answer. */
+static struct known_price *known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
+    bool message = t->coll == SC__COLLS;
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll,
+                       message ? (uint64_t)t->rank << 32 | t->peer : t->group};
+    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
+    if (*fresh) *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
+    return (struct known_price *)(uintptr_t)*slot;
+}
+
+static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, const struct known_price **out) {
+    bool fresh;
+    struct known_price *k = known(n, t, &fresh);
     struct sc__price once;
     int64_t twice;
-    bool fresh;
-    model_times(n, t, &once, &twice);
-    SC__TRY(find_pattern(n, t, once.algo, pattern));
-    uint64_t key[2] = {(*pattern)->id, t->bytes};
-    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), &fresh);
-    if (fresh) {
-        struct price *p = SC__NEW(n->arena, struct price);
-        *slot = (uintptr_t)p;
-        int64_t bytes_time = twice - once.time, port = to_ps((*pattern)->traffic.port_time * (double)t->bytes);
-        if (bytes_time < port) bytes_time = port;
-        if (bytes_time > once.time) bytes_time = once.time;
-        if (!(*pattern)->traffic.flow_count) bytes_time = 0;
-        p->bytes_time = (double)bytes_time * 1e-12;
-        p->latency = p->total = once.time - bytes_time;
-        if (bytes_time > 0) p->total += to_ps(flow_alone(*pattern, p, t->bytes, n->arena->out_of_memory));
-    }
-    *out = (const struct price *)(uintptr_t)*slot;
+    *out = k;
+    if (!fresh) return SC_OK;
+    if (n->steps.send > 0) SC__TRY(step_times(n, t, &once, &twice));
+    else model_times(n, t, &once, &twice);
+    SC__TRY(find_pattern(n, t, once.algo, &k->pattern));
+    divide(k->pattern, &once, twice, t->bytes, &k->price);
+    if (k->price.bytes_time > 0)
+        k->price.total += to_ps(flow_alone(k->pattern, &k->price, t->bytes, n->arena->out_of_memory));
     return SC_OK;
 }
 
@@ -259,17 +293,16 @@ static uint64_t port_of(const struct sc__transfer *t, uint32_t class) { return (
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
     struct flow_net *n = self;
-    struct pattern *pattern;
-    const struct price *price;
+    const struct known_price *k;
     *claims = 0;
     if (n->cluster->ideal || n->status != SC_OK) return 0;
-    n->status = find_price(n, t, &pattern, &price);
+    n->status = find_price(n, t, &k);
     if (n->status != SC_OK) return 0;
-    if (pattern->traffic.flow_count) claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
+    if (k->pattern->traffic.flow_count) claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
     if (t->coll == SC__COLLS && t->peer_class != t->class)
         claim[(*claims)++] = (struct sc__claim){port_of(t, t->peer_class), 1};
-    if (pattern->traffic.network) *claims = ~*claims;
-    return price->total;
+    if (k->pattern->traffic.network) *claims = ~*claims;
+    return k->price.total;
 }
 
 static void join_patterns(struct flow_net *n) {
@@ -293,33 +326,32 @@ static uint32_t take_active(struct flow_net *n) {
 
 static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct flow_net *n = self;
-    struct pattern *pattern;
-    const struct price *price;
+    const struct known_price *k;
     SC__TRY(n->status);
-    SC__TRY(find_price(n, t, &pattern, &price));
+    SC__TRY(find_price(n, t, &k));
     if (n->joint_patterns < n->pattern_count) {
         if (n->running)
             return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
         join_patterns(n);
     }
     uint32_t id = take_active(n);
-    n->active[id] = (struct active){.transfer = *t, .pattern = pattern, .price = price, .begin = now};
+    n->active[id] = (struct active){.transfer = *t, .known = k};
     n->running++;
-    bool flows = price->bytes_time > 0;
-    sc__heap_push(&n->heap, now + (flows ? price->latency : price->total), id, !flows);
+    bool flows = k->price.bytes_time > 0;
+    sc__heap_push(&n->heap, now + (flows ? k->price.latency : k->price.total), id, !flows);
     return SC_OK;
 }
 
 static void count_bytes(struct flow_net *n, const struct active *a) {
     const struct sc__quotient *q = n->joint;
-    for (uint32_t f = q->pattern[a->pattern->id]; f < q->pattern[a->pattern->id + 1]; f++)
+    for (uint32_t f = q->pattern[a->known->pattern->id]; f < q->pattern[a->known->pattern->id + 1]; f++)
         for (uint32_t h = q->flows[f].first; h < q->flows[f].first + q->flows[f].count; h++)
             n->link_bytes[q->hops[h].link] += q->hops[h].load * q->flows[f].volume * (double)a->transfer.bytes;
 }
 
 static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
     struct active *a = &n->active[id];
-    add_flows(n->share, n->joint, a->pattern->id, a->price, a->transfer.bytes, (double)now * 1e-12, id, &a->flows_left);
+    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, a->transfer.bytes, (double)now * 1e-12, id, &a->flows_left);
     count_bytes(n, a);
 }
 
@@ -401,6 +433,28 @@ sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, ui
     return SC_OK;
 }
 
+/* A workload of one collective of the first GPUs. */
+static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "collective");
+    w->mesh = sc__mesh(1, 1, 1, gpus, 1, 1);
+    sc__workload_group(w, SC__GROUP_DP);
+    sc__class_add(w, sc__program_begin(w), 0, gpus, 0);
+    return w;
+}
+
+sc_status sc__flow_collective(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
+                              const struct sc__settings *settings, int coll, uint64_t bytes, int64_t *time) {
+    struct sc__net net;
+    const struct known_price *k;
+    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes, .peer = gpus - 1};
+    *time = 0;
+    if (c->ideal) return SC_OK;
+    SC__TRY(sc__net_flow(ctx, c, only(ctx, gpus), settings, &net));
+    SC__TRY(find_price(net.self, &t, &k));
+    *time = k->price.total;
+    return SC_OK;
+}
+
 sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                        const struct sc__settings *settings, struct sc__net *net) {
     struct flow_net *n = SC__NEW(&ctx->arena, struct flow_net);
@@ -421,6 +475,7 @@ sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster
     if (cluster->ideal) return SC_OK;
     SC__TRY(sc__cluster_graph(ctx, cluster, &n->graph));
     SC__TRY(sc__flow_settings(ctx, settings, &n->graph, &n->route));
+    SC__TRY(sc__steps_parse(settings, &n->steps));
     sc__pattern_builder_init(ctx, cluster, &n->graph, &n->route, &n->builder);
     return sc__net_flow_job(net, w, 0, &job);
 }

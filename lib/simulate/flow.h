@@ -12,5 +12,9 @@ sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster
 /* Another job on the same cluster, its rank 0 on GPU first_gpu; *job is what
  * its transfers carry. */
 sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, uint32_t first_gpu, uint32_t *job);
+/* The time of one collective (or a message from the first to the last, coll
+ * SC__COLLS) of the first GPUs of the cluster, alone. */
+sc_status sc__flow_collective(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
+                              const struct sc__settings *settings, int coll, uint64_t bytes, int64_t *time);
 
 #endif

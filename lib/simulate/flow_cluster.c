@@ -115,6 +115,8 @@ sc_status sc__cluster_graph(struct sc_context *ctx, const struct sc__cluster *c,
 const struct sc__option sc__flow_options[] = {
     {"route", 0, "WAY", "ecmp", "Network", "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal ways",
      0},
+    {"send-latency", 0, "TIME", NULL, "Network", "collectives step by step, with this time before each send (SimAI)", 0},
+    {"packet", 0, "PAYLOAD+HEADER", NULL, "Network", "with --send-latency: bytes of a packet on the network", 0},
     {"degrade", 0, "LINK=FACTOR", NULL, "Network", "a link has only this part of its capacity", SC__OPT_REPEAT},
     {"fail", 0, "LINK", NULL, "Network", "a link is out of service", SC__OPT_REPEAT},
     {0}};
