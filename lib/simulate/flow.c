@@ -186,7 +186,8 @@ static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, 
  * its ports say. */
 static sc_status step_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
     const struct job *j = &n->jobs[t->job];
-    *once = (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    *once =
+        (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder, &n->steps, j->first_gpu + t->rank, j->first_gpu + t->peer, t->bytes,
                                   &once->time));
@@ -278,8 +279,10 @@ static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, co
     int64_t twice;
     *out = k;
     if (!fresh) return SC_OK;
-    if (n->steps.send > 0) SC__TRY(step_times(n, t, &once, &twice));
-    else model_times(n, t, &once, &twice);
+    if (n->steps.send > 0)
+        SC__TRY(step_times(n, t, &once, &twice));
+    else
+        model_times(n, t, &once, &twice);
     SC__TRY(find_pattern(n, t, once.algo, &k->pattern));
     divide(k->pattern, &once, twice, t->bytes, &k->price);
     if (k->price.bytes_time > 0)
@@ -351,7 +354,8 @@ static void count_bytes(struct flow_net *n, const struct active *a) {
 
 static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
     struct active *a = &n->active[id];
-    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, a->transfer.bytes, (double)now * 1e-12, id, &a->flows_left);
+    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, a->transfer.bytes, (double)now * 1e-12, id,
+              &a->flows_left);
     count_bytes(n, a);
 }
 
@@ -442,15 +446,19 @@ static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
     return w;
 }
 
-sc_status sc__flow_collective(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
-                              const struct sc__settings *settings, int coll, uint64_t bytes, int64_t *time) {
-    struct sc__net net;
+sc_status sc__flow_group(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
+                         const struct sc__settings *settings, struct sc__net *out) {
+    return sc__net_flow(ctx, c, only(ctx, gpus), settings, out);
+}
+
+sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+    struct flow_net *n = net->self;
     const struct known_price *k;
-    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes, .peer = gpus - 1};
+    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
     *time = 0;
-    if (c->ideal) return SC_OK;
-    SC__TRY(sc__net_flow(ctx, c, only(ctx, gpus), settings, &net));
-    SC__TRY(find_price(net.self, &t, &k));
+    if (n->cluster->ideal) return SC_OK;
+    if (coll == SC__COLLS) t.peer = sc__mesh_ranks(&n->jobs[0].w->mesh) - 1;
+    SC__TRY(find_price(n, &t, &k));
     *time = k->price.total;
     return SC_OK;
 }
