@@ -42,7 +42,7 @@ struct active {
 
 struct job {
     const struct sc__workload *w;
-    uint32_t first_gpu;
+    struct sc__place_at at;
     uint32_t *class_first, *class_ranks; /* ranks by class */
 };
 
@@ -72,6 +72,12 @@ struct flow_net {
 
 /* ---- which GPUs ---- */
 
+/* Ranks fill nodes in order; the job's nodes are `stride` apart. */
+static uint32_t gpu_of(const struct flow_net *n, const struct job *j, uint32_t rank) {
+    uint32_t size = n->cluster->node_gpus;
+    return (j->at.node + rank / size * j->at.stride) * size + rank % size;
+}
+
 static void sort_classes(struct sc__arena *arena, struct job *j) {
     uint32_t ranks = sc__mesh_ranks(&j->w->mesh), classes = j->w->class_count;
     j->class_first = SC__NEW_ARRAY(arena, uint32_t, classes + 2);
@@ -92,7 +98,7 @@ static uint32_t *group_gpus(struct flow_net *n, const struct job *j, uint16_t gr
     uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, *count);
     bool sorted = true;
     for (uint32_t i = 0; i < *count; i++) {
-        gpu[i] = j->first_gpu + sc__group_member(j->w, group, rank, i);
+        gpu[i] = gpu_of(n, j, sc__group_member(j->w, group, rank, i));
         if (i && gpu[i] < gpu[i - 1]) sorted = false;
     }
     if (!sorted) qsort(gpu, *count, sizeof *gpu, compare_u32);
@@ -134,7 +140,7 @@ static sc_status add_messages(struct flow_net *n, const struct sc__transfer *t, 
     for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
         uint32_t rank = j->class_ranks[i];
         SC__TRY(
-            sc__pattern_message(&n->builder, &p->traffic, j->first_gpu + rank, j->first_gpu + peer_of(j->w, t, rank)));
+            sc__pattern_message(&n->builder, &p->traffic, gpu_of(n, j, rank), gpu_of(n, j, peer_of(j->w, t, rank))));
     }
     return SC_OK;
 }
@@ -179,7 +185,7 @@ static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__tra
 }
 
 static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, uint32_t rank) {
-    return (n->jobs[t->job].first_gpu + rank) / n->cluster->node_gpus;
+    return gpu_of(n, &n->jobs[t->job], rank) / n->cluster->node_gpus;
 }
 
 /* A collective or message run step by step: all of it may be bytes, as far as
@@ -189,7 +195,7 @@ static sc_status step_times(struct flow_net *n, const struct sc__transfer *t, st
     *once =
         (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
-        SC__TRY(sc__steps_message(&n->builder, &n->steps, j->first_gpu + t->rank, j->first_gpu + t->peer, t->bytes,
+        SC__TRY(sc__steps_message(&n->builder, &n->steps, gpu_of(n, j, t->rank), gpu_of(n, j, t->peer), t->bytes,
                                   &once->time));
     else {
         uint32_t count, *gpu = group_gpus(n, j, t->group, t->rank, &count);
@@ -423,17 +429,17 @@ static const struct sc__net_ops flow_ops = {
 
 /* ---- making it ---- */
 
-sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, uint32_t first_gpu, uint32_t *job) {
+sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at) {
     struct flow_net *n = net->self;
-    uint64_t ranks = sc__mesh_ranks(&w->mesh);
-    if (first_gpu + ranks > n->cluster->gpus)
+    uint64_t ranks = sc__mesh_ranks(&w->mesh), size = n->cluster->node_gpus;
+    uint64_t last = at.node + (ranks - 1) / size * at.stride;
+    if (last * size + (ranks - 1) % size >= n->cluster->gpus)
         return sc__fail(n->ctx, SC_INPUT, NULL, "name a larger cluster, or place the job elsewhere",
-                        "a job of %llu ranks from GPU %u on does not fit on %u GPUs", (unsigned long long)ranks,
-                        first_gpu, n->cluster->gpus);
+                        "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
+                        (unsigned long long)ranks, at.node, at.stride, n->cluster->gpus);
     struct job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
-    *j = (struct job){.w = w, .first_gpu = first_gpu};
+    *j = (struct job){.w = w, .at = at};
     sort_classes(n->arena, j);
-    *job = n->job_count - 1;
     return SC_OK;
 }
 
@@ -466,7 +472,6 @@ sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t 
 sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                        const struct sc__settings *settings, struct sc__net *net) {
     struct flow_net *n = SC__NEW(&ctx->arena, struct flow_net);
-    uint32_t job;
     n->ctx = ctx;
     n->arena = &ctx->arena;
     n->cluster = cluster;
@@ -485,5 +490,5 @@ sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster
     SC__TRY(sc__flow_settings(ctx, settings, &n->graph, &n->route));
     SC__TRY(sc__steps_parse(settings, &n->steps));
     sc__pattern_builder_init(ctx, cluster, &n->graph, &n->route, &n->builder);
-    return sc__net_flow_job(net, w, 0, &job);
+    return w ? sc__net_flow_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
 }

@@ -6,12 +6,18 @@
 #include "simulate/flow_cluster.h"
 #include "simulate/network.h"
 
-/* settings: --route, --degrade, --fail (sc__flow_options). */
+/* settings: --route, --degrade, --fail … (sc__flow_options). w may be NULL. */
 sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                        const struct sc__settings *settings, struct sc__net *net);
-/* Another job on the same cluster, its rank 0 on GPU first_gpu; *job is what
- * its transfers carry. */
-sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, uint32_t first_gpu, uint32_t *job);
+/* Where a job lies: its first node, and how far apart its nodes are. */
+struct sc__place_at {
+    uint32_t node, stride;
+};
+
+/* One more job on the cluster. The jobs of an engine are numbered from 0; one
+ * made without a workload has none yet. */
+sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at);
+
 /* For the price of single collectives: an engine for one group, the first GPUs
  * of the cluster, … */
 sc_status sc__flow_group(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,

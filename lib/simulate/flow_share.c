@@ -59,7 +59,7 @@ struct flow {                 /* what solving need not look at */
     uint64_t user;
 };
 
-struct top { /* in the heap of links */
+struct top {      /* in the heap of links */
     uint64_t key; /* the bits of its share: they compare as the share does, without branches */
     uint32_t link;
 };
@@ -463,7 +463,8 @@ static void build_heap(struct sc__share *s) {
         s->heap = sc__grow(s->arena, s->heap, &s->heap_room, s->queue_count, sizeof *s->heap);
     for (uint32_t i = 0; i < s->queue_count; i++) {
         pair room = s->room[s->queue[i]];
-        if (room[1] * 2 > s->least_load) s->heap[s->heap_count++] = (struct top){key_of(room[0] / room[1]), s->queue[i]};
+        if (room[1] * 2 > s->least_load)
+            s->heap[s->heap_count++] = (struct top){key_of(room[0] / room[1]), s->queue[i]};
     }
     for (uint32_t i = (s->heap_count + 2) / 4; i-- > 0;) sift_down(s->heap, s->heap_count, i);
 }

@@ -86,4 +86,20 @@ if [ -f "$file" ]; then
     if python3 -c "import json,sys; t=json.load(open(sys.argv[1]))['step_time_us']; sys.exit(abs(t/365539.5-1)>0.04)" "$dir/j"
     then echo "ok seed-004-as-simai"; else echo "not ok seed-004-as-simai"; cat "$dir/err"; fi
 else echo "skip seed-004-as-simai"; fi
+# two jobs: on leaves of their own they do not feel each other; node by node on
+# shared leaves of an oversubscribed tree both are slower
+if [ -f "$file" ]; then
+    tree="gpu=h100 gpus=128 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 oversubscription=2 class=ib"
+    for place in 0,8 0:2,1:2; do
+        check "jobs-$place" 0 "$STEPCAST" run "$file" "$file" --gpus 64 --place $place --cluster "$tree" --route dmodk --json "$dir/$place"
+    done
+    if python3 - "$dir/0,8" "$dir/0:2,1:2" <<'PY'
+import json, sys
+apart, together = ([j["slowdown"] for j in json.load(open(f))["jobs"]] for f in sys.argv[1:])
+assert apart == [1, 1] and min(together) > 1.02, (apart, together)
+PY
+    then echo "ok jobs-slow-each-other"; else echo "not ok jobs-slow-each-other"; fi
+    check jobs-do-not-fit 3 "$STEPCAST" run "$file" "$file" --gpus 64 --place 0,12 --cluster "$tree"
+    check jobs-places 2 "$STEPCAST" run "$file" "$file" --gpus 64 --place 0 --cluster "$tree"
+else echo "skip jobs"; fi
 check coll-flow 0 "$STEPCAST" coll all_reduce -c dgx-h100:64 --net flow -b 1G -e 1G
