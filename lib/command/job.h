@@ -11,6 +11,7 @@
 #include "lower/plan.h"
 #include "lower/profile.h"
 #include "lower/whatif.h"
+#include "simulate/flow_cluster.h"
 #include "stats/result.h"
 
 struct sc__job {
@@ -32,6 +33,7 @@ extern const struct sc__option sc__job_options[];
 #define SC__JOB_TABLES                                                                                                 \
     sc__job_options,           /* cluster, network, format */                                                          \
         sc__cluster_options,   /* collectives, placement */                                                            \
+        sc__flow_options,      /* --net flow */                                                                        \
         sc__layers_options,    /* plan */                                                                              \
         sc__model_options,     /* models */                                                                            \
         sc__operators_options, /* operator tables */                                                                   \
