@@ -54,6 +54,13 @@ static bool matches(const struct sc__truth_row *row, const json_t *entry) {
            number_is(row, SC__TRUTH_LAYERS, entry, "layers") && number_is(row, SC__TRUTH_HIDDEN, entry, "hidden");
 }
 
+/* "{pp}" in an entry's options is the row's number of stages. */
+static const char *fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
+    const char *at = strstr(text, "{pp}");
+    if (!at) return text;
+    return sc__format(&ctx->arena, "%.*s%s%s", (int)(at - text), text, cell(row, SC__TRUTH_PP), at + 4);
+}
+
 static void apply_list(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *list,
                        struct sc__truth_plan *p) {
     size_t i;
@@ -62,7 +69,7 @@ static void apply_list(struct sc_context *ctx, const struct sc__truth_row *row, 
         const char *options = json_string_value(json_object_get(entry, "options"));
         const char *cluster = json_string_value(json_object_get(entry, "cluster"));
         if (!matches(row, entry)) continue;
-        if (options) set_words(ctx, p, options);
+        if (options) set_words(ctx, p, fill_in(ctx, row, options));
         if (cluster) p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
 }
@@ -124,7 +131,7 @@ static void set_training(struct sc_context *ctx, const struct sc__truth_row *row
     const char *precision = cell(row, SC__TRUTH_PRECISION), *again = cell(row, SC__TRUTH_RECOMPUTE),
                *zero = cell(row, SC__TRUTH_ZERO);
     set(ctx, p, "dtype", strstr(precision, "fp16") ? "fp16" : "bf16");
-    if (strstr(precision, "fp8")) set(ctx, p, "fp8", "");
+    if (strstr(precision, "fp8") && !strstr(precision, "rowwise")) set(ctx, p, "fp8", ""); /* row-wise: see data/validate.json */
     if (strstr(precision, "fp4")) set(ctx, p, "fp4", "");
     if (!strcmp(again, "full")) set(ctx, p, "recompute", "full");
     else if (!strncmp(again, "selective AC", 12)) set(ctx, p, "recompute", "ops");

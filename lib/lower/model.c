@@ -64,7 +64,7 @@ sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, cons
     const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
     SC__TRY(sc__gpu_find(ctx, name, &l.gpu));
     SC__TRY(sc__memory_check(ctx, m, plan, l.gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu->architecture, &l.constants));
+    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu, &l.constants));
     l.pricer = sc__pricer_new(l.arena, l.gpu);
     if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l.pricer, plan->kernel_times));
     l.workload = sc__workload_new(l.arena, "model");

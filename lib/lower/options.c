@@ -23,6 +23,7 @@ const struct sc__option sc__model_options[] = {
     {"schedule", 0, "NAME", NULL, PLAN, "1f1b, gpipe, interleaved or zb-h1", 0},
     {"uneven-stages", 0, NULL, NULL, PLAN, "spread layers that pp·vpp does not divide as evenly as possible", 0},
     {"micro-batch", 0, "N", "1", TRAIN, "sequences per micro-batch and rank", 0},
+    {"micro-batches", 0, "N", NULL, TRAIN, "micro-batches per step and rank; gives --micro-batch", 0},
     {"global-batch", 0, "N", NULL, TRAIN, "sequences per step", 0},
     {"seq", 0, "N", NULL, TRAIN, "tokens per sequence", 0},
     {"recompute", 0, "KIND", "none", TRAIN, "none, selective, full or ops", 0},

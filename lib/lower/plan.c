@@ -54,6 +54,11 @@ static sc_status read_batch(const struct sc__settings *s, const struct sc__model
         sc__note(s->ctx, "batch-assumed", "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)",
                  p->global_batch, per_rank);
     }
+    uint32_t count = 0;
+    SC__TRY(sc__setting_u32(s, "micro-batches", 1, &count));
+    bool sized = sc__setting(s, "micro-batch") || sc__setting(s, "micro-batch-size");
+    if (count && !sized && p->mesh.dp && p->global_batch % (count * p->mesh.dp) == 0)
+        p->micro_batch = p->global_batch / (count * p->mesh.dp);
     if (p->mesh.dp) p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
     return SC_OK;
 }

@@ -20,12 +20,13 @@ struct sc__step_constants {
     double host_layer;   /* us more per layer and direction */
     double tp_exposed;   /* share of a chunked collective that still shows */
     double comm_tax;     /* compute is slower by this share while data-parallel traffic runs beside it */
+    double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;   /* memory traffic per parameter of the optimizer */
     double jitter;       /* compute is slower by this share per doubling of the nodes */
     double fixed;        /* us per step: data, logging, launch of the optimizer */
 };
 
-sc_status sc__step_constants(struct sc_context *ctx, const char *path, const char *architecture,
+sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,
                              struct sc__step_constants *out);
 
 enum { SC__ITEM_COMPUTE, SC__ITEM_COLL, SC__ITEM_JOIN };

@@ -1,5 +1,5 @@
-/* step_constants: data/step.json, by GPU architecture. An architecture's
- * object replaces what "default" says. */
+/* step_constants: data/step.json. An architecture's object replaces what
+ * "default" says, a GPU's what its architecture says. */
 #include "lower/step.h"
 
 #include <jansson.h>
@@ -30,6 +30,7 @@ static const struct field fields[] = {
     FIELD("host_layer_us", host_layer),
     FIELD("tp_exposed", tp_exposed),
     FIELD("comm_tax", comm_tax),
+    FIELD("accumulate_bytes", accumulate_bytes),
     FIELD("adam_bytes", adam_bytes),
     FIELD("jitter", jitter),
     FIELD("fixed_us", fixed),
@@ -46,6 +47,7 @@ static sc_status apply(struct sc_context *ctx, const char *file, const json_t *o
     const char *key;
     json_t *value;
     struct sc__place at = {.file = file};
+    if (!object) return SC_OK;
     json_object_foreach((json_t *)object, key, value) {
         const struct field *f = find_field(key);
         if (key[0] == '_') continue;
@@ -56,7 +58,7 @@ static sc_status apply(struct sc_context *ctx, const char *file, const json_t *o
     return SC_OK;
 }
 
-sc_status sc__step_constants(struct sc_context *ctx, const char *path, const char *architecture,
+sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,
                              struct sc__step_constants *out) {
     struct sc__str text;
     json_error_t error;
@@ -72,7 +74,8 @@ sc_status sc__step_constants(struct sc_context *ctx, const char *path, const cha
     }
     *out = (struct sc__step_constants){0};
     sc_status status = apply(ctx, path, json_object_get(root, "default"), out);
-    if (status == SC_OK && architecture) status = apply(ctx, path, json_object_get(root, architecture), out);
+    if (status == SC_OK && gpu->architecture) status = apply(ctx, path, json_object_get(root, gpu->architecture), out);
+    if (status == SC_OK) status = apply(ctx, path, json_object_get(root, gpu->name), out);
     json_decref(root);
     return status;
 }

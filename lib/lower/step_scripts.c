@@ -69,7 +69,8 @@ static double repeat_share(const struct sc__plan *p, const struct sc__layer_kern
     if (p->recompute == SC__RECOMPUTE_FULL) return 1;
     if (p->recompute == SC__RECOMPUTE_OPS)
         return x->kernel.kind == SC__KERNEL_MEMORY ? 1 : x->kernel.kind == SC__KERNEL_GEMM ? 0.5 : 0;
-    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER || part == SC__PART_UNROUTE;
+    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER ||
+               part == SC__PART_UNROUTE || part == SC__PART_SHARED;
     if (part == SC__PART_ATTENTION_CORE) return modules & SC__MODULE_CORE ? 1 : 0;
     if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM) return modules & SC__MODULE_NORM ? 1 : 0;
     if (!mlp) return 0;
@@ -201,6 +202,7 @@ static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool
         return;
     }
     part(k, f, SC__PART_ROUTER, all);
+    part(k, f, SC__PART_SHARED, all);
     exchange(k);
     expert_tensor(k, SC__ALLGATHER);
     part(k, f, SC__PART_MLP_IN, all);
@@ -283,7 +285,23 @@ static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, boo
     expert_tensor(k, SC__REDUCESCATTER);
     exchange(k);
     if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
+    backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
+}
+
+/* Adding the weight gradients of a micro-batch to those of the step. */
+static void accumulate(struct maker *k, const struct sc__shard *params) {
+    double bytes = k->l->constants.accumulate_bytes * (params->dense + params->experts);
+    if (k->l->plan.zero >= 2 || bytes < 1) return;
+    struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
+    k->launches += x.launches;
+    compute(k, SC__WORK_ELEMENTWISE, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_ELEMENTWISE));
+}
+
+static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
+    uint32_t i = 0;
+    while (sc__model_has_experts(l->model, i) != (kind == SC__LAYER_MOE)) i++;
+    return sc__plan_layer_shard(&l->plan, l->model, i);
 }
 
 static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
@@ -299,12 +317,16 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
     core(&k, b, true);
     backward_column(&k, b, SC__PART_ATTENTION_IN);
     backward_part(&k, b, SC__PART_ATTENTION_NORM);
+    struct sc__shard params = kind_shard(l, kind);
+    if (!(skip & 1u << SC__WGRAD)) accumulate(&k, &params);
     host(&k);
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     struct maker k = {.l = l, .script = out, .phase = SC__WGRAD};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
+    struct sc__shard params = kind_shard(l, kind);
+    accumulate(&k, &params);
     host(&k);
 }
 
@@ -344,6 +366,8 @@ static void head_scripts(struct sc__lowering *l) {
     collective(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM,
                activation_bytes(l), p->tp_overlap != SC__TP_BLOCKING && !split, "tp head");
     plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+    struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
+    accumulate(split ? &w : &b, &params);
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1) join(&b, SC__STREAM_COMM);
 }
 
