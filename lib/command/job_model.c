@@ -10,15 +10,6 @@ static sc_status read_settings(struct sc_request *req, struct sc__job *job) {
     return sc__megatron_read(req->ctx, script, sc__model_options, &given, &job->settings);
 }
 
-static sc_status make_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
-    const char *text = sc__option(req, "cluster");
-    if (!text) {
-        text = "dgx-h100";
-        sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
-    }
-    return sc__cluster_parse(req->ctx, text, ranks, &job->cluster);
-}
-
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given) {
     struct sc__model *model = SC__NEW(&req->ctx->arena, struct sc__model);
     struct sc__plan plan;
@@ -29,9 +20,6 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     SC__TRY(sc__job_named_size(req, &gpus));
     SC__TRY(sc__plan_read(req->ctx, &job->settings, model, gpus, &plan));
     SC__TRY(sc__plan_check(req->ctx, model, &plan));
-    SC__TRY(make_cluster(req, job, plan.gpus));
-    if (job->cluster.gpus < plan.gpus)
-        return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
-                        "the job has %u ranks, the cluster %u GPUs", plan.gpus, job->cluster.gpus);
+    SC__TRY(sc__job_cluster(req, job, plan.gpus));
     return sc__lower_plan(req->ctx, model, &plan, &job->cluster, &job->workload);
 }

@@ -119,7 +119,7 @@ static sc_status execute(struct sc_request *req) {
     struct sc__truth truth;
     const char *json = sc__option(req, "json");
     if (req->input_count != 1) return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
-    SC__TRY(sc__truth_read(req->ctx, req->inputs[0], &truth));
+    SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
     forecast_all(&job, req->ctx->jobs);

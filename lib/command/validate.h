@@ -30,7 +30,7 @@ struct sc__truth {
     uint32_t count, capacity;
 };
 
-sc_status sc__truth_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
+sc_status sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
 sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__str text, struct sc__truth *out);
 
 /* The options of `run` a row stands for; *skip says why there are none. */

@@ -95,7 +95,7 @@ sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__s
     }
 }
 
-sc_status sc__truth_read(struct sc_context *ctx, const char *path, struct sc__truth *out) {
+sc_status sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out) {
     struct sc__str text;
     SC__TRY(sc__read_all(ctx, path, (size_t)64 << 20, &text));
     return sc__truth_parse(ctx, path, text, out);
