@@ -10,7 +10,8 @@ struct field {
     size_t offset;
 };
 
-#define FIELD(key, member) {key, offsetof(struct sc__step_constants, member)}
+#define FIELD(key, member)                                                                                             \
+    { key, offsetof(struct sc__step_constants, member) }
 
 static const struct field fields[] = {
     FIELD("gemm", gemm),
@@ -63,9 +64,12 @@ sc_status sc__step_constants(struct sc_context *ctx, const char *path, const str
     struct sc__str text;
     json_error_t error;
     const struct sc__data_file *built_in = sc__data_find("step.json");
-    if (path) SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
-    else if (built_in) text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
-    else return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
+    if (path)
+        SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
+    else if (built_in)
+        text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
+    else
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
     if (!path) path = "data/step.json";
     json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {

@@ -37,7 +37,8 @@ static void test_presets_have_published_parameters(void **state) {
         struct sc__model m;
         struct sc__model_params p;
         if (strncmp(f->path, "models/", 7)) continue;
-        assert_int_equal(sc__model_parse(*state, f->path, (struct sc__str){(const char *)f->bytes, f->size}, &m), SC_OK);
+        assert_int_equal(sc__model_parse(*state, f->path, (struct sc__str){(const char *)f->bytes, f->size}, &m),
+                         SC_OK);
         sc__model_count(&m, &p);
         double published = number_of(f, "_parameters"), rounding = number_of(f, "_parameters_rounding");
         double tolerance = 0.005 * published > rounding ? 0.005 * published : rounding;
@@ -76,15 +77,26 @@ static void test_active_parameters(void **state) {
 
 static void test_hostile_configurations(void **state) {
     static const char *const bad[] = {
-        "", "[]", "{", "nul", "{\"model_type\": 3}", "{\"model_type\": \"llama\"}", "{\"model_type\": \"unheard\"}",
-        "{\"model_type\": \"llama\", \"num_hidden_layers\": -1, \"hidden_size\": 8, \"num_attention_heads\": 2, \"vocab_size\": 9}",
-        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1e3, \"hidden_size\": 8, \"num_attention_heads\": 2, \"vocab_size\": 9}",
-        "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 8, \"num_attention_heads\": 0, \"vocab_size\": 9}",
+        "",
+        "[]",
+        "{",
+        "nul",
+        "{\"model_type\": 3}",
+        "{\"model_type\": \"llama\"}",
+        "{\"model_type\": \"unheard\"}",
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": -1, \"hidden_size\": 8, \"num_attention_heads\": 2, "
+        "\"vocab_size\": 9}",
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 1e3, \"hidden_size\": 8, \"num_attention_heads\": 2, "
+        "\"vocab_size\": 9}",
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 8, \"num_attention_heads\": 0, "
+        "\"vocab_size\": 9}",
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 8, \"num_attention_heads\": 4, "
         "\"num_key_value_heads\": 3, \"vocab_size\": 9}",
-        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 2, \"hidden_size\": 8, \"num_attention_heads\": 4, \"vocab_size\": 9, "
+        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 2, \"hidden_size\": 8, \"num_attention_heads\": 4, "
+        "\"vocab_size\": 9, "
         "\"num_local_experts\": 4, \"num_experts_per_tok\": 5}",
-        "{\"model_type\": \"llama\", \"model_type\": \"gpt2\"}", NULL};
+        "{\"model_type\": \"llama\", \"model_type\": \"gpt2\"}",
+        NULL};
     for (unsigned i = 0; bad[i]; i++) {
         struct sc__model m;
         assert_int_equal(sc__model_parse(*state, "config.json", sc__str(bad[i]), &m), SC_INPUT);
@@ -95,14 +107,17 @@ static void test_hostile_configurations(void **state) {
 static void test_unknown_keys_are_noted(void **state) {
     struct sc_context *ctx = *state;
     struct sc__model m;
-    const char *text = "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
-                       "\"vocab_size\": 100, \"hiden_size\": 32}";
+    const char *text =
+        "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
+        "\"vocab_size\": 100, \"hiden_size\": 32}";
     assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
     assert_int_equal(ctx->note_count, 1);
     assert_non_null(strstr(ctx->notes[0].text, "hiden_size"));
 }
 
-static const char *no_value(const void *self, const char *name, unsigned i) { return (void)self, (void)name, (void)i, NULL; }
+static const char *no_value(const void *self, const char *name, unsigned i) {
+    return (void)self, (void)name, (void)i, NULL;
+}
 
 static const char script[] =
     "#!/bin/bash\n"
@@ -135,7 +150,8 @@ static void test_launch_script(void **state) {
 }
 
 static void test_hostile_scripts(void **state) {
-    static const char *const bad[] = {"", "   ", "echo hello", "$", "${", "${A", "'", "\"", "\\", "((((", "--", "# --tp 8", NULL};
+    static const char *const bad[] = {"",   "   ", "echo hello", "$",  "${",       "${A", "'",
+                                      "\"", "\\",  "((((",       "--", "# --tp 8", NULL};
     struct sc__settings none = {.nth = no_value, .ctx = *state}, s;
     for (unsigned i = 0; bad[i]; i++)
         assert_int_equal(sc__megatron_parse(*state, "run.sh", sc__str(bad[i]), sc__model_options, &none, &s), SC_INPUT);
