@@ -108,6 +108,9 @@ sc_status sc__model_settings(struct sc_context *ctx, const struct sc__settings *
     read_switches(s, m);
     SC__TRY(read_experts(s, m));
     SC__TRY(read_latent(s, m));
+    if (m->layers > SC__MOST_LAYERS || m->heads > m->hidden)
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "%u layers and %u heads of %u are no model we can build", m->layers,
+                        m->heads, m->hidden);
     if (m->kv_heads > m->heads || m->heads % m->kv_heads)
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "%u attention heads cannot share %u key-value heads", m->heads,
                         m->kv_heads);

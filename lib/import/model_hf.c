@@ -240,7 +240,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
 }
 
 static sc_status read_dense(const struct reading *r, unsigned traits, struct sc__model *m) {
-    SC__TRY(need(r, layer_keys, 100000, &m->layers));
+    SC__TRY(need(r, layer_keys, SC__MOST_LAYERS, &m->layers));
     SC__TRY(need(r, hidden_keys, 1u << 20, &m->hidden));
     SC__TRY(need(r, head_keys, 1u << 16, &m->heads));
     SC__TRY(need(r, vocab_keys, 1u << 28, &m->vocab));

@@ -8,6 +8,8 @@
 
 #include "base/base.h"
 
+#define SC__MOST_LAYERS 4096 /* a model with more is refused */
+
 enum sc__norm { SC__LAYERNORM, SC__RMSNORM };
 
 struct sc__model {

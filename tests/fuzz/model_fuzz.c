@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sc__truth truth;
     struct sc__plan plan;
     bool given;
+    ctx->arena.limit = (size_t)256 << 20;
     if (setjmp(ctx->recover)) {
         sc_close(ctx);
         return 0;
