@@ -38,8 +38,7 @@ static uint32_t find_slot(const struct sc__names *t, const char *s, size_t n) {
 static void rehash_names(struct sc__names *t) {
     t->slot_count = t->slot_count ? t->slot_count * 2 : 64;
     t->slots = SC__NEW_ARRAY(t->arena, uint32_t, t->slot_count);
-    for (uint32_t id = 0; id < t->count; id++)
-        t->slots[find_slot(t, t->text[id], strlen(t->text[id]))] = id + 1;
+    for (uint32_t id = 0; id < t->count; id++) t->slots[find_slot(t, t->text[id], strlen(t->text[id]))] = id + 1;
 }
 
 uint32_t sc__names_find(const struct sc__names *t, const char *s, size_t n) {

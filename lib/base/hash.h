@@ -30,7 +30,7 @@ struct sc__map {
     struct sc__map_slot {
         uint64_t key, value;
         bool used;
-    } *slots;
+    } * slots;
     uint32_t count, slot_count;
 };
 

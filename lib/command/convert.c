@@ -1,10 +1,6 @@
 /* convert: an input in another format. */
 #include "write/convert.h"
 #include "command/job.h"
-#include "lower/layers.h"
-#include "lower/operators.h"
-#include "lower/profile.h"
-#include "lower/whatif.h"
 
 #include <string.h>
 
@@ -15,8 +11,7 @@ static const struct sc__option options[] = {
     {"lowered", 0, NULL, NULL, "Output", "ir-json: the operations of the step instead of the rows they come from", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    sc__job_options, options, sc__layers_options, sc__operators_options, sc__profile_options, sc__whatif_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
 /* A format rows can be written in. */
 struct target {
@@ -26,7 +21,7 @@ struct target {
 
 static sc_status need_rows(struct sc_request *req, const struct sc__job *job, const char *format) {
     if (job->doc.layers) return SC_OK;
-    const char *what = job->doc.workload ? "operations on streams, each rank's program of its own" : "a profile";
+    const char *what = job->doc.details ? "a profile or trace" : "operations on streams, by rank";
     return sc__fail(req->ctx, SC_INPUT, NULL, "--to ir-json can hold everything",
                     "%s holds rows of layers; it cannot express %s", format, what);
 }
@@ -64,12 +59,12 @@ static sc_status write_operator_table(struct sc_request *req, struct sc__job *jo
     return sc__write_operator_table(req->ctx, job->doc.layers, element, sc__flag(req, "lossy"), out);
 }
 
+/* Rows as they are, or the operations they become. */
 static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
-    const struct sc__document *d = &job->doc;
-    bool lowered = sc__flag(req, "lowered") || (!d->layers && !d->workload);
-    if (lowered) SC__TRY(sc__job_lower(req, job));
-    return sc__write_ir_json(req->ctx, lowered ? NULL : d->layers, lowered ? job->workload : d->workload,
-                             lowered ? NULL : d->measured, out);
+    struct sc__document *d = &job->doc;
+    if (!job->workload && !d->layers) SC__TRY(sc__job_lower(req, job));
+    SC__TRY(sc__job_measured(req, job));
+    return sc__write_ir_json(req->ctx, job->workload ? NULL : d->layers, job->workload, d->measured, out);
 }
 
 static const struct target targets[] = {{"workload-text", write_workload_text},
@@ -101,7 +96,7 @@ static sc_status execute(struct sc_request *req) {
     if (to_stdout && sc__flag(req, "lossy"))
         return sc__usage(req, "add -o FILE",
                          "--lossy says what is lost on standard output, so the file must go elsewhere");
-    SC__TRY(sc__job_read(req, &job));
+    SC__TRY(sc__flag(req, "lowered") || !req->input_count ? sc__job_load(req, &job) : sc__job_read(req, &job));
     sc__buffer_init(&b, &req->ctx->arena);
     SC__TRY(target->write(req, &job, &b));
     if (to_stdout) {
@@ -109,7 +104,7 @@ static sc_status execute(struct sc_request *req) {
         return SC_OK;
     }
     SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
-    sc__printf(&req->out, "%s: %s, from %s (%s)\n", path, target->name, job.doc.files[0], job.doc.reader->name);
+    sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);
     return SC_OK;

@@ -36,7 +36,8 @@ struct sc__row {
     int64_t process; /* ps after every finished collective of the row */
     uint32_t line;   /* in the file */
     uint8_t work;    /* enum sc__work, where known */
-    uint32_t recompute_from; /* backward of this row first runs the forward of all rows from here to it again, or SC__NONE */
+    uint32_t
+        recompute_from; /* backward of this row first runs the forward of all rows from here to it again, or SC__NONE */
 };
 
 struct sc__layers {

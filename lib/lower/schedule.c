@@ -15,7 +15,9 @@
 
 const char *const sc__schedule_words[] = {"1f1b", "gpipe", "interleaved", "zb-h1", NULL};
 
-const char *sc__schedule_name(enum sc__schedule s) { return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1]; }
+const char *sc__schedule_name(enum sc__schedule s) {
+    return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
+}
 
 struct order {
     struct sc__slot *slots;

@@ -85,7 +85,7 @@ static void count_nodes(const struct sc__cluster *c, const uint32_t *gpu, uint32
     for (uint32_t i = 0, j; i < n; i = j) {
         uint32_t node = gpu[i] / c->node_gpus, nics = 0, last_nic = UINT32_MAX;
         for (j = i; j < n && gpu[j] / c->node_gpus == node; j++) {
-            uint32_t nic = (uint32_t)((uint64_t)(gpu[j] % c->node_gpus) * c->node_nics / c->node_gpus);
+            uint32_t nic = sc__cluster_nic(c, gpu[j]);
             nics += nic != last_nic;
             last_nic = nic;
         }

@@ -66,6 +66,9 @@ static inline double *sc__constant_at(struct sc__constants *c, const struct sc__
 }
 
 const struct sc__constant *sc__constant_find(const char *name);
+/* Whose value it is: the generation's name, the class's, or "" for all. */
+const char *sc__constant_scope(struct sc_context *ctx, const struct sc__constant *k, const char *generation,
+                               const char *class);
 /* The generation a GPU belongs to ("h100-sxm" → "hopper"), NULL when unknown;
  * *nvlink (bytes/s) is set where data/collectives.json knows it. */
 const char *sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink);

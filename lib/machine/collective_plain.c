@@ -50,7 +50,7 @@ static struct sc__price node_price(const struct sc__cluster *c, int coll, const 
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
     double us = algo == SC__ALGO_DIRECT ? direct(c, s, coll, bytes, wire)
                                         : ring(coll, s->ranks, bytes, slowest_hop(c, s, wire));
-    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE};
+    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
 }
 
 /* --- dimensions ---------------------------------------------------------- */
@@ -149,7 +149,7 @@ static struct sc__price dims_price(const struct sc__cluster *c, int coll, const 
         algo = SC__ALGO_TORUS;
         if (around < us && !c->tuning.algo) us = around, algo = SC__ALGO_RING;
     }
-    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE};
+    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
 }
 
 struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {

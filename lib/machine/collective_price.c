@@ -118,30 +118,59 @@ static struct choice choose_forced(const struct sc__model *m) {
 
 static int64_t to_ps(double us) { return us > 9e12 ? INT64_MAX : (int64_t)ceil(us * 1e6); }
 
+/* Bytes one GPU sends over NVLink, and its node over its NICs. */
+static void volumes(const struct sc__model *m, double *port, double *wire) {
+    double n = m->ranks, p = m->per_node, sent = m->bytes;
+    if (m->coll == SC__ALLREDUCE) sent = 2 * m->bytes * (n - 1) / n;
+    if (m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER) sent = m->bytes * (n - 1) / n;
+    *port = p > 1 ? sent : 0;
+    *wire = m->nodes > 1 ? sent : 0;
+    if (m->coll != SC__ALLTOALL) return;
+    *port = m->bytes * (p - 1) / n;
+    *wire = m->bytes * p * (n - p) / n;
+}
+
+static void set_shares(const struct sc__model *m, double us, struct sc__price *p) {
+    double port, wire;
+    volumes(m, &port, &wire);
+    p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
+    p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
+}
+
+static double launch_time(const struct sc__cluster *c) {
+    return c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
+}
+
 struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, const struct sc__shape *s,
                                       uint64_t bytes) {
-    struct sc__price free = {0, SC__ALGO_AUTO, SC__PROTO_AUTO};
-    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return free;
+    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return (struct sc__price){0};
     if (c->fabric.kind == SC__FABRIC_DIMS || !strcmp(c->fabric.class, "plain"))
         return sc__plain_price(c, coll, s, bytes);
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
-    double launch = c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
-    return (struct sc__price){to_ps(fmax(best.time, launch)), (uint8_t)best.algo, (uint8_t)(best.proto + 1)};
+    double us = fmax(best.time, launch_time(c));
+    struct sc__price p = {.time = to_ps(us), .algo = (uint8_t)best.algo, .proto = (uint8_t)(best.proto + 1)};
+    set_shares(&m, us, &p);
+    return p;
+}
+
+static double message_us(const struct sc__cluster *c, bool same_node, uint32_t sharing, double bytes) {
+    const struct sc__constants *k = &c->constants;
+    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / (sharing ? sharing : 1);
+    double rate = same_node ? c->nvlink : nic, latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
+    if (!strcmp(c->fabric.class, "plain")) return latency + bytes / rate * 1e6;
+    if (same_node) return k->p2p_base * k->latency + k->p2p_peer[0] + bytes / (rate * k->p2p_share) * 1e6;
+    return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency + bytes / rate * 1e6;
+}
+
+int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes) {
+    const struct sc__fabric_dim *d = &c->fabric.dim[0];
+    if (c->ideal) return 0;
+    if (c->fabric.kind == SC__FABRIC_DIMS) return to_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
+    double us = message_us(c, same_node, sharing, (double)bytes);
+    return to_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
-    const struct sc__constants *k = &c->constants;
-    if (c->ideal) return 0;
-    bool plain = !strcmp(c->fabric.class, "plain");
-    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire;
-    if (c->fabric.kind == SC__FABRIC_DIMS)
-        return to_ps(sc__us(c->fabric.dim[0].latency) + (double)bytes / c->fabric.dim[0].rate * 1e6);
-    double rate = same_node ? c->nvlink * (plain ? 1 : k->p2p_share) : nic;
-    double latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
-    if (!plain)
-        latency = k->p2p_base * k->latency +
-                  (same_node ? k->p2p_peer[0] : k->p2p_peer[1] + k->p2p_net + k->hop + sc__us(c->nic_latency));
-    double time = latency + (double)bytes / rate * 1e6;
-    return to_ps(plain ? time : fmax(time, k->launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1)));
+    return sc__message_time_shared(c, same_node, 1, bytes);
 }

@@ -24,7 +24,7 @@ void sc__touch(struct sc__executor *x, uint32_t class) {
 }
 
 static void want_work(struct sc__executor *x, uint32_t class, uint32_t stream) {
-    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t)class << 8 | stream;
+    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t) class << 8 | stream;
 }
 
 /* Moves past calls that have nothing for this stream. False at the end. */
@@ -88,15 +88,17 @@ static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     const struct sc__op *op = sc__stream_op(x, r, stream);
     if (op->kind == SC__OP_COMPUTE) r->computing |= (uint16_t)(1u << stream);
     if (op->kind == SC__OP_COLLECTIVE) change_moving(x, class, r->moving | (uint16_t)(1u << stream));
-    if (s->left == 0) sc__stream_end(x, class, stream);
-    else set_end_event(x, class, stream);
+    if (s->left == 0)
+        sc__stream_end(x, class, stream);
+    else
+        set_end_event(x, class, stream);
 }
 
 static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED) return;
-    r->blocked &= (uint16_t)~(1u << stream);
+    r->blocked &= (uint16_t) ~(1u << stream);
     if (!find_item(x, r, stream)) {
         s->state = SC__STREAM_DONE;
         return;
@@ -129,8 +131,8 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
     sc__account_item(x, class, stream);
-    r->computing &= (uint16_t)~(1u << stream);
-    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t)~(1u << stream));
+    r->computing &= (uint16_t) ~(1u << stream);
+    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t) ~(1u << stream));
     if (r->blocks[s->call]->deps) {
         uint32_t op = (uint32_t)(sc__stream_op(x, r, stream) - x->w->ops);
         uint32_t block = x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
@@ -176,8 +178,10 @@ static int64_t next_event(struct sc__executor *x) {
 static void take_event(struct sc__executor *x) {
     struct sc__event e = sc__heap_pop(&x->heap);
     x->out->events++;
-    if (e.a & SC__EVENT_GATHERING) sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
-    else sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
+    if (e.a & SC__EVENT_GATHERING)
+        sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
+    else
+        sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
 
 static void take_transfers(struct sc__executor *x) {
@@ -228,9 +232,11 @@ static void prepare_results(struct sc__executor *x) {
 
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out) {
+    if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
     struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
     memset(out, 0, sizeof *out);
     if (options) x.options = *options;
+    if (x.options.comm_tax <= 0) x.options.comm_tax = w->comm_tax;
     sc__arena_init(&x.arena, &ctx->recover);
     sc__heap_init(&x.heap, &x.arena);
     sc_status status = sc__prepare(&x);

@@ -46,6 +46,7 @@ struct sc__result {
     const struct sc__workload *workload;
     const struct sc__cluster *cluster;
     const char *net; /* engine */
+    bool measured;   /* not simulated */
     const char *const *files;
     uint32_t file_count;
     const char *const *argv; /* the command, as given */

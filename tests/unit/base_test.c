@@ -40,7 +40,8 @@ static void arena_gives_zeroed_aligned_memory(void **state) {
 static void arena_limit_jumps_out(void **state) {
     (void)state;
     volatile int reached = 0;
-    if (setjmp(ctx->recover)) reached = 1;
+    if (setjmp(ctx->recover))
+        reached = 1;
     else {
         ctx->arena.limit = 1 << 20;
         for (;;) sc__alloc(&ctx->arena, 1000);
@@ -169,7 +170,8 @@ static void json_escapes_and_nests(void **state) {
     sc__json_object(&j, "empty");
     sc__json_end_object(&j);
     sc__json_end_object(&j);
-    assert_string_equal(b.text, "{\n  \"a\\\"b\": \"x\\ny\\u0001\",\n  \"list\": [1, 0.1, null],\n  \"empty\": {}\n}\n");
+    assert_string_equal(b.text,
+                        "{\n  \"a\\\"b\": \"x\\ny\\u0001\",\n  \"list\": [1, 0.1, null],\n  \"empty\": {}\n}\n");
 }
 
 static void errors_have_place_and_hint(void **state) {
@@ -192,7 +194,8 @@ static void nearest_word(void **state) {
 
 static void lines_of_plain_and_packed_files(void **state) {
     (void)state;
-    static const char text[] = "\xef\xbb\xbf" "one\r\n\ntwo";
+    static const char text[] = "\xef\xbb\xbf"
+                               "one\r\n\ntwo";
     const char *plain = temporary_file(text, sizeof text - 1);
     const char *packed = temporary_file("", 0);
     gzFile gz = gzopen(packed, "wb");
@@ -237,14 +240,20 @@ static void splitmix_matches_its_reference(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arena_grows_and_keeps),      cmocka_unit_test(arena_gives_zeroed_aligned_memory),
-        cmocka_unit_test(arena_limit_jumps_out),      cmocka_unit_test(heap_orders_by_time_then_sequence),
-        cmocka_unit_test(names_are_dense_and_found),  cmocka_unit_test(map_keeps_all_keys),
-        cmocka_unit_test(numbers_are_strict),         cmocka_unit_test(units_are_read),
-        cmocka_unit_test(times_are_written_exactly),  cmocka_unit_test(json_escapes_and_nests),
-        cmocka_unit_test(errors_have_place_and_hint), cmocka_unit_test(nearest_word),
-        cmocka_unit_test(lines_of_plain_and_packed_files), cmocka_unit_test(files_appear_whole),
-        cmocka_unit_test(splitmix_matches_its_reference)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arena_grows_and_keeps),
+                                       cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+                                       cmocka_unit_test(arena_limit_jumps_out),
+                                       cmocka_unit_test(heap_orders_by_time_then_sequence),
+                                       cmocka_unit_test(names_are_dense_and_found),
+                                       cmocka_unit_test(map_keeps_all_keys),
+                                       cmocka_unit_test(numbers_are_strict),
+                                       cmocka_unit_test(units_are_read),
+                                       cmocka_unit_test(times_are_written_exactly),
+                                       cmocka_unit_test(json_escapes_and_nests),
+                                       cmocka_unit_test(errors_have_place_and_hint),
+                                       cmocka_unit_test(nearest_word),
+                                       cmocka_unit_test(lines_of_plain_and_packed_files),
+                                       cmocka_unit_test(files_appear_whole),
+                                       cmocka_unit_test(splitmix_matches_its_reference)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -13,11 +13,14 @@ static void members_follow_the_formula(void **state) {
                     for (uint32_t r = 0; r < sc__mesh_ranks(&m); r++) {
                         uint32_t t = r % tp, c = r / tp % cp, d = r / tp / cp % dp, p = r / tp / cp / dp;
                         for (uint32_t i = 0; i < tp; i++)
-                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_TP, r, i), i + tp * (c + cp * (d + dp * p)));
+                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_TP, r, i),
+                                             i + tp * (c + cp * (d + dp * p)));
                         for (uint32_t i = 0; i < dp; i++)
-                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_DP, r, i), t + tp * (c + cp * (i + dp * p)));
+                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_DP, r, i),
+                                             t + tp * (c + cp * (i + dp * p)));
                         for (uint32_t i = 0; i < pp; i++)
-                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_PP, r, i), t + tp * (c + cp * (d + dp * i)));
+                            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_PP, r, i),
+                                             t + tp * (c + cp * (d + dp * i)));
                     }
                 }
 }
@@ -26,7 +29,7 @@ static void members_follow_the_formula(void **state) {
  * as the others of it. */
 static void groups_partition_the_ranks(void **state) {
     (void)state;
-    static const enum sc__group_kind kinds[] = {SC__GROUP_TP, SC__GROUP_CP,    SC__GROUP_EP,  SC__GROUP_DP,
+    static const enum sc__group_kind kinds[] = {SC__GROUP_TP,    SC__GROUP_CP,    SC__GROUP_EP,  SC__GROUP_DP,
                                                 SC__GROUP_DP_CP, SC__GROUP_DP_EP, SC__GROUP_ETP, SC__GROUP_PP};
     static const char *const orders[] = {"tp-cp-ep-dp-pp", "pp-tp-cp-dp", "tp-pp-dp-cp", "dp-tp"};
     sc_context *ctx = sc_open();
@@ -81,9 +84,8 @@ static void bad_meshes_are_refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members_follow_the_formula),
-                                       cmocka_unit_test(groups_partition_the_ranks),
-                                       cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks),
-                                       cmocka_unit_test(bad_meshes_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_follow_the_formula), cmocka_unit_test(groups_partition_the_ranks),
+        cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks), cmocka_unit_test(bad_meshes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,16 @@ static int64_t simulate(enum sc__schedule schedule, uint32_t pp, uint32_t vpp, u
         t->backward[s] = one_op(w, t->b[s], "b");
         t->weight[s] = one_op(w, t->w[s], "w");
     }
-    struct sc__pipeline p = {.schedule = schedule, .pp = pp, .vpp = vpp, .micro_batches = m, .message = 1 << 20,
-                             .overlap = schedule == SC__SCHEDULE_INTERLEAVED, .forward = give_f, .backward = give_b,
-                             .wgrad = give_w, .self = t};
+    struct sc__pipeline p = {.schedule = schedule,
+                             .pp = pp,
+                             .vpp = vpp,
+                             .micro_batches = m,
+                             .message = 1 << 20,
+                             .overlap = schedule == SC__SCHEDULE_INTERLEAVED,
+                             .forward = give_f,
+                             .backward = give_b,
+                             .wgrad = give_w,
+                             .self = t};
     assert_int_equal(sc__pipeline_lower(ctx, w, &p), SC_OK);
     assert_int_equal(sc__cluster_parse(ctx, cluster, pp, &c), SC_OK);
     assert_int_equal(sc__net_analytic(ctx, &c, w, &net), SC_OK);

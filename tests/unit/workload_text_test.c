@@ -100,7 +100,8 @@ static void check_sums(const json_t *j) {
     double step = number(j, "step_time_us");
     json_array_foreach(json_object_get(j, "ranks"), i, rank) {
         const json_t *b = json_object_get(rank, "breakdown_us");
-        double sum = number(b, "compute") + number(b, "recompute") + number(b, "bubble") + number(b, "skew") + number(b, "other");
+        double sum = number(b, "compute") + number(b, "recompute") + number(b, "bubble") + number(b, "skew") +
+                     number(b, "other");
         const char *key;
         json_t *v;
         json_object_foreach(json_object_get(b, "exposed_comm"), key, v) sum += json_number_value(v);
@@ -152,7 +153,8 @@ static void compat_equals_simai(void **state) {
                 {"tests/data/seed_004.txt", "512", NULL, 112271, 27626, 114994, 280084, 534975},
                 {"tests/data/seed_004.txt", "1024", NULL, 116014, 27626, 114994, 280084, 538718}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *options[] = {"compat", "simai", "gpus", rows[i].gpus, rows[i].vpp ? "vpp" : NULL, rows[i].vpp, NULL};
+        const char *options[] = {"compat",    "simai", "gpus", rows[i].gpus, rows[i].vpp ? "vpp" : NULL,
+                                 rows[i].vpp, NULL};
         struct answer a = run_file(rows[i].file, options);
         assert_int_equal(a.status, SC_OK);
         json_t *c = json_object_get(a.json, "compat");
@@ -160,7 +162,8 @@ static void compat_equals_simai(void **state) {
         assert_true(fabs(number(c, "tp_us") - rows[i].tp) <= 0.5);
         assert_true(fabs(number(c, "compute_us") - rows[i].compute) <= 0.5);
         assert_true(number(c, "ep_us") == 0 && number(c, "dp_ep_us") == 0);
-        if (rows[i].total < 0) assert_true(json_is_null(json_object_get(c, "total_us")) && json_object_get(c, "why"));
+        if (rows[i].total < 0)
+            assert_true(json_is_null(json_object_get(c, "total_us")) && json_object_get(c, "why"));
         else {
             assert_true(fabs(number(c, "bubble_us") - rows[i].bubble) <= 0.5);
             assert_true(fabs(number(c, "total_us") - rows[i].total) <= 0.5);
@@ -169,7 +172,8 @@ static void compat_equals_simai(void **state) {
     }
 }
 
-#define HEADER "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 pp_comm: 0\n"
+#define HEADER                                                                                                         \
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 pp_comm: 0\n"
 #define ROW "layer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n"
 
 static void accepted_variants(void **state) {
@@ -184,10 +188,12 @@ static void accepted_variants(void **state) {
         "MODEL all_gpus: 4\n1\n" ROW,
         "MICRO all_gpus: 4\n2\n" ROW ROW,
         "DISTRIBUTED_INFERENCE all_gpus: 4\n1\n" ROW,
-        "HYBRID_DLRM all_gpus: 4 DLRM_LAST_BOTTOM_LAYER: 1\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 ALLREDUCE 4096 1\n",
+        "HYBRID_DLRM all_gpus: 4 DLRM_LAST_BOTTOM_LAYER: 1\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 ALLREDUCE 4096 "
+        "1\n",
         "HYBRID_CUSTOMIZED all_gpus: 4\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 ALLREDUCE 4096 1 DATA\n",
         HEADER "1\nnorm -1 1 BROADCAST 16384 1 ALLGATHER_EP 4 1 REDUCESCATTER_DP_EP 4 100\n\n\n",
-        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 4 checkpoints: 1 0 checkpoint_initiates: 1 2\n3\n" ROW ROW ROW};
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 4 checkpoints: 1 0 "
+        "checkpoint_initiates: 1 2\n3\n" ROW ROW ROW};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct answer a = run_text(texts[i], strlen(texts[i]));
         if (a.status != SC_OK) fail_msg("text %zu: %s", i, a.error);
@@ -197,10 +203,11 @@ static void accepted_variants(void **state) {
 
 static void recompute_is_counted(void **state) {
     (void)state;
-    static const char text[] = "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 1 checkpoints: 2 0 2 "
-                               "checkpoint_initiates: 2 3 1\n4\n"
-                               "a -1 1000 NONE 0 10 NONE 0 10 NONE 0 0\nb -1 2000 NONE 0 10 NONE 0 10 NONE 0 0\n"
-                               "c -1 4000 NONE 0 10 NONE 0 10 NONE 0 0\nd -1 8000 NONE 0 10 NONE 0 10 NONE 0 0\n";
+    static const char text[] =
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 1 checkpoints: 2 0 2 "
+        "checkpoint_initiates: 2 3 1\n4\n"
+        "a -1 1000 NONE 0 10 NONE 0 10 NONE 0 0\nb -1 2000 NONE 0 10 NONE 0 10 NONE 0 0\n"
+        "c -1 4000 NONE 0 10 NONE 0 10 NONE 0 0\nd -1 8000 NONE 0 10 NONE 0 10 NONE 0 0\n";
     struct answer a = run_text(text, sizeof text - 1);
     assert_int_equal(a.status, SC_OK);
     NEAR(number(json_object_get(a.json, "breakdown_us"), "recompute"), 15);
@@ -223,14 +230,18 @@ static void bad_inputs_are_errors_with_a_place(void **state) {
         {HEADER "999999999\n" ROW, ":4", "ends after 1 of 999999999"},
         {HEADER "9223372036854775808\n" ROW, ":4", "ends after 1"},
         {HEADER "99999999999999999999\n" ROW, ":2:1", "not a number of rows"},
-        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE\n", ":3:", "has 12 words, this line has 10"},
+        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE\n",
+         ":3:", "has 12 words, this line has 10"},
         {HEADER "1\nmy layer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:", "13"},
-        {HEADER "1\nlayer -1 1000.5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:10", "not a whole number"},
+        {HEADER "1\nlayer -1 1000.5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:10",
+         "not a whole number"},
         {HEADER "1\nlayer -1 -5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:10", "negative"},
         {HEADER "1\nlayer -1 1000 ALLREDUCE -4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:25", "negative"},
-        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096.0 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:25", "not a whole number"},
+        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096.0 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:25",
+         "not a whole number"},
         {HEADER "1\nlayer -1 1000 allreduce 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:15", "unknown collective"},
-        {HEADER "1\nlayer -1 1000 ALLREDUC 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:15", "did you mean ALLREDUCE"},
+        {HEADER "1\nlayer -1 1000 ALLREDUC 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:15",
+         "did you mean ALLREDUCE"},
         {HEADER "1\nlayer -1 1000 ALLREDUCE 18446744073709551615 1000 NONE 0 1000 NONE 0 100\n", ":3:25", "2^60"},
         {HEADER "1\nlayer -1 9223372036854775807 NONE 0 1000 NONE 0 1000 NONE 0 100\n", ":3:10", "11 days"},
         {HEADER "1\nlayer x 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:7", "not a number"},
@@ -246,15 +257,19 @@ static void bad_inputs_are_errors_with_a_place(void **state) {
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 4 all_gpus: 4\n1\n" ROW, ":1", "at least 8 GPUs"},
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 pp_comm: -1\n1\n" ROW, ":1", "pp_comm"},
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 5 1\n1\n" ROW, ":1", "bad list"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 1 0 checkpoint_initiates: 1 9\n1\n" ROW, ":1", "does not exist"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 4294967295 pp: 4294967295 all_gpus: 4\n1\n" ROW, ":1", "more ranks"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 1 0 checkpoint_initiates: 1 "
+         "9\n1\n" ROW,
+         ":1", "does not exist"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 4294967295 pp: 4294967295 all_gpus: 4\n1\n" ROW, ":1",
+         "more ranks"},
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 3 all_gpus: 4\n1\n" ROW, "", "does not divide"},
         {"\x89PNG\r\n\x1a\n garbage", "", "no known format"},
         {"just some text\n", "", "no known format"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer a = run_text(cases[i].text, strlen(cases[i].text));
         if (a.status != SC_INPUT || !strstr(a.error, cases[i].what) || !strstr(a.error, cases[i].where))
-            fail_msg("case %zu: status %d, error '%s', wanted '%s' at '%s'", i, (int)a.status, a.error, cases[i].what, cases[i].where);
+            fail_msg("case %zu: status %d, error '%s', wanted '%s' at '%s'", i, (int)a.status, a.error, cases[i].what,
+                     cases[i].where);
         if (a.json) json_decref(a.json);
     }
 }
