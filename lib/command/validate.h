@@ -41,6 +41,7 @@ struct sc__truth_plan {
     uint32_t count, capacity;
     const char *model;   /* preset, or NULL: built from the row's dimensions */
     const char *cluster; /* description */
+    const char *cluster_words; /* what the source says about it beyond the row */
     const char *skip;
 };
 sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *out);

@@ -42,8 +42,14 @@ static bool number_is(const struct sc__truth_row *row, enum sc__truth_column c, 
     return !v || (sc__parse_u64(sc__str(cell(row, c)), &n) && (json_int_t)n == json_integer_value(v));
 }
 
+/* An entry that fills a cell holds for rows where the cell is empty. */
+static bool empty_is(const struct sc__truth_row *row, enum sc__truth_column c, const json_t *entry, const char *key) {
+    return !json_object_get(entry, key) || !*cell(row, c);
+}
+
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
-    return holds(row, SC__TRUTH_SOURCE, entry, "source") && holds(row, SC__TRUTH_NOTES, entry, "notes") &&
+    return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") && empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
+           holds(row, SC__TRUTH_SOURCE, entry, "source") && holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            holds(row, SC__TRUTH_MODEL, entry, "model") && holds(row, SC__TRUTH_PRECISION, entry, "precision") &&
            number_is(row, SC__TRUTH_LAYERS, entry, "layers") && number_is(row, SC__TRUTH_HIDDEN, entry, "hidden");
 }
@@ -54,7 +60,10 @@ static void apply_list(struct sc_context *ctx, const struct sc__truth_row *row, 
     json_t *entry;
     json_array_foreach(list, i, entry) {
         const char *options = json_string_value(json_object_get(entry, "options"));
-        if (matches(row, entry) && options) set_words(ctx, p, options);
+        const char *cluster = json_string_value(json_object_get(entry, "cluster"));
+        if (!matches(row, entry)) continue;
+        if (options) set_words(ctx, p, options);
+        if (cluster) p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
 }
 
@@ -140,7 +149,8 @@ static void set_machine(struct sc_context *ctx, const struct sc__truth_row *row,
     set(ctx, p, "gpu", gpu);
     p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
     if (strstr(cluster, "nvl72") && gpus > 64) p->cluster = sc__format(&ctx->arena, "%s node=64", p->cluster);
-    if (*cell(row, SC__TRUTH_NIC))
+    if (p->cluster_words) p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
+    else if (*cell(row, SC__TRUTH_NIC))
         p->cluster = sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, cell(row, SC__TRUTH_NIC));
 }
 
@@ -167,7 +177,7 @@ sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row
         set_plan(ctx, row, p);
         set_training(ctx, row, p);
         apply_list(ctx, row, json_object_get(root, "software"), p);
-        if (!*cell(row, SC__TRUTH_MICRO_BATCH)) apply_list(ctx, row, json_object_get(root, "complete"), p);
+        apply_list(ctx, row, json_object_get(root, "complete"), p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);

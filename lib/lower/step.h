@@ -13,11 +13,13 @@
 /* What single kernels do not show: constants of whole steps, per GPU
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
-    double gemm, attention_forward, attention_backward, batched, memory; /* factors on kernel times inside a step */
+    double gemm, fp8, batched, memory; /* factors on kernel times inside a step; fp8 on top of gemm */
+    double attention[3][2]; /* the same by enum sc__attention_software: forward, backward */
+    double attention_64;    /* more for heads up to 64 wide */
     double host[3];      /* us of host time per kernel, by enum sc__fusion */
     double host_layer;   /* us more per layer and direction */
     double tp_exposed;   /* share of a chunked collective that still shows */
-    double comm_tax;     /* compute is slower by this share of the overlapped communication's time */
+    double comm_tax;     /* compute is slower by this share while data-parallel traffic runs beside it */
     double adam_bytes;   /* memory traffic per parameter of the optimizer */
     double jitter;       /* compute is slower by this share per doubling of the nodes */
     double fixed;        /* us per step: data, logging, launch of the optimizer */

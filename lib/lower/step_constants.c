@@ -14,8 +14,14 @@ struct field {
 
 static const struct field fields[] = {
     FIELD("gemm", gemm),
-    FIELD("attention_forward", attention_forward),
-    FIELD("attention_backward", attention_backward),
+    FIELD("fp8", fp8),
+    FIELD("attention_forward", attention[SC__ATTENTION_CURRENT][0]),
+    FIELD("attention_backward", attention[SC__ATTENTION_CURRENT][1]),
+    FIELD("flash2_forward", attention[SC__ATTENTION_FLASH2][0]),
+    FIELD("flash2_backward", attention[SC__ATTENTION_FLASH2][1]),
+    FIELD("flash1_forward", attention[SC__ATTENTION_FLASH1][0]),
+    FIELD("flash1_backward", attention[SC__ATTENTION_FLASH1][1]),
+    FIELD("attention_64", attention_64),
     FIELD("batched", batched),
     FIELD("memory", memory),
     FIELD("host_megatron_us", host[SC__FUSION_MEGATRON]),

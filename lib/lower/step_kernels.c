@@ -59,15 +59,21 @@ static void head_kernels(struct sc__lowering *l) {
     add(l, b, sc__memory_op(q, rms ? SC__MEM_RMSNORM_B : SC__MEM_LAYERNORM_B, cut, h), SC__BACKWARD, SC__WORK_NORM);
 }
 
-double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
+/* What single kernels do not show: see struct sc__step_constants. */
+static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
-    double factor = c->memory;
-    if (k->kind == SC__KERNEL_GEMM) factor = k->work == SC__WORK_ATTENTION ? c->batched : c->gemm;
-    else if (k->kind == SC__KERNEL_ATTENTION)
-        factor = k->phase == SC__FORWARD ? c->attention_forward : c->attention_backward;
-    double us = k->us * factor * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
+    if (k->kind == SC__KERNEL_MEMORY) return c->memory;
+    if (k->kind == SC__KERNEL_ATTENTION)
+        return c->attention[l->plan.attention][k->phase != SC__FORWARD] *
+               (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1);
+    if (k->work == SC__WORK_ATTENTION) return c->batched;
+    return l->plan.gemm != l->plan.dtype ? c->gemm * c->fp8 : c->gemm;
+}
+
+double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
+    double us = k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
-    return us * (nodes > 1 ? 1 + c->jitter * log2(nodes) : 1);
+    return us * (nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1);
 }
 
 static double list_load(struct sc__load *load, const struct sc__layer_kernels *list, double times) {

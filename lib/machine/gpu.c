@@ -12,10 +12,10 @@ static const struct dtype_name {
     const char *name;
     enum sc__dtype type;
 } dtype_names[] = {
-    {"fp32", SC__FP32}, {"tf32", SC__TF32},       {"fp16", SC__FP16},         {"bf16", SC__BF16},
-    {"fp8", SC__FP8},   {"fp4", SC__FP4},         {"float32", SC__FP32},      {"float16", SC__FP16},
-    {"half", SC__FP16}, {"bfloat16", SC__BF16},   {"float8_e4m3fn", SC__FP8}, {"mxfp8", SC__FP8},
-    {"nvfp4", SC__FP4}, {"float8_e5m2", SC__FP8},
+    {"fp32", SC__FP32},       {"tf32", SC__TF32}, {"fp16", SC__FP16},           {"bf16", SC__BF16},
+    {"fp8", SC__FP8},         {"fp4", SC__FP4},   {"fp8-rowwise", SC__FP8_ROW}, {"float32", SC__FP32},
+    {"float16", SC__FP16},    {"half", SC__FP16}, {"bfloat16", SC__BF16},       {"float8_e4m3fn", SC__FP8},
+    {"float8_e5m2", SC__FP8}, {"mxfp8", SC__FP8}, {"nvfp4", SC__FP4},
 };
 
 const char *sc__dtype_name(enum sc__dtype t) { return dtype_names[t].name; }
@@ -30,12 +30,22 @@ bool sc__dtype_parse(struct sc__str s, enum sc__dtype *out) {
 }
 
 double sc__dtype_bytes(enum sc__dtype t) {
-    static const double bytes[SC__DTYPES] = {4, 4, 2, 2, 1, 0.5};
+    static const double bytes[SC__DTYPES] = {4, 4, 2, 2, 1, 0.5, 1};
     return bytes[t];
 }
 
 static double main_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
+}
+
+/* A type's share of the main type's rate may differ between the two. */
+static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
+    for (unsigned t = 0; t < SC__DTYPES; t++) {
+        if (!(g->peak[t] > 0 && base->peak[t] > 0)) continue;
+        double share = g->peak[t] / main_peak(g) / (base->peak[t] / main_peak(base));
+        g->dtype[t].r *= share;
+        g->dtype[t].rp *= share;
+    }
 }
 
 static void carry_gemm(struct sc__gpu *g, const struct sc__gpu *base, double sm_rate, double dram, double clock) {
@@ -72,9 +82,12 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->boost_mhz = sheet.boost_mhz, g->nvlink = sheet.nvlink, g->tdp = sheet.tdp, g->usd_per_hour = sheet.usd_per_hour;
     double dram = g->dram / base->dram, clock = g->boost_mhz / base->boost_mhz;
     double sm_rate = main_peak(g) / g->sms / (main_peak(base) / base->sms);
+    double issue = g->sms / base->sms * clock;
     carry_gemm(g, base, sm_rate, dram, clock);
+    carry_dtypes(g, base);
+    g->unaligned.odd_n *= issue, g->unaligned.odd *= issue, g->unaligned.even *= issue;
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) carry_attention(&g->attention[i], sm_rate, dram);
-    for (unsigned i = 0; i < SC__MEM_OPS; i++) carry_memory(&g->memory_op[i], dram, g->sms / base->sms * clock);
+    for (unsigned i = 0; i < SC__MEM_OPS; i++) carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;
     for (unsigned i = 1; i < 6; i++)
         if (i != 2) g->embedding[i] /= dram;

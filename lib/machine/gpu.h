@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-enum sc__dtype { SC__FP32, SC__TF32, SC__FP16, SC__BF16, SC__FP8, SC__FP4, SC__DTYPES };
+/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row. */
+enum sc__dtype { SC__FP32, SC__TF32, SC__FP16, SC__BF16, SC__FP8, SC__FP4, SC__FP8_ROW, SC__DTYPES };
 
 /* What a kernel is limited by; the power limit treats each in its way. */
 enum sc__kernel_kind { SC__KERNEL_GEMM, SC__KERNEL_ATTENTION, SC__KERNEL_MEMORY, SC__KERNEL_KINDS };
@@ -84,10 +85,23 @@ struct sc__gemm_constants {
     double q, w;   /* sharpness of the maximum; weight of the output in traffic */
 };
 
-/* Section 1 for another type: factors on the above. */
+/* Section 1 for another type: factors on the above; 0: 1, or for the rates as
+ * the ratio of the peaks says. */
 struct sc__gemm_dtype {
-    double r, b, rp; /* factors; r 0: as the ratio of the peaks says */
-    double energy;   /* of one FLOP, over one of bf16 */
+    double r, b, rp, te;
+    double t0;     /* us instead of the above; 0: as above */
+    double tile;   /* only square tiles of this size, k never split; 0: all */
+    double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
+};
+
+/* Sizes that are no multiple of 8 elements: FLOP/us of the kernels for them. */
+struct sc__unaligned_constants {
+    double odd_n, odd, even; /* n odd; m or k odd; multiples of 2 or 4 only */
+};
+
+/* Batched products of unfused attention: short or narrow, so the epilogue hides. */
+struct sc__batched_constants {
+    double step, memory, t0; /* factors on a step and on the traffic; us */
 };
 
 /* Section 1, mixtures of experts. */
@@ -97,13 +111,13 @@ struct sc__grouped_constants {
 
 /* Section 2: one head-size class. */
 struct sc__attention_constants {
-    double head_dim; /* up to this */
+    double head_dim, v_dim; /* up to this; v_dim 0: any */
     double bq;
     double forward[4];  /* fixed, per step, per tile, causal imbalance */
     double backward[6]; /* the same, per element, and more with shared kv heads */
 };
 
-enum { SC__HEAD_CLASSES = 4 };
+enum { SC__HEAD_CLASSES = 6 };
 
 /* Older attention kernels: factors on forward and backward. */
 enum sc__attention_software {
@@ -115,7 +129,7 @@ enum sc__attention_software {
 
 /* Section 3: a + row·rows/1e3 + col·cols/1e3 + element·rows·cols/1e6. */
 struct sc__memory_constants {
-    double limit; /* cols up to which [0] holds; 0 = always */
+    double limit, rows_limit; /* cols or rows up to which part[0] holds; 0 = always */
     struct {
         double a, row, col, element;
     } part[2];
@@ -161,7 +175,8 @@ struct sc__gpu {
     double bias; /* factor of a bias epilogue */
     struct sc__attention_constants attention[SC__HEAD_CLASSES];
     double software[SC__ATTENTION_SOFTWARES][2]; /* forward, backward */
-    double batched;                              /* factor of a batched GEMM (unfused attention) */
+    struct sc__batched_constants batched;
+    struct sc__unaligned_constants unaligned;
     struct sc__memory_constants memory_op[SC__MEM_OPS];
     double elementwise_bw, elementwise_t0; /* B/us and us of a kernel known by its bytes only */
     double embedding[6];                   /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */

@@ -30,9 +30,14 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {
     {"r", AT(gemm.r)},   {"b", AT(gemm.b)},   {"te", AT(gemm.te)}, {"t0", AT(gemm.t0)}, {"ts", AT(gemm.ts)},
     {"rp", AT(gemm.rp)}, {"bw", AT(gemm.bw)}, {"q", AT(gemm.q)},   {"w", AT(gemm.w)},   {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {
-    {"r", DTYPE(r)}, {"b", DTYPE(b)}, {"rp", DTYPE(rp)}, {"energy", DTYPE(energy)}, {0}};
+    {"r", DTYPE(r)},   {"b", DTYPE(b)},       {"rp", DTYPE(rp)},         {"te", DTYPE(te)},
+    {"t0", DTYPE(t0)}, {"tile", DTYPE(tile)}, {"energy", DTYPE(energy)}, {0}};
 const struct sc__gpu_field sc__gpu_grouped_fields[] = {
     {"step", AT(grouped.step)}, {"tile", AT(grouped.tile)}, {"t0", AT(grouped.t0)}, {0}};
+const struct sc__gpu_field sc__gpu_batched_fields[] = {
+    {"step", AT(batched.step)}, {"memory", AT(batched.memory)}, {"t0", AT(batched.t0)}, {0}};
+const struct sc__gpu_field sc__gpu_unaligned_fields[] = {
+    {"odd_n", AT(unaligned.odd_n)}, {"odd", AT(unaligned.odd)}, {"even", AT(unaligned.even)}, {0}};
 const struct sc__gpu_field sc__gpu_power_fields[] = {{"idle_w", AT(power.idle)},
                                                      {"per_tflops", AT(power.per_tflops)},
                                                      {"per_tbs", AT(power.per_tbs)},
@@ -52,7 +57,7 @@ const struct sc__gpu_field sc__gpu_host_fields[] = {{"forward", HOST(forward)},
                                                     {"optimizer_fixed", HOST(optimizer_fixed)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_other_fields[] = {{"bias", AT(bias)},
-                                                     {"batched", AT(batched)},
+
                                                      {"elementwise_bw", AT(elementwise_bw)},
                                                      {"elementwise_t0", AT(elementwise_t0)},
                                                      {"gap", AT(gap)},
@@ -123,6 +128,7 @@ static sc_status read_sheet(struct reader *r, json_t *sheet) {
     SC__TRY(read_fields(r, "datasheet", sheet, sc__gpu_sheet_fields, g));
     g->memory *= 0x1p30;
     g->l2 *= 1e6;
+    g->peak[SC__FP8_ROW] = g->peak[SC__FP8];
     if (!(g->sms > 0 && g->dram > 0 && g->boost_mhz > 0 && g->tdp > 0 &&
           (g->peak[SC__BF16] > 0 || g->peak[SC__FP16] > 0)))
         return bad(r, NULL, "%s needs sms, dram_tbs, boost_mhz, tdp_w and peak_tflops of bf16 or fp16%s", "datasheet",
@@ -132,11 +138,12 @@ static sc_status read_sheet(struct reader *r, json_t *sheet) {
 
 static sc_status read_attention_class(struct reader *r, json_t *o) {
     double head_dim = json_number_value(json_object_get(o, "head_dim"));
+    double v_dim = json_number_value(json_object_get(o, "v_dim"));
     struct sc__attention_constants *a = r->gpu->attention, *end = a + SC__HEAD_CLASSES;
-    while (a < end && a->head_dim > 0 && a->head_dim != head_dim) a++;
+    while (a < end && a->head_dim > 0 && (a->head_dim != head_dim || a->v_dim != v_dim)) a++;
     if (a == end || !(head_dim > 0))
-        return bad(r, NULL, "%s: at most four classes, each with head_dim%s", "attention", "");
-    a->head_dim = head_dim;
+        return bad(r, NULL, "%s: too many classes, or one without %s", "attention", "head_dim");
+    a->head_dim = head_dim, a->v_dim = v_dim;
     if (json_object_get(o, "bq")) SC__TRY(read_number(r, "attention", "bq", json_object_get(o, "bq"), &a->bq));
     if (!(a->bq >= 1)) return bad(r, NULL, "%s: %s is missing", "attention", "bq");
     SC__TRY(read_list(r, "attention.forward", json_object_get(o, "forward"), 4, a->forward));
@@ -150,24 +157,29 @@ static sc_status read_attention(struct reader *r, json_t *list) {
     return SC_OK;
 }
 
-/* [a, row, col, element, bytes], or two such parts with a limit of cols. */
+static void set_parts(struct sc__memory_constants *m, const double first[4], const double second[4]) {
+    const double *c[2] = {first, second};
+    for (unsigned i = 0; i < 2; i++)
+        m->part[i].a = c[i][0], m->part[i].row = c[i][1], m->part[i].col = c[i][2], m->part[i].element = c[i][3];
+}
+
+/* [a, row, col, element, bytes], or two such parts with a limit between. */
 static sc_status read_memory_op(struct reader *r, const char *key, json_t *v, struct sc__memory_constants *m) {
-    double c[10];
+    double one[5], two[4];
+    m->limit = m->rows_limit = 0;
     if (json_is_array(v)) {
-        SC__TRY(read_list(r, key, v, 5, c));
-        m->limit = 0;
-        memcpy(c + 4, c, 4 * sizeof *c); /* the bytes are read from the list below */
-    } else {
-        SC__TRY(read_number(r, key, "limit", json_object_get(v, "limit"), &m->limit));
-        SC__TRY(read_list(r, key, json_object_get(v, "narrow"), 4, c));
-        SC__TRY(read_list(r, key, json_object_get(v, "wide"), 4, c + 4));
+        SC__TRY(read_list(r, key, v, 5, one));
+        set_parts(m, one, one);
+        m->bytes = one[4];
+        return SC_OK;
     }
-    for (unsigned i = 0; i < 2; i++) {
-        double *p = c + 4 * i;
-        m->part[i].a = p[0], m->part[i].row = p[1], m->part[i].col = p[2], m->part[i].element = p[3];
-    }
-    json_t *bytes = json_is_array(v) ? json_array_get(v, 4) : json_object_get(v, "bytes");
-    return read_number(r, key, "bytes", bytes, &m->bytes);
+    const char *by = json_object_get(v, "rows_limit") ? "rows_limit" : "limit";
+    double *limit = json_object_get(v, "rows_limit") ? &m->rows_limit : &m->limit;
+    SC__TRY(read_number(r, key, by, json_object_get(v, by), limit));
+    SC__TRY(read_list(r, key, json_object_get(v, "below"), 4, one));
+    SC__TRY(read_list(r, key, json_object_get(v, "above"), 4, two));
+    set_parts(m, one, two);
+    return read_number(r, key, "bytes", json_object_get(v, "bytes"), &m->bytes);
 }
 
 static sc_status read_memory(struct reader *r, json_t *ops) {
@@ -227,6 +239,12 @@ static sc_status read_gemm(struct reader *r, json_t *o) {
 static sc_status read_grouped(struct reader *r, json_t *o) {
     return read_fields(r, "grouped", o, sc__gpu_grouped_fields, r->gpu);
 }
+static sc_status read_batched(struct reader *r, json_t *o) {
+    return read_fields(r, "batched", o, sc__gpu_batched_fields, r->gpu);
+}
+static sc_status read_unaligned(struct reader *r, json_t *o) {
+    return read_fields(r, "unaligned", o, sc__gpu_unaligned_fields, r->gpu);
+}
 static sc_status read_power(struct reader *r, json_t *o) {
     return read_fields(r, "power", o, sc__gpu_power_fields, r->gpu);
 }
@@ -241,10 +259,13 @@ static sc_status read_adamw(struct reader *r, json_t *o) { return read_list(r, "
 static const struct section {
     const char *key;
     sc_status (*read)(struct reader *r, json_t *o);
-} sections[] = {{"gemm", read_gemm},           {"dtype", read_dtypes},  {"grouped", read_grouped},
-                {"attention", read_attention}, {"memory", read_memory}, {"attention_software", read_software},
-                {"power", read_power},         {"host", read_hosts},    {"other", read_other},
-                {"embedding", read_embedding}, {"adamw", read_adamw},   {0}};
+} sections[] = {{"gemm", read_gemm},           {"dtype", read_dtypes},
+                {"grouped", read_grouped},     {"attention", read_attention},
+                {"memory", read_memory},       {"attention_software", read_software},
+                {"power", read_power},         {"host", read_hosts},
+                {"other", read_other},         {"embedding", read_embedding},
+                {"adamw", read_adamw},         {"batched", read_batched},
+                {"unaligned", read_unaligned}, {0}};
 
 static sc_status read_constants(struct reader *r, json_t *constants) {
     const char *key;
@@ -255,7 +276,7 @@ static sc_status read_constants(struct reader *r, json_t *constants) {
         if (!s->key) return bad(r, NULL, "%s has no section '%s'", "constants", key);
         SC__TRY(s->read(r, v));
     }
-    if (!(r->gpu->gemm.r > 0 && r->gpu->gemm.bw > 0 && r->gpu->attention[SC__HEAD_CLASSES - 1].bq > 0))
+    if (!(r->gpu->gemm.r > 0 && r->gpu->gemm.bw > 0 && r->gpu->attention[0].bq > 0))
         return bad(r, "name a base, or give every constant", "%s has no constants%s", r->gpu->name, "");
     return SC_OK;
 }

@@ -15,7 +15,8 @@ struct sc__gpu_field {
  * sc__gpu_dtype_fields (struct sc__gemm_dtype) and sc__gpu_host_fields
  * (struct sc__host_constants). */
 extern const struct sc__gpu_field sc__gpu_sheet_fields[], sc__gpu_gemm_fields[], sc__gpu_grouped_fields[],
-    sc__gpu_power_fields[], sc__gpu_dtype_fields[], sc__gpu_host_fields[], sc__gpu_other_fields[];
+    sc__gpu_batched_fields[], sc__gpu_unaligned_fields[], sc__gpu_power_fields[], sc__gpu_dtype_fields[],
+    sc__gpu_host_fields[], sc__gpu_other_fields[];
 
 extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];
 

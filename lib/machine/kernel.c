@@ -27,8 +27,13 @@ bool sc__pricer_piece(const struct sc__pricer *p, const char *name, double *us) 
 
 uint64_t sc__kernel_hash(const struct sc__kernel_key *key) { return sc__hash(key, sizeof *key, 0x6b65726e656c73u); }
 
-double sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured,
-                     double (*price)(const struct sc__gpu *gpu, const struct sc__kernel_key *key)) {
+double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    if (key->what <= SC__PRICED_BATCHED) return sc__price_gemm(gpu, key);
+    if (key->what <= SC__PRICED_ATTENTION_B) return sc__price_attention(gpu, key);
+    return sc__price_memory(gpu, key);
+}
+
+double sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured) {
     uint64_t hash = sc__kernel_hash(key);
     uint64_t *slot = p->measured.count ? sc__map_find(&p->measured, hash) : NULL;
     double us;
@@ -39,7 +44,7 @@ double sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, boo
         memcpy(&us, slot, sizeof us);
         return us;
     }
-    us = price(p->gpu, key);
+    us = sc__kernel_price(p->gpu, key);
     memcpy(slot, &us, sizeof us);
     return us;
 }

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+enum { WHOLE = 1000000 }; /* share of the blocks computed, in 1e-6 */
+
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 /* Steps of one head: tile i of the queries, the last sq of skv, sees the keys
@@ -34,28 +36,28 @@ static struct work measure(const struct sc__gpu *gpu, const struct sc__kernel_ke
     else
         steps *= (double)all * 1e-6;
     w.steps = heads * steps / gpu->sms;
-    w.longest = all == 1000000 ? 0 : (double)ceil_div(skv, 128);
+    w.longest = all == WHOLE ? 0 : (double)ceil_div(skv, 128);
     w.elements = heads * (double)sq * (double)key->size[5] * 1e-6;
     return w;
 }
 
-/* The class of the head size; a narrower v (MLA) does its share of the work
- * less: of the two products of a step one is as wide as the key, one as v. */
 static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    unsigned i = 0;
-    while (i + 1 < SC__HEAD_CLASSES && (double)key->size[5] > gpu->attention[i].head_dim) i++;
-    return &gpu->attention[i];
-}
-
-static double narrow_v(const struct sc__kernel_key *key) {
-    return 0.5 + 0.5 * (double)key->size[6] / (double)key->size[5];
+    const struct sc__attention_constants *a = gpu->attention, *last = a;
+    double qk = (double)key->size[5], v = (double)key->size[6];
+    for (unsigned i = 0; i < SC__HEAD_CLASSES && a[i].head_dim > 0; i++) {
+        if (qk <= a[i].head_dim && (!(a[i].v_dim > 0) || v <= a[i].v_dim)) return &a[i];
+        last = &a[i];
+    }
+    return last;
 }
 
 static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->forward;
     struct work w = measure(gpu, key, a->bq);
-    double us = c[0] + (c[1] * w.steps) * narrow_v(key) + c[2] * w.tiles + c[3] * w.longest;
+    /* where tiles are few, each still walks over all keys */
+    double chain = key->size[7] == WHOLE ? (double)ceil_div(key->size[4], 128) : 0;
+    double us = c[0] + c[1] * fmax(w.steps, chain) + c[2] * w.tiles + c[3] * w.longest;
     return us * gpu->software[key->dtype >> 8][0];
 }
 
@@ -64,13 +66,17 @@ static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_
     const double *c = a->backward;
     struct work w = measure(gpu, key, a->bq);
     double element = c[4] + (key->size[1] != key->size[2] ? c[5] : 0);
-    double us = c[0] + c[1] * w.steps * narrow_v(key) + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
+    double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
     return us * gpu->software[key->dtype >> 8][1];
 }
 
+double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    return key->what == SC__PRICED_ATTENTION_F ? price_forward(gpu, key) : price_backward(gpu, key);
+}
+
 /* Causality is one number: 0 triangle, else the share computed in 1e-6. */
-static struct sc__kernel_key attention_key(enum sc__priced what, const struct sc__attention *a) {
-    uint64_t skv = a->skv ? a->skv : a->sq, share = 1000000;
+struct sc__kernel_key sc__attention_key(enum sc__priced what, const struct sc__attention *a) {
+    uint64_t skv = a->skv ? a->skv : a->sq, share = WHOLE;
     if (a->share > 0)
         share = (uint64_t)llround(a->share * 1e6);
     else if (a->causal)
@@ -88,7 +94,7 @@ static double computed_share(const struct sc__kernel_key *key) {
 }
 
 static struct sc__kernel attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced what) {
-    struct sc__kernel_key key = attention_key(what, a);
+    struct sc__kernel_key key = sc__attention_key(what, a);
     bool forward = what == SC__PRICED_ATTENTION_F;
     double heads = (double)(a->batch * a->heads), sq = (double)a->sq;
     double skv = (double)key.size[4], width = (double)(key.size[5] + key.size[6]), times = forward ? 1 : 2.5;
@@ -97,7 +103,7 @@ static struct sc__kernel attention(struct sc__pricer *p, const struct sc__attent
                            .work = SC__WORK_ATTENTION,
                            .phase = forward ? SC__FORWARD : SC__BACKWARD};
     if (!(heads * sq * skv > 0)) return k;
-    k.us = sc__kernel_us(p, &key, &k.measured, forward ? price_forward : price_backward);
+    k.us = sc__kernel_us(p, &key, &k.measured);
     k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
     k.bytes = times * 2 * heads * (sq + skv) * width;
     k.launches = p->gpu->launches[SC__KERNEL_ATTENTION];

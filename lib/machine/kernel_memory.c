@@ -67,8 +67,8 @@ const char *sc__memory_op_name(enum sc__memory_op op) { return ops[op].name; }
 
 double sc__memory_op_us(const struct sc__gpu *gpu, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
     const struct sc__memory_constants *m = &gpu->memory_op[op];
-    unsigned i = m->limit > 0 && (double)cols > m->limit;
     double r = (double)rows, c = (double)cols;
+    unsigned i = (m->limit > 0 && c > m->limit) || (m->rows_limit > 0 && r > m->rows_limit);
     return m->part[i].a + m->part[i].row * r * 1e-3 + m->part[i].col * c * 1e-3 + m->part[i].element * r * c * 1e-6;
 }
 
@@ -80,22 +80,19 @@ static struct sc__kernel memory_kernel(struct sc__pricer *p, const char *name, e
                                .launches = p->gpu->launches[SC__KERNEL_MEMORY]};
 }
 
-static double price_op(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    return sc__memory_op_us(gpu, key->what - SC__PRICED_MEMORY, key->size[0], key->size[1]);
-}
-
 struct sc__kernel sc__memory_op(struct sc__pricer *p, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
     struct sc__kernel_key key = {.what = SC__PRICED_MEMORY + (uint32_t)op, .dtype = SC__BF16, .size = {rows, cols}};
     struct sc__kernel k =
         memory_kernel(p, ops[op].name, ops[op].work, p->gpu->memory_op[op].bytes * (double)rows * (double)cols);
     k.phase = ops[op].phase;
-    if (rows && cols) k.us = sc__kernel_us(p, &key, &k.measured, price_op);
+    if (rows && cols) k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
 }
 
 struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double bytes) {
     struct sc__kernel k = memory_kernel(p, name ? name : "elementwise", SC__WORK_ELEMENTWISE, bytes);
-    k.us = bytes > 0 ? p->gpu->elementwise_t0 + bytes / p->gpu->elementwise_bw : 0;
+    struct sc__kernel_key key = {.what = SC__PRICED_ELEMENTWISE, .size = {(uint64_t)(bytes + 0.5)}};
+    if (bytes > 0) k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
 }
 
@@ -106,7 +103,7 @@ static double price_embedding_forward(const struct sc__gpu *gpu, const struct sc
 struct sc__kernel sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden) {
     struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_F, .dtype = SC__BF16, .size = {rows, 0, hidden}};
     struct sc__kernel k = memory_kernel(p, "embedding_f", SC__WORK_EMBEDDING, 4 * (double)rows * (double)hidden);
-    k.us = sc__kernel_us(p, &key, &k.measured, price_embedding_forward);
+    k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
 }
 
@@ -121,7 +118,7 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p, uint64_t rows, ui
     double bytes = 2 * (double)vocab * (double)hidden + 4 * (double)rows * (double)hidden;
     struct sc__kernel k = memory_kernel(p, "embedding_b", SC__WORK_EMBEDDING, bytes);
     k.phase = SC__WGRAD;
-    k.us = sc__kernel_us(p, &key, &k.measured, price_embedding_backward);
+    k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
 }
 
@@ -140,6 +137,16 @@ struct sc__kernel sc__adamw(struct sc__pricer *p, enum sc__dtype t, double param
     double traffic = bytes > 0 ? bytes : 7 * sc__dtype_bytes(t);
     struct sc__kernel k = memory_kernel(p, "adamw", SC__WORK_OPTIMIZER, traffic * params);
     k.phase = SC__UPDATE;
-    k.us = sc__kernel_us(p, &key, &k.measured, price_adamw);
+    k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
+}
+
+double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    switch (key->what) {
+    case SC__PRICED_EMBEDDING_F: return price_embedding_forward(gpu, key);
+    case SC__PRICED_EMBEDDING_B: return price_embedding_backward(gpu, key);
+    case SC__PRICED_ADAMW: return price_adamw(gpu, key);
+    case SC__PRICED_ELEMENTWISE: return gpu->elementwise_t0 + (double)key->size[0] / gpu->elementwise_bw;
+    default: return sc__memory_op_us(gpu, key->what - SC__PRICED_MEMORY, key->size[0], key->size[1]);
+    }
 }

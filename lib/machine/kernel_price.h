@@ -36,13 +36,20 @@ struct sc__pricer {
 };
 
 uint64_t sc__kernel_hash(const struct sc__kernel_key *key);
-/* The time of key: measured, remembered, or asked of price (given self). */
-double sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured,
-                     double (*price)(const struct sc__gpu *gpu, const struct sc__kernel_key *key));
+/* The time of key: measured, remembered, or priced. */
+double sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured);
+/* The model's time of key, cold. */
+double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+struct sc__kernel_key sc__attention_key(enum sc__priced what, const struct sc__attention *a);
 
 /* The closed forms, cold. */
 double sc__gemm_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t m, uint64_t n, uint64_t k);
 double sc__gemm_grouped_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t experts, uint64_t m, uint64_t n,
+                           uint64_t k);
+double sc__gemm_batched_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t batch, uint64_t m, uint64_t n,
                            uint64_t k);
 double sc__memory_op_us(const struct sc__gpu *gpu, enum sc__memory_op op, uint64_t rows, uint64_t cols);
 

@@ -232,8 +232,10 @@ static uint32_t open_message(struct sc__executor *x, uint64_t key, bool sending)
 static void close_message(struct sc__executor *x, uint32_t id) {
     uint64_t *head = sc__map_find(&x->messages, x->gatherings[id].key);
     uint32_t next = x->gatherings[id].next;
-    if (*head == (uint64_t)id + 1)
-        *head = next == SC__NONE ? 0 : (uint64_t)next + 1;
+    if (*head == (uint64_t)id + 1 && next == SC__NONE)
+        sc__map_remove(&x->messages, x->gatherings[id].key);
+    else if (*head == (uint64_t)id + 1)
+        *head = (uint64_t)next + 1;
     else {
         uint32_t at = (uint32_t)*head - 1;
         while (x->gatherings[at].next != id) at = x->gatherings[at].next;
