@@ -35,6 +35,7 @@ extern const struct sc__option sc__job_options[];
         sc__operators_options, /* operator tables */                                                                   \
         sc__profile_options,   /* profiler tables */                                                                   \
         sc__chakra_options,    /* Chakra traces */                                                                     \
+        sc__kineto_options,    /* Kineto traces */                                                                     \
         sc__astra_options,     /* ASTRA-sim's ways */                                                                  \
         sc__whatif_options     /* changes to a finished workload */
 
