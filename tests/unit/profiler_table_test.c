@@ -11,7 +11,7 @@
 
 extern const struct sc__reader sc__reader_profiler_table;
 
-#define MOE "tests/data/moe_profile.txt"
+#define MOE "tests/data/seed_001.txt"
 #define US SC__PS_PER_US
 
 static const struct sc__profile *read_moe(void) {
