@@ -217,11 +217,12 @@ const struct sc__profile_row *sc__profile_find(const struct sc__profile *p, cons
     return NULL;
 }
 
-enum basis { KERNELS, OPERATORS, HOST };
+enum basis { KERNELS, OPERATORS, TOTALS, HOST };
 
 static int64_t time_on(const struct sc__profile_row *r, enum basis basis) {
     bool kernel = r->kind == SC__PROFILE_KERNEL;
     if (r->kind == SC__PROFILE_MARK) return 0;
+    if (basis == TOTALS) return r->dev_total > 0 ? r->dev_total : 0;
     if (basis == HOST) return kernel || r->async || r->self_cpu < 0 ? 0 : r->self_cpu;
     return kernel == (basis == KERNELS) && r->self_dev > 0 ? r->self_dev : 0;
 }
@@ -233,10 +234,12 @@ static int64_t sum_on(const struct sc__profile *p, enum basis basis) {
 }
 
 /* A kernel's time stands in its own row and in its operator's: one of the two
- * may be added up. A table that was cut may hold more of either. */
+ * may be added up. A table that was cut may hold more of either. Tables of old
+ * versions have neither, only totals that count nested operators twice, as
+ * does the total they print. */
 static enum basis choose_basis(const struct sc__profile *p) {
     int64_t kernels = sum_on(p, KERNELS), operators = sum_on(p, OPERATORS);
-    if (!kernels && !operators) return HOST;
+    if (!kernels && !operators) return !p->has_self_dev && sum_on(p, TOTALS) ? TOTALS : HOST;
     bool kernels_fit = p->dev_total < 0 || kernels <= p->dev_total + p->dev_total / 100;
     bool operators_fit = p->dev_total < 0 || operators <= p->dev_total + p->dev_total / 100;
     if (kernels_fit && kernels && (kernels >= operators || !operators_fit)) return KERNELS;
@@ -250,7 +253,7 @@ static int longest_first(const void *a, const void *b) {
 }
 
 void sc__profile_add_up(struct sc__arena *a, const struct sc__profile *p, struct sc__profile_sum *sum) {
-    static const char *const names[] = {"kernels", "operators", "host"};
+    static const char *const names[] = {"kernels", "operators", "device totals", "host times"};
     enum basis basis = choose_basis(p);
     int64_t printed = basis == HOST ? p->cpu_total : p->dev_total;
     memset(sum, 0, sizeof *sum);

@@ -58,7 +58,7 @@ struct sc__profile_part {
 };
 
 struct sc__profile_sum {
-    const char *basis;              /* "kernels", "operators" or "host" */
+    const char *basis;              /* "kernels", "operators", "device totals" or "host times" */
     struct sc__profile_part *parts; /* longest first */
     uint32_t count, capacity;
     int64_t total;    /* of the parts and of what is not listed */

@@ -326,7 +326,10 @@ static void lower_rows(struct lowering *lo) {
     struct sc__profile_sum sum;
     sc__profile_add_up(&lo->ctx->arena, lo->p, &sum);
     sc__note(lo->ctx, "no-step", "%s: the step is the table's %s one after another, communication as measured",
-             lo->step.why_not, !strcmp(sum.basis, "host") ? "host times" : sum.basis);
+             lo->step.why_not, sum.basis);
+    if (!strcmp(sum.basis, "device totals"))
+        sc__note(lo->ctx, "nested-twice",
+                 "the table has no self times of the device: operators inside others count twice");
     sc__block_begin(lo->w);
     for (uint32_t i = 0; i < sum.count; i++) {
         const struct sc__profile_row *r = sum.parts[i].row;

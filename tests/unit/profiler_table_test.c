@@ -412,6 +412,23 @@ static void real_table_runs(void **state) {
     assert_true(llabs(sim.classes[0].work[SC__WORK_GEMM] - (int64_t)(3778.3 * 1e6)) < 2 * US);
 }
 
+/* Versions without self times of the device: their totals, as they print them. */
+static void old_tables_add_up_totals(void **state) {
+    (void)state;
+    struct layout l = {.device = "CUDA", .old = true};
+    struct sc__buffer b;
+    struct sc__document doc;
+    struct sc__profile_sum sum;
+    sc__buffer_init(&b, &ctx->arena);
+    unsigned columns = put_header(&b, &l);
+    for (unsigned i = 0; i < 4; i++) put_row(&b, &l, &samples[i], true);
+    put_separator(&b, columns);
+    must(read_text(&sc__reader_profiler_table, SETTINGS(), b.text, b.size, &doc));
+    sc__profile_add_up(&ctx->arena, doc.details, &sum);
+    assert_string_equal(sum.basis, "device totals");
+    assert_int_equal(sum.total, 950125 * (US / 1000));
+}
+
 /* ---- hostile tables ---- */
 
 #define SEP "-----------------  ------------  ------------  ------------  ------------  ------------  ------------\n"
@@ -497,6 +514,7 @@ int main(void) {
         TEST(unknown_names_are_refused),
         TEST(overlapped_all_to_all),
         TEST(every_layout_loads),
+        TEST(old_tables_add_up_totals),
         TEST(real_tables),
         TEST(real_table_runs),
         TEST(hostile_tables_are_refused),
