@@ -204,6 +204,19 @@ static uint8_t kind_of(const struct sc__profile_row *r, const struct sc__names *
     return is_operator(name) ? SC__PROFILE_OPERATOR : SC__PROFILE_ANNOTATION;
 }
 
+/* A step is an annotation: called once for each, or numbered. */
+static uint32_t count_steps(const struct sc__profile *p) {
+    static const char *const names[] = {"train_step", "ProfilerStep"};
+    for (unsigned n = 0; n < 2; n++) {
+        uint64_t steps = 0;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->rows[i].kind == SC__PROFILE_ANNOTATION && starts(p->rows[i].name, names[n]))
+                steps += p->rows[i].calls;
+        if (steps) return steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    }
+    return 1;
+}
+
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
     struct sc__names host;
     sc__names_init(&host, a);
@@ -214,6 +227,7 @@ void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
         r->kind = kind_of(r, &host);
         r->class = r->kind == SC__PROFILE_RUNTIME ? SC__WORK_HOST : class_of(r->name);
     }
+    p->steps = count_steps(p);
 }
 
 const struct sc__profile_row *sc__profile_find(const struct sc__profile *p, const char *name) {
@@ -260,11 +274,11 @@ static int longest_first(const void *a, const void *b) {
 void sc__profile_add_up(struct sc__arena *a, const struct sc__profile *p, struct sc__profile_sum *sum) {
     static const char *const names[] = {"kernels", "operators", "device totals", "host times"};
     enum basis basis = choose_basis(p);
-    int64_t printed = basis == HOST ? p->cpu_total : p->dev_total;
+    int64_t printed = (basis == HOST ? p->cpu_total : p->dev_total) / p->steps;
     memset(sum, 0, sizeof *sum);
     sum->basis = names[basis];
     for (uint32_t i = 0; i < p->count; i++) {
-        int64_t t = time_on(&p->rows[i], basis);
+        int64_t t = time_on(&p->rows[i], basis) / p->steps;
         if (!t) continue;
         uint8_t class = p->rows[i].class;
         if (class == SC__WORK_HOST && basis != HOST)

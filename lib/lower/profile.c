@@ -351,6 +351,8 @@ sc_status sc__lower_profile(struct sc_context *ctx, const struct sc__settings *s
     struct lowering lo = {.ctx = ctx, .p = p, .w = sc__workload_new(&ctx->arena, "profiler-table")};
     lo.compute_only = sc__setting_flag(settings, "compute-only");
     SC__TRY(sc__profile_find_step(ctx, p, &lo.step));
+    if (p->steps > 1)
+        sc__note(ctx, "steps", "the table adds up %u steps; all times are of one, on average", p->steps);
     if (lo.step.found)
         SC__TRY(lower_step(&lo, settings, cluster_gpus));
     else

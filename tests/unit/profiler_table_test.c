@@ -486,6 +486,29 @@ static void first_complete_table(void **state) {
     assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS("table=1"), text, sizeof text - 1, &doc), SC_INPUT);
 }
 
+/* The same table, as if five equal steps had been added up. */
+static void several_steps_are_one(void **state) {
+    (void)state;
+    const struct sc__profile *one = read_moe();
+    struct sc__profile five = *one;
+    struct sc__workload *w;
+    struct sc__sim sim;
+    five.rows = SC__NEW_ARRAY(&ctx->arena, struct sc__profile_row, one->count);
+    five.steps = 5;
+    for (uint32_t i = 0; i < one->count; i++) {
+        five.rows[i] = one->rows[i];
+        five.rows[i].dev_total *= 5;
+        five.rows[i].calls *= 5;
+    }
+    must(sc__lower_profile(ctx, SETTINGS(), &five, 0, &w));
+    assert_true(llabs(step_of(w, US, 0, &sim) - (97573 + 15) * US) < 1000);
+    assert_true(noted("steps"));
+    five.rows[0].name = "no step";
+    five.rows[0].calls = 1;
+    sc__profile_classify(&ctx->arena, &five);
+    assert_int_equal(five.steps, 1);
+}
+
 /* Parts larger than their whole cannot be a step. */
 static void contradictions_are_refused(void **state) {
     (void)state;
@@ -520,6 +543,7 @@ int main(void) {
         TEST(hostile_tables_are_refused),
         TEST(first_complete_table),
         TEST(contradictions_are_refused),
+        TEST(several_steps_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
