@@ -59,12 +59,14 @@ static sc_status write_operator_table(struct sc_request *req, struct sc__job *jo
     return sc__write_operator_table(req->ctx, job->doc.layers, element, sc__flag(req, "lossy"), out);
 }
 
-/* Rows as they are, or the operations they become. */
+/* The input as it is: rows, operations, a measurement; or with --lowered (and
+ * where it is neither rows nor operations) the operations it becomes. */
 static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
-    struct sc__document *d = &job->doc;
-    if (!job->workload && !d->layers) SC__TRY(sc__job_lower(req, job));
+    const struct sc__document *d = &job->doc;
+    if (!job->workload && !d->layers && !d->workload) SC__TRY(sc__job_lower(req, job));
     SC__TRY(sc__job_measured(req, job));
-    return sc__write_ir_json(req->ctx, job->workload ? NULL : d->layers, job->workload, d->measured, out);
+    if (job->workload) return sc__write_ir_json(req->ctx, NULL, job->workload, d->measured, out);
+    return sc__write_ir_json(req->ctx, d->layers, d->workload, d->measured, out);
 }
 
 static const struct target targets[] = {{"workload-text", write_workload_text},
@@ -86,6 +88,36 @@ static sc_status choose(struct sc_request *req, const struct target **out) {
     return sc__usage(req, names.text, to ? "--to: unknown '%s'" : "convert needs --to FORMAT", to);
 }
 
+/* --layers, --block and --backward change the rows of an operator table. */
+static sc_status change_rows(struct sc_request *req, struct sc__job *job) {
+    struct sc__layers *l = job->doc.layers;
+    struct sc__operators expanded;
+    bool wanted = sc__flag(req, "layers") || sc__flag(req, "block") || sc__flag(req, "backward");
+    if (!wanted || job->workload) return SC_OK;
+    if (!l || strcmp(l->format, "operator-table"))
+        return sc__usage(req, NULL, "--layers, --block and --backward are for operator tables");
+    SC__TRY(sc__expand_operators(req->ctx, &job->settings, l, &expanded));
+    struct sc__row *rows = SC__NEW_ARRAY(&req->ctx->arena, struct sc__row, expanded.count);
+    for (uint32_t i = 0; i < expanded.count; i++) {
+        rows[i] = expanded.items[i].row;
+        rows[i].work = l->rows[expanded.items[i].source].work;
+    }
+    l->rows = rows;
+    l->count = l->capacity = expanded.count;
+    return SC_OK;
+}
+
+/* Options that change operations have no effect on an input written as it is;
+ * better said. */
+static sc_status check_options(struct sc_request *req, const struct sc__job *job) {
+    static const char *const of_operations[] = {"gpu-speedup", "scale", "slow", "bucket", "schedule", NULL};
+    if (job->workload || (!job->doc.layers && !job->doc.workload)) return SC_OK;
+    for (const char *const *o = of_operations; *o; o++)
+        if (sc__flag(req, *o))
+            return sc__usage(req, "add --lowered (with --to ir-json)", "--%s changes the operations of a step", *o);
+    return SC_OK;
+}
+
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
@@ -93,10 +125,14 @@ static sc_status execute(struct sc_request *req) {
     const char *path = sc__option(req, "output");
     bool to_stdout = !path || !strcmp(path, "-");
     SC__TRY(choose(req, &target));
+    if (sc__flag(req, "lowered") && strcmp(target->name, "ir-json"))
+        return sc__usage(req, NULL, "--lowered goes with --to ir-json");
     if (to_stdout && sc__flag(req, "lossy"))
         return sc__usage(req, "add -o FILE",
                          "--lossy says what is lost on standard output, so the file must go elsewhere");
     SC__TRY(sc__flag(req, "lowered") || !req->input_count ? sc__job_load(req, &job) : sc__job_read(req, &job));
+    SC__TRY(check_options(req, &job));
+    SC__TRY(change_rows(req, &job));
     sc__buffer_init(&b, &req->ctx->arena);
     SC__TRY(target->write(req, &job, &b));
     if (to_stdout) {

@@ -89,3 +89,12 @@ expect profile_has_no_rows 3 "it cannot express a profile" "$STEPCAST" convert $
 expect lossy_needs_a_file 2 "add -o FILE" "$STEPCAST" convert $operators --to workload-text --lossy
 expect unknown_format 2 "one of: workload-text" "$STEPCAST" convert $operators --to prose
 expect no_format 2 "needs --to" "$STEPCAST" convert $operators
+"$STEPCAST" convert $operators --layers 36 --backward synth --to operator-table -o $tmp/36.txt >/dev/null
+check changed_rows "$(run $tmp/36.txt --dp 32)" "$(run $operators --layers 36 --backward synth --dp 32)"
+expect unused_option 2 "add --lowered" "$STEPCAST" convert $operators --scale gemm=2 --to ir-json
+expect lowered_text 2 "--lowered goes with" "$STEPCAST" convert $operators --lowered --to workload-text
+"$STEPCAST" convert tests/data/seed_002.txt --tp 1 --pp 2 --dp 2 --to ir-json -o $tmp/a.json >/dev/null
+"$STEPCAST" convert $tmp/a.json --to ir-json -o $tmp/b.json >/dev/null
+cmp -s $tmp/a.json $tmp/b.json && grep -q '"timeline"' $tmp/b.json && echo "ok trace_and_back" || echo "not ok trace_and_back"
+{ head -1 $operators; awk 'BEGIN { while (i++ < 1000000) printf "long_name_"; print "\t1\tNone\t0\t0\tNone\t0\t0\tNone\t0\t0" }'; } >$tmp/long.txt
+check name_of_10_megabytes "$(run $tmp/long.txt --cluster ideal)" 1000
