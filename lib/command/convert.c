@@ -19,11 +19,15 @@ struct target {
     sc_status (*write)(struct sc_request *req, struct sc__job *job, struct sc__buffer *out);
 };
 
-static sc_status need_rows(struct sc_request *req, const struct sc__job *job, const char *format) {
+/* The rows of the input; a profile's step can be written as rows. */
+static sc_status need_rows(struct sc_request *req, struct sc__job *job, const char *format) {
+    uint32_t gpus;
     if (job->doc.layers) return SC_OK;
-    const char *what = job->doc.details ? "a profile or trace" : "operations on streams, by rank";
+    SC__TRY(sc__job_named_size(req, &gpus));
+    if (job->doc.reader && !strcmp(job->doc.reader->name, "profiler-table"))
+        return sc__profile_rows(req->ctx, &job->settings, job->doc.details, gpus, &job->doc.layers);
     return sc__fail(req->ctx, SC_INPUT, NULL, "--to ir-json can hold everything",
-                    "%s holds rows of layers; it cannot express %s", format, what);
+                    "%s holds rows of layers; it cannot express operations on streams, by rank", format);
 }
 
 /* Sizes the input does not have may be given for the header. */

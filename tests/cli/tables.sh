@@ -85,7 +85,13 @@ grep -q "parts of a nanosecond in 42 times" $tmp/out && echo "ok lossy_says_so" 
 a=$(run $tmp/w.txt --cluster dgx-a100:32) b=$(run $operators --dp 32 --cluster dgx-a100:32)
 awk "BEGIN { d = $a - $b; exit !(d * d < 0.01) }" && echo "ok same_step_in_both_formats" || echo "not ok same_step_in_both_formats: $a $b"
 expect text_refused 3 "parts of a nanosecond" "$STEPCAST" convert $operators --to workload-text
-expect profile_has_no_rows 3 "it cannot express a profile" "$STEPCAST" convert $profile --to workload-text
+"$STEPCAST" convert $profile --to workload-text -o $tmp/p.txt >/dev/null
+check profile_as_rows "$(run $tmp/p.txt --cluster dgx-a100:8)" "$(run $profile --cluster dgx-a100:8)"
+"$STEPCAST" convert tests/fuzz/corpus/profiler_table/kernels.txt --to ir-json -o $tmp/k.json >/dev/null
+check kernels_as_json "$(run $tmp/k.json)" 40
+expect kernels_have_no_rows 3 "no step to write as rows" "$STEPCAST" convert tests/fuzz/corpus/profiler_table/kernels.txt --to workload-text
+"$STEPCAST" convert $operators --lowered --to ir-json -o $tmp/low.json >/dev/null
+expect operations_have_no_rows 3 "cannot express operations on streams" "$STEPCAST" convert $tmp/low.json --to workload-text
 expect lossy_needs_a_file 2 "add -o FILE" "$STEPCAST" convert $operators --to workload-text --lossy
 expect unknown_format 2 "one of: workload-text" "$STEPCAST" convert $operators --to prose
 expect no_format 2 "needs --to" "$STEPCAST" convert $operators
