@@ -81,8 +81,7 @@ uint64_t *sc__map_at(struct sc__map *m, uint64_t key, bool *fresh) {
     struct sc__map_slot *s = &m->slots[map_slot(m, key)];
     if (fresh) *fresh = !s->used;
     if (!s->used) {
-        s->used = true;
-        s->key = key;
+        *s = (struct sc__map_slot){.key = key, .used = true};
         m->count++;
     }
     return &s->value;
@@ -92,4 +91,20 @@ uint64_t *sc__map_find(const struct sc__map *m, uint64_t key) {
     if (!m->slot_count) return NULL;
     struct sc__map_slot *s = &m->slots[map_slot(m, key)];
     return s->used ? &s->value : NULL;
+}
+
+/* Moves later keys of the same run up, so that no gap cuts them off. */
+void sc__map_remove(struct sc__map *m, uint64_t key) {
+    if (!m->slot_count) return;
+    uint32_t mask = m->slot_count - 1, gap = map_slot(m, key);
+    if (!m->slots[gap].used) return;
+    for (uint32_t i = (gap + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)sc__splitmix64(m->slots[i].key) & mask;
+        if (((i - home) & mask) < ((i - gap) & mask)) continue;
+        m->slots[gap] = m->slots[i];
+        gap = i;
+    }
+    m->slots[gap].used = false;
+    m->slots[gap].value = 0;
+    m->count--;
 }

@@ -38,6 +38,7 @@ void sc__map_init(struct sc__map *m, struct sc__arena *arena);
 /* The value of key, made (as 0) when absent; *fresh says which. The address
  * holds until the next insertion. */
 uint64_t *sc__map_at(struct sc__map *m, uint64_t key, bool *fresh);
+void sc__map_remove(struct sc__map *m, uint64_t key);
 /* NULL when absent. */
 uint64_t *sc__map_find(const struct sc__map *m, uint64_t key);
 

@@ -119,6 +119,11 @@ void sc__json_null(struct sc__json *j, const char *key) {
     sc__puts(j->out, "null");
 }
 
+void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t n) {
+    begin(j, key);
+    sc__put(j->out, text, n);
+}
+
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps) {
     begin(j, key);
     sc__put_us(j->out, ps);

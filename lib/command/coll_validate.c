@@ -48,7 +48,7 @@ static double mean(const double *items, uint32_t n) {
 }
 
 static void put_errors(struct sc__buffer *out, const char *label, struct errors *e) {
-    sc__printf(out, "%-34s", label);
+    sc__printf(out, "%-42s", label);
     for (int c = 0; c < CLASSES; c++) {
         if (!e->count[c])
             sc__puts(out, "      -             ");
@@ -60,7 +60,7 @@ static void put_errors(struct sc__buffer *out, const char *label, struct errors 
 }
 
 static void put_heading(struct sc__buffer *out, const char *title) {
-    sc__printf(out, "%-34s", title);
+    sc__printf(out, "%-42s", title);
     for (int c = 0; c < CLASSES; c++) sc__printf(out, " %-19s", class_names[c]);
     sc__putc(out, '\n');
 }
@@ -124,7 +124,7 @@ static void restore(struct sc__fit *fit) {
 static void leave_one_out(struct sc_context *ctx, struct sc__samples *samples, uint32_t sources, struct errors *e) {
     struct sc__samples copy = {SC__NEW_ARRAY(&ctx->arena, struct sc__sample, samples->count), samples->count, 0};
     for (uint32_t source = 0; source < sources; source++) {
-        struct sc__fit fit = {.prior = 0.002};
+        struct sc__fit fit = {.prior = 0.002, .sweeps = 40};
         memcpy(copy.items, samples->items, samples->count * sizeof *copy.items);
         free_all(ctx, &copy, &fit);
         sc__fit_run(&fit, &copy, source);

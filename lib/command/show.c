@@ -1,13 +1,12 @@
 /* show: what is in an input; nothing is simulated. */
 #include "command/job.h"
-#include "lower/layers.h"
 
 #include <string.h>
 
 static const struct sc__option options[] = {
     {"json", 0, "FILE", NULL, "Output", "the same as JSON; - for standard output", 0}, {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
 struct sums {
     uint64_t ops, bytes;

@@ -52,4 +52,14 @@ struct sc__layers {
     bool has_pp_comm, has_vpp;
 };
 
+/* "ALLREDUCE", "ALLREDUCE_ASYNC" … as the files spell them; "NONE". */
+const char *sc__row_coll_name(enum sc__row_coll coll);
+/* "", "_EP", "_DP_EP". */
+const char *sc__suffix_name(enum sc__suffix suffix);
+/* A collective with its suffix ("ALLTOALL_EP"). None is written NONE, None or
+ * none; false for other words. */
+bool sc__row_coll_parse(struct sc__str word, uint8_t *coll, uint8_t *suffix);
+/* The collective names without suffix, NULL-terminated, to suggest from. */
+const char *const *sc__row_coll_names(void);
+
 #endif

@@ -73,17 +73,20 @@ enum {
     SC__OP_MEASURED = 2,  /* a transfer whose pure cost is given in `cost`, not asked of the network */
     SC__OP_PEER_NEXT = 4, /* peer = the same rank on the next stage (wraps round) */
     SC__OP_PEER_PREV = 8, /* … on the previous stage */
-    SC__OP_ANY_PEER = 16  /* receive: from whoever sends this tag */
+    SC__OP_ANY_PEER = 16, /* receive: from whoever sends this tag */
+    SC__OP_ANY_TAG = 32   /* receive: whatever the tag */
 };
 
 #define SC__NONE UINT32_MAX
+/* Set on a dependency of a graph block: wait until it has started, not ended. */
+#define SC__DEP_START 0x80000000u
 #define SC__MAX_STREAMS 16 /* so that a set of streams is a 16-bit mask */
 
 struct sc__op {
     uint8_t kind, phase, coll, work;
     uint8_t stream, flags;
     uint16_t after;     /* set of streams */
-    uint16_t group;     /* collectives: index in groups */
+    uint16_t group;     /* collectives: index in groups; send, recv: NIC */
     uint16_t deps;      /* how many explicit dependencies … */
     uint32_t first_dep; /* … from here in workload.deps */
     uint32_t name;      /* in workload.names */
@@ -98,6 +101,7 @@ struct sc__op {
 struct sc__block {
     uint32_t first_op, ops; /* in workload.ops */
     bool graph;
+    bool slots; /* graph: transfers but receives hold their stream too, lowest index first */
 };
 
 struct sc__call {
@@ -142,6 +146,7 @@ struct sc__workload {
     double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
+    double comm_tax;        /* compute is slower by this share while transfers of its rank run; 0 = not at all */
 
     struct sc__op *ops;
     uint32_t op_count, op_capacity;
@@ -157,6 +162,7 @@ struct sc__workload {
     uint32_t class_count, class_capacity;
     struct sc__group *groups;
     uint32_t group_count, group_capacity;
+    uint32_t *match;           /* by operation, or NULL; see ir/match.h */
     uint32_t *rank_class;      /* by rank; NULL: class index = pipeline stage */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;

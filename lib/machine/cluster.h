@@ -166,6 +166,7 @@ struct sc__shape {
      * GPUs. */
     uint32_t nics;                        /* distinct NICs its ranks have on the node that has fewest */
     uint32_t leaves;                      /* leaves (rail: segments) it touches */
+    uint32_t on_leaf;                     /* ranks on the leaf whose uplinks an all-to-all fills most */
     uint32_t sharing_nic;                 /* groups that use each of its NICs at once, itself included */
     uint32_t sharing_port;                /* groups that use the NVLink port of its GPUs at once */
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */

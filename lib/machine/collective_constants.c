@@ -29,7 +29,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(pxn),
     MANY(pat, 3),
     ONE(pat_wire),
-    MANY(collnet, 2),
+    MANY(collnet, 3),
     ONE(latency),
     ONE(nvlink),
     ONE(nvlink_small),

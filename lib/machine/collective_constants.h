@@ -33,7 +33,7 @@ struct sc__constants {
     double pxn;             /* us for the extra copy of a message that changes rails */
     double pat[3];          /* base, per doubling of nodes / 3.5, per rank */
     double pat_wire;        /* share of the bandwidth PAT reaches */
-    double collnet[2];      /* us: inside a node, through the switches */
+    double collnet[3];      /* us inside a node, us through the switches, share of NVLS\' bandwidth */
     double latency;         /* factor of the generation on steps inside a node */
     double nvlink;          /* share of NVLink a ring reaches */
     double nvlink_small;    /* loss of few ranks: 1 + this / (p-1)^1.3 */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define FIRST_STEP 0.2
-#define LAST_STEP 0.002
-#define SWEEPS 60
+#define LAST_STEP 0.001
+#define SWEEPS 300
 
 static bool same_param(const struct sc__fit_param *p, const char *name, unsigned index) {
     return p->index == index && !strcmp(p->name, name);
@@ -85,26 +85,33 @@ static double cost(const struct sc__fit *fit, const struct sc__fit_param *p, str
     return sum;
 }
 
-static bool improve(struct sc__fit *fit, struct sc__fit_param *p, struct sc__samples *samples, uint32_t without,
-                    double step) {
+/* Tries one step both ways. A step that helped is longer the next time, one
+ * that did not is shorter. */
+static void improve(struct sc__fit *fit, struct sc__fit_param *p, struct sc__samples *samples, uint32_t without) {
     double old = p->ended, least = cost(fit, p, samples, without), kept = old;
     for (int sign = -1; sign <= 1; sign += 2) {
-        double value = old > 0 ? old * exp(sign * step) : sign > 0 ? 5 * step : 0;
+        double value = old > 0 ? old * exp(sign * p->step) : sign > 0 ? 5 * p->step : 0;
         if (p->began > 0 && (value < p->began * p->low || value > p->began * p->high)) continue;
         set_param(p, value);
         double now = cost(fit, p, samples, without);
         if (now < least - 1e-12) least = now, kept = value;
     }
     set_param(p, kept);
-    return kept < old || kept > old;
+    p->step = kept < old || kept > old ? fmin(FIRST_STEP, p->step * 1.5) : p->step / 2;
 }
 
 void sc__fit_run(struct sc__fit *fit, struct sc__samples *samples, uint32_t without) {
-    double step = FIRST_STEP;
-    for (int sweep = 0; sweep < SWEEPS && step > LAST_STEP; sweep++) {
-        bool better = false;
-        for (uint32_t i = 0; i < fit->count; i++) better |= improve(fit, &fit->params[i], samples, without, step);
-        if (!better) step /= 2;
+    bool moving = true;
+    for (uint32_t i = 0; i < fit->count; i++) fit->params[i].step = FIRST_STEP;
+    for (uint32_t sweep = 0; moving && sweep < (fit->sweeps ? fit->sweeps : SWEEPS); sweep++) {
+        moving = false;
+        for (uint32_t i = 0; i < fit->count; i++) {
+            if (fit->params[i].step < LAST_STEP) continue;
+            improve(fit, &fit->params[i], samples, without);
+            moving = true;
+        }
+        for (uint32_t i = 0; i < fit->count && sweep % 8 == 7; i++) /* what was settled may move again */
+            fit->params[i].step = fmax(fit->params[i].step, 4 * LAST_STEP);
     }
     sc__samples_predict(samples);
 }

@@ -62,13 +62,14 @@ struct sc__fit_param {
     double **at;
     uint32_t count, capacity;
     double low, high; /* bounds, relative to where it starts */
-    double began, ended;
+    double began, ended, step;
 };
 
 struct sc__fit {
     struct sc__fit_param *params;
     uint32_t count, capacity;
-    double prior; /* weight of (ln value/start)², so that what the data do not decide stays */
+    double prior;    /* weight of (ln value/start)², so that what the data do not decide stays */
+    uint32_t sweeps; /* at most; 0 = many */
 };
 
 /* Adds the place to the parameter (scope, constant, index), made when new. */
@@ -84,7 +85,8 @@ double sc__samples_residual(const struct sc__samples *samples);
 /* --- truth --------------------------------------------------------------- */
 
 /* The rows of a table like data/truth/collectives.csv that have GPUs, size and
- * time; each with the cluster it was measured on. *sources: their names. */
+ * time; each with the cluster it was measured on. *sources: their names, one for all
+ * tables of one system. */
 sc_status sc__truth_read(struct sc_context *ctx, const char *path, struct sc__samples *out, struct sc__names *sources,
                          uint32_t *skipped);
 

@@ -33,29 +33,31 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
 }
 
-/* What the spines leave of a GPU's NIC when `share` of its traffic crosses
- * them: a leaf's uplinks are its NICs over the oversubscription, and the NICs
- * of nodes outside the group are idle. */
-static double through_spines(const struct sc__cluster *c, const struct sc__shape *s, double nic, double crossing,
-                             double outside) {
-    double leaf = sc__fabric_leaf_nodes(c), leaves = s->leaves ? s->leaves : ceil(s->nodes / leaf);
-    double in_leaf = fmin(s->nodes, ceil(s->nodes / leaves));
-    double uplink = nic * fmax(1, leaf / in_leaf) / sc__fabric_oversubscription(c);
-    return crossing > 0 && outside > 0 ? uplink * outside / crossing : nic;
+/* What a GPU's traffic to other nodes gets when `crossing` of the parts that
+ * leave the fullest leaf go through its uplinks. */
+static double through_uplinks(const struct sc__model *m, double outside, double crossing) {
+    const struct sc__cluster *c = m->cluster;
+    double uplinks =
+        sc__fabric_leaf_nodes(c) * c->node_nics * c->nic / 1e9 * m->k->wire / sc__fabric_oversubscription(c);
+    return crossing > 0 ? uplinks * outside / crossing : SC__NEVER;
 }
 
+/* On rails a message to another GPU's rail crosses the spines even inside a
+ * segment, unless it changes rails over NVLink first. */
 static void set_crossings(struct sc__model *m, const struct sc__shape *s) {
-    double leaf = sc__fabric_leaf_nodes(m->cluster), leaves = s->leaves ? s->leaves : ceil(m->nodes / leaf);
-    double outside = m->ranks - m->per_node, far = m->ranks - m->ranks / leaves;
-    bool rails = m->cluster->fabric.kind == SC__FABRIC_RAIL || m->cluster->fabric.kind == SC__FABRIC_HPN;
-    double wrong_rail = rails && m->per_node > 1 ? outside * (m->per_node - 1) / m->per_node : 0;
-    double crossing = fmax(far, fmin(outside, far + wrong_rail * (m->ranks / leaves) / m->ranks));
-    m->crossing = through_spines(m->cluster, s, m->nic, crossing, outside);
-    m->rail_crossing = through_spines(m->cluster, s, m->nic, leaves > 1 ? far : 0, outside);
-    if (leaves > 1) {
-        m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
-        m->wire *= fmin(1, leaf / sc__fabric_oversubscription(m->cluster));
-    }
+    enum sc__fabric_kind kind = m->cluster->fabric.kind;
+    double outside = m->ranks - m->least, on_leaf = s->on_leaf ? s->on_leaf : m->ranks;
+    double far = on_leaf * (m->ranks - on_leaf), near = on_leaf * fmax(0, on_leaf - m->per_node);
+    bool rails = kind == SC__FABRIC_RAIL || kind == SC__FABRIC_HPN;
+    double wrong_rail = rails && m->per_node > 1 ? near * (m->per_node - 1) / m->per_node : 0;
+    double sharing = s->sharing_nic ? s->sharing_nic : 1;
+    m->crossing = through_uplinks(m, outside, far + wrong_rail) / sharing;
+    m->rail_crossing = through_uplinks(m, outside, far) / sharing;
+    if (s->leaves < 2) return;
+    double uplinks = sc__fabric_leaf_nodes(m->cluster) * m->cluster->node_nics * m->cluster->nic / 1e9 * m->k->wire;
+    m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
+    m->wire = fmin(m->wire, uplinks / sc__fabric_oversubscription(m->cluster) / sharing);
+    m->nic = m->wire / m->per_node;
 }
 
 struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
@@ -66,6 +68,7 @@ struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const str
     m.ranks = s->ranks;
     m.nodes = s->nodes;
     m.per_node = s->per_node;
+    m.least = s->least ? s->least : s->per_node;
     m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.wire = nics * nic;
@@ -116,8 +119,6 @@ static struct choice choose_forced(const struct sc__model *m) {
     return best.algo == SC__ALGO_AUTO ? choose(m, &t) : best;
 }
 
-static int64_t to_ps(double us) { return us > 9e12 ? INT64_MAX : (int64_t)ceil(us * 1e6); }
-
 /* Bytes one GPU sends over NVLink, and its node over its NICs. */
 static void volumes(const struct sc__model *m, double *port, double *wire) {
     double n = m->ranks, p = m->per_node, sent = m->bytes;
@@ -149,7 +150,7 @@ struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, con
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
-    struct sc__price p = {.time = to_ps(us), .algo = (uint8_t)best.algo, .proto = (uint8_t)(best.proto + 1)};
+    struct sc__price p = {.time = sc__model_ps(us), .algo = (uint8_t)best.algo, .proto = (uint8_t)(best.proto + 1)};
     set_shares(&m, us, &p);
     return p;
 }
@@ -166,9 +167,9 @@ static double message_us(const struct sc__cluster *c, bool same_node, uint32_t s
 int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes) {
     const struct sc__fabric_dim *d = &c->fabric.dim[0];
     if (c->ideal) return 0;
-    if (c->fabric.kind == SC__FABRIC_DIMS) return to_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
+    if (c->fabric.kind == SC__FABRIC_DIMS) return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, sharing, (double)bytes);
-    return to_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
+    return sc__model_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

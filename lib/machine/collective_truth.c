@@ -147,7 +147,9 @@ static sc_status take_row(struct reader *r, const struct sc__str *cell, bool *ta
              sc__parse_double(cell[r->at[TIME]], &us) && gpus > 1 && us > 0 && bytes;
     if (!*taken) return SC_OK;
     struct sc__sample s = {.op = op, .bytes = bytes, .us = us};
-    SC__TRY(make_cluster(r, cell, find_system(r, source), gpus, &s.cluster));
+    const json_t *system = find_system(r, source);
+    if (system) source = sc__str(json_string_value(json_object_get(system, "source")));
+    SC__TRY(make_cluster(r, cell, system, gpus, &s.cluster));
     s.shape = spread(r->ctx, s.cluster, gpus);
     s.source = sc__names_add(r->sources, source.p, source.n);
     *SC__PUSH(&r->ctx->arena, r->out->items, r->out->count, r->out->capacity) = s;

@@ -259,7 +259,8 @@ static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     return true;
 }
 
-static const struct sc__net_ops analytic_ops = {"analytic", alone, start, next, finish, NULL};
+static const struct sc__net_ops analytic_ops = {
+    .name = "analytic", .alone = alone, .start = start, .next = next, .finish = finish};
 
 sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                            struct sc__net *net) {

@@ -232,9 +232,11 @@ static void prepare_results(struct sc__executor *x) {
 
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out) {
+    if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
     struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
     memset(out, 0, sizeof *out);
     if (options) x.options = *options;
+    if (x.options.comm_tax <= 0) x.options.comm_tax = w->comm_tax;
     sc__arena_init(&x.arena, &ctx->recover);
     sc__heap_init(&x.heap, &x.arena);
     sc_status status = sc__prepare(&x);

@@ -54,6 +54,7 @@ struct sc__stream {
     int64_t left; /* of a running item under comm_tax: work still to do at `since` */
     int64_t since;
     uint32_t wait; /* the meeting or message it is in */
+    uint32_t span; /* of its last transfer, where a timeline is kept */
 };
 
 struct sc__runner { /* a class */
@@ -94,6 +95,8 @@ struct sc__gathering {
     int64_t cost;
     uint64_t key; /* messages */
     bool started, sent, received, over;
+    bool linked;   /* one end of a message has a span: */
+    uint32_t span; /* this one */
 };
 
 struct sc__executor {

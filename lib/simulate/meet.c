@@ -232,14 +232,28 @@ static uint32_t open_message(struct sc__executor *x, uint64_t key, bool sending)
 static void close_message(struct sc__executor *x, uint32_t id) {
     uint64_t *head = sc__map_find(&x->messages, x->gatherings[id].key);
     uint32_t next = x->gatherings[id].next;
-    if (*head == (uint64_t)id + 1)
-        *head = next == SC__NONE ? 0 : (uint64_t)next + 1;
+    if (*head == (uint64_t)id + 1 && next == SC__NONE)
+        sc__map_remove(&x->messages, x->gatherings[id].key);
+    else if (*head == (uint64_t)id + 1)
+        *head = (uint64_t)next + 1;
     else {
         uint32_t at = (uint32_t)*head - 1;
         while (x->gatherings[at].next != id) at = x->gatherings[at].next;
         x->gatherings[at].next = next;
     }
     free_gathering(x, id);
+}
+
+/* The stream leaves the message; the spans of its two ends find each other. */
+static void leave(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t stream) {
+    struct sc__timeline *t = x->out->timeline;
+    sc__stream_end(x, class, stream);
+    if (!t || x->w->ops[g->op].kind == SC__OP_COLLECTIVE) return;
+    uint32_t here = x->runners[class].streams[stream].span;
+    bool sending = x->w->ops[t->spans[here].op].kind == SC__OP_SEND;
+    if (g->linked) t->spans[sending ? here : g->span].peer_span = sending ? g->span : here;
+    g->linked = true;
+    g->span = here;
 }
 
 sc_status sc__meet_message(struct sc__executor *x, uint32_t class, uint32_t stream, const struct sc__op *op) {
@@ -256,7 +270,7 @@ sc_status sc__meet_message(struct sc__executor *x, uint32_t class, uint32_t stre
     come(x, g, class, stream);
     if (g->over) { /* the bytes are here already */
         sc__stream_ready(x, class, stream);
-        sc__stream_end(x, class, stream);
+        leave(x, g, class, stream);
         close_message(x, id);
         return SC_OK;
     }
@@ -275,7 +289,7 @@ void sc__meet_over(struct sc__executor *x, uint32_t id, bool local) {
         sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_GATHERING | id, 1);
         return;
     }
-    for (uint32_t i = 0; i < g->here; i++) sc__stream_end(x, g->classes[i], g->streams[i]);
+    for (uint32_t i = 0; i < g->here; i++) leave(x, g, g->classes[i], g->streams[i]);
     if (g->meeting == SC__NONE && x->w->ops[g->op].kind != SC__OP_COLLECTIVE) {
         g->over = true;
         g->here = 0;

@@ -13,7 +13,7 @@
 
 struct sc__transfer {
     uint8_t coll;   /* enum sc__coll, or SC__COLLS for point-to-point */
-    uint16_t group; /* collectives */
+    uint16_t group; /* collectives; messages: NIC */
     uint32_t rank;  /* a rank of the group, or the source */
     uint32_t peer;  /* the destination, or the root */
     uint32_t class; /* class of rank */
@@ -37,6 +37,12 @@ struct sc__net_link_use {
     double busy_share;      /* of the step */
 };
 
+/* What a message costs the processors at its ends (LogGOPS). */
+struct sc__overhead {
+    int64_t send, recv; /* ps on the stream of the operation */
+    bool rendezvous;    /* it leaves only when its receive is posted */
+};
+
 struct sc__net_ops {
     const char *name;
     /* The time of t if nothing else runs, ps, and what it claims. A transfer
@@ -52,6 +58,8 @@ struct sc__net_ops {
     bool (*finish)(void *net, int64_t to, struct sc__transfer *done);
     /* Link statistics for the report; NULL when the engine has none. */
     uint32_t (*links)(void *net, struct sc__arena *arena, int64_t step, struct sc__net_link_use **out);
+    /* For engines that load the processors too; NULL: messages cost them nothing. */
+    void (*overhead)(void *net, uint64_t bytes, struct sc__overhead *out);
 };
 
 struct sc__net {
@@ -61,6 +69,13 @@ struct sc__net {
 };
 
 /* The engines. */
+/* LogGOPS: text is "L,o,g,G,O,S" (docs/formats/goal.md), NULL for the defaults. */
+sc_status sc__net_loggops(struct sc_context *ctx, const char *text, const struct sc__workload *w, struct sc__net *net);
+/* ASTRA-sim's network YAML and system JSON (may be NULL); compat: counted as
+ * its binary counts. */
+sc_status sc__net_astra(struct sc_context *ctx, const char *network, const char *system, bool compat,
+                        const struct sc__workload *w, struct sc__net *net);
+extern const struct sc__option sc__astra_options[];
 sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
                            struct sc__net *net);
 

@@ -125,6 +125,13 @@ static void put_compat(struct sc__json *j, const struct sc__compat *c) {
     sc__json_end_object(j);
 }
 
+static void put_shares(struct sc__json *j, const struct sc__shares *s) {
+    if (!s) return;
+    sc__json_object(j, "amdahl");
+    sc__shares_json(s, UINT32_MAX, j);
+    sc__json_end_object(j);
+}
+
 static void put_memory(struct sc__json *j, const struct sc__result *r) {
     const struct sc__memory *m = r->workload->memory;
     uint32_t most = 0;
@@ -195,6 +202,7 @@ void sc__write_json(struct sc_context *ctx, const struct sc__result *r, struct s
     put_rates(j, r);
     put_links(j, r);
     put_compat(j, &r->compat);
+    put_shares(j, r->shares);
     sc__json_u64(j, "events", r->events);
     sc__json_end_object(j);
 }

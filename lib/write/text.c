@@ -161,6 +161,7 @@ void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool col
     put_breakdown(&p);
     put_traffic(&p);
     put_spread(&p);
+    if (r->shares) sc__shares_text(r->shares, 12, out);
     put_compat(&p);
     put_notes(ctx, &p, width ? width : 100);
 }

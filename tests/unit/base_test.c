@@ -95,6 +95,11 @@ static void map_keeps_all_keys(void **state) {
     }
     for (uint64_t i = 0; i < 5000; i++) assert_true(*sc__map_find(&m, i << 40) == i);
     assert_null(sc__map_find(&m, 1));
+    for (uint64_t i = 0; i < 5000; i += 3) sc__map_remove(&m, i << 40);
+    for (uint64_t i = 0; i < 5000; i++) {
+        if (i % 3) assert_true(*sc__map_find(&m, i << 40) == i);
+        else assert_null(sc__map_find(&m, i << 40));
+    }
 }
 
 static void numbers_are_strict(void **state) {
