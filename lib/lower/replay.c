@@ -11,11 +11,13 @@
 #include "lower/replay_parts.h"
 
 #include "machine/cluster.h"
+#include "machine/gpu.h"
 
 #include <string.h>
 
 #define RANKS_MAX (1u << 20)
 #define HOST_GAP (100 * SC__PS_PER_US) /* measured on H800 nodes: per operation, and per communication call */
+#define H800_DRAM 3.35e12              /* their datasheet's */
 #define HBM 1.97e12                    /* the same nodes: bytes per second that streaming kernels reach */
 
 struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank, uint32_t iteration) {
@@ -119,18 +121,20 @@ static sc_status read_options(struct sc__replay *r, const struct sc__settings *s
     return SC_OK;
 }
 
-/* The cluster's, as far as it tells one. */
+/* The cluster's; where it tells none, the share of its GPU's that H800s reach. */
 static sc_status memory_bandwidth(struct sc__replay *r, const struct sc__settings *settings) {
     const char *text = sc__setting(settings, "cluster");
-    struct sc__cluster cluster;
+    struct sc__cluster cluster = {0};
+    const struct sc__gpu *gpu;
     if (r->hbm > 0) return SC_OK;
-    if (text) {
-        SC__TRY(sc__cluster_parse(r->ctx, text, sc__mesh_ranks(&r->w->mesh), &cluster));
-        r->hbm = cluster.hbm;
-    }
+    if (text) SC__TRY(sc__cluster_parse(r->ctx, text, sc__mesh_ranks(&r->w->mesh), &cluster));
+    r->hbm = cluster.hbm;
     if (r->hbm > 0) return SC_OK;
     r->hbm = HBM;
-    sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at 1.97 TB/s");
+    if (cluster.gpu && sc__gpu_find(r->ctx, cluster.gpu, &gpu) == SC_OK) r->hbm = HBM / H800_DRAM * gpu->dram * 1e12;
+    sc__clear_error(r->ctx);
+    sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at %.3g TB/s",
+             r->hbm / 1e12);
     return SC_OK;
 }
 
