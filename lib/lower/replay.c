@@ -1,10 +1,5 @@
-/* replay: options, how the job was cut, and a file for every rank.
- *
- * The cut (tp, pp, dp, ep) comes from the command line or from the names of
- * the files. A rank without a file is assumed to do what another rank of its
- * stage does, first one at the same place among the experts; that is a note.
- * A stage without any file is an error, except for a single file, whose stage
- * then stands for all: the order is that of 1F1B, since nobody recorded it.
+/* replay: options, and how the job was cut: tp, pp, dp and ep come from the
+ * command line or from the names of the files.
  *
  * With --dp other than what ran, the traced replicas are repeated (or left
  * out): rank (t, d, s) of the new job does what (t, d mod dp, s) did. */
@@ -105,10 +100,15 @@ static sc_status read_options(struct sc__replay *r, const struct sc__settings *s
     SC__TRY(sc__setting_word(settings, "comm", comms, &comm));
     r->measured_comm = comm == 1;
     r->host_gap = HOST_GAP;
-    if (gap && (!sc__parse_time(sc__str(gap), &r->host_gap) || r->host_gap < 0))
-        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 100us", "--host-gap takes a time, not '%s'", gap);
-    if (hbm && (!sc__parse_rate(sc__str(hbm), &r->hbm) || r->hbm <= 0))
-        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 1.97TB/s", "--hbm takes a rate, not '%s'", hbm);
+    if (gap && (!sc__parse_time(sc__str(gap), &r->host_gap) || r->host_gap < 0 || r->host_gap > SC__PS_PER_S))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 100us",
+                        "--host-gap takes a time up to a second, not '%s'", gap);
+    if (hbm && (!sc__parse_rate(sc__str(hbm), &r->hbm) || r->hbm < 1e9))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 1.97TB/s", "--hbm takes a rate from 1 GB/s on, not '%s'",
+                        hbm);
+    if (sc__setting(settings, "order"))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "leave out --order",
+                        "the ranks of traces are numbered as they ran: tp, dp, pp");
     r->iteration = r->set->ranks->iterations ? r->set->ranks->iterations - 1 : 0;
     uint32_t iteration = r->iteration + 1;
     SC__TRY(sc__setting_u32(settings, "iteration", 1, &iteration));
@@ -135,85 +135,6 @@ static sc_status memory_bandwidth(struct sc__replay *r, const struct sc__setting
     sc__clear_error(r->ctx);
     sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at %.3g TB/s",
              r->hbm / 1e12);
-    return SC_OK;
-}
-
-/* Puts every file at its rank. */
-static sc_status place_files(struct sc__replay *r) {
-    uint32_t world = sc__mesh_ranks(&r->traced);
-    r->ranks = SC__NEW_ARRAY(&r->ctx->arena, struct sc__iteration, world);
-    for (uint32_t i = 0; i < r->set->rank_count; i++) {
-        const struct sc__trace_rank *t = &r->set->ranks[i];
-        struct sc__place at = {.file = t->file, .line = 1, .column = 1};
-        if (t->rank >= world)
-            return sc__fail(r->ctx, SC_INPUT, &at, "check --tp, --pp and --dp", "rank %u of a job of %u ranks", t->rank,
-                            world);
-        if (t->stage != sc__replay_stage(r, t->rank))
-            return sc__fail(r->ctx, SC_INPUT, &at, "check --tp, --pp and --dp: ranks count tp first, then dp, then pp",
-                            "rank %u is on stage %u, but tp %u, dp %u, pp %u put it on stage %u", t->rank, t->stage,
-                            r->traced.tp, r->traced.dp, r->traced.pp, sc__replay_stage(r, t->rank));
-        if (t->iterations <= r->iteration)
-            return sc__fail(r->ctx, SC_INPUT, &at, "give traces of the same length",
-                            "holds %u iterations, other ranks more", t->iterations);
-        r->ranks[t->rank] = sc__replay_iteration(t, r->iteration);
-    }
-    return SC_OK;
-}
-
-/* The best stand-in for a rank without a file: the same stage counts most,
- * then the place among the experts, then in the tensor-parallel group. */
-static uint32_t stand_in(const struct sc__replay *r, uint32_t rank) {
-    const struct sc__mesh *m = &r->traced;
-    uint32_t best = SC__NONE;
-    unsigned most = 0;
-    for (uint32_t i = 0; i < r->set->rank_count; i++) {
-        uint32_t o = r->set->ranks[i].rank;
-        unsigned like = 1;
-        if (sc__replay_stage(r, o) == sc__replay_stage(r, rank)) like += 8;
-        if (sc__mesh_coordinate(m, o, SC__DIM_DP) % m->ep == sc__mesh_coordinate(m, rank, SC__DIM_DP) % m->ep)
-            like += 4;
-        if (sc__mesh_coordinate(m, o, SC__DIM_TP) == sc__mesh_coordinate(m, rank, SC__DIM_TP)) like += 2;
-        if (like > most) most = like, best = o;
-    }
-    return best;
-}
-
-static sc_status fail_stage(struct sc__replay *r, uint32_t rank) {
-    uint32_t replica = r->traced.tp * r->traced.dp, stage = sc__replay_stage(r, rank);
-    struct sc__place at = {.file = r->set->ranks->file};
-    return sc__fail(
-        r->ctx, SC_INPUT, &at, "add a trace of that stage, or give one file alone to let it stand for all stages",
-        "no trace of stage %u of %u (ranks %u to %u)", stage, r->traced.pp, stage * replica, (stage + 1) * replica - 1);
-}
-
-static void note_assumed(struct sc__replay *r, uint32_t from, uint32_t to, uint32_t like) {
-    bool stage = sc__replay_stage(r, from) == sc__replay_stage(r, like);
-    if (from == to)
-        sc__note(r->ctx, "trace-assumed", "no trace of rank %u: assumed equal to rank %u%s", from, like,
-                 stage ? "" : ", of another stage");
-    else
-        sc__note(r->ctx, "trace-assumed", "no traces of ranks %u to %u: assumed equal to rank %u%s", from, to, like,
-                 stage ? "" : ", of another stage");
-}
-
-static sc_status fill_missing(struct sc__replay *r) {
-    uint32_t world = sc__mesh_ranks(&r->traced), from = SC__NONE, like = SC__NONE;
-    for (uint32_t rank = 0; rank <= world; rank++) {
-        bool missing = rank < world && !r->ranks[rank].given;
-        uint32_t source = missing ? stand_in(r, rank) : SC__NONE;
-        if (from != SC__NONE && (source != like || sc__replay_stage(r, from) != sc__replay_stage(r, rank))) {
-            note_assumed(r, from, rank - 1, like);
-            from = SC__NONE;
-        }
-        if (!missing) continue;
-        if (sc__replay_stage(r, source) != sc__replay_stage(r, rank)) {
-            if (!r->set->single) return fail_stage(r, rank);
-            r->scheduled = true;
-        }
-        if (from == SC__NONE) from = rank, like = source;
-        r->ranks[rank] = r->ranks[source];
-        r->ranks[rank].given = false;
-    }
     return SC_OK;
 }
 
@@ -270,8 +191,7 @@ sc_status sc__replay_open(struct sc__replay *r, struct sc_context *ctx, const st
         return fail_set(r, "give the traces of a run; a plan can be shown, not replayed", "a plan holds no times");
     SC__TRY(cut(r, settings));
     SC__TRY(read_options(r, settings));
-    SC__TRY(place_files(r));
-    SC__TRY(fill_missing(r));
+    SC__TRY(sc__replay_ranks(r));
     SC__TRY(pipeline(r, settings));
     return message_size(r, settings);
 }
@@ -296,10 +216,10 @@ static void note_rules(struct sc__replay *r) {
                  "%.3g us of host time before every message and reduction, half before nested calls%s",
                  sc__us(r->host_gap),
                  r->scheduled ? "; the same before every operation" : "; between operations as measured");
-    if (!r->set->profile)
+    if (measured_step(r) && !r->set->profile)
         sc__note(r->ctx, "trace-measured", "the traced step took %.2f ms on its slowest rank",
                  sc__us(measured_step(r)) / 1e3);
-    else
+    if (r->set->profile)
         sc__note(r->ctx, "trace-median", "compute times are medians over equal places in the layers of %u traces",
                  r->set->sample_count);
 }

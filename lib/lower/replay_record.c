@@ -153,7 +153,7 @@ static void add_reduction(struct sc__replay *r, uint32_t rank, const struct sc__
         return;
     }
     if (!r->measured_comm && group != SC__GROUP_EMBEDDING) {
-        int64_t scaling = (int64_t)llround(2.0 * (double)rec->bytes / r->hbm * 1e12);
+        int64_t scaling = sc__from_us(2.0 * (double)rec->bytes / r->hbm * 1e6);
         add_compute(r, SC__UPDATE, SC__WORK_ELEMENTWISE, name, scaling, 2 * rec->bytes);
     }
     struct call c = {SC__ALLREDUCE, (uint8_t)group, rec->bytes, name, r->host_gap};

@@ -61,7 +61,8 @@ static void seed_002_under_its_own_name_needs_no_plan(void **state) {
     assert_int_equal(json_integer_value(json_object_get(plan, "tp")), 1);
     assert_int_equal(json_integer_value(json_object_get(plan, "dp")), 2);
     assert_int_equal(json_integer_value(json_object_get(plan, "pp")), 2);
-    assert_int_equal(notes(&a, "trace-assumed", "ranks 0 to 1"), 1);
+    assert_int_equal(
+        notes(&a, "trace-assumed", "no trace of ranks 0-1: assumed equal to rank 2, which is of another stage"), 1);
     assert_int_equal(notes(&a, "trace-assumed", "no trace of rank 3: assumed equal to rank 2"), 1);
     assert_int_equal(notes(&a, "trace-waits", "not counted as work"), 1);
     json_decref(a.json);
