@@ -8,12 +8,10 @@
 #include "machine/cluster.h"
 #include "machine/gpu.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #define RANKS_MAX (1u << 20)
-#define HOST_GAP (100 * SC__PS_PER_US) /* measured on H800 nodes: per operation, and per communication call */
-#define H800_DRAM 3.35e12              /* their datasheet's */
-#define HBM 1.97e12                    /* the same nodes: bytes per second that streaming kernels reach */
 
 struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank, uint32_t iteration) {
     uint32_t first = 0, seen = 0, i = 0;
@@ -93,13 +91,25 @@ static sc_status cut(struct sc__replay *r, const struct sc__settings *settings) 
     return SC_OK;
 }
 
+/* data/traces.json: calibrated constants with their source. */
+static sc_status read_constants(struct sc__replay *r) {
+    const struct sc__data_file *f = sc__data_find("traces.json");
+    json_error_t e;
+    double gap = 0;
+    json_t *j = f ? json_loadb((const char *)f->bytes, f->size, 0, &e) : NULL;
+    bool ok = j && json_unpack(j, "{s:F, s:F, s:F}", "host_gap_us", &gap, "nested_share", &r->nested_share,
+                               "stream_share", &r->stream_share) == 0;
+    json_decref(j);
+    r->host_gap = sc__from_us(gap);
+    return ok ? SC_OK : sc__fail(r->ctx, SC_SYSTEM, NULL, NULL, "data/traces.json is missing or damaged");
+}
+
 static sc_status read_options(struct sc__replay *r, const struct sc__settings *settings) {
     static const char *const comms[] = {"simulated", "measured", NULL};
     const char *gap = sc__setting(settings, "host-gap"), *hbm = sc__setting(settings, "hbm");
     unsigned comm = 0;
     SC__TRY(sc__setting_word(settings, "comm", comms, &comm));
     r->measured_comm = comm == 1;
-    r->host_gap = HOST_GAP;
     if (gap && (!sc__parse_time(sc__str(gap), &r->host_gap) || r->host_gap < 0 || r->host_gap > SC__PS_PER_S))
         return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 100us",
                         "--host-gap takes a time up to a second, not '%s'", gap);
@@ -121,7 +131,7 @@ static sc_status read_options(struct sc__replay *r, const struct sc__settings *s
     return SC_OK;
 }
 
-/* The cluster's; where it tells none, the share of its GPU's that H800s reach. */
+/* The cluster's; where it tells none, what streaming kernels reach of its GPU's. */
 static sc_status memory_bandwidth(struct sc__replay *r, const struct sc__settings *settings) {
     const char *text = sc__setting(settings, "cluster");
     struct sc__cluster cluster = {0};
@@ -130,9 +140,9 @@ static sc_status memory_bandwidth(struct sc__replay *r, const struct sc__setting
     if (text) SC__TRY(sc__cluster_parse(r->ctx, text, sc__mesh_ranks(&r->w->mesh), &cluster));
     r->hbm = cluster.hbm;
     if (r->hbm > 0) return SC_OK;
-    r->hbm = HBM;
-    if (cluster.gpu && sc__gpu_find(r->ctx, cluster.gpu, &gpu) == SC_OK) r->hbm = HBM / H800_DRAM * gpu->dram * 1e12;
+    if (!cluster.gpu || sc__gpu_find(r->ctx, cluster.gpu, &gpu) != SC_OK) SC__TRY(sc__gpu_find(r->ctx, "h100", &gpu));
     sc__clear_error(r->ctx);
+    r->hbm = r->stream_share * gpu->dram * 1e12;
     sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at %.3g TB/s",
              r->hbm / 1e12);
     return SC_OK;
@@ -190,6 +200,7 @@ sc_status sc__replay_open(struct sc__replay *r, struct sc_context *ctx, const st
     if (set->plan)
         return fail_set(r, "give the traces of a run; a plan can be shown, not replayed", "a plan holds no times");
     SC__TRY(cut(r, settings));
+    SC__TRY(read_constants(r));
     SC__TRY(read_options(r, settings));
     SC__TRY(sc__replay_ranks(r));
     SC__TRY(pipeline(r, settings));

@@ -52,6 +52,8 @@ struct sc__replay {
     bool scheduled; /* the order comes from 1F1B, not from the records */
     uint32_t micro_batches;
     int64_t host_gap;                /* ps */
+    double nested_share;             /* of the host gap, before nested calls */
+    double stream_share;             /* of the memory bandwidth that streaming kernels reach */
     double hbm;                      /* bytes per second */
     uint64_t message;                /* bytes between stages */
     struct sc__estimates *estimates; /* profiles */

@@ -138,7 +138,8 @@ static void add_sub(struct sc__replay *r, uint32_t rank, const struct sc__trace_
         add_compute(r, phase, work_of(rec->kind), name, sub->duration, 0);
         return;
     }
-    struct call c = {sub->coll, sub->group, sub->bytes, name, r->host_gap / 2};
+    int64_t host = (int64_t)llround((double)r->host_gap * r->nested_share);
+    struct call c = {sub->coll, sub->group, sub->bytes, name, host};
     add_collective(r, rank, phase, &c, ordinal);
 }
 
