@@ -198,7 +198,8 @@ sc_status sc__replay_open(struct sc__replay *r, struct sc_context *ctx, const st
     r->set = set;
     r->w = sc__workload_new(&ctx->arena, "megatron-trace");
     if (set->plan)
-        return fail_set(r, "give the traces of a run; a plan can be shown, not replayed", "a plan holds no times");
+        return fail_set(r, "give the traces of a run: a plan tells only the order of operations",
+                        "a plan holds no times");
     SC__TRY(cut(r, settings));
     SC__TRY(read_constants(r));
     SC__TRY(read_options(r, settings));

@@ -48,8 +48,10 @@ head -c 1000 "$seed" >"$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
 check cut_file exits 3 "rank3_20250318120000.txt:3:" "$STEPCAST" run "$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
 
 real=$shared/traces/real/pp4_tp1_exp4_expn8_dp4_nl8_hs4096_sl1024
+profile=$shared/traces/profile/pp4_tp1_ep4_expn8_dp4_nl8_hs4096_sl1024
 if [ -d "$real" ]; then
     check directory says "the traced step took 670.98 ms" "$STEPCAST" run "$real" --cluster hgx-h800:16
+    check here says "hidden 4096" sh -c 'cd "$2" && "$1" run . --cluster hgx-h800:16 --micro-batches 16' sh "$STEPCAST" "$profile"
     check files says "the traced step took 670.98 ms" "$STEPCAST" run "$real"/* --cluster hgx-h800:16
     check order_of_files_does_not_matter sh -c '
         "$1" run "$2"/* --cluster hgx-h800:16 --json - | grep step_time_us >"$3/a"
@@ -58,5 +60,5 @@ if [ -d "$real" ]; then
     check half_a_pipeline exits 3 "no trace of stage 2 of 4" "$STEPCAST" run "$real"/*_rank[0-7]_*
     check more_micro_batches "$STEPCAST" run "$real" --cluster hgx-h800:16 --micro-batches 32
 else
-    for t in directory files order_of_files_does_not_matter half_a_pipeline more_micro_batches; do echo "skip $t"; done
+    for t in directory here files order_of_files_does_not_matter half_a_pipeline more_micro_batches; do echo "skip $t"; done
 fi
