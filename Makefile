@@ -6,7 +6,7 @@ BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
-CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen
+CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
 LDLIBS  += -ljansson -lyajl -lyaml -lprotobuf-c -lz -lm -lpthread
 
@@ -25,7 +25,9 @@ FUZZ_C  := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 BENCH_C := $(sort $(wildcard bench/*_bench.c))
 DATA    := $(sort $(shell find data -type f -not -path 'data/truth/*' 2>/dev/null))
 
-LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o
+WEB     := $(sort $(wildcard web/src/*) web/build.mjs web/package.json web/package-lock.json)
+
+LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/page.o
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
@@ -56,6 +58,14 @@ $(BUILD)/%.o: %.c
 $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	@mkdir -p $(@D)
 	$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
+
+# The report page; empty where node or npm is missing.
+$(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
+	@sh scripts/web.sh $@
+
+$(BUILD)/gen/page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
+	@mkdir -p $(@D)
+	$(BUILD)/tools/embed sc__page_file $(BUILD)/web $$(test -s $(BUILD)/web/report.html && echo $(BUILD)/web/report.html) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
@@ -121,6 +131,7 @@ install: all ## into PREFIX (and DESTDIR)
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so
 	install -m 644 include/stepcast/stepcast.h $(DESTDIR)$(PREFIX)/include/stepcast/
 	install -m 644 $(BUILD)/stepcast.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sh scripts/install-docs.sh $(PROGRAM) $(DESTDIR)$(PREFIX)
 
 clean:
 	rm -rf build out

@@ -58,8 +58,10 @@ static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
     bool is_long = word[1] == '-';
     const char *name = word + 1 + is_long, *value = NULL;
     size_t n = is_long ? strcspn(name, "=") : 1;
-    if (is_long && name[n] == '=') value = name + n + 1;
-    else if (!is_long && name[1]) value = name + 1;
+    if (is_long && name[n] == '=')
+        value = name + n + 1;
+    else if (!is_long && name[1])
+        value = name + 1;
     char *key = sc__strndup(&req->ctx->arena, name, n);
     if (!value && takes_value(req, key) && *i + 1 < argc) value = argv[++*i];
     return sc_request_set(req, key, value);
@@ -73,8 +75,10 @@ static sc_status take_arguments(sc_request *req, int argc, char **argv) {
             only_inputs = true;
             continue;
         }
-        if (!only_inputs && argv[i][0] == '-' && argv[i][1]) status = take_option(req, argc, argv, &i);
-        else status = sc_request_input(req, argv[i]);
+        if (!only_inputs && argv[i][0] == '-' && argv[i][1])
+            status = take_option(req, argc, argv, &i);
+        else
+            status = sc_request_input(req, argv[i]);
         if (status != SC_OK) return status;
     }
     return SC_OK;
@@ -116,6 +120,6 @@ int main(int argc, char **argv) {
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK) status = sc_execute(req);
     if (req->out.size) fwrite(sc_request_output(req), 1, sc_request_output_size(req), stdout);
-    if (*sc_error_text(ctx)) return complain(ctx, status);
-    return finish(status);
+    if (*sc_error_text(ctx)) return complain(ctx, (int)status);
+    return finish((int)status);
 }

@@ -29,11 +29,15 @@ $have
 $p
 "*) ;; *) missing="$missing $p" ;; esac
 done
-[ -z "$missing" ] && exit 0
-
 if [ "$(id -u)" = 0 ]; then as_root=""
 elif command -v sudo >/dev/null 2>&1; then as_root="sudo"
-else
+else as_root="none"
+fi
+# For the report page; without them stepcast is built without it.
+command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 || [ "$as_root" = none ] || missing="$missing nodejs npm"
+[ -z "$missing" ] && exit 0
+
+if [ "$as_root" = none ]; then
     echo "please install as root: apt-get install$missing" >&2
     exit 1
 fi

@@ -33,11 +33,11 @@ extern "C" {
 
 /* What a call answers. The values are the exit codes of the program. */
 typedef enum sc_status {
-    SC_OK = 0,     /* done */
-    SC_NO = 1,     /* done, and the answer is "no": over tolerance, does not fit */
-    SC_USAGE = 2,  /* the request itself is wrong */
-    SC_INPUT = 3,  /* an input is wrong: sc_error_text says where and why */
-    SC_SYSTEM = 4  /* out of memory, disk full, unreadable file */
+    SC_OK = 0,    /* done */
+    SC_NO = 1,    /* done, and the answer is "no": over tolerance, does not fit */
+    SC_USAGE = 2, /* the request itself is wrong */
+    SC_INPUT = 3, /* an input is wrong: sc_error_text says where and why */
+    SC_SYSTEM = 4 /* out of memory, disk full, unreadable file */
 } sc_status;
 
 typedef struct sc_context sc_context;

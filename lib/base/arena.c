@@ -12,11 +12,14 @@ struct sc__arena_block {
     size_t bytes;
 };
 
-#define HEADER ((sizeof(struct sc__arena_block) + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t))
+#define HEADER                                                                                                         \
+    ((sizeof(struct sc__arena_block) + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t))
 
 static char *payload(struct sc__arena_block *b) { return (char *)b + HEADER; }
 
-static size_t round_up(size_t n) { return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t); }
+static size_t round_up(size_t n) {
+    return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+}
 
 static _Noreturn void give_up(struct sc__arena *a) {
     if (a->out_of_memory) longjmp(*a->out_of_memory, 1);
@@ -78,8 +81,10 @@ static void *realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_
     struct sc__arena_block *moved = realloc(b, HEADER + new_bytes);
     if (!moved) give_up(a);
     if (older) older->newer = moved;
-    if (newer) newer->older = moved;
-    else a->blocks = moved;
+    if (newer)
+        newer->older = moved;
+    else
+        a->blocks = moved;
     a->total += new_bytes - moved->bytes;
     moved->bytes = new_bytes;
     memset(payload(moved) + old_bytes, 0, new_bytes - old_bytes);

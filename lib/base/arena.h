@@ -37,10 +37,10 @@ void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, 
 
 /* Appends one zeroed element to the array (items, count, capacity, all 32-bit)
  * and gives its address. */
-#define SC__PUSH(arena, items, count, capacity)                                                      \
-    ((void)((count) == (capacity)                                                                    \
-                ? (void)((items) = sc__grow((arena), (items), &(capacity), (count) + 1, sizeof *(items))) \
-                : (void)0),                                                                          \
+#define SC__PUSH(arena, items, count, capacity)                                                                        \
+    ((void)((count) == (capacity)                                                                                      \
+                ? (void)((items) = sc__grow((arena), (items), &(capacity), (count) + 1, sizeof *(items)))              \
+                : (void)0),                                                                                            \
      &(items)[(count)++])
 
 #endif

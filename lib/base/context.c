@@ -43,10 +43,12 @@ char *sc__format(struct sc__arena *a, const char *fmt, ...) {
 static void put_place(struct sc__buffer *b, const struct sc__place *at) {
     if (!at->file) return;
     sc__puts(b, at->file);
-    if (at->binary) sc__printf(b, ":byte %llu", (unsigned long long)at->offset);
+    if (at->binary)
+        sc__printf(b, ":byte %llu", (unsigned long long)at->offset);
     else if (at->line && at->column)
         sc__printf(b, ":%llu:%llu", (unsigned long long)at->line, (unsigned long long)at->column);
-    else if (at->line) sc__printf(b, ":%llu", (unsigned long long)at->line);
+    else if (at->line)
+        sc__printf(b, ":%llu", (unsigned long long)at->line);
     sc__puts(b, ": ");
 }
 

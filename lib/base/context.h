@@ -35,11 +35,11 @@ struct sc_context {
     struct sc__error error;
     struct sc__note *notes;
     uint32_t note_count, note_capacity;
-    unsigned jobs; /* threads that may be used */
+    unsigned jobs;       /* threads that may be used */
     struct sc__spooled { /* copies of pipes, see file.h */
         const char *path, *shown;
         int fd;
-    } *spooled;
+    } * spooled;
     uint32_t spooled_count, spooled_capacity;
     jmp_buf recover;
 };
@@ -55,10 +55,10 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) __
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#define SC__TRY(call)                       \
-    do {                                    \
-        sc_status sc__try_status = (call);  \
-        if (sc__try_status != SC_OK) return sc__try_status; \
+#define SC__TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        sc_status sc__try_status = (call);                                                                             \
+        if (sc__try_status != SC_OK) return sc__try_status;                                                            \
     } while (0)
 
 #endif

@@ -131,7 +131,8 @@ static sc_status copy_to(struct sc__input *in, int fd) {
         SC__TRY(sc__input_fill(in, 1));
         size_t n = in->end - in->begin;
         if (!n) return SC_OK;
-        if (write(fd, in->bytes + in->begin, n) != (ssize_t)n) return fail_errno(in->ctx, in->name, "cannot copy to memory");
+        if (write(fd, in->bytes + in->begin, n) != (ssize_t)n)
+            return fail_errno(in->ctx, in->name, "cannot copy to memory");
         in->begin = in->end;
     }
 }
@@ -176,7 +177,9 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
     in->begin += n + (nl != NULL);
     in->offset += n + (nl != NULL);
     const char *nul = n ? memchr(line->p, '\0', n) : NULL;
-    if (nul) return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged", (uint64_t)(nul - line->p) + 1);
+    if (nul)
+        return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
+                           (uint64_t)(nul - line->p) + 1);
     if (line->n && line->p[line->n - 1] == '\r') line->n--;
     if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
     return SC_OK;

@@ -38,8 +38,7 @@ static uint32_t find_slot(const struct sc__names *t, const char *s, size_t n) {
 static void rehash_names(struct sc__names *t) {
     t->slot_count = t->slot_count ? t->slot_count * 2 : 64;
     t->slots = SC__NEW_ARRAY(t->arena, uint32_t, t->slot_count);
-    for (uint32_t id = 0; id < t->count; id++)
-        t->slots[find_slot(t, t->text[id], strlen(t->text[id]))] = id + 1;
+    for (uint32_t id = 0; id < t->count; id++) t->slots[find_slot(t, t->text[id], strlen(t->text[id]))] = id + 1;
 }
 
 uint32_t sc__names_find(const struct sc__names *t, const char *s, size_t n) {
@@ -82,8 +81,7 @@ uint64_t *sc__map_at(struct sc__map *m, uint64_t key, bool *fresh) {
     struct sc__map_slot *s = &m->slots[map_slot(m, key)];
     if (fresh) *fresh = !s->used;
     if (!s->used) {
-        s->used = true;
-        s->key = key;
+        *s = (struct sc__map_slot){.key = key, .used = true};
         m->count++;
     }
     return &s->value;
@@ -93,4 +91,20 @@ uint64_t *sc__map_find(const struct sc__map *m, uint64_t key) {
     if (!m->slot_count) return NULL;
     struct sc__map_slot *s = &m->slots[map_slot(m, key)];
     return s->used ? &s->value : NULL;
+}
+
+/* Moves later keys of the same run up, so that no gap cuts them off. */
+void sc__map_remove(struct sc__map *m, uint64_t key) {
+    if (!m->slot_count) return;
+    uint32_t mask = m->slot_count - 1, gap = map_slot(m, key);
+    if (!m->slots[gap].used) return;
+    for (uint32_t i = (gap + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)sc__splitmix64(m->slots[i].key) & mask;
+        if (((i - home) & mask) < ((i - gap) & mask)) continue;
+        m->slots[gap] = m->slots[i];
+        gap = i;
+    }
+    m->slots[gap].used = false;
+    m->slots[gap].value = 0;
+    m->count--;
 }

@@ -30,7 +30,7 @@ struct sc__map {
     struct sc__map_slot {
         uint64_t key, value;
         bool used;
-    } *slots;
+    } * slots;
     uint32_t count, slot_count;
 };
 
@@ -38,6 +38,7 @@ void sc__map_init(struct sc__map *m, struct sc__arena *arena);
 /* The value of key, made (as 0) when absent; *fresh says which. The address
  * holds until the next insertion. */
 uint64_t *sc__map_at(struct sc__map *m, uint64_t key, bool *fresh);
+void sc__map_remove(struct sc__map *m, uint64_t key);
 /* NULL when absent. */
 uint64_t *sc__map_find(const struct sc__map *m, uint64_t key);
 

@@ -23,11 +23,16 @@ static void put_string(struct sc__buffer *b, const char *s, size_t n) {
     sc__putc(b, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\') sc__printf(b, "\\%c", c);
-        else if (c == '\n') sc__puts(b, "\\n");
-        else if (c == '\t') sc__puts(b, "\\t");
-        else if (c < 0x20 || c == 0x7f) sc__printf(b, "\\u%04x", c);
-        else sc__putc(b, (char)c);
+        if (c == '"' || c == '\\')
+            sc__printf(b, "\\%c", c);
+        else if (c == '\n')
+            sc__puts(b, "\\n");
+        else if (c == '\t')
+            sc__puts(b, "\\t");
+        else if (c < 0x20 || c == 0x7f)
+            sc__printf(b, "\\u%04x", c);
+        else
+            sc__putc(b, (char)c);
     }
     sc__putc(b, '"');
 }
@@ -73,8 +78,10 @@ void sc__json_string_n(struct sc__json *j, const char *key, const char *value, s
 }
 
 void sc__json_string(struct sc__json *j, const char *key, const char *value) {
-    if (value) sc__json_string_n(j, key, value, strlen(value));
-    else sc__json_null(j, key);
+    if (value)
+        sc__json_string_n(j, key, value, strlen(value));
+    else
+        sc__json_null(j, key);
 }
 
 void sc__json_u64(struct sc__json *j, const char *key, uint64_t value) {
@@ -110,6 +117,11 @@ void sc__json_bool(struct sc__json *j, const char *key, bool value) {
 void sc__json_null(struct sc__json *j, const char *key) {
     begin(j, key);
     sc__puts(j->out, "null");
+}
+
+void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t n) {
+    begin(j, key);
+    sc__put(j->out, text, n);
 }
 
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps) {

@@ -31,6 +31,8 @@ void sc__json_i64(struct sc__json *j, const char *key, int64_t value);
 void sc__json_double(struct sc__json *j, const char *key, double value); /* not finite → null */
 void sc__json_bool(struct sc__json *j, const char *key, bool value);
 void sc__json_null(struct sc__json *j, const char *key);
+/* A value that is JSON already. */
+void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t n);
 /* Picoseconds as exact microseconds. */
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps);
 

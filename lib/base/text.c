@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sc__str sc__str(const char *s) { return (struct sc__str){s, strlen(s)}; }
+struct sc__str sc__str(const char *s) {
+    return (struct sc__str){s, strlen(s)};
+}
 
 bool sc__str_is(struct sc__str s, const char *word) { return s.n == strlen(word) && !memcmp(s.p, word, s.n); }
 

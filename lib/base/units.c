@@ -8,19 +8,19 @@ struct unit {
     double factor;
 };
 
-static const struct unit byte_units[] = {
-    {"", 1},           {"B", 1},           {"K", 0x1p10},   {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},
-    {"KB", 1e3},       {"kB", 1e3},        {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10},
-    {"MiB", 0x1p20},   {"GiB", 0x1p30},    {"TiB", 0x1p40}, {NULL, 0}};
+static const struct unit byte_units[] = {{"", 1},         {"B", 1},        {"K", 0x1p10},   {"M", 0x1p20},
+                                         {"G", 0x1p30},   {"T", 0x1p40},   {"KB", 1e3},     {"kB", 1e3},
+                                         {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12},    {"KiB", 0x1p10},
+                                         {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
 
-static const struct unit rate_units[] = {
-    {"", 1},           {"B/s", 1},         {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},     {"TB/s", 1e12},
-    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20},  {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40}, {"bps", 0.125},    {"Kbps", 125},
-    {"Mbps", 125e3},   {"Gbps", 125e6},    {"Tbps", 125e9},   {"Mb/s", 125e3},   {"Gb/s", 125e6},   {"Tb/s", 125e9},
-    {NULL, 0}};
+static const struct unit rate_units[] = {{"", 1},           {"B/s", 1},        {"KB/s", 1e3},     {"MB/s", 1e6},
+                                         {"GB/s", 1e9},     {"TB/s", 1e12},    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20},
+                                         {"GiB/s", 0x1p30}, {"TiB/s", 0x1p40}, {"bps", 0.125},    {"Kbps", 125},
+                                         {"Mbps", 125e3},   {"Gbps", 125e6},   {"Tbps", 125e9},   {"Mb/s", 125e3},
+                                         {"Gb/s", 125e6},   {"Tb/s", 125e9},   {NULL, 0}};
 
-static const struct unit time_units[] = {{"ps", 1},   {"ns", 1e3},  {"us", 1e6},     {"µs", 1e6},
-                                         {"ms", 1e9}, {"s", 1e12},  {"min", 6e13},   {NULL, 0}};
+static const struct unit time_units[] = {{"ps", 1},   {"ns", 1e3}, {"us", 1e6},   {"µs", 1e6},
+                                         {"ms", 1e9}, {"s", 1e12}, {"min", 6e13}, {NULL, 0}};
 
 /* The number at the head of s; the rest is its unit. */
 static bool split_unit(struct sc__str s, double *value, struct sc__str *unit) {
@@ -97,16 +97,24 @@ static void put_figures(struct sc__buffer *b, double v, const char *unit) {
 
 void sc__put_time(struct sc__buffer *b, int64_t ps) {
     double us = sc__us(ps), a = fabs(us);
-    if (a >= 1e6) put_figures(b, us / 1e6, "s");
-    else if (a >= 1e3) put_figures(b, us / 1e3, "ms");
-    else put_figures(b, us, "us");
+    if (a >= 1e6)
+        put_figures(b, us / 1e6, "s");
+    else if (a >= 1e3)
+        put_figures(b, us / 1e3, "ms");
+    else
+        put_figures(b, us, "us");
 }
 
 void sc__put_bytes(struct sc__buffer *b, uint64_t bytes) {
     double v = (double)bytes;
-    if (v >= 1e12) put_figures(b, v / 1e12, "TB");
-    else if (v >= 1e9) put_figures(b, v / 1e9, "GB");
-    else if (v >= 1e6) put_figures(b, v / 1e6, "MB");
-    else if (v >= 1e3) put_figures(b, v / 1e3, "kB");
-    else sc__printf(b, "%llu B", (unsigned long long)bytes);
+    if (v >= 1e12)
+        put_figures(b, v / 1e12, "TB");
+    else if (v >= 1e9)
+        put_figures(b, v / 1e9, "GB");
+    else if (v >= 1e6)
+        put_figures(b, v / 1e6, "MB");
+    else if (v >= 1e3)
+        put_figures(b, v / 1e3, "kB");
+    else
+        sc__printf(b, "%llu B", (unsigned long long)bytes);
 }

@@ -9,11 +9,11 @@ struct sc_request;
 
 struct sc__command {
     const char *name;
-    const char *args;    /* "INPUT…" */
-    const char *summary; /* one line */
-    const char *text;    /* a paragraph or two for the man page */
+    const char *args;                        /* "INPUT…" */
+    const char *summary;                     /* one line */
+    const char *text;                        /* a paragraph or two for the man page */
     const struct sc__option *const *options; /* tables, each ended by an empty name; NULL-terminated */
-    bool inputs; /* reads inputs, so the readers' options count too */
+    bool inputs;                             /* reads inputs, so the readers' options count too */
     sc_status (*execute)(struct sc_request *req);
 };
 
@@ -36,7 +36,7 @@ struct sc_request {
     uint32_t input_count, input_capacity;
     const char *const *argv; /* as given on the command line, or NULL */
     int argc;
-    bool terminal; /* standard output is a terminal that wants colour */
+    bool terminal;  /* standard output is a terminal that wants colour */
     unsigned width; /* of the terminal, 0 = unknown */
     struct sc__buffer out;
 };

@@ -1,10 +1,23 @@
-/* commands: the list. A new command is a file beside this one and a line here. */
+/* commands: the list. A new command is a file beside this one and two lines here. */
 #include "command/command.h"
 
-extern const struct sc__command sc__command_run, sc__command_show;
+extern const struct sc__command sc__command_coll;
+extern const struct sc__command sc__command_compare;
+extern const struct sc__command sc__command_completion;
+extern const struct sc__command sc__command_manual;
+extern const struct sc__command sc__command_report;
+extern const struct sc__command sc__command_run;
+extern const struct sc__command sc__command_show;
+extern const struct sc__command sc__command_validate;
 
 const struct sc__command *const sc__commands[] = {
     &sc__command_run,
     &sc__command_show,
+    &sc__command_compare,
+    &sc__command_report,
+    &sc__command_coll,
+    &sc__command_completion,
+    &sc__command_manual,
+    &sc__command_validate,
     NULL,
 };

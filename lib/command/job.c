@@ -1,6 +1,10 @@
 #include "command/job.h"
 
 #include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/profile.h"
+#include "lower/replay.h"
+#include "lower/whatif.h"
 
 #include <string.h>
 
@@ -8,12 +12,13 @@ sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
     if (!req->input_count)
-        return sc__usage(req, sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name), "no input given");
+        return sc__usage(req, sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name),
+                         "no input given");
     return sc__import(req->ctx, &job->settings, sc__option(req, "format"), req->inputs, req->input_count, &job->doc);
 }
 
 /* The size of the cluster where the description names one. */
-static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus) {
     struct sc__cluster c;
     const char *text = sc__option(req, "cluster");
     *gpus = 0;
@@ -23,17 +28,26 @@ static sc_status named_cluster_size(struct sc_request *req, uint32_t *gpus) {
     return SC_OK;
 }
 
-static sc_status make_workload(struct sc_request *req, struct sc__job *job) {
-    uint32_t gpus;
-    job->workload = job->doc.workload;
-    if (job->workload) return SC_OK;
-    SC__TRY(named_cluster_size(req, &gpus));
-    return sc__lower_layers(req->ctx, &job->settings, job->doc.layers, gpus, &job->workload);
+/* Rows become a workload by the rules of their format. */
+static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_t gpus) {
+    const struct sc__layers *rows = job->doc.layers;
+    if (!rows) return sc__lower_profile(req->ctx, &job->settings, job->doc.details, gpus, &job->workload);
+    if (!strcmp(rows->format, "operator-table"))
+        return sc__lower_operators(req->ctx, &job->settings, rows, gpus, &job->workload);
+    return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
+static sc_status read_workload(struct sc_request *req, struct sc__job *job) {
+    uint32_t gpus;
+    SC__TRY(sc__job_read(req, job));
+    SC__TRY(sc__job_named_size(req, &gpus));
+    job->workload = job->doc.workload;
+    if (job->doc.traces) return sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload);
+    return job->workload ? SC_OK : lower_rows(req, job, gpus);
+}
+
+sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
     const char *text = sc__option(req, "cluster");
-    uint32_t ranks = sc__mesh_ranks(&job->workload->mesh);
     if (!text) {
         text = "dgx-h100";
         sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
@@ -44,35 +58,49 @@ static sc_status make_cluster(struct sc_request *req, struct sc__job *job) {
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
 }
 
+/* A model is timed on its cluster, so it comes with one; other inputs do not
+ * need one to become a workload. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
-    SC__TRY(sc__job_read(req, job));
-    SC__TRY(make_workload(req, job));
+    bool model = false;
+    memset(job, 0, sizeof *job);
+    job->settings = sc__settings(req);
+    if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
+    if (!model) SC__TRY(read_workload(req, job));
+    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
+    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
     const char *order = sc__option(req, "order");
     if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
-    return make_cluster(req, job);
+    return model ? SC_OK : sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
 }
 
-static sc_status make_network(struct sc_request *req, struct sc__job *job) {
+sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
+    if (job->doc.measured || !job->doc.traces) return SC_OK;
+    return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
+}
+
+sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+                          struct sc__net *out) {
     static const char *const engines[] = {"analytic", "loggops", NULL};
+    const struct sc__settings *s = &job->settings;
     unsigned engine = 0;
-    SC__TRY(sc__setting_word(&job->settings, "net", engines, &engine));
-    const char *loggops = sc__option(req, "loggops");
-    if (loggops || engine == 1) return sc__net_loggops(req->ctx, loggops, job->workload, &job->net);
-    const char *astra = sc__option(req, "astra-network"), *compat = sc__option(req, "compat");
-    if (!astra && compat && !strcmp(compat, "astra"))
-        return sc__usage(req, "--astra-network FILE", "--compat astra needs ASTRA-sim's network description");
-    if (astra)
-        return sc__net_astra(req->ctx, astra, sc__option(req, "astra-system"), compat && !strcmp(compat, "astra"), job->workload,
-                             &job->net);
-    return sc__net_analytic(req->ctx, &job->cluster, job->workload, &job->net);
+    SC__TRY(sc__setting_word(s, "net", engines, &engine));
+    const char *loggops = sc__setting(s, "loggops");
+    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
+    const char *astra = sc__setting(s, "astra-network"), *compat = sc__setting(s, "compat");
+    bool count_as_astra = compat && !strcmp(compat, "astra");
+    if (!astra && count_as_astra)
+        return sc__fail(ctx, SC_USAGE, NULL, "--astra-network FILE",
+                        "--compat astra needs ASTRA-sim's network description");
+    if (astra) return sc__net_astra(ctx, astra, sc__setting(s, "astra-system"), count_as_astra, w, out);
+    return sc__net_analytic(ctx, &job->cluster, w, out);
 }
 
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
-    struct sc__sim_options options = {.keep_timeline = keep_timeline};
     SC__TRY(sc__job_load(req, job));
-    SC__TRY(make_network(req, job));
-    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &options.comm_tax));
-    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &options, &job->sim));
+    SC__TRY(sc__job_network(req->ctx, job, job->workload, &job->net));
+    job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
+    SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
+    SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;
@@ -90,10 +118,12 @@ sc_status sc__job_output(struct sc_request *req, const char *option, const struc
 }
 
 const struct sc__option sc__job_options[] = {
-    {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine", "a preset with a GPU count, a one-line description or a file", 0},
+    {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
+     "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
     {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
+    {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
     {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},

@@ -5,6 +5,11 @@
 
 #include "command/command.h"
 #include "import/reader.h"
+#include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/plan.h"
+#include "lower/profile.h"
+#include "lower/whatif.h"
 #include "stats/result.h"
 
 struct sc__job {
@@ -13,6 +18,7 @@ struct sc__job {
     struct sc__workload *workload;
     struct sc__cluster cluster;
     struct sc__net net;
+    struct sc__sim_options options;
     struct sc__sim sim;
     struct sc__result result;
 };
@@ -20,12 +26,39 @@ struct sc__job {
 /* The options every job takes: --cluster, --net, --format … */
 extern const struct sc__option sc__job_options[];
 
+/* The tables of every command that loads a job, before those of its own. A
+ * part with options of its own adds a line. */
+#define SC__JOB_TABLES                                                                                                 \
+    sc__job_options,           /* cluster, network, format */                                                          \
+        sc__layers_options,    /* plan */                                                                              \
+        sc__model_options,     /* models */                                                                            \
+        sc__operators_options, /* operator tables */                                                                   \
+        sc__profile_options,   /* profiler tables */                                                                   \
+        sc__chakra_options,    /* Chakra traces */                                                                     \
+        sc__kineto_options,    /* Kineto traces */                                                                     \
+        sc__astra_options,     /* ASTRA-sim's ways */                                                                  \
+        sc__whatif_options     /* changes to a finished workload */
+
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
 /* … and makes them a workload on a cluster. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
+/* The timeline of an input that is a measurement, in doc.measured; NULL there
+ * where it is none. After sc__job_read. */
+sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
+
+/* A fresh network engine of the kind the job asked for. */
+sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+                          struct sc__net *out);
+/* The size of the cluster where the description names one; else 0. */
+sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
+/* The cluster of the request, at least `ranks` GPUs. */
+sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks);
+/* The workload of --model and Megatron's flags, on its cluster; *given is
+ * false when there are none. */
+sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);

@@ -1,6 +1,7 @@
 /* run: simulate a step. */
 #include "command/job.h"
-#include "lower/layers.h"
+#include "command/pictures.h"
+#include "stats/amdahl.h"
 #include "write/write.h"
 
 #include <string.h>
@@ -9,11 +10,13 @@ static const struct sc__option options[] = {
     {"json", 0, "FILE", NULL, "Output", "the result as JSON; - for standard output and nothing else there", 0},
     {"csv", 0, "FILE", NULL, "Output", "one line per row: compute, communication and exposed, by phase", 0},
     {"csv-simai", 0, "FILE", NULL, "Output", "EndToEnd.csv as SimAI-Analytical writes it", 0},
-    {"compat", 0, "TOOL", NULL, "Compatibility", "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim", 0},
+    {"amdahl", 0, NULL, NULL, "Output", "what speeding up each part would bring (always for profiles)", 0},
+    {"compat", 0, "TOOL", NULL, "Compatibility",
+     "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim", 0},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__kineto_options, sc__astra_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, sc__picture_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -52,6 +55,7 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     if (sc__flag(req, "json")) {
         sc__buffer_init(&b, &req->ctx->arena);
         sc__write_json(req->ctx, &job->result, &b);
+        SC__TRY(sc__pictures_extend(req, job, &b));
         SC__TRY(sc__job_output(req, "json", &b));
     }
     if (sc__flag(req, "csv")) {
@@ -74,18 +78,23 @@ static bool stdout_taken(struct sc_request *req) {
 
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
-    SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv")));
+    SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     SC__TRY(write_compat(req, &job));
+    bool profile = !strcmp(job.workload->format, "profiler-table");
+    if (profile || sc__flag(req, "amdahl")) job.result.shares = sc__result_shares(req->ctx, &job.result);
     SC__TRY(write_outputs(req, &job));
-    if (!stdout_taken(req)) sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
-    return SC_OK;
+    SC__TRY(sc__pictures_write(req, &job));
+    if (stdout_taken(req)) return SC_OK;
+    sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
+    return sc__pictures_text(req, &job);
 }
 
 const struct sc__command sc__command_run = {
     .name = "run",
     .args = "INPUT…",
     .summary = "simulate a training step and say where the time goes",
-    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input.",
+    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
+            "input, --model or Megatron's flags say what is trained.",
     .options = tables,
     .inputs = true,
     .execute = execute};

@@ -1,14 +1,12 @@
 /* show: what is in an input; nothing is simulated. */
 #include "command/job.h"
-#include "lower/layers.h"
 
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"json", 0, "FILE", NULL, "Output", "the same as JSON; - for standard output", 0},
-    {0}};
+    {"json", 0, "FILE", NULL, "Output", "the same as JSON; - for standard output", 0}, {0}};
 
-static const struct sc__option *const tables[] = {sc__job_options, options, sc__layers_options, sc__chakra_options, sc__kineto_options, sc__astra_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
 struct sums {
     uint64_t ops, bytes;
@@ -37,23 +35,26 @@ static struct sums sum_class(const struct sc__workload *w, uint32_t class, uint6
 
 static void put_plan(struct sc__buffer *out, const struct sc__workload *w) {
     const struct sc__mesh *m = &w->mesh;
-    sc__printf(out, "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u", sc__mesh_ranks(m), m->tp, m->cp, m->ep, m->dp, m->pp);
+    sc__printf(out, "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u", sc__mesh_ranks(m), m->tp, m->cp, m->ep,
+               m->dp, m->pp);
     if (w->vpp > 1) sc__printf(out, ", vpp %u", w->vpp);
-    sc__printf(out, "; %u micro-batches%s%s\n", w->micro_batches, w->schedule ? ", schedule " : "", w->schedule ? w->schedule : "");
+    sc__printf(out, "; %u micro-batches%s%s\n", w->micro_batches, w->schedule ? ", schedule " : "",
+               w->schedule ? w->schedule : "");
 }
 
 static void put_rows(struct sc__buffer *out, const struct sc__layers *l) {
     if (!l || !l->policy) return;
     struct sc__row_blocks b = sc__find_micro_batches(l);
     sc__printf(out, "  policy    %s\n", l->policy);
-    sc__printf(out, "  rows      %u: %u of the step before, %u micro-batches of %u rows, %u after\n", l->count, b.head, b.count,
-               b.length, l->count - b.head - b.count * b.length);
+    sc__printf(out, "  rows      %u: %u of the step before, %u micro-batches of %u rows, %u after\n", l->count, b.head,
+               b.count, b.length, l->count - b.head - b.count * b.length);
 }
 
 static void put_volumes(struct sc__buffer *out, uint64_t by_kind[SC__COLLS + 1][2]) {
     for (unsigned k = 0; k <= SC__COLLS; k++) {
         if (!by_kind[k][0]) continue;
-        sc__printf(out, "  %-9s %s × %llu, ", k == 0 ? "sends" : "", sc__coll_name(k), (unsigned long long)by_kind[k][0]);
+        sc__printf(out, "  %-9s %s × %llu, ", k == 0 ? "sends" : "", sc__coll_name(k),
+                   (unsigned long long)by_kind[k][0]);
         sc__put_bytes(out, by_kind[k][1]);
         sc__putc(out, '\n');
     }

@@ -9,14 +9,20 @@
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
 extern const struct sc__reader sc__reader_kineto;
+extern const struct sc__reader sc__reader_megatron_trace;
+extern const struct sc__reader sc__reader_operator_table;
+extern const struct sc__reader sc__reader_profiler_table;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
+    &sc__reader_megatron_trace,
     &sc__reader_workload_text,
     &sc__reader_chakra,
     &sc__reader_goal,
     &sc__reader_kineto,
+    &sc__reader_operator_table,
+    &sc__reader_profiler_table,
     NULL,
 };
 
@@ -50,7 +56,7 @@ static sc_status sniff(struct sc_context *ctx, const char *path, const struct sc
 
 static sc_status unknown(struct sc_context *ctx, const char *path) {
     struct sc__buffer b;
-    struct sc__place at = {.file = path};
+    struct sc__place at = {.file = strcmp(path, "-") ? path : "<stdin>"};
     sc__buffer_init(&b, &ctx->arena);
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         sc__printf(&b, "%s%s", r == sc__readers ? "known: " : ", ", (*r)->title);
@@ -78,7 +84,8 @@ sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings
         if (!this) return unknown(ctx, paths[i]);
         if (reader && this != reader) {
             struct sc__place at = {.file = paths[i]};
-            return sc__fail(ctx, SC_INPUT, &at, NULL, "is %s, but the input before it is %s", this->title, reader->title);
+            return sc__fail(ctx, SC_INPUT, &at, NULL, "is %s, but the input before it is %s", this->title,
+                            reader->title);
         }
         reader = this;
     }

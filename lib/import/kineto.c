@@ -63,38 +63,14 @@ static sc_status order_traces(struct sc_context *ctx, struct sc__kineto_trace **
     return SC_OK;
 }
 
-static sc_status read_scale(struct sc_context *ctx, const char *text, struct sc__kineto_plan *plan) {
-    const char *equals = strchr(text, '=');
-    double factor;
-    if (!sc__parse_double(sc__str(equals ? equals + 1 : text), &factor) || factor < 0)
-        return sc__fail(ctx, SC_USAGE, NULL, "--scale 0.9 or --scale gemm=0.5", "--scale %s: not a factor", text);
-    bool found = !equals;
-    for (unsigned k = 0; k < SC__WORKS; k++) {
-        const char *name = sc__work_name(k);
-        if (equals && (strlen(name) != (size_t)(equals - text) || strncmp(name, text, (size_t)(equals - text)) != 0))
-            continue;
-        plan->scale[k] *= factor;
-        found = true;
-    }
-    if (found) return SC_OK;
-    return sc__fail(ctx, SC_USAGE, NULL,
-                    "gemm, attention, norm, elementwise, embedding, loss, optimizer, router, copy, compute",
-                    "--scale %s: unknown class of kernels", text);
-}
-
-static sc_status read_plan(struct sc_context *ctx, const struct sc__settings *s, struct sc__kineto_plan *plan) {
-    *plan = (struct sc__kineto_plan){.speedup = 1, .step = SC__NONE};
-    for (unsigned k = 0; k < SC__WORKS; k++) plan->scale[k] = 1;
+static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan *plan) {
+    *plan = (struct sc__kineto_plan){.step = SC__NONE};
     if (!s) return SC_OK;
     uint32_t step = 0;
     SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
     SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
-    SC__TRY(sc__setting_double(s, "gpu-speedup", &plan->speedup));
     SC__TRY(sc__setting_u32(s, "step", 1, &step));
     if (step) plan->step = step - 1;
-    if (!(plan->speedup > 0)) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--gpu-speedup must be positive");
-    for (unsigned i = 0; sc__setting_nth(s, "scale", i); i++)
-        SC__TRY(read_scale(ctx, sc__setting_nth(s, "scale", i), plan));
     return SC_OK;
 }
 
@@ -103,7 +79,7 @@ static sc_status kineto_read(struct sc_context *ctx, const struct sc__settings *
     struct paths files = {0};
     struct sc__kineto_plan plan;
     struct stat st;
-    SC__TRY(read_plan(ctx, settings, &plan));
+    SC__TRY(read_plan(settings, &plan));
     for (uint32_t i = 0; i < count; i++)
         if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
             SC__TRY(add_directory(ctx, paths[i], &files));
@@ -209,9 +185,6 @@ static void kineto_show(struct sc_context *ctx, const struct sc__document *doc, 
 }
 
 const struct sc__option sc__kineto_options[] = {
-    {"gpu-speedup", 0, "X", "1", "Kineto", "kernels run X times as fast", 0},
-    {"scale", 0, "[CLASS=]F", NULL, "Kineto", "kernels (of a class: gemm, attention, …) take F times as long",
-     SC__OPT_REPEAT},
     {"step", 0, "N", "1", "Kineto", "which of the steps is replayed", 0},
     {"grad-bytes", 0, "SIZE", NULL, "Kineto", "gradients all-reduced with --dp, where the trace does not tell", 0},
     {0},

@@ -93,8 +93,6 @@ struct sc__kineto_plan {
     uint32_t dp;         /* gradient all-reduce over so many; 0: not asked */
     uint64_t grad_bytes; /* 0: from the trace */
     uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
-    double speedup;
-    double scale[SC__WORKS];
 };
 
 /* One class a trace (or one class for all ranks when there is one trace). */

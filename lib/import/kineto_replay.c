@@ -138,11 +138,9 @@ static sc_status add_collective(struct replay *r, const struct sc__kineto_kernel
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     enum sc__work work = k->kind == SC__KINETO_COMPUTE ? work_of(r, k) : SC__WORK_COPY;
-    double scale = r->plan->scale[work] / r->plan->speedup;
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->work = (uint8_t)work;
-    op->cost =
-        scale == 1 || k->kind == SC__KINETO_COMM ? k->dur * SC__PS_PER_NS : llround((double)k->dur * 1000 * scale);
+    op->cost = k->dur * SC__PS_PER_NS;
 }
 
 /* What the kernel waited for: op index + 1 and its end. */

@@ -5,15 +5,17 @@
 
 #include "ir/layers.h"
 #include "ir/timeline.h"
+#include "ir/trace.h"
 
 /* What a reader makes. Either a workload ready to run, or rows that
- * lower/layers.c turns into one. */
+ * lower/layers.c turns into one, or traces for lower/replay.c. */
 struct sc__document {
     const struct sc__reader *reader;
     const char **files;
     uint32_t file_count;
     struct sc__workload *workload;
     struct sc__layers *layers;
+    struct sc__trace_set *traces;  /* records of ranks, which lower/replay.c turns into a workload and `measured` */
     struct sc__timeline *measured; /* where the input is a measurement */
     void *details;                 /* the reader's, for its show and for conversions */
 };
@@ -28,7 +30,8 @@ struct sc__reader {
     sc_status (*read)(struct sc_context *ctx, const struct sc__settings *settings, const char *const *paths,
                       uint32_t count, struct sc__document *out);
     /* What `show` says beyond the common part; may be NULL. json may be NULL. */
-    void (*show)(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text, struct sc__json *json);
+    void (*show)(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text,
+                 struct sc__json *json);
     const struct sc__option *options; /* ended by an empty name, or NULL */
     bool many;                        /* takes several files or directories as one job */
 };

@@ -15,9 +15,18 @@
 #define MOST_NS ((int64_t)1000000000000000) /* a row of more than 11 days is a mistake */
 #define MOST_BYTES ((uint64_t)1 << 60)
 
-static const char *const policies[] = {"DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_MODEL_DATA", "HYBRID_TRANSFORMER",
-                                       "HYBRID_TRANSFORMER_FWD_IN_BCKWD", "HYBRID_DLRM", "HYBRID_DLRM_ENHANCED",
-                                       "HYBRID_CUSTOMIZED", "MICRO", "DISTRIBUTED_INFERENCE", NULL};
+static const char *const policies[] = {"DATA",
+                                       "MODEL",
+                                       "HYBRID_DATA_MODEL",
+                                       "HYBRID_MODEL_DATA",
+                                       "HYBRID_TRANSFORMER",
+                                       "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+                                       "HYBRID_DLRM",
+                                       "HYBRID_DLRM_ENHANCED",
+                                       "HYBRID_CUSTOMIZED",
+                                       "MICRO",
+                                       "DISTRIBUTED_INFERENCE",
+                                       NULL};
 
 static const char *const collectives[] = {"NONE",     "ALLREDUCE",         "ALLGATHER", "REDUCESCATTER",
                                           "ALLTOALL", "ALLREDUCEALLTOALL", "BROADCAST", NULL};
@@ -72,8 +81,9 @@ static const char *near_word(struct reading *r, struct sc__str word, const char 
 
 enum { KEY_TP, KEY_EP, KEY_PP, KEY_VPP, KEY_GA, KEY_GPUS, KEY_PP_COMM, KEY_CHECKPOINTS, KEY_INITIATES, KEY_DLRM, KEYS };
 
-static const char *const keys[] = {"model_parallel_NPU_group", "ep", "pp", "vpp", "ga", "all_gpus", "pp_comm",
-                                   "checkpoints", "checkpoint_initiates", "DLRM_LAST_BOTTOM_LAYER", NULL};
+static const char *const keys[] = {
+    "model_parallel_NPU_group", "ep", "pp", "vpp", "ga", "all_gpus", "pp_comm", "checkpoints", "checkpoint_initiates",
+    "DLRM_LAST_BOTTOM_LAYER",   NULL};
 
 static sc_status take_size(struct reading *r, struct sc__str value, const char *name, uint32_t *out) {
     if (sc__parse_u32(value, out) && *out > 0) return SC_OK;
@@ -137,15 +147,13 @@ static sc_status take_key(struct reading *r, uint32_t *i) {
     if (!keys[key])
         return fail_at(r, word.p, near_word(r, name, keys),
                        sc__format(&r->ctx->arena, "unknown key '%.*s' in the header", SC__SHOW(name)));
-    if (r->seen[key])
-        return fail_at(r, word.p, NULL, sc__format(&r->ctx->arena, "%s is given twice", keys[key]));
+    if (r->seen[key]) return fail_at(r, word.p, NULL, sc__format(&r->ctx->arena, "%s is given twice", keys[key]));
     r->seen[key] = true;
     if (colon && colon + 1 < word.p + word.n) {
         r->token[*i] = (struct sc__str){colon + 1, word.n - name.n - 1};
         return take_value(r, key, i);
     }
-    if (++*i == r->tokens)
-        return fail_at(r, word.p, NULL, sc__format(&r->ctx->arena, "%s has no value", keys[key]));
+    if (++*i == r->tokens) return fail_at(r, word.p, NULL, sc__format(&r->ctx->arena, "%s has no value", keys[key]));
     return take_value(r, key, i);
 }
 
@@ -191,8 +199,9 @@ static sc_status take_time(struct reading *r, struct sc__str word, const char *w
         return fail_at(r, word.p, "times are whole numbers",
                        sc__format(&r->ctx->arena, "%s '%.*s' is not a whole number", what, SC__SHOW(word)));
     if (v < 0 || v > MOST_NS / (r->unit / SC__PS_PER_NS))
-        return fail_at(r, word.p, NULL,
-                       sc__format(&r->ctx->arena, "%s %lld is %s", what, (long long)v, v < 0 ? "negative" : "more than 11 days"));
+        return fail_at(
+            r, word.p, NULL,
+            sc__format(&r->ctx->arena, "%s %lld is %s", what, (long long)v, v < 0 ? "negative" : "more than 11 days"));
     *ps = v * r->unit;
     return SC_OK;
 }
@@ -209,8 +218,10 @@ static sc_status take_bytes(struct reading *r, struct sc__str word, uint64_t *by
 
 static sc_status take_collective(struct reading *r, struct sc__str word, struct sc__row_part *part) {
     struct sc__str base = word;
-    if (sc__str_ends(base, "_DP_EP")) base.n -= 6, part->suffix = SC__SUFFIX_DP_EP;
-    else if (sc__str_ends(base, "_EP")) base.n -= 3, part->suffix = SC__SUFFIX_EP;
+    if (sc__str_ends(base, "_DP_EP"))
+        base.n -= 6, part->suffix = SC__SUFFIX_DP_EP;
+    else if (sc__str_ends(base, "_EP"))
+        base.n -= 3, part->suffix = SC__SUFFIX_EP;
     for (uint8_t i = 0; collectives[i]; i++)
         if (sc__str_is(base, collectives[i])) {
             part->coll = i; /* the list is in the order of enum sc__row_coll */
@@ -281,7 +292,8 @@ static sc_status mark_recompute(struct reading *r) {
         for (uint32_t k = 0; k < r->checkpoints; k++)
             if (r->checkpoint[k] <= at && (from == SC__NONE || r->checkpoint[k] > from)) from = r->checkpoint[k];
         if (at >= r->out->count || from == SC__NONE)
-            return sc__fail(r->ctx, SC_INPUT, &place, "row numbers count from 0; each needs a checkpoint at or before it",
+            return sc__fail(r->ctx, SC_INPUT, &place,
+                            "row numbers count from 0; each needs a checkpoint at or before it",
                             "checkpoint_initiates names row %u, which %s", at,
                             at >= r->out->count ? "does not exist" : "no checkpoint precedes");
         r->out->rows[at].recompute_from = from;

@@ -36,7 +36,8 @@ struct sc__row {
     int64_t process; /* ps after every finished collective of the row */
     uint32_t line;   /* in the file */
     uint8_t work;    /* enum sc__work, where known */
-    uint32_t recompute_from; /* backward of this row first runs the forward of all rows from here to it again, or SC__NONE */
+    uint32_t
+        recompute_from; /* backward of this row first runs the forward of all rows from here to it again, or SC__NONE */
 };
 
 struct sc__layers {
@@ -50,5 +51,15 @@ struct sc__layers {
     double pp_comm;
     bool has_pp_comm, has_vpp;
 };
+
+/* "ALLREDUCE", "ALLREDUCE_ASYNC" … as the files spell them; "NONE". */
+const char *sc__row_coll_name(enum sc__row_coll coll);
+/* "", "_EP", "_DP_EP". */
+const char *sc__suffix_name(enum sc__suffix suffix);
+/* A collective with its suffix ("ALLTOALL_EP"). None is written NONE, None or
+ * none; false for other words. */
+bool sc__row_coll_parse(struct sc__str word, uint8_t *coll, uint8_t *suffix);
+/* The collective names without suffix, NULL-terminated, to suggest from. */
+const char *const *sc__row_coll_names(void);
 
 #endif

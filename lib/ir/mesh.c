@@ -27,8 +27,9 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
     for (unsigned i = 0; i < 4; i++) {
         ranks *= sizes[i];
         if (ranks > UINT32_MAX / 2)
-            return sc__fail(ctx, SC_INPUT, NULL, NULL, "tp %u × cp %u × dp %u × pp %u is more ranks than can be numbered",
-                            m->tp, m->cp, m->dp, m->pp);
+            return sc__fail(ctx, SC_INPUT, NULL, NULL,
+                            "tp %u × cp %u × dp %u × pp %u is more ranks than can be numbered", m->tp, m->cp, m->dp,
+                            m->pp);
     }
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
@@ -125,8 +126,7 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m, enum sc__group_kind kin
     case SC__GROUP_CP: return sc__mesh_move(m, rank, SC__DIM_CP, i);
     case SC__GROUP_DP: return sc__mesh_move(m, rank, SC__DIM_DP, i);
     case SC__GROUP_PP: return sc__mesh_move(m, rank, SC__DIM_PP, i);
-    case SC__GROUP_DP_CP:
-        return sc__mesh_move(m, sc__mesh_move(m, rank, SC__DIM_CP, i % m->cp), SC__DIM_DP, i / m->cp);
+    case SC__GROUP_DP_CP: return sc__mesh_move(m, sc__mesh_move(m, rank, SC__DIM_CP, i % m->cp), SC__DIM_DP, i / m->cp);
     case SC__GROUP_ETP: return expert_member(m, rank, 1, size, i);
     case SC__GROUP_EP: return expert_member(m, rank, m->etp, size, i);
     case SC__GROUP_DP_EP: return expert_member(m, rank, m->etp * m->ep, size, i);

@@ -17,22 +17,22 @@ enum sc__dim { SC__DIM_TP, SC__DIM_CP, SC__DIM_DP, SC__DIM_PP, SC__DIMS };
 
 struct sc__mesh {
     uint32_t tp, cp, dp, pp;
-    uint32_t ep, etp;         /* 1 and tp for dense models */
-    uint8_t order[SC__DIMS];  /* dimensions, fastest first */
+    uint32_t ep, etp;        /* 1 and tp for dense models */
+    uint8_t order[SC__DIMS]; /* dimensions, fastest first */
 };
 
 enum sc__group_kind {
     SC__GROUP_TP,
     SC__GROUP_CP,
     SC__GROUP_EP,
-    SC__GROUP_DP,        /* data parallel, without cp */
-    SC__GROUP_DP_CP,     /* who shares gradients of dense weights: dp × cp */
-    SC__GROUP_DP_EP,     /* who shares gradients of expert weights */
+    SC__GROUP_DP,    /* data parallel, without cp */
+    SC__GROUP_DP_CP, /* who shares gradients of dense weights: dp × cp */
+    SC__GROUP_DP_EP, /* who shares gradients of expert weights */
     SC__GROUP_ETP,
     SC__GROUP_PP,
     SC__GROUP_EMBEDDING, /* first and last stage */
     SC__GROUP_WORLD,
-    SC__GROUP_LIST       /* an explicit list of ranks */
+    SC__GROUP_LIST /* an explicit list of ranks */
 };
 
 /* A mesh of the default order; etp 0 means tp. */

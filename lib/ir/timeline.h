@@ -14,10 +14,20 @@ struct sc__span {
     uint32_t peer_span;        /* send: the span of its receive, or SC__NONE */
 };
 
+/* Why a class did not compute; the simulator knows, a measurement does not. */
+enum { SC__IDLE_BUBBLE, SC__IDLE_SKEW, SC__IDLE_OTHER, SC__IDLE_COMM /* + group, or + group_count for messages */ };
+
+struct sc__idle {
+    uint32_t class, why;
+    int64_t start, end;
+};
+
 struct sc__timeline {
     const struct sc__workload *workload; /* names, groups, classes */
     struct sc__span *spans;              /* in order of start within a class and stream */
     uint32_t count, capacity;
+    struct sc__idle *idles;              /* in order of start within a class; empty for measurements */
+    uint32_t idle_count, idle_capacity;
     int64_t end; /* of the step */
 };
 

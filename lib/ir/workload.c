@@ -76,9 +76,13 @@ void sc__program_call(struct sc__workload *w, uint32_t block, uint32_t micro_bat
 }
 
 uint32_t sc__class_add(struct sc__workload *w, uint32_t program, uint32_t rank, uint32_t ranks, uint32_t stage) {
-    *SC__PUSH(w->arena, w->classes, w->class_count, w->class_capacity) = (struct sc__class){
-        .program = program, .rank = rank, .ranks = ranks, .stage = stage, .slow = 1,
-        .name = sc__format(w->arena, "stage %u", stage)};
+    *SC__PUSH(w->arena, w->classes, w->class_count, w->class_capacity) =
+        (struct sc__class){.program = program,
+                           .rank = rank,
+                           .ranks = ranks,
+                           .stage = stage,
+                           .slow = 1,
+                           .name = sc__format(w->arena, "stage %u", stage)};
     return w->class_count - 1;
 }
 
@@ -115,7 +119,8 @@ const char *sc__phase_name(enum sc__phase phase) {
 }
 
 const char *sc__work_name(enum sc__work work) {
-    static const char *const names[SC__WORKS] = {"compute", "gemm",      "attention", "norm", "elementwise", "embedding",
-                                                 "loss",    "optimizer", "router",    "copy", "host"};
+    static const char *const names[SC__WORKS] = {"compute",     "gemm",      "attention", "norm",
+                                                 "elementwise", "embedding", "loss",      "optimizer",
+                                                 "router",      "copy",      "host"};
     return names[work];
 }

@@ -85,17 +85,17 @@ enum {
 struct sc__op {
     uint8_t kind, phase, coll, work;
     uint8_t stream, flags;
-    uint16_t after;      /* set of streams */
-    uint16_t group;      /* collectives: index in groups; send, recv: NIC */
-    uint16_t deps;       /* how many explicit dependencies … */
-    uint32_t first_dep;  /* … from here in workload.deps */
-    uint32_t name;       /* in workload.names */
-    uint32_t row;        /* row of the input it comes from, or SC__NONE */
-    uint32_t layer;      /* layer of the model, or SC__NONE */
-    uint32_t peer;       /* send, recv: rank (see flags); broadcast, reduce: root */
-    uint32_t tag;        /* send, recv; the call's tag is added */
-    int64_t cost;        /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
-    uint64_t bytes;      /* transfers: bytes. Compute: bytes moved where known */
+    uint16_t after;     /* set of streams */
+    uint16_t group;     /* collectives: index in groups; send, recv: NIC */
+    uint16_t deps;      /* how many explicit dependencies … */
+    uint32_t first_dep; /* … from here in workload.deps */
+    uint32_t name;      /* in workload.names */
+    uint32_t row;       /* row of the input it comes from, or SC__NONE */
+    uint32_t layer;     /* layer of the model, or SC__NONE */
+    uint32_t peer;      /* send, recv: rank (see flags); broadcast, reduce: root */
+    uint32_t tag;       /* send, recv; the call's tag is added */
+    int64_t cost;       /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
+    uint64_t bytes;     /* transfers: bytes. Compute: bytes moved where known */
 };
 
 struct sc__block {
@@ -146,6 +146,7 @@ struct sc__workload {
     double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
+    double comm_tax;        /* compute is slower by this share while transfers of its rank run; 0 = not at all */
 
     struct sc__op *ops;
     uint32_t op_count, op_capacity;
@@ -200,6 +201,8 @@ uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t
  * long, and every other rank that this distinguishes gets the class it then
  * needs (colour refinement over groups and peers). */
 sc_status sc__workload_slow_rank(struct sc_context *ctx, struct sc__workload *w, uint32_t rank, double slow);
+/* The same for every --slow rank:N=F given. */
+sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */
 const char *sc__phase_name(enum sc__phase phase);

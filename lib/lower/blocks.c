@@ -27,8 +27,10 @@ struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *l) {
     uint32_t second = 0;
     for (uint32_t i = 0; i < l->count; i++) {
         if (!starts_micro_batch(&l->rows[i])) continue;
-        if (!b.count) b.head = i;
-        else if (!second) second = i;
+        if (!b.count)
+            b.head = i;
+        else if (!second)
+            second = i;
         b.count++;
     }
     if (!b.count) return whole_file(l);

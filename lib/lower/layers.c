@@ -45,10 +45,12 @@ static enum sc__group_kind group_of(struct lowering *l, const struct sc__row *ro
     return SC__GROUP_DP;
 }
 
-static void add_one(struct lowering *l, uint32_t row, unsigned part, enum sc__coll coll, enum sc__phase phase, bool async) {
+static void add_one(struct lowering *l, uint32_t row, unsigned part, enum sc__coll coll, enum sc__phase phase,
+                    bool async) {
     const struct sc__row *r = &l->in->rows[row];
     uint16_t group = sc__workload_group(l->w, group_of(l, r, part));
-    struct sc__op *op = sc__block_add(l->w, SC__OP_COLLECTIVE, phase, async ? SC__STREAM_DP : SC__STREAM_COMPUTE, r->name);
+    struct sc__op *op =
+        sc__block_add(l->w, SC__OP_COLLECTIVE, phase, async ? SC__STREAM_DP : SC__STREAM_COMPUTE, r->name);
     if (async) op->after = 1u << SC__STREAM_COMPUTE;
     op->coll = (uint8_t)coll;
     op->group = group;
@@ -250,8 +252,8 @@ static sc_status override(struct lowering *l, const struct sc__settings *s, cons
     *value = from_file ? from_file : 1;
     SC__TRY(sc__setting_u32(s, name, 1, value));
     if (from_file && *value != from_file)
-        sc__note(l->ctx, "override", "%s %u of the command line replaces %u of the file; the rows stay as they are", name,
-                 *value, from_file);
+        sc__note(l->ctx, "override", "%s %u of the command line replaces %u of the file; the rows stay as they are",
+                 name, *value, from_file);
     return SC_OK;
 }
 
@@ -274,10 +276,12 @@ static sc_status make_mesh(struct lowering *l, const struct sc__settings *s, uin
     bool all_model = !l->in->tp && !strcmp(l->in->policy, "MODEL") && gpus && gpus % pp == 0;
     SC__TRY(override(l, s, "tp", all_model ? gpus / pp : l->in->tp, &tp));
     if ((uint64_t)tp * pp > UINT32_MAX / 2 || (uint64_t)tp * pp * (dp ? dp : 1) > UINT32_MAX / 2)
-        return sc__fail(l->ctx, SC_INPUT, &at, NULL, "tp %u × pp %u × dp %u is more ranks than can be numbered", tp, pp, dp);
+        return sc__fail(l->ctx, SC_INPUT, &at, NULL, "tp %u × pp %u × dp %u is more ranks than can be numbered", tp, pp,
+                        dp);
     if (dp) gpus = tp * pp * dp;
     if (!gpus)
-        return sc__fail(l->ctx, SC_INPUT, &at, "add --gpus N, or all_gpus: N to the header", "the number of GPUs is not known");
+        return sc__fail(l->ctx, SC_INPUT, &at, "add --gpus N, or all_gpus: N to the header",
+                        "the number of GPUs is not known");
     if (gpus % (tp * pp)) return bad_size(l, gpus, tp, pp);
     if (l->in->gpus && gpus != l->in->gpus)
         sc__note(l->ctx, "gpus", "%u GPUs instead of the file's %u: data parallel %u instead of %u", gpus, l->in->gpus,
@@ -296,13 +300,15 @@ static void derive_message(struct lowering *l) {
         if (f->suffix || f->bytes < 2 || !(gather || f->coll == SC__ROW_ALLREDUCE)) continue;
         if (!strcmp(in->rows[i].name, "embedding_layer")) continue;
         l->p.message = gather ? f->bytes / l->w->mesh.tp : f->bytes;
-        sc__note(l->ctx, "pp-comm-derived",
-                 "pp_comm is not in the file: messages between stages are %llu bytes, from the tensor-parallel %s of '%s'%s",
-                 (unsigned long long)l->p.message, gather ? "gather" : "all-reduce", in->rows[i].name,
-                 gather ? " divided by tp (sequence parallel)" : "");
+        sc__note(
+            l->ctx, "pp-comm-derived",
+            "pp_comm is not in the file: messages between stages are %llu bytes, from the tensor-parallel %s of '%s'%s",
+            (unsigned long long)l->p.message, gather ? "gather" : "all-reduce", in->rows[i].name,
+            gather ? " divided by tp (sequence parallel)" : "");
         return;
     }
-    sc__note(l->ctx, "pp-comm-zero", "pp_comm is not in the file and cannot be derived: messages between stages are empty");
+    sc__note(l->ctx, "pp-comm-zero",
+             "pp_comm is not in the file and cannot be derived: messages between stages are empty");
 }
 
 static sc_status choose_message(struct lowering *l, const struct sc__settings *s) {
@@ -320,8 +326,7 @@ static sc_status choose_schedule(struct lowering *l, const struct sc__settings *
     l->p.pp = l->w->mesh.pp;
     l->p.vpp = l->in->vpp ? l->in->vpp : 1;
     SC__TRY(sc__setting_u32(s, "vpp", 1, &l->p.vpp));
-    if (l->p.vpp > 256)
-        return sc__fail(l->ctx, SC_INPUT, NULL, NULL, "vpp %u: at most 256 virtual stages", l->p.vpp);
+    if (l->p.vpp > 256) return sc__fail(l->ctx, SC_INPUT, NULL, NULL, "vpp %u: at most 256 virtual stages", l->p.vpp);
     if (!l->in->has_vpp && !vpp_given && l->p.pp > 1)
         sc__note(l->ctx, "vpp-absent", "vpp is not in the file: 1, no virtual stages");
     if (l->p.pp == 1) l->p.vpp = 1;
@@ -384,13 +389,13 @@ static uint32_t give_after(void *self, uint32_t stage) {
 static sc_status check_blocks(struct lowering *l) {
     struct sc__place at = {.file = l->in->file};
     const struct sc__row_blocks *b = &l->blocks;
-    if (!b->count)
-        return sc__fail(l->ctx, SC_INPUT, &at, NULL, "there is no micro-batch: all rows belong to the step");
+    if (!b->count) return sc__fail(l->ctx, SC_INPUT, &at, NULL, "there is no micro-batch: all rows belong to the step");
     for (uint32_t m = 1; m < b->count; m++) {
         uint32_t row = b->head + m * b->length;
         if (row < l->in->count && !strcmp(l->in->rows[row].name, "embedding_layer")) continue;
         at.line = row < l->in->count ? l->in->rows[row].line : l->in->rows[l->in->count - 1].line;
-        return sc__fail(l->ctx, SC_INPUT, &at, "each micro-batch begins with embedding_layer and has as many rows as the first",
+        return sc__fail(l->ctx, SC_INPUT, &at,
+                        "each micro-batch begins with embedding_layer and has as many rows as the first",
                         "micro-batch %u does not begin here: the first has %u rows", m, b->length);
     }
     l->tail = b->head + b->count * b->length;

@@ -10,9 +10,9 @@ struct messages {
 
 static uint32_t send_block(struct sc__workload *w, uint64_t bytes, bool forward) {
     sc__block_begin(w);
-    struct sc__op *op = sc__block_add(w, SC__OP_SEND, forward ? SC__FORWARD : SC__BACKWARD,
-                                      forward ? SC__STREAM_P2P : SC__STREAM_P2P_BACK,
-                                      forward ? "send_forward" : "send_backward");
+    struct sc__op *op =
+        sc__block_add(w, SC__OP_SEND, forward ? SC__FORWARD : SC__BACKWARD,
+                      forward ? SC__STREAM_P2P : SC__STREAM_P2P_BACK, forward ? "send_forward" : "send_backward");
     op->bytes = bytes;
     op->after = 1u << SC__STREAM_COMPUTE;
     op->flags = forward ? SC__OP_PEER_NEXT : SC__OP_PEER_PREV;
@@ -39,8 +39,8 @@ static void call(struct sc__workload *w, uint32_t block, const struct sc__slot *
     if (block != SC__NONE) sc__program_call(w, block, s->micro_batch, s->chunk, tag);
 }
 
-static void lower_forward(struct sc__workload *w, const struct sc__pipeline *p, const struct messages *m, uint32_t stage,
-                          const struct sc__slot *s) {
+static void lower_forward(struct sc__workload *w, const struct sc__pipeline *p, const struct messages *m,
+                          uint32_t stage, const struct sc__slot *s) {
     bool first = stage == 0, last = stage == p->pp - 1;
     if (!(first && s->chunk == 0)) call(w, m->recv_forward, s, tag_of(p, s->micro_batch, s->chunk, true));
     call(w, p->forward(p->self, stage, s->chunk, s->micro_batch), s, 0);
@@ -53,20 +53,22 @@ static void lower_backward(struct sc__workload *w, const struct sc__pipeline *p,
     bool first = stage == 0, last = stage == p->pp - 1;
     if (!(last && s->chunk == p->vpp - 1)) call(w, m->recv_backward, s, tag_of(p, s->micro_batch, s->chunk, false));
     call(w, p->backward(p->self, stage, s->chunk, s->micro_batch), s, 0);
-    if (!(first && s->chunk == 0))
-        call(w, m->send_backward, s, tag_of(p, s->micro_batch, s->chunk - first, false));
+    if (!(first && s->chunk == 0)) call(w, m->send_backward, s, tag_of(p, s->micro_batch, s->chunk - first, false));
 }
 
-static void lower_stage(struct sc__workload *w, const struct sc__pipeline *p, const struct messages *m, uint32_t stage) {
+static void lower_stage(struct sc__workload *w, const struct sc__pipeline *p, const struct messages *m,
+                        uint32_t stage) {
     uint32_t count, block;
-    struct sc__slot *slots =
-        sc__schedule_order(w->arena, p->schedule, p->pp, p->vpp, stage, p->micro_batches, &count);
+    struct sc__slot *slots = sc__schedule_order(w->arena, p->schedule, p->pp, p->vpp, stage, p->micro_batches, &count);
     uint32_t program = sc__program_begin(w);
     if (p->before && (block = p->before(p->self, stage)) != SC__NONE) sc__program_call(w, block, SC__NONE, 0, 0);
     for (uint32_t i = 0; i < count; i++) {
-        if (slots[i].kind == 'F') lower_forward(w, p, m, stage, &slots[i]);
-        else if (slots[i].kind == 'B') lower_backward(w, p, m, stage, &slots[i]);
-        else call(w, p->wgrad(p->self, stage, slots[i].chunk, slots[i].micro_batch), &slots[i], 0);
+        if (slots[i].kind == 'F')
+            lower_forward(w, p, m, stage, &slots[i]);
+        else if (slots[i].kind == 'B')
+            lower_backward(w, p, m, stage, &slots[i]);
+        else
+            call(w, p->wgrad(p->self, stage, slots[i].chunk, slots[i].micro_batch), &slots[i], 0);
     }
     if (p->after && (block = p->after(p->self, stage)) != SC__NONE) sc__program_call(w, block, SC__NONE, 0, 0);
     uint32_t rank = sc__mesh_move(&w->mesh, 0, SC__DIM_PP, stage);
@@ -75,7 +77,8 @@ static void lower_stage(struct sc__workload *w, const struct sc__pipeline *p, co
 
 static sc_status check(struct sc_context *ctx, const struct sc__pipeline *p) {
     if (p->schedule == SC__SCHEDULE_ZBH1 && !p->wgrad)
-        return sc__fail(ctx, SC_INPUT, NULL, "use --schedule 1f1b", "this input does not part weight from input gradients, "
+        return sc__fail(ctx, SC_INPUT, NULL, "use --schedule 1f1b",
+                        "this input does not part weight from input gradients, "
                         "which the zb-h1 schedule needs");
     if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED)
         return sc__fail(ctx, SC_INPUT, NULL, "use --schedule interleaved", "schedule %s has no virtual stages (vpp %u)",

@@ -10,7 +10,13 @@
 
 #include "ir/workload.h"
 
-enum sc__schedule { SC__SCHEDULE_AUTO, SC__SCHEDULE_1F1B, SC__SCHEDULE_GPIPE, SC__SCHEDULE_INTERLEAVED, SC__SCHEDULE_ZBH1 };
+enum sc__schedule {
+    SC__SCHEDULE_AUTO,
+    SC__SCHEDULE_1F1B,
+    SC__SCHEDULE_GPIPE,
+    SC__SCHEDULE_INTERLEAVED,
+    SC__SCHEDULE_ZBH1
+};
 
 /* What a stage does next. */
 struct sc__slot {

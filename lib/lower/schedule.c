@@ -3,9 +3,10 @@
  *   1F1B         w = min(pp − stage − 1, m) forwards, then one forward and one
  *                backward in turn, then the backwards that are left
  *   GPipe        all forwards, all backwards
- *   interleaved  the same over m·vpp pieces: micro-batches go in groups of pp,
- *                a group passes chunk after chunk; 2(pp − stage − 1) + (vpp − 1)·pp
- *                pieces of warm-up. A last group smaller than pp is allowed.
+ *   interleaved  the same over m·vpp pieces: micro-batches go in groups of pp, the
+ *                first of pp + m % pp, for a smaller group anywhere would lock the
+ *                stages; a group passes chunk after chunk; warm-up is
+ *                2(pp − stage − 1) + (vpp − 1)·(first group) pieces
  *   ZB-H1        1F1B whose weight gradients stage s puts off by s micro-batches,
  *                so that input gradients reach the stages before it sooner
  *                (Qi et al., Zero Bubble Pipeline Parallelism, 2024)
@@ -14,7 +15,9 @@
 
 const char *const sc__schedule_words[] = {"1f1b", "gpipe", "interleaved", "zb-h1", NULL};
 
-const char *sc__schedule_name(enum sc__schedule s) { return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1]; }
+const char *sc__schedule_name(enum sc__schedule s) {
+    return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
+}
 
 struct order {
     struct sc__slot *slots;
@@ -51,32 +54,42 @@ static void order_zbh1(struct order *o, uint32_t pp, uint32_t stage, uint32_t m)
     while (done < m) put(o, 'W', done++, 0);
 }
 
-/* The k-th piece in the order of a group after group, chunk after chunk. */
-static struct sc__slot piece(uint32_t k, uint32_t pp, uint32_t vpp, uint32_t m) {
-    uint32_t group = k / (pp * vpp), left = m - group * pp, size = left < pp ? left : pp;
-    uint32_t inside = k - group * pp * vpp;
-    return (struct sc__slot){.micro_batch = group * pp + inside % size, .chunk = inside / size};
+struct interleaving {
+    uint32_t pp, vpp, m, first; /* first: micro-batches of the first group */
+};
+
+/* The k-th piece in the order of group after group, chunk after chunk. */
+static struct sc__slot piece(const struct interleaving *n, uint32_t k) {
+    uint32_t size = n->first, start = 0;
+    if (k >= n->first * n->vpp) {
+        uint32_t group = (k - n->first * n->vpp) / (n->pp * n->vpp);
+        size = n->pp;
+        start = n->first + group * n->pp;
+    }
+    uint32_t inside = k - start * n->vpp;
+    return (struct sc__slot){.micro_batch = start + inside % size, .chunk = inside / size};
 }
 
-static void put_backward(struct order *o, uint32_t k, uint32_t pp, uint32_t vpp, uint32_t m) {
-    struct sc__slot s = piece(k, pp, vpp, m);
-    put(o, 'B', s.micro_batch, vpp - 1 - s.chunk);
+static void put_backward(struct order *o, const struct interleaving *n, uint32_t k) {
+    struct sc__slot s = piece(n, k);
+    put(o, 'B', s.micro_batch, n->vpp - 1 - s.chunk);
 }
 
-static void put_forward(struct order *o, uint32_t k, uint32_t pp, uint32_t vpp, uint32_t m) {
-    struct sc__slot s = piece(k, pp, vpp, m);
+static void put_forward(struct order *o, const struct interleaving *n, uint32_t k) {
+    struct sc__slot s = piece(n, k);
     put(o, 'F', s.micro_batch, s.chunk);
 }
 
 static void order_interleaved(struct order *o, uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t m) {
-    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (uint64_t)(vpp - 1) * pp;
-    uint32_t total = m * vpp, warm = want < total ? (uint32_t)want : total;
-    for (uint32_t k = 0; k < warm; k++) put_forward(o, k, pp, vpp, m);
+    struct interleaving n = {pp, vpp, m, m < pp ? m : pp + m % pp};
+    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (uint64_t)(vpp - 1) * n.first;
+    uint32_t total = m * vpp, warm = want < total && m >= pp ? (uint32_t)want : total;
+    for (uint32_t k = 0; k < warm; k++) put_forward(o, &n, k);
     for (uint32_t k = warm; k < total; k++) {
-        put_forward(o, k, pp, vpp, m);
-        put_backward(o, k - warm, pp, vpp, m);
+        put_forward(o, &n, k);
+        put_backward(o, &n, k - warm);
     }
-    for (uint32_t k = total - warm; k < total; k++) put_backward(o, k, pp, vpp, m);
+    for (uint32_t k = total - warm; k < total; k++) put_backward(o, &n, k);
 }
 
 struct sc__slot *sc__schedule_order(struct sc__arena *a, enum sc__schedule s, uint32_t pp, uint32_t vpp, uint32_t stage,

@@ -136,7 +136,22 @@ struct sc__cluster {
     struct sc__override *overrides;
     uint32_t override_count, override_capacity;
     struct sc__price_cache *cache;
+    /* placement.h: the GPU of each rank, and rank + 1 of each GPU; NULL: rank r
+     * runs on GPU r. */
+    const uint32_t *gpu_of, *rank_of;
+    uint32_t placed; /* ranks in gpu_of */
 };
+
+static inline uint32_t sc__cluster_gpu(const struct sc__cluster *c, uint32_t rank) {
+    return c->gpu_of && rank < c->placed ? c->gpu_of[rank] : rank;
+}
+static inline uint32_t sc__cluster_node(const struct sc__cluster *c, uint32_t rank) {
+    return sc__cluster_gpu(c, rank) / c->node_gpus;
+}
+/* Which NIC of its node a GPU uses. */
+static inline uint32_t sc__cluster_nic(const struct sc__cluster *c, uint32_t gpu) {
+    return (uint32_t)((uint64_t)(gpu % c->node_gpus) * c->node_nics / c->node_gpus);
+}
 
 /* gpus: the job's size, used where the description gives none. */
 sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t gpus, struct sc__cluster *out);
@@ -151,6 +166,7 @@ struct sc__shape {
      * GPUs. */
     uint32_t nics;                        /* distinct NICs its ranks have on the node that has fewest */
     uint32_t leaves;                      /* leaves (rail: segments) it touches */
+    uint32_t on_leaf;                     /* ranks on the leaf whose uplinks an all-to-all fills most */
     uint32_t sharing_nic;                 /* groups that use each of its NICs at once, itself included */
     uint32_t sharing_port;                /* groups that use the NVLink port of its GPUs at once */
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
@@ -172,6 +188,9 @@ struct sc__price {
     int64_t time;  /* ps */
     uint8_t algo;  /* enum sc__algo */
     uint8_t proto; /* enum sc__proto */
+    /* Share of what the group can have of its NVLink ports and NICs that it
+     * uses on average while it runs, 0…1. */
+    float port, wire;
 };
 
 /* One collective alone, with how it is run. coll is enum sc__coll of
@@ -185,6 +204,8 @@ int64_t sc__collective_time(const struct sc__cluster *c, int coll, const struct 
 void sc__cluster_remember(struct sc__cluster *c, struct sc__arena *arena);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
+/* The same when `sharing` messages leave through the same NIC. */
+int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes);
 
 /* "ring", "ll128" …, and back; SC__ALGOS / SC__PROTOS when there is no such. */
 const char *sc__algo_name(enum sc__algo algo);

@@ -58,19 +58,33 @@ static uint32_t extent(const struct sc__cluster *c, const uint32_t *gpu, uint32_
     return count;
 }
 
-static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
-    uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
-    struct sc__shape s = {.ranks = n, .nodes = (n + c->node_gpus - 1) / c->node_gpus, .per_node = per_node};
-    s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
-    s.nics = sc__cluster_nics(c, s.least);
-    return s;
-}
-
 static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
     s->nodes++;
     if (ranks > s->per_node) s->per_node = ranks;
     if (!s->least || ranks < s->least) s->least = ranks;
     if (!s->nics || nics < s->nics) s->nics = nics;
+}
+
+/* An all-to-all moves ranks · (all - ranks) parts out of a leaf. */
+static void count_leaf(struct sc__shape *s, uint32_t ranks) {
+    uint64_t now = (uint64_t)ranks * (s->ranks - ranks), best = (uint64_t)s->on_leaf * (s->ranks - s->on_leaf);
+    s->leaves++;
+    if (now > best || !s->on_leaf) s->on_leaf = ranks;
+}
+
+static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
+    uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
+    struct sc__shape s = {.ranks = n, .nodes = (n + c->node_gpus - 1) / c->node_gpus, .per_node = per_node};
+    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus;
+    s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
+    s.nics = sc__cluster_nics(c, s.least);
+    if (leaf < n) {
+        count_leaf(&s, (uint32_t)leaf);
+        if (n % leaf) count_leaf(&s, (uint32_t)(n % leaf));
+        s.leaves = (uint32_t)((n + leaf - 1) / leaf);
+    } else
+        count_leaf(&s, n);
+    return s;
 }
 
 static int compare_u32(const void *a, const void *b) {
@@ -80,21 +94,31 @@ static int compare_u32(const void *a, const void *b) {
 
 /* gpu is sorted: runs of one node. */
 static void count_nodes(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, struct sc__shape *s) {
-    double leaf_nodes = sc__fabric_leaf_nodes(c);
-    uint32_t last_leaf = UINT32_MAX;
     for (uint32_t i = 0, j; i < n; i = j) {
         uint32_t node = gpu[i] / c->node_gpus, nics = 0, last_nic = UINT32_MAX;
         for (j = i; j < n && gpu[j] / c->node_gpus == node; j++) {
-            uint32_t nic = (uint32_t)((uint64_t)(gpu[j] % c->node_gpus) * c->node_nics / c->node_gpus);
+            uint32_t nic = sc__cluster_nic(c, gpu[j]);
             nics += nic != last_nic;
             last_nic = nic;
         }
         if (c->node_nics > c->node_gpus) nics = (uint32_t)((uint64_t)nics * c->node_nics / c->node_gpus);
         count_node(s, j - i, nics ? nics : 1);
-        uint32_t leaf = (uint32_t)(node / leaf_nodes);
-        s->leaves += leaf != last_leaf;
-        last_leaf = leaf;
     }
+}
+
+static void count_leaves(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, struct sc__shape *s) {
+    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus;
+    for (uint32_t i = 0, j; i < n; i = j) {
+        for (j = i; j < n && gpu[j] / leaf == gpu[i] / leaf; j++) {
+        }
+        count_leaf(s, j - i);
+    }
+}
+
+static void count_sorted(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, struct sc__shape *s) {
+    *s = (struct sc__shape){.ranks = n};
+    count_nodes(c, gpu, n, s);
+    count_leaves(c, gpu, n, s);
 }
 
 struct sc__shape sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
@@ -104,8 +128,7 @@ struct sc__shape sc__cluster_shape(const struct sc__cluster *c, const uint32_t *
         if (sorted) {
             memcpy(sorted, gpu, n * sizeof *sorted);
             qsort(sorted, n, sizeof *sorted, compare_u32);
-            s = (struct sc__shape){.ranks = n};
-            count_nodes(c, sorted, n, &s);
+            count_sorted(c, sorted, n, &s);
             if (sorted != small) free(sorted);
         }
     }

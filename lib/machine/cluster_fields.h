@@ -47,7 +47,8 @@ sc_status sc__cluster_astra(struct sc_context *ctx, const char *file, struct sc_
  * refuses what cannot be built. at: where the description stands, or NULL. */
 sc_status sc__cluster_finish(struct sc_context *ctx, struct sc__cluster *c, const struct sc__place *at, uint32_t gpus);
 
-/* Writes the JSON form, with all constants. */
-void sc__cluster_write(const struct sc__cluster *c, const char *note, struct sc__buffer *out);
+/* Writes the JSON form, with the constants that it replaces; source replaces
+ * the cluster's own where given. */
+void sc__cluster_write(const struct sc__cluster *c, const char *source, struct sc__buffer *out);
 
 #endif

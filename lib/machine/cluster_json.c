@@ -199,3 +199,114 @@ sc_status sc__cluster_json(struct sc_context *ctx, const char *file, struct sc__
     if (status == SC_OK && !out->name) out->name = file;
     return status;
 }
+
+/* --- out ------------------------------------------------------------------ */
+
+static void put_rate(struct sc__json *j, struct sc__buffer *b, const char *key, double rate) {
+    b->size = 0;
+    sc__printf(b, "%.10gGB/s", rate / 1e9);
+    if (rate > 0) sc__json_string(j, key, b->text);
+}
+
+static void put_time(struct sc__json *j, struct sc__buffer *b, const char *key, int64_t ps) {
+    b->size = 0;
+    sc__printf(b, "%lldps", (long long)ps);
+    if (ps > 0) sc__json_string(j, key, b->text);
+}
+
+static void put_field(struct sc__json *j, struct sc__buffer *b, const struct sc__cluster *c,
+                      const struct sc__field *f) {
+    const void *at = (const char *)c + f->offset;
+    switch (f->type) {
+    case SC__FIELD_TEXT:
+        if (*(const char *const *)at) sc__json_string(j, f->key, *(const char *const *)at);
+        break;
+    case SC__FIELD_COUNT:
+    case SC__FIELD_WHOLE:
+        if (*(const uint32_t *)at) sc__json_u64(j, f->key, *(const uint32_t *)at);
+        break;
+    case SC__FIELD_RATE: put_rate(j, b, f->key, *(const double *)at); break;
+    case SC__FIELD_TIME: put_time(j, b, f->key, *(const int64_t *)at); break;
+    case SC__FIELD_RATIO:
+        if (*(const double *)at > 1) sc__json_double(j, f->key, *(const double *)at);
+        break;
+    case SC__FIELD_FLAG:
+        if (*(const bool *)at) sc__json_bool(j, f->key, true);
+        break;
+    case SC__FIELD_INSIDE: sc__json_string(j, f->key, sc__inside_name(*(const enum sc__inside *)at)); break;
+    case SC__FIELD_KIND: sc__json_string(j, f->key, sc__fabric_kind_name(*(const enum sc__fabric_kind *)at)); break;
+    }
+}
+
+static void put_fields(struct sc__json *j, struct sc__buffer *b, const struct sc__cluster *c, const char *section) {
+    for (const struct sc__field *f = sc__cluster_fields; f->key; f++)
+        if (section ? f->section && !strcmp(f->section, section) : !f->section) put_field(j, b, c, f);
+}
+
+static void put_dims(struct sc__json *j, struct sc__buffer *b, const struct sc__fabric *f) {
+    static const char *const kinds[] = {"ring", "full", "switch"};
+    sc__json_array(j, "dims");
+    for (uint32_t i = 0; i < f->dims; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "kind", kinds[f->dim[i].kind]);
+        sc__json_u64(j, "size", f->dim[i].size);
+        put_rate(j, b, "rate", f->dim[i].rate);
+        put_time(j, b, "latency", f->dim[i].latency);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
+static void put_links(struct sc__json *j, struct sc__buffer *b, const struct sc__fabric *f) {
+    sc__json_array(j, "links");
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        sc__json_list(j, NULL);
+        sc__json_u64(j, NULL, f->links[i].a);
+        sc__json_u64(j, NULL, f->links[i].b);
+        put_rate(j, b, NULL, f->links[i].rate);
+        b->size = 0;
+        sc__printf(b, "%lldps", (long long)f->links[i].latency);
+        sc__json_string(j, NULL, b->text);
+        sc__json_end_array(j);
+    }
+    sc__json_end_array(j);
+}
+
+static void put_constants(struct sc__json *j, const struct sc__cluster *c) {
+    for (uint32_t i = 0; i < c->override_count; i++) {
+        const struct sc__override *o = &c->overrides[i];
+        if (o->constant->count == 1) {
+            sc__json_double(j, o->constant->name, o->value[0]);
+            continue;
+        }
+        sc__json_list(j, o->constant->name);
+        for (unsigned k = 0; k < o->constant->count; k++) sc__json_double(j, NULL, o->value[k]);
+        sc__json_end_array(j);
+    }
+}
+
+void sc__cluster_write(const struct sc__cluster *c, const char *source, struct sc__buffer *out) {
+    struct sc__json j;
+    struct sc__buffer scratch;
+    struct sc__cluster copy = *c;
+    if (source) copy.source = source;
+    sc__buffer_init(&scratch, out->arena);
+    sc__json_init(&j, out);
+    sc__json_object(&j, NULL);
+    sc__json_string(&j, "schema", SCHEMA);
+    put_fields(&j, &scratch, &copy, NULL);
+    sc__json_object(&j, "node");
+    put_fields(&j, &scratch, &copy, "node");
+    sc__json_end_object(&j);
+    sc__json_object(&j, "fabric");
+    put_fields(&j, &scratch, &copy, "fabric");
+    if (c->fabric.dims) put_dims(&j, &scratch, &c->fabric);
+    if (c->fabric.link_count) put_links(&j, &scratch, &c->fabric);
+    sc__json_end_object(&j);
+    sc__json_object(&j, "collectives");
+    put_fields(&j, &scratch, &copy, "collectives");
+    put_constants(&j, c);
+    sc__json_end_object(&j);
+    sc__json_end_object(&j);
+    sc__putc(out, '\n');
+}

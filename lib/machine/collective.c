@@ -23,9 +23,13 @@
 /* us of x bytes at rate GB/s. */
 static double transfer(double bytes, double rate) { return bytes > 0 ? bytes / (1e3 * rate) : 0; }
 
-static double ring_bandwidth(const struct sc__model *m) {
+/* A ring that leaves the node has one hop fewer inside it than ranks, so its
+ * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
+ * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
+static double ring_bandwidth(const struct sc__model *m, unsigned proto) {
+    double inside = proto == 2 ? m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
     if (m->nodes < 2) return m->nvlink;
-    return m->per_node < 2 ? m->wire : fmin(m->nvlink, m->wire);
+    return m->per_node < 2 ? m->wire : fmin(inside, m->wire);
 }
 
 static bool gathers(const struct sc__model *m) { return m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER; }
@@ -49,7 +53,7 @@ static double ring_time(const struct sc__model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     double passes = m->coll == SC__ALLREDUCE ? 2 : 1;
     double steps = passes * (m->ranks - 1), outside = passes * (m->nodes - 1);
-    double rate = ring_bandwidth(m) * (gathers(m) ? k->ring_gather : 1);
+    double rate = ring_bandwidth(m, proto) * (gathers(m) ? k->ring_gather : 1);
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
     double time = k->base[proto] + (steps - outside) * ring_step(m, proto) + outside * net +
                   transfer(m->bytes * steps / m->ranks, k->share[proto] * rate);
@@ -77,22 +81,20 @@ static double tree_time(const struct sc__model *m, unsigned proto) {
     return k->base[proto] + latency + move + k->tree_mix[outside] * sqrt(latency * move);
 }
 
-/* NCCL's chunk of NVLS: smaller where the buffer would not fill its rounds. */
-static double nvls_chunk(const struct sc__model *m, double ops) {
-    double chunk = m->k->nvls_chunk, bytes = m->bytes;
-    if (bytes < 64 * ops * chunk) chunk = fmin(chunk, 64 * KIB);
-    if (bytes < 8 * ops * chunk) chunk = fmin(chunk, 32 * KIB);
-    if (bytes < 2 * ops * chunk) chunk = fmin(chunk, 16 * KIB);
-    return chunk;
-}
+/* NCCL's chunks of NVLS: below each of these sizes (in rounds of the chunk so
+ * far) the chunk is at most so large, that the buffer may fill its rounds. */
+struct chunk_rule {
+    double rounds, chunk;
+};
 
-static double nvls_tree_chunk(const struct sc__model *m, double ops) {
-    double chunk = m->k->nvls_chunk, bytes = m->bytes;
-    if (m->nodes >= 4) chunk = fmin(chunk, 64 * KIB);
-    if (bytes < 32 * ops * chunk) chunk = fmin(chunk, 256 * KIB);
-    if (bytes < 16 * ops * chunk) chunk = fmin(chunk, 128 * KIB);
-    if (bytes < 4 * ops * chunk) chunk = fmin(chunk, 64 * KIB);
-    if (bytes < ops * chunk) chunk = fmin(chunk, 32 * KIB);
+static const struct chunk_rule nvls_rules[] = {{64, 64 * KIB}, {8, 32 * KIB}, {2, 16 * KIB}, {0, 0}};
+static const struct chunk_rule nvls_tree_rules[] = {
+    {32, 256 * KIB}, {16, 128 * KIB}, {4, 64 * KIB}, {1, 32 * KIB}, {0, 0}};
+
+static double nvls_chunk(const struct chunk_rule *rule, double most, double ops, double bytes) {
+    double chunk = most;
+    for (; rule->rounds > 0; rule++)
+        if (bytes < rule->rounds * ops * chunk) chunk = fmin(chunk, rule->chunk);
     return chunk;
 }
 
@@ -106,20 +108,59 @@ static bool has_nvls(const struct sc__model *m) {
     return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->coll == SC__ALLREDUCE && m->per_node > 2;
 }
 
-static double nvls_time(const struct sc__model *m, unsigned proto) {
-    if (proto < 2 || !has_nvls(m) || leaves_node(m) || m->bytes < 32 * KIB) return SC__NEVER;
+typedef double at_size(const struct sc__model *m, double bytes);
+
+/* The chunk rules make some sizes slower than the next larger chunk's first
+ * size; nothing keeps a smaller message from taking that long at most. */
+static double least_of_larger(const struct sc__model *m, const struct chunk_rule *rules, double most, double ops,
+                              at_size *time) {
+    double best = time(m, m->bytes), chunk = most;
+    for (; rules->rounds > 0; rules++) {
+        double edge = rules->rounds * ops * chunk;
+        if (edge > m->bytes) best = fmin(best, time(m, edge));
+        chunk = fmin(chunk, rules->chunk);
+    }
+    return best;
+}
+
+static double nvls_at(const struct sc__model *m, double bytes) {
     double ops = m->k->nvls_channels[0] * m->per_node;
-    double loop = fmin(ops * nvls_chunk(m, ops), m->bytes);
-    return m->k->nvls_base + (m->bytes / loop + 2.2) * nvls_round(m, loop);
+    double loop = fmin(ops * nvls_chunk(nvls_rules, m->k->nvls_chunk, ops, bytes), bytes);
+    return (bytes / loop + 2.2) * nvls_round(m, loop);
+}
+
+/* Below 32 KiB NCCL does not use NVLS; counting such a message as 32 KiB keeps
+ * the time from falling when it begins to. */
+static double nvls_rounds(const struct sc__model *m) {
+    struct sc__model padded = *m;
+    double ops = m->k->nvls_channels[0] * m->per_node;
+    padded.bytes = fmax(m->bytes, 32 * KIB);
+    return least_of_larger(&padded, nvls_rules, m->k->nvls_chunk, ops, nvls_at);
+}
+
+static double nvls_time(const struct sc__model *m, unsigned proto) {
+    if (proto < 2 || !has_nvls(m) || leaves_node(m)) return SC__NEVER;
+    return m->k->nvls_base + nvls_rounds(m);
+}
+
+static double nvls_tree_most(const struct sc__model *m) {
+    return m->nodes >= 4 ? fmin(m->k->nvls_chunk, 64 * KIB) : m->k->nvls_chunk;
+}
+
+static double nvls_tree_at(const struct sc__model *m, double bytes) {
+    const double *t = m->k->nvls_tree;
+    double ops = m->k->nvls_channels[1] * m->per_node;
+    double loop = fmin(ops * nvls_chunk(nvls_tree_rules, nvls_tree_most(m), ops, bytes), bytes);
+    double round = fmax(nvls_round(m, loop) / t[2], transfer(tree_volume(m) * loop, m->wire * t[3]));
+    return (bytes / loop + t[4]) * round;
 }
 
 static double nvls_tree_time(const struct sc__model *m, unsigned proto) {
     const double *t = m->k->nvls_tree;
     if (proto < 2 || !has_nvls(m) || !leaves_node(m)) return SC__NEVER;
     double ops = m->k->nvls_channels[1] * m->per_node;
-    double loop = fmin(ops * nvls_tree_chunk(m, ops), m->bytes);
-    double round = fmax(nvls_round(m, loop) / t[2], transfer(tree_volume(m) * loop, m->wire * t[3]));
-    return t[0] + 2 * tree_depth(m) * (t[1] + m->hop) + (m->bytes / loop + t[4]) * round;
+    return t[0] + 2 * tree_depth(m) * (t[1] + m->hop) +
+           least_of_larger(m, nvls_tree_rules, nvls_tree_most(m), ops, nvls_tree_at);
 }
 
 /* The switches of the fabric reduce: a node sends its buffer once. Only when
@@ -128,10 +169,7 @@ static double collnet_time(const struct sc__model *m, unsigned proto) {
     if (proto < 2 || m->coll != SC__ALLREDUCE || !leaves_node(m) || !m->cluster->fabric.sharp) return SC__NEVER;
     double inside = m->per_node > 1 ? 2 * (m->per_node - 1) / m->per_node : 0;
     double node = inside > 0 ? transfer(m->bytes * inside, m->nvlink) : 0;
-    if (has_nvls(m)) {
-        double ops = m->k->nvls_channels[0] * m->per_node, loop = fmin(ops * nvls_chunk(m, ops), m->bytes);
-        node = (m->bytes / loop + 2.2) * nvls_round(m, loop);
-    }
+    if (has_nvls(m)) node = nvls_rounds(m) / m->k->collnet[2];
     return m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop + fmax(node, transfer(m->bytes, m->wire));
 }
 
@@ -139,14 +177,14 @@ static double pat_time(const struct sc__model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     if (proto < 2 || !gathers(m) || m->per_node > 1 || m->nodes < 2) return SC__NEVER;
     return k->pat[0] + log2(m->nodes) * (k->pat[1] + m->hop) / 3.5 + k->pat[2] * m->ranks +
-           transfer(m->bytes * (m->ranks - 1) / m->ranks, k->pat_wire * ring_bandwidth(m));
+           transfer(m->bytes * (m->ranks - 1) / m->ranks, k->pat_wire * ring_bandwidth(m, proto));
 }
 
 /* Every rank to every other one: latency of the messages, then the fuller of
  * its NVLink port and its NIC. `volume` is what one rank sends in all. */
 static double pairs_time(const struct sc__model *m, double volume, double wire, double copied) {
     const struct sc__constants *k = m->k;
-    double inside = m->per_node - 1, outside = m->ranks - m->per_node;
+    double inside = m->per_node - 1, outside = m->ranks - m->least;
     double latency = k->p2p_base * k->latency + k->p2p_peer[0] * inside + k->p2p_peer[1] * outside;
     double port = transfer(volume * (inside + copied) / m->ranks, k->p2p_share * m->port);
     if (!leaves_node(m)) return latency + port;
@@ -191,7 +229,7 @@ static double chain_time(const struct sc__model *m, unsigned proto) {
     if (m->coll != SC__BROADCAST && m->coll != SC__REDUCE) return SC__NEVER;
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
     return k->base[proto] + (m->ranks - m->nodes) * ring_step(m, proto) + (m->nodes - 1) * net +
-           transfer(m->bytes, k->share[proto] * ring_bandwidth(m));
+           transfer(m->bytes, k->share[proto] * ring_bandwidth(m, proto));
 }
 
 static double ring_or_never(const struct sc__model *m, unsigned proto) {

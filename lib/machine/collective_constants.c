@@ -29,7 +29,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(pxn),
     MANY(pat, 3),
     ONE(pat_wire),
-    MANY(collnet, 2),
+    MANY(collnet, 3),
     ONE(latency),
     ONE(nvlink),
     ONE(nvlink_small),
@@ -133,4 +133,18 @@ sc_status sc__constants_load(struct sc_context *ctx, const char *generation, con
     if (status == SC_OK) status = apply_part(ctx, root, "classes", class, out);
     json_decref(root);
     return status;
+}
+
+static bool holds(json_t *root, const char *part, const char *name, const char *constant) {
+    json_t *entry = json_object_get(json_object_get(root, part), name);
+    return json_object_get(json_object_get(entry, "constants"), constant) != NULL;
+}
+
+const char *sc__constant_scope(struct sc_context *ctx, const struct sc__constant *k, const char *generation,
+                               const char *class) {
+    json_t *root = load();
+    const char *scope = holds(root, "classes", class, k->name) ? class : "";
+    if (!*scope && holds(root, "generations", generation, k->name)) scope = generation;
+    json_decref(root);
+    return sc__strdup(&ctx->arena, scope);
 }

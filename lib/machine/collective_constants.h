@@ -33,7 +33,7 @@ struct sc__constants {
     double pxn;             /* us for the extra copy of a message that changes rails */
     double pat[3];          /* base, per doubling of nodes / 3.5, per rank */
     double pat_wire;        /* share of the bandwidth PAT reaches */
-    double collnet[2];      /* us: inside a node, through the switches */
+    double collnet[3];      /* us inside a node, us through the switches, share of NVLS\' bandwidth */
     double latency;         /* factor of the generation on steps inside a node */
     double nvlink;          /* share of NVLink a ring reaches */
     double nvlink_small;    /* loss of few ranks: 1 + this / (p-1)^1.3 */
@@ -66,6 +66,9 @@ static inline double *sc__constant_at(struct sc__constants *c, const struct sc__
 }
 
 const struct sc__constant *sc__constant_find(const char *name);
+/* Whose value it is: the generation's name, the class's, or "" for all. */
+const char *sc__constant_scope(struct sc_context *ctx, const struct sc__constant *k, const char *generation,
+                               const char *class);
 /* The generation a GPU belongs to ("h100-sxm" → "hopper"), NULL when unknown;
  * *nvlink (bytes/s) is set where data/collectives.json knows it. */
 const char *sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink);

@@ -5,13 +5,15 @@
 
 #include "machine/cluster.h"
 
+#include <math.h>
+
 /* A collective on a group, in the model's units. */
 struct sc__model {
     const struct sc__cluster *cluster;
     const struct sc__constants *k;
     int coll;
     double bytes;
-    double ranks, nodes, per_node;
+    double ranks, nodes, per_node, least;
     double nvlink;        /* a ring's share of the GPU's port */
     double port;          /* the GPU's port as specified, what others leave of it */
     double nic;           /* of one GPU: what the wire gives it */
@@ -20,6 +22,9 @@ struct sc__model {
     double rail_crossing; /* the same when it stays on its rail */
     double hop;           /* us added per network hop */
 };
+
+/* us to ps, never less than it is: bounds hold to the last digit. */
+static inline int64_t sc__model_ps(double us) { return us > 9e12 ? INT64_MAX : (int64_t)ceil(us * 1e6); }
 
 #define SC__NEVER 1e30 /* the time of what cannot be done */
 

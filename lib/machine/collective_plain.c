@@ -27,30 +27,27 @@ static double ring(int coll, double ranks, double bytes, struct hop h) {
 
 /* --- nodes and NICs ------------------------------------------------------ */
 
-static struct hop slowest_hop(const struct sc__cluster *c, const struct sc__shape *s, double wire) {
-    struct hop node = {US(c->nvlink_latency), c->nvlink / 1e6 / (s->sharing_port ? s->sharing_port : 1)};
-    struct hop net = {US(c->nic_latency), wire};
-    if (s->nodes < 2) return node;
-    if (s->per_node < 2) return net;
+static struct hop slowest_hop(const struct sc__model *m) {
+    struct hop node = {US(m->cluster->nvlink_latency), m->port * 1e3};
+    struct hop net = {US(m->cluster->nic_latency), m->wire * 1e3};
+    if (m->nodes < 2) return node;
+    if (m->per_node < 2) return net;
     return (struct hop){fmax(node.latency, net.latency), fmin(node.rate, net.rate)};
 }
 
-static double direct(const struct sc__cluster *c, const struct sc__shape *s, int coll, double bytes, double wire) {
-    double inside = s->per_node - 1.0, outside = (double)s->ranks - s->per_node;
-    double port = c->nvlink / 1e6 / (s->sharing_port ? s->sharing_port : 1);
-    double node = inside > 0 ? US(c->nvlink_latency) + bytes * inside / s->ranks / port : 0;
-    double net = outside > 0 ? US(c->nic_latency) + bytes * outside / s->ranks / (wire / s->per_node) : 0;
-    return passes(coll) * fmax(node, net);
+static double direct(const struct sc__model *m) {
+    double inside = m->per_node - 1, outside = m->ranks - m->least;
+    double node = inside > 0 ? US(m->cluster->nvlink_latency) + m->bytes * inside / m->ranks / (m->port * 1e3) : 0;
+    double net = US(m->cluster->nic_latency) + m->bytes * outside / m->ranks / (fmin(m->nic, m->crossing) * 1e3);
+    return passes(m->coll) * (m->nodes > 1 ? fmax(node, net) : node);
 }
 
-static struct sc__price node_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
-    double nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
-    double wire = nics * c->nic * c->constants.wire / 1e6 / (s->sharing_nic ? s->sharing_nic : 1);
+static struct sc__price node_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
+    struct sc__model m = sc__model_make(c, coll, s, bytes);
     enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT ? SC__ALGO_DIRECT : SC__ALGO_RING;
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
-    double us = algo == SC__ALGO_DIRECT ? direct(c, s, coll, bytes, wire)
-                                        : ring(coll, s->ranks, bytes, slowest_hop(c, s, wire));
-    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE};
+    double us = algo == SC__ALGO_DIRECT ? direct(&m) : ring(coll, m.ranks, m.bytes, slowest_hop(&m));
+    return (struct sc__price){sc__model_ps(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
 }
 
 /* --- dimensions ---------------------------------------------------------- */
@@ -75,12 +72,12 @@ static bool make_box(const struct sc__cluster *c, const struct sc__shape *s, str
     return places <= s->ranks && b->dims > 0;
 }
 
-/* A ring through all ranks: the slowest of the dimensions it may use. */
-static struct hop ring_hop(const struct sc__cluster *c) {
+/* A ring through all ranks: the slowest of the dimensions it extends in. */
+static struct hop ring_hop(const struct sc__cluster *c, const struct sc__shape *s) {
     struct hop h = {0, INFINITY};
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         const struct sc__fabric_dim *d = &c->fabric.dim[i];
-        if (d->size < 2) continue;
+        if (s->extent[i] < 2) continue;
         h.latency = fmax(h.latency, US(d->latency));
         h.rate = fmin(h.rate, d->rate / 1e6);
     }
@@ -96,24 +93,26 @@ static double dim_rate(const struct box *b, uint32_t i) {
     return d->kind == SC__DIM_FULL ? rate * (d->size - 1) : rate;
 }
 
-/* Every dimension works on its share of the buffer at the same time, in
- * rotating order: each carries 1/dims of the bytes at every stage. The stage
- * that takes longest decides; latencies add up. */
+/* The buffer is cut into as many parts as there are dimensions; part k goes
+ * through the dimensions from the k-th on, each on what the one before left.
+ * All parts move at once: the slowest part or the fullest dimension decides. */
 static double torus(int coll, const struct box *b, double bytes) {
-    double latency = 0, slowest = 0, left = 1;
+    double latency = 0, slowest = 0, busy[SC__FABRIC_DIMS_MAX] = {0};
     for (uint32_t first = 0; first < b->dims; first++) {
-        double share = bytes / b->dims, time = 0;
-        left = share;
+        double left = bytes / b->dims, time = 0;
         for (uint32_t j = 0; j < b->dims; j++) {
             uint32_t i = (first + j) % b->dims;
-            double size = b->dim[i].size;
-            time += left * (size - 1) / size / dim_rate(b, i);
+            double size = b->dim[i].size, part = left * (size - 1) / size / dim_rate(b, i);
+            time += part;
+            busy[i] += part;
             left /= size;
         }
         slowest = fmax(slowest, time);
     }
-    for (uint32_t i = 0; i < b->dims; i++)
+    for (uint32_t i = 0; i < b->dims; i++) {
         latency += (b->dim[i].kind == SC__DIM_RING ? b->dim[i].size - 1.0 : 1) * US(b->dim[i].latency);
+        slowest = fmax(slowest, busy[i]);
+    }
     return passes(coll) * (latency + slowest);
 }
 
@@ -138,21 +137,21 @@ static double torus_alltoall(const struct box *b, double bytes) {
 static struct sc__price dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
     struct box b;
     bool boxed = make_box(c, s, &b);
-    double around = ring(coll, s->ranks, bytes, ring_hop(c)), us = around;
+    double around = ring(coll, s->ranks, bytes, ring_hop(c, s)), us = around;
     enum sc__algo algo = SC__ALGO_RING;
     bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
     if (coll == SC__ALLTOALL) {
         algo = SC__ALGO_DIRECT;
-        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c));
+        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
     } else if (boxed && !chain && c->tuning.algo != SC__ALGO_RING) {
         us = torus(coll, &b, bytes);
         algo = SC__ALGO_TORUS;
         if (around < us && !c->tuning.algo) us = around, algo = SC__ALGO_RING;
     }
-    return (struct sc__price){sc__from_us(us), (uint8_t)algo, SC__PROTO_SIMPLE};
+    return (struct sc__price){sc__model_ps(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
 }
 
 struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
-    double size = coll == SC__BARRIER ? 8 : (double)bytes;
-    return c->fabric.kind == SC__FABRIC_DIMS ? dims_price(c, coll, s, size) : node_price(c, coll, s, size);
+    if (c->fabric.kind != SC__FABRIC_DIMS) return node_price(c, coll, s, bytes);
+    return dims_price(c, coll, s, coll == SC__BARRIER ? 8 : (double)bytes);
 }

@@ -33,29 +33,31 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
 }
 
-/* What the spines leave of a GPU's NIC when `share` of its traffic crosses
- * them: a leaf's uplinks are its NICs over the oversubscription, and the NICs
- * of nodes outside the group are idle. */
-static double through_spines(const struct sc__cluster *c, const struct sc__shape *s, double nic, double crossing,
-                             double outside) {
-    double leaf = sc__fabric_leaf_nodes(c), leaves = s->leaves ? s->leaves : ceil(s->nodes / leaf);
-    double in_leaf = fmin(s->nodes, ceil(s->nodes / leaves));
-    double uplink = nic * fmax(1, leaf / in_leaf) / sc__fabric_oversubscription(c);
-    return crossing > 0 && outside > 0 ? uplink * outside / crossing : nic;
+/* What a GPU's traffic to other nodes gets when `crossing` of the parts that
+ * leave the fullest leaf go through its uplinks. */
+static double through_uplinks(const struct sc__model *m, double outside, double crossing) {
+    const struct sc__cluster *c = m->cluster;
+    double uplinks =
+        sc__fabric_leaf_nodes(c) * c->node_nics * c->nic / 1e9 * m->k->wire / sc__fabric_oversubscription(c);
+    return crossing > 0 ? uplinks * outside / crossing : SC__NEVER;
 }
 
+/* On rails a message to another GPU's rail crosses the spines even inside a
+ * segment, unless it changes rails over NVLink first. */
 static void set_crossings(struct sc__model *m, const struct sc__shape *s) {
-    double leaf = sc__fabric_leaf_nodes(m->cluster), leaves = s->leaves ? s->leaves : ceil(m->nodes / leaf);
-    double outside = m->ranks - m->per_node, far = m->ranks - m->ranks / leaves;
-    bool rails = m->cluster->fabric.kind == SC__FABRIC_RAIL || m->cluster->fabric.kind == SC__FABRIC_HPN;
-    double wrong_rail = rails && m->per_node > 1 ? outside * (m->per_node - 1) / m->per_node : 0;
-    double crossing = fmax(far, fmin(outside, far + wrong_rail * (m->ranks / leaves) / m->ranks));
-    m->crossing = through_spines(m->cluster, s, m->nic, crossing, outside);
-    m->rail_crossing = through_spines(m->cluster, s, m->nic, leaves > 1 ? far : 0, outside);
-    if (leaves > 1) {
-        m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
-        m->wire *= fmin(1, leaf / sc__fabric_oversubscription(m->cluster));
-    }
+    enum sc__fabric_kind kind = m->cluster->fabric.kind;
+    double outside = m->ranks - m->least, on_leaf = s->on_leaf ? s->on_leaf : m->ranks;
+    double far = on_leaf * (m->ranks - on_leaf), near = on_leaf * fmax(0, on_leaf - m->per_node);
+    bool rails = kind == SC__FABRIC_RAIL || kind == SC__FABRIC_HPN;
+    double wrong_rail = rails && m->per_node > 1 ? near * (m->per_node - 1) / m->per_node : 0;
+    double sharing = s->sharing_nic ? s->sharing_nic : 1;
+    m->crossing = through_uplinks(m, outside, far + wrong_rail) / sharing;
+    m->rail_crossing = through_uplinks(m, outside, far) / sharing;
+    if (s->leaves < 2) return;
+    double uplinks = sc__fabric_leaf_nodes(m->cluster) * m->cluster->node_nics * m->cluster->nic / 1e9 * m->k->wire;
+    m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
+    m->wire = fmin(m->wire, uplinks / sc__fabric_oversubscription(m->cluster) / sharing);
+    m->nic = m->wire / m->per_node;
 }
 
 struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
@@ -66,6 +68,7 @@ struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const str
     m.ranks = s->ranks;
     m.nodes = s->nodes;
     m.per_node = s->per_node;
+    m.least = s->least ? s->least : s->per_node;
     m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.wire = nics * nic;
@@ -116,32 +119,59 @@ static struct choice choose_forced(const struct sc__model *m) {
     return best.algo == SC__ALGO_AUTO ? choose(m, &t) : best;
 }
 
-static int64_t to_ps(double us) { return us > 9e12 ? INT64_MAX : (int64_t)ceil(us * 1e6); }
+/* Bytes one GPU sends over NVLink, and its node over its NICs. */
+static void volumes(const struct sc__model *m, double *port, double *wire) {
+    double n = m->ranks, p = m->per_node, sent = m->bytes;
+    if (m->coll == SC__ALLREDUCE) sent = 2 * m->bytes * (n - 1) / n;
+    if (m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER) sent = m->bytes * (n - 1) / n;
+    *port = p > 1 ? sent : 0;
+    *wire = m->nodes > 1 ? sent : 0;
+    if (m->coll != SC__ALLTOALL) return;
+    *port = m->bytes * (p - 1) / n;
+    *wire = m->bytes * p * (n - p) / n;
+}
+
+static void set_shares(const struct sc__model *m, double us, struct sc__price *p) {
+    double port, wire;
+    volumes(m, &port, &wire);
+    p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
+    p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
+}
+
+static double launch_time(const struct sc__cluster *c) {
+    return c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
+}
 
 struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, const struct sc__shape *s,
                                       uint64_t bytes) {
-    struct sc__price free = {0, SC__ALGO_AUTO, SC__PROTO_AUTO};
-    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return free;
+    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return (struct sc__price){0};
     if (c->fabric.kind == SC__FABRIC_DIMS || !strcmp(c->fabric.class, "plain"))
         return sc__plain_price(c, coll, s, bytes);
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
-    double launch = c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
-    return (struct sc__price){to_ps(fmax(best.time, launch)), (uint8_t)best.algo, (uint8_t)(best.proto + 1)};
+    double us = fmax(best.time, launch_time(c));
+    struct sc__price p = {.time = sc__model_ps(us), .algo = (uint8_t)best.algo, .proto = (uint8_t)(best.proto + 1)};
+    set_shares(&m, us, &p);
+    return p;
+}
+
+static double message_us(const struct sc__cluster *c, bool same_node, uint32_t sharing, double bytes) {
+    const struct sc__constants *k = &c->constants;
+    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / (sharing ? sharing : 1);
+    double rate = same_node ? c->nvlink : nic, latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
+    if (!strcmp(c->fabric.class, "plain")) return latency + bytes / rate * 1e6;
+    if (same_node) return k->p2p_base * k->latency + k->p2p_peer[0] + bytes / (rate * k->p2p_share) * 1e6;
+    return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency + bytes / rate * 1e6;
+}
+
+int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes) {
+    const struct sc__fabric_dim *d = &c->fabric.dim[0];
+    if (c->ideal) return 0;
+    if (c->fabric.kind == SC__FABRIC_DIMS) return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
+    double us = message_us(c, same_node, sharing, (double)bytes);
+    return sc__model_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
-    const struct sc__constants *k = &c->constants;
-    if (c->ideal) return 0;
-    bool plain = !strcmp(c->fabric.class, "plain");
-    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire;
-    if (c->fabric.kind == SC__FABRIC_DIMS)
-        return to_ps(sc__us(c->fabric.dim[0].latency) + (double)bytes / c->fabric.dim[0].rate * 1e6);
-    double rate = same_node ? c->nvlink * (plain ? 1 : k->p2p_share) : nic;
-    double latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
-    if (!plain)
-        latency = k->p2p_base * k->latency +
-                  (same_node ? k->p2p_peer[0] : k->p2p_peer[1] + k->p2p_net + k->hop + sc__us(c->nic_latency));
-    double time = latency + (double)bytes / rate * 1e6;
-    return to_ps(plain ? time : fmax(time, k->launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1)));
+    return sc__message_time_shared(c, same_node, 1, bytes);
 }

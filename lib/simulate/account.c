@@ -9,6 +9,18 @@
 
 static struct sc__class_result *result(struct sc__executor *x, uint32_t class) { return &x->out->classes[class]; }
 
+static void keep_idle(struct sc__executor *x, uint32_t class, int32_t category, int64_t from) {
+    static const uint32_t why[] = {
+        [SC__CAT_OTHER] = SC__IDLE_OTHER, [SC__CAT_BUBBLE] = SC__IDLE_BUBBLE, [SC__CAT_SKEW] = SC__IDLE_SKEW};
+    struct sc__timeline *t = x->out->timeline;
+    if (category == SC__CAT_COMPUTE || category == SC__CAT_RECOMPUTE) return;
+    *SC__PUSH(&x->ctx->arena, t->idles, t->idle_count, t->idle_capacity) = (struct sc__idle){
+        .class = class,
+        .why = category < SC__CAT_LANE ? why[category] : SC__IDLE_COMM + (uint32_t)(category - SC__CAT_LANE),
+        .start = from,
+        .end = x->now};
+}
+
 void sc__account_settle(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
     struct sc__account *a = &result(x, class)->account;
@@ -16,6 +28,7 @@ void sc__account_settle(struct sc__executor *x, uint32_t class) {
     if (r->category == SC__CAT_RUN) return; /* added whole when it ends */
     r->mark = x->now;
     if (!passed) return;
+    if (x->out->timeline) keep_idle(x, class, r->category, x->now - passed);
     switch (r->category) {
     case SC__CAT_COMPUTE: a->compute += passed; break;
     case SC__CAT_RECOMPUTE: a->recompute += passed; break;
@@ -105,9 +118,14 @@ static void keep_span(struct sc__executor *x, uint32_t class, uint32_t op, uint3
                       int64_t end) {
     struct sc__timeline *t = x->out->timeline;
     const struct sc__call *c = &x->w->calls[x->w->programs[x->w->classes[class].program].first_call + call];
-    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){
-        .class = class, .op = op, .micro_batch = c->micro_batch, .chunk = c->chunk, .start = start, .ready = ready,
-        .end = end, .peer_span = SC__NONE};
+    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){.class = class,
+                                                                                   .op = op,
+                                                                                   .micro_batch = c->micro_batch,
+                                                                                   .chunk = c->chunk,
+                                                                                   .start = start,
+                                                                                   .ready = ready,
+                                                                                   .end = end,
+                                                                                   .peer_span = SC__NONE};
 }
 
 /* The spans of a run are known when it ends: its operations one after another. */
@@ -120,9 +138,12 @@ static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__st
         uint32_t id = r->blocks[s->call]->order[item->first + i];
         const struct sc__op *op = &x->w->ops[id];
         int64_t price = 0;
-        if (item->ops == 1) price = x->now - s->start;
-        else if (op->kind == SC__OP_COMPUTE) price = sc__compute_cost(x, r->class, op);
-        else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED) price = op->cost;
+        if (item->ops == 1)
+            price = x->now - s->start;
+        else if (op->kind == SC__OP_COMPUTE)
+            price = sc__compute_cost(x, r->class, op);
+        else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED)
+            price = op->cost;
         else if (op->kind == SC__OP_COLLECTIVE) {
             struct sc__transfer t = sc__transfer_of(x, class, op);
             price = x->net->ops->alone(x->net->self, &t, list, &n) + (x->net->free ? 0 : op->cost);
@@ -155,7 +176,9 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
         t->bytes += op->bytes;
     }
     t->busy += x->now - s->ready;
-    if (x->out->timeline) keep_span(x, class, b->order[item->first], s->call, s->start, s->ready, x->now);
+    if (!x->out->timeline) return;
+    keep_span(x, class, b->order[item->first], s->call, s->start, s->ready, x->now);
+    s->span = x->out->timeline->count - 1;
 }
 
 void sc__account_finish(struct sc__executor *x) {

@@ -1,7 +1,13 @@
 /* analytic: the default engine. Each transfer has the time it takes alone
  * (machine/cluster.h) and claims shares of ports: the NVLink port and the NIC,
- * in and out, of the ranks it runs on. Where the claims on a port add up to
- * more than the port, all transfers on it slow down alike. */
+ * in and out, of the ranks it runs on, and the uplinks of their leaf. Where
+ * the claims on a port add up to more than the port, all transfers on it slow
+ * down alike.
+ *
+ * A class stands for all its ranks: its collective runs in every group of
+ * them at once. Groups that meet on one NIC (four NICs for eight GPUs) have
+ * their part of it already in the time alone; claims are about different
+ * operations and different classes. */
 #include "simulate/network.h"
 
 #include <string.h>
@@ -24,7 +30,7 @@ struct port {
 
 struct analytic {
     struct sc__arena *arena;
-    const struct sc__cluster *cluster;
+    struct sc__cluster cluster;
     const struct sc__workload *w;
     struct sc__map shapes, prices; /* memoised */
     struct sc__map port_ids;
@@ -35,24 +41,50 @@ struct analytic {
     struct sc__heap heap;
 };
 
-enum { PORT_NVLINK, PORT_NIC_OUT, PORT_NIC_IN, PORTS };
+enum { PORT_NVLINK, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
+enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF }; /* what a port number counts */
 
-static uint64_t port_of(uint32_t class, int which) { return (uint64_t)class * PORTS + (unsigned)which; }
+static uint64_t port_id(unsigned space, uint64_t number, unsigned which) {
+    return (uint64_t)space << 60 | number * PORTS | which;
+}
 
-static uint32_t node_of(const struct analytic *n, uint32_t rank) { return rank / n->cluster->node_gpus; }
+static uint32_t node_of(const struct analytic *n, uint32_t rank) { return sc__cluster_node(&n->cluster, rank); }
 
-/* Members come in rank order, so nodes come in runs. */
-static struct sc__shape group_shape(const struct analytic *n, uint16_t group, uint32_t rank) {
-    uint32_t size = sc__group_size(n->w, group), run = 0, last = UINT32_MAX;
-    struct sc__shape s = {.ranks = size, .least = UINT32_MAX};
-    for (uint32_t i = 0; i < size; i++) {
-        uint32_t node = node_of(n, sc__group_member(n->w, group, rank, i));
-        if (node != last && run && run < s.least) s.least = run;
-        if (node != last) s.nodes++, run = 0;
-        last = node;
-        if (++run > s.per_node) s.per_node = run;
+/* The NIC of a rank. Where GPUs share NICs, two classes may meet on one. */
+static uint64_t nic_port(const struct analytic *n, uint32_t class, uint32_t rank, unsigned which) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t gpu = sc__cluster_gpu(c, rank);
+    if (c->node_nics >= c->node_gpus) return port_id(SPACE_CLASS, class, which);
+    return port_id(SPACE_NIC, (uint64_t)(gpu / c->node_gpus) * c->node_nics + sc__cluster_nic(c, gpu), which);
+}
+
+static uint64_t leaf_port(const struct analytic *n, uint32_t rank) {
+    return port_id(SPACE_LEAF, (uint64_t)(node_of(n, rank) / sc__fabric_leaf_nodes(&n->cluster)), PORT_UPLINK);
+}
+
+/* Calls that the ranks of a class make on one NIC at once: how many different
+ * groups (for messages, group SC__NONE, how many ranks) share the NIC of rank. */
+static uint32_t sharing(const struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t gpu = sc__cluster_gpu(c, rank), nic = sc__cluster_nic(c, gpu), first = gpu - gpu % c->node_gpus;
+    uint32_t ranks = sc__mesh_ranks(&n->w->mesh), seen[1024], count = 0;
+    if (c->node_nics >= c->node_gpus) return 1;
+    for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
+        uint32_t r = c->rank_of ? c->rank_of[g] - 1 : g, i = 0;
+        if (r >= ranks || sc__cluster_nic(c, g) != nic || sc__workload_class_of(n->w, r) != class) continue;
+        uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
+        while (i < count && seen[i] != id) i++;
+        if (i == count) seen[count++] = id;
     }
-    if (run < s.least) s.least = run;
+    return count ? count : 1;
+}
+
+static struct sc__shape group_shape(const struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+    uint32_t size = sc__group_size(n->w, group);
+    uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
+    for (uint32_t i = 0; i < size; i++) gpu[i] = sc__cluster_gpu(&n->cluster, sc__group_member(n->w, group, rank, i));
+    struct sc__shape s = sc__cluster_shape(&n->cluster, gpu, size);
+    if (s.nodes > 1) s.sharing_nic = sharing(n, group, class, rank);
     return s;
 }
 
@@ -61,41 +93,71 @@ static const struct sc__shape *shape_of(struct analytic *n, uint16_t group, uint
     uint64_t *slot = sc__map_at(&n->shapes, (uint64_t)group << 32 | class, &fresh);
     if (fresh) {
         struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
-        *s = group_shape(n, group, rank);
+        *s = group_shape(n, group, class, rank);
         *slot = (uintptr_t)s;
     }
     return (const struct sc__shape *)(uintptr_t)*slot;
 }
 
-static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
-    const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
-    *claims = 0;
-    if (s->ranks < 2) return 0;
-    claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NVLINK), 1};
-    if (s->nodes > 1) {
-        if (s->per_node < 2) *claims = 0;
-        else claim[0].share = n->cluster->nic * s->per_node < n->cluster->nvlink ? n->cluster->nic * s->per_node / n->cluster->nvlink : 1;
-        claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NIC_OUT), 1};
-        claim[(*claims)++] = (struct sc__claim){port_of(t->class, PORT_NIC_IN), 1};
-    }
+/* The price of a collective, remembered by what decides it. */
+static const struct sc__price *price_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shape *s) {
     bool fresh;
-    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | s->ranks, (uint64_t)s->nodes << 32 | s->per_node << 16 | s->least};
-    uint64_t *price = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
-    if (fresh) *price = (uint64_t)sc__collective_time(n->cluster, t->coll, s, t->bytes);
-    return (int64_t)*price;
+    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
+    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
+    if (fresh) {
+        struct sc__price *p = SC__NEW(n->arena, struct sc__price);
+        *p = sc__collective_price(&n->cluster, t->coll, s, t->bytes);
+        *slot = (uintptr_t)p;
+    }
+    return (const struct sc__price *)(uintptr_t)*slot;
+}
+
+static void add_claim(struct sc__claim *claim, int *claims, uint64_t resource, double share) {
+    if (share > 0) claim[(*claims)++] = (struct sc__claim){resource, share};
+}
+
+/* A leaf's uplinks matter where they are fewer than its NICs. What the group
+ * takes of its NICs it takes of the uplinks, times the oversubscription, for
+ * the part of a ring that crosses. */
+static double uplink_share(const struct analytic *n, const struct sc__shape *s, int coll, double wire) {
+    double over = sc__fabric_oversubscription(&n->cluster), leaf = sc__fabric_leaf_nodes(&n->cluster);
+    if (s->leaves < 2 || over <= 1) return 0;
+    double crossing = coll == SC__ALLTOALL ? 1 - 1.0 / s->leaves : 1 / leaf;
+    return fmin(1, wire * over * crossing);
+}
+
+static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
+                                int *claims) {
+    const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
+    if (s->ranks < 2) return 0;
+    const struct sc__price *p = price_of(n, t, s);
+    if (s->per_node > 1 || s->nodes < 2) add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK), p->port);
+    if (s->nodes > 1) {
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), p->wire);
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), p->wire);
+        add_claim(claim, claims, leaf_port(n, t->rank), uplink_share(n, s, t->coll, p->wire));
+    }
+    return p->time;
+}
+
+static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
+    if (t->rank == t->peer) return 0;
+    bool same = node_of(n, t->rank) == node_of(n, t->peer);
+    if (same) {
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK), 1);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK), 1);
+        return sc__message_time(&n->cluster, true, t->bytes);
+    }
+    add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
+    add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), 1);
+    return sc__message_time_shared(&n->cluster, false, sharing(n, SC__NONE, t->class, t->rank), t->bytes);
 }
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
     struct analytic *n = self;
     *claims = 0;
-    if (n->cluster->ideal) return 0;
-    if (t->coll != SC__COLLS) return collective_alone(n, t, claim, claims);
-    if (t->rank == t->peer) return 0;
-    bool same = node_of(n, t->rank) == node_of(n, t->peer);
-    claim[0] = (struct sc__claim){port_of(t->class, same ? PORT_NVLINK : PORT_NIC_OUT), 1};
-    claim[1] = (struct sc__claim){port_of(t->peer_class, same ? PORT_NVLINK : PORT_NIC_IN), 1};
-    *claims = 2;
-    return sc__message_time(n->cluster, same, t->bytes);
+    if (n->cluster.ideal) return 0;
+    return t->coll == SC__COLLS ? message_alone(n, t, claim, claims) : collective_alone(n, t, claim, claims);
 }
 
 static struct port *port_at(struct analytic *n, uint64_t resource) {
@@ -144,7 +206,8 @@ static void pace_ports(struct analytic *n, const struct active *a, int64_t now) 
 static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = n->free;
-    if (id != SC__NONE) n->free = n->active[id].version;
+    if (id != SC__NONE)
+        n->free = n->active[id].version;
     else {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
         id = n->count - 1;
@@ -203,7 +266,7 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
                            struct sc__net *net) {
     struct analytic *n = SC__NEW(&ctx->arena, struct analytic);
     n->arena = &ctx->arena;
-    n->cluster = cluster;
+    n->cluster = *cluster;
     n->w = w;
     n->free = SC__NONE;
     sc__map_init(&n->shapes, n->arena);

@@ -24,7 +24,7 @@ void sc__touch(struct sc__executor *x, uint32_t class) {
 }
 
 static void want_work(struct sc__executor *x, uint32_t class, uint32_t stream) {
-    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t)class << 8 | stream;
+    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t) class << 8 | stream;
 }
 
 /* Moves past calls that have nothing for this stream. False at the end. */
@@ -88,15 +88,17 @@ static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     const struct sc__op *op = sc__stream_op(x, r, stream);
     if (op->kind == SC__OP_COMPUTE) r->computing |= (uint16_t)(1u << stream);
     if (op->kind == SC__OP_COLLECTIVE) change_moving(x, class, r->moving | (uint16_t)(1u << stream));
-    if (s->left == 0) sc__stream_end(x, class, stream);
-    else set_end_event(x, class, stream);
+    if (s->left == 0)
+        sc__stream_end(x, class, stream);
+    else
+        set_end_event(x, class, stream);
 }
 
 static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED) return;
-    r->blocked &= (uint16_t)~(1u << stream);
+    r->blocked &= (uint16_t) ~(1u << stream);
     if (!find_item(x, r, stream)) {
         s->state = SC__STREAM_DONE;
         return;
@@ -129,8 +131,8 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
     sc__account_item(x, class, stream);
-    r->computing &= (uint16_t)~(1u << stream);
-    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t)~(1u << stream));
+    r->computing &= (uint16_t) ~(1u << stream);
+    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t) ~(1u << stream));
     if (r->blocks[s->call]->deps) {
         uint32_t op = (uint32_t)(sc__stream_op(x, r, stream) - x->w->ops);
         uint32_t block = x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
@@ -161,15 +163,25 @@ static void do_work(struct sc__executor *x) {
     x->touched_count = 0;
 }
 
+static bool stale(const struct sc__executor *x, const struct sc__event *e) {
+    if (e->a & SC__EVENT_GATHERING) return false;
+    return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version != e->b;
+}
+
+/* The time of the next event that still counts: an end that was moved leaves
+ * its old event behind, which must not move the clock. */
+static int64_t next_event(struct sc__executor *x) {
+    while (x->heap.count && stale(x, &x->heap.items[0])) sc__heap_pop(&x->heap);
+    return sc__heap_time(&x->heap);
+}
+
 static void take_event(struct sc__executor *x) {
     struct sc__event e = sc__heap_pop(&x->heap);
     x->out->events++;
-    if (e.a & SC__EVENT_GATHERING) {
+    if (e.a & SC__EVENT_GATHERING)
         sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
-        return;
-    }
-    uint32_t class = e.a / SC__MAX_STREAMS, stream = e.a % SC__MAX_STREAMS;
-    if (x->runners[class].streams[stream].version == e.b) sc__stream_end(x, class, stream);
+    else
+        sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
 
 static void take_transfers(struct sc__executor *x) {
@@ -186,14 +198,14 @@ static sc_status run(struct sc__executor *x) {
     for (;;) {
         do_work(x);
         SC__TRY(x->status);
-        int64_t transfer = x->net->ops->next(x->net->self), event = sc__heap_time(&x->heap);
+        int64_t transfer = x->net->ops->next(x->net->self), event = next_event(x);
         if (transfer == INT64_MAX && event == INT64_MAX) break;
         if (transfer <= event) {
             x->now = transfer;
             take_transfers(x);
         } else {
             x->now = event;
-            while (sc__heap_time(&x->heap) == event) take_event(x);
+            while (next_event(x) == event) take_event(x);
         }
         if (x->now > INT64_MAX / 4)
             return sc__fail(x->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
@@ -224,6 +236,7 @@ sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, con
     struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
     memset(out, 0, sizeof *out);
     if (options) x.options = *options;
+    if (x.options.comm_tax <= 0) x.options.comm_tax = w->comm_tax;
     sc__arena_init(&x.arena, &ctx->recover);
     sc__heap_init(&x.heap, &x.arena);
     sc_status status = sc__prepare(&x);

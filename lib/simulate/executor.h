@@ -20,9 +20,9 @@ struct sc__sums {
 
 /* What a stream does in one go: a run, or one operation that needs others. */
 struct sc__item {
-    uint32_t first, ops;    /* in prepared.order */
-    int64_t duration;       /* of a run */
-    struct sc__sums *sums;  /* of a run, else NULL */
+    uint32_t first, ops;            /* in prepared.order */
+    int64_t duration;               /* of a run */
+    struct sc__sums *sums;          /* of a run, else NULL */
     uint32_t need[SC__MAX_STREAMS]; /* items of these streams in this block before it, where `after` says so */
     uint16_t after;
 };
@@ -46,14 +46,15 @@ enum sc__stream_state {
 
 struct sc__stream {
     uint8_t state;
-    uint32_t call, item; /* where it is in the program */
-    uint32_t version;    /* of its end event */
-    uint64_t ended;      /* items */
+    uint32_t call, item;              /* where it is in the program */
+    uint32_t version;                 /* of its end event */
+    uint64_t ended;                   /* items */
     uint64_t before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
     int64_t start, ready;
     int64_t left; /* of a running item under comm_tax: work still to do at `since` */
     int64_t since;
     uint32_t wait; /* the meeting or message it is in */
+    uint32_t span; /* of its last transfer, where a timeline is kept */
 };
 
 struct sc__runner { /* a class */
@@ -94,6 +95,8 @@ struct sc__gathering {
     int64_t cost;
     uint64_t key; /* messages */
     bool started, sent, received, over;
+    bool linked;   /* one end of a message has a span: */
+    uint32_t span; /* this one */
 };
 
 struct sc__executor {

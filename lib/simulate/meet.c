@@ -24,9 +24,7 @@ struct sc__transfer sc__transfer_of(const struct sc__executor *x, uint32_t class
     return t;
 }
 
-bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op) {
-    return r->meeting[op->group] == SC__NONE;
-}
+bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op) { return r->meeting[op->group] == SC__NONE; }
 
 /* The classes of the group as seen from a class, in order, each once. */
 static uint32_t member_classes(struct sc__executor *x, uint32_t group, uint32_t rank, uint32_t *out, uint8_t *seen) {
@@ -113,7 +111,8 @@ sc_status sc__meet_prepare(struct sc__executor *x) {
 
 static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {
     uint32_t id = x->free_gathering;
-    if (id != SC__NONE) x->free_gathering = x->gatherings[id].next;
+    if (id != SC__NONE)
+        x->free_gathering = x->gatherings[id].next;
     else {
         (void)SC__PUSH(&x->arena, x->gatherings, x->gathering_count, x->gathering_capacity);
         id = x->gathering_count - 1;
@@ -123,8 +122,10 @@ static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {
     if (g->room < room) {
         classes = SC__NEW_ARRAY(&x->arena, uint32_t, room);
         streams = SC__NEW_ARRAY(&x->arena, uint32_t, room);
-    } else room = g->room;
-    *g = (struct sc__gathering){.next = SC__NONE, .meeting = SC__NONE, .classes = classes, .streams = streams, .room = room};
+    } else
+        room = g->room;
+    *g = (struct sc__gathering){
+        .next = SC__NONE, .meeting = SC__NONE, .classes = classes, .streams = streams, .room = room};
     return id;
 }
 
@@ -170,7 +171,8 @@ static uint32_t gathering_number(struct sc__executor *x, uint32_t meeting, uint3
     return id;
 }
 
-static sc_status mismatch(struct sc__executor *x, const struct sc__gathering *g, uint32_t class, const struct sc__op *op) {
+static sc_status mismatch(struct sc__executor *x, const struct sc__gathering *g, uint32_t class,
+                          const struct sc__op *op) {
     const struct sc__op *first = &x->w->ops[g->op];
     return sc__fail(x->ctx, SC_INPUT, NULL, "all ranks of a group must run the same collectives in the same order",
                     "rank %u runs %s '%s' while rank %u runs %s '%s' in the same group (%s)", x->w->classes[class].rank,
@@ -194,8 +196,10 @@ sc_status sc__meet_collective(struct sc__executor *x, uint32_t class, uint32_t s
     if (meeting == SC__NONE) return collective_inside(x, class, stream, op);
     uint32_t id = gathering_number(x, meeting, x->meetings[meeting].arrived[r->place[op->group]]++);
     struct sc__gathering *g = &x->gatherings[id];
-    if (!g->here) g->op = (uint32_t)(op - x->w->ops);
-    else if (x->w->ops[g->op].coll != op->coll) return mismatch(x, g, class, op);
+    if (!g->here)
+        g->op = (uint32_t)(op - x->w->ops);
+    else if (x->w->ops[g->op].coll != op->coll)
+        return mismatch(x, g, class, op);
     if (op->bytes > g->bytes) g->bytes = op->bytes;
     if (op->cost > g->cost) g->cost = op->cost;
     come(x, g, class, stream);
@@ -218,15 +222,20 @@ static uint32_t open_message(struct sc__executor *x, uint64_t key, bool sending)
         if (!(sending ? x->gatherings[id].sent : x->gatherings[id].received)) return id;
     id = new_gathering(x, 2);
     x->gatherings[id].key = key;
-    if (last == SC__NONE) *sc__map_at(&x->messages, key, NULL) = (uint64_t)id + 1;
-    else x->gatherings[last].next = id;
+    if (last == SC__NONE)
+        *sc__map_at(&x->messages, key, NULL) = (uint64_t)id + 1;
+    else
+        x->gatherings[last].next = id;
     return id;
 }
 
 static void close_message(struct sc__executor *x, uint32_t id) {
     uint64_t *head = sc__map_find(&x->messages, x->gatherings[id].key);
     uint32_t next = x->gatherings[id].next;
-    if (*head == (uint64_t)id + 1) *head = next == SC__NONE ? 0 : (uint64_t)next + 1;
+    if (*head == (uint64_t)id + 1 && next == SC__NONE)
+        sc__map_remove(&x->messages, x->gatherings[id].key);
+    else if (*head == (uint64_t)id + 1)
+        *head = (uint64_t)next + 1;
     else {
         uint32_t at = (uint32_t)*head - 1;
         while (x->gatherings[at].next != id) at = x->gatherings[at].next;
@@ -235,10 +244,21 @@ static void close_message(struct sc__executor *x, uint32_t id) {
     free_gathering(x, id);
 }
 
+/* The stream leaves the message; the spans of its two ends find each other. */
+static void leave(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t stream) {
+    struct sc__timeline *t = x->out->timeline;
+    sc__stream_end(x, class, stream);
+    if (!t || x->w->ops[g->op].kind == SC__OP_COLLECTIVE) return;
+    uint32_t here = x->runners[class].streams[stream].span;
+    bool sending = x->w->ops[t->spans[here].op].kind == SC__OP_SEND;
+    if (g->linked) t->spans[sending ? here : g->span].peer_span = sending ? g->span : here;
+    g->linked = true;
+    g->span = here;
+}
+
 sc_status sc__meet_message(struct sc__executor *x, uint32_t class, uint32_t stream, const struct sc__op *op) {
     const struct sc__runner *r = &x->runners[class];
-    const struct sc__call *call =
-        &x->w->calls[x->w->programs[r->class->program].first_call + r->streams[stream].call];
+    const struct sc__call *call = &x->w->calls[x->w->programs[r->class->program].first_call + r->streams[stream].call];
     struct sc__transfer t = sc__transfer_of(x, class, op);
     bool sending = op->kind == SC__OP_SEND;
     uint32_t id = open_message(x, message_key(&t, (uint64_t)op->tag + call->tag), sending);
@@ -250,7 +270,7 @@ sc_status sc__meet_message(struct sc__executor *x, uint32_t class, uint32_t stre
     come(x, g, class, stream);
     if (g->over) { /* the bytes are here already */
         sc__stream_ready(x, class, stream);
-        sc__stream_end(x, class, stream);
+        leave(x, g, class, stream);
         close_message(x, id);
         return SC_OK;
     }
@@ -269,7 +289,7 @@ void sc__meet_over(struct sc__executor *x, uint32_t id, bool local) {
         sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_GATHERING | id, 1);
         return;
     }
-    for (uint32_t i = 0; i < g->here; i++) sc__stream_end(x, g->classes[i], g->streams[i]);
+    for (uint32_t i = 0; i < g->here; i++) leave(x, g, g->classes[i], g->streams[i]);
     if (g->meeting == SC__NONE && x->w->ops[g->op].kind != SC__OP_COLLECTIVE) {
         g->over = true;
         g->here = 0;

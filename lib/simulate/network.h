@@ -12,15 +12,15 @@
 #include "machine/cluster.h"
 
 struct sc__transfer {
-    uint8_t coll;      /* enum sc__coll, or SC__COLLS for point-to-point */
-    uint16_t group;    /* collectives; messages: NIC */
-    uint32_t rank;     /* a rank of the group, or the source */
-    uint32_t peer;     /* the destination, or the root */
-    uint32_t class;    /* class of rank */
+    uint8_t coll;   /* enum sc__coll, or SC__COLLS for point-to-point */
+    uint16_t group; /* collectives; messages: NIC */
+    uint32_t rank;  /* a rank of the group, or the source */
+    uint32_t peer;  /* the destination, or the root */
+    uint32_t class; /* class of rank */
     uint32_t peer_class;
-    uint32_t job;      /* of several jobs on one cluster */
+    uint32_t job; /* of several jobs on one cluster */
     uint64_t bytes;
-    uint64_t user;     /* the executor's; comes back with the completion */
+    uint64_t user; /* the executor's; comes back with the completion */
 };
 
 /* What a transfer uses while it runs, so that the executor can see which

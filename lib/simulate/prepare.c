@@ -40,9 +40,11 @@ static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
     for (int i = 0; i < n; i++) {
         bool fresh;
         uint64_t *user = sc__map_at(&k->users, list[i].resource, &fresh);
-        uint64_t me = ((uint64_t)class << 8 | op->stream) + 1;
-        if (fresh) *user = me;
-        else if (*user != me) *user = MANY;
+        uint64_t me = ((uint64_t) class << 8 | op->stream) + 1;
+        if (fresh)
+            *user = me;
+        else if (*user != me)
+            *user = MANY;
     }
 }
 
@@ -78,7 +80,7 @@ static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op
     int64_t price = x->net->ops->alone(x->net->self, &t, list, &n);
     if (n < 0) return -1;
     for (int i = 0; i < n; i++)
-        if (*sc__map_find(&k->users, list[i].resource) != ((uint64_t)class << 8 | op->stream) + 1) return -1;
+        if (*sc__map_find(&k->users, list[i].resource) != ((uint64_t) class << 8 | op->stream) + 1) return -1;
     return price + (x->net->free ? 0 : op->cost);
 }
 
@@ -86,9 +88,12 @@ static void sum_op(struct sc__executor *x, struct sc__sums *s, const struct sc__
     if (op->kind == SC__OP_WAIT) return;
     if (op->kind == SC__OP_COMPUTE) {
         s->work[op->work] += price;
-        if (op->work == SC__WORK_HOST) s->other += price;
-        else if (op->phase == SC__RECOMPUTE) s->recompute += price;
-        else s->compute += price;
+        if (op->work == SC__WORK_HOST)
+            s->other += price;
+        else if (op->phase == SC__RECOMPUTE)
+            s->recompute += price;
+        else
+            s->compute += price;
         return;
     }
     if (!s->traffic) {
@@ -134,8 +139,10 @@ static uint32_t items_before(const struct building *b, uint32_t stream, uint32_t
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         uint32_t op = b->out->order[b->out->items[b->out->first[stream] + middle].first] - b->block->first_op;
-        if (op < index) low = middle + 1;
-        else high = middle;
+        if (op < index)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }

@@ -3,6 +3,7 @@
 #define SC_STATS_RESULT_H
 
 #include "ir/layers.h"
+#include "ir/shares.h"
 #include "simulate/simulate.h"
 
 #define SC__LABELS 32
@@ -45,6 +46,7 @@ struct sc__result {
     const struct sc__workload *workload;
     const struct sc__cluster *cluster;
     const char *net; /* engine */
+    bool measured;   /* not simulated */
     const char *const *files;
     uint32_t file_count;
     const char *const *argv; /* the command, as given */
@@ -65,6 +67,7 @@ struct sc__result {
     double mfu, hfu, tokens_per_s, tflops_per_gpu; /* 0 = unknown */
     uint64_t memory_capacity;
     const struct sc__layers *layers; /* the rows, where the input had rows */
+    const struct sc__shares *shares; /* what speeding up each part would bring, where asked for */
     uint64_t events;
 };
 

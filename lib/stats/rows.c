@@ -26,11 +26,13 @@ static struct busy find_busy(struct sc__arena *a, const struct sc__result *r, ui
     for (uint32_t i = 0; i < t->count; i++)
         if (computes(r, &t->spans[i], class)) list[n++] = &t->spans[i];
     if (n) qsort(list, n, sizeof *list, by_start);
-    struct busy b = {SC__NEW_ARRAY(a, int64_t, n + 1), SC__NEW_ARRAY(a, int64_t, n + 1), SC__NEW_ARRAY(a, int64_t, n + 1), 0};
+    struct busy b = {SC__NEW_ARRAY(a, int64_t, n + 1), SC__NEW_ARRAY(a, int64_t, n + 1),
+                     SC__NEW_ARRAY(a, int64_t, n + 1), 0};
     int64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (b.count && list[i]->start <= b.end[b.count - 1]) {
-            if (list[i]->end > b.end[b.count - 1]) sum += list[i]->end - b.end[b.count - 1], b.end[b.count - 1] = list[i]->end;
+            if (list[i]->end > b.end[b.count - 1])
+                sum += list[i]->end - b.end[b.count - 1], b.end[b.count - 1] = list[i]->end;
             continue;
         }
         b.sum[b.count] = sum;
@@ -47,8 +49,10 @@ static int64_t computed_until(const struct busy *b, int64_t t) {
     uint32_t low = 0, high = b->count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (b->start[middle] < t) low = middle + 1;
-        else high = middle;
+        if (b->start[middle] < t)
+            low = middle + 1;
+        else
+            high = middle;
     }
     if (!low) return 0;
     int64_t end = b->end[low - 1] < t ? b->end[low - 1] : t;

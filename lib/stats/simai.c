@@ -11,19 +11,24 @@ sc_status sc__simai_parse(struct sc_context *ctx, const char *text, struct sc__s
         struct sc__str key;
         struct sc__str value = part;
         bool ok = sc__split(&value, '=', &key) && value.p;
-        if (ok && sc__str_is(key, "nv")) ok = sc__parse_double(value, &out->nv) && out->nv > 0;
-        else if (ok && sc__str_is(key, "nic")) ok = sc__parse_double(value, &out->nic) && out->nic > 0;
-        else if (ok && sc__str_is(key, "nics")) ok = sc__parse_u32(value, &out->nps) && out->nps > 0;
-        else if (ok && sc__str_is(key, "gps")) ok = sc__parse_u32(value, &out->gps) && out->gps > 0;
-        else ok = false;
+        if (ok && sc__str_is(key, "nv"))
+            ok = sc__parse_double(value, &out->nv) && out->nv > 0;
+        else if (ok && sc__str_is(key, "nic"))
+            ok = sc__parse_double(value, &out->nic) && out->nic > 0;
+        else if (ok && sc__str_is(key, "nics"))
+            ok = sc__parse_u32(value, &out->nps) && out->nps > 0;
+        else if (ok && sc__str_is(key, "gps"))
+            ok = sc__parse_u32(value, &out->gps) && out->gps > 0;
+        else
+            ok = false;
         if (!ok)
-            return sc__fail(ctx, SC_USAGE, NULL, "write it like nv=360,nic=48.5,nics=8,gps=8", "--simai: bad part '%.*s'",
-                            SC__SHOW(part));
+            return sc__fail(ctx, SC_USAGE, NULL, "write it like nv=360,nic=48.5,nics=8,gps=8",
+                            "--simai: bad part '%.*s'", SC__SHOW(part));
     }
     return SC_OK;
 }
 
-enum class { TP, EP, DP, DP_EP };
+enum traffic_kind { TP, EP, DP, DP_EP };
 
 struct place {
     uint32_t nodes, g, c;
@@ -33,7 +38,7 @@ static uint32_t dp(const struct sc__simai *s) { return s->gpus / (s->tp * s->pp)
 
 /* How many servers a group has, its GPUs in each, its NICs in each; integer
  * divisions as in the original. */
-static struct place place_of(const struct sc__simai *s, enum class k) {
+static struct place place_of(const struct sc__simai *s, enum traffic_kind k) {
     uint32_t tp = s->tp, ep = s->ep, gps = s->gps, nps = s->nps;
     switch (k) {
     case TP: return tp <= gps ? (struct place){1, tp, nps} : (struct place){tp / gps, gps, nps};
@@ -48,12 +53,11 @@ static struct place place_of(const struct sc__simai *s, enum class k) {
     return (struct place){1, 1, 1};
 }
 
-static double bus_bandwidth(const struct sc__simai *s, enum class k, enum sc__row_coll coll) {
+static double bus_bandwidth(const struct sc__simai *s, enum traffic_kind k, enum sc__row_coll coll) {
     struct place p = place_of(s, k);
     double b = s->nic * p.c;
     if (p.nodes == 1) return s->nv;
-    if (coll == SC__ROW_ALLTOALL)
-        return b / p.g * (double)(p.nodes * p.g - 1) / (double)((p.nodes - 1) * p.g);
+    if (coll == SC__ROW_ALLTOALL) return b / p.g * (double)(p.nodes * p.g - 1) / (double)((p.nodes - 1) * p.g);
     if (p.g == 1) return b;
     if (b <= s->nv) return s->nv < b ? s->nv : b;
     double inside = s->nv * p.g / (p.g - 1);
@@ -72,7 +76,7 @@ static double efficiency(uint64_t bytes) {
     return 1;
 }
 
-static enum class class_of(const struct sc__row_part *p, unsigned part) {
+static enum traffic_kind kind_of(const struct sc__row_part *p, unsigned part) {
     if (p->suffix == SC__SUFFIX_EP) return EP;
     if (p->suffix == SC__SUFFIX_DP_EP) return DP_EP;
     return part == SC__PART_WEIGHT ? DP : TP;
@@ -99,15 +103,15 @@ struct sc__simai_row sc__simai_row(const struct sc__simai *s, const struct sc__r
     for (unsigned k = 0; k < SC__PARTS; k++) {
         const struct sc__row_part *p = &row->part[k];
         uint32_t n = timing_ranks(s, p, k);
-        enum class class = class_of(p, k);
+        enum traffic_kind kind = kind_of(p, k);
         out.ranks[k] = n;
         if (p->coll == SC__ROW_NONE || p->coll == SC__ROW_BROADCAST || n <= 1) continue;
-        out.busbw[k] = bus_bandwidth(s, class, p->coll);
+        out.busbw[k] = bus_bandwidth(s, kind, p->coll);
         if (p->bytes > 1 && p->bytes < 1u << 20) {
             out.ns[k] = small_message(n);
             continue;
         }
-        bool table = p->coll != SC__ROW_ALLREDUCE && class != DP && class != DP_EP;
+        bool table = p->coll != SC__ROW_ALLREDUCE && kind != DP && kind != DP_EP;
         double factor = p->coll == SC__ROW_ALLREDUCE ? 2 : 1, ratio = table ? efficiency(p->bytes) : 1;
         double t = (double)p->bytes / 0x1p30 / (ratio * out.busbw[k]) * 1e9 * factor * (n - 1) / n;
         out.ns[k] = (uint64_t)t;
@@ -124,7 +128,7 @@ void sc__simai_total(const struct sc__simai *s, const struct sc__layers *l, stru
         bool in_base = strcmp(row->name, "embedding_layer") != 0;
         for (unsigned k = 0; k < SC__PARTS; k++) {
             uint64_t work = (uint64_t)(row->part[k].compute / SC__PS_PER_NS);
-            by_class[class_of(&row->part[k], k)] += t.ns[k];
+            by_class[kind_of(&row->part[k], k)] += t.ns[k];
             compute += work;
             if (in_base) base += work + (k == SC__PART_WEIGHT ? 0 : t.ns[k]);
         }

@@ -8,8 +8,8 @@
 #include "stats/result.h"
 
 struct sc__simai {
-    double nv, nic;    /* GB/s (2^30): bus bandwidth in a server, of one NIC */
-    uint32_t nps, gps; /* NICs and GPUs a server */
+    double nv, nic;                     /* GB/s (2^30): bus bandwidth in a server, of one NIC */
+    uint32_t nps, gps;                  /* NICs and GPUs a server */
     uint32_t gpus, tp, ep, pp, vpp, ga; /* vpp 0: absent */
 };
 

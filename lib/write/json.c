@@ -107,8 +107,10 @@ static void put_compat(struct sc__json *j, const struct sc__compat *c) {
     if (!c->present) return;
     sc__json_object(j, "compat");
     sc__json_string(j, "of", "simai");
-    if (c->no_bubble) sc__json_null(j, "total_us");
-    else sc__json_double(j, "total_us", c->total);
+    if (c->no_bubble)
+        sc__json_null(j, "total_us");
+    else
+        sc__json_double(j, "total_us", c->total);
     sc__json_double(j, "compute_us", c->compute);
     sc__json_double(j, "dp_us", c->dp);
     sc__json_double(j, "tp_us", c->tp);
@@ -116,8 +118,17 @@ static void put_compat(struct sc__json *j, const struct sc__compat *c) {
     sc__json_double(j, "dp_ep_us", c->dp_ep);
     if (c->no_bubble) {
         sc__json_null(j, "bubble_us");
-        sc__json_string(j, "why", "the file has no vpp: SimAI divides by zero and prints NaN or Inf; --vpp 1 gives its number");
-    } else sc__json_double(j, "bubble_us", c->bubble);
+        sc__json_string(j, "why",
+                        "the file has no vpp: SimAI divides by zero and prints NaN or Inf; --vpp 1 gives its number");
+    } else
+        sc__json_double(j, "bubble_us", c->bubble);
+    sc__json_end_object(j);
+}
+
+static void put_shares(struct sc__json *j, const struct sc__shares *s) {
+    if (!s) return;
+    sc__json_object(j, "amdahl");
+    sc__shares_json(s, UINT32_MAX, j);
     sc__json_end_object(j);
 }
 
@@ -191,6 +202,7 @@ void sc__write_json(struct sc_context *ctx, const struct sc__result *r, struct s
     put_rates(j, r);
     put_links(j, r);
     put_compat(j, &r->compat);
+    put_shares(j, r->shares);
     sc__json_u64(j, "events", r->events);
     sc__json_end_object(j);
 }

@@ -16,12 +16,16 @@ static void put_summary(struct sc__buffer *out, const struct sc__compat *c, cons
     put_share(out, c->tp, total);
     put_share(out, c->ep, total);
     put_share(out, 0, total);
-    if (c->no_bubble) sc__puts(out, "NaN or Inf,");
-    else put_share(out, c->bubble, total);
+    if (c->no_bubble)
+        sc__puts(out, "NaN or Inf,");
+    else
+        put_share(out, c->bubble, total);
     put_share(out, c->compute, total);
     put_share(out, exposed, total);
-    if (c->no_bubble) sc__puts(out, "NaN or Inf\n");
-    else sc__printf(out, "%.0f\n", c->total);
+    if (c->no_bubble)
+        sc__puts(out, "NaN or Inf\n");
+    else
+        sc__printf(out, "%.0f\n", c->total);
 }
 
 static void put_part(struct sc__buffer *out, const struct sc__row *row, const struct sc__simai_row *t, unsigned k) {
@@ -34,13 +38,15 @@ void sc__write_simai_csv(const struct sc__simai *s, const struct sc__layers *l, 
                          const char *name, struct sc__buffer *out) {
     static const unsigned order[] = {SC__PART_FORWARD, SC__PART_WEIGHT, SC__PART_INPUT};
     put_summary(out, c, name);
-    sc__puts(out, "layer_name,run name,fwd compute,wg compute,ig compute,fwd exposed comm,wg exposed comm,ig exposed comm,"
-                  "fwd total comm,algbw,busbw,wg total comm,algbw,busbw,ig total comm,algbw,busbw\n");
+    sc__puts(out,
+             "layer_name,run name,fwd compute,wg compute,ig compute,fwd exposed comm,wg exposed comm,ig exposed comm,"
+             "fwd total comm,algbw,busbw,wg total comm,algbw,busbw,ig total comm,algbw,busbw\n");
     for (uint32_t i = 0; i < l->count; i++) {
         const struct sc__row *row = &l->rows[i];
         struct sc__simai_row t = sc__simai_row(s, row);
         sc__printf(out, "%s,%s", row->name, name);
-        for (unsigned k = 0; k < 3; k++) sc__printf(out, ",%.3f", (double)row->part[order[k]].compute / (double)SC__PS_PER_US);
+        for (unsigned k = 0; k < 3; k++)
+            sc__printf(out, ",%.3f", (double)row->part[order[k]].compute / (double)SC__PS_PER_US);
         for (unsigned k = 0; k < 3; k++) sc__printf(out, ",%.3f", (double)t.ns[order[k]] / 1e3);
         for (unsigned k = 0; k < 3; k++) put_part(out, row, &t, order[k]);
         sc__putc(out, '\n');

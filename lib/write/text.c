@@ -73,8 +73,10 @@ static void put_headline(struct page *p) {
     paint(p, "1");
     sc__put_time(p->out, r->step);
     paint(p, "0");
-    if (r->tokens_per_s > 0) sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
-    else if (seconds > 0) sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
+    if (r->tokens_per_s > 0)
+        sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
+    else if (seconds > 0)
+        sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
     if (r->tflops_per_gpu > 0) sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0) sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
     sc__puts(p->out, "\n\n");
@@ -102,11 +104,13 @@ static void put_compat(struct page *p) {
     const struct sc__compat *c = &p->r->compat;
     if (!c->present) return;
     sc__puts(p->out, "\n  SimAI-Analytical on the same file\n");
-    sc__printf(p->out, "  compute %.0f us · dp %.0f · dp_ep %.0f · tp %.0f · ep %.0f · ", c->compute, c->dp, c->dp_ep, c->tp,
-               c->ep);
+    sc__printf(p->out, "  compute %.0f us · dp %.0f · dp_ep %.0f · tp %.0f · ep %.0f · ", c->compute, c->dp, c->dp_ep,
+               c->tp, c->ep);
     if (c->no_bubble)
-        sc__puts(p->out, "bubble: the file has no vpp, SimAI divides by zero and prints NaN (--vpp 1 gives its number)\n");
-    else sc__printf(p->out, "bubble %.0f · total %.0f us\n", c->bubble, c->total);
+        sc__puts(p->out,
+                 "bubble: the file has no vpp, SimAI divides by zero and prints NaN (--vpp 1 gives its number)\n");
+    else
+        sc__printf(p->out, "bubble %.0f · total %.0f us\n", c->bubble, c->total);
     sc__puts(p->out, "  It adds one stage's rows and a closed-form bubble; the step above runs the schedule over all\n"
                      "  stages with messages between them, overlap, and latency in every collective.\n");
 }
@@ -142,20 +146,22 @@ static void put_spread(struct page *p) {
     for (uint32_t i = 1; i < r->class_count; i++)
         if (r->classes[i].end < r->classes[first].end) first = i;
     if (r->class_count < 2) return;
-    sc__printf(p->out, "\n  shown: %s (rank %u), which ends last of %u classes of ranks; ", r->classes[r->slowest].class->name,
-               r->classes[r->slowest].class->rank, r->class_count);
+    sc__printf(p->out, "\n  shown: %s (rank %u), which ends last of %u classes of ranks; ",
+               r->classes[r->slowest].class->name, r->classes[r->slowest].class->rank, r->class_count);
     sc__printf(p->out, "%s ends first, ", r->classes[first].class->name);
     sc__put_time(p->out, r->step - r->classes[first].end);
     sc__puts(p->out, " before\n");
 }
 
-void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width, struct sc__buffer *out) {
+void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width,
+                    struct sc__buffer *out) {
     struct page p = {.out = out, .r = r, .colour = colour};
     put_head(&p);
     put_headline(&p);
     put_breakdown(&p);
     put_traffic(&p);
     put_spread(&p);
+    if (r->shares) sc__shares_text(r->shares, 12, out);
     put_compat(&p);
     put_notes(ctx, &p, width ? width : 100);
 }

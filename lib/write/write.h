@@ -7,7 +7,8 @@
 #include "stats/simai.h"
 
 /* The table a person reads. colour: ANSI; width 0 = 80. */
-void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width, struct sc__buffer *out);
+void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width,
+                    struct sc__buffer *out);
 /* Schema stepcast/result/1. */
 void sc__write_json(struct sc_context *ctx, const struct sc__result *r, struct sc__buffer *out);
 /* One line per row of the input, of the slowest class. Needs the timeline. */

@@ -1,17 +1,17 @@
-/* The collective model against the vectors of its specification, closed forms
- * and published plateaus. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+/* The collective model against the vectors of its specification, closed forms,
+ * published plateaus, and limits that hold whatever the constants are. */
 #include "ir/workload.h"
 #include "machine/cluster.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 static struct sc_context *ctx;
 
@@ -34,6 +34,15 @@ static struct sc__cluster cluster(const char *text) {
     return c;
 }
 
+static double us_of(const struct sc__cluster *c, int coll, uint32_t ranks, uint64_t bytes) {
+    struct sc__shape s = sc__cluster_shape(c, NULL, ranks);
+    return sc__us(sc__collective_time(c, coll, &s, bytes));
+}
+
+static void assert_near(double got, double wanted, double share, const char *what) {
+    if (fabs(got - wanted) > share * wanted) fail_msg("%s: %.4f, not %.4f", what, got, wanted);
+}
+
 struct vector {
     const char *cluster;
     uint32_t ranks;
@@ -43,6 +52,9 @@ struct vector {
     double us;
 };
 
+/* Printed with constants of more digits than the specification has, and before
+ * a Simple ring between nodes was given the NVLink hop it does not have (the
+ * EFA row, measured at 22807): 1 %. */
 static void spec_vectors(void **state) {
     static const struct vector vectors[] = {
         {"dgx-h100:8", 8, SC__ALLREDUCE, 8192, "tree", "ll", 17.1},
@@ -64,17 +76,335 @@ static void spec_vectors(void **state) {
         struct sc__cluster c = cluster(v->cluster);
         struct sc__shape s = sc__cluster_shape(&c, NULL, v->ranks);
         struct sc__price p = sc__collective_price(&c, v->coll, &s, v->bytes);
-        printf("%s %d %llu: %s %s %.2f (%s %s %.1f)\n", v->cluster, v->coll, (unsigned long long)v->bytes,
-               sc__algo_name(p.algo), sc__proto_name(p.proto), sc__us(p.time), v->algo, v->proto, v->us);
-        assert_true(fabs(sc__us(p.time) - v->us) < 0.006 * v->us);
+        assert_near(sc__us(p.time), v->us, 0.01, v->cluster);
         assert_string_equal(sc__algo_name(p.algo), v->algo);
         assert_string_equal(sc__proto_name(p.proto), v->proto);
     }
+    struct sc__cluster c = cluster("dgx-h100:16");
+    assert_near(sc__us(sc__message_time(&c, false, 16777216)), 374.9, 0.01, "sendrecv");
+}
+
+struct anchor {
+    const char *cluster;
+    enum sc__algo algo;
+    int coll;
+    double low, high; /* busbw GB/s */
+};
+
+static void published_plateaus(void **state) {
+    static const struct anchor anchors[] = {
+        {"dgx-a100:8", SC__ALGO_AUTO, SC__ALLREDUCE, 233 * .96, 233 * 1.04},
+        {"dgx-h100:8", SC__ALGO_RING, SC__ALLREDUCE, 365 * .96, 365 * 1.04},
+        {"dgx-h100:8", SC__ALGO_AUTO, SC__ALLREDUCE, 478 * .96, 478 * 1.04},
+        {"dgx-b200:8", SC__ALGO_RING, SC__ALLREDUCE, 682 * .96, 682 * 1.04},
+        {"dgx-b200:8", SC__ALGO_AUTO, SC__ALLREDUCE, 842 * .96, 842 * 1.04},
+        {"dgx-a100:32", SC__ALGO_AUTO, SC__ALLREDUCE, 192 * .96, 192 * 1.04},
+        {"dgx-a100:128", SC__ALGO_AUTO, SC__ALLREDUCE, 192 * .96, 192 * 1.04},
+        {"dgx-h100:32", SC__ALGO_AUTO, SC__ALLREDUCE, 380 * .96, 380 * 1.04},
+        {"dgx-h100:64", SC__ALGO_AUTO, SC__ALLREDUCE, 380 * .96, 380 * 1.04},
+        {"dgx-h100:128", SC__ALGO_AUTO, SC__ALLREDUCE, 380 * .96, 380 * 1.04},
+        {"dgx-h100:256", SC__ALGO_COLLNET, SC__ALLREDUCE, 480 * .96, 480 * 1.04},
+        {"hgx-h200:128 class=efa", SC__ALGO_AUTO, SC__ALLREDUCE, 370 * .96, 370 * 1.04},
+        {"dgx-h100:128", SC__ALGO_AUTO, SC__ALLTOALL, 46, 52},
+        {"hgx-h800:2", SC__ALGO_AUTO, SC__ALLREDUCE, 164 * .95, 164 * 1.05},
+        {"hgx-h800:4", SC__ALGO_RING, SC__ALLREDUCE, 164 * .96, 164 * 1.04},
+        {"hgx-h800:8", SC__ALGO_AUTO, SC__ALLREDUCE, 214 * .95, 214 * 1.05},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof anchors / sizeof *anchors; i++) {
+        const struct anchor *a = &anchors[i];
+        struct sc__cluster c = cluster(a->cluster);
+        double n = c.gpus, bytes = 0x1p34;
+        c.tuning.algo = (uint8_t)a->algo;
+        double factor = a->coll == SC__ALLREDUCE ? 2 * (n - 1) / n : (n - 1) / n;
+        double busbw = bytes / us_of(&c, a->coll, c.gpus, (uint64_t)bytes) / 1e3 * factor;
+        if (busbw < a->low || busbw > a->high)
+            fail_msg("%s %s: %.1f GB/s, not %.1f…%.1f", a->cluster, sc__algo_name(a->algo), busbw, a->low, a->high);
+    }
+}
+
+/* ASTRA-sim's analytical backend, local reduction free. */
+static void ring_closed_form(void **state) {
+    (void)state;
+    for (uint32_t n = 2; n <= 64; n *= 2) {
+        char text[128];
+        snprintf(text, sizeof text, "class=plain dims=%u link=50GB/s hop=500ns", n);
+        struct sc__cluster c = cluster(text);
+        c.tuning.algo = SC__ALGO_RING;
+        double l = 0.5, size = 1 << 26, b = 50e3, half = (n - 1) * (l + size / (n * b));
+        assert_near(us_of(&c, SC__ALLREDUCE, n, 1 << 26), 2 * half, 1e-9, "all-reduce");
+        assert_near(us_of(&c, SC__ALLGATHER, n, 1 << 26), half, 1e-9, "all-gather");
+        assert_near(us_of(&c, SC__REDUCESCATTER, n, 1 << 26), half, 1e-9, "reduce-scatter");
+    }
+    struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+    c.tuning.algo = SC__ALGO_RING;
+    assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 20), 14 * (0.025 + 1048576 / 8 / 300e3), 1e-6, "switch");
+}
+
+/* --- limits ------------------------------------------------------------ */
+
+static const char *const random_fabrics[] = {"none", "rail", "fat-tree", "hpn"};
+
+/* A random cluster in the one-line form, its figures in *f. */
+struct figures {
+    double node, nics, nodes, nvlink, nic, leaf, over;
+};
+
+static struct sc__cluster random_cluster(uint64_t *seed, struct figures *f) {
+    static const char *const gpus[] = {"a100", "h100", "h800", "b200"};
+    static const char *const classes[] = {"ib", "roce", "efa", "plain"};
+    char text[256];
+    f->node = (double)(1 + sc__random(seed) % 8);
+    f->nodes = (double)(1 + sc__random(seed) % 12);
+    f->nics = fmax(1, f->node / (double)(1 + sc__random(seed) % 4));
+    f->nics = floor(f->nics);
+    f->nvlink = 50 + (double)(sc__random(seed) % 900);
+    f->nic = 5 + (double)(sc__random(seed) % 95);
+    f->leaf = (double)(1 + sc__random(seed) % 12);
+    f->over = (double)(1 + sc__random(seed) % 8);
+    snprintf(text, sizeof text,
+             "gpu=%s gpus=%.0f node=%.0f nics=%.0f nvlink=%.0fGB/s nic=%.0fGB/s leaf=%.0f oversubscription=%.0f "
+             "fabric=%s class=%s",
+             gpus[sc__random(seed) % 4], f->node * f->nodes, f->node, f->nics, f->nvlink, f->nic, f->leaf, f->over,
+             random_fabrics[sc__random(seed) % 4], classes[sc__random(seed) % 4]);
+    return cluster(text);
+}
+
+/* Some of the cluster's GPUs, at least two. */
+static uint32_t random_group(uint64_t *seed, uint32_t gpus, uint32_t *out) {
+    uint32_t n = 0;
+    for (uint32_t share = 1 + (uint32_t)(sc__random(seed) % 4); n < 2; share = 1) {
+        n = 0;
+        for (uint32_t g = 0; g < gpus; g++)
+            if (sc__random(seed) % share == 0) out[n++] = g;
+    }
+    return n;
+}
+
+/* Bytes that must leave a part that holds `a` of `n` ranks. */
+static double must_leave(int coll, double bytes, double a, double n) {
+    double b = n - a;
+    if (a < 1 || b < 1) return 0;
+    switch (coll) {
+    case SC__ALLREDUCE: return bytes;
+    case SC__ALLGATHER: return bytes * a / n;
+    case SC__REDUCESCATTER: return bytes * b / n;
+    case SC__ALLTOALL: return bytes * a * b / n;
+    default: return 0;
+    }
+}
+
+/* The largest of the bounds of all cuts around runs of `width` GPUs. */
+static double cut_bound(int coll, double bytes, const uint32_t *gpu, uint32_t n, double width, double rate) {
+    double bound = 0;
+    for (uint32_t i = 0, j; i < n; i = j) {
+        uint32_t part = (uint32_t)(gpu[i] / width);
+        for (j = i; j < n && (uint32_t)(gpu[j] / width) == part; j++) {
+        }
+        bound = fmax(bound, must_leave(coll, bytes, j - i, n) / (rate * 1e3));
+    }
+    return bound;
+}
+
+static void no_cut_is_beaten(void **state) {
+    uint64_t seed = 20240611;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 4000; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        if (c.gpus < 2) continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        int coll = (int)(sc__random(&seed) % 4);
+        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1, bound;
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        struct sc__price p = sc__collective_price(&c, coll, &s, (uint64_t)bytes);
+        double nics_a_gpu = fmax(1, f.nics / f.node);
+        bound = cut_bound(coll, bytes, gpu, n, 1, f.nvlink * (f.node > 1) + (f.nodes > 1) * f.nic * nics_a_gpu);
+        bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node, f.nics * f.nic));
+        if (c.fabric.kind != SC__FABRIC_NONE && f.leaf < f.nodes)
+            bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node * f.leaf, f.leaf * f.nics * f.nic / f.over));
+        if (sc__us(p.time) < bound * (1 - 1e-9))
+            fail_msg("round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut needs %.3f", round,
+                     c.name, coll, bytes, n, sc__algo_name(p.algo), sc__proto_name(p.proto), sc__us(p.time), bound);
+    }
+}
+
+static void longer_with_size(void **state) {
+    uint64_t seed = 7;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        if (c.gpus < 2) continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        for (int coll = 0; coll < SC__COLLS - 1; coll++) {
+            int64_t last = 0;
+            for (double bytes = 8; bytes < 0x1p34; bytes *= 1.07) {
+                int64_t now = sc__collective_time(&c, coll, &s, (uint64_t)bytes);
+                if (now < last)
+                    fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us", c.name, coll, bytes,
+                             sc__us(now), sc__us(last));
+                last = now;
+            }
+        }
+    }
+}
+
+static void slower_links_never_help(void **state) {
+    uint64_t seed = 99;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f), slow;
+        if (c.gpus < 2) continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        int coll = (int)(sc__random(&seed) % (SC__COLLS - 1));
+        uint64_t bytes = (uint64_t)exp2((double)(sc__random(&seed) % 35));
+        int64_t before = sc__collective_time(&c, coll, &s, bytes);
+        slow = c;
+        slow.nvlink /= 2;
+        assert_true(sc__collective_time(&slow, coll, &s, bytes) >= before);
+        slow = c;
+        slow.nic /= 2;
+        assert_true(sc__collective_time(&slow, coll, &s, bytes) >= before);
+    }
+}
+
+/* A network hop of the LL protocol takes NCCL 2.7 us; no algorithm has fewer
+ * than log2 of the nodes one after the other. */
+static void not_below_latency(void **state) {
+    (void)state;
+    for (uint32_t gpus = 16; gpus <= 65536; gpus *= 2) {
+        char text[64];
+        snprintf(text, sizeof text, "dgx-h100:%u", gpus);
+        struct sc__cluster c = cluster(text);
+        for (int coll = 0; coll < SC__COLLS; coll++) assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
+    }
+}
+
+static void all_reduce_is_two_halves(void **state) {
+    static const char *const texts[] = {"dgx-a100:8", "dgx-h100:8", "dgx-h100:128", "dgx-a100:64", "gb200-nvl72:144"};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct sc__cluster c = cluster(texts[i]);
+        c.tuning.algo = SC__ALGO_RING;
+        c.tuning.proto = SC__PROTO_SIMPLE;
+        double whole = us_of(&c, SC__ALLREDUCE, c.gpus, (uint64_t)1 << 33);
+        double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) +
+                        us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
+        assert_near(halves, whole, 0.03, texts[i]);
+    }
+}
+
+/* --- where others are known to be wrong ---------------------------------- */
+
+static void slow_hop_of_two_nodes(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("dgx-h100:16");
+    double bytes = 0x1p30, wire = 8 * 50e3; /* bytes a us and node */
+    c.tuning.algo = SC__ALGO_RING;
+    assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) >= bytes * 15 / 16 / wire);
+    assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) > 1.0 * us_of(&c, SC__ALLGATHER, 8, (uint64_t)bytes));
+}
+
+static void direct_obeys_injection(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("dgx-h100:64");
+    double bytes = 0x1p28, nic = 50e3;
+    c.tuning.algo = SC__ALGO_DIRECT;
+    assert_true(us_of(&c, SC__ALLREDUCE, 64, (uint64_t)bytes) >= 2 * bytes * 56 / 64 / nic);
+}
+
+/* Data-parallel groups of one rank a node: with 4 NICs for 8 GPUs two groups
+ * share each NIC, and the time is at least twice that of a NIC a GPU. */
+static void few_nics_cost(void **state) {
+    (void)state;
+    struct sc__cluster few = cluster("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib");
+    struct sc__cluster many = cluster("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
+    uint32_t gpu[8] = {0, 8, 16, 24, 32, 40, 48, 56};
+    struct sc__shape s = sc__cluster_shape(&few, gpu, 8), t = sc__cluster_shape(&many, gpu, 8);
+    assert_int_equal(s.nodes, 8);
+    assert_int_equal(s.nics, 1);
+    s.sharing_nic = 2;
+    double bytes = 0x1p30;
+    assert_true(sc__us(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes)) >= 2 * bytes * 7 / 8 / 25e3);
+    assert_true(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes) >
+                1.9 * (double)sc__collective_time(&many, SC__ALLREDUCE, &t, (uint64_t)bytes));
+}
+
+static void smooth_at_a_mebibyte(void **state) {
+    static const char *const texts[] = {"dgx-a100:8", "dgx-h100:8", "dgx-h100:64", "dgx-b200:8", "hpn:64"};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct sc__cluster c = cluster(texts[i]);
+        for (int coll = 0; coll < SC__ALLTOALL + 1; coll++)
+            assert_near(us_of(&c, coll, c.gpus, (1 << 20) - 4096), us_of(&c, coll, c.gpus, 1 << 20), 0.03, texts[i]);
+    }
+}
+
+/* --- the rest -------------------------------------------------------------- */
+
+static void process_launches(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("dgx-h100:8");
+    double alone = us_of(&c, SC__ALLREDUCE, 8, 8);
+    c.tuning.gpus_per_process = 8;
+    assert_true(alone < 20);
+    assert_near(us_of(&c, SC__ALLREDUCE, 8, 8), 40, 1e-6, "eight launches of 5 us");
+}
+
+static void remembered_prices_are_the_same(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("dgx-h100:64"), fast = c;
+    sc__cluster_remember(&fast, &ctx->arena);
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t ranks = 2; ranks <= 64; ranks++)
+            for (uint64_t bytes = 1; bytes < (uint64_t)1 << 32; bytes *= 3) {
+                struct sc__shape s = sc__cluster_shape(&c, NULL, ranks);
+                assert_true(sc__collective_time(&fast, SC__ALLREDUCE, &s, bytes) ==
+                            sc__collective_price(&c, SC__ALLREDUCE, &s, bytes).time);
+            }
+}
+
+/* Tokens that go to k ranks cross to fewer nodes than k: the two-level
+ * dispatch must be faster than sending every copy, and not beat its NIC. */
+static void two_level_dispatch(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("gpu=h800 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
+    double bytes = 0x1p28, direct = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes);
+    c.tuning.two_level = true;
+    c.tuning.top_k = 8;
+    double level = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes), nodes = 8 * (1 - pow(7.0 / 8, 8));
+    assert_true(level < direct);
+    assert_true(level >= bytes / 8 * nodes * 7 / 8 / 50e3);
+}
+
+/* With an oversubscribed spine a message that changes rails first stays on
+ * its leaf; without PXN it pays. */
+static void pxn_avoids_the_spine(void **state) {
+    (void)state;
+    struct sc__cluster c =
+        cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=16 oversubscription=4");
+    double with = us_of(&c, SC__ALLTOALL, 128, 1 << 30);
+    c.tuning.no_pxn = true;
+    assert_true(us_of(&c, SC__ALLTOALL, 128, 1 << 30) > 1.5 * with);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spec_vectors),
+        cmocka_unit_test(spec_vectors),          cmocka_unit_test(published_plateaus),
+        cmocka_unit_test(ring_closed_form),      cmocka_unit_test(no_cut_is_beaten),
+        cmocka_unit_test(longer_with_size),      cmocka_unit_test(slower_links_never_help),
+        cmocka_unit_test(not_below_latency),     cmocka_unit_test(all_reduce_is_two_halves),
+        cmocka_unit_test(slow_hop_of_two_nodes), cmocka_unit_test(direct_obeys_injection),
+        cmocka_unit_test(few_nics_cost),         cmocka_unit_test(smooth_at_a_mebibyte),
+        cmocka_unit_test(process_launches),      cmocka_unit_test(remembered_prices_are_the_same),
+        cmocka_unit_test(two_level_dispatch),    cmocka_unit_test(pxn_avoids_the_spine),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -1,0 +1,297 @@
+/* coll: what nccl-tests would print on the described machine. */
+#include "command/coll.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct sc__option options[] = {
+    {"cluster", 'c', "C", "dgx-h100:8", "machine", "preset:GPUS, one-line description, or file", 0},
+    {"gpus", 0, "N", "all of the cluster", "machine", "ranks that take part, from GPU 0 on", 0},
+    {"gpus-per-process", 'g', "N", "1", "machine", "GPUs one process drives", 0},
+    {"minbytes", 'b', "SIZE", "32M", "sizes", "smallest size", 0},
+    {"maxbytes", 'e', "SIZE", "32M", "sizes", "largest size", 0},
+    {"stepfactor", 'f', "F", NULL, "sizes", "each size is F times the one before", 0},
+    {"stepbytes", 'i', "SIZE", "1M", "sizes", "or this much more", 0},
+    {"datatype", 'd', "TYPE", "float", "sizes", "float, half, bfloat16, double, int8, …: for the count column", 0},
+    {"iters", 'n', "N", NULL, "sizes", "accepted as nccl-tests has it; a forecast needs none", 0},
+    {"algo", 0, "A", "auto", "algorithm", "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus",
+     0},
+    {"proto", 0, "P", "auto", "algorithm", "ll, ll128 or simple", 0},
+    {"by-tuner", 0, NULL, NULL, "algorithm", "choose as NCCL's cost table would, not by least time", 0},
+    {"no-pxn", 0, NULL, NULL, "algorithm", "all-to-all may not change rails inside the node", 0},
+    {"two-level", 0, NULL, NULL, "algorithm", "all-to-all as DeepEP: once to each node, then NVLink", 0},
+    {"top-k", 0, "K", NULL, "algorithm", "copies of a token in a two-level all-to-all", 0},
+    {"json", 0, "FILE", NULL, "output", "rows as JSON; - for standard output", 0},
+    {"csv", 0, "FILE", NULL, "output", "rows as CSV; - for standard output", 0},
+    {"against", 0, "LOG", NULL, "measured", "compare with an nccl-tests log", 0},
+    {"fit", 0, "LOG", NULL, "measured", "calibrate on nccl-tests logs (repeat for several)", SC__OPT_REPEAT},
+    {"output", 'o', "FILE", NULL, "measured", "cluster file that --fit writes", 0},
+    {"validate", 0, "CSV", NULL, "measured", "errors over a table of measurements", 0},
+    {NULL, 0, NULL, NULL, NULL, NULL, 0},
+};
+static const struct sc__option *const tables[] = {options, NULL};
+
+sc_status sc__coll_tuning(const struct sc_request *req, struct sc__cluster *c) {
+    struct sc__settings s = sc__settings(req);
+    const char *algo = sc__option(req, "algo"), *proto = sc__option(req, "proto");
+    if (algo) {
+        enum sc__algo a = sc__algo_find(algo);
+        if (a == SC__ALGOS)
+            return sc__usage(req, "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus or auto",
+                             "there is no algorithm '%s'", algo);
+        c->tuning.algo = (uint8_t)a;
+    }
+    if (proto) {
+        enum sc__proto p = sc__proto_find(proto);
+        if (p == SC__PROTOS) return sc__usage(req, "ll, ll128, simple or auto", "there is no protocol '%s'", proto);
+        c->tuning.proto = (uint8_t)p;
+    }
+    c->tuning.by_tuner |= sc__flag(req, "by-tuner");
+    c->tuning.no_pxn |= sc__flag(req, "no-pxn");
+    c->tuning.two_level |= sc__flag(req, "two-level");
+    SC__TRY(sc__setting_double(&s, "top-k", &c->tuning.top_k));
+    return sc__setting_u32(&s, "gpus-per-process", 1, &c->tuning.gpus_per_process);
+}
+
+static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
+    const char *hint = "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce";
+    if (req->input_count != 1) return sc__usage(req, hint, "coll takes one operation, not %u", req->input_count);
+    q->op = sc__coll_op_find(req->inputs[0]);
+    return q->op ? SC_OK : sc__usage(req, hint, "there is no operation '%s'", req->inputs[0]);
+}
+
+static sc_status take_type(const struct sc_request *req, struct sc__coll_query *q) {
+    static const struct {
+        const char *name;
+        uint32_t size;
+    } types[] = {{"float", 4}, {"half", 2},   {"bfloat16", 2}, {"double", 8}, {"int8", 1},     {"uint8", 1},
+                 {"int32", 4}, {"uint32", 4}, {"int64", 8},    {"uint64", 8}, {"fp8_e4m3", 1}, {"fp8_e5m2", 1}};
+    const char *name = sc__option(req, "datatype");
+    q->type = name ? name : "float";
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, q->type)) {
+            q->type_size = types[i].size;
+            return SC_OK;
+        }
+    return sc__usage(req, "float, half, bfloat16, double, int8, int32 …", "there is no data type '%s'", q->type);
+}
+
+static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query *q) {
+    struct sc__settings s = sc__settings(req);
+    uint32_t iterations = 0;
+    q->begin = q->end = 32 << 20;
+    q->increment = 1 << 20;
+    SC__TRY(sc__setting_bytes(&s, "minbytes", &q->begin));
+    if (q->begin > q->end) q->end = q->begin;
+    SC__TRY(sc__setting_bytes(&s, "maxbytes", &q->end));
+    SC__TRY(sc__setting_double(&s, "stepfactor", &q->factor));
+    SC__TRY(sc__setting_bytes(&s, "stepbytes", &q->increment));
+    SC__TRY(sc__setting_u32(&s, "iters", 1, &iterations));
+    if (!q->begin) return sc__usage(req, NULL, "-b takes a size above 0");
+    if (q->end < q->begin) return sc__usage(req, NULL, "-e is smaller than -b");
+    if (sc__option(req, "stepfactor") && !(q->factor > 1)) return sc__usage(req, NULL, "-f takes a factor above 1");
+    if (!q->increment) return sc__usage(req, NULL, "-i takes a size above 0");
+    if (!(q->factor > 1) && (q->end - q->begin) / q->increment > 100000)
+        return sc__usage(req, "use -f 2", "more than 100000 sizes");
+    return SC_OK;
+}
+
+static sc_status take_cluster(const struct sc_request *req, struct sc__coll_query *q) {
+    struct sc__settings s = sc__settings(req);
+    const char *text = sc__option(req, "cluster");
+    uint32_t ranks = 0;
+    SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
+    if (!text) sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100");
+    SC__TRY(sc__cluster_parse(req->ctx, text ? text : "dgx-h100", ranks, &q->cluster));
+    SC__TRY(sc__coll_tuning(req, &q->cluster));
+    q->shape = sc__cluster_shape(&q->cluster, NULL, ranks ? ranks : q->cluster.gpus);
+    return SC_OK;
+}
+
+struct row {
+    uint64_t bytes;
+    struct sc__price price;
+    double us, algbw, busbw;
+};
+
+static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
+    struct row r = {.bytes = bytes, .price = sc__coll_op_price(&q->cluster, q->op, &q->shape, bytes)};
+    r.us = sc__us(r.price.time);
+    r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
+    r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);
+    return r;
+}
+
+static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
+    if (!(q->factor > 1)) return bytes > UINT64_MAX - q->increment ? UINT64_MAX : bytes + q->increment;
+    double next = (double)bytes * q->factor;
+    uint64_t grown = next >= 0x1p63 ? UINT64_MAX : (uint64_t)next;
+    return grown > bytes ? grown : bytes + 1;
+}
+
+static void put_head(const struct sc__coll_query *q, struct sc__buffer *out) {
+    sc__printf(out, "# %s on %s: %u GPUs on %u node%s, %u GPU%s a process\n#\n", q->op->name, q->cluster.name,
+               q->shape.ranks, q->shape.nodes, q->shape.nodes == 1 ? "" : "s",
+               q->cluster.tuning.gpus_per_process ? q->cluster.tuning.gpus_per_process : 1,
+               q->cluster.tuning.gpus_per_process > 1 ? "s" : "");
+    sc__puts(out, "#                                                              out-of-place                    "
+                  "   in-place\n"
+                  "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
+                  "algbw   busbw #wrong  algo         proto\n"
+                  "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  "
+                  "(GB/s)  (GB/s)\n");
+}
+
+/* nccl-tests prints a time in 7 places, with as many decimals as fit. */
+static void put_time(struct sc__buffer *out, double us) {
+    sc__printf(out, us >= 10000 ? " %8.0f" : us >= 100 ? " %8.1f" : " %8.2f", us);
+}
+
+static void put_row(const struct sc__coll_query *q, const struct row *r, struct sc__buffer *out) {
+    bool parts = q->op->coll == SC__ALLGATHER || q->op->coll == SC__REDUCESCATTER || q->op->coll == SC__ALLTOALL;
+    uint64_t count = r->bytes / q->type_size / (parts ? q->shape.ranks : 1);
+    bool rooted = q->op->coll == SC__BROADCAST || q->op->coll == SC__REDUCE;
+    sc__printf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)r->bytes, (unsigned long long)count, q->type,
+               q->op->redop, rooted ? 0 : -1);
+    for (int i = 0; i < 2; i++) {
+        put_time(out, r->us);
+        sc__printf(out, "  %6.2f  %6.2f    N/A", r->algbw, r->busbw);
+    }
+    sc__printf(out, "  %-12s %s\n", sc__algo_name(r->price.algo), sc__proto_name(r->price.proto));
+}
+
+static void put_notes(const struct sc_request *req, struct sc__buffer *out) {
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(out, "# note: %s\n", req->ctx->notes[i].text);
+}
+
+static void put_table(const struct sc_request *req, const struct sc__coll_query *q, struct sc__buffer *out) {
+    double sum = 0;
+    uint32_t rows = 0;
+    put_head(q, out);
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes), rows++) {
+        struct row r = make_row(q, bytes);
+        put_row(q, &r, out);
+        sum += r.busbw;
+        if (bytes == UINT64_MAX) break;
+    }
+    sc__printf(out, "# Avg bus bandwidth    : %g\n", rows ? sum / rows : 0);
+    put_notes(req, out);
+}
+
+static void put_json_row(struct sc__json *j, const struct row *r) {
+    sc__json_row(j, NULL);
+    sc__json_u64(j, "size_bytes", r->bytes);
+    sc__json_us(j, "time_us", r->price.time);
+    sc__json_double(j, "algbw_gbs", r->algbw);
+    sc__json_double(j, "busbw_gbs", r->busbw);
+    sc__json_string(j, "algo", sc__algo_name(r->price.algo));
+    sc__json_string(j, "proto", sc__proto_name(r->price.proto));
+    sc__json_end_object(j);
+}
+
+static void put_json(const struct sc_request *req, const struct sc__coll_query *q, struct sc__buffer *out) {
+    struct sc__json j;
+    sc__json_init(&j, out);
+    sc__json_object(&j, NULL);
+    sc__json_string(&j, "schema", "stepcast/coll/1");
+    sc__json_string(&j, "version", SC_VERSION);
+    sc__json_string(&j, "op", q->op->name);
+    sc__json_string(&j, "cluster", q->cluster.name);
+    sc__json_u64(&j, "gpus", q->shape.ranks);
+    sc__json_u64(&j, "nodes", q->shape.nodes);
+    sc__json_array(&j, "notes");
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) {
+        sc__json_row(&j, NULL);
+        sc__json_string(&j, "code", req->ctx->notes[i].code);
+        sc__json_string(&j, "text", req->ctx->notes[i].text);
+        sc__json_end_object(&j);
+    }
+    sc__json_end_array(&j);
+    sc__json_array(&j, "rows");
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
+        struct row r = make_row(q, bytes);
+        put_json_row(&j, &r);
+        if (bytes == UINT64_MAX) break;
+    }
+    sc__json_end_array(&j);
+    sc__json_end_object(&j);
+    sc__putc(out, '\n');
+}
+
+static void put_csv(const struct sc_request *req, const struct sc__coll_query *q, struct sc__buffer *out) {
+    (void)req;
+    sc__puts(out, "op,gpus,nodes,size_bytes,time_us,algbw_gbs,busbw_gbs,algo,proto\n");
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
+        struct row r = make_row(q, bytes);
+        sc__printf(out, "%s,%u,%u,%llu,", q->op->name, q->shape.ranks, q->shape.nodes, (unsigned long long)bytes);
+        sc__put_us(out, r.price.time);
+        sc__printf(out, ",%.6g,%.6g,%s,%s\n", r.algbw, r.busbw, sc__algo_name(r.price.algo),
+                   sc__proto_name(r.price.proto));
+        if (bytes == UINT64_MAX) break;
+    }
+}
+
+typedef void put_fn(const struct sc_request *, const struct sc__coll_query *, struct sc__buffer *);
+
+/* Into the file the option names, or to standard output alone. */
+static sc_status put_file(struct sc_request *req, const struct sc__coll_query *q, const char *option, put_fn *put,
+                          bool *alone) {
+    const char *path = sc__option(req, option);
+    struct sc__buffer text;
+    if (!path) return SC_OK;
+    if (!strcmp(path, "-")) {
+        if (*alone) return sc__usage(req, NULL, "only one of --json and --csv can go to standard output");
+        put(req, q, &req->out);
+        *alone = true;
+        return SC_OK;
+    }
+    sc__buffer_init(&text, &req->ctx->arena);
+    put(req, q, &text);
+    return sc__write_file(req->ctx, path, text.text, text.size);
+}
+
+/* What cannot run here must not be answered with something else. */
+static sc_status check_forced(const struct sc_request *req, const struct sc__coll_query *q) {
+    const struct sc__tuning *t = &q->cluster.tuning;
+    if (q->op->coll == SC__COLLS || q->cluster.ideal || q->shape.ranks < 2) return SC_OK;
+    struct sc__price p = sc__coll_op_price(&q->cluster, q->op, &q->shape, q->end);
+    if (t->algo && p.algo != t->algo)
+        return sc__usage(req, "leave --algo out, or see docs/model/collectives.md for what each needs",
+                         "%s cannot run as %s on %u GPUs of %s", q->op->name, sc__algo_name(t->algo), q->shape.ranks,
+                         q->cluster.name);
+    if (t->proto && p.proto != t->proto)
+        return sc__usage(req, "NVLS, NVLSTree, CollNet, PAT and messages have the Simple protocol only",
+                         "%s as %s has no protocol %s here", q->op->name, sc__algo_name(p.algo),
+                         sc__proto_name(t->proto));
+    return SC_OK;
+}
+
+static sc_status execute(struct sc_request *req) {
+    struct sc__coll_query q = {0};
+    bool alone = false;
+    const char *truth = sc__option(req, "validate"), *log = sc__option(req, "against");
+    if (truth) return sc__coll_validate(req, truth);
+    if (sc__option(req, "fit")) return sc__coll_fit(req);
+    if (log) return sc__coll_against(req, log);
+    SC__TRY(take_op(req, &q));
+    SC__TRY(take_type(req, &q));
+    SC__TRY(take_sizes(req, &q));
+    SC__TRY(take_cluster(req, &q));
+    SC__TRY(check_forced(req, &q));
+    SC__TRY(put_file(req, &q, "json", put_json, &alone));
+    SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
+    if (!alone) put_table(req, &q, &req->out);
+    return SC_OK;
+}
+
+const struct sc__command sc__command_coll = {
+    .name = "coll",
+    .args = "OP",
+    .summary = "what nccl-tests would print on a cluster",
+    .text = "OP is all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce. Sizes, types and\n"
+            "columns are nccl-tests'. With --against the forecast is set beside a log; with --fit the cluster's\n"
+            "constants are calibrated on logs.",
+    .options = tables,
+    .execute = execute,
+};

@@ -1,0 +1,36 @@
+/* report: the page of a saved result. */
+#include "command/job.h"
+#include "stats/compare.h"
+#include "write/page.h"
+
+#include <string.h>
+
+#define MOST_BYTES ((size_t)256 << 20)
+
+static const struct sc__option options[] = {
+    {"output", 'o', "FILE", NULL, "Output", "the page; - for standard output", 0},
+    {0}};
+
+static const struct sc__option *const tables[] = {options, NULL};
+
+static sc_status execute(struct sc_request *req) {
+    struct sc__str document;
+    struct sc__buffer page;
+    if (req->input_count != 1)
+        return sc__usage(req, "stepcast report RESULT.json -o report.html", "report takes one result");
+    if (!sc__flag(req, "output")) return sc__usage(req, "stepcast report RESULT.json -o report.html", "no --output given");
+    SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &document));
+    SC__TRY(sc__check_result(req->ctx, req->inputs[0], document));
+    sc__buffer_init(&page, &req->ctx->arena);
+    SC__TRY(sc__page_html(req->ctx, document, SC__STR(""), &page));
+    return sc__job_output(req, "output", &page);
+}
+
+const struct sc__command sc__command_report = {
+    .name = "report",
+    .args = "RESULT.json -o FILE",
+    .summary = "make the report page of a saved result",
+    .text = "RESULT.json comes from 'run --json'. Saved with --timeline it gives the whole page; without, the page has "
+            "no timeline, no critical path and no table of operations.",
+    .options = tables,
+    .execute = execute};

@@ -1,0 +1,153 @@
+/* validate: the command. Every row gets a context of its own, so that rows can
+ * be spread over threads and their memory goes with them. */
+#include "command/validate.h"
+
+#include "import/model.h"
+#include "lower/model.h"
+#include "simulate/simulate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct job {
+    struct sc__truth *truth;
+    struct sc_context *ctx;
+    const char *constants;
+    atomic_uint next;
+    pthread_mutex_t lock; /* of ctx */
+};
+
+static void shares(const struct sc__workload *w, const struct sc__sim *sim, struct sc__truth_row *row) {
+    uint32_t worst = 0;
+    int64_t exposed = 0;
+    for (uint32_t i = 0; i < w->class_count; i++)
+        if (sim->classes[i].end > sim->classes[worst].end) worst = i;
+    const struct sc__account *a = &sim->classes[worst].account;
+    for (uint32_t g = 0; g <= w->group_count; g++) exposed += a->exposed[g];
+    double step = (double)sim->step;
+    row->compute = (double)(a->compute + a->recompute) / step;
+    row->bubble = (double)a->bubble / step;
+    row->exposed = (double)exposed / step;
+}
+
+static sc_status forecast(struct sc_context *ctx, const struct job *job, struct sc__truth_row *row,
+                          struct sc__truth_plan *plan) {
+    struct sc__model model;
+    struct sc__cluster cluster;
+    struct sc__workload *w;
+    struct sc__net net;
+    struct sc__sim sim;
+    bool given;
+    uint32_t gpus = 0;
+    SC__TRY(sc__truth_plan(ctx, row, plan));
+    if (plan->skip) return SC_OK;
+    if (job->constants)
+        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
+            (struct sc__option_value){"step-constants", job->constants};
+    struct sc__settings settings = sc__truth_settings(ctx, plan);
+    SC__TRY(sc__setting_u32(&settings, "gpus", 1, &gpus));
+    SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
+    SC__TRY(sc__cluster_parse(ctx, plan->cluster, gpus, &cluster));
+    sc__cluster_remember(&cluster, &ctx->arena);
+    SC__TRY(sc__lower_model(ctx, &settings, &model, &cluster, &w));
+    SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));
+    SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
+    row->predicted = (double)sim.step * 1e-12;
+    shares(w, &sim, row);
+    return SC_OK;
+}
+
+static void keep(struct job *job, struct sc__truth_row *row, const char *skip, const char *options) {
+    pthread_mutex_lock(&job->lock);
+    row->skipped = skip ? sc__strdup(&job->ctx->arena, skip) : NULL;
+    row->options = options ? sc__strdup(&job->ctx->arena, options) : NULL;
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void one_row(struct job *job, struct sc__truth_row *row) {
+    sc_context *ctx = sc_open();
+    struct sc__truth_plan plan = {0};
+    if (!ctx) {
+        keep(job, row, "out of memory", NULL);
+        return;
+    }
+    sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : forecast(ctx, job, row, &plan);
+    if (status == SC_OK) keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
+    else keep(job, row, *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory", NULL);
+    sc_close(ctx);
+}
+
+static void *worker(void *self) {
+    struct job *job = self;
+    unsigned i;
+    while ((i = atomic_fetch_add(&job->next, 1)) < job->truth->count) one_row(job, &job->truth->rows[i]);
+    return NULL;
+}
+
+static void forecast_all(struct job *job, unsigned jobs) {
+    pthread_t threads[64];
+    unsigned n = jobs > 64 ? 64 : jobs, started = 0;
+    pthread_mutex_init(&job->lock, NULL);
+    for (unsigned i = 1; i < n; i++)
+        if (pthread_create(&threads[started], NULL, worker, job) == 0) started++;
+    worker(job);
+    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&job->lock);
+}
+
+/* Only rows whose source or id holds the text. */
+static void filter(struct sc__truth *t, const char *text) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; text && i < t->count; i++)
+        if (strstr(t->rows[i].cell[SC__TRUTH_SOURCE], text) || strstr(t->rows[i].cell[SC__TRUTH_ID], text))
+            t->rows[n++] = t->rows[i];
+    if (text) t->count = n;
+}
+
+static sc_status write_document(struct sc_request *req, const struct sc__truth *t, const char *option,
+                                void (*make)(struct sc_context *, const struct sc__truth *, struct sc__buffer *)) {
+    const char *path = sc__option(req, option);
+    struct sc__buffer b;
+    if (!path) return SC_OK;
+    sc__buffer_init(&b, &req->ctx->arena);
+    make(req->ctx, t, !strcmp(path, "-") ? &req->out : &b);
+    return strcmp(path, "-") ? sc__write_file(req->ctx, path, b.text, b.size) : SC_OK;
+}
+
+static sc_status execute(struct sc_request *req) {
+    struct sc__truth truth;
+    const char *json = sc__option(req, "json");
+    if (req->input_count != 1) return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
+    SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
+    filter(&truth, sc__option(req, "only"));
+    struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
+    forecast_all(&job, req->ctx->jobs);
+    if (!json || strcmp(json, "-")) sc__truth_text(req->ctx, &truth, &req->out);
+    SC__TRY(write_document(req, &truth, "json", sc__truth_json));
+    SC__TRY(write_document(req, &truth, "markdown", sc__truth_markdown));
+    return write_document(req, &truth, "plot", sc__truth_plot);
+}
+
+static const struct sc__option options[] = {
+    {"json", 0, "FILE", NULL, "Output", "all rows and summaries as JSON; - for standard output", 0},
+    {"markdown", 0, "FILE", NULL, "Output", "the tables as Markdown", 0},
+    {"plot", 0, "FILE", NULL, "Output", "measured against predicted, as SVG", 0},
+    {"only", 0, "TEXT", NULL, "Input", "only rows whose source or id holds this", 0},
+    {"step-constants", 0, "FILE", NULL, "Input", "constants of the step model instead of the built-in ones", 0},
+    {"jobs", 'j', "N", "1", "Input", "threads", 0},
+    {NULL, 0, NULL, NULL, NULL, NULL, 0},
+};
+
+static const struct sc__option *const tables[] = {options, NULL};
+
+const struct sc__command sc__command_validate = {
+    .name = "validate",
+    .args = "TRUTH.csv",
+    .summary = "forecast measured training steps and show the errors",
+    .text = "Reads a table of published training steps (docs/validation.md describes its columns), builds each step from\n"
+            "its dimensions and its software, forecasts it, and prints the error of every row and summaries by source,\n"
+            "GPU and size. A row that cannot be built is listed with the reason.",
+    .options = tables,
+    .execute = execute,
+};

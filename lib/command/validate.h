@@ -1,0 +1,64 @@
+/* validate: published training steps → forecasts of the same steps.
+ *
+ *   CSV → rows → (data/validate.json) options of `run` → lowering, simulation
+ *       → error by row, summary by source, GPU and size → text, JSON, docs */
+#ifndef SC_COMMAND_VALIDATE_H
+#define SC_COMMAND_VALIDATE_H
+
+#include "command/command.h"
+
+enum sc__truth_column {
+    SC__TRUTH_ID, SC__TRUTH_SOURCE, SC__TRUTH_MODEL, SC__TRUTH_LAYERS, SC__TRUTH_HIDDEN, SC__TRUTH_HEADS,
+    SC__TRUTH_KV_HEADS, SC__TRUTH_FFN, SC__TRUTH_VOCAB, SC__TRUTH_SEQ, SC__TRUTH_GPU, SC__TRUTH_GPUS,
+    SC__TRUTH_NODE, SC__TRUTH_NVLINK, SC__TRUTH_NIC, SC__TRUTH_TP, SC__TRUTH_PP, SC__TRUTH_DP, SC__TRUTH_EP,
+    SC__TRUTH_CP, SC__TRUTH_VPP, SC__TRUTH_MICRO_BATCH, SC__TRUTH_GLOBAL_BATCH, SC__TRUTH_PRECISION,
+    SC__TRUTH_RECOMPUTE, SC__TRUTH_SP, SC__TRUTH_ZERO, SC__TRUTH_SECONDS, SC__TRUTH_NOTES, SC__TRUTH_COLUMNS
+};
+
+struct sc__truth_row {
+    const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
+    uint32_t line;
+    double measured, predicted; /* s */
+    const char *skipped;        /* why, or NULL */
+    const char *options;        /* as for `stepcast run` */
+    double compute, bubble, exposed; /* shares of the slowest class's time */
+};
+
+struct sc__truth {
+    const char *file;
+    struct sc__truth_row *rows;
+    uint32_t count, capacity;
+};
+
+sc_status sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
+sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__str text, struct sc__truth *out);
+
+/* The options of `run` a row stands for; *skip says why there are none. */
+struct sc__truth_plan {
+    struct sc__option_value {
+        const char *name, *value;
+    } *items;
+    uint32_t count, capacity;
+    const char *model;   /* preset, or NULL: built from the row's dimensions */
+    const char *cluster; /* description */
+    const char *cluster_words; /* what the source says about it beyond the row */
+    const char *skip;
+};
+sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *out);
+struct sc__settings sc__truth_settings(struct sc_context *ctx, const struct sc__truth_plan *plan);
+const char *sc__truth_command(struct sc_context *ctx, const struct sc__truth_plan *plan);
+
+struct sc__truth_summary {
+    const char *key;
+    uint32_t rows, simulated;
+    double mean, median, p90, worst, bias; /* % */
+};
+/* Groups: by source, by GPU, by size; and all of them together. */
+struct sc__truth_summary sc__truth_sum(struct sc_context *ctx, const struct sc__truth *t, const char *label,
+                                       bool (*in)(const struct sc__truth_row *row, const char *label));
+void sc__truth_text(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
+void sc__truth_json(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
+void sc__truth_markdown(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
+void sc__truth_plot(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* trace_names: file and directory names of traces as facts.
+ *
+ *   wd16_tp1_pp2_exp2_expNum8_l8_bs1_GPT2BPETokenizer_rank0_20250818085316.txt
+ *   pp2_tp1_exp4_expn8_dp8_nl8_hs4096_sl1024/
+ *
+ * A name is words between '_', each letters and then digits; words that are
+ * not known (the tokenizer) are passed over. */
+#include "import/megatron_trace.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static uint32_t *fact(struct sc__trace_facts *f, struct sc__str word) {
+    const struct {
+        const char *word;
+        uint32_t *to;
+    } known[] = {{"wd", &f->world},    {"tp", &f->tp},       {"pp", &f->pp},          {"dp", &f->dp},
+                 {"exp", &f->ep},      {"ep", &f->ep},       {"expNum", &f->experts}, {"expn", &f->experts},
+                 {"numl", &f->layers}, {"l", &f->layers},    {"nl", &f->layers},      {"bs", &f->micro_batch},
+                 {"hs", &f->hidden},   {"sl", &f->sequence}, {"rank", &f->rank}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (sc__str_is(word, known[i].word)) return known[i].to;
+    return NULL;
+}
+
+static void read_word(struct sc__trace_facts *f, struct sc__str word) {
+    struct sc__str name = word, number;
+    while (name.n && isdigit((unsigned char)name.p[name.n - 1])) name.n--;
+    number = (struct sc__str){word.p + name.n, word.n - name.n};
+    if (!name.n) {
+        uint64_t stamp;
+        if (word.n == 14 && sc__parse_u64(word, &stamp)) f->stamp = stamp;
+        return;
+    }
+    uint32_t *to = fact(f, name), value;
+    if (!to || !sc__parse_u32(number, &value)) return;
+    *to = value;
+    if (to == &f->rank) f->has_rank = true;
+}
+
+/* The words of one name, without what follows the first dot. */
+static void read_name(struct sc__trace_facts *f, struct sc__str name) {
+    const char *dot = name.n ? memchr(name.p, '.', name.n) : NULL;
+    struct sc__str word;
+    if (dot) name.n = (size_t)(dot - name.p);
+    while (sc__split(&name, '_', &word)) read_word(f, word);
+}
+
+void sc__trace_name_facts(const char *path, struct sc__trace_facts *out) {
+    struct sc__str all = sc__str(path);
+    while (all.n > 1 && all.p[all.n - 1] == '/') all.n--;
+    const char *slash = memrchr(all.p, '/', all.n);
+    memset(out, 0, sizeof *out);
+    if (slash) {
+        struct sc__str above = {all.p, (size_t)(slash - all.p)};
+        const char *before = memrchr(above.p, '/', above.n);
+        if (before) above = (struct sc__str){before + 1, (size_t)(slash - before - 1)};
+        read_name(out, above);
+        out->has_rank = false;
+        out->stamp = 0;
+        all = (struct sc__str){slash + 1, all.n - (size_t)(slash + 1 - all.p)};
+    }
+    read_name(out, all);
+    uint64_t replica = (uint64_t)out->tp * out->pp;
+    if (out->world && replica && out->world % replica == 0) out->dp = (uint32_t)(out->world / replica);
+}

@@ -1,0 +1,86 @@
+#include "lower/model.h"
+
+#include "lower/step.h"
+
+/* What a token costs in multi-token prediction layers beside the model. */
+static double mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
+    if (!m->mtp_layers) return 0;
+    double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
+    return m->mtp_layers * (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
+}
+
+double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+    double b = p->global_batch, s = p->seq, sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double layers = 0;
+    for (uint32_t i = 0; i < m->layers; i++) layers += sc__model_layer_flops(m, i, b, s, false);
+    double share = p->recompute_block && m->layers ? (double)p->recompute_layers * p->mesh.pp / m->layers : 1;
+    double core = m->layers * sc__model_attention_core_flops(m, b, s, false);
+    if (p->recompute == SC__RECOMPUTE_FULL) sum += layers / 3 * (share < 1 ? share : 1);
+    if (p->recompute == SC__RECOMPUTE_OPS) sum += (layers - core) / 6;
+    if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE) sum += core / 3;
+    return sum;
+}
+
+static void fill_totals(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__workload *w = l->workload;
+    static const char *const schedules[] = {"1f1b", "1f1b", "gpipe", "interleaved", "zb-h1"};
+    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
+    if (beside && p->mesh.dp * p->mesh.cp > 1) w->comm_tax = l->constants.comm_tax;
+    w->mesh = p->mesh;
+    w->vpp = p->vpp;
+    w->micro_batches = p->micro_batches;
+    w->schedule = schedules[p->schedule];
+    w->tokens = (double)p->global_batch * p->seq;
+    w->model_flops = sc__model_flops(l->model, p->global_batch, p->seq, false) +
+                     mtp_flops(l->model, p->global_batch, p->seq, false);
+    w->hardware_flops = sc__plan_hardware_flops(l->model, p);
+    w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
+        w->memory[s] = (struct sc__memory){.weights = (uint64_t)x.weights, .gradients = (uint64_t)x.gradients,
+                                           .optimizer = (uint64_t)x.optimizer, .activations = (uint64_t)x.activations,
+                                           .other = (uint64_t)(x.logits + x.buffers)};
+    }
+}
+
+static void note_assumptions(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    static const char *const fusions[] = {"Megatron's fused operators", "plain PyTorch operators", "Megatron's operators of 2021"};
+    sc__note(l->ctx, "kernel-model", "kernel times are a model of %s with %s; power factor of products %.3f",
+             l->gpu->title ? l->gpu->title : l->gpu->name, fusions[p->fusion], l->heat.factor[SC__KERNEL_GEMM]);
+    if (p->vocab != l->model->vocab)
+        sc__note(l->ctx, "vocab-padded", "the vocabulary %u is padded to %u", l->model->vocab, p->vocab);
+    if (l->model->layers % (p->mesh.pp * p->vpp))
+        sc__note(l->ctx, "uneven-stages", "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
+                 "and the loss count as a layer", l->model->layers, p->mesh.pp * p->vpp);
+    if (l->model->mtp_layers)
+        sc__note(l->ctx, "mtp", "%u multi-token prediction layer with its loss runs on the last stage", l->model->mtp_layers);
+}
+
+sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                         const struct sc__cluster *cluster, struct sc__workload **out) {
+    struct sc__lowering l = {.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
+    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
+    SC__TRY(sc__gpu_find(ctx, name, &l.gpu));
+    SC__TRY(sc__memory_check(ctx, m, plan, l.gpu->memory));
+    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu->architecture, &l.constants));
+    l.pricer = sc__pricer_new(l.arena, l.gpu);
+    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l.pricer, plan->kernel_times));
+    l.workload = sc__workload_new(l.arena, "model");
+    sc__step_kernels(&l);
+    sc__step_scripts(&l);
+    fill_totals(&l);
+    SC__TRY(sc__step_blocks(&l));
+    note_assumptions(&l);
+    *out = l.workload;
+    return SC_OK;
+}
+
+sc_status sc__lower_model(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__model *m,
+                          const struct sc__cluster *cluster, struct sc__workload **out) {
+    struct sc__plan plan;
+    SC__TRY(sc__plan_read(ctx, settings, m, cluster->gpus, &plan));
+    SC__TRY(sc__plan_check(ctx, m, &plan));
+    return sc__lower_plan(ctx, m, &plan, cluster, out);
+}

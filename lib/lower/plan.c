@@ -1,0 +1,290 @@
+#include "lower/plan.h"
+
+#include <string.h>
+
+/* The short name, or Megatron's. */
+static sc_status number(const struct sc__settings *s, const char *name, const char *megatron, uint32_t *out) {
+    SC__TRY(sc__setting_u32(s, megatron, 1, out));
+    return sc__setting_u32(s, name, 1, out);
+}
+
+static sc_status yes_no(const struct sc__settings *s, const char *name, const char *megatron, bool *out) {
+    static const char *const words[] = {"no", "yes", NULL};
+    unsigned v = *out;
+    if (megatron && sc__setting_flag(s, megatron)) v = 1;
+    SC__TRY(sc__setting_word(s, name, words, &v));
+    *out = v;
+    return SC_OK;
+}
+
+static sc_status word(const struct sc__settings *s, const char *name, const char *const *words, unsigned *out) {
+    return sc__setting_word(s, name, words, out);
+}
+
+static sc_status read_sizes(const struct sc__settings *s, uint32_t cluster_gpus, struct sc__plan *p) {
+    uint32_t tp = 1, cp = 1, pp = 1, ep = 1, etp = 0, dp = 0;
+    SC__TRY(number(s, "tp", "tensor-model-parallel-size", &tp));
+    SC__TRY(number(s, "cp", "context-parallel-size", &cp));
+    SC__TRY(number(s, "pp", "pipeline-model-parallel-size", &pp));
+    SC__TRY(number(s, "ep", "expert-model-parallel-size", &ep));
+    SC__TRY(number(s, "etp", "expert-tensor-parallel-size", &etp));
+    SC__TRY(sc__setting_u32(s, "dp", 1, &dp));
+    SC__TRY(sc__setting_u32(s, "gpus", 1, &p->gpus));
+    uint64_t cut = (uint64_t)tp * cp * pp;
+    if (cut > 1u << 30) return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "tp·cp·pp = %llu is too many ranks", (unsigned long long)cut);
+    if (!p->gpus && !dp) p->gpus = cluster_gpus;
+    if (!p->gpus) p->gpus = (uint32_t)cut * (dp ? dp : 1);
+    if (!dp) dp = (uint32_t)(p->gpus / cut);
+    p->mesh = sc__mesh(tp, cp, ep, dp, pp, etp);
+    return SC_OK;
+}
+
+static sc_status read_batch(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
+    p->micro_batch = 1;
+    SC__TRY(number(s, "micro-batch", "micro-batch-size", &p->micro_batch));
+    SC__TRY(number(s, "global-batch", "global-batch-size", &p->global_batch));
+    SC__TRY(number(s, "seq", "seq-length", &p->seq));
+    if (!p->seq) {
+        p->seq = m->context && m->context <= 8192 ? m->context : 4096;
+        sc__note(s->ctx, "seq-assumed", "no --seq is given: sequences of %u tokens are assumed", p->seq);
+    }
+    if (!p->global_batch) {
+        uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
+        p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
+        sc__note(s->ctx, "batch-assumed", "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)",
+                 p->global_batch, per_rank);
+    }
+    if (p->mesh.dp) p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
+    return SC_OK;
+}
+
+static sc_status read_pipeline(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
+    static const char *const names[] = {"auto", "1f1b", "gpipe", "interleaved", "zb-h1", NULL};
+    uint32_t per_chunk = 0;
+    unsigned schedule = SC__SCHEDULE_AUTO;
+    SC__TRY(sc__setting_u32(s, "num-layers-per-virtual-pipeline-stage", 1, &per_chunk));
+    p->vpp = per_chunk ? m->layers / p->mesh.pp / per_chunk : 1;
+    if (!p->vpp) p->vpp = 1;
+    SC__TRY(number(s, "vpp", "num-virtual-stages-per-pipeline-rank", &p->vpp));
+    SC__TRY(sc__setting_u32(s, "decoder-first-pipeline-num-layers", 1, &p->first_layers));
+    SC__TRY(sc__setting_u32(s, "decoder-last-pipeline-num-layers", 1, &p->last_layers));
+    SC__TRY(word(s, "schedule", names, &schedule));
+    p->schedule = (enum sc__schedule)schedule;
+    if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
+    p->uneven = sc__setting_flag(s, "uneven-stages") || sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
+                sc__setting_flag(s, "account-for-loss-in-pipeline-split");
+    p->scatter_gather = !sc__setting_flag(s, "no-scatter-gather-tensors-in-pipeline");
+    p->overlap_p2p = p->vpp > 1;
+    return yes_no(s, "overlap-p2p", NULL, &p->overlap_p2p);
+}
+
+static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) {
+    const char *text = sc__setting(s, "recompute-modules");
+    static const char *const names[] = {"core_attn", "layernorm", "act", "mlp", "moe_act", "moe", "mla_up_proj", NULL};
+    static const unsigned bits[] = {SC__MODULE_CORE, SC__MODULE_NORM, SC__MODULE_ACTIVATION, SC__MODULE_MLP,
+                                    SC__MODULE_ACTIVATION, SC__MODULE_MLP, SC__MODULE_CORE};
+    struct sc__str rest = sc__str(text ? text : "core_attn"), part;
+    while (sc__split(&rest, text && strchr(text, ' ') ? ' ' : ',', &part)) {
+        unsigned i = 0;
+        while (names[i] && !sc__str_is(part, names[i])) i++;
+        if (!names[i])
+            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act or mlp", "--recompute-modules: unknown '%.*s'",
+                            SC__SHOW(part));
+        p->recompute_modules |= bits[i];
+    }
+    return SC_OK;
+}
+
+static sc_status read_recompute(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const kinds[] = {"none", "selective", "full", "ops", NULL};
+    static const char *const methods[] = {"uniform", "block", NULL};
+    unsigned block = 0;
+    if (sc__setting_flag(s, "recompute-activations")) p->recompute = SC__RECOMPUTE_SELECTIVE;
+    SC__TRY(word(s, "recompute-granularity", kinds, &p->recompute));
+    SC__TRY(word(s, "recompute", kinds, &p->recompute));
+    SC__TRY(word(s, "recompute-method", methods, &block));
+    p->recompute_block = block;
+    SC__TRY(number(s, "recompute-layers", "recompute-num-layers", &p->recompute_layers));
+    return read_modules(s, p);
+}
+
+static sc_status read_precision(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", NULL};
+    static const char *const wire[] = {"fp32", "bf16", "fp16", NULL};
+    unsigned grad = 0;
+    p->dtype = sc__setting_flag(s, "fp16") ? SC__FP16 : SC__BF16;
+    SC__TRY(word(s, "dtype", types, &p->dtype));
+    p->gemm = p->dtype;
+    if (sc__setting_flag(s, "fp8") || sc__setting_flag(s, "fp8-format")) p->gemm = SC__FP8;
+    if (sc__setting_flag(s, "fp4")) p->gemm = SC__FP4;
+    if (p->dtype == SC__FP16 || sc__setting_flag(s, "grad-reduce-in-bf16")) grad = 1;
+    SC__TRY(word(s, "grad-dtype", wire, &grad));
+    p->grad_bytes = grad ? 2 : 4;
+    return SC_OK;
+}
+
+static sc_status read_sharding(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const zeros[] = {"0", "1", "2", "3", NULL};
+    if (sc__setting_flag(s, "use-distributed-optimizer")) p->zero = 1;
+    if (sc__setting_flag(s, "use-torch-fsdp2") || sc__setting_flag(s, "use-megatron-fsdp")) p->zero = 3;
+    SC__TRY(word(s, "zero", zeros, &p->zero));
+    uint32_t params = 0;
+    uint64_t dflt = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000 : 40000000; /* Megatron's own rule */
+    SC__TRY(sc__setting_u32(s, "ddp-bucket-size", 1, &params));
+    p->bucket = (params ? params : dflt) * p->grad_bytes;
+    return sc__setting_bytes(s, "bucket", &p->bucket);
+}
+
+static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const tp[] = {"no", "wgrad", "chunks", NULL};
+    static const char *const cp[] = {"p2p", "all_gather", "a2a", NULL};
+    bool script = sc__setting(s, "megatron-args") != NULL;
+    p->overlap_grad = !script;
+    p->tp_overlap = sc__setting_flag(s, "tp-comm-overlap") ? SC__TP_CHUNKS
+                    : p->fusion == SC__FUSION_2021        ? SC__TP_BLOCKING
+                                                          : SC__TP_WGRAD;
+    SC__TRY(word(s, "overlap-tp", tp, &p->tp_overlap));
+    SC__TRY(word(s, "cp-comm-type", cp, &p->cp_kind));
+    SC__TRY(yes_no(s, "overlap-grad", "overlap-grad-reduce", &p->overlap_grad));
+    SC__TRY(yes_no(s, "overlap-param", "overlap-param-gather", &p->overlap_param));
+    return yes_no(s, "overlap-moe", "overlap-moe-expert-parallel-comm", &p->overlap_moe);
+}
+
+static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const dispatchers[] = {"alltoall", "allgather", "flex", NULL};
+    unsigned dispatcher = 0;
+    p->imbalance = 1;
+    SC__TRY(sc__setting_double(s, "moe-imbalance", &p->imbalance));
+    SC__TRY(sc__setting_double(s, "moe-expert-capacity-factor", &p->capacity));
+    SC__TRY(word(s, "moe-token-dispatcher-type", dispatchers, &dispatcher));
+    p->dedup = dispatcher == 2;
+    if (p->imbalance < 1 || p->capacity < 0)
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "--moe-imbalance is at least 1, and a capacity factor is positive");
+    if (p->capacity > 0 && p->imbalance > p->capacity) p->imbalance = p->capacity;
+    return SC_OK;
+}
+
+static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, uint32_t tp) {
+    uint32_t multiple = 128;
+    if (sc__setting_u32(s, "make-vocab-size-divisible-by", 1, &multiple) != SC_OK) sc__clear_error(s->ctx);
+    uint64_t unit = (uint64_t)multiple * tp;
+    return (uint32_t)((vocab + unit - 1) / unit * unit);
+}
+
+static sc_status read_software(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const fusions[] = {"megatron", "eager", "2021", NULL};
+    static const char *const kernels[] = {"current", "flash2", "flash1", NULL};
+    SC__TRY(word(s, "fusion", fusions, &p->fusion));
+    SC__TRY(word(s, "attention", kernels, &p->attention));
+    p->dropout = sc__setting_flag(s, "dropout") || p->fusion == SC__FUSION_2021;
+    p->host_launch = -1;
+    SC__TRY(sc__setting_double(s, "host-launch", &p->host_launch));
+    p->kernel_times = sc__setting(s, "kernel-times");
+    p->constants = sc__setting(s, "step-constants");
+    p->gpu = sc__setting(s, "gpu");
+    p->ignore_memory = sc__setting_flag(s, "ignore-memory");
+    p->optimizer = !sc__setting_flag(s, "no-optimizer");
+    return SC_OK;
+}
+
+sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, const struct sc__model *m,
+                        uint32_t cluster_gpus, struct sc__plan *p) {
+    (void)ctx;
+    *p = (struct sc__plan){0};
+    SC__TRY(read_sizes(s, cluster_gpus, p));
+    SC__TRY(read_batch(s, m, p));
+    SC__TRY(read_pipeline(s, m, p));
+    SC__TRY(read_recompute(s, p));
+    SC__TRY(read_precision(s, p));
+    SC__TRY(read_software(s, p));
+    SC__TRY(read_sharding(s, p));
+    SC__TRY(read_overlap(s, p));
+    SC__TRY(read_experts(s, p));
+    p->sequence_parallel = sc__setting_flag(s, "sequence-parallel") && p->mesh.tp > 1;
+    p->vocab = padded_vocab(s, m->vocab, p->mesh.tp);
+    return SC_OK;
+}
+
+double sc__plan_tokens(const struct sc__plan *p) { return (double)p->micro_batch * p->seq / p->mesh.cp; }
+double sc__plan_tokens_sp(const struct sc__plan *p) {
+    return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
+}
+
+/* Ends may come out empty: then the embedding or the head is all they do. */
+static uint32_t even_share(uint32_t layers, uint32_t chunks, uint32_t extra_front, uint32_t extra_back, uint32_t i) {
+    uint32_t units = layers + extra_front + extra_back, base = units / chunks, more = units % chunks;
+    uint32_t n = base + (i >= chunks - more ? 1 : 0);
+    if (i == 0) n -= extra_front < n ? extra_front : n;
+    if (i == chunks - 1) n -= extra_back < n ? extra_back : n;
+    return n;
+}
+
+/* Layers of chunk i of `chunks` in the order of the data. Even where it goes
+ * up; else the embedding and the head count as a layer, where that goes up;
+ * else as even as possible, the last chunk lightened by the head. */
+static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
+    uint32_t chunks = p->mesh.pp * p->vpp, l = m->layers;
+    if (p->first_layers || p->last_layers) {
+        uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u), middle = chunks > ends ? chunks - ends : 1;
+        if (i == 0 && p->first_layers) return p->first_layers;
+        if (i == chunks - 1 && p->last_layers) return p->last_layers;
+        return (l - p->first_layers - p->last_layers) / middle;
+    }
+    if (l % chunks == 0) return l / chunks;
+    if ((l + 2) % chunks == 0) return even_share(l, chunks, 1, 1, i);
+    if ((l + 1) % chunks == 0) return even_share(l, chunks, 0, 1, i);
+    return even_share(l, chunks, 0, 0, i);
+}
+
+uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t stage, uint32_t chunk,
+                         uint32_t *first) {
+    uint32_t at = chunk * p->mesh.pp + stage;
+    *first = 0;
+    for (uint32_t i = 0; i < at; i++) *first += chunk_layers(p, m, i);
+    return chunk_layers(p, m, at);
+}
+
+static double rank_share(const struct sc__plan *p, const struct sc__model *m, uint32_t layer, double *experts) {
+    struct sc__model_params n;
+    double tp = p->mesh.tp;
+    sc__model_count(m, &n);
+    *experts = 0;
+    double whole = n.norms, cut = n.attention;
+    if (m->linear_bias) whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
+    if (sc__model_has_experts(m, layer)) {
+        *experts = n.experts / p->mesh.ep / p->mesh.etp;
+        return whole + cut / tp + n.router + n.shared / tp;
+    }
+    cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
+    return whole + cut / tp;
+}
+
+struct sc__shard sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t layer) {
+    struct sc__shard s;
+    s.dense = rank_share(p, m, layer, &s.experts);
+    return s;
+}
+
+double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
+    return (double)p->vocab * m->hidden / p->mesh.tp + (double)m->positions * m->hidden;
+}
+
+double sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    bool copy = !m->tied || (p->mesh.pp > 1 && stage == p->mesh.pp - 1);
+    return (copy ? (double)p->vocab * m->hidden / p->mesh.tp : 0) + m->hidden * (m->norm_bias ? 2.0 : 1.0);
+}
+
+struct sc__shard sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard sum = {0};
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first, n = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++) {
+            struct sc__shard s = sc__plan_layer_shard(p, m, i);
+            sum.dense += s.dense;
+            sum.experts += s.experts;
+        }
+    }
+    if (stage == 0) sum.dense += sc__plan_embedding_shard(p, m);
+    if (stage == p->mesh.pp - 1) sum.dense += sc__plan_head_shard(p, m, stage);
+    return sum;
+}

@@ -1,0 +1,90 @@
+/* plan: how a model is trained: parallel sizes, batch, recompute, what is
+ * sharded and what is overlapped. Read from the options of lower/options.c,
+ * completed with defaults (each a note) and checked against the model. */
+#ifndef SC_LOWER_PLAN_H
+#define SC_LOWER_PLAN_H
+
+#include "ir/model.h"
+#include "lower/pipeline.h"
+#include "machine/cluster.h"
+#include "machine/kernel_layer.h"
+
+enum sc__recompute {
+    SC__RECOMPUTE_NONE,
+    SC__RECOMPUTE_SELECTIVE, /* the core of attention, or the modules named */
+    SC__RECOMPUTE_FULL,      /* whole layers */
+    SC__RECOMPUTE_OPS        /* all but attention and every second product (PyTorch's selective checkpointing) */
+};
+
+enum { /* --recompute-modules */
+    SC__MODULE_CORE = 1,
+    SC__MODULE_NORM = 2,
+    SC__MODULE_ACTIVATION = 4,
+    SC__MODULE_MLP = 8
+};
+
+/* How the collectives of tensor parallelism hide. */
+enum sc__tp_overlap {
+    SC__TP_BLOCKING, /* not at all: code of 2021 */
+    SC__TP_WGRAD,    /* those of backward, behind the weight gradient */
+    SC__TP_CHUNKS    /* in chunks behind the products they belong to (user buffers, async TP) */
+};
+
+enum sc__cp_kind { SC__CP_RING, SC__CP_GATHER, SC__CP_ALLTOALL };
+
+struct sc__plan {
+    struct sc__mesh mesh;
+    uint32_t gpus, vpp, micro_batch, global_batch, micro_batches, seq;
+    uint32_t vocab;                   /* padded so that tp divides it */
+    enum sc__schedule schedule;
+    uint32_t first_layers, last_layers; /* of the first and last stage; 0 = even */
+    bool uneven;                      /* stages need not have equal layers */
+    unsigned recompute;               /* enum sc__recompute */
+    unsigned recompute_modules;
+    bool recompute_block;             /* only the first recompute_layers of a stage */
+    uint32_t recompute_layers;
+    bool sequence_parallel, scatter_gather;
+    unsigned zero;                    /* 0 … 3 */
+    unsigned dtype, gemm;             /* enum sc__dtype */
+    unsigned fusion;                  /* enum sc__fusion */
+    unsigned attention;               /* enum sc__attention_software */
+    bool dropout;
+    unsigned tp_overlap, cp_kind;
+    bool overlap_grad, overlap_param, overlap_p2p, overlap_moe;
+    uint32_t grad_bytes;              /* of one gradient on the wire */
+    uint64_t bucket;                  /* bytes of a gradient bucket */
+    double imbalance, capacity;
+    bool dedup;                       /* a token goes to a rank once, whatever experts it wants there */
+    bool ignore_memory;
+    bool optimizer;                   /* the step ends with one */
+    double host_launch;               /* us of host time per kernel; < 0: of the software */
+    const char *gpu;
+    const char *kernel_times, *constants;
+};
+
+sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__model *m,
+                        uint32_t cluster_gpus, struct sc__plan *out);
+/* A plan that cannot be run is refused with the numbers and the nearest ones
+ * that can. */
+sc_status sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
+
+/* Layers of chunk `chunk` on `stage`: *first and how many. */
+uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t stage, uint32_t chunk,
+                         uint32_t *first);
+/* Tokens of a micro-batch on one rank: whole, and where sequence parallel cuts them. */
+double sc__plan_tokens(const struct sc__plan *p);
+double sc__plan_tokens_sp(const struct sc__plan *p);
+
+/* Parameters of one rank, by who shares them. */
+struct sc__shard {
+    double dense, experts; /* elements of one rank before ZeRO */
+};
+struct sc__shard sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
+/* With what only the first and the last stage hold. */
+struct sc__shard sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m);
+double sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+
+extern const struct sc__option sc__model_options[];
+
+#endif

@@ -1,0 +1,83 @@
+/* step: inner parts of the model lowering.
+ *
+ *   kernels of a layer (machine/kernel_layer.h)
+ *     → script   compute and collectives in order, for a layer, the embedding, the head
+ *     → block    a script per layer of a chunk, with the sharded-weight and gradient traffic of its micro-batch
+ *     → pipeline the blocks under a schedule (lower/pipeline.h)
+ */
+#ifndef SC_LOWER_STEP_H
+#define SC_LOWER_STEP_H
+
+#include "lower/model.h"
+
+/* What single kernels do not show: constants of whole steps, per GPU
+ * architecture (data/step.json, docs/model/step.md). */
+struct sc__step_constants {
+    double gemm, fp8, batched, memory; /* factors on kernel times inside a step; fp8 on top of gemm */
+    double attention[3][2]; /* the same by enum sc__attention_software: forward, backward */
+    double attention_64;    /* more for heads up to 64 wide */
+    double host[3];      /* us of host time per kernel, by enum sc__fusion */
+    double host_layer;   /* us more per layer and direction */
+    double tp_exposed;   /* share of a chunked collective that still shows */
+    double comm_tax;     /* compute is slower by this share while data-parallel traffic runs beside it */
+    double adam_bytes;   /* memory traffic per parameter of the optimizer */
+    double jitter;       /* compute is slower by this share per doubling of the nodes */
+    double fixed;        /* us per step: data, logging, launch of the optimizer */
+};
+
+sc_status sc__step_constants(struct sc_context *ctx, const char *path, const char *architecture,
+                             struct sc__step_constants *out);
+
+enum { SC__ITEM_COMPUTE, SC__ITEM_COLL, SC__ITEM_JOIN };
+
+struct sc__item {
+    uint8_t kind, phase, work, coll;
+    uint8_t stream;
+    bool async; /* collective: what follows waits only at the next join of its stream */
+    uint8_t group; /* enum sc__group_kind */
+    double us;
+    double bytes;
+    const char *name;
+};
+
+struct sc__script {
+    struct sc__item *items;
+    uint32_t count, capacity;
+    double us; /* compute */
+};
+
+enum { SC__LAYER_DENSE, SC__LAYER_MOE, SC__LAYER_KINDS };
+
+struct sc__lowering {
+    struct sc_context *ctx;
+    struct sc__arena *arena;
+    const struct sc__model *model;
+    const struct sc__cluster *cluster;
+    struct sc__plan plan;
+    struct sc__step_constants constants;
+    const struct sc__gpu *gpu;
+    struct sc__pricer *pricer;
+    struct sc__heat heat;
+    bool has_kind[SC__LAYER_KINDS];
+    struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
+    struct sc__kernels embedding[2], head[2], update;
+    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS], backward[SC__LAYER_KINDS],
+        wgrad[SC__LAYER_KINDS];
+    struct sc__script embedding_forward, embedding_backward, head_forward, head_backward, head_wgrad;
+    struct sc__workload *workload;
+    uint32_t *blocks; /* by (stage, chunk, kind of block) */
+    uint32_t *after;  /* by stage: the end of the step */
+};
+
+/* Kernel lists of every part, and the power they draw together. */
+void sc__step_kernels(struct sc__lowering *l);
+double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);
+/* Scripts from the kernels. */
+void sc__step_scripts(struct sc__lowering *l);
+/* Blocks from the scripts, and the pipeline over them. */
+sc_status sc__step_blocks(struct sc__lowering *l);
+
+/* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
+double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);
+
+#endif

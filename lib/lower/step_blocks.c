@@ -1,0 +1,356 @@
+/* step_blocks: scripts → blocks of a stage and chunk → pipeline.
+ *
+ * A chunk is a row of units: the embedding, layers, the head. Its blocks are
+ * shared by all micro-batches, except the first (which may gather updated
+ * weights) and the last (which reduces the gradients):
+ *
+ *   ZeRO 0, 1   in the last backward, buckets of gradients are reduced as they
+ *               fill, beside the rest; with overlapped parameter gathering the
+ *               first forward gathers bucket by bucket, ahead of its use
+ *   ZeRO 2, 3   every micro-batch gathers the weights of the next unit beside
+ *               the compute of this one, in backward too (3), and scatters the
+ *               gradients of the last one; with a pipeline once per step */
+#include "lower/step.h"
+
+enum { FORWARD, FORWARD_FIRST, BACKWARD, BACKWARD_LAST, WGRAD, WGRAD_LAST, BLOCK_KINDS };
+enum { UNIT_EMBEDDING, UNIT_LAYER, UNIT_HEAD };
+enum { STREAM_REDUCE = SC__STREAM_RECV_BACK + 1 };
+
+struct unit {
+    uint8_t kind;
+    uint8_t layer_kind;
+    bool repeat; /* recomputed before its backward */
+    uint32_t layer;
+    struct sc__shard params;
+};
+
+struct chunk {
+    struct unit *items;
+    uint32_t count, capacity;
+    bool first, last; /* in the order of the data */
+};
+
+struct emitter {
+    struct sc__lowering *l;
+    struct sc__workload *w;
+    uint32_t first_op;      /* of the block */
+    uint16_t pending;       /* streams the next operation waits for */
+    uint32_t dep[2], deps;  /* operations of the block the next compute waits for */
+};
+
+static void push_unit(struct sc__lowering *l, struct chunk *c, struct unit u) {
+    *SC__PUSH(l->arena, c->items, c->count, c->capacity) = u;
+}
+
+static struct unit layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
+    const struct sc__plan *p = &l->plan;
+    struct unit u = {.kind = UNIT_LAYER, .layer = layer, .params = sc__plan_layer_shard(p, l->model, layer)};
+    u.layer_kind = sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE;
+    u.repeat = !p->recompute_block || at < p->recompute_layers;
+    return u;
+}
+
+static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t index) {
+    const struct sc__plan *p = &l->plan;
+    struct chunk c = {.first = !stage && !index, .last = stage == p->mesh.pp - 1 && index == p->vpp - 1};
+    uint32_t first, n = sc__plan_layers(p, l->model, stage, index, &first), before = 0;
+    for (uint32_t i = 0; i < index; i++) {
+        uint32_t unused;
+        before += sc__plan_layers(p, l->model, stage, i, &unused);
+    }
+    struct sc__shard ends = {.dense = sc__plan_embedding_shard(p, l->model)};
+    if (c.first) push_unit(l, &c, (struct unit){.kind = UNIT_EMBEDDING, .layer = SC__NONE, .params = ends});
+    for (uint32_t i = 0; i < n; i++) push_unit(l, &c, layer_unit(l, first + i, before + i));
+    ends.dense = sc__plan_head_shard(p, l->model, stage);
+    if (c.last) push_unit(l, &c, (struct unit){.kind = UNIT_HEAD, .layer = SC__NONE, .params = ends});
+    for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
+        push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
+        push_unit(l, &c, (struct unit){.kind = UNIT_HEAD, .layer = SC__NONE});
+    }
+    return c;
+}
+
+static void begin(struct emitter *e, struct sc__lowering *l) {
+    *e = (struct emitter){.l = l, .w = l->workload, .first_op = l->workload->op_count};
+    sc__block_begin(l->workload);
+}
+
+static uint32_t end(struct emitter *e) {
+    if (e->pending) {
+        struct sc__op *op = sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait");
+        op->after = e->pending;
+    }
+    return sc__block_end(e->w);
+}
+
+static void take_deps(struct emitter *e) {
+    for (uint32_t i = 0; i < e->deps; i++) sc__block_depend(e->w, e->dep[i]);
+    e->deps = 0;
+}
+
+static void compute(struct emitter *e, const struct sc__item *x, uint32_t layer) {
+    struct sc__op *op = sc__block_add(e->w, SC__OP_COMPUTE, x->phase, SC__STREAM_COMPUTE, x->name);
+    op->work = x->work;
+    op->layer = layer;
+    op->cost = sc__from_us(x->us);
+    op->after = e->pending;
+    e->pending = 0;
+    take_deps(e);
+}
+
+static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
+                           uint8_t stream, double bytes, const char *name, uint32_t layer) {
+    uint16_t g = sc__workload_group(e->w, group);
+    struct sc__op *op = sc__block_add(e->w, SC__OP_COLLECTIVE, phase, stream, name);
+    op->coll = (uint8_t)coll;
+    op->group = g;
+    op->layer = layer;
+    op->bytes = (uint64_t)bytes;
+    op->after = (uint16_t)(1u << SC__STREAM_COMPUTE | e->pending);
+    return e->w->op_count - 1 - e->first_op;
+}
+
+/* One that is waited for at once holds the compute stream itself. */
+static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group, double bytes,
+                     const char *name, uint32_t layer) {
+    collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
+    e->w->ops[e->w->op_count - 1].after = e->pending;
+    e->pending = 0;
+}
+
+static void run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct sc__item *x = &s->items[i];
+        if (x->kind == SC__ITEM_COMPUTE) compute(e, x, layer);
+        else if (x->kind == SC__ITEM_JOIN) e->pending |= (uint16_t)(1u << x->stream);
+        else if (x->async) collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
+        else block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
+    }
+}
+
+/* Weights of a unit, gathered from their shards; the next compute waits. */
+static void gather(struct emitter *e, const struct unit *u, bool wait_compute) {
+    const struct sc__mesh *mesh = &e->l->plan.mesh;
+    const double bytes[2] = {2 * u->params.dense, 2 * u->params.experts};
+    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
+    for (int i = 0; i < 2; i++) {
+        if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1) continue;
+        uint16_t pending = e->pending;
+        uint32_t at = collective(e, SC__FORWARD, SC__ALLGATHER, group[i], SC__STREAM_DP, bytes[i], "weights", u->layer);
+        e->pending = pending;
+        if (!wait_compute) e->w->ops[e->w->op_count - 1].after = 0;
+        e->dep[e->deps++] = at;
+    }
+}
+
+static void reduce(struct emitter *e, const struct sc__shard *s, uint8_t stream, uint32_t layer) {
+    const struct sc__plan *p = &e->l->plan;
+    const double bytes[2] = {p->grad_bytes * s->dense, p->grad_bytes * s->experts};
+    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
+    for (int i = 0; i < 2; i++)
+        if (bytes[i] >= 1 && sc__mesh_group_size(&p->mesh, group[i]) > 1)
+            collective(e, SC__UPDATE, p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE, group[i], stream, bytes[i],
+                       "gradients", layer);
+}
+
+/* Sends of a stage carry 1/tp of the tensor each; the receiver gathers it. */
+static bool scattered(const struct sc__plan *p) {
+    return p->scatter_gather && !p->sequence_parallel && p->mesh.tp > 1 && p->mesh.pp > 1;
+}
+
+static double message_bytes(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    double whole = sc__plan_tokens(p) * l->model->hidden * (p->dtype == SC__FP32 ? 4 : 2);
+    return p->sequence_parallel || scattered(p) ? whole / p->mesh.tp : whole;
+}
+
+static void gather_message(struct emitter *e, enum sc__phase phase) {
+    if (!scattered(&e->l->plan)) return;
+    block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, message_bytes(e->l) * e->l->plan.mesh.tp, "tp gather of message",
+             SC__NONE);
+}
+
+static bool sharded_weights(const struct sc__plan *p, bool edge) { return p->zero >= 2 && (p->mesh.pp == 1 || edge); }
+
+static void forward_unit(struct emitter *e, const struct unit *u) {
+    struct sc__lowering *l = e->l;
+    if (u->kind == UNIT_EMBEDDING) run(e, &l->embedding_forward, SC__NONE);
+    else if (u->kind == UNIT_HEAD) run(e, &l->head_forward, SC__NONE);
+    else run(e, &l->forward[u->layer_kind], u->layer);
+}
+
+static void backward_unit(struct emitter *e, const struct unit *u) {
+    struct sc__lowering *l = e->l;
+    if (u->kind == UNIT_EMBEDDING) run(e, &l->embedding_backward, SC__NONE);
+    else if (u->kind == UNIT_HEAD) run(e, &l->head_backward, SC__NONE);
+    else {
+        if (u->repeat) run(e, &l->recompute[u->layer_kind], u->layer);
+        run(e, &l->backward[u->layer_kind], u->layer);
+    }
+}
+
+/* Every unit with the weights it needs: those of the next are fetched when
+ * this one begins (sharded), or all at once from the beginning (updated). */
+static uint32_t forward_block(struct sc__lowering *l, const struct chunk *c, bool first) {
+    const struct sc__plan *p = &l->plan;
+    struct emitter e;
+    bool sharded = sharded_weights(p, first), updated = first && p->zero == 1 && p->overlap_param;
+    uint32_t next[2] = {0}, nexts = 0;
+    begin(&e, l);
+    if (!c->first) gather_message(&e, SC__FORWARD);
+    if (sharded && c->count) gather(&e, &c->items[0], true);
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]};
+        if (updated) gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0], keep[1] = e.dep[1];
+        e.deps = 0;
+        if (sharded && i + 1 < c->count) gather(&e, &c->items[i + 1], true);
+        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
+        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        forward_unit(&e, &c->items[i]);
+        e.deps = sharded ? nexts : 0, e.dep[0] = next[0], e.dep[1] = next[1];
+    }
+    return end(&e);
+}
+
+static void flush(struct emitter *e, struct sc__shard *sum, double least) {
+    if ((sum->dense + sum->experts) * e->l->plan.grad_bytes < least || sum->dense + sum->experts < 1) return;
+    reduce(e, sum, SC__STREAM_DP, SC__NONE);
+    *sum = (struct sc__shard){0};
+}
+
+static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
+    const struct sc__plan *p = &l->plan;
+    struct emitter e;
+    bool sharded = sharded_weights(p, last), regather = sharded && p->zero == 3 && p->mesh.pp == 1;
+    bool buckets = last && p->zero < 2 && p->overlap_grad && p->schedule != SC__SCHEDULE_ZBH1;
+    struct sc__shard sum = {0};
+    begin(&e, l);
+    if (!c->last) gather_message(&e, SC__BACKWARD);
+    if (regather && c->count) gather(&e, &c->items[c->count - 1], true);
+    for (uint32_t i = c->count; i-- > 0;) {
+        const struct unit *u = &c->items[i];
+        uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]}, nexts, next[2];
+        e.deps = 0;
+        if (regather && i) gather(&e, &c->items[i - 1], true);
+        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
+        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        backward_unit(&e, u);
+        e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
+        if (sharded) reduce(&e, &u->params, STREAM_REDUCE, u->layer);
+        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        if (buckets) flush(&e, &sum, (double)p->bucket);
+    }
+    if (buckets) flush(&e, &sum, 0);
+    return end(&e);
+}
+
+static uint32_t wgrad_block(struct sc__lowering *l, const struct chunk *c, bool last) {
+    struct emitter e;
+    struct sc__shard sum = {0};
+    bool buckets = last && l->plan.zero < 2 && l->plan.overlap_grad;
+    begin(&e, l);
+    for (uint32_t i = c->count; i-- > 0;) {
+        const struct unit *u = &c->items[i];
+        if (u->kind == UNIT_HEAD) run(&e, &l->head_wgrad, SC__NONE);
+        if (u->kind == UNIT_LAYER) run(&e, &l->wgrad[u->layer_kind], u->layer);
+        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        if (buckets) flush(&e, &sum, (double)l->plan.bucket);
+    }
+    if (buckets) flush(&e, &sum, 0);
+    return end(&e);
+}
+
+static void update_compute(struct emitter *e, struct sc__kernel k, const char *name) {
+    struct sc__item x = {.phase = SC__UPDATE, .work = SC__WORK_OPTIMIZER, .us = sc__step_kernel_us(e->l, &k), .name = name};
+    compute(e, &x, SC__NONE);
+}
+
+static void update_collective(struct emitter *e, enum sc__coll coll, enum sc__group_kind group, double bytes,
+                              const char *name) {
+    if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1) return;
+    block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
+}
+
+/* Norm of all gradients, clipping, Adam on this rank's share. */
+static void optimizer(struct emitter *e, const struct sc__shard *s) {
+    const struct sc__plan *p = &e->l->plan;
+    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
+    double mine = p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
+    struct sc__pricer *q = e->l->pricer;
+    update_compute(e, sc__memory_op(q, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(mine / 1024) + 1), "gradient norm");
+    update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
+    struct sc__kernel adam = sc__adamw(q, SC__FP32, mine, e->l->constants.adam_bytes);
+    update_compute(e, adam, "optimizer");
+}
+
+static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
+    struct emitter e;
+    begin(&e, l);
+    e.pending = 1u << SC__STREAM_DP | 1u << STREAM_REDUCE;
+    bool ends = p->mesh.pp > 1 && (stage == 0 || stage == p->mesh.pp - 1);
+    if (p->zero < 2 && !p->overlap_grad) {
+        enum sc__coll coll = p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE;
+        update_collective(&e, coll, SC__GROUP_DP_CP, p->grad_bytes * s.dense, "gradients");
+        update_collective(&e, coll, SC__GROUP_DP_EP, p->grad_bytes * s.experts, "gradients");
+    }
+    if (ends && l->model->tied)
+        update_collective(&e, SC__ALLREDUCE, SC__GROUP_EMBEDDING,
+                          (double)p->grad_bytes * p->vocab / p->mesh.tp * l->model->hidden, "tied embedding");
+    if (p->optimizer) optimizer(&e, &s);
+    if (p->zero == 1 && !p->overlap_param) {
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
+    }
+    struct sc__item host = {.phase = SC__UPDATE, .work = SC__WORK_HOST, .us = l->constants.fixed, .name = "host"};
+    if (host.us > 0) compute(&e, &host, SC__NONE);
+    return end(&e);
+}
+
+static uint32_t *block_at(struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
+    return &l->blocks[(stage * l->plan.vpp + chunk) * BLOCK_KINDS + (uint32_t)kind];
+}
+
+static uint32_t forward(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
+    return *block_at(self, stage, chunk, micro_batch ? FORWARD : FORWARD_FIRST);
+}
+
+static uint32_t backward(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
+    struct sc__lowering *l = self;
+    return *block_at(l, stage, chunk, micro_batch + 1 == l->plan.micro_batches ? BACKWARD_LAST : BACKWARD);
+}
+
+static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
+    struct sc__lowering *l = self;
+    return *block_at(l, stage, chunk, micro_batch + 1 == l->plan.micro_batches ? WGRAD_LAST : WGRAD);
+}
+
+static uint32_t after(void *self, uint32_t stage) { return ((struct sc__lowering *)self)->after[stage]; }
+
+static void make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
+    struct chunk c = make_chunk(l, stage, index);
+    *block_at(l, stage, index, FORWARD) = forward_block(l, &c, false);
+    *block_at(l, stage, index, FORWARD_FIRST) = forward_block(l, &c, true);
+    *block_at(l, stage, index, BACKWARD) = backward_block(l, &c, false);
+    *block_at(l, stage, index, BACKWARD_LAST) = backward_block(l, &c, true);
+    if (l->plan.schedule != SC__SCHEDULE_ZBH1) return;
+    *block_at(l, stage, index, WGRAD) = wgrad_block(l, &c, false);
+    *block_at(l, stage, index, WGRAD_LAST) = wgrad_block(l, &c, true);
+}
+
+sc_status sc__step_blocks(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    l->blocks = SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * BLOCK_KINDS);
+    l->after = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        for (uint32_t c = 0; c < p->vpp; c++) make_blocks(l, s, c);
+        l->after[s] = after_block(l, s);
+    }
+    struct sc__pipeline pipeline = {.schedule = p->schedule, .pp = p->mesh.pp, .vpp = p->vpp,
+                                    .micro_batches = p->micro_batches, .message = (uint64_t)message_bytes(l),
+                                    .overlap = p->overlap_p2p, .forward = forward, .backward = backward,
+                                    .wgrad = p->schedule == SC__SCHEDULE_ZBH1 ? wgrad : NULL, .after = after, .self = l};
+    l->workload->stream_names[STREAM_REDUCE] = "gradients";
+    return sc__pipeline_lower(l->ctx, l->workload, &pipeline);
+}

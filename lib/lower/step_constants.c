@@ -1,0 +1,78 @@
+/* step_constants: data/step.json, by GPU architecture. An architecture's
+ * object replaces what "default" says. */
+#include "lower/step.h"
+
+#include <jansson.h>
+#include <string.h>
+
+struct field {
+    const char *key;
+    size_t offset;
+};
+
+#define FIELD(key, member) {key, offsetof(struct sc__step_constants, member)}
+
+static const struct field fields[] = {
+    FIELD("gemm", gemm),
+    FIELD("fp8", fp8),
+    FIELD("attention_forward", attention[SC__ATTENTION_CURRENT][0]),
+    FIELD("attention_backward", attention[SC__ATTENTION_CURRENT][1]),
+    FIELD("flash2_forward", attention[SC__ATTENTION_FLASH2][0]),
+    FIELD("flash2_backward", attention[SC__ATTENTION_FLASH2][1]),
+    FIELD("flash1_forward", attention[SC__ATTENTION_FLASH1][0]),
+    FIELD("flash1_backward", attention[SC__ATTENTION_FLASH1][1]),
+    FIELD("attention_64", attention_64),
+    FIELD("batched", batched),
+    FIELD("memory", memory),
+    FIELD("host_megatron_us", host[SC__FUSION_MEGATRON]),
+    FIELD("host_eager_us", host[SC__FUSION_EAGER]),
+    FIELD("host_2021_us", host[SC__FUSION_2021]),
+    FIELD("host_layer_us", host_layer),
+    FIELD("tp_exposed", tp_exposed),
+    FIELD("comm_tax", comm_tax),
+    FIELD("adam_bytes", adam_bytes),
+    FIELD("jitter", jitter),
+    FIELD("fixed_us", fixed),
+    {NULL, 0},
+};
+
+static const struct field *find_field(const char *key) {
+    for (const struct field *f = fields; f->key; f++)
+        if (!strcmp(f->key, key)) return f;
+    return NULL;
+}
+
+static sc_status apply(struct sc_context *ctx, const char *file, const json_t *object, struct sc__step_constants *out) {
+    const char *key;
+    json_t *value;
+    struct sc__place at = {.file = file};
+    json_object_foreach((json_t *)object, key, value) {
+        const struct field *f = find_field(key);
+        if (key[0] == '_') continue;
+        if (!f) return sc__fail(ctx, SC_INPUT, &at, NULL, "unknown constant \"%.60s\"", key);
+        if (!json_is_number(value)) return sc__fail(ctx, SC_INPUT, &at, NULL, "\"%s\" must be a number", key);
+        *(double *)((char *)out + f->offset) = json_number_value(value);
+    }
+    return SC_OK;
+}
+
+sc_status sc__step_constants(struct sc_context *ctx, const char *path, const char *architecture,
+                             struct sc__step_constants *out) {
+    struct sc__str text;
+    json_error_t error;
+    const struct sc__data_file *built_in = sc__data_find("step.json");
+    if (path) SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
+    else if (built_in) text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
+    else return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
+    if (!path) path = "data/step.json";
+    json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
+    if (!root) {
+        struct sc__place at = {.file = path, .line = (uint64_t)error.line, .column = (uint64_t)error.column};
+        return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
+    }
+    *out = (struct sc__step_constants){0};
+    sc_status status = apply(ctx, path, json_object_get(root, "default"), out);
+    if (status == SC_OK && architecture) status = apply(ctx, path, json_object_get(root, architecture), out);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* step_kernels: the kernels of every part of a step, and the heat they make
+ * together. */
+#include "lower/step.h"
+
+static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe) {
+    const struct sc__model *m = l->model;
+    const struct sc__plan *p = &l->plan;
+    struct sc__layer_shape s = {
+        .fusion = (enum sc__fusion)p->fusion, .dtype = (enum sc__dtype)p->dtype, .gemm = (enum sc__dtype)p->gemm,
+        .batch = p->micro_batch, .seq = p->seq, .hidden = m->hidden, .heads = m->heads, .kv_heads = m->kv_heads,
+        .head_dim = m->kv_lora ? m->nope_dim : m->head_dim, .ffn = m->ffn, .tp = p->mesh.tp, .cp = p->mesh.cp,
+        .sequence_parallel = p->sequence_parallel, .gated = m->gated, .rmsnorm = m->norm == SC__RMSNORM,
+        .bias = m->linear_bias, .rope = !m->positions, .causal = true, .dropout = p->dropout,
+        .attention = (enum sc__attention_software)p->attention,
+        .q_rank = m->q_lora, .kv_rank = m->kv_lora, .rope_dim = m->rope_dim, .v_dim = m->v_dim};
+    if (moe) {
+        s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep, s.expert_tp = p->mesh.etp;
+        s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn, s.imbalance = p->imbalance;
+    }
+    return s;
+}
+
+static void add(struct sc__lowering *l, struct sc__kernels *list, struct sc__kernel k, enum sc__phase phase,
+                enum sc__work work) {
+    k.phase = (uint8_t)phase;
+    k.work = (uint8_t)work;
+    *SC__PUSH(l->arena, list->items, list->count, list->capacity) = k;
+}
+
+static void embedding_kernels(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
+    struct sc__kernels *f = &l->embedding[0], *b = &l->embedding[1];
+    add(l, f, sc__embedding_forward(l->pricer, rows, h), SC__FORWARD, SC__WORK_EMBEDDING);
+    if (l->model->positions) add(l, f, sc__memory_op(l->pricer, SC__MEM_ADD, cut, h), SC__FORWARD, SC__WORK_EMBEDDING);
+    if (p->dropout) {
+        add(l, f, sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, cut, h), SC__FORWARD, SC__WORK_EMBEDDING);
+        add(l, b, sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, cut, h), SC__BACKWARD, SC__WORK_EMBEDDING);
+    }
+    add(l, b, sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h), SC__BACKWARD, SC__WORK_EMBEDDING);
+}
+
+static void head_kernels(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__pricer *q = l->pricer;
+    uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
+    uint64_t v = p->vocab / p->mesh.tp;
+    enum sc__dtype t = (enum sc__dtype)p->dtype;
+    bool rms = l->model->norm == SC__RMSNORM, fused = p->fusion == SC__FUSION_MEGATRON;
+    struct sc__kernels *f = &l->head[0], *b = &l->head[1];
+    add(l, f, sc__memory_op(q, rms ? SC__MEM_RMSNORM_F : SC__MEM_LAYERNORM_F, cut, h), SC__FORWARD, SC__WORK_NORM);
+    add(l, f, sc__gemm(q, "logits", t, rows, v, h), SC__FORWARD, SC__WORK_GEMM);
+    add(l, f, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F, rows, v), SC__FORWARD,
+        SC__WORK_LOSS);
+    add(l, b, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B, rows, v), SC__BACKWARD,
+        SC__WORK_LOSS);
+    add(l, b, sc__gemm(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
+    add(l, b, sc__gemm(q, "logits wgrad", t, v, h, rows), SC__WGRAD, SC__WORK_GEMM);
+    add(l, b, sc__memory_op(q, rms ? SC__MEM_RMSNORM_B : SC__MEM_LAYERNORM_B, cut, h), SC__BACKWARD, SC__WORK_NORM);
+}
+
+/* What single kernels do not show: see struct sc__step_constants. */
+static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
+    const struct sc__step_constants *c = &l->constants;
+    if (k->kind == SC__KERNEL_MEMORY) return c->memory;
+    if (k->kind == SC__KERNEL_ATTENTION)
+        return c->attention[l->plan.attention][k->phase != SC__FORWARD] *
+               (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1);
+    if (k->work == SC__WORK_ATTENTION) return c->batched;
+    return l->plan.gemm != l->plan.dtype ? c->gemm * c->fp8 : c->gemm;
+}
+
+double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
+    double us = k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
+    double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
+    return us * (nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1);
+}
+
+static double list_load(struct sc__load *load, const struct sc__layer_kernels *list, double times) {
+    double us = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        sc__load_add(load, &list->items[i].kernel, times);
+        us += list->items[i].kernel.us * times;
+    }
+    return us;
+}
+
+/* The power limit sees the mean over the step of an average rank: its kernels,
+ * and the time without kernels, which is estimated from the bubble of the
+ * schedule and the tensor-parallel traffic. */
+static void find_heat(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__load load = {0};
+    double repeat = p->recompute == SC__RECOMPUTE_FULL ? 2 : p->recompute == SC__RECOMPUTE_OPS ? 1.5 : 1, layers = 0;
+    uint32_t moe = sc__model_moe_layers(l->model);
+    const uint32_t count[SC__LAYER_KINDS] = {l->model->layers - moe, moe};
+    for (int k = 0; k < SC__LAYER_KINDS; k++) {
+        double n = (double)count[k] / p->mesh.pp * p->micro_batches;
+        list_load(&load, &l->kernels[k][0], n * repeat);
+        list_load(&load, &l->kernels[k][1], n);
+        layers += n;
+    }
+    for (int d = 0; d < 2; d++)
+        for (uint32_t i = 0; i < l->head[d].count; i++)
+            sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
+    double bubble = (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
+    double tp = layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
+    l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
+}
+
+void sc__step_kernels(struct sc__lowering *l) {
+    uint32_t moe = sc__model_moe_layers(l->model);
+    l->has_kind[SC__LAYER_DENSE] = moe < l->model->layers;
+    l->has_kind[SC__LAYER_MOE] = moe > 0;
+    for (int k = 0; k < SC__LAYER_KINDS; k++) {
+        if (!l->has_kind[k]) continue;
+        struct sc__layer_shape shape = layer_shape(l, k == SC__LAYER_MOE);
+        sc__layer_kernels(l->arena, l->pricer, &shape, &l->kernels[k][0], &l->kernels[k][1]);
+    }
+    embedding_kernels(l);
+    head_kernels(l);
+    find_heat(l);
+}
+
+double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes) {
+    uint32_t tp = l->plan.mesh.tp;
+    if (tp == 1 || l->cluster->ideal) return 0;
+    struct sc__shape shape = sc__cluster_shape(l->cluster, NULL, tp);
+    return sc__us(sc__collective_time(l->cluster, (int)coll, &shape, (uint64_t)bytes));
+}

@@ -1,0 +1,361 @@
+/* step_scripts: kernels and collectives in order, for each kind of layer, the
+ * embedding and the head.
+ *
+ * Kernels between two collectives are merged by kind of work, so that a layer
+ * is a handful of operations. A collective is either waited for at once or
+ * runs beside what follows until the next join of its stream:
+ *
+ *   tensor parallel      AR (or AG … RS with sequence parallel) around both
+ *                        halves of a layer; in backward the input gradient's
+ *                        runs beside the weight gradient (Megatron since 2022);
+ *                        in chunks most of a collective runs beside its product
+ *   context parallel     keys and values go round beside the core of attention
+ *   expert parallel      dispatch and combine around the experts */
+#include "lower/step.h"
+
+struct maker {
+    struct sc__lowering *l;
+    struct sc__script *script;
+    uint32_t open;     /* first item of the segment kernels are merged in */
+    double launches;   /* kernels and collectives, for the host */
+    double comm;       /* blocking tensor-parallel time, us */
+    unsigned skip;     /* bit per phase of kernels to leave out */
+    uint8_t phase;     /* that the operations get */
+    bool keep_phase;   /* weight gradients keep theirs */
+};
+
+static void compute(struct maker *k, uint8_t work, double us, const char *name) {
+    struct sc__script *s = k->script;
+    s->us += us;
+    for (uint32_t i = k->open; i < s->count; i++)
+        if (s->items[i].kind == SC__ITEM_COMPUTE && s->items[i].work == work) {
+            s->items[i].us += us;
+            return;
+        }
+    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
+        (struct sc__item){.kind = SC__ITEM_COMPUTE, .phase = k->phase, .work = work, .us = us, .name = name};
+}
+
+static void close_segment(struct maker *k) { k->open = k->script->count; }
+
+static void collective(struct maker *k, enum sc__coll coll, enum sc__group_kind group, uint8_t stream, double bytes,
+                       bool async, const char *name) {
+    struct sc__script *s = k->script;
+    if (bytes < 1 || sc__mesh_group_size(&k->l->plan.mesh, group) == 1) return;
+    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
+        (struct sc__item){.kind = SC__ITEM_COLL, .phase = k->phase, .coll = (uint8_t)coll, .stream = stream,
+                          .async = async, .group = (uint8_t)group, .bytes = bytes, .name = name};
+    k->launches += 2;
+    if (!async && group == SC__GROUP_TP) k->comm += sc__step_tp_us(k->l, coll, bytes);
+    close_segment(k);
+}
+
+static void join(struct maker *k, uint8_t stream) {
+    *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
+        (struct sc__item){.kind = SC__ITEM_JOIN, .stream = stream};
+    close_segment(k);
+}
+
+static const char *part_name(enum sc__work work) {
+    static const char *const names[SC__WORKS] = {
+        [SC__WORK_GEMM] = "linear", [SC__WORK_ATTENTION] = "attention", [SC__WORK_NORM] = "norm",
+        [SC__WORK_ELEMENTWISE] = "elementwise", [SC__WORK_ROUTER] = "router", [SC__WORK_COPY] = "copy"};
+    return names[work] ? names[work] : "compute";
+}
+
+/* Which kernels of the forward a recomputation runs again, as a share. */
+static double repeat_share(const struct sc__plan *p, const struct sc__layer_kernel *x) {
+    unsigned part = x->part, modules = p->recompute_modules;
+    if (p->recompute == SC__RECOMPUTE_FULL) return 1;
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        return x->kernel.kind == SC__KERNEL_MEMORY ? 1 : x->kernel.kind == SC__KERNEL_GEMM ? 0.5 : 0;
+    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER || part == SC__PART_UNROUTE;
+    if (part == SC__PART_ATTENTION_CORE) return modules & SC__MODULE_CORE ? 1 : 0;
+    if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM) return modules & SC__MODULE_NORM ? 1 : 0;
+    if (!mlp) return 0;
+    if (modules & SC__MODULE_MLP) return 1;
+    return modules & SC__MODULE_ACTIVATION && part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY ? 1 : 0;
+}
+
+static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc__layer_part which, unsigned phases) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct sc__layer_kernel *x = &list->items[i];
+        if (x->part != which || !(phases >> x->kernel.phase & 1)) continue;
+        double share = k->phase == SC__RECOMPUTE ? repeat_share(&k->l->plan, x) : 1;
+        if (share <= 0) continue;
+        k->launches += x->kernel.launches * share;
+        compute(k, x->kernel.work, share * sc__step_kernel_us(k->l, &x->kernel), part_name(x->kernel.work));
+    }
+}
+
+/* Time the GPU waits for the host: what host time exceeds the GPU's by. */
+static void host(struct maker *k) {
+    const struct sc__step_constants *c = &k->l->constants;
+    double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
+    double busy = k->script->us + k->comm, need = per * k->launches + (per > 0 ? c->host_layer : 0);
+    if (need <= 0 || busy <= 0) return;
+    double extra = pow(pow(need, 8) + pow(busy, 8), 1.0 / 8) - busy; /* a soft corner: hosts jitter */
+    if (extra < 0.01 * busy) return;
+    close_segment(k);
+    compute(k, SC__WORK_HOST, extra, "host");
+}
+
+/* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
+static double activation_bytes(const struct sc__lowering *l) {
+    return sc__plan_tokens(&l->plan) * l->model->hidden * (l->plan.dtype == SC__FP32 ? 4 : 2);
+}
+
+static bool chunked(const struct sc__lowering *l) {
+    return l->plan.tp_overlap == SC__TP_CHUNKS && l->plan.sequence_parallel;
+}
+
+/* Before a column-parallel product. In chunks: a share shows, the rest runs
+ * beside the product; the caller joins after it. */
+static void gather_tokens(struct maker *k, bool repeated) {
+    double bytes = activation_bytes(k->l), shown = k->l->constants.tp_exposed;
+    (void)repeated;
+    if (!k->l->plan.sequence_parallel) return;
+    if (!chunked(k->l)) {
+        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp gather");
+        return;
+    }
+    collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes * shown, false, "tp gather");
+    collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes * (1 - shown), true, "tp gather");
+}
+
+static void join_chunks(struct maker *k) {
+    if (chunked(k->l)) join(k, SC__STREAM_COMM);
+}
+
+/* Around a row-parallel product. */
+static void begin_reduce(struct maker *k) {
+    if (chunked(k->l))
+        collective(k, SC__REDUCESCATTER, SC__GROUP_TP, SC__STREAM_COMM,
+                   activation_bytes(k->l) * (1 - k->l->constants.tp_exposed), true, "tp reduce");
+}
+
+static void end_reduce(struct maker *k) {
+    double bytes = activation_bytes(k->l);
+    if (!k->l->plan.sequence_parallel) {
+        collective(k, SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp reduce");
+        return;
+    }
+    join_chunks(k);
+    collective(k, SC__REDUCESCATTER, SC__GROUP_TP, SC__STREAM_COMM,
+               bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1), false, "tp reduce");
+}
+
+static double kv_bytes(const struct sc__lowering *l) {
+    const struct sc__model *m = l->model;
+    double heads = m->kv_lora ? m->heads : m->kv_heads, tp = l->plan.mesh.tp;
+    double local = heads / tp < 1 ? 1 : heads / tp;
+    return (double)l->plan.micro_batch * l->plan.seq * local * (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
+}
+
+/* The core of attention under context parallelism. */
+static void core(struct maker *k, const struct sc__layer_kernels *list, bool backward) {
+    unsigned kind = k->l->plan.cp_kind;
+    bool ring = kind == SC__CP_RING;
+    double kv = kv_bytes(k->l);
+    unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
+    if (kind == SC__CP_ALLTOALL) {
+        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) / k->l->plan.mesh.cp;
+        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, q, false, "cp exchange");
+    } else collective(k, SC__ALLGATHER, SC__GROUP_CP, SC__STREAM_CP, kv, ring, "cp keys and values");
+    if (backward && ring) collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, true, "cp gradients");
+    part(k, list, SC__PART_ATTENTION_CORE, phases);
+    if (ring && k->l->plan.mesh.cp > 1) join(k, SC__STREAM_CP);
+    if (backward && kind == SC__CP_GATHER)
+        collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, false, "cp gradients");
+    if (kind == SC__CP_ALLTOALL)
+        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp,
+                   false, "cp exchange");
+}
+
+/* Bytes one rank sends to the experts. */
+static double dispatch_bytes(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    double copies = l->model->topk, ep = p->mesh.ep;
+    if (p->dedup && ep > 1) copies = ep * (1 - pow(1 - 1 / ep, l->model->topk));
+    return sc__plan_tokens(p) / p->mesh.tp * copies * l->model->hidden * 2 * p->imbalance;
+}
+
+static void exchange(struct maker *k) {
+    collective(k, SC__ALLTOALL, SC__GROUP_EP, SC__STREAM_EP, dispatch_bytes(k->l), k->l->plan.overlap_moe, "expert exchange");
+}
+
+static void expert_tensor(struct maker *k, enum sc__coll coll) {
+    double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk * k->l->model->hidden * 2;
+    collective(k, coll, SC__GROUP_ETP, SC__STREAM_COMM, bytes * k->l->plan.mesh.etp, false, "expert tensor parallel");
+}
+
+static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool moe) {
+    unsigned all = 1u << SC__FORWARD;
+    if (!moe) {
+        gather_tokens(k, false);
+        part(k, f, SC__PART_MLP_IN, all);
+        join_chunks(k);
+        begin_reduce(k);
+        part(k, f, SC__PART_MLP_OUT, all);
+        end_reduce(k);
+        return;
+    }
+    part(k, f, SC__PART_ROUTER, all);
+    exchange(k);
+    expert_tensor(k, SC__ALLGATHER);
+    part(k, f, SC__PART_MLP_IN, all);
+    part(k, f, SC__PART_MLP_OUT, all);
+    expert_tensor(k, SC__REDUCESCATTER);
+    exchange(k);
+    if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
+    part(k, f, SC__PART_UNROUTE, all);
+}
+
+static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
+    struct maker k = {.l = l, .script = out, .phase = phase};
+    const struct sc__layer_kernels *f = &l->kernels[kind][0];
+    unsigned all = 1u << SC__FORWARD;
+    part(&k, f, SC__PART_ATTENTION_NORM, all);
+    gather_tokens(&k, false);
+    part(&k, f, SC__PART_ATTENTION_IN, all);
+    join_chunks(&k);
+    core(&k, f, false);
+    begin_reduce(&k);
+    part(&k, f, SC__PART_ATTENTION_OUT, all);
+    end_reduce(&k);
+    part(&k, f, SC__PART_ATTENTION_ADD, all);
+    part(&k, f, SC__PART_MLP_NORM, all);
+    forward_mlp(&k, f, kind == SC__LAYER_MOE);
+    part(&k, f, SC__PART_MLP_ADD, all);
+    host(&k);
+}
+
+/* What is computed again before a layer's backward. Partial recomputation
+ * needs no collective but the gathers of sequence parallelism. */
+static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
+    const struct sc__plan *p = &l->plan;
+    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE};
+    if (p->recompute == SC__RECOMPUTE_NONE) return;
+    if (p->recompute == SC__RECOMPUTE_FULL) {
+        forward_layer(l, kind, SC__RECOMPUTE, out);
+        return;
+    }
+    if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k, true), gather_tokens(&k, true);
+    for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
+        part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+    if (p->recompute == SC__RECOMPUTE_OPS) join_chunks(&k);
+}
+
+/* The input gradient of a column-parallel product, its reduction beside the
+ * weight gradient. With sequence parallelism the input is gathered again,
+ * beside the input gradient. */
+static void backward_column(struct maker *k, const struct sc__layer_kernels *b, enum sc__layer_part which) {
+    const struct sc__plan *p = &k->l->plan;
+    bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
+    double bytes = activation_bytes(k->l);
+    if (p->sequence_parallel)
+        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, p->tp_overlap != SC__TP_BLOCKING, "tp gather again");
+    part(k, b, which, 1u << SC__BACKWARD);
+    if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING) join(k, SC__STREAM_COMM);
+    collective(k, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes, beside,
+               "tp reduce");
+    if (!(k->skip & 1u << SC__WGRAD)) part(k, b, which, 1u << SC__WGRAD);
+    if (beside && p->mesh.tp > 1) join(k, SC__STREAM_COMM);
+}
+
+static void backward_part(struct maker *k, const struct sc__layer_kernels *b, enum sc__layer_part which) {
+    part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
+}
+
+static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, bool moe) {
+    if (!moe) {
+        gather_tokens(k, false);
+        backward_part(k, b, SC__PART_MLP_OUT);
+        join_chunks(k);
+        backward_column(k, b, SC__PART_MLP_IN);
+        return;
+    }
+    backward_part(k, b, SC__PART_UNROUTE);
+    exchange(k);
+    expert_tensor(k, SC__ALLGATHER);
+    backward_part(k, b, SC__PART_MLP_OUT);
+    backward_part(k, b, SC__PART_MLP_IN);
+    expert_tensor(k, SC__REDUCESCATTER);
+    exchange(k);
+    if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
+    backward_part(k, b, SC__PART_ROUTER);
+}
+
+static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
+    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip};
+    const struct sc__layer_kernels *b = &l->kernels[kind][1];
+    backward_part(&k, b, SC__PART_MLP_ADD);
+    backward_mlp(&k, b, kind == SC__LAYER_MOE);
+    backward_part(&k, b, SC__PART_MLP_NORM);
+    backward_part(&k, b, SC__PART_ATTENTION_ADD);
+    gather_tokens(&k, false);
+    backward_part(&k, b, SC__PART_ATTENTION_OUT);
+    join_chunks(&k);
+    core(&k, b, true);
+    backward_column(&k, b, SC__PART_ATTENTION_IN);
+    backward_part(&k, b, SC__PART_ATTENTION_NORM);
+    host(&k);
+}
+
+static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
+    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD};
+    for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
+    host(&k);
+}
+
+static void plain(struct maker *k, const struct sc__kernels *list, unsigned phases, const char *name) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (phases >> list->items[i].phase & 1) {
+            k->launches += list->items[i].launches;
+            compute(k, list->items[i].work, sc__step_kernel_us(k->l, &list->items[i]), name);
+        }
+}
+
+static void embedding_scripts(struct sc__lowering *l) {
+    struct maker f = {.l = l, .script = &l->embedding_forward, .phase = SC__FORWARD};
+    struct maker b = {.l = l, .script = &l->embedding_backward, .phase = SC__BACKWARD};
+    bool sp = l->plan.sequence_parallel;
+    plain(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
+    collective(&f, sp ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, activation_bytes(l), false,
+               "tp embedding");
+    if (sp) collective(&b, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, activation_bytes(l), false, "tp embedding");
+    plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
+}
+
+/* Final norm, logits and loss. The loss over a cut vocabulary needs the
+ * maximum, the sum and the target's logit of every token: 4 bytes each. */
+static void head_scripts(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    struct maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
+    struct maker b = {.l = l, .script = &l->head_backward, .phase = SC__BACKWARD};
+    struct maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
+    bool split = p->schedule == SC__SCHEDULE_ZBH1;
+    gather_tokens(&f, false);
+    plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
+    join_chunks(&f);
+    for (int i = 0; i < 3; i++)
+        collective(&f, SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, 4 * sc__plan_tokens(p), false, "tp loss");
+    plain(&b, &l->head[1], 1u << SC__BACKWARD, "head");
+    collective(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM,
+               activation_bytes(l), p->tp_overlap != SC__TP_BLOCKING && !split, "tp head");
+    plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+    if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1) join(&b, SC__STREAM_COMM);
+}
+
+void sc__step_scripts(struct sc__lowering *l) {
+    bool split = l->plan.schedule == SC__SCHEDULE_ZBH1;
+    for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
+        if (!l->has_kind[kind]) continue;
+        forward_layer(l, kind, SC__FORWARD, &l->forward[kind]);
+        recompute_layer(l, kind, &l->recompute[kind]);
+        backward_layer(l, kind, split ? 1u << SC__WGRAD : 0, &l->backward[kind]);
+        if (split) wgrad_layer(l, kind, &l->wgrad[kind]);
+    }
+    embedding_scripts(l);
+    head_scripts(l);
+}

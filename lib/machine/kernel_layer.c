@@ -1,0 +1,356 @@
+/* kernel_layer: operator lists of a transformer layer.
+ *
+ *   forward   norm · qkv · (rope) · core · out · add │ norm · [router] · fc1 ·
+ *             activation · fc2 · [unroute] · add
+ *   backward  the same from the end; a linear layer has an input gradient and
+ *             a weight gradient (and a bias gradient where nothing fuses it)
+ *
+ * What differs between softwares is which elementwise kernels there are. */
+#include "machine/kernel_layer.h"
+
+#include <math.h>
+
+struct maker {
+    struct sc__arena *arena;
+    struct sc__pricer *pricer;
+    const struct sc__layer_shape *s;
+    struct sc__layer_kernels *out;
+    enum sc__layer_part part;
+    bool backward;
+    uint64_t tokens; /* of this GPU inside tensor parallel regions */
+    uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
+};
+
+static void push(struct maker *m, struct sc__kernel k) {
+    if (!m->backward) k.phase = SC__FORWARD;
+    if (m->backward && k.phase == SC__FORWARD) k.phase = SC__BACKWARD;
+    *SC__PUSH(m->arena, m->out->items, m->out->count, m->out->capacity) =
+        (struct sc__layer_kernel){k, (uint8_t)m->part};
+}
+
+static void memory(struct maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
+    if (rows && cols) push(m, sc__memory_op(m->pricer, op, rows, cols));
+}
+
+/* Either side of an operation whose constants come in forward-backward pairs. */
+static void either(struct maker *m, enum sc__memory_op forward, uint64_t rows, uint64_t cols) {
+    memory(m, m->backward ? forward + 1 : forward, rows, cols);
+}
+
+static bool eager(const struct maker *m) { return m->s->fusion == SC__FUSION_EAGER; }
+
+/* ---- linear layers ---- */
+
+struct linear {
+    const char *name, *dgrad, *wgrad;
+    uint64_t in, out, experts; /* experts 0: one plain product */
+    bool bias_in_gemm;         /* and its gradient a column sum */
+};
+
+static struct sc__kernel one_product(struct maker *m, const struct linear *l, const char *name, uint64_t a, uint64_t b,
+                                     uint64_t k) {
+    enum sc__dtype t = m->s->gemm;
+    if (l->experts) return sc__gemm_grouped(m->pricer, name, t, l->experts, a, b, k);
+    return sc__gemm(m->pricer, name, t, a, b, k);
+}
+
+/* Transformer Engine casts each operand that is not a weight, with its
+ * transpose; weights are cast once a step. */
+static void cast(struct maker *m, const struct linear *l, uint64_t rows, uint64_t cols) {
+    if (m->s->gemm == SC__FP8 || m->s->gemm == SC__FP4)
+        memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
+}
+
+static void linear_forward(struct maker *m, const struct linear *l, uint64_t rows) {
+    cast(m, l, rows, l->in);
+    if (l->bias_in_gemm)
+        push(m, sc__gemm_bias(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+    else
+        push(m, one_product(m, l, l->name, rows, l->out, l->in));
+}
+
+static void linear_backward(struct maker *m, const struct linear *l, uint64_t rows) {
+    cast(m, l, rows, l->out);
+    push(m, one_product(m, l, l->dgrad, rows, l->in, l->out));
+    struct sc__kernel w = one_product(m, l, l->wgrad, l->out, l->in, rows);
+    w.phase = SC__WGRAD;
+    push(m, w);
+    if (l->bias_in_gemm) memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
+}
+
+static void linear(struct maker *m, const struct linear *l, uint64_t rows) {
+    if (m->backward)
+        linear_backward(m, l, rows);
+    else
+        linear_forward(m, l, rows);
+}
+
+/* ---- norms, adds, activations ---- */
+
+static void norm(struct maker *m, uint64_t rows, uint64_t cols) {
+    either(m, m->s->rmsnorm ? SC__MEM_RMSNORM_F : SC__MEM_LAYERNORM_F, rows, cols);
+}
+
+/* Norm at the head of a half layer; in backward the gradient of the residual
+ * joins there. */
+static void head_norm(struct maker *m, enum sc__layer_part part) {
+    m->part = part;
+    norm(m, m->rows, m->s->hidden);
+    if (m->backward) memory(m, SC__MEM_ADD, m->rows, m->s->hidden);
+}
+
+static void residual(struct maker *m, enum sc__layer_part part) {
+    const struct sc__layer_shape *s = m->s;
+    m->part = part;
+    if (eager(m)) {
+        if (m->backward && s->dropout) memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
+        if (!m->backward && s->dropout) memory(m, SC__MEM_DROPOUT_F, m->rows, s->hidden);
+        if (!m->backward) memory(m, SC__MEM_ADD, m->rows, s->hidden);
+    } else if (s->dropout) {
+        either(m, SC__MEM_BIAS_DROPOUT_ADD_F, m->rows, s->hidden);
+    } else if (!m->backward) {
+        memory(m, SC__MEM_ADD, m->rows, s->hidden);
+    } else if (s->bias) {
+        memory(m, SC__MEM_BIAS_GRAD, m->rows, s->hidden);
+    }
+}
+
+static void activation(struct maker *m, uint64_t rows, uint64_t ffn) {
+    const struct sc__layer_shape *s = m->s;
+    if (s->gated)
+        either(m, eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F, rows, ffn);
+    else
+        either(m, !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F, rows, ffn);
+}
+
+/* ---- attention ---- */
+
+static uint64_t at_least_one(uint64_t a, uint64_t b) { return a / b ? a / b : 1; }
+
+struct heads {
+    uint64_t q, kv, qk_dim, v_dim, width; /* width of the qkv product */
+};
+
+static struct heads heads_of(const struct sc__layer_shape *s) {
+    struct heads h = {at_least_one(s->heads, s->tp), at_least_one(s->kv_heads, s->tp), s->head_dim, s->head_dim, 0};
+    if (s->kv_rank) h.qk_dim += s->rope_dim, h.v_dim = s->v_dim, h.kv = h.q;
+    h.width = (h.q + 2 * h.kv) * s->head_dim;
+    return h;
+}
+
+static void rotate(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
+    if (s->rope) either(m, eager(m) ? SC__MEM_ROPE_EAGER_F : SC__MEM_ROPE_F, m->tokens, width);
+}
+
+/* Latent attention: down to the ranks, norm, up to the heads. */
+static void latent_in(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t q_in = s->q_rank ? s->q_rank : s->hidden;
+    struct linear q_down = {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false};
+    struct linear q_up = {"q_up", "q_up_dgrad", "q_up_wgrad", q_in, h->q * h->qk_dim, 0, false};
+    struct linear kv_down = {"kv_down", "kv_down_dgrad", "kv_down_wgrad", s->hidden, s->kv_rank + s->rope_dim, 0,
+                             false};
+    struct linear kv_up = {"kv_up", "kv_up_dgrad", "kv_up_wgrad", s->kv_rank, h->q * (s->head_dim + s->v_dim),
+                           0,       false};
+    if (m->backward) rotate(m, h);
+    if (s->q_rank) linear(m, m->backward ? &q_up : &q_down, m->tokens), norm(m, m->tokens, s->q_rank);
+    linear(m, s->q_rank && m->backward ? &q_down : &q_up, m->tokens);
+    linear(m, m->backward ? &kv_up : &kv_down, m->tokens);
+    norm(m, m->tokens, s->kv_rank);
+    linear(m, m->backward ? &kv_down : &kv_up, m->tokens);
+    if (!m->backward) rotate(m, h);
+}
+
+/* What autograd does to put the gradients of q, k and v together. */
+static void join_qkv_gradients(struct maker *m, const struct heads *h) {
+    if (m->s->rmsnorm || m->s->gated) {
+        memory(m, SC__MEM_CAT, m->tokens, h->width);
+    } else {
+        memory(m, SC__MEM_CAT_STRIDED, m->tokens, h->width);
+        memory(m, SC__MEM_COPY_STRIDED, m->tokens, h->width);
+    }
+}
+
+static void attention_in(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    struct linear qkv = {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, s->bias};
+    m->part = SC__PART_ATTENTION_IN;
+    if (s->kv_rank) {
+        latent_in(m, h);
+        return;
+    }
+    if (!m->backward) linear(m, &qkv, m->tokens);
+    rotate(m, h);
+    if (m->backward && eager(m)) join_qkv_gradients(m, h);
+    if (m->backward) linear(m, &qkv, m->tokens);
+}
+
+static void flash(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    struct sc__attention a = {.batch = s->batch,
+                              .heads = h->q,
+                              .kv_heads = h->kv,
+                              .sq = s->seq / s->cp,
+                              .skv = s->seq,
+                              .head_dim = h->qk_dim,
+                              .v_dim = h->v_dim,
+                              .causal = s->causal,
+                              .share = s->causal && s->cp > 1 ? 0.5 : 0,
+                              .software = s->attention};
+    push(m, m->backward ? sc__attention_backward(m->pricer, &a) : sc__attention_forward(m->pricer, &a));
+}
+
+static void batched(struct maker *m, const char *name, uint64_t heads, uint64_t a, uint64_t b, uint64_t k) {
+    struct sc__kernel product = sc__gemm_batched(m->pricer, name, m->s->dtype, m->s->batch * heads, a, b, k);
+    product.work = SC__WORK_ATTENTION;
+    push(m, product);
+}
+
+/* Scores, softmax under a mask, dropout, weighted sum. */
+static void unfused_forward(struct maker *m, const struct heads *h) {
+    uint64_t sq = m->s->seq / m->s->cp, skv = m->s->seq, rows = m->s->batch * h->q * sq;
+    batched(m, "scores", h->q, sq, skv, h->qk_dim);
+    memory(m, SC__MEM_SOFTMAX_F, rows, skv);
+    if (m->s->dropout) memory(m, SC__MEM_DROPOUT_F, rows, skv);
+    batched(m, "context", h->q, sq, h->v_dim, skv);
+    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+}
+
+static void unfused_backward(struct maker *m, const struct heads *h) {
+    uint64_t sq = m->s->seq / m->s->cp, skv = m->s->seq, rows = m->s->batch * h->q * sq;
+    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+    batched(m, "context_dgrad", h->q, sq, skv, h->v_dim);
+    batched(m, "context_vgrad", h->q, skv, h->v_dim, sq);
+    if (m->s->dropout) memory(m, SC__MEM_DROPOUT_B, rows, skv);
+    memory(m, SC__MEM_SOFTMAX_B, rows, skv);
+    batched(m, "scores_qgrad", h->q, sq, h->qk_dim, skv);
+    batched(m, "scores_kgrad", h->q, skv, h->qk_dim, sq);
+}
+
+static void attention_core(struct maker *m, const struct heads *h) {
+    m->part = SC__PART_ATTENTION_CORE;
+    if (m->s->fusion != SC__FUSION_2021)
+        flash(m, h);
+    else if (m->backward)
+        unfused_backward(m, h);
+    else
+        unfused_forward(m, h);
+}
+
+static void attention_out(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    struct linear out = {"proj", "proj_dgrad", "proj_wgrad", h->q * h->v_dim, s->hidden, 0, s->bias && eager(m)};
+    m->part = SC__PART_ATTENTION_OUT;
+    linear(m, &out, m->tokens);
+}
+
+static void attention_half(struct maker *m) {
+    struct heads h = heads_of(m->s);
+    if (!m->backward) {
+        head_norm(m, SC__PART_ATTENTION_NORM);
+        attention_in(m, &h);
+        attention_core(m, &h);
+        attention_out(m, &h);
+        residual(m, SC__PART_ATTENTION_ADD);
+    } else {
+        residual(m, SC__PART_ATTENTION_ADD);
+        attention_out(m, &h);
+        attention_core(m, &h);
+        attention_in(m, &h);
+        head_norm(m, SC__PART_ATTENTION_NORM);
+    }
+}
+
+/* ---- feed-forward ---- */
+
+struct mlp {
+    uint64_t rows, ffn, experts; /* rows of each expert */
+    enum sc__layer_part in, out;
+};
+
+static void mlp(struct maker *m, const struct mlp *f) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t all = f->rows * (f->experts ? f->experts : 1);
+    bool bias = s->bias && !f->experts;
+    struct linear fc1 = {"fc1",
+                         "fc1_dgrad",
+                         "fc1_wgrad",
+                         s->hidden,
+                         (s->gated ? 2 : 1) * f->ffn,
+                         f->experts,
+                         bias && (eager(m) || s->gated)};
+    struct linear fc2 = {"fc2", "fc2_dgrad", "fc2_wgrad", f->ffn, s->hidden, f->experts, bias && eager(m)};
+    m->part = m->backward ? f->out : f->in;
+    linear(m, m->backward ? &fc2 : &fc1, f->rows);
+    m->part = f->in;
+    activation(m, all, f->ffn);
+    m->part = m->backward ? f->in : f->out;
+    linear(m, m->backward ? &fc1 : &fc2, f->rows);
+}
+
+static void router(struct maker *m) {
+    const struct sc__layer_shape *s = m->s;
+    struct linear gate = {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false};
+    m->part = SC__PART_ROUTER;
+    if (!m->backward) linear(m, &gate, m->rows);
+    either(m, SC__MEM_ROUTER_F, m->rows, s->experts);
+    either(m, SC__MEM_PERMUTE_F, m->rows * s->topk, s->hidden);
+    if (m->backward) linear(m, &gate, m->rows);
+}
+
+static void unroute(struct maker *m) {
+    m->part = SC__PART_UNROUTE;
+    either(m, SC__MEM_UNPERMUTE_F, m->rows * m->s->topk, m->s->hidden);
+}
+
+static void experts(struct maker *m) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t ep = s->ep ? s->ep : 1, etp = s->expert_tp ? s->expert_tp : 1;
+    double each = (double)(m->rows * ep * etp * s->topk) / s->experts * (s->imbalance > 0 ? s->imbalance : 1);
+    struct mlp f = {(uint64_t)ceil(each), s->expert_ffn / etp, at_least_one(s->experts, ep), SC__PART_MLP_IN,
+                    SC__PART_MLP_OUT};
+    bool sorted = f.experts > 1 && ep > 1; /* arriving tokens are sorted by expert, and back */
+    m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
+    if (sorted) either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
+    mlp(m, &f);
+    if (sorted) either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
+}
+
+static void shared_experts(struct maker *m) {
+    struct mlp f = {m->tokens, m->s->shared_ffn / m->s->tp, 0, SC__PART_SHARED, SC__PART_SHARED};
+    if (m->s->shared_ffn) mlp(m, &f);
+}
+
+static void dense_mlp(struct maker *m) {
+    struct mlp f = {m->tokens, m->s->ffn / m->s->tp, 0, SC__PART_MLP_IN, SC__PART_MLP_OUT};
+    mlp(m, &f);
+}
+
+static void mlp_half(struct maker *m) {
+    if (!m->backward) head_norm(m, SC__PART_MLP_NORM);
+    if (m->backward) residual(m, SC__PART_MLP_ADD);
+    if (!m->s->experts) {
+        dense_mlp(m);
+    } else if (!m->backward) {
+        router(m), experts(m), shared_experts(m), unroute(m);
+    } else {
+        unroute(m), shared_experts(m), experts(m), router(m);
+    }
+    if (!m->backward) residual(m, SC__PART_MLP_ADD);
+    if (m->backward) head_norm(m, SC__PART_MLP_NORM);
+}
+
+void sc__layer_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s,
+                       struct sc__layer_kernels *forward, struct sc__layer_kernels *backward) {
+    struct maker m = {.arena = arena, .pricer = p, .s = s, .out = forward};
+    m.tokens = s->batch * s->seq / s->cp;
+    m.rows = s->sequence_parallel ? m.tokens / s->tp : m.tokens;
+    attention_half(&m);
+    mlp_half(&m);
+    m.out = backward;
+    m.backward = true;
+    mlp_half(&m);
+    attention_half(&m);
+}

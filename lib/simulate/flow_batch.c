@@ -1,0 +1,69 @@
+#include "simulate/flow_batch.h"
+
+#include <stdlib.h>
+
+#define TIES 1e-13 /* times this close are one event */
+
+struct order {
+    double start;
+    uint32_t flow;
+};
+
+static int compare_starts(const void *a, const void *b) {
+    const struct order *x = a, *y = b;
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->flow > y->flow) - (x->flow < y->flow);
+}
+
+static struct order *in_order(struct sc__arena *arena, const struct sc__flow *flows, uint32_t count) {
+    struct order *order = SC__NEW_ARRAY(arena, struct order, count);
+    bool sorted = true;
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = (struct order){flows[i].start, i};
+        if (i && flows[i].start < flows[i - 1].start) sorted = false;
+    }
+    if (!sorted) qsort(order, count, sizeof *order, compare_starts);
+    return order;
+}
+
+struct batch {
+    struct sc_context *ctx;
+    struct sc__graph *graph;
+    const struct sc__route_policy *route;
+    struct sc__flow *flows;
+    struct sc__share *share;
+    struct sc__share_hop *hops;
+};
+
+static sc_status begin(struct batch *b, uint32_t i, double now) {
+    struct sc__flow *f = &b->flows[i];
+    uint32_t count;
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, f->from, f->to, b->hops, &count));
+    if (f->weight != 1)
+        for (uint32_t h = 0; h < count; h++) b->hops[h].load *= f->weight;
+    if (f->bytes > 0 && count) sc__share_add(b->share, b->hops, count, f->weight, f->bytes, now, i);
+    else f->finish = f->start;
+    return SC_OK;
+}
+
+static void end_at(struct batch *b, double time) {
+    uint64_t user;
+    while (sc__share_finish(b->share, time, &user)) b->flows[user].finish = time;
+}
+
+sc_status sc__flow_batch(struct sc_context *ctx, struct sc__graph *g, const struct sc__route_policy *route,
+                         struct sc__flow *flows, uint32_t count, struct sc__flow_effort *effort) {
+    struct batch b = {.ctx = ctx, .graph = g, .route = route, .flows = flows};
+    const struct order *order = in_order(&ctx->arena, flows, count);
+    b.share = sc__share_new(&ctx->arena, g->capacity, g->links);
+    b.hops = SC__NEW_ARRAY(&ctx->arena, struct sc__share_hop, sc__graph_room(g, route));
+    for (uint32_t i = 0; i < count || sc__share_flows(b.share);) {
+        double next = sc__share_next(b.share), start = i < count ? order[i].start : INFINITY;
+        double now = next <= start + TIES * start ? next : start;
+        if (now == next) end_at(&b, next);
+        for (; i < count && order[i].start <= now + TIES * now; i++) SC__TRY(begin(&b, order[i].flow, now));
+    }
+    if (effort) sc__share_effort(b.share, &effort->solves, &effort->levels);
+    if (sc__share_violations(b.share))
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair", sc__share_violations(b.share));
+    return SC_OK;
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Manual pages, completions and the Python module: install-docs.sh PROGRAM PREFIX
+set -eu
+program=$1 share=$2/share
+mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
+    "$share/fish/vendor_completions.d" "$share/stepcast/python"
+"$program" manual >"$share/man/man1/stepcast.1"
+for command in $("$program" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+    "$program" manual "$command" >"$share/man/man1/stepcast-$command.1"
+done
+"$program" completion bash >"$share/bash-completion/completions/stepcast"
+"$program" completion zsh >"$share/zsh/site-functions/_stepcast"
+"$program" completion fish >"$share/fish/vendor_completions.d/stepcast.fish"
+install -m 644 bindings/python/stepcast.py "$share/stepcast/python/"

@@ -1,0 +1,264 @@
+#include "test.h"
+
+#include "base/base.h"
+
+#include <zlib.h>
+
+static sc_context *ctx;
+
+static int open_context(void **state) {
+    (void)state;
+    ctx = sc_open();
+    return ctx ? 0 : -1;
+}
+
+static int close_context(void **state) {
+    (void)state;
+    sc_close(ctx);
+    return 0;
+}
+
+static void arena_grows_and_keeps(void **state) {
+    (void)state;
+    uint64_t *items = NULL;
+    uint32_t count = 0, capacity = 0;
+    for (uint64_t i = 0; i < 200000; i++) *SC__PUSH(&ctx->arena, items, count, capacity) = i * i;
+    for (uint64_t i = 0; i < 200000; i++) assert_true(items[i] == i * i);
+    assert_true(ctx->arena.total < 200000 * sizeof *items * 3);
+}
+
+static void arena_gives_zeroed_aligned_memory(void **state) {
+    (void)state;
+    for (size_t n = 1; n < 70000; n = n * 3 + 1) {
+        unsigned char *p = sc__alloc(&ctx->arena, n);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (size_t i = 0; i < n; i++) assert_int_equal(p[i], 0);
+        memset(p, 0xff, n);
+    }
+}
+
+static void arena_limit_jumps_out(void **state) {
+    (void)state;
+    volatile int reached = 0;
+    if (setjmp(ctx->recover))
+        reached = 1;
+    else {
+        ctx->arena.limit = 1 << 20;
+        for (;;) sc__alloc(&ctx->arena, 1000);
+    }
+    ctx->arena.limit = 0;
+    assert_int_equal(reached, 1);
+}
+
+static void heap_orders_by_time_then_sequence(void **state) {
+    (void)state;
+    struct sc__heap h;
+    uint64_t seed = 1;
+    sc__heap_init(&h, &ctx->arena);
+    for (uint32_t i = 0; i < 5000; i++) sc__heap_push(&h, (int64_t)(sc__random(&seed) % 50), i, 0);
+    int64_t last = -1;
+    uint32_t last_a = 0;
+    for (uint32_t i = 0; i < 5000; i++) {
+        struct sc__event e = sc__heap_pop(&h);
+        assert_true(e.time > last || (e.time == last && e.a > last_a));
+        last = e.time;
+        last_a = e.a;
+    }
+    assert_true(sc__heap_empty(&h));
+}
+
+static void names_are_dense_and_found(void **state) {
+    (void)state;
+    struct sc__names t;
+    char name[32];
+    sc__names_init(&t, &ctx->arena);
+    for (uint32_t i = 0; i < 3000; i++) {
+        int n = snprintf(name, sizeof name, "name%u", i);
+        assert_int_equal(sc__names_add(&t, name, (size_t)n), i);
+    }
+    for (uint32_t i = 0; i < 3000; i++) {
+        int n = snprintf(name, sizeof name, "name%u", i);
+        assert_int_equal(sc__names_find(&t, name, (size_t)n), i);
+        assert_int_equal(sc__names_add(&t, name, (size_t)n), i);
+    }
+    assert_int_equal(sc__names_find(&t, "name", 4), SC__NO_NAME);
+}
+
+static void map_keeps_all_keys(void **state) {
+    (void)state;
+    struct sc__map m;
+    bool fresh;
+    sc__map_init(&m, &ctx->arena);
+    for (uint64_t i = 0; i < 5000; i++) {
+        *sc__map_at(&m, i << 40, &fresh) = i;
+        assert_true(fresh);
+    }
+    for (uint64_t i = 0; i < 5000; i++) assert_true(*sc__map_find(&m, i << 40) == i);
+    assert_null(sc__map_find(&m, 1));
+    for (uint64_t i = 0; i < 5000; i += 3) sc__map_remove(&m, i << 40);
+    for (uint64_t i = 0; i < 5000; i++) {
+        if (i % 3) assert_true(*sc__map_find(&m, i << 40) == i);
+        else assert_null(sc__map_find(&m, i << 40));
+    }
+}
+
+static void numbers_are_strict(void **state) {
+    (void)state;
+    uint64_t u;
+    int64_t i;
+    double d;
+    assert_true(sc__parse_u64(sc__str("18446744073709551615"), &u) && u == UINT64_MAX);
+    assert_false(sc__parse_u64(sc__str("18446744073709551616"), &u));
+    assert_false(sc__parse_u64(sc__str(""), &u));
+    assert_false(sc__parse_u64(sc__str("12a"), &u));
+    assert_false(sc__parse_u64(sc__str(" 12"), &u));
+    assert_true(sc__parse_i64(sc__str("-9223372036854775807"), &i) && i == -INT64_MAX);
+    assert_false(sc__parse_i64(sc__str("9223372036854775808"), &i));
+    assert_true(sc__parse_double(sc__str("4.79e-09"), &d) && d == 4.79e-09);
+    static const char *const bad[] = {"nan", "inf", "0x10", "1e", "1.2.3", "--1", "", "e5", "1e999", NULL};
+    for (int k = 0; bad[k]; k++) assert_false(sc__parse_double(sc__str(bad[k]), &d));
+    assert_true(sc__parse_decimal(sc__str("1234.5678"), 3, &i) && i == 1234568);
+    assert_true(sc__parse_decimal(sc__str("-0.0004"), 3, &i) && i == 0);
+    assert_false(sc__parse_decimal(sc__str("16109898840.42"), 9, &i)); /* would not fit */
+    assert_true(sc__parse_decimal(sc__str("16109898840.42"), 6, &i) && i == 16109898840420000);
+    assert_false(sc__parse_decimal(sc__str("99999999999999999999"), 3, &i));
+    assert_false(sc__parse_decimal(sc__str("."), 3, &i));
+}
+
+static void units_are_read(void **state) {
+    (void)state;
+    uint64_t b;
+    double r;
+    int64_t t;
+    assert_true(sc__parse_bytes(sc__str("80GiB"), &b) && b == 80ull << 30);
+    assert_true(sc__parse_bytes(sc__str("25MB"), &b) && b == 25000000);
+    assert_true(sc__parse_bytes(sc__str("1.5e9"), &b) && b == 1500000000);
+    assert_true(sc__parse_bytes(sc__str("8G"), &b) && b == 8ull << 30);
+    assert_false(sc__parse_bytes(sc__str("80GiBB"), &b));
+    assert_false(sc__parse_bytes(sc__str("-1"), &b));
+    assert_true(sc__parse_rate(sc__str("400Gbps"), &r) && r == 50e9);
+    assert_true(sc__parse_rate(sc__str("300GiB/s"), &r) && r == 300.0 * (1 << 30));
+    assert_true(sc__parse_time(sc__str("3us"), &t) && t == 3000000);
+    assert_true(sc__parse_time(sc__str("1.5ms"), &t) && t == 1500000000);
+    assert_true(sc__parse_time(sc__str("0"), &t) && t == 0);
+    assert_false(sc__parse_time(sc__str("3"), &t));
+    assert_true(sc__parse_share(sc__str("5%"), &r) && r == 0.05);
+}
+
+static void times_are_written_exactly(void **state) {
+    (void)state;
+    static const struct {
+        int64_t ps;
+        const char *text;
+    } cases[] = {{0, "0"}, {1, "0.000001"}, {13973040880000, "13973040.88"}, {-1500000, "-1.5"}, {1000000, "1"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__buffer b;
+        sc__buffer_init(&b, &ctx->arena);
+        sc__put_us(&b, cases[i].ps);
+        assert_string_equal(b.text, cases[i].text);
+    }
+}
+
+static void json_escapes_and_nests(void **state) {
+    (void)state;
+    struct sc__buffer b;
+    struct sc__json j;
+    sc__buffer_init(&b, &ctx->arena);
+    sc__json_init(&j, &b);
+    sc__json_object(&j, NULL);
+    sc__json_string(&j, "a\"b", "x\ny\x01");
+    sc__json_list(&j, "list");
+    sc__json_u64(&j, NULL, 1);
+    sc__json_double(&j, NULL, 0.1);
+    sc__json_double(&j, NULL, 1.0 / 0.0);
+    sc__json_end_array(&j);
+    sc__json_object(&j, "empty");
+    sc__json_end_object(&j);
+    sc__json_end_object(&j);
+    assert_string_equal(b.text,
+                        "{\n  \"a\\\"b\": \"x\\ny\\u0001\",\n  \"list\": [1, 0.1, null],\n  \"empty\": {}\n}\n");
+}
+
+static void errors_have_place_and_hint(void **state) {
+    (void)state;
+    struct sc__place at = {.file = "f.txt", .line = 3, .column = 7};
+    assert_int_equal(sc__fail(ctx, SC_INPUT, &at, "try this", "bad %s", "thing"), SC_INPUT);
+    assert_string_equal(sc_error_text(ctx), "f.txt:3:7: error: bad thing\n  hint: try this\n");
+    struct sc__place byte = {.file = "f.bin", .offset = 99, .binary = true};
+    sc__fail(ctx, SC_INPUT, &byte, NULL, "cut");
+    assert_string_equal(sc_error_text(ctx), "f.bin:byte 99: error: cut\n");
+}
+
+static void nearest_word(void **state) {
+    (void)state;
+    static const char *const words[] = {"cluster", "schedule", "micro-batches", NULL};
+    assert_string_equal(sc__nearest("clsuter", words), "cluster");
+    assert_string_equal(sc__nearest("micro-batch", words), "micro-batches");
+    assert_null(sc__nearest("zzzzzz", words));
+}
+
+static void lines_of_plain_and_packed_files(void **state) {
+    (void)state;
+    static const char text[] = "\xef\xbb\xbf"
+                               "one\r\n\ntwo";
+    const char *plain = temporary_file(text, sizeof text - 1);
+    const char *packed = temporary_file("", 0);
+    gzFile gz = gzopen(packed, "wb");
+    gzwrite(gz, text, sizeof text - 1);
+    gzclose(gz);
+    for (int k = 0; k < 2; k++) {
+        static const char *const want[] = {"one", "", "two"};
+        struct sc__input in;
+        struct sc__str line;
+        bool more;
+        assert_int_equal(sc__input_open(ctx, k ? packed : plain, &in), SC_OK);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(sc__input_line(&in, &line, &more), SC_OK);
+            assert_true(more);
+            assert_true(sc__str_is(line, want[i]));
+        }
+        assert_int_equal(sc__input_line(&in, &line, &more), SC_OK);
+        assert_false(more);
+        sc__input_close(&in);
+    }
+    unlink(plain);
+    unlink(packed);
+}
+
+static void files_appear_whole(void **state) {
+    (void)state;
+    const char *path = temporary_file("old", 3);
+    struct sc__str got;
+    assert_int_equal(sc__write_file(ctx, path, "new text", 8), SC_OK);
+    assert_int_equal(sc__read_all(ctx, path, 100, &got), SC_OK);
+    assert_true(sc__str_is(got, "new text"));
+    assert_int_equal(sc__read_all(ctx, path, 4, &got), SC_INPUT);
+    unlink(path);
+    assert_int_equal(sc__write_file(ctx, "/nonexistent/x", "a", 1), SC_INPUT);
+}
+
+static void splitmix_matches_its_reference(void **state) {
+    (void)state;
+    uint64_t s = 1234567; /* Steele, Lea, Flood; values of the published C code */
+    assert_true(sc__random(&s) == 6457827717110365317u);
+    assert_true(sc__random(&s) == 3203168211198807973u);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arena_grows_and_keeps),
+                                       cmocka_unit_test(arena_gives_zeroed_aligned_memory),
+                                       cmocka_unit_test(arena_limit_jumps_out),
+                                       cmocka_unit_test(heap_orders_by_time_then_sequence),
+                                       cmocka_unit_test(names_are_dense_and_found),
+                                       cmocka_unit_test(map_keeps_all_keys),
+                                       cmocka_unit_test(numbers_are_strict),
+                                       cmocka_unit_test(units_are_read),
+                                       cmocka_unit_test(times_are_written_exactly),
+                                       cmocka_unit_test(json_escapes_and_nests),
+                                       cmocka_unit_test(errors_have_place_and_hint),
+                                       cmocka_unit_test(nearest_word),
+                                       cmocka_unit_test(lines_of_plain_and_packed_files),
+                                       cmocka_unit_test(files_appear_whole),
+                                       cmocka_unit_test(splitmix_matches_its_reference)};
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

@@ -1,0 +1,136 @@
+/* What the tests of table readers share: a context per test, settings from a
+ * list, inputs from text, and a network whose prices the test chooses. */
+#ifndef TABLE_HELPERS_H
+#define TABLE_HELPERS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "import/reader.h"
+#include "simulate/simulate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sc_context *ctx;
+
+static inline int open_context(void **state) {
+    (void)state;
+    ctx = sc_open();
+    return ctx ? 0 : -1;
+}
+
+static inline int close_context(void **state) {
+    (void)state;
+    sc_close(ctx);
+    return 0;
+}
+
+/* "name=value" words, NULL-terminated. */
+static inline const char *given(const void *self, const char *name, unsigned i) {
+    size_t n = strlen(name);
+    for (const char *const *w = self; *w; w++)
+        if (!strncmp(*w, name, n) && (*w)[n] == '=' && i-- == 0) return *w + n + 1;
+    return NULL;
+}
+
+#define SETTINGS(...)                                                                                                  \
+    &(struct sc__settings) { .nth = given, .self = (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}, .ctx = ctx }
+
+static inline const char *temporary_file(const char *text, size_t n) {
+    char name[] = "/tmp/stepcast-test-XXXXXX";
+    int fd = mkstemp(name);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, n), (ssize_t)n);
+    close(fd);
+    return sc__strdup(&ctx->arena, name);
+}
+
+static inline sc_status read_text(const struct sc__reader *reader, const struct sc__settings *settings,
+                                  const char *text, size_t n, struct sc__document *doc) {
+    const char *path = temporary_file(text, n);
+    memset(doc, 0, sizeof *doc);
+    sc__clear_error(ctx);
+    sc_status status = reader->read(ctx, settings, &path, 1, doc);
+    unlink(path);
+    return status;
+}
+
+static inline void must(sc_status status) {
+    if (status != SC_OK) fail_msg("%s", sc_error_text(ctx));
+}
+
+static inline bool noted(const char *code) {
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (!strcmp(ctx->notes[i].code, code)) return true;
+    return false;
+}
+
+static inline const char *shared_file(const char *relative) {
+    const char *root = getenv("STEPCAST_SHARED");
+    const char *path = sc__format(&ctx->arena, "%s/%s", root ? root : "../shared", relative);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* Every transfer takes latency + bytes · per_byte ps, whatever else runs. */
+struct prices {
+    int64_t latency, per_byte;
+    struct {
+        struct sc__transfer t;
+        int64_t end;
+    } running[64];
+    unsigned count;
+};
+
+static inline int64_t price_alone(void *net, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS],
+                                  int *claims) {
+    const struct prices *p = net;
+    (void)claim;
+    *claims = 0;
+    return p->latency + (int64_t)t->bytes * p->per_byte;
+}
+
+static inline sc_status price_start(void *net, const struct sc__transfer *t, int64_t now) {
+    struct prices *p = net;
+    assert_true(p->count < 64);
+    p->running[p->count].t = *t;
+    p->running[p->count++].end = now + p->latency + (int64_t)t->bytes * p->per_byte;
+    return SC_OK;
+}
+
+static inline int64_t price_next(void *net) {
+    const struct prices *p = net;
+    int64_t next = INT64_MAX;
+    for (unsigned i = 0; i < p->count; i++)
+        if (p->running[i].end < next) next = p->running[i].end;
+    return next;
+}
+
+static inline bool price_finish(void *net, int64_t to, struct sc__transfer *done) {
+    struct prices *p = net;
+    for (unsigned i = 0; i < p->count; i++)
+        if (p->running[i].end == to) {
+            *done = p->running[i].t;
+            p->running[i] = p->running[--p->count];
+            return true;
+        }
+    return false;
+}
+
+static inline int64_t step_of(const struct sc__workload *w, int64_t latency, int64_t per_byte, struct sc__sim *out) {
+    static const struct sc__net_ops ops = {
+        .name = "fixed", .alone = price_alone, .start = price_start, .next = price_next, .finish = price_finish};
+    struct prices prices = {.latency = latency, .per_byte = per_byte};
+    struct sc__net net = {.ops = &ops, .self = &prices};
+    struct sc__sim_options options = {0};
+    must(sc__simulate(ctx, w, &net, &options, out));
+    return out->step;
+}
+
+#endif

@@ -1,0 +1,41 @@
+// What a moment can be. Colours: Okabe and Ito's set, made to be told apart by
+// everyone; the bubble is hatched besides. --kind-… in style.css holds them.
+export const kinds = [
+  { code: "F", key: "forward", title: "forward" },
+  { code: "B", key: "backward", title: "backward" },
+  { code: "W", key: "wgrad", title: "weight gradient" },
+  { code: "R", key: "recompute", title: "recompute" },
+  { code: "U", key: "update", title: "update" },
+  { code: "C", key: "comm", title: "exposed communication" },
+  { code: "b", key: "bubble", title: "pipeline bubble" },
+  { code: "s", key: "skew", title: "skew" },
+  { code: "o", key: "other", title: "host, other" },
+];
+
+export const kindIndex = Object.fromEntries(kinds.map((k, i) => [k.code, i]));
+export const BUBBLE = kindIndex.b, COMM = kindIndex.C;
+
+export const color = (key) => getComputedStyle(document.documentElement).getPropertyValue(`--kind-${key}`).trim();
+
+// Shades for groups of communication, strongest first.
+const shades = ["#cc79a7", "#8f3f6b", "#e3b3cf", "#5e2750", "#b0558c", "#f0d3e3", "#7b3f8f", "#c9a0dc"];
+export const shade = (i) => shades[i % shades.length];
+
+// The parts of a breakdown in the order they are stacked: [key, title, us, colour].
+export function parts(breakdown, labels) {
+  const list = [["compute", "compute", breakdown.compute, "var(--kind-forward)"],
+    ["recompute", "recompute", breakdown.recompute, "var(--kind-recompute)"]];
+  labels.forEach((label, i) => list.push([`comm:${label}`, `${label} communication`,
+    breakdown.exposed_comm[label] ?? 0, shade(i)]));
+  list.push(["bubble", "pipeline bubble", breakdown.bubble, "var(--kind-bubble)"],
+    ["skew", "skew", breakdown.skew, "var(--kind-skew)"], ["other", "host, other", breakdown.other, "var(--kind-other)"]);
+  return list;
+}
+
+// Labels of communication that took any time in one of the breakdowns.
+export function labelsOf(breakdowns) {
+  const seen = new Set();
+  for (const b of breakdowns)
+    for (const [label, us] of Object.entries(b.exposed_comm ?? {})) if (us > 0) seen.add(label);
+  return [...seen];
+}

@@ -1,0 +1,48 @@
+import { h } from "./dom.js";
+import { decodeTimeline } from "./decode.js";
+import * as r from "./report.js";
+import * as c from "./compare.js";
+
+const results = JSON.parse(document.getElementById("data").textContent);
+
+function themeButton() {
+  const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const label = () => (dark() ? "Light" : "Dark");
+  const button = h("button", { type: "button", class: "theme", onclick: () => { root.dataset.theme = dark() ? "light" : "dark"; changed(); } });
+  const changed = () => { button.textContent = label(); button.setAttribute("aria-label", `${label()} colours`); window.dispatchEvent(new Event("themechange")); };
+  system.addEventListener("change", changed);
+  button.textContent = label();
+  button.setAttribute("aria-label", `${label()} colours`);
+  return button;
+}
+
+function head(title, subtitle, sections) {
+  return h("header", { class: "head" },
+    h("div", { class: "head-line" }, h("p", { class: "brand" }, h("i", { class: "mark", "aria-hidden": "true" }), "stepcast"), themeButton()),
+    h("h1", {}, title), subtitle ? h("p", { class: "subtitle" }, subtitle) : null,
+    h("nav", { "aria-label": "Sections" }, sections.map((s) => h("a", { href: `#${s.id}` }, s.querySelector("h2").textContent))));
+}
+
+const file = (result) => (result.input?.files?.[0] ?? result.input?.format ?? "a step").split("/").pop();
+const command = (result) => (result.command ?? []).join(" ");
+
+function one(result) {
+  const timeline = decodeTimeline(result.timeline, result.critical_path);
+  const sections = [r.breakdown(result), r.timelineSection(result, timeline), r.pathSection(result), r.commSection(result), r.memorySection(result),
+    r.linkSection(result), r.whatifSection(result), r.operationSection(result), r.clusterSection(result), r.notes(result)].filter(Boolean);
+  const title = `One training step: ${file(result)}`;
+  document.title = `${file(result)} · stepcast`;
+  return [head(title, h("code", {}, command(result)), sections), h("main", { id: "main" }, r.headline(result), sections)];
+}
+
+function two(a, b) {
+  const sections = [c.compareBreakdown(a, b), c.compareTimelines(decodeTimeline(a.timeline, a.critical_path), decodeTimeline(b.timeline, b.critical_path)),
+    c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
+  document.title = `${file(a)} and ${file(b)} · stepcast`;
+  return [head(`Compared: A ${file(a)}, B ${file(b)}`, null, sections), h("main", { id: "main" }, c.compareHeadline(a, b), sections)];
+}
+
+const version = results[0].version;
+document.getElementById("app").replaceChildren(...(results.length > 1 ? two(...results) : one(results[0])),
+  h("footer", {}, `stepcast ${version ?? ""}. Times are ${results[0].measured ? "measured" : "simulated"}; this file is complete in itself and needs no network.`));
