@@ -185,12 +185,10 @@ static void op_end(struct run *r, uint32_t class, uint32_t op) {
         if (!(r->succ[i] & SC__DEP_START)) satisfy(r, class, r->succ[i]);
 }
 
-/* A transfer is over; what is added after it may still be to come (not where
- * the group is one rank and nothing was transferred). */
+/* A transfer is over; what is added after it may still be to come. */
 static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED);
-    if (o->kind == SC__OP_COLLECTIVE && sc__group_size(r->w, o->group) < 2) more = false;
+    bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
     if (more) sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
     else op_end(r, class, op);
 }
