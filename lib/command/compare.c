@@ -1,10 +1,10 @@
 /* compare: two steps side by side. What is given may be a saved result, a
  * measured trace, or any input that can be simulated; each becomes a result
  * document, and those are compared. */
+#include "stats/compare.h"
 #include "command/job.h"
 #include "command/pictures.h"
 #include "lower/layers.h"
-#include "stats/compare.h"
 #include "stats/measured.h"
 #include "write/page.h"
 #include "write/write.h"
@@ -96,8 +96,10 @@ static void put_pair(struct sc__buffer *out, const struct sc__pair *p) {
     put_figure(out, p->a);
     put_figure(out, p->b);
     put_figure(out, p->b - p->a);
-    if (isfinite(r)) sc__printf(out, " %+8.2f %%\n", 100 * r);
-    else sc__puts(out, "      new\n");
+    if (isfinite(r))
+        sc__printf(out, " %+8.2f %%\n", 100 * r);
+    else
+        sc__puts(out, "      new\n");
 }
 
 static void put_pairs(struct sc__buffer *out, const char *title, const struct sc__pairs *p, uint32_t most) {
@@ -165,7 +167,7 @@ static sc_status write_page(struct sc_request *req, const struct sc__str documen
     struct sc__buffer page;
     if (!sc__flag(req, "html")) return SC_OK;
     sc__buffer_init(&page, &req->ctx->arena);
-    SC__TRY(sc__page_html(req->ctx, document[0], document[1], &page));
+    SC__TRY(sc__page_html(req->ctx, document, req->inputs, 2, &page));
     return sc__job_output(req, "html", &page);
 }
 
@@ -204,9 +206,10 @@ const struct sc__command sc__command_compare = {
     .name = "compare",
     .args = "A B",
     .summary = "compare two steps, simulated or measured",
-    .text = "A and B are results saved with 'run --json FILE --timeline', measured traces, or inputs that are simulated "
-            "first (with the options given here). An input that holds a measurement is taken as measured; sim:PATH "
-            "simulates it instead, so 'compare trace sim:trace' holds a forecast against the truth it came from.",
+    .text =
+        "A and B are results saved with 'run --json FILE --timeline', measured traces, or inputs that are simulated "
+        "first (with the options given here). An input that holds a measurement is taken as measured; sim:PATH "
+        "simulates it instead, so 'compare trace sim:trace' holds a forecast against the truth it came from.",
     .options = tables,
     .inputs = true,
     .execute = execute};

@@ -15,9 +15,12 @@ static void put_troff(struct sc__buffer *out, const char *text) {
     bool head = true;
     for (; *text; text++) {
         if (head && (*text == '.' || *text == '\'')) sc__puts(out, "\\&");
-        if (*text == '\\') sc__puts(out, "\\e");
-        else if (*text == '-') sc__puts(out, "\\-");
-        else sc__putc(out, *text);
+        if (*text == '\\')
+            sc__puts(out, "\\e");
+        else if (*text == '-')
+            sc__puts(out, "\\-");
+        else
+            sc__putc(out, *text);
         head = *text == '\n';
     }
 }
@@ -80,11 +83,12 @@ static void put_command_page(struct sc__buffer *out, const struct sc__command *c
 }
 
 static void put_overview_page(struct sc__buffer *out) {
-    sc__printf(out,
-               ".TH STEPCAST 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast \\- forecast one training step "
-               "of a large model on a GPU cluster\n.SH SYNOPSIS\n\\fBstepcast\\fR \\fIcommand\\fR [\\fIoptions\\fR]\n"
-               ".SH COMMANDS\n",
-               SC_VERSION);
+    sc__printf(
+        out,
+        ".TH STEPCAST 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast \\- forecast one training step "
+        "of a large model on a GPU cluster\n.SH SYNOPSIS\n\\fBstepcast\\fR \\fIcommand\\fR [\\fIoptions\\fR]\n"
+        ".SH COMMANDS\n",
+        SC_VERSION);
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, ".TP\n.BR stepcast\\-%s (1)\n", (*c)->name);
         put_troff(out, (*c)->summary);
@@ -106,21 +110,22 @@ static sc_status execute_manual(struct sc_request *req) {
     return SC_OK;
 }
 
-const struct sc__command sc__command_manual = {
-    .name = "manual",
-    .args = "[COMMAND]",
-    .summary = "write a manual page",
-    .text = "In troff, for man: stepcast manual run | man -l -",
-    .options = no_options,
-    .execute = execute_manual};
+const struct sc__command sc__command_manual = {.name = "manual",
+                                               .args = "[COMMAND]",
+                                               .summary = "write a manual page",
+                                               .text = "In troff, for man: stepcast manual run | man -l -",
+                                               .options = no_options,
+                                               .execute = execute_manual};
 
 /* ---- completions ---- */
 
 /* In single quotes of a shell; fish wants \' inside them, the others '\''. */
 static void put_quoted(struct sc__buffer *out, const char *text, const char *quote) {
     for (; *text; text++) {
-        if (*text == '\'') sc__puts(out, quote);
-        else sc__putc(out, *text);
+        if (*text == '\'')
+            sc__puts(out, quote);
+        else
+            sc__putc(out, *text);
     }
 }
 
@@ -146,8 +151,10 @@ static void put_bash(struct sc__buffer *out) {
 static void put_zsh_text(struct sc__buffer *out, const char *text) {
     for (; *text; text++) {
         if (strchr("[]:\\", *text)) sc__putc(out, '\\');
-        if (*text == '\'') sc__puts(out, "'\\''");
-        else sc__putc(out, *text);
+        if (*text == '\'')
+            sc__puts(out, "'\\''");
+        else
+            sc__putc(out, *text);
     }
 }
 
@@ -163,7 +170,9 @@ static void put_zsh_option(struct sc__buffer *out, const struct sc__option *o) {
 
 static void put_zsh(struct sc__buffer *out) {
     const struct sc__option *o;
-    sc__puts(out, "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        'help:explain a command'\n");
+    sc__puts(
+        out,
+        "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        'help:explain a command'\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "        '%s:", (*c)->name);
         put_zsh_text(out, (*c)->summary);
@@ -198,17 +207,21 @@ static void put_fish(struct sc__buffer *out) {
 
 static sc_status execute_completion(struct sc_request *req) {
     const char *shell = req->input_count == 1 ? req->inputs[0] : "";
-    if (!strcmp(shell, "bash")) put_bash(&req->out);
-    else if (!strcmp(shell, "zsh")) put_zsh(&req->out);
-    else if (!strcmp(shell, "fish")) put_fish(&req->out);
-    else return sc__usage(req, "stepcast completion bash", "completion takes a shell: bash, zsh or fish");
+    if (!strcmp(shell, "bash"))
+        put_bash(&req->out);
+    else if (!strcmp(shell, "zsh"))
+        put_zsh(&req->out);
+    else if (!strcmp(shell, "fish"))
+        put_fish(&req->out);
+    else
+        return sc__usage(req, "stepcast completion bash", "completion takes a shell: bash, zsh or fish");
     return SC_OK;
 }
 
-const struct sc__command sc__command_completion = {
-    .name = "completion",
-    .args = "bash|zsh|fish",
-    .summary = "write completions for a shell",
-    .text = "For bash, in this session: source <(stepcast completion bash)",
-    .options = no_options,
-    .execute = execute_completion};
+const struct sc__command sc__command_completion = {.name = "completion",
+                                                   .args = "bash|zsh|fish",
+                                                   .summary = "write completions for a shell",
+                                                   .text =
+                                                       "For bash, in this session: source <(stepcast completion bash)",
+                                                   .options = no_options,
+                                                   .execute = execute_completion};

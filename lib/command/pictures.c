@@ -16,7 +16,8 @@
 const struct sc__option sc__picture_options[] = {
     {"html", 0, "FILE", NULL, GROUP, "a report page: one file, opens in any browser", 0},
     {"trace", 0, "FILE", NULL, GROUP, "timeline for Perfetto and chrome://tracing (.json or .json.gz)", 0},
-    {"trace-ranks", 0, "LIST", "one of each class", GROUP, "ranks in traces: all, or numbers and ranges (0,8,16-31)", 0},
+    {"trace-ranks", 0, "LIST", "one of each class", GROUP, "ranks in traces: all, or numbers and ranges (0,8,16-31)",
+     0},
     {"hta", 0, "DIR", NULL, GROUP, "a trace per rank in torch.profiler's form, for HolisticTraceAnalysis", 0},
     {"gantt", 0, NULL, NULL, GROUP, "the pipeline as a picture in text, a line per stage", 0},
     {"what-if", 0, NULL, NULL, GROUP, "step time with each class of work at half and at no cost", 0},
@@ -51,12 +52,13 @@ sc_status sc__pictures_extend(struct sc_request *req, struct sc__job *job, struc
 static sc_status write_page(struct sc_request *req, struct sc__job *job) {
     struct sc__buffer document, page;
     struct sc__whatif table = {0};
+    const char *name = job->doc.file_count ? job->doc.files[0] : "step";
     sc__buffer_init(&document, &req->ctx->arena);
     sc__buffer_init(&page, &req->ctx->arena);
     if (sc__flag(req, "what-if") || job->sim.events <= QUICK_EVENTS) SC__TRY(what_if(req, job, &table));
     sc__write_json(req->ctx, &job->result, &document);
     sc__page_extend(req->ctx, &job->result, &table, &document);
-    SC__TRY(sc__page_html(req->ctx, (struct sc__str){document.text, document.size}, SC__STR(""), &page));
+    SC__TRY(sc__page_html(req->ctx, &(struct sc__str){document.text, document.size}, &name, 1, &page));
     return sc__job_output(req, "html", &page);
 }
 

@@ -8,8 +8,7 @@
 #define MOST_BYTES ((size_t)256 << 20)
 
 static const struct sc__option options[] = {
-    {"output", 'o', "FILE", NULL, "Output", "the page; - for standard output", 0},
-    {0}};
+    {"output", 'o', "FILE", NULL, "Output", "the page; - for standard output", 0}, {0}};
 
 static const struct sc__option *const tables[] = {options, NULL};
 
@@ -18,11 +17,12 @@ static sc_status execute(struct sc_request *req) {
     struct sc__buffer page;
     if (req->input_count != 1)
         return sc__usage(req, "stepcast report RESULT.json -o report.html", "report takes one result");
-    if (!sc__flag(req, "output")) return sc__usage(req, "stepcast report RESULT.json -o report.html", "no --output given");
+    if (!sc__flag(req, "output"))
+        return sc__usage(req, "stepcast report RESULT.json -o report.html", "no --output given");
     SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &document));
     SC__TRY(sc__check_result(req->ctx, req->inputs[0], document));
     sc__buffer_init(&page, &req->ctx->arena);
-    SC__TRY(sc__page_html(req->ctx, document, SC__STR(""), &page));
+    SC__TRY(sc__page_html(req->ctx, &document, req->inputs, 1, &page));
     return sc__job_output(req, "output", &page);
 }
 

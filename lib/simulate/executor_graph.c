@@ -189,8 +189,10 @@ static void op_end(struct run *r, uint32_t class, uint32_t op) {
 static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
-    if (more) sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
-    else op_end(r, class, op);
+    if (more)
+        sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
+    else
+        op_end(r, class, op);
 }
 
 /* ---- streams ---- */

@@ -46,8 +46,11 @@ static void add_classes(struct sc__arena *a, struct sc__pairs *to, const json_t 
     const char *key, *label;
     json_t *value, *us;
     json_object_foreach((json_t *)breakdown, key, value) {
-        if (json_is_number(value)) add(a, to, key, side, json_number_value(value));
-        else json_object_foreach(value, label, us) add(a, to, sc__format(a, "exposed %s", label), side, json_number_value(us));
+        if (json_is_number(value))
+            add(a, to, key, side, json_number_value(value));
+        else
+            json_object_foreach(value, label, us)
+                add(a, to, sc__format(a, "exposed %s", label), side, json_number_value(us));
     }
 }
 

@@ -49,6 +49,13 @@ static unsigned dominant(const struct sc__segments *s, uint32_t *i, int64_t from
     return best;
 }
 
+/* Only schedules that part weight gradients from the rest show them. */
+static void join_wgrad(const struct sc__workload *w, struct sc__segments *s) {
+    if (w->schedule && strstr(w->schedule, "zb")) return;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->items[i].kind == SC__SEGMENT_WGRAD) s->items[i].kind = SC__SEGMENT_BACKWARD;
+}
+
 static unsigned put_line(struct sc__buffer *out, const struct sc__segments *s, int64_t end, unsigned columns,
                          bool colour) {
     unsigned seen = 0;
@@ -103,6 +110,7 @@ void sc__write_gantt(struct sc_context *ctx, const struct sc__timeline *t, unsig
     for (uint32_t c = 0; c < lines; c++) {
         struct sc__segments s;
         sc__segments(&ctx->arena, t, &index, c, &s);
+        join_wgrad(w, &s);
         sc__printf(out, "%*s |", (int)margin, line_name(ctx, w, c));
         seen |= put_line(out, &s, t->end, columns, colour);
         sc__puts(out, "|\n");

@@ -22,7 +22,27 @@ static void put_json(struct sc__buffer *out, struct sc__str json) {
     sc__put(out, p, (size_t)(end - p));
 }
 
-sc_status sc__page_html(struct sc_context *ctx, struct sc__str first, struct sc__str second, struct sc__buffer *out) {
+static void put_data(struct sc_context *ctx, struct sc__buffer *out, const struct sc__str *documents,
+                     const char *const *names, unsigned count) {
+    struct sc__buffer quoted;
+    struct sc__json j;
+    sc__buffer_init(&quoted, &ctx->arena);
+    sc__json_init(&j, &quoted);
+    sc__json_list(&j, NULL);
+    for (unsigned i = 0; i < count; i++) sc__json_string(&j, NULL, names[i]);
+    sc__json_end_array(&j);
+    sc__puts(out, "{\"names\":");
+    put_json(out, (struct sc__str){quoted.text, quoted.size});
+    sc__puts(out, ",\"results\":[");
+    for (unsigned i = 0; i < count; i++) {
+        if (i) sc__putc(out, ',');
+        put_json(out, documents[i]);
+    }
+    sc__puts(out, "]}");
+}
+
+sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names, unsigned count,
+                        struct sc__buffer *out) {
     if (!sc__page_file_count)
         return sc__fail(ctx, SC_SYSTEM, NULL, "install node and npm, and build stepcast again",
                         "this stepcast was built without the report page");
@@ -31,13 +51,7 @@ sc_status sc__page_html(struct sc_context *ctx, struct sc__str first, struct sc_
     const char *mark = memmem(text, size, MARK, strlen(MARK));
     if (!mark) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "the built-in report page is damaged");
     sc__put(out, text, (size_t)(mark - text));
-    sc__putc(out, '[');
-    put_json(out, first);
-    if (second.n) {
-        sc__putc(out, ',');
-        put_json(out, second);
-    }
-    sc__putc(out, ']');
+    put_data(ctx, out, documents, names, count);
     mark += strlen(MARK);
     sc__put(out, mark, size - (size_t)(mark - text));
     return SC_OK;

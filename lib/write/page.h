@@ -20,8 +20,9 @@ void sc__page_extend(struct sc_context *ctx, const struct sc__result *r, const s
 void sc__page_timeline(struct sc_context *ctx, const struct sc__timeline *t, const struct sc__by_class *index,
                        struct sc__buffer *out);
 
-/* A page from a result document, or from two: second may be empty. The text
- * must be valid JSON. SC_SYSTEM when the library was built without the page. */
-sc_status sc__page_html(struct sc_context *ctx, struct sc__str first, struct sc__str second, struct sc__buffer *out);
+/* A page from one result document, or from two with their names. The text must
+ * be valid JSON. SC_SYSTEM when the library was built without the page. */
+sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names, unsigned count,
+                        struct sc__buffer *out);
 
 #endif

@@ -15,10 +15,11 @@
 
 #include <string.h>
 
-#define MOST_BLOCKS 60000
+#define MOST_BLOCKS 60000 /* they repeat each other, so they are short */
+#define MOST_BYTES 1100000
 
-enum detail { ALL, BLOCKS, CELLS };
-static const char *const detail_names[] = {"all", "blocks", "cells"};
+enum level { ALL, BLOCKS, CELLS };
+static const char *const level_names[] = {"all", "blocks", "cells"};
 
 /* A segment, or a span on another stream, or several put together. */
 struct item {
@@ -37,14 +38,18 @@ struct row {
     struct items lanes[SC__MAX_STREAMS]; /* … by stream */
 };
 
+struct detail {
+    enum level level;
+    int64_t cell;
+};
+
 struct writer {
     struct sc_context *ctx;
     const struct sc__timeline *t;
     const struct sc__workload *w;
     const struct sc__by_class *index;
     struct row *rows;
-    enum detail detail;
-    int64_t cell;
+    struct detail detail[2]; /* of segments, of lanes */
     struct items scratch;
     struct sc__map lengths, whats;
     struct sc__buffer length_table, what_table, body;
@@ -100,9 +105,10 @@ static bool same_block(const struct writer *p, const struct item *x, const struc
 }
 
 static bool together(const struct writer *p, const struct item *x, const struct item *y, bool lane) {
-    if (p->detail == ALL) return false;
-    if (p->detail == BLOCKS) return same_block(p, x, y, lane);
-    return x->end - x->start < p->cell && y->end - y->start < p->cell && x->start / p->cell == y->start / p->cell;
+    const struct detail *d = &p->detail[lane];
+    if (d->level == ALL) return false;
+    if (d->level == BLOCKS) return same_block(p, x, y, lane);
+    return x->end - x->start < d->cell && y->end - y->start < d->cell && x->start / d->cell == y->start / d->cell;
 }
 
 static void absorb(struct item *into, const struct item *i) {
@@ -155,27 +161,38 @@ static void join(struct writer *p, const struct items *from, bool lane) {
     }
 }
 
-static uint32_t count_items(struct writer *p) {
+static uint32_t count_items(struct writer *p, bool lanes) {
     uint32_t n = 0;
-    for (uint32_t c = 0; c < p->index->classes; c++) {
-        join(p, &p->rows[c].segments, false);
-        n += p->scratch.count;
-        for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
-            join(p, &p->rows[c].lanes[s], true);
+    for (uint32_t c = 0; c < p->index->classes; c++)
+        for (unsigned s = 0; s < (lanes ? SC__MAX_STREAMS : 1); s++) {
+            join(p, lanes ? &p->rows[c].lanes[s] : &p->rows[c].segments, lanes);
             n += p->scratch.count;
         }
-    }
     return n;
 }
 
+/* The next level down. False: there is none. */
+static bool coarsen(const struct writer *p, struct detail *d) {
+    if (d->level != CELLS) {
+        d->level++;
+        d->cell = d->level == CELLS ? p->t->end / 65536 + 1 : 0;
+        return true;
+    }
+    d->cell *= 2;
+    return d->cell < p->t->end;
+}
+
+static void fit(struct writer *p, bool lanes, uint32_t most_blocks, uint32_t most_cells) {
+    struct detail *d = &p->detail[lanes];
+    while (d->level == ALL || count_items(p, lanes) > (d->level == BLOCKS ? most_blocks : most_cells))
+        if (!coarsen(p, d)) return;
+}
+
+/* Segments are the picture and get most of the room. */
 static void choose_detail(struct writer *p) {
-    p->detail = ALL;
-    if (count_items(p) <= SC__PAGE_ITEMS) return;
-    p->detail = BLOCKS;
-    if (count_items(p) <= MOST_BLOCKS) return;
-    p->detail = CELLS;
-    p->cell = p->t->end / 65536 + 1;
-    while (count_items(p) > SC__PAGE_ITEMS && p->cell < p->t->end) p->cell *= 2;
+    if (count_items(p, false) + count_items(p, true) <= SC__PAGE_ITEMS) return;
+    fit(p, false, MOST_BLOCKS, SC__PAGE_ITEMS);
+    fit(p, true, SC__PAGE_ITEMS, SC__PAGE_ITEMS / 2);
 }
 
 /* ---- write ---- */
@@ -306,25 +323,32 @@ static void put_row(struct writer *p, uint32_t class) {
     sc__puts(&p->body, "]}");
 }
 
+static void put_rows(struct writer *p) {
+    struct sc__arena *a = &p->ctx->arena;
+    sc__map_init(&p->lengths, a);
+    sc__map_init(&p->whats, a);
+    sc__buffer_init(&p->length_table, a);
+    sc__buffer_init(&p->what_table, a);
+    sc__buffer_init(&p->body, a);
+    p->length_count = p->what_count = 0;
+    length_id(p, 0); /* "wait" may be left out because 0 is entry 0 */
+    for (uint32_t c = 0; c < p->index->classes; c++) put_row(p, c);
+}
+
 void sc__page_timeline(struct sc_context *ctx, const struct sc__timeline *t, const struct sc__by_class *index,
                        struct sc__buffer *out) {
     struct writer p = {.ctx = ctx, .t = t, .w = t->workload, .index = index};
     p.rows = SC__NEW_ARRAY(&ctx->arena, struct row, index->classes + 1);
-    sc__map_init(&p.lengths, &ctx->arena);
-    sc__map_init(&p.whats, &ctx->arena);
-    sc__buffer_init(&p.length_table, &ctx->arena);
-    sc__buffer_init(&p.what_table, &ctx->arena);
-    sc__buffer_init(&p.body, &ctx->arena);
-    length_id(&p, 0); /* "wait" may be left out because 0 is entry 0 */
     for (uint32_t c = 0; c < index->classes; c++) {
         gather_segments(&p, c);
         gather_lanes(&p, c);
     }
     choose_detail(&p);
-    for (uint32_t c = 0; c < index->classes; c++) put_row(&p, c);
+    do put_rows(&p);
+    while (p.length_table.size + p.what_table.size + p.body.size > MOST_BYTES && coarsen(&p, &p.detail[0]));
     sc__printf(out,
                "{\"end_ps\":%lld,\"spans\":%u,\"detail\":\"%s\",\"cell_ps\":%lld,\"lengths_ps\":[%s],\"what\":[%s],\n",
-               (long long)t->end, t->count, detail_names[p.detail], (long long)p.cell, p.length_table.text,
-               p.what_table.text ? p.what_table.text : "");
+               (long long)t->end, t->count, level_names[p.detail[0].level], (long long)p.detail[0].cell,
+               p.length_table.text, p.what_table.text ? p.what_table.text : "");
     sc__printf(out, "\"rows\":[%s]}", p.body.text ? p.body.text : "");
 }

@@ -131,7 +131,9 @@ static int64_t run(const struct sc__workload *w, const struct sc__net *net) {
 
 /* ---- what must be refused ---- */
 
-static struct node coll(uint64_t id, uint64_t size) { return (struct node){.id = id, .type = COLL, .dep = -1, .size = size}; }
+static struct node coll(uint64_t id, uint64_t size) {
+    return (struct node){.id = id, .type = COLL, .dep = -1, .size = size};
+}
 
 /* Two ranks from two lists of nodes; what the error says. */
 static void refuse(const struct node *a, unsigned na, const struct node *b, unsigned nb, const char *expect) {
@@ -261,7 +263,8 @@ static void workloads_come_back(void **state) {
  * cut in width to keep the test short. */
 static void seeds_come_back(void **state) {
     (void)state;
-    static const char *const seeds[][2] = {{"seed_000.txt", "8"}, {"seed_001.txt", "2"}, {"seed_003.txt", "128"}, {"seed_004.txt", "32"}};
+    static const char *const seeds[][2] = {
+        {"seed_000.txt", "8"}, {"seed_001.txt", "2"}, {"seed_003.txt", "128"}, {"seed_004.txt", "32"}};
     for (unsigned i = 0; i < sizeof seeds / sizeof *seeds; i++) {
         const char *path = sc__format(&ctx->arena, "tests/data/%s", seeds[i][0]);
         if (access(path, R_OK) != 0) continue;
@@ -303,12 +306,14 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
 
 static void astra_files(uint32_t npus, const char *system) {
     char text[512];
-    int n = snprintf(text, sizeof text, "topology: [ Ring ]\nnpus_count: [ %u ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n", npus);
+    int n = snprintf(text, sizeof text,
+                     "topology: [ Ring ]\nnpus_count: [ %u ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n", npus);
     save("net.yml", text, (size_t)n);
     save("sys.json", system, strlen(system));
 }
 
-static const char system_text[] = "{\"endpoint-delay\": 10, \"local-mem-bw\": 50, \"all-reduce-implementation\": [\"ring\"]}";
+static const char system_text[] =
+    "{\"endpoint-delay\": 10, \"local-mem-bw\": 50, \"all-reduce-implementation\": [\"ring\"]}";
 
 static struct sc__workload *one_collective(uint32_t ranks, enum sc__coll kind, uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
@@ -328,7 +333,8 @@ static struct sc__workload *one_collective(uint32_t ranks, enum sc__coll kind, u
 
 static int64_t astra_time(const struct sc__workload *w, bool compat) {
     struct sc__net net;
-    OK(ctx, sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), sc__format(&ctx->arena, "%s/sys.json", dir), compat, w, &net));
+    OK(ctx, sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), sc__format(&ctx->arena, "%s/sys.json", dir),
+                          compat, w, &net));
     return run(w, &net);
 }
 
@@ -379,17 +385,20 @@ static void astra_keys_that_do_not_count_are_named(void **state) {
 
 static void astra_files_are_checked(void **state) {
     (void)state;
-    static const char *const bad[][2] = {{"topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "'npus_count' has 2"},
-                                         {"topology: [ Torus ]\n", "unknown topology 'Torus'"},
-                                         {"topology: [ Ring ]\nnpus_count: [ x ]\n", ":2:15: "},
-                                         {"- 1\n", "not a network description"},
-                                         {"topology: [", "not YAML"},
-                                         {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "4 NPUs, but the job has 8"}};
+    static const char *const bad[][2] = {
+        {"topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "'npus_count' has 2"},
+        {"topology: [ Torus ]\n", "unknown topology 'Torus'"},
+        {"topology: [ Ring ]\nnpus_count: [ x ]\n", ":2:15: "},
+        {"- 1\n", "not a network description"},
+        {"topology: [", "not YAML"},
+        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "4 NPUs, but the job has 8"}};
     struct sc__net net;
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         save("net.yml", bad[i][0], strlen(bad[i][0]));
-        sc_status s = sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), NULL, true, one_collective(8, SC__ALLREDUCE, 8), &net);
-        if (s != SC_INPUT || !strstr(sc_error_text(ctx), bad[i][1])) fail_msg("\"%s\" lacks \"%s\"", sc_error_text(ctx), bad[i][1]);
+        sc_status s = sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), NULL, true,
+                                    one_collective(8, SC__ALLREDUCE, 8), &net);
+        if (s != SC_INPUT || !strstr(sc_error_text(ctx), bad[i][1]))
+            fail_msg("\"%s\" lacks \"%s\"", sc_error_text(ctx), bad[i][1]);
     }
 }
 

@@ -43,7 +43,8 @@ static int64_t run(const struct sc__workload *w, const char *loggops) {
     OK(ctx, sc__simulate(ctx, w, &net, NULL, &sim));
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__account *a = &sim.classes[c].account;
-        assert_int_equal(a->compute + a->recompute + a->bubble + a->skew + a->other + a->exposed[w->group_count], sim.step);
+        assert_int_equal(a->compute + a->recompute + a->bubble + a->skew + a->other + a->exposed[w->group_count],
+                         sim.step);
     }
     return sim.step;
 }
@@ -73,7 +74,8 @@ static void the_ring_takes_what_the_closed_form_says(void **state) {
 
 static void messages_cost_what_the_model_says(void **state) {
     (void)state;
-    struct sc__workload *w = read_text("num_ranks 2\nrank 0 {\nsend 11b to 1 tag 1\n}\nrank 1 {\nrecv 11b from 0 tag 1\n}\n");
+    struct sc__workload *w =
+        read_text("num_ranks 2\nrank 0 {\nsend 11b to 1 tag 1\n}\nrank 1 {\nrecv 11b from 0 tag 1\n}\n");
     assert_int_equal(run(w, "1000,200,0,3"), 1000000 + 2 * 200000 + 10 * 3000);
     assert_int_equal(run(w, "1000,200,0,3,5"), 1000000 + 2 * (200000 + 10 * 5000) + 10 * 3000);
     assert_int_equal(run(w, "1000,200,0,3,0,10"), 3 * 1000000 + 2 * 200000 + 10 * 3000); /* asks first */
@@ -82,8 +84,9 @@ static void messages_cost_what_the_model_says(void **state) {
 /* Three messages from one NIC: the gap g parts them. */
 static void the_nic_is_a_line(void **state) {
     (void)state;
-    struct sc__workload *w = read_text("num_ranks 2\nrank 0 {\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 1 tag 3\n}\n"
-                                       "rank 1 {\nrecv 1b from 0 tag 1\nrecv 1b from 0 tag 2\nrecv 1b from 0 tag 3\n}\n");
+    struct sc__workload *w =
+        read_text("num_ranks 2\nrank 0 {\nsend 1b to 1 tag 1\nsend 1b to 1 tag 2\nsend 1b to 1 tag 3\n}\n"
+                  "rank 1 {\nrecv 1b from 0 tag 1\nrecv 1b from 0 tag 2\nrecv 1b from 0 tag 3\n}\n");
     assert_int_equal(run(w, "1000,10,500,0"), 10000 + 2 * 500000 + 1000000 + 10000);
 }
 
@@ -101,9 +104,10 @@ static void one_cpu_runs_one_at_a_time(void **state) {
 
 static void anyone_may_be_received_from(void **state) {
     (void)state;
-    struct sc__workload *w = read_text("num_ranks 3 // comment\nrank 0 {\nr: recv 8b from -1 tag 5\nq: recv 8b from -1 tag -1\n"
-                                       "q requires r\n}\nrank 1 { /* two\nlines */\nsend 8b to 0 tag 5\n}\nrank 2 {\n"
-                                       "c: calc 5000\ns: send 8b to 0 tag 9\ns requires c\n}\n");
+    struct sc__workload *w =
+        read_text("num_ranks 3 // comment\nrank 0 {\nr: recv 8b from -1 tag 5\nq: recv 8b from -1 tag -1\n"
+                  "q requires r\n}\nrank 1 { /* two\nlines */\nsend 8b to 0 tag 5\n}\nrank 2 {\n"
+                  "c: calc 5000\ns: send 8b to 0 tag 9\ns requires c\n}\n");
     assert_int_equal(run(w, "1000,0,0,0"), 6000000);
 }
 
@@ -138,8 +142,9 @@ static void deadlocks_name_who_waits(void **state) {
     (void)state;
     struct sc__net net;
     struct sc__sim sim;
-    struct sc__workload *w = read_text("num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\nb: send 8b to 1 tag 2\nb requires a\n}\n"
-                                       "rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n");
+    struct sc__workload *w =
+        read_text("num_ranks 2\nrank 0 {\na: recv 8b from 1 tag 1\nb: send 8b to 1 tag 2\nb requires a\n}\n"
+                  "rank 1 {\na: recv 8b from 0 tag 2\nb: send 8b to 0 tag 1\nb requires a\n}\n");
     OK(ctx, sc__net_loggops(ctx, NULL, w, &net));
     assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_INPUT);
     assert_non_null(strstr(sc_error_text(ctx), "4 of 4 operations were not executed"));
@@ -214,7 +219,8 @@ static void bad_text_is_refused(void **state) {
         {"num_ranks 2\nrank 0 {\nsend 8b to 2\n}\nrank 1 {\n}\n", "not one of the ranks"},
         {"num_ranks 2\nrank 0 {\nsend 8b to 0\n}\nrank 1 {\n}\n", "itself"},
         {"num_ranks 2\nrank 0 {\nsend 8b to -1\n}\nrank 1 {\n}\n", "not a valid number"},
-        {"num_ranks 2\nrank 0 {\nsend 8b to 1 tag 3\n}\nrank 1 {\nrecv 8b from 0 tag 4\n}\n", "rank 0, node 0 (line 3): nothing receives"},
+        {"num_ranks 2\nrank 0 {\nsend 8b to 1 tag 3\n}\nrank 1 {\nrecv 8b from 0 tag 4\n}\n",
+         "rank 0, node 0 (line 3): nothing receives"},
         {"num_ranks 2\nrank 0 {\n}\nrank 1 {\nrecv 8b from 0 tag 4\n}\n", "rank 1, node 0 (line 5): nothing is sent"},
         {"num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 4b from 0\n}\n", "room for 4 only"},
         {"num_ranks 1\nrank 0 {\na: calc 1\na: calc 2\n}\n", "a second label 'a'"},

@@ -25,7 +25,8 @@ static inline void random_ops(struct sc__workload *w, uint64_t *seed, uint32_t c
     static const char *const names[] = {"mlp", "attention", "norm", "a name with blanks"};
     uint32_t first = w->op_count;
     for (uint32_t i = 0; i < count; i++) {
-        if (pick(seed, 3) == 0) random_collective(w, seed);
+        if (pick(seed, 3) == 0)
+            random_collective(w, seed);
         else {
             struct sc__op *op = sc__block_add(w, pick(seed, 6) ? SC__OP_COMPUTE : SC__OP_WAIT, pick(seed, SC__PHASES),
                                               (uint8_t)pick(seed, 3), names[pick(seed, 4)]);

@@ -32,17 +32,18 @@ static sc_status read_text(const char *text, struct sc__kineto_trace *t) {
 }
 
 #define KERNEL(name, ts, dur, stream, corr)                                                                            \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" name "\", \"pid\": 0, \"tid\": 7, \"ts\": " ts ", \"dur\": " dur  \
-    ", \"args\": {\"stream\": " stream ", \"correlation\": " corr ", \"External id\": 5}}"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" name "\", \"pid\": 0, \"tid\": 7, \"ts\": " ts                 \
+    ", \"dur\": " dur ", \"args\": {\"stream\": " stream ", \"correlation\": " corr ", \"External id\": 5}}"
 #define LAUNCH(ts, dur, corr)                                                                                          \
-    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"tid\": 1, \"ts\": " ts ", \"dur\": " dur \
-    ", \"args\": {\"correlation\": " corr "}}"
+    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"tid\": 1, \"ts\": " ts               \
+    ", \"dur\": " dur ", \"args\": {\"correlation\": " corr "}}"
 
 static void times_are_exact_to_the_nanosecond(void **state) {
     (void)state;
     struct sc__kineto_trace t;
     OK(ctx, read_text("{\"traceEvents\": [" KERNEL("a", "3870181614815.524", "0.001", "7", "1") ", " KERNEL(
-                          "b", "1790857026000000.777", "12.5", "7", "2") ", " KERNEL("c", "1790857026000014", "3", "9", "3") "]}",
+                          "b", "1790857026000000.777", "12.5", "7", "2") ", " KERNEL("c", "1790857026000014", "3", "9",
+                                                                                     "3") "]}",
                       &t));
     assert_int_equal(t.kernel_count, 3);
     assert_int_equal(t.kernels[0].start, 3870181614815524);
@@ -56,12 +57,15 @@ static void times_are_exact_to_the_nanosecond(void **state) {
 static void any_order_any_case_or_a_bare_list(void **state) {
     (void)state;
     struct sc__kineto_trace t;
-    OK(ctx, read_text("[{\"args\": {\"x\": [1, {\"y\": null}, \"]}\"], \"stream\": \"7\", \"correlation\": 3}, \"dur\": 2, \"ts\": 1, "
+    OK(ctx, read_text("[{\"args\": {\"x\": [1, {\"y\": null}, \"]}\"], \"stream\": \"7\", \"correlation\": 3}, "
+                      "\"dur\": 2, \"ts\": 1, "
                       "\"name\": \"k \\\"q\\\\\", \"cat\": \"Kernel\", \"ph\": \"X\"}]\n ",
                       &t));
     assert_int_equal(t.kernel_count, 1);
     assert_int_equal(t.kernels[0].correlation, 3);
-    OK(ctx, read_text("{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"a\": 1e5, \"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") "], \"b\": true}", &t));
+    OK(ctx, read_text("{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"a\": 1e5, \"traceEvents\": [" KERNEL(
+                          "a", "1", "1", "7", "1") "], \"b\": true}",
+                      &t));
     assert_int_equal(t.rank, 3);
     assert_int_equal(t.world, 8);
 }
@@ -70,9 +74,14 @@ static void any_order_any_case_or_a_bare_list(void **state) {
 static void the_breakdown_is_that_of_intervals(void **state) {
     (void)state;
     struct sc__kineto_trace t;
-    OK(ctx, read_text("{\"traceEvents\": [" LAUNCH("0", "1", "9") ", " LAUNCH("28.5", "1", "4") ", " KERNEL("a", "100", "10", "7", "1") ", " KERNEL(
-                          "b", "112", "8", "7", "2") ", " KERNEL("ncclDevKernel_AllReduce", "108", "8", "9", "3") ", " KERNEL("c", "130", "2", "7", "4") ", " KERNEL("d", "140", "2", "7", "9") "]}",
-                      &t));
+    OK(ctx, read_text(
+                "{\"traceEvents\": [" LAUNCH("0", "1", "9") ", " LAUNCH("28.5", "1", "4") ", " KERNEL(
+                    "a", "100", "10", "7",
+                    "1") ", " KERNEL("b", "112", "8", "7",
+                                     "2") ", " KERNEL("ncclDevKernel_AllReduce", "108", "8", "9",
+                                                      "3") ", " KERNEL("c", "130", "2", "7",
+                                                                       "4") ", " KERNEL("d", "140", "2", "7", "9") "]}",
+                &t));
     t.launches[0].start = 121000, t.launches[0].dur = 1000; /* of kernel 4: launched after the device went idle */
     struct sc__kineto_breakdown b = sc__kineto_break_down(&t, 100000, 142000);
     assert_int_equal(b.span, 42000);
@@ -83,7 +92,8 @@ static void the_breakdown_is_that_of_intervals(void **state) {
     assert_int_equal(b.busy, 24000);
     assert_int_equal(b.host_idle, 10000);
     assert_int_equal(b.other_idle, 8000);
-    assert_int_equal(b.compute + b.exposed_comm + b.exposed_memory + b.host_idle + b.kernel_idle + b.other_idle, b.span);
+    assert_int_equal(b.compute + b.exposed_comm + b.exposed_memory + b.host_idle + b.kernel_idle + b.other_idle,
+                     b.span);
 }
 
 /* An independent reading of the file: jansson, and a scan of every
@@ -143,8 +153,11 @@ static void long_files_read_the_same(void **state) {
     sc__puts(&b, "{\"schemaVersion\": 1, \"traceEvents\": [\n");
     for (uint32_t i = 1; b.size < (5u << 20); i++) {
         static const char *const cats[] = {"kernel", "cpu_op", "cuda_runtime", "gpu_memset", "python_function"};
-        sc__printf(&b, "%s  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"f%u%*s\", \"ts\": %u.%03u, \"dur\": %u.%u, \"args\": {\"stream\": 7, \"correlation\": %u}}",
-                   i > 1 ? ",\n" : "", cats[pick(&seed, 5)], i, (int)pick(&seed, 900), "", i * 20, i % 1000, pick(&seed, 30), pick(&seed, 9), i);
+        sc__printf(&b,
+                   "%s  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"f%u%*s\", \"ts\": %u.%03u, \"dur\": %u.%u, "
+                   "\"args\": {\"stream\": 7, \"correlation\": %u}}",
+                   i > 1 ? ",\n" : "", cats[pick(&seed, 5)], i, (int)pick(&seed, 900), "", i * 20, i % 1000,
+                   pick(&seed, 30), pick(&seed, 9), i);
     }
     sc__puts(&b, "]}");
     const char *path = sc__strdup(&ctx->arena, temporary_file(b.text, b.size));
@@ -192,14 +205,15 @@ static void a_single_gpu_step_gets_gradients(void **state) {
 }
 
 #define NCCL(ts, dur, corr)                                                                                            \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_bf16_RING_LL\", \"ts\": " ts ", \"dur\": " dur \
-    ", \"args\": {\"stream\": 20, \"correlation\": " corr                                                               \
-    ", \"Collective name\": \"allreduce\", \"dtype\": \"BFloat16\", \"In msg nelems\": 1048576, \"Out msg nelems\": 1048576, "  \
-    "\"Group size\": 2, \"Process Group Name\": \"1\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", "        \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_bf16_RING_LL\", \"ts\": " ts         \
+    ", \"dur\": " dur ", \"args\": {\"stream\": 20, \"correlation\": " corr                                            \
+    ", \"Collective name\": \"allreduce\", \"dtype\": \"BFloat16\", \"In msg nelems\": 1048576, \"Out msg nelems\": "  \
+    "1048576, "                                                                                                        \
+    "\"Group size\": 2, \"Process Group Name\": \"1\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", "       \
     "\"Process Group Ranks\": \"[0, 1]\", \"Seq\": 4}}"
 #define TRACE(rank, a, b)                                                                                              \
-    "{\"distributedInfo\": {\"rank\": " rank ", \"world_size\": 2}, \"traceEvents\": [" KERNEL("gemm", "100", a, "7", "1") ", " b   \
-    ", " KERNEL("adam", "200", "50", "7", "3") "]}"
+    "{\"distributedInfo\": {\"rank\": " rank ", \"world_size\": 2}, \"traceEvents\": [" KERNEL(                        \
+        "gemm", "100", a, "7", "1") ", " b ", " KERNEL("adam", "200", "50", "7", "3") "]}"
 
 /* Rank 1 computes 20 us longer: rank 0 waits in the collective, and the
  * kernel after it waits on both. */
@@ -207,7 +221,8 @@ static void ranks_meet_in_their_collectives(void **state) {
     (void)state;
     static const char *const options[] = {"cluster", "ideal", NULL};
     const char *r0 = TRACE("0", "60", NCCL("160", "40", "2")), *r1 = TRACE("1", "80", NCCL("180", "20", "2"));
-    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1))), sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0)))};
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1))),
+                            sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0)))};
     struct sc__job job;
     assert_int_equal(run_files(paths, 2, options, &job), 130 * SC__PS_PER_US);
     assert_int_equal(job.workload->class_count, 2);
@@ -260,7 +275,8 @@ static void cut_files_are_refused(void **state) {
 static void missing_ranks_are_refused(void **state) {
     (void)state;
     const char *r0 = TRACE("0", "60", NCCL("160", "40", "2"));
-    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0))), sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0)))};
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0))),
+                            sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0)))};
     struct sc__document doc = {0};
     assert_int_equal(sc__reader_kineto.read(ctx, NULL, paths, 2, &doc), SC_INPUT);
     assert_non_null(strstr(sc_error_text(ctx), "unexpected rank 0, already given by"));

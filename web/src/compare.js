@@ -7,15 +7,14 @@ import { table } from "./table.js";
 import { Timeline } from "./timeline.js";
 import { unitFor } from "./report.js";
 
-const name = (r, fallback) => (r.input?.files?.[0] ?? fallback).split("/").pop();
 const relative = (a, b) => (a ? b / a - 1 : b ? Infinity : 0);
 const change = (a, b) => (a ? f.signed(relative(a, b), f.share) : b ? "new" : "–");
 
-export function compareHeadline(a, b) {
+export function compareHeadline(a, b, names) {
   const one = (title, r, id) => h("div", { class: "card" }, h("dt", {}, title), h("dd", { id, "data-us": r.step_time_us }, f.time(r.step_time_us)),
     h("dd", { class: "more-text" }, r.measured ? "measured" : "simulated"));
   const d = relative(a.step_time_us, b.step_time_us);
-  return h("dl", { class: "cards" }, one(`A: ${name(a, "A")}`, a, "step-time"), one(`B: ${name(b, "B")}`, b, "step-time-b"),
+  return h("dl", { class: "cards" }, one(`A: ${names[0]}`, a, "step-time"), one(`B: ${names[1]}`, b, "step-time-b"),
     h("div", { class: "card first" }, h("dt", {}, "B against A"), h("dd", { id: "difference" }, f.signed(d, f.share)),
       h("dd", { class: "more-text" }, f.signed(b.step_time_us - a.step_time_us, f.time))));
 }

@@ -27,7 +27,7 @@ export function parts(breakdown, labels) {
     ["recompute", "recompute", breakdown.recompute, "var(--kind-recompute)"]];
   labels.forEach((label, i) => list.push([`comm:${label}`, `${label} communication`,
     breakdown.exposed_comm[label] ?? 0, shade(i)]));
-  list.push(["bubble", "pipeline bubble", breakdown.bubble, "var(--kind-bubble)"],
+  list.push(["bubble", "pipeline bubble", breakdown.bubble, "url(#hatch)"],
     ["skew", "skew", breakdown.skew, "var(--kind-skew)"], ["other", "host, other", breakdown.other, "var(--kind-other)"]);
   return list;
 }

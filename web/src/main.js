@@ -3,7 +3,8 @@ import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
 
-const results = JSON.parse(document.getElementById("data").textContent);
+// { results: [one or two], names: [what they were called] }
+const { results, names } = JSON.parse(document.getElementById("data").textContent);
 
 function themeButton() {
   const root = document.documentElement, system = matchMedia("(prefers-color-scheme: dark)");
@@ -24,7 +25,8 @@ function head(title, subtitle, sections) {
     h("nav", { "aria-label": "Sections" }, sections.map((s) => h("a", { href: `#${s.id}` }, s.querySelector("h2").textContent))));
 }
 
-const file = (result) => (result.input?.files?.[0] ?? result.input?.format ?? "a step").split("/").pop();
+const short = (path) => path.replace(/\/$/, "").split("/").pop();
+const file = (result) => short(result.input?.files?.[0] ?? result.input?.format ?? "a step");
 const command = (result) => (result.command ?? []).join(" ");
 
 function one(result) {
@@ -39,8 +41,9 @@ function one(result) {
 function two(a, b) {
   const sections = [c.compareBreakdown(a, b), c.compareTimelines(decodeTimeline(a.timeline, a.critical_path), decodeTimeline(b.timeline, b.critical_path)),
     c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
-  document.title = `${file(a)} and ${file(b)} · stepcast`;
-  return [head(`Compared: A ${file(a)}, B ${file(b)}`, null, sections), h("main", { id: "main" }, c.compareHeadline(a, b), sections)];
+  const title = `${short(names[0])} and ${short(names[1])}`;
+  document.title = `${title} · stepcast`;
+  return [head(`Two steps: ${title}`, null, sections), h("main", { id: "main" }, c.compareHeadline(a, b, names.map(short)), sections)];
 }
 
 const version = results[0].version;

@@ -68,7 +68,7 @@ export class Timeline {
       h("div", { class: "toolbar" },
         button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("‹", "Pan left", () => this.pan(-0.25)), button("›", "Pan right", () => this.pan(0.25)),
-        button("All", "Show the whole step", () => this.show(0, this.end)),
+        button("All", "All: show the whole step", () => this.show(0, this.end)),
         hasPath ? toggle("critical path", this.showPath, (on) => (this.showPath = on)) : null,
         hasLanes ? toggle("streams", this.showLanes, (on) => (this.showLanes = on)) : null,
         this.range),
@@ -152,14 +152,14 @@ export class Timeline {
   layout() {
     const width = this.holder.clientWidth || 800;
     const n = this.rows.length;
-    this.band = n <= 8 ? 24 : n <= 20 ? 18 : n <= 48 ? 13 : n <= 160 ? 9 : 5;
+    this.band = n <= 8 ? 24 : n <= 20 ? 18 : n <= 36 ? 13 : n <= 100 ? 8 : 5;
     this.left = width < 500 ? 58 : 74;
     this.plotWidth = Math.max(50, width - this.left - 1);
     let y = AXIS;
     for (const r of this.rows) {
       r.y = y;
       r.height = this.band + (this.showLanes ? r.row.lanes.length * (LANE + 1) : 0);
-      y += r.height + (this.band > 6 ? GAP : 1);
+      y += r.height + (this.band > 10 ? GAP : 1);
     }
     this.width = width;
     this.height = y + 2;

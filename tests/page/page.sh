@@ -1,0 +1,25 @@
+#!/bin/sh
+# The report page in headless Chromium. Needs chromium, node and npm; the two
+# npm packages are fetched once.
+here=$(dirname "$0")
+out=$PWD/$BUILD/page
+mkdir -p "$out"
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$chromium" ] || ! command -v npm >/dev/null 2>&1; then
+    echo "skip page: chromium or npm is missing"
+    exit 0
+fi
+if ! cmp -s "$here/package-lock.json" "$here/node_modules/.stepcast-lock"; then
+    if ! (cd "$here" && npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >/dev/null 2>&1); then
+        echo "skip page: npm could not fetch its packages"
+        exit 0
+    fi
+    cp "$here/package-lock.json" "$here/node_modules/.stepcast-lock"
+fi
+python3 tests/tools/workload.py 8 16 2 >"$out/workload.txt"
+"$STEPCAST" run "$out/workload.txt" --json "$out/plain.json" --timeline --what-if >/dev/null || echo "not ok page: run"
+"$STEPCAST" run "$out/workload.txt" --cluster 'dgx-h100:64 nic=100Gbps' --json "$out/slow.json" --timeline >/dev/null || echo "not ok page: run"
+python3 tests/tools/enrich.py "$out/plain.json" >"$out/result.json"
+"$STEPCAST" report "$out/result.json" -o "$out/report.html" || echo "not ok page: report"
+"$STEPCAST" compare "$out/plain.json" "$out/slow.json" --html "$out/compare.html" >/dev/null || echo "not ok page: compare"
+node "$here/page.mjs" "$out/report.html" "$out/result.json" "$out/compare.html" "$out" "$chromium"
