@@ -66,7 +66,10 @@ static sc_status order_traces(struct sc_context *ctx, struct sc__kineto_trace **
 static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan *plan) {
     *plan = (struct sc__kineto_plan){.step = SC__NONE};
     if (!s) return SC_OK;
-    uint32_t step = 0;
+    static const char *const comm[] = {"simulated", "measured", NULL};
+    uint32_t step = 0, which = 0;
+    SC__TRY(sc__setting_word(s, "comm", comm, &which));
+    plan->measured_comm = which == 1;
     SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
     SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
     SC__TRY(sc__setting_u32(s, "step", 1, &step));
@@ -96,7 +99,7 @@ static sc_status kineto_read(struct sc_context *ctx, const struct sc__settings *
     out->details = d;
     out->files = files.items;
     out->file_count = files.count;
-    return sc__kineto_replay(ctx, d->traces, d->count, &plan, &out->workload);
+    return sc__kineto_replay(ctx, d->traces, d->count, &plan, &out->workload, &out->measured);
 }
 
 static bool contains(const unsigned char *head, size_t n, const char *word) {

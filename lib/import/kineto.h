@@ -93,10 +93,13 @@ struct sc__kineto_plan {
     uint32_t dp;         /* gradient all-reduce over so many; 0: not asked */
     uint64_t grad_bytes; /* 0: from the trace */
     uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    bool measured_comm;  /* collectives keep their measured transfer times */
 };
 
-/* One class a trace (or one class for all ranks when there is one trace). */
+/* One class a trace (or one class for all ranks when there is one trace), and
+ * what was measured of its operations. */
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
-                            const struct sc__kineto_plan *plan, struct sc__workload **out);
+                            const struct sc__kineto_plan *plan, struct sc__workload **out,
+                            struct sc__timeline **measured);
 
 #endif

@@ -31,6 +31,9 @@ struct replay {
     uint32_t block_first;
     uint32_t first_update, last_backward; /* operations + 1 */
     uint64_t messages, unknown, comms;
+    const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
+    struct sc__timeline *measured;
+    uint32_t class;
 };
 
 /* The compute stream is the one with the most compute time. */
@@ -114,6 +117,31 @@ static sc_status find_group(struct replay *r, const struct sc__kineto_comm *c, u
     return SC_OK;
 }
 
+/* ---- transfers ---- */
+
+/* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
+ * that came last did not wait, so the least duration is the transfer's. */
+static uint64_t transfer_key(const struct sc__kineto_trace *t, const struct sc__kineto_comm *c) {
+    const char *ranks = c->ranks == SC__NO_NAME ? "" : t->names.text[c->ranks];
+    const char *group = c->group == SC__NO_NAME ? "" : t->names.text[c->group];
+    return sc__hash(ranks, strlen(ranks), sc__hash(group, strlen(group), (uint64_t)c->seq));
+}
+
+static void collect_transfers(struct sc__map *m, const struct sc__kineto_trace *t) {
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        bool fresh;
+        if (k->comm == SC__NONE || t->comms[k->comm].seq < 0) continue;
+        uint64_t *least = sc__map_at(m, transfer_key(t, &t->comms[k->comm]), &fresh);
+        if (fresh || (uint64_t)k->dur < *least) *least = (uint64_t)k->dur;
+    }
+}
+
+static int64_t transfer_time(const struct replay *r, const struct sc__kineto_kernel *k) {
+    const uint64_t *least = sc__map_find(r->transfers, transfer_key(r->t, &r->t->comms[k->comm]));
+    return least && (int64_t)*least < k->dur ? (int64_t)*least : k->dur;
+}
+
 /* ---- operations ---- */
 
 static uint32_t index_of_last(const struct replay *r) { return r->w->op_count - 1 - r->block_first; }
@@ -132,6 +160,10 @@ static sc_status add_collective(struct replay *r, const struct sc__kineto_kernel
     op->group = group;
     op->bytes = c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
     if (c->coll == SC__BROADCAST || c->coll == SC__REDUCE) op->peer = r->w->groups[group].ranks[0];
+    if (r->plan->measured_comm) {
+        op->flags |= SC__OP_MEASURED;
+        op->cost = transfer_time(r, k) * SC__PS_PER_NS;
+    }
     r->comms++;
     return SC_OK;
 }
@@ -156,6 +188,20 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
     return best;
 }
 
+/* What was measured of the operation added last; transfer: the end of it. */
+static void keep_span(struct replay *r, int64_t from, int64_t to, int64_t transfer) {
+    struct sc__timeline *m = r->measured;
+    int64_t start = (from - r->start) * SC__PS_PER_NS, end = (to - r->start) * SC__PS_PER_NS;
+    *SC__PUSH(r->w->arena, m->spans, m->count, m->capacity) = (struct sc__span){.class = r->class,
+                                                                                .op = r->w->op_count - 1,
+                                                                                .micro_batch = SC__NONE,
+                                                                                .start = start,
+                                                                                .ready = end - transfer * SC__PS_PER_NS,
+                                                                                .end = end,
+                                                                                .peer_span = SC__NONE};
+    if (end > m->end) m->end = end;
+}
+
 static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct last dep) {
     uint8_t lane = r->lane[k->stream];
     int64_t free = r->last[lane].op ? r->last[lane].end : r->start;
@@ -164,6 +210,7 @@ static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct 
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (k->start - free) * SC__PS_PER_NS;
+    keep_span(r, free, k->start, k->start - free);
     if (dep.op) sc__block_depend(r->w, dep.op - 1);
 }
 
@@ -188,6 +235,7 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
         add_kernel(r, k);
     }
     if (dep.op && !gap) sc__block_depend(r->w, dep.op - 1);
+    keep_span(r, k->start, k->start + k->dur, c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
     r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
     if (k->phase == SC__BACKWARD) r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update) r->first_update = index_of_last(r) + 1;
@@ -298,32 +346,48 @@ static void notes(const struct replay *r) {
                  "%s: %llu NCCL kernels without a known collective name keep their measured times", r->t->file,
                  (unsigned long long)r->unknown);
     if (r->comms)
-        sc__note(r->ctx, "kineto-replay",
-                 "%s: %llu collectives are simulated again, kernels and launch gaps keep their times", r->t->file,
-                 (unsigned long long)r->comms);
+        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times",
+                 r->t->file, (unsigned long long)r->comms,
+                 r->plan->measured_comm ? "take the least time measured on any rank" : "are simulated again");
+}
+
+static sc_status replay_trace(struct replay *r, uint32_t rank, uint32_t ranks, const char *name) {
+    uint32_t block = 0;
+    SC__TRY(make_block(r, &block));
+    uint32_t program = sc__program_begin(r->w);
+    sc__program_call(r->w, block, SC__NONE, 0, 0);
+    uint32_t class = sc__class_add(r->w, program, rank, ranks, 0);
+    r->w->classes[class].name = name;
+    notes(r);
+    return SC_OK;
 }
 
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
-                            const struct sc__kineto_plan *plan, struct sc__workload **out) {
+                            const struct sc__kineto_plan *plan, struct sc__workload **out,
+                            struct sc__timeline **measured) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "kineto");
+    struct sc__map transfers;
     uint32_t ranks = count > 1 ? count : traces[0]->world ? traces[0]->world : 1;
     if (count == 1 && plan->dp > 1 && !traces[0]->comm_count) ranks = plan->dp;
     w->mesh = sc__mesh(1, 1, 1, ranks, 1, 1);
     w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, ranks);
+    *measured = SC__NEW(&ctx->arena, struct sc__timeline);
+    (*measured)->workload = w;
+    sc__map_init(&transfers, &ctx->arena);
+    for (uint32_t i = 0; i < count; i++) collect_transfers(&transfers, traces[i]);
     for (uint32_t i = 0; i < count; i++) {
-        struct replay r = {.ctx = ctx, .w = w, .t = traces[i], .plan = plan, .ranks = ranks};
-        uint32_t block = 0;
-        SC__TRY(make_block(&r, &block));
-        uint32_t program = sc__program_begin(w);
-        sc__program_call(w, block, SC__NONE, 0, 0);
-        uint32_t class = sc__class_add(w, program,
-                                       count > 1                 ? i
-                                       : traces[0]->rank < ranks ? traces[0]->rank
-                                                                 : 0,
-                                       count > 1 ? 1 : ranks, 0);
-        w->classes[class].name = count > 1 ? sc__format(&ctx->arena, "rank %u", i) : "all ranks";
-        if (count > 1) w->rank_class[i] = class;
-        notes(&r);
+        struct replay r = {.ctx = ctx,
+                           .w = w,
+                           .t = traces[i],
+                           .plan = plan,
+                           .ranks = ranks,
+                           .transfers = &transfers,
+                           .measured = *measured,
+                           .class = i};
+        uint32_t rank = count > 1 ? i : traces[0]->rank < ranks ? traces[0]->rank : 0;
+        const char *name = count > 1 ? sc__format(&ctx->arena, "rank %u", i) : "all ranks";
+        SC__TRY(replay_trace(&r, rank, count > 1 ? 1 : ranks, name));
+        if (count > 1) w->rank_class[i] = i;
     }
     if (count == 1 && ranks > 1) sc__note(ctx, "kineto-replicated", "one trace stands for all %u ranks", ranks);
     *out = w;

@@ -229,6 +229,8 @@ static void ranks_meet_in_their_collectives(void **state) {
     assert_string_equal(job.workload->groups[0].label, "dp");
     assert_int_equal(job.sim.classes[0].account.skew, 20 * SC__PS_PER_US);
     assert_int_equal(job.sim.classes[1].account.skew, 0);
+    static const char *const measured[] = {"cluster", "ideal", "comm", "measured", NULL};
+    assert_int_equal(run_files(paths, 2, measured, &job), 150 * SC__PS_PER_US);    /* the transfer was 20 us */
     assert_int_equal(run_files(&paths[1], 1, options, &job), 110 * SC__PS_PER_US); /* one stands for both */
     assert_int_equal(job.workload->classes[0].ranks, 2);
     unlink(paths[0]);
