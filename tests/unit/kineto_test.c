@@ -237,6 +237,32 @@ static void ranks_meet_in_their_collectives(void **state) {
     unlink(paths[1]);
 }
 
+#define COLLECTIVE(ts, corr, size, ranks, what)                                                                        \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"ts\": " ts ", \"dur\": 10, \"args\": {\"stream\": " corr  \
+    ", \"correlation\": " corr ", \"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 4096, "           \
+    "\"Group size\": " size ", \"Process Group Ranks\": \"" ranks "\", \"Process Group Description\": \"" what "\", \"Seq\": 1}}"
+
+/* tp 2 by 1 and dp 4 by 2 in a world of 8: the mesh follows, and with it the
+ * groups of every rank of a larger job. */
+static void one_trace_stands_for_a_larger_mesh(void **state) {
+    (void)state;
+    static const char *const as_it_is[] = {"cluster", "ideal", NULL}, *const larger[] = {"cluster", "ideal", "dp", "16", NULL};
+    const char *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": [" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
+        "150", "2", "2", "[2, 3]", "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160", "3", "4", "[1, 3, 5, 7]", "DATA_PARALLEL_GROUP") "]}";
+    const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
+    const struct sc__workload *expanded;
+    struct sc__job job;
+    run_files(&path, 1, as_it_is, &job);
+    assert_int_equal(job.workload->mesh.tp, 2);
+    assert_int_equal(job.workload->mesh.dp, 4);
+    run_files(&path, 1, larger, &job);
+    assert_int_equal(sc__mesh_ranks(&job.workload->mesh), 32);
+    OK(ctx, sc__workload_expand(ctx, job.workload, &expanded));
+    assert_int_equal(expanded->group_count, 16 + 2);
+    assert_int_equal(sc__group_size(expanded, expanded->ops[sc__rank_block(expanded, 9)->first_op + 2].group), 16);
+    unlink(path);
+}
+
 static void bad_traces_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -297,6 +323,7 @@ int main(void) {
                                        TEST(a_replay_takes_what_was_measured),
                                        TEST(a_single_gpu_step_gets_gradients),
                                        TEST(ranks_meet_in_their_collectives),
+                                       TEST(one_trace_stands_for_a_larger_mesh),
                                        TEST(bad_traces_are_refused),
                                        TEST(cut_files_are_refused),
                                        TEST(missing_ranks_are_refused)};
