@@ -174,6 +174,23 @@ static void the_sample_reads_the_same(void **state) {
     compare_with_jansson(shared_path("traces/torch/moe_kineto.json.gz"));
 }
 
+/* Against the table torch.profiler printed of the same step. */
+static void operators_take_what_pytorch_says(void **state) {
+    (void)state;
+    struct sc__kineto_trace t;
+    struct sc__kineto_totals totals;
+    int64_t addmm = 0, softmax = 0;
+    OK(ctx, sc__kineto_read_trace(ctx, shared_path("traces/torch/moe_kineto.json.gz"), &t));
+    sc__kineto_total(&t, INT64_MIN, INT64_MAX, &totals);
+    for (uint32_t i = 0; i < totals.top_count; i++) {
+        const char *name = totals.top[i].name == SC__NO_NAME ? "" : t.names.text[totals.top[i].name];
+        if (!strcmp(name, "aten::addmm")) addmm = totals.top[i].time;
+        if (!strcmp(name, "aten::_log_softmax")) softmax = totals.top[i].time;
+    }
+    assert_int_equal(addmm, 809338);
+    assert_int_equal(softmax, 794146);
+}
+
 static int64_t run_files(const char *const *paths, unsigned count, const char *const *options, struct sc__job *job) {
     sc_request *req = sc_request_new(ctx, "run");
     for (unsigned i = 0; i < count; i++) sc_request_input(req, paths[i]);
@@ -320,6 +337,7 @@ int main(void) {
                                        TEST(the_breakdown_is_that_of_intervals),
                                        TEST(long_files_read_the_same),
                                        TEST(the_sample_reads_the_same),
+                                       TEST(operators_take_what_pytorch_says),
                                        TEST(a_replay_takes_what_was_measured),
                                        TEST(a_single_gpu_step_gets_gradients),
                                        TEST(ranks_meet_in_their_collectives),
