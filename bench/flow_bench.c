@@ -60,16 +60,22 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"ring", 4096, "ft3:16:16:16:16", "ecmp", 50},   {"perm", 4096, "ft3:16:16:16:16", "ecmp", 20},
-    {"permvar", 4096, "ft3:16:16:16:16", "ecmp", 10}, {"a2a", 128, "ls:16:16", "ecmp", 300},
-    {"a2avar", 64, "ls:8:8", "ecmp", 10},             {"a2avar", 128, "ls:16:16", "ecmp", 50},
+    {"ring", 4096, "ft3:16:16:16:16", "ecmp", 50},
+    {"perm", 4096, "ft3:16:16:16:16", "ecmp", 20},
+    {"permvar", 4096, "ft3:16:16:16:16", "ecmp", 10},
+    {"a2a", 128, "ls:16:16", "ecmp", 300},
+    {"a2avar", 64, "ls:8:8", "ecmp", 10},
+    {"a2avar", 128, "ls:16:16", "ecmp", 50},
     {"a2a", 256, "ls:16:16", "dmodk", 0},
 };
 
 static void make(struct job *j, const char *name, uint32_t n) {
-    if (!strcmp(name, "ring")) make_ring(j, n);
-    else if (!strncmp(name, "perm", 4)) make_permutation(j, n, name[4]);
-    else make_all_to_all(j, n, name[3]);
+    if (!strcmp(name, "ring"))
+        make_ring(j, n);
+    else if (!strncmp(name, "perm", 4))
+        make_permutation(j, n, name[4]);
+    else
+        make_all_to_all(j, n, name[3]);
 }
 
 static double seconds(void) {
@@ -140,7 +146,8 @@ static int run(const struct kind *k) {
     double ours = measure(k, &j, &effort), off = 0, theirs = simgrid(k, &j, &off);
     printf("%-8s %5u %-5s %8u flows  makespan %.11g s  %10.3f ms  %llu solves %llu levels", k->name, k->n, k->route,
            j.count, makespan(&j), ours * 1e3, (unsigned long long)effort.solves, (unsigned long long)effort.levels);
-    if (theirs > 0) printf("  SimGrid %.3f s: %.0f× (wanted %.0f×), differs by %.1e", theirs, theirs / ours, k->wanted, off);
+    if (theirs > 0)
+        printf("  SimGrid %.3f s: %.0f× (wanted %.0f×), differs by %.1e", theirs, theirs / ours, k->wanted, off);
     putchar('\n');
     fflush(stdout);
     sc_close(j.ctx);

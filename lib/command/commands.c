@@ -4,6 +4,8 @@
 extern const struct sc__command sc__command_coll;
 extern const struct sc__command sc__command_compare;
 extern const struct sc__command sc__command_completion;
+extern const struct sc__command sc__command_convert;
+extern const struct sc__command sc__command_flows;
 extern const struct sc__command sc__command_manual;
 extern const struct sc__command sc__command_report;
 extern const struct sc__command sc__command_run;
@@ -19,5 +21,7 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_completion,
     &sc__command_manual,
     &sc__command_validate,
+    &sc__command_flows,
+    &sc__command_convert,
     NULL,
 };

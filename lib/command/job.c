@@ -37,13 +37,21 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
     return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-static sc_status read_workload(struct sc_request *req, struct sc__job *job) {
+/* What the options change in a workload, whatever it came from. */
+static sc_status change_workload(struct sc_request *req, struct sc__job *job) {
+    const char *order = sc__option(req, "order");
+    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
+    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
+    return order ? sc__mesh_order(req->ctx, &job->workload->mesh, order) : SC_OK;
+}
+
+sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
-    SC__TRY(sc__job_read(req, job));
     SC__TRY(sc__job_named_size(req, &gpus));
     job->workload = job->doc.workload;
-    if (job->doc.traces) return sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload);
-    return job->workload ? SC_OK : lower_rows(req, job, gpus);
+    if (job->doc.traces) SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
+    else if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
+    return change_workload(req, job);
 }
 
 sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
@@ -65,12 +73,10 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
     if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
-    if (!model) SC__TRY(read_workload(req, job));
-    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
-    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
-    const char *order = sc__option(req, "order");
-    if (order) SC__TRY(sc__mesh_order(req->ctx, &job->workload->mesh, order));
-    return model ? SC_OK : sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
+    if (model) return change_workload(req, job);
+    SC__TRY(sc__job_read(req, job));
+    SC__TRY(sc__job_lower(req, job));
+    return sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
 }
 
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {

@@ -35,12 +35,15 @@ extern const struct sc__option sc__job_options[];
         sc__operators_options, /* operator tables */                                                                   \
         sc__profile_options,   /* profiler tables */                                                                   \
         sc__chakra_options,    /* Chakra traces */                                                                     \
+        sc__kineto_options,    /* Kineto traces */                                                                     \
         sc__astra_options,     /* ASTRA-sim's ways */                                                                  \
         sc__whatif_options     /* changes to a finished workload */
 
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
-/* … and makes them a workload on a cluster. */
+/* … and makes them a workload, with what-if options applied. */
+sc_status sc__job_lower(struct sc_request *req, struct sc__job *job);
+/* … on a cluster. Reads and lowers. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */

@@ -8,9 +8,11 @@
 
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
+extern const struct sc__reader sc__reader_ir_json;
 extern const struct sc__reader sc__reader_megatron_trace;
 extern const struct sc__reader sc__reader_operator_table;
 extern const struct sc__reader sc__reader_profiler_table;
+extern const struct sc__reader sc__reader_kineto;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
@@ -21,6 +23,8 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_goal,
     &sc__reader_operator_table,
     &sc__reader_profiler_table,
+    &sc__reader_ir_json,
+    &sc__reader_kineto,
     NULL,
 };
 

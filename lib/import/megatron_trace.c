@@ -264,15 +264,12 @@ static int detect_directory(const char *path) {
     return sure;
 }
 
-/* "rank:<number>:<word>(" or "stage:<number>:<word>(" */
+/* "rank:" or, in plans, "stage:", and a digit. */
 static int detect(const unsigned char *head, size_t n, const char *path, bool directory) {
     if (directory) return detect_directory(path);
-    struct sc__str rest = {(const char *)head, n}, part;
-    uint32_t number;
-    sc__split(&rest, ':', &part);
-    if (!sc__str_is(part, "rank") && !sc__str_is(part, "stage")) return 0;
-    if (!sc__split(&rest, ':', &part) || !sc__parse_u32(part, &number)) return 0;
-    return 95;
+    struct sc__str text = {(const char *)head, n};
+    size_t word = sc__str_starts(text, "rank:") ? 5 : sc__str_starts(text, "stage:") ? 6 : n;
+    return word < n && head[word] >= '0' && head[word] <= '9' ? 95 : 0;
 }
 
 /* All but the first are read by lower/replay.c. */

@@ -39,6 +39,7 @@ struct sc__reader {
 extern const struct sc__reader *const sc__readers[]; /* NULL-terminated */
 /* Their option tables, for the commands that read. */
 extern const struct sc__option sc__chakra_options[];
+extern const struct sc__option sc__kineto_options[];
 
 /* Detects and reads. All paths must be of one format. `format` forces it. */
 sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings, const char *format,

@@ -113,7 +113,8 @@ static uint32_t forward_block(struct lowering *lo, const struct stage *s) {
         const struct sc__operator *o = &lo->rows.items[s->first + i];
         uint8_t coll = o->row.part[SC__PART_FORWARD].coll;
         add_compute(lo, o, SC__FORWARD, SC__PART_FORWARD);
-        if (coll && coll != SC__ROW_SENDRECV) add_collective(lo, o, SC__FORWARD, SC__PART_FORWARD, o->row.name);
+        if (coll && coll != SC__ROW_SENDRECV && o->row.part[SC__PART_FORWARD].bytes)
+            add_collective(lo, o, SC__FORWARD, SC__PART_FORWARD, o->row.name);
     }
     return sc__block_end(lo->w);
 }
@@ -129,7 +130,7 @@ static uint32_t backward_block(struct lowering *lo, const struct stage *s, bool 
         for (unsigned p = SC__PART_INPUT; p < SC__PARTS; p++) {
             const struct sc__row_part *part = &o->row.part[p];
             add_compute(lo, o, p == SC__PART_INPUT ? SC__BACKWARD : SC__WGRAD, p);
-            if (!part->coll || part->coll == SC__ROW_SENDRECV) continue;
+            if (!part->coll || !part->bytes || part->coll == SC__ROW_SENDRECV) continue; /* 0 bytes: a placeholder */
             if (!is_async(part, p))
                 add_collective(lo, o, SC__BACKWARD, p, o->row.name);
             else if (last) {

@@ -20,10 +20,10 @@ struct sc__sums {
 
 /* What a stream does in one go: a run, or one operation that needs others. */
 struct sc__item {
-    uint32_t first, ops;            /* in prepared.order */
-    int64_t duration;               /* of a run */
-    struct sc__sums *sums;          /* of a run, else NULL */
-    uint32_t need[SC__MAX_STREAMS]; /* items of these streams in this block before it, where `after` says so */
+    uint32_t first, ops;   /* in prepared.order */
+    int64_t duration;      /* of a run */
+    struct sc__sums *sums; /* of a run, else NULL */
+    uint32_t *need;        /* by stream: items in this block before it, where `after` says so; else NULL */
     uint16_t after;
 };
 

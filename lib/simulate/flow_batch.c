@@ -40,8 +40,11 @@ static sc_status begin(struct batch *b, uint32_t i, double now) {
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, f->from, f->to, b->hops, &count));
     if (f->weight != 1)
         for (uint32_t h = 0; h < count; h++) b->hops[h].load *= f->weight;
-    if (f->bytes > 0 && count) sc__share_add(b->share, b->hops, count, f->weight, f->bytes, now, i);
-    else f->finish = f->start;
+    struct sc__share_flow flow = {.hops = b->hops, .count = count, .weight = f->weight, .bytes = f->bytes, .user = i};
+    if (f->bytes > 0 && count)
+        sc__share_add(b->share, &flow, now);
+    else
+        f->finish = f->start;
     return SC_OK;
 }
 

@@ -73,16 +73,20 @@ static void tree_name(const struct sc__graph *g, uint32_t link, struct sc__buffe
     link -= 2 * g->ports;
     if (link < 2 * leaf_links) {
         uint32_t i = link % leaf_links, leaf = i / g->shape.spines, s = i % g->shape.spines;
-        if (link < leaf_links) sc__printf(out, "leaf%u-%s%u", leaf, middle, s);
-        else sc__printf(out, "%s%u-leaf%u", middle, s, leaf);
+        if (link < leaf_links)
+            sc__printf(out, "leaf%u-%s%u", leaf, middle, s);
+        else
+            sc__printf(out, "%s%u-leaf%u", middle, s, leaf);
         return;
     }
     link -= 2 * leaf_links;
     uint32_t i = link % core_links, c = i % g->shape.cores, a = i / g->shape.cores;
     uint32_t pod = a / g->shape.spines;
     a %= g->shape.spines;
-    if (link < core_links) sc__printf(out, "pod%u.agg%u-core%u.%u", pod, a, a, c);
-    else sc__printf(out, "core%u.%u-pod%u.agg%u", a, c, pod, a);
+    if (link < core_links)
+        sc__printf(out, "pod%u.agg%u-core%u.%u", pod, a, a, c);
+    else
+        sc__printf(out, "core%u.%u-pod%u.agg%u", a, c, pod, a);
 }
 
 static uint32_t up_to(uint32_t n, uint32_t by) { return n / by + (n % by != 0); }
@@ -110,8 +114,13 @@ static void set_rates(struct sc__graph *g) {
 
 sc_status sc__graph_tree(struct sc_context *ctx, const struct sc__tree_shape *shape, struct sc__graph *g) {
     SC__TRY(check_shape(ctx, shape));
-    *g = (struct sc__graph){.arena = &ctx->arena, .ports = shape->ports, .shape = *shape, .ways = tree_ways,
-                            .way = tree_way, .name = tree_name};
+    *g = (struct sc__graph){.arena = &ctx->arena,
+                            .ports = shape->ports,
+                            .shape = *shape,
+                            .ways = tree_ways,
+                            .way = tree_way,
+                            .name = tree_name,
+                            .planes = 1};
     uint32_t rails = shape->rails > 1 ? shape->rails : 1;
     g->leaves = up_to(up_to(shape->ports, rails), shape->leaf_ports) * rails;
     if (shape->tiers < 2) g->shape.spines = 0;
@@ -136,16 +145,23 @@ sc_status sc__graph_parse(struct sc_context *ctx, const char *text, uint32_t por
     uint32_t value[5] = {0}, n = 0, wanted = three ? 4 : 2;
     while (sc__split(&rest, ':', &part)) {
         if (n > wanted || !sc__parse_u32(part, &value[n]) || !value[n] || value[n] > MOST_PORTS)
-            return sc__fail(ctx, SC_USAGE, NULL, three ? "ft3:HOSTS:LEAVES:AGGREGATION:CORES[:ALL]" : "ls:HOSTS:SPINES[:ALL]",
+            return sc__fail(ctx, SC_USAGE, NULL,
+                            three ? "ft3:HOSTS:LEAVES:AGGREGATION:CORES[:ALL]" : "ls:HOSTS:SPINES[:ALL]",
                             "fabric '%s': '%.*s' is not expected", text, SC__SHOW(part));
         n++;
     }
     if (n < wanted)
-        return sc__fail(ctx, SC_USAGE, NULL, three ? "ft3:HOSTS:LEAVES:AGGREGATION:CORES[:ALL]" : "ls:HOSTS:SPINES[:ALL]",
+        return sc__fail(ctx, SC_USAGE, NULL,
+                        three ? "ft3:HOSTS:LEAVES:AGGREGATION:CORES[:ALL]" : "ls:HOSTS:SPINES[:ALL]",
                         "fabric '%s': a size is missing", text);
-    struct sc__tree_shape shape = {.ports = n > wanted ? value[wanted] : ports, .tiers = three ? 3 : 2,
-                                   .leaf_ports = value[0], .spines = three ? value[2] : value[1],
-                                   .pod_leaves = value[1], .cores = three ? value[3] : 0, .port_rate = 50e9,
-                                   .leaf_rate = 50e9, .core_rate = 50e9};
+    struct sc__tree_shape shape = {.ports = n > wanted ? value[wanted] : ports,
+                                   .tiers = three ? 3 : 2,
+                                   .leaf_ports = value[0],
+                                   .spines = three ? value[2] : value[1],
+                                   .pod_leaves = value[1],
+                                   .cores = three ? value[3] : 0,
+                                   .port_rate = 50e9,
+                                   .leaf_rate = 50e9,
+                                   .core_rate = 50e9};
     return sc__graph_tree(ctx, &shape, out);
 }

@@ -22,10 +22,10 @@ sc_status sc__route_parse(struct sc_context *ctx, const char *text, struct sc__r
 
 struct sc__tree_shape {
     uint32_t ports;
-    unsigned tiers;     /* 1, 2, 3 */
-    uint32_t leaf_ports; /* ports on a leaf */
-    uint32_t rails;     /* > 1: port i of a node is on leaf i of its segment; ports are numbered node by node */
-    uint32_t spines;    /* tier 2: spines; tier 3: aggregation switches in a pod */
+    unsigned tiers;             /* 1, 2, 3 */
+    uint32_t leaf_ports;        /* ports on a leaf */
+    uint32_t rails;             /* > 1: port i of a node is on leaf i of its segment; ports are numbered node by node */
+    uint32_t spines;            /* tier 2: spines; tier 3: aggregation switches in a pod */
     uint32_t pod_leaves, cores; /* tier 3: leaves in a pod, cores per aggregation index */
     double port_rate, leaf_rate, core_rate; /* one link, bytes per second */
 };
@@ -40,12 +40,16 @@ struct sc__graph {
     uint32_t most_ways;
     struct sc__tree_shape shape;
     uint32_t leaves, pods;
-    uint32_t *load; /* by link: routes laid, for adaptive routing */
+    uint32_t *load;      /* by link: routes laid, for adaptive routing */
+    int64_t hop_latency; /* ps per link */
+    /* Planes: links from first_plane on exist `planes` times, plane_links
+     * apart; a flow puts an equal part on each. */
+    uint32_t planes, first_plane, plane_links;
     /* how many ways lead from one port to another, and way number w */
     uint32_t (*ways)(const struct sc__graph *g, uint32_t from, uint32_t to);
     uint32_t (*way)(const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links);
     void (*name)(const struct sc__graph *g, uint32_t link, struct sc__buffer *out);
-    const void *self; /* of graphs that are not trees */
+    const void *self; /* of graphs that are not plain trees */
 };
 
 sc_status sc__graph_tree(struct sc_context *ctx, const struct sc__tree_shape *shape, struct sc__graph *out);

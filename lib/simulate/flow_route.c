@@ -28,23 +28,27 @@ sc_status sc__route_parse(struct sc_context *ctx, const char *text, struct sc__r
 }
 
 uint32_t sc__graph_room(const struct sc__graph *g, const struct sc__route_policy *p) {
-    return p->kind == SC__ROUTE_SPRAY ? g->most_hops * g->most_ways : g->most_hops;
+    return g->planes * (p->kind == SC__ROUTE_SPRAY ? g->most_hops * g->most_ways : g->most_hops);
 }
 
-static bool whole(const struct sc__graph *g, const uint32_t *links, uint32_t n) {
-    if (!g->failed) return true;
-    for (uint32_t i = 0; i < n; i++)
-        if (g->failed[links[i]]) return false;
-    return true;
+/* The way's links in a plane, and whether they all work. */
+static bool take_way(const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t plane, uint32_t *links,
+                     uint32_t *count) {
+    bool whole = true;
+    *count = g->way(g, from, to, w, links);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (plane && links[i] >= g->first_plane) links[i] += plane * g->plane_links;
+        if (g->failed && g->failed[links[i]]) whole = false;
+    }
+    return whole && *count;
 }
 
 /* Way number `first`, or the next one that is whole; 0 hops when none is. */
-static uint32_t whole_way(const struct sc__graph *g, uint32_t from, uint32_t to, uint64_t first, uint32_t *links) {
-    uint32_t ways = g->ways(g, from, to);
-    for (uint32_t i = 0; i < ways; i++) {
-        uint32_t n = g->way(g, from, to, (uint32_t)((first + i) % ways), links);
-        if (whole(g, links, n)) return n;
-    }
+static uint32_t whole_way(const struct sc__graph *g, uint32_t from, uint32_t to, uint64_t first, uint32_t plane,
+                          uint32_t *links) {
+    uint32_t ways = g->ways(g, from, to), n;
+    for (uint32_t i = 0; i < ways; i++)
+        if (take_way(g, from, to, (uint32_t)((first + i) % ways), plane, links, &n)) return n;
     return 0;
 }
 
@@ -57,13 +61,13 @@ static uint32_t busiest(const struct sc__graph *g, const uint32_t *links, uint32
 
 /* Ends (the first and the last link) are the same for all ways: only the
  * links between decide. */
-static uint32_t least_loaded(struct sc__graph *g, uint32_t from, uint32_t to, uint32_t *best) {
-    uint32_t links[LONGEST], ways = g->ways(g, from, to), found = 0, least = UINT32_MAX;
+static uint32_t least_loaded(struct sc__graph *g, uint32_t from, uint32_t to, uint32_t plane, uint32_t *best) {
+    uint32_t links[LONGEST], ways = g->ways(g, from, to), found = 0, least = UINT32_MAX, n;
     if (!g->load) g->load = SC__NEW_ARRAY(g->arena, uint32_t, g->links);
     for (uint32_t w = 0; w < ways; w++) {
-        uint32_t n = g->way(g, from, to, (to + w) % ways, links);
+        if (!take_way(g, from, to, (to + w) % ways, plane, links, &n)) continue;
         uint32_t load = n > 2 ? busiest(g, links + 1, n - 2) : 0;
-        if (load >= least || !whole(g, links, n)) continue;
+        if (load >= least) continue;
         least = load;
         found = n;
         memcpy(best, links, n * sizeof *links);
@@ -79,40 +83,45 @@ static void add_load(struct sc__share_hop *hops, uint32_t *count, uint32_t link,
     hops[i].load += load;
 }
 
-static uint32_t spray(const struct sc__graph *g, uint32_t from, uint32_t to, struct sc__share_hop *hops) {
-    uint32_t links[LONGEST], ways = g->ways(g, from, to), alive = 0, count = 0;
-    for (uint32_t w = 0; w < ways; w++) alive += whole(g, links, g->way(g, from, to, w, links));
+static uint32_t spray(const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t plane, struct sc__share_hop *hops,
+                      uint32_t *count) {
+    uint32_t links[LONGEST], ways = g->ways(g, from, to), alive = 0, n;
+    for (uint32_t w = 0; w < ways; w++) alive += take_way(g, from, to, w, plane, links, &n);
     for (uint32_t w = 0; w < ways; w++) {
-        uint32_t n = g->way(g, from, to, w, links);
-        if (!whole(g, links, n)) continue;
-        for (uint32_t i = 0; i < n; i++) add_load(hops, &count, links[i], 1.0 / alive);
+        if (!take_way(g, from, to, w, plane, links, &n)) continue;
+        for (uint32_t i = 0; i < n; i++) add_load(hops, count, links[i], 1.0 / alive / g->planes);
     }
-    return count;
+    return alive;
 }
 
 static uint32_t single_way(struct sc__graph *g, const struct sc__route_policy *p, uint32_t from, uint32_t to,
-                           uint32_t *links) {
-    uint64_t pair = (uint64_t)from << 32 | to;
-    if (p->kind == SC__ROUTE_ADAPTIVE) return least_loaded(g, from, to, links);
-    return whole_way(g, from, to, p->kind == SC__ROUTE_ECMP ? sc__splitmix64(p->seed ^ pair) : to, links);
+                           uint32_t plane, struct sc__share_hop *hops, uint32_t *count) {
+    uint32_t links[LONGEST], n;
+    uint64_t number = to, pair = (uint64_t)from << 32 | to;
+    if (p->kind == SC__ROUTE_ECMP) number = sc__splitmix64((p->seed + plane) ^ pair);
+    if (p->kind == SC__ROUTE_ADAPTIVE)
+        n = least_loaded(g, from, to, plane, links);
+    else
+        n = whole_way(g, from, to, number, plane, links);
+    for (uint32_t i = 0; i < n && g->planes == 1; i++) hops[(*count)++] = (struct sc__share_hop){links[i], 1};
+    for (uint32_t i = 0; i < n && g->planes > 1; i++) add_load(hops, count, links[i], 1.0 / g->planes);
+    return n;
 }
 
 sc_status sc__graph_route(struct sc_context *ctx, struct sc__graph *g, const struct sc__route_policy *p, uint32_t from,
                           uint32_t to, struct sc__share_hop *hops, uint32_t *count) {
-    uint32_t links[LONGEST];
     *count = 0;
     if (from >= g->ports || to >= g->ports)
-        return sc__fail(ctx, SC_INPUT, NULL, NULL, "the fabric has the ports 0 to %u; there is no port %u",
+        return sc__fail(ctx, SC_INPUT, NULL, NULL, "the fabric has the hosts 0 to %u; there is no host %u",
                         g->ports - 1, from >= g->ports ? from : to);
     if (from == to) return SC_OK;
-    if (p->kind == SC__ROUTE_SPRAY) *count = spray(g, from, to, hops);
-    else {
-        *count = single_way(g, p, from, to, links);
-        for (uint32_t i = 0; i < *count; i++) hops[i] = (struct sc__share_hop){links[i], 1};
+    for (uint32_t plane = 0; plane < g->planes; plane++) {
+        uint32_t found = p->kind == SC__ROUTE_SPRAY ? spray(g, from, to, plane, hops, count)
+                                                    : single_way(g, p, from, to, plane, hops, count);
+        if (!found)
+            return sc__fail(ctx, SC_INPUT, NULL, "every way between them has a failed link",
+                            "host %u cannot be reached from host %u", to, from);
     }
-    if (!*count)
-        return sc__fail(ctx, SC_INPUT, NULL, "every way between them has a failed link",
-                        "port %u cannot be reached from port %u", to, from);
     return SC_OK;
 }
 
@@ -147,8 +156,8 @@ sc_status sc__graph_degrade(struct sc_context *ctx, struct sc__graph *g, const c
     uint32_t id = 0;
     SC__TRY(find_link(ctx, g, link, &id));
     if (!(factor > 0 && factor <= 1))
-        return sc__fail(ctx, SC_USAGE, NULL, "to take it out of service write --fail", "link '%s' scaled by %g: a factor above 0, up to 1",
-                        link, factor);
+        return sc__fail(ctx, SC_USAGE, NULL, "to take it out of service write --fail",
+                        "link '%s' scaled by %g: a factor above 0, up to 1", link, factor);
     g->capacity[id] *= factor;
     return SC_OK;
 }

@@ -28,11 +28,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLACK 1e-9       /* r0 is lowered by this share: solving too much is never wrong */
-#define TIES 1e-13       /* completions this close are one event */
-#define AFRESH 1024u     /* solves between two summations of the slacks */
-#define LOOSE 0.1        /* a link with this share of its capacity free is unlikely to bind */
-#define MANY 8u          /* more rising flows than one in so many: take them all */
+#define SLACK 1e-9   /* r0 is lowered by this share: solving too much is never wrong */
+#define TIES 1e-13   /* completions this close are one event */
+#define AFRESH 1024u /* solves between two summations of the slacks */
+#define LOOSE 0.1    /* a link with this share of its capacity free is unlikely to bind */
+#define MANY 8u      /* more rising flows than one in so many: take them all */
 
 typedef double pair __attribute__((vector_size(16)));
 
@@ -54,7 +54,7 @@ struct path {
     double load;          /* of every hop; 0: they differ, see hop_load */
 };
 
-struct flow { /* what solving need not look at */
+struct flow {                 /* what solving need not look at */
     double weight, cap, work; /* work: bytes/weight */
     uint64_t user;
 };
@@ -96,7 +96,7 @@ struct sc__share {
     uint32_t *staying, staying_count, staying_room;
     uint32_t *by_cap, by_cap_room;
     uint32_t *picked, picked_room; /* rising flows of the link that freezes */
-    uint32_t left; /* flows that rise still */
+    uint32_t left;                 /* flows that rise still */
     bool many;
     struct top *heap;
     uint32_t heap_count, heap_room;
@@ -193,12 +193,13 @@ static void join_cohort(struct sc__share *s, double size, double now) {
     if (!s->running) {
         s->together = true;
         s->together_size = size;
-    } else if (size != s->together_size || now != s->now) s->together = false;
+    } else if (size != s->together_size || now != s->now)
+        s->together = false;
 }
 
 /* What the flow gets at least: the fair share of its narrowest link. */
 static double least_share(const struct sc__share *s, const struct path *p) {
-    double least = INFINITY;
+    double least = s->flows[p - s->path].cap;
     for (uint32_t h = p->first; h < p->first + p->hops; h++) {
         double share = s->capacity[s->hop_link[h]] / s->links[s->hop_link[h]].load;
         if (share < least) least = share;
@@ -206,9 +207,8 @@ static double least_share(const struct sc__share *s, const struct path *p) {
     return least;
 }
 
-static void lay(struct sc__share *s, uint32_t id, const struct sc__share_hop *hops) {
+static void lay(struct sc__share *s, uint32_t id, const struct sc__share_hop *hops, double cap) {
     struct path *p = &s->path[id];
-    double cap = INFINITY;
     p->load = p->hops ? hops[0].load : 0;
     for (uint32_t i = 0; i < p->hops; i++) {
         s->hop_link[p->first + i] = hops[i].link;
@@ -223,18 +223,18 @@ static void lay(struct sc__share *s, uint32_t id, const struct sc__share_hop *ho
     for (uint32_t i = 0; i < p->hops; i++) enlist(s, id, p->first + i);
 }
 
-void sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
-                   double bytes, double now, uint64_t user) {
-    uint32_t id = take_flow(s), first = take_hops(s, count);
-    join_cohort(s, bytes / weight, now);
-    s->flows[id] = (struct flow){.weight = weight, .work = bytes / weight, .user = user};
-    s->path[id] = (struct path){.first = first, .hops = count};
-    lay(s, id, hops);
+void sc__share_add(struct sc__share *s, const struct sc__share_flow *f, double now) {
+    uint32_t id = take_flow(s), first = take_hops(s, f->count);
+    join_cohort(s, f->bytes / f->weight, now);
+    s->flows[id] = (struct flow){.weight = f->weight, .work = f->bytes / f->weight, .user = f->user};
+    s->path[id] = (struct path){.first = first, .hops = f->count};
+    lay(s, id, f->hops, f->cap > 0 ? f->cap : INFINITY);
     s->level[id] = INFINITY;
-    sc__tree_set(&s->ends, id, count ? INFINITY : now);
+    bool limited = s->flows[id].cap < INFINITY;
+    sc__tree_set(&s->ends, id, limited ? INFINITY : now);
     s->running++;
     s->now = now;
-    if (!count) return;
+    if (!limited) return;
     s->dirty = true;
     *SC__PUSH(s->arena, s->rising, s->rising_count, s->rising_room) = id;
 }
@@ -315,8 +315,7 @@ static void close_up(struct sc__share *s) {
  * their caps would not fit. Where this guess is wrong, filling finds the link
  * over its capacity and is repeated with it (`repair`). */
 static bool likely(const struct sc__share *s, uint32_t link) {
-    return s->room[link][0] < LOOSE * s->capacity[link] &&
-           s->links[link].demand > s->capacity[link] * (1 + 1e-12);
+    return s->room[link][0] < LOOSE * s->capacity[link] && s->links[link].demand > s->capacity[link] * (1 + 1e-12);
 }
 
 static void meet_link(struct sc__share *s, uint32_t link) {
@@ -380,10 +379,8 @@ static void make_room(struct sc__share *s) {
 
 static void reserve_all(struct sc__share *s) {
     uint32_t need = s->flow_count + 1;
-    if (s->rising_room < need)
-        s->rising = sc__grow(s->arena, s->rising, &s->rising_room, need, sizeof *s->rising);
-    if (s->staying_room < need)
-        s->staying = sc__grow(s->arena, s->staying, &s->staying_room, need, sizeof *s->staying);
+    if (s->rising_room < need) s->rising = sc__grow(s->arena, s->rising, &s->rising_room, need, sizeof *s->rising);
+    if (s->staying_room < need) s->staying = sc__grow(s->arena, s->staying, &s->staying_room, need, sizeof *s->staying);
 }
 
 /* Every flow from r0 up, and every link that is likely to bind. */
@@ -399,9 +396,7 @@ static void take_all(struct sc__share *s) {
     make_room(s);
 }
 
-static bool are_many(const struct sc__share *s) {
-    return s->rising_count > 64 && s->rising_count > s->running / MANY;
-}
+static bool are_many(const struct sc__share *s) { return s->rising_count > 64 && s->rising_count > s->running / MANY; }
 
 static void follow_links(struct sc__share *s, uint32_t from) {
     for (uint32_t i = from; i < s->queue_count && !s->many; i++) {
@@ -466,8 +461,10 @@ static inline void freeze(struct sc__share *s, uint32_t id, double level, double
     if (old == INFINITY) left = s->flows[id].work;
     if (left < 0) left = 0;
     s->level[id] = level;
-    if (s->many) *end = s->now + left * inverse;
-    else sc__tree_set(&s->ends, id, s->now + left * inverse);
+    if (s->many)
+        *end = s->now + left * inverse;
+    else
+        sc__tree_set(&s->ends, id, s->now + left * inverse);
 }
 
 /* Which flows of the link rise is found without branches, then they freeze. */
@@ -475,8 +472,7 @@ static void freeze_link(struct sc__share *s, uint32_t link, double level) {
     const struct link *l = &s->links[link];
     double inverse = 1 / level;
     uint32_t n = 0, count = l->count;
-    if (s->picked_room < count)
-        s->picked = sc__grow(s->arena, s->picked, &s->picked_room, count, sizeof *s->picked);
+    if (s->picked_room < count) s->picked = sc__grow(s->arena, s->picked, &s->picked_room, count, sizeof *s->picked);
     uint32_t *picked = s->picked;
     const struct entry *list = l->list;
     const uint8_t *rises = s->rises;
@@ -487,9 +483,7 @@ static void freeze_link(struct sc__share *s, uint32_t link, double level) {
     for (uint32_t i = 0; i < n; i++) freeze(s, picked[i], level, inverse);
 }
 
-static void freeze_at_cap(struct sc__share *s, uint32_t id) {
-    freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap);
-}
+static void freeze_at_cap(struct sc__share *s, uint32_t id) { freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap); }
 
 static int compare_caps(const void *a, const void *b, void *share) {
     const struct sc__share *s = share;
@@ -534,8 +528,10 @@ static void fill(struct sc__share *s) {
     s->left = s->rising_count;
     while (s->heap_count && s->left) {
         while (capped < end && !s->rises[*capped]) capped++;
-        if (capped < end && s->least_cap <= s->heap[0].share && s->flows[*capped].cap <= s->heap[0].share) freeze_at_cap(s, *capped);
-        else fill_top(s);
+        if (capped < end && s->least_cap <= s->heap[0].share && s->flows[*capped].cap <= s->heap[0].share)
+            freeze_at_cap(s, *capped);
+        else
+            fill_top(s);
     }
     for (; capped < end && s->left; capped++)
         if (s->rises[*capped]) freeze_at_cap(s, *capped);
@@ -605,7 +601,11 @@ static double top_level(const struct sc__share *s, const struct link *l) {
 
 bool sc__share_certified(const struct sc__share *s) {
     bool *has_bottleneck = calloc(s->flow_count + 1, 1), good = has_bottleneck != NULL;
-    uint32_t certified = 0, routed = 0;
+    uint32_t certified = 0;
+    for (uint32_t i = 0; i < s->flow_count && good; i++) {
+        has_bottleneck[i] = s->level[i] == 0 || s->level[i] >= s->flows[i].cap * (1 - 1e-9);
+        certified += has_bottleneck[i];
+    }
     for (uint32_t i = 0; i < s->link_count && good; i++) {
         const struct link *l = &s->links[i];
         double use = sc__share_use(s, i), top = top_level(s, l);
@@ -613,12 +613,11 @@ bool sc__share_certified(const struct sc__share *s) {
         bool full = use >= s->capacity[i] * (1 - 1e-9);
         for (uint32_t k = 0; k < l->count; k++) {
             uint32_t id = l->list[k].flow;
-            routed += l->list[k].hop == s->path[id].first;
             if (!full || s->level[id] < top * (1 - 1e-9) || has_bottleneck[id]) continue;
             has_bottleneck[id] = true;
             certified++;
         }
     }
     free(has_bottleneck);
-    return good && certified == routed;
+    return good && certified == s->flow_count;
 }

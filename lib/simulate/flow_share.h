@@ -19,10 +19,18 @@ struct sc__share_hop {
 /* capacity: of each link, bytes per second, positive; kept by reference. */
 struct sc__share *sc__share_new(struct sc__arena *arena, const double *capacity, uint32_t links);
 
-/* A new flow at time now, seconds. No link may occur twice in hops. All calls
- * between two calls of next carry the same time. */
-void sc__share_add(struct sc__share *s, const struct sc__share_hop *hops, uint32_t count, double weight,
-                       double bytes, double now, uint64_t user);
+struct sc__share_flow {
+    const struct sc__share_hop *hops; /* no link occurs twice */
+    uint32_t count;
+    double weight; /* bytes per second at level 1 */
+    double bytes;
+    double cap; /* the level it cannot exceed; 0: none but its links' */
+    uint64_t user;
+};
+
+/* A new flow at time now, seconds. All calls between two calls of next carry
+ * the same time. */
+void sc__share_add(struct sc__share *s, const struct sc__share_flow *f, double now);
 /* When the next flow ends; INFINITY when none runs. */
 double sc__share_next(struct sc__share *s);
 /* Takes out one flow that ends at `to` (what next answered). False: no more. */
@@ -32,7 +40,7 @@ uint32_t sc__share_flows(const struct sc__share *s);
 /* Use of a link at this moment, bytes a second. */
 double sc__share_use(const struct sc__share *s, uint32_t link);
 /* The certificate of max-min sharing: no link above its capacity, and every
- * flow crosses a full link on which no level is above its own. */
+ * flow is at its cap or crosses a full link on which no level is above its own. */
 bool sc__share_certified(const struct sc__share *s);
 /* Solves whose certificate failed; counted in builds with SC_CHECK. */
 uint32_t sc__share_violations(const struct sc__share *s);

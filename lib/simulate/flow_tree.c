@@ -50,8 +50,10 @@ void sc__tree_set(struct sc__tree *t, uint32_t i, double value) {
     for (uint32_t d = 1; d < t->depth; d++) {
         i /= SC__TREE_WIDTH;
         double *node = &t->level[d][i], above = *node;
-        if (value <= above) *node = value;
-        else if (old == above) *node = value = node_min(t->level[d - 1] + (size_t)i * SC__TREE_WIDTH);
+        if (value <= above)
+            *node = value;
+        else if (old == above)
+            *node = value = node_min(t->level[d - 1] + (size_t)i * SC__TREE_WIDTH);
         if (*node == above) return;
         old = above;
     }

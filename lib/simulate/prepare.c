@@ -29,6 +29,8 @@ static bool is_transfer(const struct sc__op *op) {
 struct claims {
     struct sc__map users;
     struct sc__executor *x;
+    struct sc__item *items; /* room for those of the block that is being built */
+    uint32_t item_capacity;
 };
 
 static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
@@ -113,7 +115,7 @@ struct building {
     uint32_t class;
     const struct sc__block *block;
     struct sc__prepared *out;
-    uint32_t order_count, order_capacity, item_count, item_capacity;
+    uint32_t order_count, item_count;
     bool may_merge;
 };
 
@@ -150,6 +152,7 @@ static uint32_t items_before(const struct building *b, uint32_t stream, uint32_t
 static void fill_needs(const struct building *b, struct sc__item *item, uint32_t index) {
     const struct sc__op *ops = &b->x->w->ops[b->block->first_op];
     item->after = ops[index].after;
+    item->need = SC__NEW_ARRAY(&b->x->arena, uint32_t, b->x->streams);
     for (uint32_t s = 0; s < b->x->streams; s++) {
         if (!(item->after >> s & 1) || s == ops[index].stream) continue;
         item->need[s] = items_before(b, s, index);
@@ -164,9 +167,9 @@ static void build_stream(struct building *b, uint32_t stream) {
         const struct sc__op *op = &x->w->ops[b->block->first_op + i];
         if (op->stream != stream) continue;
         int64_t price = fixed_price(b->claims, b->class, op);
-        *SC__PUSH(&x->arena, b->out->order, b->order_count, b->order_capacity) = b->block->first_op + i;
+        b->out->order[b->order_count++] = b->block->first_op + i;
         if (!extends_run(b, last, i, price)) {
-            last = SC__PUSH(&x->arena, b->out->items, b->item_count, b->item_capacity);
+            last = &b->out->items[b->item_count++];
             memset(last, 0, sizeof *last);
             last->first = b->order_count - 1;
             if (price >= 0) last->sums = SC__NEW(&x->arena, struct sc__sums);
@@ -194,11 +197,17 @@ static struct sc__prepared *prepare_block(struct claims *k, uint32_t class, cons
     struct building b = {.x = x, .claims = k, .class = class, .block = block};
     bool single = one_compute_stream(x, block) && x->options.comm_tax <= 0;
     b.out = SC__NEW(&x->arena, struct sc__prepared);
+    b.out->order = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
+    if (k->item_capacity < block->ops)
+        k->items = sc__grow(&x->arena, k->items, &k->item_capacity, block->ops, sizeof *k->items);
+    b.out->items = k->items;
     for (uint32_t i = 0; i < block->ops; i++) b.out->deps |= x->w->ops[block->first_op + i].deps > 0;
     for (uint32_t s = 0; s < x->streams; s++) {
         b.may_merge = single && !b.out->deps && s == x->w->compute_stream;
         build_stream(&b, s);
     }
+    b.out->items = SC__NEW_ARRAY(&x->arena, struct sc__item, b.item_count);
+    if (b.item_count) memcpy(b.out->items, k->items, b.item_count * sizeof *k->items);
     for (uint32_t i = 0; i < b.item_count; i++) {
         struct sc__item *item = &b.out->items[i];
         uint32_t op = b.out->order[item->first];

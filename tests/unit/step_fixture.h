@@ -41,7 +41,8 @@ static bool fixed_finish(void *self, int64_t to, struct sc__transfer *done) {
     return true;
 }
 
-static const struct sc__net_ops fixed_ops = {"fixed", fixed_alone, fixed_start, fixed_next, fixed_finish, NULL};
+static const struct sc__net_ops fixed_ops = {
+    .name = "fixed", .alone = fixed_alone, .start = fixed_start, .next = fixed_next, .finish = fixed_finish};
 
 static struct sc__net fixed_net(struct sc_context *ctx, int64_t message, int64_t collective) {
     struct fixed_net *n = SC__NEW(&ctx->arena, struct fixed_net);

@@ -1,0 +1,125 @@
+/* convert: an input in another format. */
+#include "write/convert.h"
+#include "command/job.h"
+#include "lower/layers.h"
+#include "lower/operators.h"
+#include "lower/profile.h"
+#include "lower/whatif.h"
+
+#include <string.h>
+
+static const struct sc__option options[] = {
+    {"to", 0, "FORMAT", NULL, "Output", "workload-text, operator-table or ir-json", 0},
+    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output", 0},
+    {"lossy", 0, NULL, NULL, "Output", "leave out what the format cannot express, and say what", 0},
+    {"lowered", 0, NULL, NULL, "Output", "ir-json: the operations of the step instead of the rows they come from", 0},
+    {0}};
+
+static const struct sc__option *const tables[] = {
+    sc__job_options, options, sc__layers_options, sc__operators_options, sc__profile_options, sc__whatif_options, NULL};
+
+/* A format rows can be written in. */
+struct target {
+    const char *name;
+    sc_status (*write)(struct sc_request *req, struct sc__job *job, struct sc__buffer *out);
+};
+
+static sc_status need_rows(struct sc_request *req, const struct sc__job *job, const char *format) {
+    if (job->doc.layers) return SC_OK;
+    const char *what = job->doc.workload ? "operations on streams, each rank's program of its own" : "a profile";
+    return sc__fail(req->ctx, SC_INPUT, NULL, "--to ir-json can hold everything",
+                    "%s holds rows of layers; it cannot express %s", format, what);
+}
+
+/* Sizes the input does not have may be given for the header. */
+static sc_status fill_header(struct sc_request *req, const struct sc__job *job, struct sc__layers *l) {
+    const struct {
+        const char *option;
+        uint32_t *value;
+    } sizes[] = {{"tp", &l->tp},     {"ep", &l->ep},   {"pp", &l->pp},
+                 {"gpus", &l->gpus}, {"vpp", &l->vpp}, {"micro-batches", &l->ga}};
+    *l = *job->doc.layers;
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        uint32_t given = *sizes[i].value;
+        SC__TRY(sc__setting_u32(&job->settings, sizes[i].option, 1, &given));
+        if (*sizes[i].value && given != *sizes[i].value)
+            return sc__usage(req, NULL, "--%s %u: the input says %u", sizes[i].option, given, *sizes[i].value);
+        *sizes[i].value = given;
+    }
+    l->has_vpp = l->vpp != 0;
+    return SC_OK;
+}
+
+static sc_status write_workload_text(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
+    struct sc__layers l;
+    SC__TRY(need_rows(req, job, "workload-text"));
+    SC__TRY(fill_header(req, job, &l));
+    return sc__write_workload_text(req->ctx, &l, sc__flag(req, "lossy"), out);
+}
+
+static sc_status write_operator_table(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
+    uint32_t element = 4;
+    SC__TRY(need_rows(req, job, "operator-table"));
+    SC__TRY(sc__setting_u32(&job->settings, "bytes-per-element", 1, &element));
+    return sc__write_operator_table(req->ctx, job->doc.layers, element, sc__flag(req, "lossy"), out);
+}
+
+static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
+    const struct sc__document *d = &job->doc;
+    bool lowered = sc__flag(req, "lowered") || (!d->layers && !d->workload);
+    if (lowered) SC__TRY(sc__job_lower(req, job));
+    return sc__write_ir_json(req->ctx, lowered ? NULL : d->layers, lowered ? job->workload : d->workload,
+                             lowered ? NULL : d->measured, out);
+}
+
+static const struct target targets[] = {{"workload-text", write_workload_text},
+                                        {"operator-table", write_operator_table},
+                                        {"ir-json", write_ir_json},
+                                        {NULL, NULL}};
+
+static sc_status choose(struct sc_request *req, const struct target **out) {
+    const char *to = sc__option(req, "to");
+    struct sc__buffer names;
+    sc__buffer_init(&names, &req->ctx->arena);
+    for (const struct target *t = targets; t->name; t++) {
+        if (to && !strcmp(to, t->name)) {
+            *out = t;
+            return SC_OK;
+        }
+        sc__printf(&names, "%s%s", names.size ? ", " : "one of: ", t->name);
+    }
+    return sc__usage(req, names.text, to ? "--to: unknown '%s'" : "convert needs --to FORMAT", to);
+}
+
+static sc_status execute(struct sc_request *req) {
+    struct sc__job job;
+    struct sc__buffer b;
+    const struct target *target = NULL;
+    const char *path = sc__option(req, "output");
+    bool to_stdout = !path || !strcmp(path, "-");
+    SC__TRY(choose(req, &target));
+    if (to_stdout && sc__flag(req, "lossy"))
+        return sc__usage(req, "add -o FILE",
+                         "--lossy says what is lost on standard output, so the file must go elsewhere");
+    SC__TRY(sc__job_read(req, &job));
+    sc__buffer_init(&b, &req->ctx->arena);
+    SC__TRY(target->write(req, &job, &b));
+    if (to_stdout) {
+        sc__put(&req->out, b.text, b.size);
+        return SC_OK;
+    }
+    SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
+    sc__printf(&req->out, "%s: %s, from %s (%s)\n", path, target->name, job.doc.files[0], job.doc.reader->name);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++)
+        sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);
+    return SC_OK;
+}
+
+const struct sc__command sc__command_convert = {
+    .name = "convert",
+    .args = "INPUT… --to FORMAT -o FILE",
+    .summary = "write an input in another format",
+    .text = "What the format cannot express is an error that names it; with --lossy it is left out and noted.",
+    .options = tables,
+    .inputs = true,
+    .execute = execute};

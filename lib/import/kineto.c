@@ -1,0 +1,228 @@
+/* Kineto JSON, what torch.profiler writes: one trace a rank. show says where
+ * the measured time went, run replays a step with simulated communication. */
+#include "import/kineto.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct details {
+    struct sc__kineto_trace **traces;
+    uint32_t count;
+};
+
+struct paths {
+    const char **items;
+    uint32_t count, capacity;
+};
+
+static bool is_trace_name(const char *name) {
+    struct sc__str s = sc__str(name);
+    return sc__str_ends(s, ".json") || sc__str_ends(s, ".json.gz");
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static sc_status add_directory(struct sc_context *ctx, const char *path, struct paths *out) {
+    struct sc__place at = {.file = path};
+    DIR *d = opendir(path);
+    uint32_t before = out->count;
+    if (!d) return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(errno));
+    for (struct dirent *e; (e = readdir(d));)
+        if (is_trace_name(e->d_name))
+            *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) =
+                sc__format(&ctx->arena, "%s/%s", path, e->d_name);
+    closedir(d);
+    if (out->count > before)
+        qsort(out->items + before, out->count - before, sizeof *out->items, by_name);
+    else
+        return sc__fail(ctx, SC_INPUT, &at, NULL, "no .json or .json.gz traces here");
+    return SC_OK;
+}
+
+/* The traces in order of rank, none missing. */
+static sc_status order_traces(struct sc_context *ctx, struct sc__kineto_trace **traces, uint32_t count) {
+    if (count == 1) return SC_OK;
+    struct sc__kineto_trace **by_rank = SC__NEW_ARRAY(&ctx->arena, struct sc__kineto_trace *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__kineto_trace *t = traces[i];
+        struct sc__place at = {.file = t->file};
+        uint32_t rank = t->has_rank ? t->rank : i;
+        if (t->world && t->world != count)
+            return sc__fail(ctx, SC_INPUT, &at, "give one trace, or those of all ranks",
+                            "a trace of a job of %u ranks, but %u traces were given", t->world, count);
+        if (rank >= count || by_rank[rank])
+            return sc__fail(ctx, SC_INPUT, &at, "each rank once, from 0 on", "unexpected rank %u%s%s", rank,
+                            rank < count ? ", already given by " : "", rank < count ? by_rank[rank]->file : "");
+        t->rank = rank;
+        by_rank[rank] = t;
+    }
+    memcpy(traces, by_rank, count * sizeof(struct sc__kineto_trace *));
+    return SC_OK;
+}
+
+static sc_status read_scale(struct sc_context *ctx, const char *text, struct sc__kineto_plan *plan) {
+    const char *equals = strchr(text, '=');
+    double factor;
+    if (!sc__parse_double(sc__str(equals ? equals + 1 : text), &factor) || factor < 0)
+        return sc__fail(ctx, SC_USAGE, NULL, "--scale 0.9 or --scale gemm=0.5", "--scale %s: not a factor", text);
+    bool found = !equals;
+    for (unsigned k = 0; k < SC__WORKS; k++) {
+        const char *name = sc__work_name(k);
+        if (equals && (strlen(name) != (size_t)(equals - text) || strncmp(name, text, (size_t)(equals - text)) != 0))
+            continue;
+        plan->scale[k] *= factor;
+        found = true;
+    }
+    if (found) return SC_OK;
+    return sc__fail(ctx, SC_USAGE, NULL,
+                    "gemm, attention, norm, elementwise, embedding, loss, optimizer, router, copy, compute",
+                    "--scale %s: unknown class of kernels", text);
+}
+
+static sc_status read_plan(struct sc_context *ctx, const struct sc__settings *s, struct sc__kineto_plan *plan) {
+    *plan = (struct sc__kineto_plan){.speedup = 1, .step = SC__NONE};
+    for (unsigned k = 0; k < SC__WORKS; k++) plan->scale[k] = 1;
+    if (!s) return SC_OK;
+    uint32_t step = 0;
+    SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
+    SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
+    SC__TRY(sc__setting_double(s, "gpu-speedup", &plan->speedup));
+    SC__TRY(sc__setting_u32(s, "step", 1, &step));
+    if (step) plan->step = step - 1;
+    if (!(plan->speedup > 0)) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--gpu-speedup must be positive");
+    for (unsigned i = 0; sc__setting_nth(s, "scale", i); i++)
+        SC__TRY(read_scale(ctx, sc__setting_nth(s, "scale", i), plan));
+    return SC_OK;
+}
+
+static sc_status kineto_read(struct sc_context *ctx, const struct sc__settings *settings, const char *const *paths,
+                             uint32_t count, struct sc__document *out) {
+    struct paths files = {0};
+    struct sc__kineto_plan plan;
+    struct stat st;
+    SC__TRY(read_plan(ctx, settings, &plan));
+    for (uint32_t i = 0; i < count; i++)
+        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            SC__TRY(add_directory(ctx, paths[i], &files));
+        else
+            *SC__PUSH(&ctx->arena, files.items, files.count, files.capacity) = paths[i];
+    struct details *d = SC__NEW(&ctx->arena, struct details);
+    d->count = files.count;
+    d->traces = SC__NEW_ARRAY(&ctx->arena, struct sc__kineto_trace *, files.count);
+    for (uint32_t i = 0; i < files.count; i++) {
+        d->traces[i] = SC__NEW(&ctx->arena, struct sc__kineto_trace);
+        SC__TRY(sc__kineto_read_trace(ctx, files.items[i], d->traces[i]));
+    }
+    SC__TRY(order_traces(ctx, d->traces, d->count));
+    out->details = d;
+    out->files = files.items;
+    out->file_count = files.count;
+    return sc__kineto_replay(ctx, d->traces, d->count, &plan, &out->workload);
+}
+
+static bool contains(const unsigned char *head, size_t n, const char *word) {
+    return memmem(head, n, word, strlen(word)) != NULL;
+}
+
+static int kineto_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
+    if (directory) {
+        DIR *d = opendir(path);
+        bool found = false;
+        if (!d) return 0;
+        for (struct dirent *e; !found && (e = readdir(d));) {
+            struct sc__str s = sc__str(e->d_name);
+            found = sc__str_ends(s, ".pt.trace.json") || sc__str_ends(s, ".pt.trace.json.gz");
+        }
+        closedir(d);
+        return found ? 80 : 0;
+    }
+    size_t i = 0;
+    while (i < n && strchr(" \t\r\n", head[i]) && head[i]) i++;
+    if (i == n || (head[i] != '{' && head[i] != '[')) return 0;
+    if (contains(head, n, "\"deviceProperties\"") || contains(head, n, "\"distributedInfo\"")) return 90;
+    bool trace = contains(head, n, "\"ph\"") && (head[i] == '[' || contains(head, n, "\"traceEvents\""));
+    if (!trace) return 0;
+    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") || contains(head, n, "\"kernel\"") ? 70
+                                                                                                               : 20;
+}
+
+static void put_us(struct sc__buffer *b, const char *title, int64_t ns, int64_t of) {
+    sc__printf(b, "    %-22s", title);
+    sc__put_time(b, ns * SC__PS_PER_NS);
+    sc__printf(b, "  %5.1f %%\n", of ? 100.0 * (double)ns / (double)of : 0.0);
+}
+
+static void show_text(struct sc__buffer *b, const struct sc__kineto_breakdown *s) {
+    put_us(b, "compute", s->compute, s->span);
+    put_us(b, "exposed communication", s->exposed_comm, s->span);
+    put_us(b, "exposed memory copies", s->exposed_memory, s->span);
+    put_us(b, "idle", s->span - s->busy, s->span);
+    put_us(b, "  waiting for host", s->host_idle, s->span);
+    put_us(b, "  between kernels", s->kernel_idle, s->span);
+    put_us(b, "  other", s->other_idle, s->span);
+    sc__printf(b, "    communication overlap %5.1f %%\n", s->comm ? 100.0 * (double)s->overlap / (double)s->comm : 0.0);
+}
+
+static void show_json(struct sc__json *j, const char *name, uint32_t rank, const struct sc__kineto_breakdown *s) {
+    sc__json_row(j, NULL);
+    sc__json_u64(j, "rank", rank);
+    sc__json_string(j, "step", name);
+    sc__json_us(j, "span_us", s->span * SC__PS_PER_NS);
+    sc__json_us(j, "compute_us", s->compute * SC__PS_PER_NS);
+    sc__json_us(j, "communication_us", s->comm * SC__PS_PER_NS);
+    sc__json_us(j, "exposed_communication_us", s->exposed_comm * SC__PS_PER_NS);
+    sc__json_us(j, "memory_us", s->memory * SC__PS_PER_NS);
+    sc__json_us(j, "non_compute_us", (s->busy - s->compute) * SC__PS_PER_NS);
+    sc__json_us(j, "idle_us", (s->span - s->busy) * SC__PS_PER_NS);
+    sc__json_us(j, "idle_host_us", s->host_idle * SC__PS_PER_NS);
+    sc__json_us(j, "idle_kernel_us", s->kernel_idle * SC__PS_PER_NS);
+    sc__json_us(j, "idle_other_us", s->other_idle * SC__PS_PER_NS);
+    sc__json_double(j, "overlap", s->comm ? (double)s->overlap / (double)s->comm : 0);
+    sc__json_end_object(j);
+}
+
+static void kineto_show(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text,
+                        struct sc__json *json) {
+    const struct details *d = doc->details;
+    (void)ctx;
+    if (json) sc__json_array(json, "measured");
+    for (uint32_t i = 0; i < d->count; i++) {
+        const struct sc__kineto_trace *t = d->traces[i];
+        sc__printf(text, "  rank %u: %llu events, %u kernels on %u streams, %u of them NCCL's\n", t->rank,
+                   (unsigned long long)t->events, t->kernel_count, t->stream_count, t->comm_count);
+        for (uint32_t s = 0; s < (t->step_count ? t->step_count : 1); s++) {
+            int64_t start, end;
+            sc__kineto_step_window(t, s, &start, &end);
+            struct sc__kineto_breakdown b = sc__kineto_break_down(t, start, end);
+            const char *name = t->step_count ? t->steps[s].name : "whole trace";
+            sc__printf(text, "  %s, ", name);
+            sc__put_time(text, b.span * SC__PS_PER_NS);
+            sc__putc(text, '\n');
+            show_text(text, &b);
+            if (json) show_json(json, name, t->rank, &b);
+        }
+    }
+    if (json) sc__json_end_array(json);
+}
+
+const struct sc__option sc__kineto_options[] = {
+    {"gpu-speedup", 0, "X", "1", "Kineto", "kernels run X times as fast", 0},
+    {"scale", 0, "[CLASS=]F", NULL, "Kineto", "kernels (of a class: gemm, attention, …) take F times as long",
+     SC__OPT_REPEAT},
+    {"step", 0, "N", "1", "Kineto", "which of the steps is replayed", 0},
+    {"grad-bytes", 0, "SIZE", NULL, "Kineto", "gradients all-reduced with --dp, where the trace does not tell", 0},
+    {0},
+};
+
+const struct sc__reader sc__reader_kineto = {
+    .name = "kineto",
+    .title = "Kineto trace (torch.profiler), one .json or .json.gz a rank",
+    .detect = kineto_detect,
+    .read = kineto_read,
+    .show = kineto_show,
+    .options = sc__kineto_options,
+    .many = true,
+};

@@ -1,0 +1,104 @@
+/* kineto: one PyTorch profiler trace, as much of it as reports and replays
+ * need. Times are integer nanoseconds, as in the file. */
+#ifndef SC_IMPORT_KINETO_H
+#define SC_IMPORT_KINETO_H
+
+#include "import/reader.h"
+
+enum sc__kineto_kind { SC__KINETO_COMPUTE, SC__KINETO_COMM, SC__KINETO_MEMORY };
+
+struct sc__kineto_kernel {
+    int64_t start, dur;
+    uint32_t stream; /* index in trace.streams */
+    uint32_t name;
+    uint32_t correlation, external;
+    uint32_t comm; /* index in trace.comms, or SC__NONE */
+    uint8_t kind, phase;
+};
+
+/* A call on the host that put something on the device. */
+struct sc__kineto_launch {
+    int64_t start, dur;
+    uint32_t correlation, thread;
+};
+
+/* What record_param_comms says about a collective. */
+struct sc__kineto_comm {
+    uint8_t coll; /* enum sc__coll, SC__COLLS: a message, SC__COLLS + 1: not known */
+    bool send;
+    uint32_t group_size, group;  /* group: name */
+    uint32_t description, ranks; /* names; SC__NO_NAME: none */
+    int64_t peer, seq;
+    uint64_t in_bytes, out_bytes;
+};
+
+struct sc__kineto_step {
+    const char *name;
+    int64_t start, end;
+};
+
+struct sc__kineto_range {
+    int64_t start, end;
+    uint32_t thread;
+};
+
+struct sc__kineto_trace {
+    const char *file;
+    struct sc__arena *arena;
+    uint32_t rank, world;
+    bool has_rank;
+    uint64_t events;
+    struct sc__names names;
+    uint32_t *streams; /* as numbered in the file */
+    uint32_t stream_count, stream_capacity;
+    struct sc__kineto_kernel *kernels; /* by start */
+    uint32_t kernel_count, kernel_capacity;
+    struct sc__kineto_launch *launches; /* by correlation */
+    uint32_t launch_count, launch_capacity;
+    struct sc__kineto_comm *comms;
+    uint32_t comm_count, comm_capacity;
+    struct sc__kineto_comm *recorded; /* by record_param_comms on the host */
+    uint32_t recorded_count, recorded_capacity;
+    struct sc__kineto_step *steps; /* by start */
+    uint32_t step_count, step_capacity;
+    struct sc__kineto_range *optimizer; /* Optimizer.step annotations */
+    uint32_t optimizer_count, optimizer_capacity;
+    uint32_t *backward; /* threads of the autograd engine */
+    uint32_t backward_count, backward_capacity;
+    uint64_t optimizer_elements; /* of the parameters the optimizer touches */
+};
+
+sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct sc__kineto_trace *out);
+
+/* What HTA prints, over [start, end) of one rank, ns. */
+struct sc__kineto_breakdown {
+    int64_t span;
+    int64_t compute, comm, memory;              /* unions of the kernels of a kind */
+    int64_t busy;                               /* any kernel */
+    int64_t exposed_comm;                       /* communication with no compute beside it */
+    int64_t exposed_memory;                     /* memory with neither beside it */
+    int64_t overlap;                            /* communication with compute beside it */
+    int64_t host_idle, kernel_idle, other_idle; /* nothing runs: launched too late; short gaps; rest */
+};
+
+/* The time on the device from the first kernel of a step to that of the next. */
+void sc__kineto_step_window(const struct sc__kineto_trace *t, uint32_t step, int64_t *start, int64_t *end);
+struct sc__kineto_breakdown sc__kineto_break_down(const struct sc__kineto_trace *t, int64_t start, int64_t end);
+/* The launch of a kernel, or NULL. */
+const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t, uint32_t correlation);
+
+enum sc__work sc__kineto_work(const char *kernel_name);
+
+struct sc__kineto_plan {
+    uint32_t dp;         /* gradient all-reduce over so many; 0: not asked */
+    uint64_t grad_bytes; /* 0: from the trace */
+    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    double speedup;
+    double scale[SC__WORKS];
+};
+
+/* One class a trace (or one class for all ranks when there is one trace). */
+sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
+                            const struct sc__kineto_plan *plan, struct sc__workload **out);
+
+#endif
