@@ -75,6 +75,11 @@ static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
     return s->inner->ops->finish(s->inner->self, to, done);
 }
 
+static void scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+    struct scaled *s = net;
+    s->inner->ops->overhead(s->inner->self, bytes, out);
+}
+
 static const struct sc__net_ops scaled_ops = {
     .name = "scaled", .alone = scaled_alone, .start = scaled_start, .next = scaled_next, .finish = scaled_finish};
 
@@ -114,7 +119,9 @@ static sc_status simulate_changed(const struct table *t, struct sc_context *own,
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
     struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
-    struct sc__net before = {.ops = &scaled_ops, .self = &s, .free = net.free};
+    struct sc__net_ops ops = scaled_ops;
+    if (net.ops->overhead) ops.overhead = scaled_overhead;
+    struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
     *step = sim.step;
     return SC_OK;
