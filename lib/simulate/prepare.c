@@ -151,7 +151,7 @@ static uint32_t items_before(const struct building *b, uint32_t stream, uint32_t
 
 static void fill_needs(const struct building *b, struct sc__item *item, uint32_t index) {
     const struct sc__op *ops = &b->x->w->ops[b->block->first_op];
-    item->after = ops[index].after;
+    item->after = ops[index].after & (uint16_t)((1u << b->x->streams) - 1); /* a stream nobody uses is never late */
     item->need = SC__NEW_ARRAY(&b->x->arena, uint32_t, b->x->streams);
     for (uint32_t s = 0; s < b->x->streams; s++) {
         if (!(item->after >> s & 1) || s == ops[index].stream) continue;

@@ -205,6 +205,17 @@ static void explicit_dependencies_hold(void **state) {
     sc_close(w->ctx);
 }
 
+static void waiting_for_an_unused_stream_is_no_wait(void **state) {
+    (void)state;
+    struct world *w = open_world(1, 1, 1);
+    sc__block_begin(w->w);
+    compute(w, 0, 10)->after = UINT16_MAX;
+    end_class(w, 0, 1, 0);
+    assert_int_equal(run(w, "ideal", NULL), SC_OK);
+    assert_true(w->sim.step == 10);
+    sc_close(w->ctx);
+}
+
 static void deadlock_names_who_waits(void **state) {
     (void)state;
     struct world *w = open_world(1, 1, 2);
@@ -317,6 +328,7 @@ int main(void) {
                                        cmocka_unit_test(eager_sends_do_not_wait),
                                        cmocka_unit_test(messages_of_one_tag_match_in_order),
                                        cmocka_unit_test(explicit_dependencies_hold),
+                                       cmocka_unit_test(waiting_for_an_unused_stream_is_no_wait),
                                        cmocka_unit_test(deadlock_names_who_waits),
                                        cmocka_unit_test(different_collectives_in_a_group_are_an_error),
                                        cmocka_unit_test(transfers_on_one_port_share_it),
