@@ -26,7 +26,11 @@ function head(title, subtitle, sections) {
 }
 
 const short = (path) => (path.startsWith("sim:") ? "simulated " : "") + path.replace(/^sim:/, "").replace(/\/$/, "").split("/").pop();
-const file = (result) => short(result.input?.files?.[0] ?? result.input?.format ?? "a step");
+function file(result) {
+  const words = result.command ?? [], model = words.findIndex((w) => w === "--model" || w.startsWith("--model="));
+  if (result.input?.files?.length) return short(result.input.files[0]);
+  return model < 0 ? result.input?.format ?? "a step" : short(words[model].split("=")[1] ?? words[model + 1]);
+}
 const command = (result) => (result.command ?? []).join(" ");
 
 function one(result) {
