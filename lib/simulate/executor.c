@@ -140,6 +140,7 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     }
     s->ended++;
     s->item++;
+    x->items_ended++;
     s->state = SC__STREAM_NEXT;
     s->version++;
     x->out->classes[class].end = x->now;
@@ -192,12 +193,30 @@ static void take_transfers(struct sc__executor *x) {
     }
 }
 
+#define REPORT_EVENTS 65536
+
+static void report(struct sc__executor *x) {
+    if (x->out->events < x->next_report) return;
+    x->next_report = x->out->events + REPORT_EVENTS;
+    if (x->items) sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
+}
+
+static uint64_t count_items(const struct sc__executor *x) {
+    uint64_t n = 0;
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        for (uint32_t k = 0; k < x->runners[c].calls; k++)
+            for (uint32_t s = 0; s < x->streams; s++) n += x->runners[c].blocks[k]->count[s];
+    return n;
+}
+
 static sc_status run(struct sc__executor *x) {
+    x->items = x->ctx->progress ? count_items(x) : 0;
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++) want_work(x, c, s);
     for (;;) {
         do_work(x);
         SC__TRY(x->status);
+        report(x);
         int64_t transfer = x->net->ops->next(x->net->self), event = next_event(x);
         if (transfer == INT64_MAX && event == INT64_MAX) break;
         if (transfer <= event) {

@@ -191,6 +191,7 @@ static void keep_span(struct run *r, uint32_t class, uint32_t op) {
 static void op_end(struct run *r, uint32_t class, uint32_t op) {
     r->state[op] |= DONE;
     r->done++;
+    if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
     if (r->started) keep_span(r, class, op);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)

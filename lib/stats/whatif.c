@@ -110,6 +110,7 @@ struct table {
     const struct sc__net_maker *net;
     struct sc__sim_options options;
     struct sc__whatif *out;
+    uint32_t expected; /* rows */
 };
 
 static sc_status simulate_changed(const struct table *t, struct sc_context *own, const struct change *c,
@@ -179,6 +180,7 @@ static int most_gain_first(const void *x, const void *y) {
 
 static sc_status add_row(struct table *t, const char *key, const char *title, struct change c) {
     struct sc__whatif_row row = {.key = key, .title = title};
+    sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
     SC__TRY(step_with(t, c, 0, &row.at_zero));
     SC__TRY(step_with(t, c, 0.5, &row.at_half));
     *SC__PUSH(&t->ctx->arena, t->out->rows, t->out->count, t->out->capacity) = row;
@@ -189,6 +191,8 @@ static sc_status add_rows(struct table *t) {
     struct sc__arena *a = &t->ctx->arena;
     struct seen seen;
     look(t->w, &seen);
+    t->expected = seen.label_count + seen.recompute;
+    for (int k = 0; k < SC__WORKS; k++) t->expected += seen.work[k];
     for (int k = 0; k < SC__WORKS; k++) {
         const char *name = sc__work_name((enum sc__work)k);
         const char *title = k == SC__WORK_OTHER ? "compute" : k == SC__WORK_HOST ? "host" : name;
@@ -204,7 +208,7 @@ static sc_status add_rows(struct table *t) {
 sc_status sc__whatif(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net_maker *net,
                      const struct sc__sim_options *options, int64_t step, struct sc__whatif *out) {
     *out = (struct sc__whatif){.step = step};
-    struct table t = {ctx, w, net, *options, out};
+    struct table t = {.ctx = ctx, .w = w, .net = net, .options = *options, .out = out};
     t.options.keep_timeline = false;
     SC__TRY(add_rows(&t));
     if (out->count) qsort(out->rows, out->count, sizeof *out->rows, most_gain_first);
