@@ -16,7 +16,7 @@ static sc_status parse(struct sc_context *ctx, const char *name, struct sc__str 
     if (!*out) return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", e.text);
     const char *schema = json_string_value(json_object_get(*out, "schema"));
     if (schema && !strcmp(schema, SCHEMA) && json_is_number(json_object_get(*out, "step_time_us")) &&
-        json_is_object(json_object_get(*out, "breakdown_us")))
+        json_is_object(json_object_get(*out, "breakdown_us")) && json_array_size(json_object_get(*out, "ranks")))
         return SC_OK;
     json_decref(*out);
     return sc__fail(ctx, SC_INPUT, &at, "make one with: stepcast run INPUT --json FILE --timeline",
