@@ -59,7 +59,10 @@ static void add_classes(struct sc__arena *a, struct sc__pairs *to, const json_t 
     size_t i;
     json_t *r;
     json_array_foreach((json_t *)ranks, i, r) all += json_number_value(json_object_get(r, "ranks"));
-    if (all <= 0) add_breakdown(a, to, json_object_get(root, "breakdown_us"), side, 1);
+    if (all <= 0) {
+        add_breakdown(a, to, json_object_get(root, "breakdown_us"), side, 1);
+        return;
+    }
     json_array_foreach((json_t *)ranks, i, r) add_breakdown(a, to, json_object_get(r, "breakdown_us"), side,
                                                             json_number_value(json_object_get(r, "ranks")) / all);
 }
