@@ -166,22 +166,26 @@ static void what_if(void **state) {
     int64_t plain = 97573 * US;
     struct sc__profile_step s;
     must(sc__profile_find_step(ctx, read_moe(), &s));
-    int64_t gate = 0, routed = 0;
+    int64_t gate = 0, routed = 0, experts = 0;
     for (uint32_t i = 0; i < s.count; i++) {
         int64_t t = s.pieces[i].forward + s.pieces[i].backward;
         if (!strcmp(s.pieces[i].name, "MOEGate")) gate += t;
         if (s.pieces[i].role >= SC__PIECE_DISPATCH) routed += t;
+        if (s.pieces[i].role == SC__PIECE_EXPERT) experts += t;
     }
     assert_int_equal(step_with(SETTINGS("gpu-speedup=2"), 0, 0) * 2 / US, plain / US);
     assert_true(llabs(step_with(SETTINGS("scale=MOEGate=0.5"), 0, 0) - (plain - gate / 2)) < 100);
     assert_int_equal(step_with(SETTINGS("scale=optimizer=0"), 0, 0), plain - 3362 * US);
     assert_true(llabs(step_with(SETTINGS("top-k=1"), 0, 0) - (plain - routed / 2)) < 100);
+    assert_true(llabs(step_with(SETTINGS("imbalance=1.5"), 0, 0) - (plain + experts / 2)) < 100);
     /* all-to-all bytes: 8 of 16 MiB at 1 ps a byte; half with top-1, double with capacity 2 */
     int64_t others = step_with(SETTINGS("ep=8"), 0, 1) - plain - 8 * (2 * 4096 * 1024 * 2);
     assert_int_equal(step_with(SETTINGS("top-k=1"), 0, 1) - step_with(SETTINGS("top-k=1"), 0, 0),
                      4 * 16777216 + others);
     assert_int_equal(step_with(SETTINGS("capacity=2"), 0, 1) - step_with(SETTINGS("capacity=2"), 0, 0),
                      16 * 16777216 + others);
+    assert_int_equal(step_with(SETTINGS("imbalance=1.5"), 0, 1) - step_with(SETTINGS("imbalance=1.5"), 0, 0),
+                     12 * 16777216 + others);
 }
 
 static void unknown_names_are_refused(void **state) {
