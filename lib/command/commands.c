@@ -4,10 +4,10 @@
 extern const struct sc__command sc__command_coll;
 extern const struct sc__command sc__command_compare;
 extern const struct sc__command sc__command_completion;
-extern const struct sc__command sc__command_fit_gpu;
-extern const struct sc__command sc__command_kernels;
 extern const struct sc__command sc__command_convert;
+extern const struct sc__command sc__command_fit_gpu;
 extern const struct sc__command sc__command_flows;
+extern const struct sc__command sc__command_kernels;
 extern const struct sc__command sc__command_manual;
 extern const struct sc__command sc__command_report;
 extern const struct sc__command sc__command_run;

@@ -219,7 +219,7 @@ static sc_status execute_model(struct sc_request *req, struct sc__settings *sett
     l->ctx = req->ctx, l->arena = &req->ctx->arena, l->model = model, l->cluster = &alone, l->gpu = gpu;
     SC__TRY(sc__plan_read(req->ctx, settings, model, 0, &l->plan));
     SC__TRY(sc__plan_check(req->ctx, model, &l->plan));
-    SC__TRY(sc__step_constants(req->ctx, l->plan.constants, gpu->architecture, &l->constants));
+    SC__TRY(sc__step_constants(req->ctx, l->plan.constants, gpu, &l->constants));
     l->pricer = sc__pricer_new(l->arena, gpu);
     if (l->plan.kernel_times) SC__TRY(sc__pricer_read_times(req->ctx, l->pricer, l->plan.kernel_times));
     sc__step_kernels(l);
