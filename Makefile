@@ -3,6 +3,9 @@
 
 CC      ?= cc
 BUILD   ?= build
+# make V=1 shows the commands
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 PREFIX  ?= /usr/local
 OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
@@ -53,11 +56,12 @@ $(LIB_O) $(BUILD)/cmd/main.o: | deps
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	@mkdir -p $(@D)
-	$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
+	$(Q)$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
 
 # The report page; empty where node or npm is missing.
 $(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
@@ -65,41 +69,48 @@ $(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
 
 $(BUILD)/gen/page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
 	@mkdir -p $(@D)
-	$(BUILD)/tools/embed sc__page_file $(BUILD)/web $$(test -s $(BUILD)/web/report.html && echo $(BUILD)/web/report.html) > $@.tmp && mv $@.tmp $@
+	$(Q)$(BUILD)/tools/embed sc__page_file $(BUILD)/web $$(test -s $(BUILD)/web/report.html && echo $(BUILD)/web/report.html) > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 $(BUILD)/tools/embed: tools/embed.c
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -O1 $< -o $@
+	$(Q)$(CC) -std=c17 -O1 $< -o $@
 
 $(STATIC): $(LIB_O)
 	@rm -f $@
-	ar rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)ar rcs $@ $^
 
 $(SHARED): $(LIB_O)
-	$(CC) -shared -Wl,-soname,libstepcast.so.0 $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libstepcast.so.0 $(LDFLAGS) $^ $(LDLIBS) -o $@
 	@ln -sf $(@F) $(BUILD)/libstepcast.so.0
 	@ln -sf $(@F) $(BUILD)/libstepcast.so
 
 $(PROGRAM): $(CMD_C:%.c=$(BUILD)/%.o) $(STATIC)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/stepcast.pc: scripts/stepcast.pc.in
 	@mkdir -p $(@D)
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(STATIC)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
 $(BUILD)/bench/%_bench: $(BUILD)/bench/%_bench.o $(STATIC)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Fuzz targets are libFuzzer's with clang; with gcc a driver of ours mutates
 # the corpus, so that the smoke test needs nothing more.
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/driver.o $(STATIC)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)

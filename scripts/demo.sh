@@ -8,9 +8,12 @@ set -- run --model gpt3-175b --gpus 1024 --tp 8 --pp 16 --micro-batch 1 --global
     --recompute selective --sequence-parallel --cluster dgx-h100:1024
 echo "stepcast $*"
 echo
-"$program" "$@" --gantt --json out/demo.json --html out/demo.html --trace out/demo.trace.json.gz
+html="--html out/demo.html"
+test -s "$(dirname "$program")/web/report.html" || html= # built without npm: no page
+"$program" "$@" --gantt --json out/demo.json $html --trace out/demo.trace.json.gz
 echo
 echo "The pictures:"
-echo "  out/demo.html            open in a browser: pipeline, breakdown, memory, what-if"
+if [ -n "$html" ]; then echo "  out/demo.html            open in a browser: pipeline, breakdown, memory, what-if"
+else echo "  (no report page: npm could not fetch what it is made of when stepcast was built)"; fi
 echo "  out/demo.trace.json.gz   open in ui.perfetto.dev"
 echo "  out/demo.json            the same numbers for programs"

@@ -2,7 +2,7 @@
  * calibration tables of one H200, which are not part of the repository. */
 #include "test.h"
 
-#include "machine/kernel.h"
+#include "machine/gpu_fit.h"
 
 #include <math.h>
 
@@ -89,7 +89,8 @@ static void gemm_cold(void **state) {
     struct table t = open_table("calibration/h200/gemm_cold.csv");
     struct errors all = {0}, large = {0};
     while (next_row(&t)) {
-        double us = number(&t, "us"), p = sc__gemm(pricer, NULL, SC__BF16, size(&t, "m"), size(&t, "n"), size(&t, "k")).us;
+        double us = number(&t, "us"),
+               p = sc__gemm(pricer, NULL, SC__BF16, size(&t, "m"), size(&t, "n"), size(&t, "k")).us;
         add(&all, p, us);
         if (us > 100) add(&large, p, us);
     }
@@ -118,10 +119,9 @@ static void gemm_grouped(void **state) {
     while (next_row(&t)) {
         uint64_t e = size(&t, "experts"), m = size(&t, "tok_per_expert"), n = size(&t, "n"), k = size(&t, "k");
         const char *kind = cell(&t, "kind");
-        struct sc__kernel p = !strcmp(kind, "grouped_fwd") ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, n, k)
-                              : !strcmp(kind, "grouped_dgrad")
-                                  ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, k, n)
-                                  : sc__gemm_grouped(pricer, NULL, SC__BF16, e, n, k, m);
+        struct sc__kernel p = !strcmp(kind, "grouped_fwd")     ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, n, k)
+                              : !strcmp(kind, "grouped_dgrad") ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, k, n)
+                                                               : sc__gemm_grouped(pricer, NULL, SC__BF16, e, n, k, m);
         add(&all, p.us, number(&t, "us"));
     }
     bound("grouped", &all, 8, 135);
@@ -132,7 +132,8 @@ static void attention(void **state) {
     struct table t = open_table("calibration/h200/attention_extra.csv");
     struct errors forward = {0}, backward = {0};
     while (next_row(&t)) {
-        struct sc__attention a = {.batch = size(&t, "batch"), .heads = size(&t, "heads"), .kv_heads = size(&t, "kv_heads")};
+        struct sc__attention a = {
+            .batch = size(&t, "batch"), .heads = size(&t, "heads"), .kv_heads = size(&t, "kv_heads")};
         a.sq = size(&t, "seq"), a.head_dim = size(&t, "head_dim"), a.causal = size(&t, "causal");
         if (number(&t, "fwd_us") > 0) add(&forward, sc__attention_forward(pricer, &a).us, number(&t, "fwd_us"));
         if (number(&t, "bwd_us") > 0) add(&backward, sc__attention_backward(pricer, &a).us, number(&t, "bwd_us"));
@@ -182,7 +183,8 @@ static void memory_bound(void **state) {
 /* ---- power ---- */
 
 /* Slowdown of the first kernel in a loop of a of it, b of another, idle us. */
-static double slowdown(const struct sc__kernel *first, double a, const struct sc__kernel *other, double b, double idle) {
+static double slowdown(const struct sc__kernel *first, double a, const struct sc__kernel *other, double b,
+                       double idle) {
     struct sc__load load = {0};
     sc__load_add(&load, first, a);
     if (other) sc__load_add(&load, other, b);
@@ -250,10 +252,61 @@ static void duty_cycles(void **state) {
     assert_int_equal(cases, 11);
 }
 
+/* ---- leave half of the shapes out ---- */
+
+static void push_product(struct sc__kernel_table *out, enum sc__priced what, enum sc__dtype type, uint64_t batch,
+                         const uint64_t size[3], double us) {
+    *SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity) = (struct sc__kernel_row){
+        .key = {.what = what, .dtype = type, .size = {size[0], size[1], size[2], batch}}, .op = "product", .us = us};
+}
+
+/* Constants far from the fitted ones must come back, and the shapes of the
+ * half that was left out must not be worse by more than 1.5 points. */
+static void half_of_the_shapes(void **state) {
+    (void)state;
+    struct sc__gpu off = *sc__pricer_gpu(pricer);
+    struct sc__kernel_table table = {0};
+    struct sc__fit fit;
+    struct table t = open_table("calibration/h200/gemm_cold.csv");
+    while (next_row(&t))
+        push_product(&table, SC__PRICED_GEMM, SC__BF16, 1, (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
+                     number(&t, "us"));
+    t = open_table("calibration/h200/gemm_fp8_cold.csv");
+    while (next_row(&t))
+        push_product(&table, SC__PRICED_GEMM, strcmp(cell(&t, "scaling"), "row") ? SC__FP8 : SC__FP8_ROW, 1,
+                     (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")}, number(&t, "us"));
+    t = open_table("calibration/h200/gemm_grouped_cold.csv");
+    while (next_row(&t)) {
+        uint64_t m = size(&t, "tok_per_expert"), n = size(&t, "n"), k = size(&t, "k");
+        const char *kind = cell(&t, "kind");
+        bool forward = !strcmp(kind, "grouped_fwd"), wgrad = !strcmp(kind, "grouped_wgrad");
+        push_product(&table, SC__PRICED_GROUPED, SC__BF16, size(&t, "experts"),
+                     (uint64_t[]){wgrad ? n : m, forward ? n : k,
+                                  forward ? k
+                                  : wgrad ? m
+                                          : n},
+                     number(&t, "us"));
+    }
+    off.gemm.r *= 0.8, off.gemm.rp *= 1.2, off.gemm.b *= 1.3, off.gemm.te *= 0.7, off.gemm.t0 *= 1.4,
+        off.gemm.bw *= 0.9;
+    off.dtype[SC__FP8].r *= 1.2, off.dtype[SC__FP8].rp *= 0.85, off.dtype[SC__FP8].b *= 0.8;
+    off.dtype[SC__FP8_ROW].r *= 0.8, off.dtype[SC__FP8_ROW].rp *= 1.2;
+    off.grouped.step *= 1.3, off.grouped.tile *= 2, off.grouped.t0 *= 0.6;
+    sc__gpu_fit(ctx, &off, &table, &fit);
+    assert_int_equal(fit.count, 4);
+    static const double most[] = {3.5, 8, 4, 4}; /* bf16, grouped, fp8, fp8 by row */
+    for (uint32_t i = 0; i < fit.count; i++) {
+        const struct sc__fit_group *g = &fit.groups[i];
+        printf("%-28s %5u rows, before %5.1f, after %5.2f, held out %5.2f %%\n", g->name, g->rows, g->before, g->after,
+               g->held_out);
+        assert_true(g->after <= most[i] && g->held_out <= g->after + 1.5);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gemm_cold),    cmocka_unit_test(gemm_fp8),
                                        cmocka_unit_test(gemm_grouped), cmocka_unit_test(attention),
                                        cmocka_unit_test(memory_bound), cmocka_unit_test(power_loops),
-                                       cmocka_unit_test(duty_cycles)};
+                                       cmocka_unit_test(duty_cycles),  cmocka_unit_test(half_of_the_shapes)};
     return cmocka_run_group_tests(tests, begin, end);
 }
