@@ -51,6 +51,7 @@ const struct sc__option sc__model_options[] = {
      "experts take this many times their mean share, the rest is dropped", 0},
     {"moe-token-dispatcher-type", 0, "NAME", "alltoall", TRAIN,
      "alltoall, allgather or flex (each token once per rank)", 0},
+    {"moe-unfused", 0, NULL, NULL, TRAIN, "routing and quantisation of experts as before 2026, kernel by kernel", 0},
     {"host-launch", 0, "US", NULL, TRAIN, "host time per kernel in us; 0 for CUDA graphs", 0},
     {"update", 0, "KIND", "mixed", TRAIN,
      "mixed: fp32 weights and state, clipping; plain: state of the weights' type, no clipping", 0},

@@ -166,6 +166,7 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     SC__TRY(sc__setting_double(s, "moe-expert-capacity-factor", &p->capacity));
     SC__TRY(word(s, "moe-token-dispatcher-type", dispatchers, &dispatcher));
     p->dedup = dispatcher == 2;
+    p->moe_unfused = sc__setting_flag(s, "moe-unfused");
     if (p->imbalance < 1 || p->capacity < 0)
         return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
                         "--moe-imbalance is at least 1, and a capacity factor is positive");
