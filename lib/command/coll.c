@@ -7,6 +7,7 @@
 
 static const struct sc__option options[] = {
     {"cluster", 'c', "C", "dgx-h100:8", "Machine", "preset:GPUS, one-line description, or file", 0},
+    {"net", 0, "ENGINE", "analytic", "Machine", "analytic, or flow: on the links of the fabric", 0},
     {"gpus", 0, "N", "all of the cluster", "Machine", "ranks that take part, from GPU 0 on", 0},
     {"minbytes", 'b', "SIZE", "32M", "Sizes", "smallest size", 0},
     {"maxbytes", 'e', "SIZE", "32M", "Sizes", "largest size", 0},
@@ -21,7 +22,7 @@ static const struct sc__option options[] = {
     {"output", 'o', "FILE", NULL, "Measured", "cluster file that --fit writes", 0},
     {"validate", 0, "CSV", NULL, "Measured", "errors over a table of measurements", 0},
     {0}};
-static const struct sc__option *const tables[] = {options, sc__cluster_options, NULL};
+static const struct sc__option *const tables[] = {options, sc__cluster_options, sc__flow_options, NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
     const char *hint = "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce";
@@ -79,6 +80,19 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
     return SC_OK;
 }
 
+/* The first price shows whether the fabric can carry the collective at all. */
+static sc_status take_network(const struct sc_request *req, struct sc__coll_query *q) {
+    static const char *const engines[] = {"analytic", "flow", NULL};
+    struct sc__settings s = sc__settings(req);
+    unsigned engine = 0;
+    int64_t first;
+    SC__TRY(sc__setting_word(&s, "net", engines, &engine));
+    if (!engine) return SC_OK;
+    q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
+    SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
+    return sc__flow_price(q->flow, q->op->coll, q->begin, &first);
+}
+
 struct row {
     uint64_t bytes;
     struct sc__price price;
@@ -87,6 +101,7 @@ struct row {
 
 static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
     struct row r = {.bytes = bytes, .price = sc__coll_op_price(&q->cluster, q->op, &q->shape, bytes)};
+    if (q->flow) (void)sc__flow_price(q->flow, q->op->coll, bytes, &r.price.time);
     r.us = sc__us(r.price.time);
     r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
     r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);
@@ -249,6 +264,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(take_sizes(req, &q));
     SC__TRY(take_cluster(req, &q));
     SC__TRY(check_forced(req, &q));
+    SC__TRY(take_network(req, &q));
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
     if (!alone) put_table(req, &q, &req->out);

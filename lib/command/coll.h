@@ -5,12 +5,14 @@
 #include "command/command.h"
 #include "machine/cluster_options.h"
 #include "machine/collective_op.h"
+#include "simulate/flow.h"
 
 /* What is asked for. */
 struct sc__coll_query {
     const struct sc__coll_op *op;
     struct sc__cluster cluster;
     struct sc__shape shape;
+    struct sc__net *flow; /* with --net flow: the engine that prices */
     uint64_t begin, end, increment;
     double factor;
     const char *type;
