@@ -1,5 +1,6 @@
 /* show: what is in an input; nothing is simulated. */
 #include "command/job.h"
+#include "machine/cluster_fields.h"
 
 #include <string.h>
 
