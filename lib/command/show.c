@@ -131,8 +131,7 @@ static sc_status show_cluster(struct sc_request *req) {
         if (!strcmp(sc__option(req, "json"), "-")) return SC_OK;
     }
     sc__cluster_show(&c, &req->out);
-    for (uint32_t i = 0; i < req->ctx->note_count; i++)
-        sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 
