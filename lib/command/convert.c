@@ -1,22 +1,24 @@
 /* convert: an input in another format. */
 #include "write/convert.h"
 #include "command/job.h"
+#include "write/formats.h"
 
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"to", 0, "FORMAT", NULL, "Output", "workload-text, operator-table or ir-json", 0},
-    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output", 0},
+    {"to", 0, "FORMAT", NULL, "Output", "workload-text, operator-table, ir-json, chakra or goal", 0},
+    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output (chakra: a directory)", 0},
     {"lossy", 0, NULL, NULL, "Output", "leave out what the format cannot express, and say what", 0},
     {"lowered", 0, NULL, NULL, "Output", "ir-json: the operations of the step instead of the rows they come from", 0},
     {0}};
 
 static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
-/* A format rows can be written in. */
+/* A format an input can be written in: text, or files of its own. */
 struct target {
     const char *name;
     sc_status (*write)(struct sc_request *req, struct sc__job *job, struct sc__buffer *out);
+    sc_status (*save)(struct sc_context *ctx, const struct sc__workload *w, const char *path);
 };
 
 /* The rows of the input; a profile's step can be written as rows. */
@@ -73,10 +75,12 @@ static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, stru
     return sc__write_ir_json(req->ctx, d->layers, d->workload, d->measured, out);
 }
 
-static const struct target targets[] = {{"workload-text", write_workload_text},
-                                        {"operator-table", write_operator_table},
-                                        {"ir-json", write_ir_json},
-                                        {NULL, NULL}};
+static const struct target targets[] = {{"workload-text", write_workload_text, NULL},
+                                        {"operator-table", write_operator_table, NULL},
+                                        {"ir-json", write_ir_json, NULL},
+                                        {"chakra", NULL, sc__write_chakra},
+                                        {"goal", NULL, sc__write_goal},
+                                        {NULL, NULL, NULL}};
 
 static sc_status choose(struct sc_request *req, const struct target **out) {
     const char *to = sc__option(req, "to");
@@ -134,16 +138,23 @@ static sc_status execute(struct sc_request *req) {
     if (to_stdout && sc__flag(req, "lossy"))
         return sc__usage(req, "add -o FILE",
                          "--lossy says what is lost on standard output, so the file must go elsewhere");
-    SC__TRY(sc__flag(req, "lowered") || !req->input_count ? sc__job_load(req, &job) : sc__job_read(req, &job));
-    SC__TRY(check_options(req, &job));
-    SC__TRY(change_rows(req, &job));
-    sc__buffer_init(&b, &req->ctx->arena);
-    SC__TRY(target->write(req, &job, &b));
-    if (to_stdout) {
-        sc__put(&req->out, b.text, b.size);
-        return SC_OK;
+    if (to_stdout && target->save)
+        return sc__usage(req, "add -o PATH", "--to %s needs a place to write to", target->name);
+    bool lowered = sc__flag(req, "lowered") || target->save || !req->input_count;
+    SC__TRY(lowered ? sc__job_load(req, &job) : sc__job_read(req, &job));
+    if (target->save) {
+        SC__TRY(target->save(req->ctx, job.workload, path));
+    } else {
+        SC__TRY(check_options(req, &job));
+        SC__TRY(change_rows(req, &job));
+        sc__buffer_init(&b, &req->ctx->arena);
+        SC__TRY(target->write(req, &job, &b));
+        if (to_stdout) {
+            sc__put(&req->out, b.text, b.size);
+            return SC_OK;
+        }
+        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
     }
-    SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
     sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);
