@@ -3,6 +3,7 @@
 #define SC_COMMAND_COLL_H
 
 #include "command/command.h"
+#include "machine/cluster_options.h"
 #include "machine/collective_op.h"
 #include "simulate/flow.h"
 
@@ -18,8 +19,6 @@ struct sc__coll_query {
     uint32_t type_size;
 };
 
-/* Applies --algo, --proto, --gpus-per-process … to a cluster. */
-sc_status sc__coll_tuning(const struct sc_request *req, struct sc__cluster *c);
 sc_status sc__coll_against(struct sc_request *req, const char *path);
 sc_status sc__coll_fit(struct sc_request *req);
 sc_status sc__coll_validate(struct sc_request *req, const char *path);

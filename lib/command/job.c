@@ -62,7 +62,7 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
         sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
-    if (job->cluster.gpus >= ranks) return SC_OK;
+    if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
     return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
 }
