@@ -165,6 +165,9 @@ static void long_files_read_the_same(void **state) {
     char *packed = sc__format(&ctx->arena, "%s.gz", path);
     OK(ctx, sc__write_file(ctx, packed, b.text, b.size));
     compare_with_jansson(packed);
+    struct sc__kineto_trace t;
+    assert_int_equal(truncate(packed, 100000), 0);
+    assert_int_equal(sc__kineto_read_trace(ctx, packed, &t), SC_INPUT);
     unlink(path);
     unlink(packed);
 }
