@@ -45,9 +45,10 @@ extern const struct sc__option sc__job_options[];
 
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
-/* … and makes them a workload, with what-if options applied. */
+/* … and makes them a workload, without a cluster and as they are. */
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job);
-/* … on a cluster. Reads and lowers. */
+/* All of it: inputs or a model to a workload on a cluster, with what-if
+ * options applied. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */

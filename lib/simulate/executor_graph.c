@@ -27,12 +27,24 @@ enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING };
 
 static uint32_t p2p_slot(const struct sc__graph_run *r) { return r->w->group_count; }
 
+static void keep_idle(struct sc__graph_run *r, uint32_t class, int64_t from) {
+    const struct sc__graph_usage *u = &r->usage[class];
+    struct sc__timeline *t = r->out->timeline;
+    uint32_t why = u->active_count    ? SC__IDLE_COMM + u->active[u->active_count - 1].group
+                   : u->in_collective ? SC__IDLE_SKEW
+                   : u->in_recv       ? SC__IDLE_BUBBLE
+                                      : SC__IDLE_OTHER;
+    *SC__PUSH(&r->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
+        (struct sc__idle){.class = class, .why = why, .start = from, .end = r->now};
+}
+
 void sc__graph_account(struct sc__graph_run *r, uint32_t class) {
     struct sc__graph_usage *u = &r->usage[class];
     int64_t dt = r->now - u->since;
     if (!dt) return;
     struct sc__class_result *c = &r->out->classes[class];
     u->since = r->now;
+    if (r->out->timeline && !u->recomputing && !u->computing) keep_idle(r, class, r->now - dt);
     for (uint32_t i = 0; i < u->active_count; i++) c->traffic[u->active[i].group].busy += dt;
     if (u->recomputing)
         c->account.recompute += dt;
@@ -102,6 +114,7 @@ static void keep_span(struct sc__graph_run *r, uint32_t class, uint32_t op) {
 static void op_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     r->state[op] |= SC__DONE;
     r->done++;
+    if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
     if (r->started) keep_span(r, class, op);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
