@@ -75,6 +75,15 @@ static int64_t stamp_seconds(uint64_t stamp) {
     return ((days * 24 + h) * 60 + min) * 60 + s;
 }
 
+/* "./rank0.txt" lies in a directory whose name tells something, too. */
+static void file_facts(const char *path, struct sc__trace_facts *facts) {
+    const char *slash = strrchr(path, '/');
+    bool relative = !slash || (slash > path && slash[-1] == '.');
+    char *real = relative ? realpath(path, NULL) : NULL;
+    sc__trace_name_facts(real ? real : path, facts);
+    free(real);
+}
+
 static sc_status read_file(struct sc__trace_scanner *scanner, const char *path, struct sc__trace_rank *rank) {
     struct sc__input in;
     SC__TRY(sc__input_open(scanner->ctx, path, &in));
@@ -82,7 +91,7 @@ static sc_status read_file(struct sc__trace_scanner *scanner, const char *path, 
     sc_status status = sc__trace_scan(scanner, &in, rank);
     sc__input_close(&in);
     SC__TRY(status);
-    sc__trace_name_facts(path, &rank->facts);
+    file_facts(path, &rank->facts);
     struct sc__place at = {.file = rank->file, .line = 1, .column = 1};
     if (rank->facts.has_rank && !rank->plan && rank->facts.rank != rank->rank)
         return sc__fail(scanner->ctx, SC_INPUT, &at, "the file was renamed, or holds another rank's trace",

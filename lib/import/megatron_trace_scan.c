@@ -131,7 +131,7 @@ static sc_status read_shape(struct scan *s, struct sc__str value, uint64_t *elem
     while (sc__split(&rest, ',', &part)) {
         uint64_t n;
         if (!sc__parse_u64(sc__trim(part), &n)) return fail_at(s, part.p, hint, "not a size:", part);
-        if (__builtin_mul_overflow(*elements, n, elements) || *elements > (uint64_t)1 << 50)
+        if (__builtin_mul_overflow(*elements, n, elements) || *elements > (uint64_t)1 << 40)
             return fail_at(s, part.p, NULL, "more elements than a tensor can have:", value);
     }
     return SC_OK;

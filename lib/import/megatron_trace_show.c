@@ -45,7 +45,11 @@ static void show_text(const struct sc__trace_set *s, const struct tally *tally, 
     if (f->world)
         sc__printf(out, "  names say   world %u, tp %u, pp %u, dp %u, ep %u, %u layers\n", f->world, f->tp, f->pp,
                    f->dp, f->ep ? f->ep : 1, f->layers);
-    if (s->rank_count == 1) sc__printf(out, "  rank        %u, stage %u\n", s->ranks->rank, s->ranks->stage);
+    if (s->rank_count == 1) {
+        sc__printf(out, "  rank        %u, stage %u", s->ranks->rank, s->ranks->stage);
+        if (f->pp) sc__printf(out, " of %u", f->pp);
+        sc__putc(out, '\n');
+    }
     sc__printf(out, "  iterations  %u\n  fused       %u exchanges told twice, counted once\n\n", s->ranks->iterations,
                fused);
     sc__printf(out, "  %-18s %8s %14s %8s %14s  %s\n", "operation", "records", "time ms", "nested", "nested ms",

@@ -46,21 +46,42 @@ static void read_name(struct sc__trace_facts *f, struct sc__str name) {
     while (sc__split(&name, '_', &word)) read_word(f, word);
 }
 
+/* One name; one that does not tell tp and pp is not of this kind, and "exp5"
+ * in it may be anything: only rank and stamp count then. */
+static struct sc__trace_facts name_facts(struct sc__str name) {
+    struct sc__trace_facts f = {0};
+    read_name(&f, name);
+    if (f.tp && f.pp) return f;
+    return (struct sc__trace_facts){.rank = f.rank, .has_rank = f.has_rank, .stamp = f.stamp};
+}
+
+static struct sc__str last_part(struct sc__str path, struct sc__str *above) {
+    while (path.n > 1 && path.p[path.n - 1] == '/') path.n--;
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    *above = (struct sc__str){path.p, slash ? (size_t)(slash - path.p) : 0};
+    return slash ? (struct sc__str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
+}
+
+static void take(uint32_t *to, uint32_t value) {
+    if (value) *to = value;
+}
+
 void sc__trace_name_facts(const char *path, struct sc__trace_facts *out) {
-    struct sc__str all = sc__str(path);
-    while (all.n > 1 && all.p[all.n - 1] == '/') all.n--;
-    const char *slash = memrchr(all.p, '/', all.n);
-    memset(out, 0, sizeof *out);
-    if (slash) {
-        struct sc__str above = {all.p, (size_t)(slash - all.p)};
-        const char *before = memrchr(above.p, '/', above.n);
-        if (before) above = (struct sc__str){before + 1, (size_t)(slash - before - 1)};
-        read_name(out, above);
-        out->has_rank = false;
-        out->stamp = 0;
-        all = (struct sc__str){slash + 1, all.n - (size_t)(slash + 1 - all.p)};
-    }
-    read_name(out, all);
+    struct sc__str above, rest;
+    struct sc__trace_facts file = name_facts(last_part(sc__str(path), &above));
+    struct sc__str directory = last_part(above, &rest);
+    *out = name_facts(directory);
+    out->rank = file.rank, out->has_rank = file.has_rank, out->stamp = file.stamp;
+    take(&out->world, file.world);
+    take(&out->tp, file.tp);
+    take(&out->pp, file.pp);
+    take(&out->dp, file.dp);
+    take(&out->ep, file.ep);
+    take(&out->experts, file.experts);
+    take(&out->layers, file.layers);
+    take(&out->micro_batch, file.micro_batch);
+    take(&out->hidden, file.hidden);
+    take(&out->sequence, file.sequence);
     uint64_t replica = (uint64_t)out->tp * out->pp;
     if (out->world && replica && out->world % replica == 0) out->dp = (uint32_t)(out->world / replica);
 }

@@ -134,7 +134,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx, struct sc__workload *w,
     if (rank >= s.ranks)
         return sc__fail(ctx, SC_USAGE, NULL, "ranks count from 0", "there is no rank %u: the job has %u", rank,
                         s.ranks);
-    if (!(slow > 0 && slow <= 1e6))
+    if (!(slow > 0 && slow <= 100))
         return sc__fail(ctx, SC_USAGE, NULL, "1.2 is 20 % slower", "a rank cannot compute %g times as long", slow);
     sc__arena_init(&s.arena, &ctx->recover);
     s.colour = SC__NEW_ARRAY(&s.arena, uint32_t, s.ranks);

@@ -1,22 +1,17 @@
-/* replay: options, how the job was cut, and a file for every rank.
- *
- * The cut (tp, pp, dp, ep) comes from the command line or from the names of
- * the files. A rank without a file is assumed to do what another rank of its
- * stage does, first one at the same place among the experts; that is a note.
- * A stage without any file is an error, except for a single file, whose stage
- * then stands for all: the order is that of 1F1B, since nobody recorded it.
+/* replay: options, and how the job was cut: tp, pp, dp and ep come from the
+ * command line or from the names of the files.
  *
  * With --dp other than what ran, the traced replicas are repeated (or left
  * out): rank (t, d, s) of the new job does what (t, d mod dp, s) did. */
 #include "lower/replay_parts.h"
 
 #include "machine/cluster.h"
+#include "machine/gpu.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #define RANKS_MAX (1u << 20)
-#define HOST_GAP (100 * SC__PS_PER_US) /* measured on H800 nodes: per operation, and per communication call */
-#define HBM 1.97e12                    /* the same nodes: bytes per second that streaming kernels reach */
 
 struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank, uint32_t iteration) {
     uint32_t first = 0, seen = 0, i = 0;
@@ -96,17 +91,34 @@ static sc_status cut(struct sc__replay *r, const struct sc__settings *settings) 
     return SC_OK;
 }
 
+/* data/traces.json: calibrated constants with their source. */
+static sc_status read_constants(struct sc__replay *r) {
+    const struct sc__data_file *f = sc__data_find("traces.json");
+    json_error_t e;
+    double gap = 0;
+    json_t *j = f ? json_loadb((const char *)f->bytes, f->size, 0, &e) : NULL;
+    bool ok = j && json_unpack(j, "{s:F, s:F, s:F}", "host_gap_us", &gap, "nested_share", &r->nested_share,
+                               "stream_share", &r->stream_share) == 0;
+    json_decref(j);
+    r->host_gap = sc__from_us(gap);
+    return ok ? SC_OK : sc__fail(r->ctx, SC_SYSTEM, NULL, NULL, "data/traces.json is missing or damaged");
+}
+
 static sc_status read_options(struct sc__replay *r, const struct sc__settings *settings) {
     static const char *const comms[] = {"simulated", "measured", NULL};
     const char *gap = sc__setting(settings, "host-gap"), *hbm = sc__setting(settings, "hbm");
     unsigned comm = 0;
     SC__TRY(sc__setting_word(settings, "comm", comms, &comm));
     r->measured_comm = comm == 1;
-    r->host_gap = HOST_GAP;
-    if (gap && (!sc__parse_time(sc__str(gap), &r->host_gap) || r->host_gap < 0))
-        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 100us", "--host-gap takes a time, not '%s'", gap);
-    if (hbm && (!sc__parse_rate(sc__str(hbm), &r->hbm) || r->hbm <= 0))
-        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 1.97TB/s", "--hbm takes a rate, not '%s'", hbm);
+    if (gap && (!sc__parse_time(sc__str(gap), &r->host_gap) || r->host_gap < 0 || r->host_gap > SC__PS_PER_S))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 100us",
+                        "--host-gap takes a time up to a second, not '%s'", gap);
+    if (hbm && (!sc__parse_rate(sc__str(hbm), &r->hbm) || r->hbm < 1e9))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "write it like 1.97TB/s", "--hbm takes a rate from 1 GB/s on, not '%s'",
+                        hbm);
+    if (sc__setting(settings, "order"))
+        return sc__fail(r->ctx, SC_USAGE, NULL, "leave out --order",
+                        "the ranks of traces are numbered as they ran: tp, dp, pp");
     r->iteration = r->set->ranks->iterations ? r->set->ranks->iterations - 1 : 0;
     uint32_t iteration = r->iteration + 1;
     SC__TRY(sc__setting_u32(settings, "iteration", 1, &iteration));
@@ -119,97 +131,20 @@ static sc_status read_options(struct sc__replay *r, const struct sc__settings *s
     return SC_OK;
 }
 
-/* The cluster's, as far as it tells one. */
+/* The cluster's; where it tells none, what streaming kernels reach of its GPU's. */
 static sc_status memory_bandwidth(struct sc__replay *r, const struct sc__settings *settings) {
     const char *text = sc__setting(settings, "cluster");
-    struct sc__cluster cluster;
+    struct sc__cluster cluster = {0};
+    const struct sc__gpu *gpu;
     if (r->hbm > 0) return SC_OK;
-    if (text) {
-        SC__TRY(sc__cluster_parse(r->ctx, text, sc__mesh_ranks(&r->w->mesh), &cluster));
-        r->hbm = cluster.hbm;
-    }
+    if (text) SC__TRY(sc__cluster_parse(r->ctx, text, sc__mesh_ranks(&r->w->mesh), &cluster));
+    r->hbm = cluster.hbm;
     if (r->hbm > 0) return SC_OK;
-    r->hbm = HBM;
-    sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at 1.97 TB/s");
-    return SC_OK;
-}
-
-/* Puts every file at its rank. */
-static sc_status place_files(struct sc__replay *r) {
-    uint32_t world = sc__mesh_ranks(&r->traced);
-    r->ranks = SC__NEW_ARRAY(&r->ctx->arena, struct sc__iteration, world);
-    for (uint32_t i = 0; i < r->set->rank_count; i++) {
-        const struct sc__trace_rank *t = &r->set->ranks[i];
-        struct sc__place at = {.file = t->file, .line = 1, .column = 1};
-        if (t->rank >= world)
-            return sc__fail(r->ctx, SC_INPUT, &at, "check --tp, --pp and --dp", "rank %u of a job of %u ranks", t->rank,
-                            world);
-        if (t->stage != sc__replay_stage(r, t->rank))
-            return sc__fail(r->ctx, SC_INPUT, &at, "check --tp, --pp and --dp: ranks count tp first, then dp, then pp",
-                            "rank %u is on stage %u, but tp %u, dp %u, pp %u put it on stage %u", t->rank, t->stage,
-                            r->traced.tp, r->traced.dp, r->traced.pp, sc__replay_stage(r, t->rank));
-        if (t->iterations <= r->iteration)
-            return sc__fail(r->ctx, SC_INPUT, &at, "give traces of the same length",
-                            "holds %u iterations, other ranks more", t->iterations);
-        r->ranks[t->rank] = sc__replay_iteration(t, r->iteration);
-    }
-    return SC_OK;
-}
-
-/* The best stand-in for a rank without a file: the same stage counts most,
- * then the place among the experts, then in the tensor-parallel group. */
-static uint32_t stand_in(const struct sc__replay *r, uint32_t rank) {
-    const struct sc__mesh *m = &r->traced;
-    uint32_t best = SC__NONE;
-    unsigned most = 0;
-    for (uint32_t i = 0; i < r->set->rank_count; i++) {
-        uint32_t o = r->set->ranks[i].rank;
-        unsigned like = 1;
-        if (sc__replay_stage(r, o) == sc__replay_stage(r, rank)) like += 8;
-        if (sc__mesh_coordinate(m, o, SC__DIM_DP) % m->ep == sc__mesh_coordinate(m, rank, SC__DIM_DP) % m->ep)
-            like += 4;
-        if (sc__mesh_coordinate(m, o, SC__DIM_TP) == sc__mesh_coordinate(m, rank, SC__DIM_TP)) like += 2;
-        if (like > most) most = like, best = o;
-    }
-    return best;
-}
-
-static sc_status fail_stage(struct sc__replay *r, uint32_t rank) {
-    uint32_t replica = r->traced.tp * r->traced.dp, stage = sc__replay_stage(r, rank);
-    struct sc__place at = {.file = r->set->ranks->file};
-    return sc__fail(
-        r->ctx, SC_INPUT, &at, "add a trace of that stage, or give one file alone to let it stand for all stages",
-        "no trace of stage %u of %u (ranks %u to %u)", stage, r->traced.pp, stage * replica, (stage + 1) * replica - 1);
-}
-
-static void note_assumed(struct sc__replay *r, uint32_t from, uint32_t to, uint32_t like) {
-    bool stage = sc__replay_stage(r, from) == sc__replay_stage(r, like);
-    if (from == to)
-        sc__note(r->ctx, "trace-assumed", "no trace of rank %u: assumed equal to rank %u%s", from, like,
-                 stage ? "" : ", of another stage");
-    else
-        sc__note(r->ctx, "trace-assumed", "no traces of ranks %u to %u: assumed equal to rank %u%s", from, to, like,
-                 stage ? "" : ", of another stage");
-}
-
-static sc_status fill_missing(struct sc__replay *r) {
-    uint32_t world = sc__mesh_ranks(&r->traced), from = SC__NONE, like = SC__NONE;
-    for (uint32_t rank = 0; rank <= world; rank++) {
-        bool missing = rank < world && !r->ranks[rank].given;
-        uint32_t source = missing ? stand_in(r, rank) : SC__NONE;
-        if (from != SC__NONE && (source != like || sc__replay_stage(r, from) != sc__replay_stage(r, rank))) {
-            note_assumed(r, from, rank - 1, like);
-            from = SC__NONE;
-        }
-        if (!missing) continue;
-        if (sc__replay_stage(r, source) != sc__replay_stage(r, rank)) {
-            if (!r->set->single) return fail_stage(r, rank);
-            r->scheduled = true;
-        }
-        if (from == SC__NONE) from = rank, like = source;
-        r->ranks[rank] = r->ranks[source];
-        r->ranks[rank].given = false;
-    }
+    if (!cluster.gpu || sc__gpu_find(r->ctx, cluster.gpu, &gpu) != SC_OK) SC__TRY(sc__gpu_find(r->ctx, "h100", &gpu));
+    sc__clear_error(r->ctx);
+    r->hbm = r->stream_share * gpu->dram * 1e12;
+    sc__note(r->ctx, "trace-hbm", "the cluster does not tell its memory bandwidth: gradients are scaled at %.3g TB/s",
+             r->hbm / 1e12);
     return SC_OK;
 }
 
@@ -263,11 +198,12 @@ sc_status sc__replay_open(struct sc__replay *r, struct sc_context *ctx, const st
     r->set = set;
     r->w = sc__workload_new(&ctx->arena, "megatron-trace");
     if (set->plan)
-        return fail_set(r, "give the traces of a run; a plan can be shown, not replayed", "a plan holds no times");
+        return fail_set(r, "give the traces of a run: a plan tells only the order of operations",
+                        "a plan holds no times");
     SC__TRY(cut(r, settings));
+    SC__TRY(read_constants(r));
     SC__TRY(read_options(r, settings));
-    SC__TRY(place_files(r));
-    SC__TRY(fill_missing(r));
+    SC__TRY(sc__replay_ranks(r));
     SC__TRY(pipeline(r, settings));
     return message_size(r, settings);
 }
@@ -292,10 +228,10 @@ static void note_rules(struct sc__replay *r) {
                  "%.3g us of host time before every message and reduction, half before nested calls%s",
                  sc__us(r->host_gap),
                  r->scheduled ? "; the same before every operation" : "; between operations as measured");
-    if (!r->set->profile)
+    if (measured_step(r) && !r->set->profile)
         sc__note(r->ctx, "trace-measured", "the traced step took %.2f ms on its slowest rank",
                  sc__us(measured_step(r)) / 1e3);
-    else
+    if (r->set->profile)
         sc__note(r->ctx, "trace-median", "compute times are medians over equal places in the layers of %u traces",
                  r->set->sample_count);
 }

@@ -1,6 +1,7 @@
 /* replay_parts: what the files of the replay share. Read in this order:
  *
- *   replay.c           options, the job's cut, files for every rank
+ *   replay.c           options, the job's cut
+ *   replay_ranks.c     a file for every rank
  *   replay_check.c     do the ranks fit together
  *   replay_record.c    one record → operations
  *   replay_order.c     the order of the blocks: as traced, or 1F1B
@@ -51,6 +52,8 @@ struct sc__replay {
     bool scheduled; /* the order comes from 1F1B, not from the records */
     uint32_t micro_batches;
     int64_t host_gap;                /* ps */
+    double nested_share;             /* of the host gap, before nested calls */
+    double stream_share;             /* of the memory bandwidth that streaming kernels reach */
     double hbm;                      /* bytes per second */
     uint64_t message;                /* bytes between stages */
     struct sc__estimates *estimates; /* profiles */
@@ -75,6 +78,9 @@ struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank, uin
 static inline uint32_t sc__replay_stage(const struct sc__replay *r, uint32_t rank) {
     return sc__mesh_coordinate(&r->traced, rank, SC__DIM_PP);
 }
+
+/* replay_ranks.c */
+sc_status sc__replay_ranks(struct sc__replay *r);
 
 /* replay_check.c */
 sc_status sc__replay_check(struct sc__replay *r);

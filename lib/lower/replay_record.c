@@ -138,7 +138,8 @@ static void add_sub(struct sc__replay *r, uint32_t rank, const struct sc__trace_
         add_compute(r, phase, work_of(rec->kind), name, sub->duration, 0);
         return;
     }
-    struct call c = {sub->coll, sub->group, sub->bytes, name, r->host_gap / 2};
+    int64_t host = (int64_t)llround((double)r->host_gap * r->nested_share);
+    struct call c = {sub->coll, sub->group, sub->bytes, name, host};
     add_collective(r, rank, phase, &c, ordinal);
 }
 
@@ -153,7 +154,7 @@ static void add_reduction(struct sc__replay *r, uint32_t rank, const struct sc__
         return;
     }
     if (!r->measured_comm && group != SC__GROUP_EMBEDDING) {
-        int64_t scaling = (int64_t)llround(2.0 * (double)rec->bytes / r->hbm * 1e12);
+        int64_t scaling = sc__from_us(2.0 * (double)rec->bytes / r->hbm * 1e6);
         add_compute(r, SC__UPDATE, SC__WORK_ELEMENTWISE, name, scaling, 2 * rec->bytes);
     }
     struct call c = {SC__ALLREDUCE, (uint8_t)group, rec->bytes, name, r->host_gap};

@@ -1,38 +1,64 @@
 #!/bin/sh
-# Traces for other tools, read back by readers written from those tools' rules.
-t=$(mktemp -d)
-trap 'rm -rf "$t"' EXIT
-check() { # NAME COMMAND…
+# Traces on the command line: one file, several, a directory, packed; exit codes.
+: "${STEPCAST:?}"
+shared=${STEPCAST_SHARED:-../shared}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+check() { # name, command…: ok when the command succeeds
     name=$1
     shift
-    if "$@" >"$t/log" 2>&1; then echo "ok traces: $name"; else
-        echo "not ok traces: $name"
-        sed 's/^/# /' "$t/log"
+    if "$@" >"$work/log" 2>&1; then echo "ok $name"; else
+        echo "not ok $name"
+        cat "$work/log"
     fi
 }
-python3 tests/tools/workload.py 64 128 1 >"$t/large.txt"
-python3 tests/tools/workload.py 4 8 2 >"$t/small.txt"
 
-"$STEPCAST" run "$t/large.txt" --trace "$t/large.json.gz" >/dev/null
-# a message for each micro-batch, in both directions, over each of the 63 gaps
-check "64 stages, 128 micro-batches" python3 tests/tools/check_trace.py "$t/large.json.gz" 64 $((2 * 63 * 128))
+exits() { # status, text the message must hold, command…
+    want=$1 text=$2
+    shift 2
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    [ "$got" = "$want" ] && grep -q -e "$text" "$work/err"
+}
 
-"$STEPCAST" run "$t/small.txt" --trace "$t/small.json" >/dev/null
-check "one rank of each class, plain" python3 tests/tools/check_trace.py "$t/small.json" 4 $((2 * 3 * 8))
-"$STEPCAST" run "$t/small.txt" --trace "$t/some.json" --trace-ranks 0,1,8-9 >/dev/null
-# ranks 0 and 1 of stage 0, 8 and 9 of stage 1: two pairs that talk
-check "chosen ranks" python3 tests/tools/check_trace.py "$t/some.json" 4 $((2 * 2 * 8))
-"$STEPCAST" run "$t/small.txt" --trace "$t/all.json" --trace-ranks all >/dev/null
-check "all ranks" python3 tests/tools/check_trace.py "$t/all.json" 32 $((2 * 3 * 8 * 8))
+says() { # text, command…
+    text=$1
+    shift
+    "$@" 2>&1 | grep -q -e "$text"
+}
 
-"$STEPCAST" run "$t/small.txt" --hta "$t/hta" >/dev/null
-check "HTA, one rank of each class" python3 tests/tools/check_hta.py "$t/hta" 4
-"$STEPCAST" run "$t/small.txt" --hta "$t/hta2" --trace-ranks 3,5 >/dev/null
-check "HTA, chosen ranks" python3 tests/tools/check_hta.py "$t/hta2" 2
+seed=$work/wd4_tp1_pp2_numl4_bs1_GPT2BPETokenizer_rank2_20250318120000.txt
+cp tests/data/seed_002.txt "$seed"
+check named_seed_runs says "assumed equal to rank 2" "$STEPCAST" run "$seed"
+check show_tells_the_stage says "rank  *2, stage 1 of 2" "$STEPCAST" show "$seed"
+check unnamed_seed_is_asked_about exits 3 "give --tp, --pp and --dp" "$STEPCAST" run tests/data/seed_002.txt
+check unnamed_seed_runs_when_told "$STEPCAST" run tests/data/seed_002.txt --tp 1 --pp 2 --dp 2
+check standard_input says "step time" sh -c '"$1" run - --tp 1 --pp 2 --dp 2 <tests/data/seed_002.txt' sh "$STEPCAST"
+check wrong_stage exits 3 "stage 1" "$STEPCAST" run tests/data/seed_002.txt --tp 1 --pp 2 --dp 4
+check bad_comm exits 2 "one of: simulated, measured" "$STEPCAST" run "$seed" --comm guessed
+check bad_schedule exits 2 "schedule" "$STEPCAST" run "$seed" --schedule gpipe
+mkdir "$work/packed"
+gzip -c "$seed" >"$work/packed/$(basename "$seed").gz"
+check packed_directory "$STEPCAST" run "$work/packed"
+"$STEPCAST" run "$seed" --json "$work/a.json" >/dev/null
+"$STEPCAST" run "$work/packed" --json "$work/b.json" >/dev/null
+check packed_is_the_same sh -c 'test "$(grep step_time_us "$1/a.json" | head -1)" = "$(grep step_time_us "$1/b.json" | head -1)"' sh "$work"
+head -c 1000 "$seed" >"$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
+check cut_file exits 3 "rank3_20250318120000.txt:3:" "$STEPCAST" run "$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
 
-"$STEPCAST" run "$t/small.txt" --trace "$t/x.json" --trace-ranks 99 >/dev/null 2>"$t/error"
-[ $? = 2 ] && grep -q 'ranks 0 to 31' "$t/error" && [ ! -e "$t/x.json" ] && echo "ok traces: a rank that is not there" || echo "not ok traces: a rank that is not there"
-"$STEPCAST" run "$t/small.txt" --trace "$t/none/x.json" >/dev/null 2>&1
-[ $? = 3 ] || [ $? = 4 ] && echo "ok traces: a folder that is not there" || echo "not ok traces: a folder that is not there"
-for n in 1 2; do "$STEPCAST" run "$t/small.txt" -j $n --trace "$t/j$n.json" --html "$t/j$n.html" >/dev/null; done
-cmp -s "$t/j1.json" "$t/j2.json" && echo "ok traces: the same bytes for any number of threads" || echo "not ok traces: the same bytes for any number of threads"
+real=$shared/traces/real/pp4_tp1_exp4_expn8_dp4_nl8_hs4096_sl1024
+profile=$shared/traces/profile/pp4_tp1_ep4_expn8_dp4_nl8_hs4096_sl1024
+if [ -d "$real" ]; then
+    check directory says "the traced step took 670.98 ms" "$STEPCAST" run "$real" --cluster hgx-h800:16
+    check here says "hidden 4096" sh -c 'cd "$2" && "$1" run . --cluster hgx-h800:16 --micro-batches 16' sh "$STEPCAST" "$profile"
+    check files says "the traced step took 670.98 ms" "$STEPCAST" run "$real"/* --cluster hgx-h800:16
+    check order_of_files_does_not_matter sh -c '
+        "$1" run "$2"/* --cluster hgx-h800:16 --json - | grep step_time_us >"$3/a"
+        "$1" run $(ls -r "$2"/*) --cluster hgx-h800:16 --json - | grep step_time_us >"$3/b"
+        cmp "$3/a" "$3/b"' sh "$STEPCAST" "$real" "$work"
+    check half_a_pipeline exits 3 "no trace of stage 2 of 4" "$STEPCAST" run "$real"/*_rank[0-7]_*
+    check more_micro_batches "$STEPCAST" run "$real" --cluster hgx-h800:16 --micro-batches 32
+else
+    for t in directory here files order_of_files_does_not_matter half_a_pipeline more_micro_batches; do echo "skip $t"; done
+fi

@@ -61,7 +61,8 @@ static void seed_002_under_its_own_name_needs_no_plan(void **state) {
     assert_int_equal(json_integer_value(json_object_get(plan, "tp")), 1);
     assert_int_equal(json_integer_value(json_object_get(plan, "dp")), 2);
     assert_int_equal(json_integer_value(json_object_get(plan, "pp")), 2);
-    assert_int_equal(notes(&a, "trace-assumed", "ranks 0 to 1"), 1);
+    assert_int_equal(
+        notes(&a, "trace-assumed", "no trace of ranks 0-1: assumed equal to rank 2, which is of another stage"), 1);
     assert_int_equal(notes(&a, "trace-assumed", "no trace of rank 3: assumed equal to rank 2"), 1);
     assert_int_equal(notes(&a, "trace-waits", "not counted as work"), 1);
     json_decref(a.json);
@@ -93,6 +94,8 @@ static void names_tell_facts(void **state) {
     assert_true(f.has_rank && f.rank == 10 && f.stamp == 20250818085710);
     sc__trace_name_facts("wd4_tp2_pp2_numl40_bs1_GPT2BPETokenizer_rank3_20250321150450.txt.gz", &f);
     assert_true(f.dp == 1 && f.layers == 40 && f.rank == 3 && f.ep == 0);
+    sc__trace_name_facts("exp5/tp2/run_exp7_rank3_20250101000000.txt", &f); /* experiments, not experts */
+    assert_true(f.rank == 3 && f.stamp == 20250101000000 && !f.ep && !f.tp);
     sc__trace_name_facts("seed.txt", &f);
     assert_true(!f.has_rank && !f.tp && !f.world);
     sc__trace_name_facts("wd4294967295_tp65536_pp65536_rank1.txt", &f);

@@ -21,7 +21,7 @@ function card(title, value, more, attributes = {}) {
 export function headline(r) {
   const b = r.breakdown_us, m = r.memory_bytes;
   const exposed = Object.values(b.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
-  const cards = [card("Step time", f.time(r.step_time_us), `${f.count(r.plan?.gpus ?? 1)} GPUs${r.plan ? `, ${planText(r.plan)}` : ""}`,
+  const cards = [card("Step time", f.time(r.step_time_us), r.plan?.gpus > 1 ? `${f.count(r.plan.gpus)} GPUs, ${planText(r.plan)}` : "1 GPU",
     { id: "step-time", "data-us": r.step_time_us, class: "first" })];
   if (r.tokens_per_s) cards.push(card("Throughput", `${f.count(r.tokens_per_s)}`, "tokens per second", { id: "tokens" }));
   if (r.mfu) cards.push(card("Model FLOP/s use", f.share(r.mfu), r.tflops_per_gpu ? `${r.tflops_per_gpu.toFixed(0)} TFLOP/s per GPU` : null, { id: "mfu" }));
@@ -36,7 +36,7 @@ export function headline(r) {
 }
 
 export function planText(plan) {
-  return ["tp", "cp", "ep", "dp", "pp", "vpp"].filter((k) => plan[k] > 1).map((k) => `${k} ${plan[k]}`).join(" · ") || "one GPU each";
+  return ["tp", "cp", "ep", "dp", "pp", "vpp"].filter((k) => plan[k] > 1).map((k) => `${k} ${plan[k]}`).join(" · ") || "each GPU on its own";
 }
 
 export function notes(r) {
@@ -164,7 +164,7 @@ export function operationSection(r) {
   if (!rows.length) return null;
   return section("operations", "Operations", "The mean over all ranks, added up over the step. The time communication waited for its peers is shown apart.",
     table({ id: "operation-table", caption: "Operations, longest first", rows, search: "Search operations", limit: 25, sort: { by: 1, down: true }, columns: [
-      { title: "name", value: (o) => o.name },
+      { title: "name", value: (o) => o.name, text: (o) => h("span", { class: "clip", title: o.name }, o.name) },
       { title: "total", number: true, value: (o) => o.total_us, text: (o) => f.time(o.total_us), bar: (o) => o.total_us / r.step_time_us },
       { title: "kind", value: (o) => (o.group ? `${o.kind.toLowerCase()} · ${o.group}` : o.kind) },
       { title: "phase", value: (o) => o.phase },
