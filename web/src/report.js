@@ -143,8 +143,15 @@ export function linkSection(r) {
   const rows = (r.links ?? []).map((l) => ({ name: l.name, bytes: l.bytes, capacity: l.capacity_bytes_per_s ?? l.capacity, share: l.utilisation }))
     .sort((a, b) => b.share - a.share);
   if (!rows.length) return null;
-  const top = rows.slice(0, 16);
-  return section("links", "Links", `The busiest ${top.length} of ${f.count(rows.length)} links.`, links(top));
+  const seen = {}, kind = (l) => l.name.replace(/\d+/g, "#"); // "gpu#.nvlink.out"
+  const most = Math.max(3, 16 / new Set(rows.map(kind)).size);
+  const top = rows.filter((l) => (seen[kind(l)] = (seen[kind(l)] ?? 0) + 1) <= most).slice(0, 20);
+  return section("links", "Links", `${f.count(rows.length)} links, or sets of links that carry the same; shown are the busiest of each kind.`, links(top),
+    details("All links", table({ id: "link-table", caption: "Use of links", rows, search: "Search links", limit: 25, sort: { by: 1, down: true }, columns: [
+      { title: "link", value: (l) => l.name },
+      { title: "of its capacity", number: true, value: (l) => l.share, text: (l) => f.share(l.share), bar: (l) => l.share },
+      { title: "volume", number: true, value: (l) => l.bytes, text: (l) => f.bytes(l.bytes) },
+      { title: "capacity", number: true, value: (l) => l.capacity, text: (l) => f.rate(l.capacity) }] })));
 }
 
 export function whatifSection(r) {
