@@ -39,7 +39,7 @@ STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
-.PHONY: all deps demo test bench install clean help format check-format check-layers fuzz-smoke
+.PHONY: all deps demo test validate bench install clean help format check-format check-layers fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -123,6 +123,9 @@ fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 
 bench: all $(BENCHES) ## benchmarks, with ratios
 	@sh scripts/bench.sh $(BUILD)
+
+validate: all ## how well measurements are predicted, with tables
+	@sh scripts/validate.sh $(PROGRAM)
 
 check-layers:
 	@sh scripts/layers.sh

@@ -63,7 +63,8 @@ static void attributes(struct bytes *b, unsigned type, unsigned rank, unsigned i
     } else {
         number(b, "comm_size", 4194304);
         number(b, "comm_tag", i / 8);
-        number(b, type == SEND ? "comm_dst" : "comm_src", type == SEND ? (rank + 1) % RANKS : (rank + RANKS - 1) % RANKS);
+        number(b, type == SEND ? "comm_dst" : "comm_src",
+               type == SEND ? (rank + 1) % RANKS : (rank + RANKS - 1) % RANKS);
     }
 }
 
@@ -129,10 +130,11 @@ static int measure(const char *dir) {
     double t2 = seconds();
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
-    if (s != SC_OK) fputs(sc_error_text(ctx), stderr);
+    if (s != SC_OK)
+        fputs(sc_error_text(ctx), stderr);
     else
-        printf("chakra ranks=%d nodes=%u step_ms=%.3f read_s=%.2f simulate_s=%.2f rss_mb=%ld\n", RANKS, doc.workload->op_count,
-               (double)sim.step / 1e9, t1 - t0, t2 - t1, use.ru_maxrss / 1024);
+        printf("chakra ranks=%d nodes=%u step_ms=%.3f read_s=%.2f simulate_s=%.2f rss_mb=%ld\n", RANKS,
+               doc.workload->op_count, (double)sim.step / 1e9, t1 - t0, t2 - t1, use.ru_maxrss / 1024);
     sc_close(ctx);
     return s != SC_OK;
 }

@@ -124,7 +124,7 @@ static double simgrid(const struct kind *k, const struct job *j, double *off) {
     if (!program || !f) return 0;
     dump(f, j);
     fclose(f);
-    snprintf(command, sizeof command, "%s %s %s %s", program, k->fabric, k->route, flows);
+    snprintf(command, sizeof command, "%s %s %s %s 2>/dev/null", program, k->fabric, k->route, flows);
     FILE *in = popen(command, "r");
     double cpu = 0, finish;
     for (uint32_t i = 0; in && fgets(line, sizeof line, in);) {

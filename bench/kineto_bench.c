@@ -20,38 +20,51 @@ static double seconds(void) {
 
 static void operator(FILE *f, long i, const char *name, double ts) {
     fprintf(f,
-            "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"pid\": 403, \"tid\": 403,\n    \"ts\": %.3f, \"dur\": "
-            "%ld.%03ld,\n    \"args\": {\n      \"External id\": %ld,\"Record function id\": %ld, \"Concrete Inputs\": [\"\", \"\", "
-            "\"1\"], \"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \"Input Strides\": [[4096, 1], [4096, 1], "
+            "  {\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"pid\": 403, \"tid\": 403,\n    \"ts\": "
+            "%.3f, \"dur\": "
+            "%ld.%03ld,\n    \"args\": {\n      \"External id\": %ld,\"Record function id\": %ld, \"Concrete Inputs\": "
+            "[\"\", \"\", "
+            "\"1\"], \"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\", \"Scalar\"], \"Input Strides\": [[4096, "
+            "1], [4096, 1], "
             "[]], \"Input Dims\": [[4096, 4096], [4096, 4096], []], \"Ev Idx\": %ld\n    }\n  },\n",
             name, ts, 12 + i % 7, i % 1000, i, i, i);
 }
 
 static void launch(FILE *f, long i, double ts) {
     fprintf(f,
-            "  {\n    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 403, \"tid\": 403,\n    "
-            "\"ts\": %.3f, \"dur\": 4.125,\n    \"args\": {\n      \"External id\": %ld, \"cbid\": 211, \"correlation\": %ld\n    }\n  "
-            "},\n  {\n    \"ph\": \"s\", \"id\": %ld, \"pid\": 403, \"tid\": 403, \"ts\": %.3f,\n    \"cat\": \"ac2g\", \"name\": "
+            "  {\n    \"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 403, \"tid\": "
+            "403,\n    "
+            "\"ts\": %.3f, \"dur\": 4.125,\n    \"args\": {\n      \"External id\": %ld, \"cbid\": 211, "
+            "\"correlation\": %ld\n    }\n  "
+            "},\n  {\n    \"ph\": \"s\", \"id\": %ld, \"pid\": 403, \"tid\": 403, \"ts\": %.3f,\n    \"cat\": "
+            "\"ac2g\", \"name\": "
             "\"ac2g\"\n  },\n",
             ts, i, i, i, ts);
 }
 
 static void kernel(FILE *f, long i, double ts) {
-    fprintf(f,
-            "  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void at::native::vectorized_elementwise_kernel<4, "
-            "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, "
-            "std::array<char*, 3ul>)\", \"pid\": 0, \"tid\": 7,\n    \"ts\": %.3f, \"dur\": %ld.%03ld,\n    \"args\": {\n      "
-            "\"External id\": %ld,\n      \"queued\": 0, \"device\": 0, \"context\": 1,\n      \"stream\": 7, \"correlation\": "
-            "%ld,\n      \"registers per thread\": 32,\n      \"shared memory\": 0,\n      \"blocks per SM\": 31.030304,\n      "
-            "\"warps per SM\": 124.121216,\n      \"grid\": [4096, 1, 1],\n      \"block\": [128, 1, 1],\n      \"est. achieved "
-            "occupancy %%\": 100\n    }\n  }",
-            ts, 9 + i % 5, i % 1000, i, i);
+    fprintf(
+        f,
+        "  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void at::native::vectorized_elementwise_kernel<4, "
+        "at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, "
+        "std::array<char*, 3ul>)\", \"pid\": 0, \"tid\": 7,\n    \"ts\": %.3f, \"dur\": %ld.%03ld,\n    \"args\": {\n  "
+        "    "
+        "\"External id\": %ld,\n      \"queued\": 0, \"device\": 0, \"context\": 1,\n      \"stream\": 7, "
+        "\"correlation\": "
+        "%ld,\n      \"registers per thread\": 32,\n      \"shared memory\": 0,\n      \"blocks per SM\": 31.030304,\n "
+        "     "
+        "\"warps per SM\": 124.121216,\n      \"grid\": [4096, 1, 1],\n      \"block\": [128, 1, 1],\n      \"est. "
+        "achieved "
+        "occupancy %%\": 100\n    }\n  }",
+        ts, 9 + i % 5, i % 1000, i, i);
 }
 
 static void generate(FILE *f, long bytes) {
-    static const char *const names[] = {"aten::linear", "aten::matmul", "aten::mm", "aten::add_", "autograd::engine::evaluate_function: AddmmBackward0"};
+    static const char *const names[] = {"aten::linear", "aten::matmul", "aten::mm", "aten::add_",
+                                        "autograd::engine::evaluate_function: AddmmBackward0"};
     double ts = 3870181614815.524;
-    fputs("{\n  \"schemaVersion\": 1,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": 1},\n  "
+    fputs("{\n  \"schemaVersion\": 1,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 0, \"world_size\": "
+          "1},\n  "
           "\"traceEvents\": [\n",
           f);
     for (long i = 1; i == 1 || ftell(f) < bytes; i++, ts += 16) {

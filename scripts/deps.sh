@@ -3,8 +3,9 @@
 # to install. Answers at once when nothing is missing.
 set -eu
 build="gcc make pkg-config libc6-dev libjansson-dev libyajl-dev libyaml-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
-test="libcmocka-dev python3 clang-format-14 clang-format"
+test="libcmocka-dev protobuf-compiler python3 clang-format-14 clang-format"
 wanted="$build $test"
+[ "${1:-}" = bench ] && wanted="$wanted g++ libsimgrid-dev"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for h in jansson.h yajl/yajl_parse.h yaml.h protobuf-c/protobuf-c.h zlib.h cmocka.h; do

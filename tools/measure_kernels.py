@@ -92,8 +92,18 @@ def gemm_unaligned(quick):
                     (1024, 2145, 1024), (2048, 4097, 4096), (2048, 4098, 4096), (2048, 4100, 4096), (2048, 4096, 4097),
                     (2048, 4096, 4098), (2048, 4096, 4100), (4095, 4096, 4096), (8192, 3001, 2048),
                     (8192, 2048, 3001), (8192, 8194, 8192), (8192, 8192, 8195), (512, 1001, 512)]:
-        a, b = random(m, k), random(n, k)
+        a, b, g = random(m, k), random(n, k), random(m, n)
         yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
+        yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
+
+
+def gemm_accumulate(quick):
+    """Weight gradients added to an fp32 buffer."""
+    for m, n, k in [(4096, 4096, 2048), (4096, 4096, 8192)] + ([] if quick else [
+            (12288, 6144, 2048), (4096, 14336, 8192), (1536, 6144, 4096), (3072, 3072, 2048), (5120, 13824, 4096)]):
+        a, b, total = random(k, m), random(k, n), torch.zeros(m, n, device=GPU)
+        yield dict(op="gemm_accumulate", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b, total=total: torch.addmm(
+            total, a.t(), b, out_dtype=torch.float32, out=total)
 
 
 def gemm_fp8(quick):
@@ -303,12 +313,12 @@ def optimizer(quick):
     for name, dtype in [("bf16", BF16), ("fp32", torch.float32)]:
         for params in [2 ** 24, 2 ** 28] if quick else [2 ** 22, 2 ** 26, 2 ** 28, 2 ** 30]:
             p = random(params // 4096, 4096, dtype=dtype).requires_grad_()
-            p.grad = torch.zeros_like(p)
+            p.grad = torch.randn_like(p) * 0.01  # with zeros it is slower
             opt = torch.optim.AdamW([p], fused=True)
             yield dict(op="adamw", dtype=name, params=params), opt.step
 
 
-SUITES = dict(gemm=gemm, unaligned=gemm_unaligned, fp32=gemm_fp32, fp8=gemm_fp8, batched=batched, grouped=grouped,
+SUITES = dict(gemm=gemm, unaligned=gemm_unaligned, accumulate=gemm_accumulate, fp32=gemm_fp32, fp8=gemm_fp8, batched=batched, grouped=grouped,
               attention=attention, memory=memory, embedding=embedding, optimizer=optimizer)
 
 

@@ -6,53 +6,23 @@
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"cluster", 'c', "C", "dgx-h100:8", "machine", "preset:GPUS, one-line description, or file", 0},
-    {"gpus", 0, "N", "all of the cluster", "machine", "ranks that take part, from GPU 0 on", 0},
-    {"gpus-per-process", 'g', "N", "1", "machine", "GPUs one process drives", 0},
-    {"minbytes", 'b', "SIZE", "32M", "sizes", "smallest size", 0},
-    {"maxbytes", 'e', "SIZE", "32M", "sizes", "largest size", 0},
-    {"stepfactor", 'f', "F", NULL, "sizes", "each size is F times the one before", 0},
-    {"stepbytes", 'i', "SIZE", "1M", "sizes", "or this much more", 0},
-    {"datatype", 'd', "TYPE", "float", "sizes", "float, half, bfloat16, double, int8, …: for the count column", 0},
-    {"iters", 'n', "N", NULL, "sizes", "accepted as nccl-tests has it; a forecast needs none", 0},
-    {"algo", 0, "A", "auto", "algorithm", "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus",
-     0},
-    {"proto", 0, "P", "auto", "algorithm", "ll, ll128 or simple", 0},
-    {"by-tuner", 0, NULL, NULL, "algorithm", "choose as NCCL's cost table would, not by least time", 0},
-    {"no-pxn", 0, NULL, NULL, "algorithm", "all-to-all may not change rails inside the node", 0},
-    {"two-level", 0, NULL, NULL, "algorithm", "all-to-all as DeepEP: once to each node, then NVLink", 0},
-    {"top-k", 0, "K", NULL, "algorithm", "copies of a token in a two-level all-to-all", 0},
-    {"json", 0, "FILE", NULL, "output", "rows as JSON; - for standard output", 0},
-    {"csv", 0, "FILE", NULL, "output", "rows as CSV; - for standard output", 0},
-    {"against", 0, "LOG", NULL, "measured", "compare with an nccl-tests log", 0},
-    {"fit", 0, "LOG", NULL, "measured", "calibrate on nccl-tests logs (repeat for several)", SC__OPT_REPEAT},
-    {"output", 'o', "FILE", NULL, "measured", "cluster file that --fit writes", 0},
-    {"validate", 0, "CSV", NULL, "measured", "errors over a table of measurements", 0},
-    {NULL, 0, NULL, NULL, NULL, NULL, 0},
-};
-static const struct sc__option *const tables[] = {options, NULL};
-
-sc_status sc__coll_tuning(const struct sc_request *req, struct sc__cluster *c) {
-    struct sc__settings s = sc__settings(req);
-    const char *algo = sc__option(req, "algo"), *proto = sc__option(req, "proto");
-    if (algo) {
-        enum sc__algo a = sc__algo_find(algo);
-        if (a == SC__ALGOS)
-            return sc__usage(req, "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus or auto",
-                             "there is no algorithm '%s'", algo);
-        c->tuning.algo = (uint8_t)a;
-    }
-    if (proto) {
-        enum sc__proto p = sc__proto_find(proto);
-        if (p == SC__PROTOS) return sc__usage(req, "ll, ll128, simple or auto", "there is no protocol '%s'", proto);
-        c->tuning.proto = (uint8_t)p;
-    }
-    c->tuning.by_tuner |= sc__flag(req, "by-tuner");
-    c->tuning.no_pxn |= sc__flag(req, "no-pxn");
-    c->tuning.two_level |= sc__flag(req, "two-level");
-    SC__TRY(sc__setting_double(&s, "top-k", &c->tuning.top_k));
-    return sc__setting_u32(&s, "gpus-per-process", 1, &c->tuning.gpus_per_process);
-}
+    {"cluster", 'c', "C", "dgx-h100:8", "Machine", "preset:GPUS, one-line description, or file", 0},
+    {"net", 0, "ENGINE", "analytic", "Machine", "analytic, or flow: on the links of the fabric", 0},
+    {"gpus", 0, "N", "all of the cluster", "Machine", "ranks that take part, from GPU 0 on", 0},
+    {"minbytes", 'b', "SIZE", "32M", "Sizes", "smallest size", 0},
+    {"maxbytes", 'e', "SIZE", "32M", "Sizes", "largest size", 0},
+    {"stepfactor", 'f', "F", NULL, "Sizes", "each size is F times the one before", 0},
+    {"stepbytes", 'i', "SIZE", "1M", "Sizes", "or this much more", 0},
+    {"datatype", 'd', "TYPE", "float", "Sizes", "float, half, bfloat16, double, int8, …: for the count column", 0},
+    {"iters", 'n', "N", NULL, "Sizes", "accepted as nccl-tests has it; a forecast needs none", 0},
+    {"json", 0, "FILE", NULL, "Output", "rows as JSON; - for standard output", 0},
+    {"csv", 0, "FILE", NULL, "Output", "rows as CSV; - for standard output", 0},
+    {"against", 0, "LOG", NULL, "Measured", "compare with an nccl-tests log", 0},
+    {"fit", 0, "LOG", NULL, "Measured", "calibrate on nccl-tests logs (repeat for several)", SC__OPT_REPEAT},
+    {"output", 'o', "FILE", NULL, "Measured", "cluster file that --fit writes", 0},
+    {"validate", 0, "CSV", NULL, "Measured", "errors over a table of measurements", 0},
+    {0}};
+static const struct sc__option *const tables[] = {options, sc__cluster_options, sc__flow_options, NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
     const char *hint = "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce";
@@ -104,9 +74,23 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
     SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
     if (!text) sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100");
     SC__TRY(sc__cluster_parse(req->ctx, text ? text : "dgx-h100", ranks, &q->cluster));
-    SC__TRY(sc__coll_tuning(req, &q->cluster));
-    q->shape = sc__cluster_shape(&q->cluster, NULL, ranks ? ranks : q->cluster.gpus);
+    if (!ranks) ranks = q->cluster.gpus;
+    SC__TRY(sc__cluster_apply(&s, ranks, &q->cluster));
+    q->shape = sc__cluster_shape(&q->cluster, q->cluster.gpu_of, ranks);
     return SC_OK;
+}
+
+/* The first price shows whether the fabric can carry the collective at all. */
+static sc_status take_network(const struct sc_request *req, struct sc__coll_query *q) {
+    static const char *const engines[] = {"analytic", "flow", NULL};
+    struct sc__settings s = sc__settings(req);
+    unsigned engine = 0;
+    int64_t first;
+    SC__TRY(sc__setting_word(&s, "net", engines, &engine));
+    if (!engine) return SC_OK;
+    q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
+    SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
+    return sc__flow_price(q->flow, q->op->coll, q->begin, &first);
 }
 
 struct row {
@@ -117,6 +101,7 @@ struct row {
 
 static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
     struct row r = {.bytes = bytes, .price = sc__coll_op_price(&q->cluster, q->op, &q->shape, bytes)};
+    if (q->flow) (void)sc__flow_price(q->flow, q->op->coll, bytes, &r.price.time);
     r.us = sc__us(r.price.time);
     r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
     r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);
@@ -279,6 +264,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(take_sizes(req, &q));
     SC__TRY(take_cluster(req, &q));
     SC__TRY(check_forced(req, &q));
+    SC__TRY(take_network(req, &q));
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
     if (!alone) put_table(req, &q, &req->out);

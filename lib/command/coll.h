@@ -3,21 +3,22 @@
 #define SC_COMMAND_COLL_H
 
 #include "command/command.h"
+#include "machine/cluster_options.h"
 #include "machine/collective_op.h"
+#include "simulate/flow.h"
 
 /* What is asked for. */
 struct sc__coll_query {
     const struct sc__coll_op *op;
     struct sc__cluster cluster;
     struct sc__shape shape;
+    struct sc__net *flow; /* with --net flow: the engine that prices */
     uint64_t begin, end, increment;
     double factor;
     const char *type;
     uint32_t type_size;
 };
 
-/* Applies --algo, --proto, --gpus-per-process … to a cluster. */
-sc_status sc__coll_tuning(const struct sc_request *req, struct sc__cluster *c);
 sc_status sc__coll_against(struct sc_request *req, const char *path);
 sc_status sc__coll_fit(struct sc_request *req);
 sc_status sc__coll_validate(struct sc_request *req, const char *path);

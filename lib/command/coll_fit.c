@@ -20,9 +20,9 @@ static sc_status take_log(struct sc_request *req, const char *path, struct sc__c
     if (!ranks) ranks = log->ranks;
     if (!text) return sc__usage(req, "give --cluster, e.g. dgx-h100:16", "what machine was %s measured on?", path);
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, c));
-    SC__TRY(sc__coll_tuning(req, c));
+    SC__TRY(sc__cluster_apply(&s, ranks ? ranks : c->gpus, c));
     if (!c->tuning.gpus_per_process) c->tuning.gpus_per_process = log->gpus_per_process;
-    *shape = sc__cluster_shape(c, NULL, ranks ? ranks : c->gpus);
+    *shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);
     if (log->nodes && log->nodes != shape->nodes)
         sc__note(req->ctx, "log-nodes", "%s ran on %u hosts; %u ranks lie on %u nodes of %s", path, log->nodes,
                  shape->ranks, shape->nodes, c->name);

@@ -1,34 +1,35 @@
 /* convert: an input in another format. */
 #include "write/convert.h"
 #include "command/job.h"
-#include "lower/layers.h"
-#include "lower/operators.h"
-#include "lower/profile.h"
-#include "lower/whatif.h"
+#include "write/formats.h"
 
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"to", 0, "FORMAT", NULL, "Output", "workload-text, operator-table or ir-json", 0},
-    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output", 0},
+    {"to", 0, "FORMAT", NULL, "Output", "workload-text, operator-table, ir-json, chakra or goal", 0},
+    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output (chakra: a directory)", 0},
     {"lossy", 0, NULL, NULL, "Output", "leave out what the format cannot express, and say what", 0},
     {"lowered", 0, NULL, NULL, "Output", "ir-json: the operations of the step instead of the rows they come from", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    sc__job_options, options, sc__layers_options, sc__operators_options, sc__profile_options, sc__whatif_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
-/* A format rows can be written in. */
+/* A format an input can be written in: text, or files of its own. */
 struct target {
     const char *name;
     sc_status (*write)(struct sc_request *req, struct sc__job *job, struct sc__buffer *out);
+    sc_status (*save)(struct sc_context *ctx, const struct sc__workload *w, const char *path);
 };
 
-static sc_status need_rows(struct sc_request *req, const struct sc__job *job, const char *format) {
+/* The rows of the input; a profile's step can be written as rows. */
+static sc_status need_rows(struct sc_request *req, struct sc__job *job, const char *format) {
+    uint32_t gpus;
     if (job->doc.layers) return SC_OK;
-    const char *what = job->doc.workload ? "operations on streams, each rank's program of its own" : "a profile";
+    SC__TRY(sc__job_named_size(req, &gpus));
+    if (job->doc.reader && !strcmp(job->doc.reader->name, "profiler-table"))
+        return sc__profile_rows(req->ctx, &job->settings, job->doc.details, gpus, &job->doc.layers);
     return sc__fail(req->ctx, SC_INPUT, NULL, "--to ir-json can hold everything",
-                    "%s holds rows of layers; it cannot express %s", format, what);
+                    "%s holds rows of layers; it cannot express operations on streams, by rank", format);
 }
 
 /* Sizes the input does not have may be given for the header. */
@@ -64,18 +65,22 @@ static sc_status write_operator_table(struct sc_request *req, struct sc__job *jo
     return sc__write_operator_table(req->ctx, job->doc.layers, element, sc__flag(req, "lossy"), out);
 }
 
+/* The input as it is: rows, operations, a measurement; or with --lowered (and
+ * where it is neither rows nor operations) the operations it becomes. */
 static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, struct sc__buffer *out) {
     const struct sc__document *d = &job->doc;
-    bool lowered = sc__flag(req, "lowered") || (!d->layers && !d->workload);
-    if (lowered) SC__TRY(sc__job_lower(req, job));
-    return sc__write_ir_json(req->ctx, lowered ? NULL : d->layers, lowered ? job->workload : d->workload,
-                             lowered ? NULL : d->measured, out);
+    if (!job->workload && !d->layers && !d->workload) SC__TRY(sc__job_lower(req, job));
+    SC__TRY(sc__job_measured(req, job));
+    if (job->workload) return sc__write_ir_json(req->ctx, NULL, job->workload, d->measured, out);
+    return sc__write_ir_json(req->ctx, d->layers, d->workload, d->measured, out);
 }
 
-static const struct target targets[] = {{"workload-text", write_workload_text},
-                                        {"operator-table", write_operator_table},
-                                        {"ir-json", write_ir_json},
-                                        {NULL, NULL}};
+static const struct target targets[] = {{"workload-text", write_workload_text, NULL},
+                                        {"operator-table", write_operator_table, NULL},
+                                        {"ir-json", write_ir_json, NULL},
+                                        {"chakra", NULL, sc__write_chakra},
+                                        {"goal", NULL, sc__write_goal},
+                                        {NULL, NULL, NULL}};
 
 static sc_status choose(struct sc_request *req, const struct target **out) {
     const char *to = sc__option(req, "to");
@@ -91,6 +96,36 @@ static sc_status choose(struct sc_request *req, const struct target **out) {
     return sc__usage(req, names.text, to ? "--to: unknown '%s'" : "convert needs --to FORMAT", to);
 }
 
+/* --layers, --block and --backward change the rows of an operator table. */
+static sc_status change_rows(struct sc_request *req, struct sc__job *job) {
+    struct sc__layers *l = job->doc.layers;
+    struct sc__operators expanded;
+    bool wanted = sc__flag(req, "layers") || sc__flag(req, "block") || sc__flag(req, "backward");
+    if (!wanted || job->workload) return SC_OK;
+    if (!l || strcmp(l->format, "operator-table"))
+        return sc__usage(req, NULL, "--layers, --block and --backward are for operator tables");
+    SC__TRY(sc__expand_operators(req->ctx, &job->settings, l, &expanded));
+    struct sc__row *rows = SC__NEW_ARRAY(&req->ctx->arena, struct sc__row, expanded.count);
+    for (uint32_t i = 0; i < expanded.count; i++) {
+        rows[i] = expanded.items[i].row;
+        rows[i].work = l->rows[expanded.items[i].source].work;
+    }
+    l->rows = rows;
+    l->count = l->capacity = expanded.count;
+    return SC_OK;
+}
+
+/* Options that change operations have no effect on an input written as it is;
+ * better said. */
+static sc_status check_options(struct sc_request *req, const struct sc__job *job) {
+    static const char *const of_operations[] = {"gpu-speedup", "scale", "slow", "bucket", "schedule", NULL};
+    if (job->workload || (!job->doc.layers && !job->doc.workload)) return SC_OK;
+    for (const char *const *o = of_operations; *o; o++)
+        if (sc__flag(req, *o))
+            return sc__usage(req, "add --lowered (with --to ir-json)", "--%s changes the operations of a step", *o);
+    return SC_OK;
+}
+
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
@@ -98,18 +133,29 @@ static sc_status execute(struct sc_request *req) {
     const char *path = sc__option(req, "output");
     bool to_stdout = !path || !strcmp(path, "-");
     SC__TRY(choose(req, &target));
+    if (sc__flag(req, "lowered") && strcmp(target->name, "ir-json"))
+        return sc__usage(req, NULL, "--lowered goes with --to ir-json");
     if (to_stdout && sc__flag(req, "lossy"))
         return sc__usage(req, "add -o FILE",
                          "--lossy says what is lost on standard output, so the file must go elsewhere");
-    SC__TRY(sc__job_read(req, &job));
-    sc__buffer_init(&b, &req->ctx->arena);
-    SC__TRY(target->write(req, &job, &b));
-    if (to_stdout) {
-        sc__put(&req->out, b.text, b.size);
-        return SC_OK;
+    if (to_stdout && target->save)
+        return sc__usage(req, "add -o PATH", "--to %s needs a place to write to", target->name);
+    bool lowered = sc__flag(req, "lowered") || target->save || !req->input_count;
+    SC__TRY(lowered ? sc__job_load(req, &job) : sc__job_read(req, &job));
+    if (target->save) {
+        SC__TRY(target->save(req->ctx, job.workload, path));
+    } else {
+        SC__TRY(check_options(req, &job));
+        SC__TRY(change_rows(req, &job));
+        sc__buffer_init(&b, &req->ctx->arena);
+        SC__TRY(target->write(req, &job, &b));
+        if (to_stdout) {
+            sc__put(&req->out, b.text, b.size);
+            return SC_OK;
+        }
+        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
     }
-    SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
-    sc__printf(&req->out, "%s: %s, from %s (%s)\n", path, target->name, job.doc.files[0], job.doc.reader->name);
+    sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);
     return SC_OK;

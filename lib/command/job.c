@@ -5,6 +5,7 @@
 #include "lower/profile.h"
 #include "lower/replay.h"
 #include "lower/whatif.h"
+#include "simulate/flow.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
         sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
-    if (job->cluster.gpus >= ranks) return SC_OK;
+    if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
     return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
 }
@@ -86,12 +87,13 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
 
 sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
                           struct sc__net *out) {
-    static const char *const engines[] = {"analytic", "loggops", NULL};
+    static const char *const engines[] = {"analytic", "loggops", "flow", NULL};
     const struct sc__settings *s = &job->settings;
     unsigned engine = 0;
     SC__TRY(sc__setting_word(s, "net", engines, &engine));
     const char *loggops = sc__setting(s, "loggops");
     if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
+    if (engine == 2) return sc__net_flow(ctx, &job->cluster, w, s, out);
     const char *astra = sc__setting(s, "astra-network"), *compat = sc__setting(s, "compat");
     bool count_as_astra = compat && !strcmp(compat, "astra");
     if (!astra && count_as_astra)
@@ -126,7 +128,7 @@ sc_status sc__job_output(struct sc_request *req, const char *option, const struc
 const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
      "a preset with a GPU count, a one-line description or a file", 0},
-    {"net", 0, "ENGINE", "analytic", "Machine", "network engine", 0},
+    {"net", 0, "ENGINE", "analytic", "Machine", "network engine: analytic, flow (shares links) or loggops", 0},
     {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},

@@ -5,11 +5,13 @@
 
 #include "command/command.h"
 #include "import/reader.h"
+#include "machine/cluster_options.h"
 #include "lower/layers.h"
 #include "lower/operators.h"
 #include "lower/plan.h"
 #include "lower/profile.h"
 #include "lower/whatif.h"
+#include "simulate/flow_cluster.h"
 #include "stats/result.h"
 
 struct sc__job {
@@ -30,6 +32,8 @@ extern const struct sc__option sc__job_options[];
  * part with options of its own adds a line. */
 #define SC__JOB_TABLES                                                                                                 \
     sc__job_options,           /* cluster, network, format */                                                          \
+        sc__cluster_options,   /* collectives, placement */                                                            \
+        sc__flow_options,      /* --net flow */                                                                        \
         sc__layers_options,    /* plan */                                                                              \
         sc__model_options,     /* models */                                                                            \
         sc__operators_options, /* operator tables */                                                                   \
@@ -41,9 +45,10 @@ extern const struct sc__option sc__job_options[];
 
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
-/* … and makes them a workload, with what-if options applied. */
+/* … and makes them a workload, without a cluster and as they are. */
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job);
-/* … on a cluster. Reads and lowers. */
+/* All of it: inputs or a model to a workload on a cluster, with what-if
+ * options applied. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */

@@ -1,5 +1,6 @@
 /* run: simulate a step. */
 #include "command/job.h"
+#include "command/jobs.h"
 #include "command/pictures.h"
 #include "stats/amdahl.h"
 #include "write/write.h"
@@ -16,7 +17,7 @@ static const struct sc__option options[] = {
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, sc__picture_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, sc__jobs_options, sc__picture_options, NULL};
 
 static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
@@ -78,6 +79,7 @@ static bool stdout_taken(struct sc_request *req) {
 
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
+    if (sc__flag(req, "place")) return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     SC__TRY(write_compat(req, &job));
     bool profile = !strcmp(job.workload->format, "profiler-table");

@@ -118,9 +118,20 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
     sc__json_end_object(&j);
 }
 
+/* Without an input: the cluster itself. */
+static sc_status show_cluster(struct sc_request *req) {
+    struct sc__cluster c;
+    SC__TRY(sc__cluster_parse(req->ctx, sc__option(req, "cluster"), 0, &c));
+    sc__cluster_show(&c, &req->out);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++)
+        sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
+    return SC_OK;
+}
+
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
+    if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model")) return show_cluster(req);
     SC__TRY(sc__job_load(req, &job));
     if (!sc__flag(req, "json")) {
         write_text(req->ctx, &job, &req->out);

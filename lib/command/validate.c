@@ -73,8 +73,10 @@ static void one_row(struct job *job, struct sc__truth_row *row) {
         return;
     }
     sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : forecast(ctx, job, row, &plan);
-    if (status == SC_OK) keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
-    else keep(job, row, *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory", NULL);
+    if (status == SC_OK)
+        keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
+    else
+        keep(job, row, *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory", NULL);
     sc_close(ctx);
 }
 
@@ -118,7 +120,8 @@ static sc_status write_document(struct sc_request *req, const struct sc__truth *
 static sc_status execute(struct sc_request *req) {
     struct sc__truth truth;
     const char *json = sc__option(req, "json");
-    if (req->input_count != 1) return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
+    if (req->input_count != 1)
+        return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
@@ -145,9 +148,10 @@ const struct sc__command sc__command_validate = {
     .name = "validate",
     .args = "TRUTH.csv",
     .summary = "forecast measured training steps and show the errors",
-    .text = "Reads a table of published training steps (docs/validation.md describes its columns), builds each step from\n"
-            "its dimensions and its software, forecasts it, and prints the error of every row and summaries by source,\n"
-            "GPU and size. A row that cannot be built is listed with the reason.",
+    .text =
+        "Reads a table of published training steps (docs/validation.md describes its columns), builds each step from\n"
+        "its dimensions and its software, forecasts it, and prints the error of every row and summaries by source,\n"
+        "GPU and size. A row that cannot be built is listed with the reason.",
     .options = tables,
     .execute = execute,
 };

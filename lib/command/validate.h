@@ -8,19 +8,44 @@
 #include "command/command.h"
 
 enum sc__truth_column {
-    SC__TRUTH_ID, SC__TRUTH_SOURCE, SC__TRUTH_MODEL, SC__TRUTH_LAYERS, SC__TRUTH_HIDDEN, SC__TRUTH_HEADS,
-    SC__TRUTH_KV_HEADS, SC__TRUTH_FFN, SC__TRUTH_VOCAB, SC__TRUTH_SEQ, SC__TRUTH_GPU, SC__TRUTH_GPUS,
-    SC__TRUTH_NODE, SC__TRUTH_NVLINK, SC__TRUTH_NIC, SC__TRUTH_TP, SC__TRUTH_PP, SC__TRUTH_DP, SC__TRUTH_EP,
-    SC__TRUTH_CP, SC__TRUTH_VPP, SC__TRUTH_MICRO_BATCH, SC__TRUTH_GLOBAL_BATCH, SC__TRUTH_PRECISION,
-    SC__TRUTH_RECOMPUTE, SC__TRUTH_SP, SC__TRUTH_ZERO, SC__TRUTH_SECONDS, SC__TRUTH_NOTES, SC__TRUTH_COLUMNS
+    SC__TRUTH_ID,
+    SC__TRUTH_SOURCE,
+    SC__TRUTH_MODEL,
+    SC__TRUTH_LAYERS,
+    SC__TRUTH_HIDDEN,
+    SC__TRUTH_HEADS,
+    SC__TRUTH_KV_HEADS,
+    SC__TRUTH_FFN,
+    SC__TRUTH_VOCAB,
+    SC__TRUTH_SEQ,
+    SC__TRUTH_GPU,
+    SC__TRUTH_GPUS,
+    SC__TRUTH_NODE,
+    SC__TRUTH_NVLINK,
+    SC__TRUTH_NIC,
+    SC__TRUTH_TP,
+    SC__TRUTH_PP,
+    SC__TRUTH_DP,
+    SC__TRUTH_EP,
+    SC__TRUTH_CP,
+    SC__TRUTH_VPP,
+    SC__TRUTH_MICRO_BATCH,
+    SC__TRUTH_GLOBAL_BATCH,
+    SC__TRUTH_PRECISION,
+    SC__TRUTH_RECOMPUTE,
+    SC__TRUTH_SP,
+    SC__TRUTH_ZERO,
+    SC__TRUTH_SECONDS,
+    SC__TRUTH_NOTES,
+    SC__TRUTH_COLUMNS
 };
 
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
-    double measured, predicted; /* s */
-    const char *skipped;        /* why, or NULL */
-    const char *options;        /* as for `stepcast run` */
+    double measured, predicted;      /* s */
+    const char *skipped;             /* why, or NULL */
+    const char *options;             /* as for `stepcast run` */
     double compute, bubble, exposed; /* shares of the slowest class's time */
 };
 
@@ -37,10 +62,10 @@ sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__s
 struct sc__truth_plan {
     struct sc__option_value {
         const char *name, *value;
-    } *items;
+    } * items;
     uint32_t count, capacity;
-    const char *model;   /* preset, or NULL: built from the row's dimensions */
-    const char *cluster; /* description */
+    const char *model;         /* preset, or NULL: built from the row's dimensions */
+    const char *cluster;       /* description */
     const char *cluster_words; /* what the source says about it beyond the row */
     const char *skip;
 };

@@ -48,10 +48,18 @@ static bool empty_is(const struct sc__truth_row *row, enum sc__truth_column c, c
 }
 
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
-    return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") && empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
+    return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
+           empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
            holds(row, SC__TRUTH_SOURCE, entry, "source") && holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            holds(row, SC__TRUTH_MODEL, entry, "model") && holds(row, SC__TRUTH_PRECISION, entry, "precision") &&
            number_is(row, SC__TRUTH_LAYERS, entry, "layers") && number_is(row, SC__TRUTH_HIDDEN, entry, "hidden");
+}
+
+/* "{pp}" in an entry's options is the row's number of stages. */
+static const char *fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
+    const char *at = strstr(text, "{pp}");
+    if (!at) return text;
+    return sc__format(&ctx->arena, "%.*s%s%s", (int)(at - text), text, cell(row, SC__TRUTH_PP), at + 4);
 }
 
 static void apply_list(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *list,
@@ -62,7 +70,7 @@ static void apply_list(struct sc_context *ctx, const struct sc__truth_row *row, 
         const char *options = json_string_value(json_object_get(entry, "options"));
         const char *cluster = json_string_value(json_object_get(entry, "cluster"));
         if (!matches(row, entry)) continue;
-        if (options) set_words(ctx, p, options);
+        if (options) set_words(ctx, p, fill_in(ctx, row, options));
         if (cluster) p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
 }
@@ -73,12 +81,13 @@ static void copy_number(struct sc_context *ctx, const struct sc__truth_row *row,
     if (sc__parse_double(sc__str(cell(row, c)), &v) && v >= 1) set(ctx, p, option, sc__format(&ctx->arena, "%.0f", v));
 }
 
-static const char *const dimension_flags[][2] = {{"num-layers", "layers"}, {"hidden-size", "hidden"},
-                                                 {"num-attention-heads", "heads"}, {NULL, NULL}};
+static const char *const dimension_flags[][2] = {
+    {"num-layers", "layers"}, {"hidden-size", "hidden"}, {"num-attention-heads", "heads"}, {NULL, NULL}};
 
 static void set_model(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *root,
                       struct sc__truth_plan *p) {
-    const char *preset = json_string_value(json_object_get(json_object_get(root, "models"), cell(row, SC__TRUTH_MODEL)));
+    const char *preset =
+        json_string_value(json_object_get(json_object_get(root, "models"), cell(row, SC__TRUTH_MODEL)));
     static const enum sc__truth_column from[] = {SC__TRUTH_LAYERS, SC__TRUTH_HIDDEN, SC__TRUTH_HEADS};
     if (preset) {
         set(ctx, p, "model", preset);
@@ -124,16 +133,23 @@ static void set_training(struct sc_context *ctx, const struct sc__truth_row *row
     const char *precision = cell(row, SC__TRUTH_PRECISION), *again = cell(row, SC__TRUTH_RECOMPUTE),
                *zero = cell(row, SC__TRUTH_ZERO);
     set(ctx, p, "dtype", strstr(precision, "fp16") ? "fp16" : "bf16");
-    if (strstr(precision, "fp8")) set(ctx, p, "fp8", "");
+    if (strstr(precision, "fp8") && !strstr(precision, "rowwise"))
+        set(ctx, p, "fp8", ""); /* row-wise: see data/validate.json */
     if (strstr(precision, "fp4")) set(ctx, p, "fp4", "");
-    if (!strcmp(again, "full")) set(ctx, p, "recompute", "full");
-    else if (!strncmp(again, "selective AC", 12)) set(ctx, p, "recompute", "ops");
-    else if (!strncmp(again, "selective", 9)) set(ctx, p, "recompute", "selective");
+    if (!strcmp(again, "full"))
+        set(ctx, p, "recompute", "full");
+    else if (!strncmp(again, "selective AC", 12))
+        set(ctx, p, "recompute", "ops");
+    else if (!strncmp(again, "selective", 9))
+        set(ctx, p, "recompute", "selective");
     if (strstr(again, "norm, act")) set(ctx, p, "recompute-modules", "layernorm,act");
     if (strstr(again, "layernorm moe")) set(ctx, p, "recompute-modules", "layernorm,moe");
-    if (strstr(zero, "SHARD_GRAD_OP")) set(ctx, p, "zero", "2");
-    else if (strstr(zero, "FSDP")) set(ctx, p, "zero", "3");
-    else if (strstr(zero, "dist-opt")) set(ctx, p, "zero", "1");
+    if (strstr(zero, "SHARD_GRAD_OP"))
+        set(ctx, p, "zero", "2");
+    else if (strstr(zero, "FSDP"))
+        set(ctx, p, "zero", "3");
+    else if (strstr(zero, "dist-opt"))
+        set(ctx, p, "zero", "1");
 }
 
 static void set_machine(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *root,
@@ -149,7 +165,8 @@ static void set_machine(struct sc_context *ctx, const struct sc__truth_row *row,
     set(ctx, p, "gpu", gpu);
     p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
     if (strstr(cluster, "nvl72") && gpus > 64) p->cluster = sc__format(&ctx->arena, "%s node=64", p->cluster);
-    if (p->cluster_words) p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
+    if (p->cluster_words)
+        p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
     else if (*cell(row, SC__TRUTH_NIC))
         p->cluster = sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, cell(row, SC__TRUTH_NIC));
 }
@@ -161,8 +178,10 @@ static void find_skip(struct sc_context *ctx, const struct sc__truth_row *row, c
     json_array_foreach(json_object_get(root, "skip"), i, entry) {
         if (matches(row, entry)) p->skip = sc__strdup(&ctx->arena, json_string_value(json_object_get(entry, "why")));
     }
-    if (row->measured <= 0) p->skip = "no time per step is published";
-    else if (!*cell(row, SC__TRUTH_SEQ) || !*cell(row, SC__TRUTH_GLOBAL_BATCH)) p->skip = "the batch or sequence is not known";
+    if (row->measured <= 0)
+        p->skip = "no time per step is published";
+    else if (!*cell(row, SC__TRUTH_SEQ) || !*cell(row, SC__TRUTH_GLOBAL_BATCH))
+        p->skip = "the batch or sequence is not known";
 }
 
 sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *p) {

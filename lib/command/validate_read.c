@@ -5,10 +5,35 @@
 
 #include <string.h>
 
-static const char *const names[SC__TRUTH_COLUMNS] = {
-    "id", "source", "model", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq", "gpu", "gpus",
-    "gpus_per_node", "intra_gbs_uni", "nic_gbps_per_gpu", "tp", "pp", "dp", "ep", "cp", "vpp", "micro_batch",
-    "global_batch", "precision", "recompute", "sequence_parallel", "zero_distopt", "iter_seconds", "notes"};
+static const char *const names[SC__TRUTH_COLUMNS] = {"id",
+                                                     "source",
+                                                     "model",
+                                                     "layers",
+                                                     "hidden",
+                                                     "heads",
+                                                     "kv_heads",
+                                                     "ffn",
+                                                     "vocab",
+                                                     "seq",
+                                                     "gpu",
+                                                     "gpus",
+                                                     "gpus_per_node",
+                                                     "intra_gbs_uni",
+                                                     "nic_gbps_per_gpu",
+                                                     "tp",
+                                                     "pp",
+                                                     "dp",
+                                                     "ep",
+                                                     "cp",
+                                                     "vpp",
+                                                     "micro_batch",
+                                                     "global_batch",
+                                                     "precision",
+                                                     "recompute",
+                                                     "sequence_parallel",
+                                                     "zero_distopt",
+                                                     "iter_seconds",
+                                                     "notes"};
 
 #define MOST_COLUMNS 256
 
@@ -30,8 +55,10 @@ static sc_status quoted_cell(struct csv *c, struct sc__buffer *b) {
         if (c->at >= c->text.n) return csv_error(c, "a quoted cell is not closed");
         char ch = c->text.p[c->at];
         if (ch == '\n') c->line++;
-        if (ch == '"' && c->at + 1 < c->text.n && c->text.p[c->at + 1] == '"') c->at++;
-        else if (ch == '"') break;
+        if (ch == '"' && c->at + 1 < c->text.n && c->text.p[c->at + 1] == '"')
+            c->at++;
+        else if (ch == '"')
+            break;
         sc__putc(b, ch);
     }
     c->at++;
@@ -64,8 +91,7 @@ static sc_status header(struct csv *c, const char **cells, uint32_t count, uint3
     for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++) {
         uint32_t k = 0;
         while (k < count && strcmp(cells[k], names[i])) k++;
-        if (k == count)
-            return csv_error(c, sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
+        if (k == count) return csv_error(c, sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
         column[i] = k;
     }
     return SC_OK;

@@ -38,7 +38,9 @@ struct sc__truth_summary sc__truth_sum(struct sc_context *ctx, const struct sc__
 }
 
 static bool in_all(const struct sc__truth_row *r, const char *label) { return (void)r, (void)label, true; }
-static bool in_source(const struct sc__truth_row *r, const char *label) { return !strcmp(r->cell[SC__TRUTH_SOURCE], label); }
+static bool in_source(const struct sc__truth_row *r, const char *label) {
+    return !strcmp(r->cell[SC__TRUTH_SOURCE], label);
+}
 static bool in_gpu(const struct sc__truth_row *r, const char *label) { return !strcmp(r->cell[SC__TRUTH_GPU], label); }
 
 static const char *const sizes[] = {"1 node", "2 to 16 nodes", "more than 16 nodes", NULL};
@@ -64,7 +66,8 @@ static const struct grouping groupings[] = {
 };
 
 /* Distinct labels of a grouping in order of first sight. */
-static uint32_t labels_of(struct sc_context *ctx, const struct sc__truth *t, const struct grouping *g, const char ***out) {
+static uint32_t labels_of(struct sc_context *ctx, const struct sc__truth *t, const struct grouping *g,
+                          const char ***out) {
     struct sc__names seen;
     sc__names_init(&seen, &ctx->arena);
     if (g->column == -2) sc__names_add(&seen, "all", 3);
@@ -79,7 +82,8 @@ static uint32_t labels_of(struct sc_context *ctx, const struct sc__truth *t, con
 
 typedef void put_summary(void *self, const struct sc__truth_summary *s);
 
-static void each(struct sc_context *ctx, const struct sc__truth *t, const struct grouping *g, put_summary *put, void *self) {
+static void each(struct sc_context *ctx, const struct sc__truth *t, const struct grouping *g, put_summary *put,
+                 void *self) {
     const char **labels;
     uint32_t n = labels_of(ctx, t, g, &labels);
     for (uint32_t i = 0; i < n; i++) {
@@ -100,12 +104,15 @@ void sc__truth_text(struct sc_context *ctx, const struct sc__truth *t, struct sc
     sc__printf(out, "%-44s %11s %11s %9s\n", "row", "measured s", "predicted s", "error %");
     for (uint32_t i = 0; i < t->count; i++) {
         const struct sc__truth_row *r = &t->rows[i];
-        if (r->skipped) sc__printf(out, "%-44s skipped: %s\n", r->cell[SC__TRUTH_ID], r->skipped);
-        else sc__printf(out, "%-44s %11.4f %11.4f %+9.1f\n", r->cell[SC__TRUTH_ID], r->measured, r->predicted, error_of(r));
+        if (r->skipped)
+            sc__printf(out, "%-44s skipped: %s\n", r->cell[SC__TRUTH_ID], r->skipped);
+        else
+            sc__printf(out, "%-44s %11.4f %11.4f %+9.1f\n", r->cell[SC__TRUTH_ID], r->measured, r->predicted,
+                       error_of(r));
     }
     for (const struct grouping *g = groupings; g->title; g++) {
-        sc__printf(out, "\n%-58s %5s %5s %7s %7s %7s %7s %7s\n", g->title, "rows", "run", "mean %", "median", "90 %", "worst",
-                   "bias");
+        sc__printf(out, "\n%-58s %5s %5s %7s %7s %7s %7s %7s\n", g->title, "rows", "run", "mean %", "median", "90 %",
+                   "worst", "bias");
         each(ctx, t, g, text_summary, out);
     }
 }
@@ -127,12 +134,18 @@ static void json_summary(void *self, const struct sc__truth_summary *s) {
 static void json_row(struct sc__json *j, const struct sc__truth_row *r) {
     sc__json_row(j, NULL);
     sc__json_string(j, "id", r->cell[SC__TRUTH_ID]);
-    if (r->measured > 0) sc__json_double(j, "measured_s", r->measured);
-    else sc__json_null(j, "measured_s");
-    if (counts(r)) sc__json_double(j, "predicted_s", r->predicted);
-    else sc__json_null(j, "predicted_s");
-    if (counts(r)) sc__json_double(j, "error_pct", error_of(r));
-    else sc__json_null(j, "error_pct");
+    if (r->measured > 0)
+        sc__json_double(j, "measured_s", r->measured);
+    else
+        sc__json_null(j, "measured_s");
+    if (counts(r))
+        sc__json_double(j, "predicted_s", r->predicted);
+    else
+        sc__json_null(j, "predicted_s");
+    if (counts(r))
+        sc__json_double(j, "error_pct", error_of(r));
+    else
+        sc__json_null(j, "error_pct");
     sc__json_string(j, "skipped", r->skipped);
     sc__json_string(j, "source", r->cell[SC__TRUTH_SOURCE]);
     sc__json_string(j, "gpu", r->cell[SC__TRUTH_GPU]);
@@ -179,8 +192,10 @@ static void markdown_skips(struct sc_context *ctx, const struct sc__truth *t, st
 
 void sc__truth_markdown(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out) {
     for (const struct grouping *g = groupings; g->title; g++) {
-        sc__printf(out, "### %s\n\n| | rows | simulated | mean %% | median %% | 90 %% | worst %% | bias %% |\n"
-                        "|---|---|---|---|---|---|---|---|\n", g->title);
+        sc__printf(out,
+                   "### %s\n\n| | rows | simulated | mean %% | median %% | 90 %% | worst %% | bias %% |\n"
+                   "|---|---|---|---|---|---|---|---|\n",
+                   g->title);
         each(ctx, t, g, markdown_summary, out);
         sc__putc(out, '\n');
     }
@@ -207,8 +222,8 @@ static void grid(struct sc__buffer *out) {
     }
     for (int k = -1; k <= 1; k++) {
         double low = pow(10, LOW), high = pow(10, HIGH), f = 1 + 0.1 * k;
-        sc__printf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"%s\"/>\n", at(low), SIDE - at(low * f), at(high / 1.1),
-                   SIDE - at(high / 1.1 * f), k ? "#bbb" : "#555");
+        sc__printf(out, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"%s\"/>\n", at(low), SIDE - at(low * f),
+                   at(high / 1.1), SIDE - at(high / 1.1 * f), k ? "#bbb" : "#555");
     }
 }
 
@@ -217,8 +232,9 @@ void sc__truth_plot(struct sc_context *ctx, const struct sc__truth *t, struct sc
                                           "#ff8ab7", "#a463f2", "#97bbf5", "#9c6b4e", "#9498a0"};
     const char **labels;
     uint32_t n = labels_of(ctx, t, &groupings[2], &labels);
-    sc__printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" "
-                    "font-size=\"11\" fill=\"#333\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+    sc__printf(out,
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" font-family=\"sans-serif\" "
+               "font-size=\"11\" fill=\"#333\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
                SIDE, SIDE);
     grid(out);
     for (uint32_t g = 0; g < n; g++) {
@@ -227,10 +243,13 @@ void sc__truth_plot(struct sc_context *ctx, const struct sc__truth *t, struct sc
             if (counts(&t->rows[i]) && in_gpu(&t->rows[i], labels[g]))
                 sc__printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\" fill=\"%s\" fill-opacity=\"0.7\"/>\n",
                            at(t->rows[i].measured), SIDE - at(t->rows[i].predicted), colour);
-        sc__printf(out, "<circle cx=\"60\" cy=\"%u\" r=\"4\" fill=\"%s\"/><text x=\"70\" y=\"%u\">%s</text>\n", 36 + 15 * g,
-                   colour, 40 + 15 * g, labels[g]);
+        sc__printf(out, "<circle cx=\"60\" cy=\"%u\" r=\"4\" fill=\"%s\"/><text x=\"70\" y=\"%u\">%s</text>\n",
+                   36 + 15 * g, colour, 40 + 15 * g, labels[g]);
     }
-    sc__printf(out, "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">measured (lines: equal, 10 %% off)</text>\n", SIDE / 2, SIDE - 8);
-    sc__printf(out, "<text x=\"12\" y=\"%g\" transform=\"rotate(-90 12 %g)\" text-anchor=\"middle\">predicted</text>\n</svg>\n",
-               SIDE / 2, SIDE / 2);
+    sc__printf(out, "<text x=\"%g\" y=\"%g\" text-anchor=\"middle\">measured (lines: equal, 10 %% off)</text>\n",
+               SIDE / 2, SIDE - 8);
+    sc__printf(
+        out,
+        "<text x=\"12\" y=\"%g\" transform=\"rotate(-90 12 %g)\" text-anchor=\"middle\">predicted</text>\n</svg>\n",
+        SIDE / 2, SIDE / 2);
 }

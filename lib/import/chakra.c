@@ -245,6 +245,7 @@ static void restore(const struct reader *r, const struct sc__chakra_node *n, str
     if (has(n, SC__ATTR_FLAGS))
         op->flags =
             (uint8_t)(n->number[SC__ATTR_FLAGS] & (SC__OP_EAGER | SC__OP_MEASURED | SC__OP_ANY_PEER | SC__OP_ANY_TAG));
+    if (has(n, SC__ATTR_BYTES) && n->type == SC__CHAKRA_COLL) op->bytes = (uint64_t)n->number[SC__ATTR_BYTES];
     if (has(n, SC__ATTR_WAIT) && n->type == SC__CHAKRA_COMP) op->kind = SC__OP_WAIT;
     if (r->slots) op->stream = op->kind == SC__OP_COMPUTE ? op->stream : STREAM_MESSAGES;
 }

@@ -36,6 +36,7 @@ enum sc__chakra_attr {
     SC__ATTR_LAYER,
     SC__ATTR_FLAGS,
     SC__ATTR_WAIT,
+    SC__ATTR_BYTES, /* where comm_size is rounded */
     SC__ATTR_NUMBERS,
     SC__ATTR_PG_NAME = SC__ATTR_NUMBERS,
     SC__ATTR_LABEL,

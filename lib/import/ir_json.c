@@ -3,6 +3,7 @@
  * not known is an error. docs/formats/ir-json.md */
 #include "import/json_view.h"
 #include "import/reader.h"
+#include "ir/match.h"
 #include "ir/words.h"
 
 #include <string.h>
@@ -210,12 +211,18 @@ static sc_status read_deps(const struct sc__node *n, struct sc__workload *w, uin
     if (json_array_size(deps.value) > UINT16_MAX) return sc__node_fail(&deps, NULL, "more than 65535 dependencies");
     for (size_t i = 0; i < json_array_size(deps.value); i++) {
         struct sc__node item = sc__node_item(&deps, i);
-        int64_t on;
-        SC__TRY(sc__node_number(&item, 0, (int64_t)count - 1, &on));
+        int64_t on = 0;
+        bool start = json_is_object(item.value);
+        if (start) SC__TRY(sc__node_keys(&item, KEYS("start")));
+        if (start && !graph) return sc__node_fail(&item, NULL, "only blocks with \"graph\": true wait for a start");
+        if (start)
+            SC__TRY(sc__node_i64(&item, "start", 0, (int64_t)count - 1, &on));
+        else
+            SC__TRY(sc__node_number(&item, 0, (int64_t)count - 1, &on));
         if (on == index || (!graph && on > index))
             return sc__node_fail(&item, "only blocks with \"graph\": true may look ahead",
                                  "an operation cannot wait for itself or for one issued after it");
-        sc__block_depend(w, (uint32_t)on);
+        sc__block_depend(w, (uint32_t)on | (start ? SC__DEP_START : 0));
     }
     return SC_OK;
 }
@@ -229,7 +236,11 @@ static sc_status read_collective(const struct sc__node *n, const struct sc__work
     group_node = sc__node_at(n, "group");
     if (!collective && (coll_node.value || group_node.value))
         return sc__node_fail(n, NULL, "\"coll\" and \"group\" belong to collectives only");
-    if (!collective) return SC_OK;
+    if (!collective) {
+        SC__TRY(sc__node_u32(n, "nic", 0, UINT16_MAX, &group));
+        op->group = (uint16_t)group;
+        return SC_OK;
+    }
     SC__TRY(sc__node_need(n, "coll", &coll_node));
     SC__TRY(sc__node_need(n, "group", &group_node));
     if (!w->group_count) return sc__node_fail(&group_node, NULL, "there are no groups");
@@ -254,8 +265,8 @@ static sc_status read_op(const struct sc__node *n, struct sc__workload *w, uint3
     uint32_t stream = 0;
     const char *name = NULL;
     struct sc__node needed;
-    SC__TRY(sc__node_keys(n, KEYS("kind", "name", "phase", "stream", "after", "coll", "group", "work", "flags", "peer",
-                                  "tag", "cost_ps", "bytes", "row", "layer", "deps")));
+    SC__TRY(sc__node_keys(n, KEYS("kind", "name", "phase", "stream", "after", "coll", "group", "nic", "work", "flags",
+                                  "peer", "tag", "cost_ps", "bytes", "row", "layer", "deps")));
     SC__TRY(sc__node_need(n, "kind", &needed));
     SC__TRY(sc__node_need(n, "name", &needed));
     SC__TRY(sc__node_word(n, "kind", sc__op_words, &kind));
@@ -284,14 +295,16 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
     SC__TRY(sc__node_is_array(&blocks));
     for (size_t i = 0; i < json_array_size(blocks.value); i++) {
         struct sc__node block = sc__node_item(&blocks, i), ops;
-        bool graph = false;
-        SC__TRY(sc__node_keys(&block, KEYS("graph", "ops")));
+        bool graph = false, slots = false;
+        SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
         SC__TRY(sc__node_bool(&block, "graph", &graph));
+        SC__TRY(sc__node_bool(&block, "slots", &slots));
         SC__TRY(sc__node_need(&block, "ops", &ops));
         SC__TRY(sc__node_is_array(&ops));
         uint32_t count = (uint32_t)json_array_size(ops.value);
         sc__block_begin(w);
         w->blocks[w->block_count - 1].graph = graph;
+        w->blocks[w->block_count - 1].slots = slots;
         for (uint32_t k = 0; k < count; k++) {
             struct sc__node op = sc__node_item(&ops, k);
             SC__TRY(read_op(&op, w, k, count, graph));
@@ -419,7 +432,24 @@ static sc_status check_classes(const struct sc__node *classes, const struct sc__
     return SC_OK;
 }
 
-static sc_status read_classes(const struct sc__node *n, struct sc__workload *w) {
+/* Graph blocks run one class a rank, and who meets whom is found beforehand. */
+static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
+    bool graph = false;
+    uint32_t meetings;
+    struct sc__mismatch bad;
+    for (uint32_t i = 0; i < w->block_count; i++) graph |= w->blocks[i].graph;
+    if (!graph) return SC_OK;
+    if (w->class_count != sc__mesh_ranks(&w->mesh))
+        return sc__node_fail(n, NULL, "graph blocks need one class per rank");
+    for (uint32_t i = 0; i < w->class_count; i++)
+        if (w->programs[w->classes[i].program].calls != 1)
+            return sc__node_fail(n, NULL, "a rank with a graph block runs that block alone");
+    if (sc__workload_match(w, false, &meetings, &bad)) return SC_OK;
+    return sc__node_fail(n, NULL, "operation %u of rank %u (%s) finds no partner", bad.op, bad.rank,
+                         bad.op < w->op_count ? w->names.text[w->ops[bad.op].name] : "?");
+}
+
+static sc_status read_classes(const struct sc__node *n, struct sc__workload *w, bool runs) {
     struct sc__node classes;
     SC__TRY(sc__node_need(n, "classes", &classes));
     SC__TRY(sc__node_is_array(&classes));
@@ -430,7 +460,9 @@ static sc_status read_classes(const struct sc__node *n, struct sc__workload *w) 
         SC__TRY(read_class(&class, w, i, count));
     }
     SC__TRY(read_rank_class(n, w));
-    return check_classes(&classes, w);
+    if (!runs) return SC_OK;
+    SC__TRY(check_classes(&classes, w));
+    return match_graph(n, w);
 }
 
 static sc_status read_stream_names(const struct sc__node *n, struct sc__workload *w) {
@@ -448,14 +480,15 @@ static sc_status read_stream_names(const struct sc__node *n, struct sc__workload
     return SC_OK;
 }
 
-static sc_status read_workload(const struct sc__node *parent, struct sc__workload **out) {
+/* runs: to be simulated; a measurement may hold some of the ranks only. */
+static sc_status read_workload(const struct sc__node *parent, bool runs, struct sc__workload **out) {
     struct sc__node n = sc__node_at(parent, "workload");
     uint32_t stream = 0;
     const char *format = "ir-json";
     if (!n.value) return SC_OK;
     SC__TRY(sc__node_keys(&n, KEYS("format", "mesh", "vpp", "micro_batches", "schedule", "tokens", "model_flops",
-                                   "hardware_flops", "compute_stream", "streams", "groups", "blocks", "programs",
-                                   "classes", "rank_class")));
+                                   "hardware_flops", "compute_stream", "comm_tax", "streams", "groups", "blocks",
+                                   "programs", "classes", "rank_class")));
     SC__TRY(sc__node_string(&n, "format", &format));
     struct sc__workload *w = sc__workload_new(&parent->file->ctx->arena, format);
     SC__TRY(read_mesh(&n, w));
@@ -467,11 +500,12 @@ static sc_status read_workload(const struct sc__node *parent, struct sc__workloa
     SC__TRY(sc__node_double(&n, "hardware_flops", &w->hardware_flops));
     SC__TRY(sc__node_u32(&n, "compute_stream", 0, SC__MAX_STREAMS - 1, &stream));
     w->compute_stream = (uint8_t)stream;
+    SC__TRY(sc__node_double(&n, "comm_tax", &w->comm_tax));
     SC__TRY(read_stream_names(&n, w));
     SC__TRY(read_groups(&n, w));
     SC__TRY(read_blocks(&n, w));
     SC__TRY(read_programs(&n, w));
-    SC__TRY(read_classes(&n, w));
+    SC__TRY(read_classes(&n, w, runs));
     *out = w;
     return SC_OK;
 }
@@ -504,24 +538,52 @@ static sc_status read_span(const struct sc__node *n, const struct sc__timeline *
     return SC_OK;
 }
 
-static sc_status read_timeline(const struct sc__node *root, struct sc__document *out) {
-    struct sc__node n = sc__node_at(root, "timeline"), spans;
-    struct sc__workload *own = out->workload;
-    if (!n.value) return SC_OK;
-    struct sc__timeline *t = SC__NEW(&root->file->ctx->arena, struct sc__timeline);
-    SC__TRY(sc__node_keys(&n, KEYS("workload", "end_ps", "spans")));
-    SC__TRY(read_workload(&n, &own));
-    if (!own) return sc__node_fail(&n, NULL, "a timeline needs a workload, its own or beside it");
-    t->workload = own;
-    SC__TRY(sc__node_i64(&n, "end_ps", 0, LONGEST, &t->end));
-    SC__TRY(sc__node_need(&n, "spans", &spans));
+static sc_status read_spans(const struct sc__node *n, struct sc__timeline *t) {
+    struct sc__node spans;
+    SC__TRY(sc__node_need(n, "spans", &spans));
     SC__TRY(sc__node_is_array(&spans));
     t->count = t->capacity = (uint32_t)json_array_size(spans.value);
-    t->spans = SC__NEW_ARRAY(&root->file->ctx->arena, struct sc__span, t->count + 1);
+    t->spans = SC__NEW_ARRAY(&n->file->ctx->arena, struct sc__span, t->count + 1);
     for (uint32_t i = 0; i < t->count; i++) {
         struct sc__node span = sc__node_item(&spans, i);
         SC__TRY(read_span(&span, t, t->count, &t->spans[i]));
     }
+    return SC_OK;
+}
+
+static sc_status read_idles(const struct sc__node *n, struct sc__timeline *t) {
+    struct sc__node idles = sc__node_at(n, "idles");
+    const int64_t most[4] = {(int64_t)t->workload->class_count - 1, SC__IDLE_COMM + (int64_t)t->workload->group_count,
+                             LONGEST, LONGEST};
+    if (!idles.value) return SC_OK;
+    SC__TRY(sc__node_is_array(&idles));
+    for (size_t i = 0; i < json_array_size(idles.value); i++) {
+        struct sc__node idle = sc__node_item(&idles, i);
+        int64_t v[4] = {0};
+        if (!json_is_array(idle.value) || json_array_size(idle.value) != 4)
+            return sc__node_fail(&idle, NULL, "idle time is [class, why, start, end]");
+        for (unsigned k = 0; k < 4; k++) {
+            struct sc__node item = sc__node_item(&idle, k);
+            SC__TRY(sc__node_number(&item, 0, most[k], &v[k]));
+        }
+        *SC__PUSH(&n->file->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
+            (struct sc__idle){.class = (uint32_t)v[0], .why = (uint32_t)v[1], .start = v[2], .end = v[3]};
+    }
+    return SC_OK;
+}
+
+static sc_status read_timeline(const struct sc__node *root, struct sc__document *out) {
+    struct sc__node n = sc__node_at(root, "timeline");
+    struct sc__workload *own = out->workload;
+    if (!n.value) return SC_OK;
+    struct sc__timeline *t = SC__NEW(&root->file->ctx->arena, struct sc__timeline);
+    SC__TRY(sc__node_keys(&n, KEYS("workload", "end_ps", "spans", "idles")));
+    SC__TRY(read_workload(&n, false, &own));
+    if (!own) return sc__node_fail(&n, NULL, "a timeline needs a workload, its own or beside it");
+    t->workload = own;
+    SC__TRY(sc__node_i64(&n, "end_ps", 0, LONGEST, &t->end));
+    SC__TRY(read_spans(&n, t));
+    SC__TRY(read_idles(&n, t));
     out->measured = t;
     return SC_OK;
 }
@@ -533,7 +595,7 @@ static sc_status read_document(const struct sc__node *root, struct sc__document 
     if (!schema || strcmp(schema, SC__IR_SCHEMA))
         return sc__node_fail(root, "this program reads " SC__IR_SCHEMA, "schema is %s", schema ? schema : "missing");
     SC__TRY(read_layers(root, out));
-    SC__TRY(read_workload(root, &out->workload));
+    SC__TRY(read_workload(root, true, &out->workload));
     SC__TRY(read_timeline(root, out));
     if (!out->layers && !out->workload) return sc__node_fail(root, NULL, "neither \"layers\" nor \"workload\"");
     return SC_OK;

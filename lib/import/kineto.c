@@ -4,9 +4,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 struct details {
     struct sc__kineto_trace **traces;
@@ -63,38 +65,18 @@ static sc_status order_traces(struct sc_context *ctx, struct sc__kineto_trace **
     return SC_OK;
 }
 
-static sc_status read_scale(struct sc_context *ctx, const char *text, struct sc__kineto_plan *plan) {
-    const char *equals = strchr(text, '=');
-    double factor;
-    if (!sc__parse_double(sc__str(equals ? equals + 1 : text), &factor) || factor < 0)
-        return sc__fail(ctx, SC_USAGE, NULL, "--scale 0.9 or --scale gemm=0.5", "--scale %s: not a factor", text);
-    bool found = !equals;
-    for (unsigned k = 0; k < SC__WORKS; k++) {
-        const char *name = sc__work_name(k);
-        if (equals && (strlen(name) != (size_t)(equals - text) || strncmp(name, text, (size_t)(equals - text)) != 0))
-            continue;
-        plan->scale[k] *= factor;
-        found = true;
-    }
-    if (found) return SC_OK;
-    return sc__fail(ctx, SC_USAGE, NULL,
-                    "gemm, attention, norm, elementwise, embedding, loss, optimizer, router, copy, compute",
-                    "--scale %s: unknown class of kernels", text);
-}
-
-static sc_status read_plan(struct sc_context *ctx, const struct sc__settings *s, struct sc__kineto_plan *plan) {
-    *plan = (struct sc__kineto_plan){.speedup = 1, .step = SC__NONE};
-    for (unsigned k = 0; k < SC__WORKS; k++) plan->scale[k] = 1;
+static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan *plan) {
+    *plan = (struct sc__kineto_plan){.step = SC__NONE};
     if (!s) return SC_OK;
-    uint32_t step = 0;
+    static const char *const comm[] = {"simulated", "measured", NULL};
+    uint32_t step = 0, which = 0;
+    SC__TRY(sc__setting_word(s, "comm", comm, &which));
+    plan->measured_comm = which == 1;
     SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
+    SC__TRY(sc__setting_u32(s, "ep", 1, &plan->ep));
     SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
-    SC__TRY(sc__setting_double(s, "gpu-speedup", &plan->speedup));
     SC__TRY(sc__setting_u32(s, "step", 1, &step));
     if (step) plan->step = step - 1;
-    if (!(plan->speedup > 0)) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--gpu-speedup must be positive");
-    for (unsigned i = 0; sc__setting_nth(s, "scale", i); i++)
-        SC__TRY(read_scale(ctx, sc__setting_nth(s, "scale", i), plan));
     return SC_OK;
 }
 
@@ -103,7 +85,7 @@ static sc_status kineto_read(struct sc_context *ctx, const struct sc__settings *
     struct paths files = {0};
     struct sc__kineto_plan plan;
     struct stat st;
-    SC__TRY(read_plan(ctx, settings, &plan));
+    SC__TRY(read_plan(settings, &plan));
     for (uint32_t i = 0; i < count; i++)
         if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
             SC__TRY(add_directory(ctx, paths[i], &files));
@@ -120,33 +102,42 @@ static sc_status kineto_read(struct sc_context *ctx, const struct sc__settings *
     out->details = d;
     out->files = files.items;
     out->file_count = files.count;
-    return sc__kineto_replay(ctx, d->traces, d->count, &plan, &out->workload);
+    return sc__kineto_replay(ctx, d->traces, d->count, &plan, &out->workload, &out->measured);
 }
 
 static bool contains(const unsigned char *head, size_t n, const char *word) {
     return memmem(head, n, word, strlen(word)) != NULL;
 }
 
-static int kineto_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
-    if (directory) {
-        DIR *d = opendir(path);
-        bool found = false;
-        if (!d) return 0;
-        for (struct dirent *e; !found && (e = readdir(d));) {
-            struct sc__str s = sc__str(e->d_name);
-            found = sc__str_ends(s, ".pt.trace.json") || sc__str_ends(s, ".pt.trace.json.gz");
-        }
-        closedir(d);
-        return found ? 80 : 0;
-    }
+static int detect_text(const unsigned char *head, size_t n) {
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", head[i]) && head[i]) i++;
     if (i == n || (head[i] != '{' && head[i] != '[')) return 0;
     if (contains(head, n, "\"deviceProperties\"") || contains(head, n, "\"distributedInfo\"")) return 90;
     bool trace = contains(head, n, "\"ph\"") && (head[i] == '[' || contains(head, n, "\"traceEvents\""));
     if (!trace) return 0;
-    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") || contains(head, n, "\"kernel\"") ? 70
-                                                                                                               : 20;
+    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") || contains(head, n, "\"kernel\"") ? 70 : 20;
+}
+
+/* A directory is what the first trace in it is. */
+static int detect_directory(const char *path) {
+    DIR *d = opendir(path);
+    char name[4096] = "";
+    static const size_t enough = 65536;
+    if (!d) return 0;
+    for (struct dirent *e; !*name && (e = readdir(d));)
+        if (is_trace_name(e->d_name)) snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+    closedir(d);
+    gzFile gz = *name ? gzopen(name, "rb") : NULL;
+    unsigned char *head = gz ? malloc(enough) : NULL;
+    int n = head ? gzread(gz, head, (unsigned)enough) : 0, sure = n > 0 ? detect_text(head, (size_t)n) : 0;
+    free(head);
+    if (gz) gzclose_r(gz);
+    return sure > 80 ? 80 : sure;
+}
+
+static int kineto_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
+    return directory ? detect_directory(path) : detect_text(head, n);
 }
 
 static void put_us(struct sc__buffer *b, const char *title, int64_t ns, int64_t of) {
@@ -166,9 +157,49 @@ static void show_text(struct sc__buffer *b, const struct sc__kineto_breakdown *s
     sc__printf(b, "    communication overlap %5.1f %%\n", s->comm ? 100.0 * (double)s->overlap / (double)s->comm : 0.0);
 }
 
-static void show_json(struct sc__json *j, const char *name, uint32_t rank, const struct sc__kineto_breakdown *s) {
+static void show_totals(struct sc__buffer *b, const struct sc__kineto_trace *t, const struct sc__kineto_totals *s) {
+    sc__puts(b, "    kernel time by class\n");
+    for (unsigned k = 0; k < SC__WORKS; k++) {
+        if (!s->work[k]) continue;
+        sc__printf(b, "      %-20s", sc__work_name(k));
+        sc__put_time(b, s->work[k] * SC__PS_PER_NS);
+        sc__putc(b, '\n');
+    }
+    if (s->comm) {
+        sc__printf(b, "      %-20s", "communication");
+        sc__put_time(b, s->comm * SC__PS_PER_NS);
+        sc__putc(b, '\n');
+    }
+    sc__puts(b, "    kernel time by operator\n");
+    for (uint32_t i = 0; i < s->top_count; i++) {
+        sc__puts(b, "      ");
+        sc__put_time(b, s->top[i].time * SC__PS_PER_NS);
+        sc__printf(b, "  %u x %.60s\n", s->top[i].kernels,
+                   s->top[i].name == SC__NO_NAME ? "no operator" : t->names.text[s->top[i].name]);
+    }
+}
+
+static void json_totals(struct sc__json *j, const struct sc__kineto_trace *t, const struct sc__kineto_totals *s) {
+    sc__json_object(j, "kernels_us");
+    for (unsigned k = 0; k < SC__WORKS; k++)
+        if (s->work[k]) sc__json_us(j, sc__work_name(k), s->work[k] * SC__PS_PER_NS);
+    if (s->comm) sc__json_us(j, "communication", s->comm * SC__PS_PER_NS);
+    sc__json_end_object(j);
+    sc__json_array(j, "operators");
+    for (uint32_t i = 0; i < s->top_count; i++) {
+        sc__json_object(j, NULL);
+        sc__json_string(j, "name", s->top[i].name == SC__NO_NAME ? NULL : t->names.text[s->top[i].name]);
+        sc__json_u64(j, "kernels", s->top[i].kernels);
+        sc__json_us(j, "time_us", s->top[i].time * SC__PS_PER_NS);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
+static void show_json(struct sc__json *j, const char *name, const struct sc__kineto_trace *t,
+                      const struct sc__kineto_breakdown *s, const struct sc__kineto_totals *totals) {
     sc__json_row(j, NULL);
-    sc__json_u64(j, "rank", rank);
+    sc__json_u64(j, "rank", t->rank);
     sc__json_string(j, "step", name);
     sc__json_us(j, "span_us", s->span * SC__PS_PER_NS);
     sc__json_us(j, "compute_us", s->compute * SC__PS_PER_NS);
@@ -181,6 +212,7 @@ static void show_json(struct sc__json *j, const char *name, uint32_t rank, const
     sc__json_us(j, "idle_kernel_us", s->kernel_idle * SC__PS_PER_NS);
     sc__json_us(j, "idle_other_us", s->other_idle * SC__PS_PER_NS);
     sc__json_double(j, "overlap", s->comm ? (double)s->overlap / (double)s->comm : 0);
+    json_totals(j, t, totals);
     sc__json_end_object(j);
 }
 
@@ -202,16 +234,16 @@ static void kineto_show(struct sc_context *ctx, const struct sc__document *doc, 
             sc__put_time(text, b.span * SC__PS_PER_NS);
             sc__putc(text, '\n');
             show_text(text, &b);
-            if (json) show_json(json, name, t->rank, &b);
+            struct sc__kineto_totals totals;
+            sc__kineto_total(t, start, end, &totals);
+            show_totals(text, t, &totals);
+            if (json) show_json(json, name, t, &b, &totals);
         }
     }
     if (json) sc__json_end_array(json);
 }
 
 const struct sc__option sc__kineto_options[] = {
-    {"gpu-speedup", 0, "X", "1", "Kineto", "kernels run X times as fast", 0},
-    {"scale", 0, "[CLASS=]F", NULL, "Kineto", "kernels (of a class: gemm, attention, …) take F times as long",
-     SC__OPT_REPEAT},
     {"step", 0, "N", "1", "Kineto", "which of the steps is replayed", 0},
     {"grad-bytes", 0, "SIZE", NULL, "Kineto", "gradients all-reduced with --dp, where the trace does not tell", 0},
     {0},

@@ -65,6 +65,8 @@ struct sc__kineto_trace {
     uint32_t optimizer_count, optimizer_capacity;
     uint32_t *backward; /* threads of the autograd engine */
     uint32_t backward_count, backward_capacity;
+    uint32_t *operators; /* by External id: name of the operator on the host + 1 */
+    uint32_t operator_count, operator_capacity;
     uint64_t optimizer_elements; /* of the parameters the optimizer touches */
 };
 
@@ -89,16 +91,53 @@ const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_tra
 
 enum sc__work sc__kineto_work(const char *kernel_name);
 
-struct sc__kineto_plan {
-    uint32_t dp;         /* gradient all-reduce over so many; 0: not asked */
-    uint64_t grad_bytes; /* 0: from the trace */
-    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
-    double speedup;
-    double scale[SC__WORKS];
+/* Kernel time of [start, end) by class of work, and the operators that took
+ * most of it. */
+struct sc__kineto_operator {
+    uint32_t name; /* SC__NO_NAME: kernels of no known operator */
+    uint32_t kernels;
+    int64_t time;
+};
+#define SC__KINETO_TOP 10
+struct sc__kineto_totals {
+    int64_t work[SC__WORKS], comm;
+    struct sc__kineto_operator top[SC__KINETO_TOP];
+    uint32_t top_count;
 };
 
-/* One class a trace (or one class for all ranks when there is one trace). */
+void sc__kineto_total(const struct sc__kineto_trace *t, int64_t start, int64_t end, struct sc__kineto_totals *out);
+
+/* Process groups of a trace, each once. */
+struct sc__kineto_group {
+    uint32_t text, description, given_size; /* as in the trace */
+    uint32_t *ranks, size;
+    const char *label;
+    enum sc__group_kind kind; /* what it seems to be */
+};
+
+struct sc__kineto_groups {
+    struct sc__kineto_group *items;
+    uint32_t count, capacity;
+};
+
+sc_status sc__kineto_find_groups(struct sc_context *ctx, const struct sc__kineto_trace *t, uint32_t world,
+                                 struct sc__kineto_groups *out);
+/* The group of a collective; SC__NONE when it was not found before. */
+uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups, const struct sc__kineto_comm *c);
+/* The mesh that gives this rank exactly these groups; false when there is none. */
+bool sc__kineto_mesh(const struct sc__kineto_groups *groups, uint32_t rank, uint32_t world, struct sc__mesh *mesh);
+
+struct sc__kineto_plan {
+    uint32_t dp, ep;     /* asked for; 0: as in the trace */
+    uint64_t grad_bytes; /* 0: from the trace */
+    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    bool measured_comm;  /* collectives keep their measured transfer times */
+};
+
+/* One class a trace (or one class for all ranks when there is one trace), and
+ * what was measured of its operations. */
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
-                            const struct sc__kineto_plan *plan, struct sc__workload **out);
+                            const struct sc__kineto_plan *plan, struct sc__workload **out,
+                            struct sc__timeline **measured);
 
 #endif

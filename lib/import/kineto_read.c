@@ -289,8 +289,19 @@ static uint64_t first_list_elements(struct sc__str dims) {
     return sum;
 }
 
+/* External ids are counted up from 1, so a list by id is dense. */
+static void remember_operator(struct sc__kineto_trace *t, const struct event *e) {
+    uint64_t id = (uint64_t)e->external;
+    if (e->external <= 0 || id > 2 * t->events + (1 << 20)) return;
+    if (id >= t->operator_capacity)
+        t->operators = sc__grow(t->arena, t->operators, &t->operator_capacity, (uint32_t)id + 1, sizeof *t->operators);
+    if (id >= t->operator_count) t->operator_count = (uint32_t)id + 1;
+    if (!t->operators[id]) t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
+}
+
 static void add_operator(struct parser *p, const struct event *e) {
     struct sc__kineto_trace *t = p->t;
+    remember_operator(t, e);
     if (IS(e->name, "record_param_comms") && e->coll.n)
         *SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity) = comm_of(p, e);
     else if (sc__str_starts(e->name, "autograd::engine")) {

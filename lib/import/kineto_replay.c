@@ -31,6 +31,11 @@ struct replay {
     uint32_t block_first;
     uint32_t first_update, last_backward; /* operations + 1 */
     uint64_t messages, unknown, comms;
+    struct sc__kineto_groups groups;
+    bool meshed; /* groups are those of the workload's mesh */
+    const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
+    struct sc__timeline *measured;
+    uint32_t class;
 };
 
 /* The compute stream is the one with the most compute time. */
@@ -55,63 +60,41 @@ static sc_status choose_lanes(struct replay *r) {
 
 /* ---- groups ---- */
 
-static const char *group_label(struct sc__arena *a, const char *description, uint32_t size, uint32_t world) {
-    static const struct {
-        const char *part, *label;
-    } words[] = {{"EXPERT_DATA", "dp_ep"}, {"EXPERT", "ep"},  {"DATA", "dp"},    {"TENSOR", "tp"},
-                 {"PIPELINE", "pp"},       {"CONTEXT", "cp"}, {"mesh_tp", "tp"}, {"mesh_dp", "dp"},
-                 {"mesh_pp", "pp"},        {"mesh_cp", "cp"}, {"mesh_ep", "ep"}, {"MODEL_PARALLEL", "tp"}};
-    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
-        if (strstr(description, words[i].part)) return words[i].label;
-    return size == world ? "world" : sc__format(a, "group of %u", size);
+static uint16_t group_of(struct replay *r, const struct sc__kineto_comm *c) {
+    uint32_t index = sc__kineto_group_index(&r->groups, c);
+    struct sc__kineto_group *g = &r->groups.items[index];
+    if (r->meshed) return sc__workload_group(r->w, g->kind);
+    for (uint32_t i = 0; i < r->w->group_count; i++) {
+        const struct sc__group *known = &r->w->groups[i];
+        if (known->kind == SC__GROUP_LIST && known->count == g->size && !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks))
+            return (uint16_t)i;
+    }
+    return sc__workload_group_list(r->w, g->label, g->ranks, g->size);
 }
 
-/* "[0, 1, 2]", cut after 30 entries: the rest goes on as the first two do. */
-static uint32_t *member_list(struct replay *r, const char *text, uint32_t size) {
-    uint32_t *ranks = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, size), n = 0;
-    for (const char *p = text; p && *p && n < size;) {
-        if (*p < '0' || *p > '9') {
-            p++;
-            continue;
-        }
-        uint64_t v = 0;
-        for (; *p >= '0' && *p <= '9'; p++) v = v < UINT32_MAX ? 10 * v + (uint64_t)(*p - '0') : v;
-        ranks[n++] = v < UINT32_MAX ? (uint32_t)v : 0;
-    }
-    if (n < size)
-        sc__note(r->ctx, "kineto-ranks",
-                 "%s: a process group of %u ranks names %u of them; the rest was taken as equally spaced", r->t->file,
-                 size, n);
-    uint32_t first = n ? ranks[0] : 0, stride = n > 1 && ranks[1] > first ? ranks[1] - first : 1;
-    for (; n < size; n++) ranks[n] = first + n * stride;
-    return ranks;
+/* ---- transfers ---- */
+
+/* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
+ * that came last did not wait, so the least duration is the transfer's. */
+static uint64_t transfer_key(const struct sc__kineto_trace *t, const struct sc__kineto_comm *c) {
+    const char *ranks = c->ranks == SC__NO_NAME ? "" : t->names.text[c->ranks];
+    const char *group = c->group == SC__NO_NAME ? "" : t->names.text[c->group];
+    return sc__hash(ranks, strlen(ranks), sc__hash(group, strlen(group), (uint64_t)c->seq));
 }
 
-static sc_status find_group(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
-    const struct sc__names *names = &r->t->names;
-    struct sc__place at = {.file = r->t->file};
-    const char *description = c->description == SC__NO_NAME ? NULL : names->text[c->description];
-    uint32_t size = c->group_size ? c->group_size : r->ranks;
-    if (size > r->ranks)
-        return sc__fail(r->ctx, SC_INPUT, &at, NULL, "a process group of %u ranks in a job of %u", size, r->ranks);
-    uint32_t *ranks = member_list(r, c->ranks == SC__NO_NAME ? NULL : names->text[c->ranks], size);
-    bool inside = false;
-    for (uint32_t i = 0; i < size; i++) {
-        if (ranks[i] >= r->ranks)
-            return sc__fail(r->ctx, SC_INPUT, &at, NULL, "a process group holds rank %u of a job of %u", ranks[i],
-                            r->ranks);
-        inside = inside || ranks[i] == r->t->rank;
+static void collect_transfers(struct sc__map *m, const struct sc__kineto_trace *t) {
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        bool fresh;
+        if (k->comm == SC__NONE || t->comms[k->comm].seq < 0) continue;
+        uint64_t *least = sc__map_at(m, transfer_key(t, &t->comms[k->comm]), &fresh);
+        if (fresh || (uint64_t)k->dur < *least) *least = (uint64_t)k->dur;
     }
-    if (!inside)
-        return sc__fail(r->ctx, SC_INPUT, &at, NULL, "rank %u calls a collective of a group it is not in", r->t->rank);
-    for (uint32_t g = 0; g < r->w->group_count; g++)
-        if (r->w->groups[g].kind == SC__GROUP_LIST && r->w->groups[g].count == size &&
-            !memcmp(r->w->groups[g].ranks, ranks, size * sizeof *ranks)) {
-            *out = (uint16_t)g;
-            return SC_OK;
-        }
-    *out = sc__workload_group_list(r->w, group_label(r->w->arena, description, size, r->ranks), ranks, size);
-    return SC_OK;
+}
+
+static int64_t transfer_time(const struct replay *r, const struct sc__kineto_kernel *k) {
+    const uint64_t *least = sc__map_find(r->transfers, transfer_key(r->t, &r->t->comms[k->comm]));
+    return least && (int64_t)*least < k->dur ? (int64_t)*least : k->dur;
 }
 
 /* ---- operations ---- */
@@ -124,25 +107,25 @@ static enum sc__work work_of(struct replay *r, const struct sc__kineto_kernel *k
     return *known - 1;
 }
 
-static sc_status add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
-    uint16_t group = 0;
-    SC__TRY(find_group(r, c, &group));
+static void add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
+    uint16_t group = group_of(r, c);
     struct sc__op *op = sc__block_add(r->w, SC__OP_COLLECTIVE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->coll = c->coll;
     op->group = group;
     op->bytes = c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
-    if (c->coll == SC__BROADCAST || c->coll == SC__REDUCE) op->peer = r->w->groups[group].ranks[0];
+    if (c->coll == SC__BROADCAST || c->coll == SC__REDUCE) op->peer = sc__group_member(r->w, group, r->t->rank, 0);
+    if (r->plan->measured_comm) {
+        op->flags |= SC__OP_MEASURED;
+        op->cost = transfer_time(r, k) * SC__PS_PER_NS;
+    }
     r->comms++;
-    return SC_OK;
 }
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     enum sc__work work = k->kind == SC__KINETO_COMPUTE ? work_of(r, k) : SC__WORK_COPY;
-    double scale = r->plan->scale[work] / r->plan->speedup;
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->work = (uint8_t)work;
-    op->cost =
-        scale == 1 || k->kind == SC__KINETO_COMM ? k->dur * SC__PS_PER_NS : llround((double)k->dur * 1000 * scale);
+    op->cost = k->dur * SC__PS_PER_NS;
 }
 
 /* What the kernel waited for: op index + 1 and its end. */
@@ -158,6 +141,20 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
     return best;
 }
 
+/* What was measured of the operation added last; transfer: the end of it. */
+static void keep_span(struct replay *r, int64_t from, int64_t to, int64_t transfer) {
+    struct sc__timeline *m = r->measured;
+    int64_t start = (from - r->start) * SC__PS_PER_NS, end = (to - r->start) * SC__PS_PER_NS;
+    *SC__PUSH(r->w->arena, m->spans, m->count, m->capacity) = (struct sc__span){.class = r->class,
+                                                                                .op = r->w->op_count - 1,
+                                                                                .micro_batch = SC__NONE,
+                                                                                .start = start,
+                                                                                .ready = end - transfer * SC__PS_PER_NS,
+                                                                                .end = end,
+                                                                                .peer_span = SC__NONE};
+    if (end > m->end) m->end = end;
+}
+
 static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct last dep) {
     uint8_t lane = r->lane[k->stream];
     int64_t free = r->last[lane].op ? r->last[lane].end : r->start;
@@ -166,6 +163,7 @@ static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct 
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (k->start - free) * SC__PS_PER_NS;
+    keep_span(r, free, k->start, k->start - free);
     if (dep.op) sc__block_depend(r->w, dep.op - 1);
 }
 
@@ -175,7 +173,7 @@ static void advance(struct replay *r, int64_t now) {
         if (r->last[s].op && r->last[s].end <= now) r->ended[s] = r->last[s];
 }
 
-static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
+static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     uint8_t lane = r->lane[k->stream];
     const struct sc__kineto_comm *c = k->comm == SC__NONE ? NULL : &r->t->comms[k->comm];
     advance(r, k->start);
@@ -184,16 +182,16 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
     add_gap(r, k, dep);
     bool gap = r->w->op_count > before;
     if (c && c->coll < SC__COLLS)
-        SC__TRY(add_collective(r, k, c));
+        add_collective(r, k, c);
     else {
         if (c) *(c->coll == SC__COLLS ? &r->messages : &r->unknown) += 1;
         add_kernel(r, k);
     }
     if (dep.op && !gap) sc__block_depend(r->w, dep.op - 1);
+    keep_span(r, k->start, k->start + k->dur, c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
     r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
     if (k->phase == SC__BACKWARD) r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update) r->first_update = index_of_last(r) + 1;
-    return SC_OK;
 }
 
 /* ---- gradients of a step that was measured on one GPU ---- */
@@ -284,7 +282,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                                                                                               << (SC__MAX_STREAMS - 1);
             due = false;
         }
-        SC__TRY(replay_kernel(r, k));
+        replay_kernel(r, k);
     }
     if (due) add_gradients(r, bytes);
     *block = sc__block_end(r->w);
@@ -300,34 +298,85 @@ static void notes(const struct replay *r) {
                  "%s: %llu NCCL kernels without a known collective name keep their measured times", r->t->file,
                  (unsigned long long)r->unknown);
     if (r->comms)
-        sc__note(r->ctx, "kineto-replay",
-                 "%s: %llu collectives are simulated again, kernels and launch gaps keep their times", r->t->file,
-                 (unsigned long long)r->comms);
+        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times",
+                 r->t->file, (unsigned long long)r->comms,
+                 r->plan->measured_comm ? "take the least time measured on any rank" : "are simulated again");
+}
+
+static sc_status replay_trace(struct replay *r, uint32_t rank, uint32_t ranks, const char *name) {
+    uint32_t block = 0;
+    SC__TRY(make_block(r, &block));
+    uint32_t program = sc__program_begin(r->w);
+    sc__program_call(r->w, block, SC__NONE, 0, 0);
+    uint32_t class = sc__class_add(r->w, program, rank, ranks, 0);
+    r->w->classes[class].name = name;
+    notes(r);
+    return SC_OK;
+}
+
+/* Other sizes by replication: the trace's rank stands for all of a larger or
+ * smaller mesh. */
+static sc_status resize(struct replay *r) {
+    struct sc__place at = {.file = r->t->file};
+    struct sc__mesh *m = &r->w->mesh;
+    uint32_t dp = r->plan->dp, ep = r->plan->ep;
+    bool gradients = !r->t->comm_count; /* a single-GPU step */
+    if ((!dp || dp == m->dp) && (!ep || ep == m->ep)) return SC_OK;
+    if (!r->meshed && !gradients)
+        return sc__fail(r->ctx, SC_INPUT, &at, "its process groups do not follow from tp, cp, dp, ep and pp",
+                        "--dp and --ep cannot change this trace");
+    if (ep && gradients)
+        return sc__fail(r->ctx, SC_INPUT, &at, NULL, "--ep: the trace has no expert groups to change");
+    if (!gradients)
+        sc__note(r->ctx, "kineto-resized", "%s: dp %u instead of %u, ep %u instead of %u; kernels stay as they are", r->t->file,
+                 dp ? dp : m->dp, m->dp, ep ? ep : m->ep, m->ep);
+    if (dp) m->dp = dp;
+    if (ep) m->ep = ep;
+    return sc__mesh_check(r->ctx, m);
+}
+
+static sc_status replay_one(struct replay *r) {
+    struct sc__mesh mesh;
+    uint32_t world = r->t->world ? r->t->world : 1;
+    SC__TRY(sc__kineto_find_groups(r->ctx, r->t, world, &r->groups));
+    r->w->mesh = sc__mesh(1, 1, 1, world, 1, 1);
+    r->meshed = sc__kineto_mesh(&r->groups, r->t->rank, world, &mesh);
+    if (r->meshed) r->w->mesh = mesh;
+    SC__TRY(resize(r));
+    r->ranks = sc__mesh_ranks(&r->w->mesh);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->ranks);
+    if (r->ranks > 1) sc__note(r->ctx, "kineto-replicated", "one trace stands for all %u ranks", r->ranks);
+    return replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks");
+}
+
+static sc_status replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count) {
+    if (r->plan->dp || r->plan->ep)
+        return sc__fail(r->ctx, SC_USAGE, NULL, "give the trace of one rank, which then stands for all",
+                        "--dp and --ep change a job of one trace, not of %u", count);
+    r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct replay one = *r;
+        one.t = traces[i];
+        one.class = i;
+        one.ranks = count;
+        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], count, &one.groups));
+        SC__TRY(replay_trace(&one, i, 1, sc__format(&r->ctx->arena, "rank %u", i)));
+        r->w->rank_class[i] = i;
+    }
+    return SC_OK;
 }
 
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
-                            const struct sc__kineto_plan *plan, struct sc__workload **out) {
-    struct sc__workload *w = sc__workload_new(&ctx->arena, "kineto");
-    uint32_t ranks = count > 1 ? count : traces[0]->world ? traces[0]->world : 1;
-    if (count == 1 && plan->dp > 1 && !traces[0]->comm_count) ranks = plan->dp;
-    w->mesh = sc__mesh(1, 1, 1, ranks, 1, 1);
-    w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, ranks);
-    for (uint32_t i = 0; i < count; i++) {
-        struct replay r = {.ctx = ctx, .w = w, .t = traces[i], .plan = plan, .ranks = ranks};
-        uint32_t block = 0;
-        SC__TRY(make_block(&r, &block));
-        uint32_t program = sc__program_begin(w);
-        sc__program_call(w, block, SC__NONE, 0, 0);
-        uint32_t class = sc__class_add(w, program,
-                                       count > 1                 ? i
-                                       : traces[0]->rank < ranks ? traces[0]->rank
-                                                                 : 0,
-                                       count > 1 ? 1 : ranks, 0);
-        w->classes[class].name = count > 1 ? sc__format(&ctx->arena, "rank %u", i) : "all ranks";
-        if (count > 1) w->rank_class[i] = class;
-        notes(&r);
-    }
-    if (count == 1 && ranks > 1) sc__note(ctx, "kineto-replicated", "one trace stands for all %u ranks", ranks);
-    *out = w;
-    return SC_OK;
+                            const struct sc__kineto_plan *plan, struct sc__workload **out,
+                            struct sc__timeline **measured) {
+    struct sc__map transfers;
+    struct replay r = {.ctx = ctx, .w = sc__workload_new(&ctx->arena, "kineto"), .t = traces[0], .plan = plan,
+                       .transfers = &transfers};
+    *out = r.w;
+    *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
+    r.measured->workload = r.w;
+    sc__map_init(&transfers, &ctx->arena);
+    for (uint32_t i = 0; i < count; i++) collect_transfers(&transfers, traces[i]);
+    return count == 1 ? replay_one(&r) : replay_all(&r, traces, count);
 }

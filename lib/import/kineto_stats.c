@@ -2,6 +2,7 @@
  * intervals by kind of kernel, their overlap, and idle time by its cause. */
 #include "import/kineto.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SHORT_GAP 30 /* ns: what the device needs between two kernels; HTA's figure */
@@ -126,4 +127,39 @@ enum sc__work sc__kineto_work(const char *name) {
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i].part)) return parts[i].work;
     return SC__WORK_OTHER;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct sc__kineto_operator *x = a, *y = b;
+    if (x->time != y->time) return x->time > y->time ? -1 : 1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static uint32_t operator_of(const struct sc__kineto_trace *t, const struct sc__kineto_kernel *k) {
+    return k->external < t->operator_count && t->operators[k->external] ? t->operators[k->external] - 1 : SC__NO_NAME;
+}
+
+void sc__kineto_total(const struct sc__kineto_trace *t, int64_t start, int64_t end, struct sc__kineto_totals *out) {
+    struct sc__arena a;
+    memset(out, 0, sizeof *out);
+    sc__arena_init(&a, t->arena->out_of_memory);
+    uint32_t names = t->names.count, used = 0;
+    struct sc__kineto_operator *by_name = SC__NEW_ARRAY(&a, struct sc__kineto_operator, (size_t)names + 1);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        if (k->start < start || k->start >= end) continue;
+        if (k->kind == SC__KINETO_COMM) out->comm += k->dur;
+        else out->work[k->kind == SC__KINETO_MEMORY ? SC__WORK_COPY : sc__kineto_work(t->names.text[k->name])] += k->dur;
+        uint32_t name = operator_of(t, k);
+        struct sc__kineto_operator *o = &by_name[name == SC__NO_NAME ? names : name];
+        o->name = name;
+        o->kernels++;
+        o->time += k->dur;
+    }
+    for (uint32_t i = 0; i <= names; i++)
+        if (by_name[i].kernels) by_name[used++] = by_name[i];
+    if (used) qsort(by_name, used, sizeof *by_name, by_time);
+    out->top_count = used < SC__KINETO_TOP ? used : SC__KINETO_TOP;
+    memcpy(out->top, by_name, out->top_count * sizeof *by_name);
+    sc__arena_free(&a);
 }

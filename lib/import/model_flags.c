@@ -22,8 +22,13 @@ static sc_status need_shape(struct sc_context *ctx, const struct sc__model *m) {
 /* What Megatron does when nothing is said: a GPT with biases, LayerNorm, GELU,
  * learned positions and tied embeddings. */
 static struct sc__model megatron_default(void) {
-    return (struct sc__model){.name = "megatron", .family = "megatron", .norm = SC__LAYERNORM, .norm_bias = true,
-                              .linear_bias = true, .tied = true, .moe_every = 1};
+    return (struct sc__model){.name = "megatron",
+                              .family = "megatron",
+                              .norm = SC__LAYERNORM,
+                              .norm_bias = true,
+                              .linear_bias = true,
+                              .tied = true,
+                              .moe_every = 1};
 }
 
 static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) {
@@ -72,7 +77,8 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__model *m)
     SC__TRY(sc__setting_u32(s, "moe-ffn-hidden-size", 1, &m->expert_ffn));
     SC__TRY(sc__setting_u32(s, "moe-shared-expert-intermediate-size", 1, &m->shared_ffn));
     if (m->topk > m->experts)
-        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "%u experts per token, but there are only %u", m->topk, m->experts);
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "%u experts per token, but there are only %u", m->topk,
+                        m->experts);
     return SC_OK;
 }
 
@@ -93,13 +99,18 @@ sc_status sc__model_settings(struct sc_context *ctx, const struct sc__settings *
     const char *name = sc__setting(s, "model");
     *given = name || any_shape(s);
     if (!*given) return SC_OK;
-    if (name) SC__TRY(sc__model_find(ctx, name, m));
-    else *m = megatron_default();
+    if (name)
+        SC__TRY(sc__model_find(ctx, name, m));
+    else
+        *m = megatron_default();
     SC__TRY(read_shapes(s, m));
     if (!name) SC__TRY(read_positions(s, m));
     read_switches(s, m);
     SC__TRY(read_experts(s, m));
     SC__TRY(read_latent(s, m));
+    if (m->layers > SC__MOST_LAYERS || m->heads > m->hidden)
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "%u layers and %u heads of %u are no model we can build", m->layers,
+                        m->heads, m->hidden);
     if (m->kv_heads > m->heads || m->heads % m->kv_heads)
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "%u attention heads cannot share %u key-value heads", m->heads,
                         m->kv_heads);

@@ -11,8 +11,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { GATED = 1, RMS = 2, BIAS = 4, QKV_BIAS = 8, OUT_BIAS = 16, QK_NORM = 32, TIED = 64, LEARNED = 128, NO_NORM_BIAS = 256,
-       ROUTER_BIAS = 512, EXPERT_BIAS = 1024, SHARED_GATE = 2048 };
+enum {
+    GATED = 1,
+    RMS = 2,
+    BIAS = 4,
+    QKV_BIAS = 8,
+    OUT_BIAS = 16,
+    QK_NORM = 32,
+    TIED = 64,
+    LEARNED = 128,
+    NO_NORM_BIAS = 256,
+    ROUTER_BIAS = 512,
+    EXPERT_BIAS = 1024,
+    SHARED_GATE = 2048
+};
 
 struct family {
     const char *type;
@@ -53,7 +65,8 @@ static const char *const ffn_keys[] = {"intermediate_size", "n_inner", "ffn_dim"
 static const char *const vocab_keys[] = {"vocab_size", NULL};
 static const char *const position_keys[] = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", NULL};
 static const char *const expert_keys[] = {"num_local_experts", "num_experts", "n_routed_experts", NULL};
-static const char *const topk_keys[] = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", NULL};
+static const char *const topk_keys[] = {"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk",
+                                        NULL};
 static const char *const expert_ffn_keys[] = {"moe_intermediate_size", "expert_intermediate_size", NULL};
 static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size", NULL};
 static const char *const shared_count_keys[] = {"n_shared_experts", NULL};
@@ -67,23 +80,84 @@ static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const mtp_keys[] = {"num_nextn_predict_layers", NULL};
 
 static const char *const *const number_keys[] = {
-    hidden_keys, layer_keys, head_keys, kv_keys, dim_keys, ffn_keys, vocab_keys, position_keys, expert_keys, topk_keys,
-    expert_ffn_keys, shared_ffn_keys, shared_count_keys, first_dense_keys, every_keys, q_lora_keys, kv_lora_keys,
-    nope_keys, rope_keys, v_keys, mtp_keys, NULL};
+    hidden_keys,       layer_keys,       head_keys,   kv_keys,     dim_keys,        ffn_keys,
+    vocab_keys,        position_keys,    expert_keys, topk_keys,   expert_ffn_keys, shared_ffn_keys,
+    shared_count_keys, first_dense_keys, every_keys,  q_lora_keys, kv_lora_keys,    nope_keys,
+    rope_keys,         v_keys,           mtp_keys,    NULL};
 
 /* Read elsewhere, or without weight for the time of a training step. */
-static const char *const quiet_keys[] = {
-    "model_type", "tie_word_embeddings", "attention_bias", "mlp_bias", "expansion_ratio", "_name", "_source",
-    "_parameters", "_parameters_rounding", "_note", "architectures", "torch_dtype", "dtype", "hidden_act", "activation_function", "hidden_activation",
-    "initializer_range", "use_cache", "bos_token_id", "eos_token_id", "pad_token_id", "transformers_version",
-    "rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rope_theta", "rope_scaling", "pretraining_tp", "attention_dropout",
-    "auto_map", "attn_pdrop", "embd_pdrop", "resid_pdrop", "summary_activation", "summary_first_dropout",
-    "summary_proj_to_labels", "summary_type", "summary_use_proj", "task_specific_params", "router_aux_loss_coef",
-    "output_router_logits", "norm_topk_prob", "router_jitter_noise", "aux_loss_alpha", "seq_aux", "scoring_func",
-    "topk_method", "topk_group", "n_group", "routed_scaling_factor", "ep_size", "quantization_config", "partial_rotary_factor",
-    "rotary_pct", "rotary_emb_base", "use_parallel_residual", "hidden_dropout", "classifier_dropout", "no_bias",
-    "learned_pos_emb", "attn_config", "use_sliding_window", "sliding_window", "max_window_layers", "mlp_only_layers",
-    "layer_types", "swiglu_limit", "initial_context_length", "rope_interleave", "_name_or_path", NULL};
+static const char *const quiet_keys[] = {"model_type",
+                                         "tie_word_embeddings",
+                                         "attention_bias",
+                                         "mlp_bias",
+                                         "expansion_ratio",
+                                         "_name",
+                                         "_source",
+                                         "_parameters",
+                                         "_parameters_rounding",
+                                         "_note",
+                                         "architectures",
+                                         "torch_dtype",
+                                         "dtype",
+                                         "hidden_act",
+                                         "activation_function",
+                                         "hidden_activation",
+                                         "initializer_range",
+                                         "use_cache",
+                                         "bos_token_id",
+                                         "eos_token_id",
+                                         "pad_token_id",
+                                         "transformers_version",
+                                         "rms_norm_eps",
+                                         "layer_norm_eps",
+                                         "layer_norm_epsilon",
+                                         "norm_eps",
+                                         "rope_theta",
+                                         "rope_scaling",
+                                         "pretraining_tp",
+                                         "attention_dropout",
+                                         "auto_map",
+                                         "attn_pdrop",
+                                         "embd_pdrop",
+                                         "resid_pdrop",
+                                         "summary_activation",
+                                         "summary_first_dropout",
+                                         "summary_proj_to_labels",
+                                         "summary_type",
+                                         "summary_use_proj",
+                                         "task_specific_params",
+                                         "router_aux_loss_coef",
+                                         "output_router_logits",
+                                         "norm_topk_prob",
+                                         "router_jitter_noise",
+                                         "aux_loss_alpha",
+                                         "seq_aux",
+                                         "scoring_func",
+                                         "topk_method",
+                                         "topk_group",
+                                         "n_group",
+                                         "routed_scaling_factor",
+                                         "ep_size",
+                                         "quantization_config",
+                                         "partial_rotary_factor",
+                                         "rotary_pct",
+                                         "rotary_emb_base",
+                                         "use_parallel_residual",
+                                         "hidden_dropout",
+                                         "classifier_dropout",
+                                         "no_bias",
+                                         "learned_pos_emb",
+                                         "attn_config",
+                                         "use_sliding_window",
+                                         "sliding_window",
+                                         "max_window_layers",
+                                         "mlp_only_layers",
+                                         "layer_types",
+                                         "swiglu_limit",
+                                         "initial_context_length",
+                                         "rope_interleave",
+                                         "_name_or_path",
+                                         NULL};
 
 struct reading {
     struct sc_context *ctx;
@@ -166,7 +240,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
 }
 
 static sc_status read_dense(const struct reading *r, unsigned traits, struct sc__model *m) {
-    SC__TRY(need(r, layer_keys, 100000, &m->layers));
+    SC__TRY(need(r, layer_keys, SC__MOST_LAYERS, &m->layers));
     SC__TRY(need(r, hidden_keys, 1u << 20, &m->hidden));
     SC__TRY(need(r, head_keys, 1u << 16, &m->heads));
     SC__TRY(need(r, vocab_keys, 1u << 28, &m->vocab));
@@ -242,8 +316,7 @@ static sc_status check(const struct reading *r, const struct sc__model *m) {
     if (!m->kv_heads || m->heads % m->kv_heads)
         return sc__fail(r->ctx, SC_INPUT, &at, NULL, "%u attention heads cannot share %u key-value heads", m->heads,
                         m->kv_heads);
-    if (!m->head_dim || !m->ffn)
-        return sc__fail(r->ctx, SC_INPUT, &at, NULL, "the head or feed-forward size is 0");
+    if (!m->head_dim || !m->ffn) return sc__fail(r->ctx, SC_INPUT, &at, NULL, "the head or feed-forward size is 0");
     return SC_OK;
 }
 
@@ -271,9 +344,10 @@ sc_status sc__model_parse(struct sc_context *ctx, const char *file, struct sc__s
         struct sc__place at = {.file = file, .line = (uint64_t)error.line, .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
-    sc_status status = json_is_object(r.root) ? read_model(&r, out)
-                                              : sc__fail(ctx, SC_INPUT, &(struct sc__place){.file = file, .line = 1, .column = 1},
-                                                         NULL, "a model configuration is a JSON object");
+    sc_status status = json_is_object(r.root)
+                           ? read_model(&r, out)
+                           : sc__fail(ctx, SC_INPUT, &(struct sc__place){.file = file, .line = 1, .column = 1}, NULL,
+                                      "a model configuration is a JSON object");
     json_decref(r.root);
     return status;
 }

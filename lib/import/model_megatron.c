@@ -63,9 +63,12 @@ static size_t expand(struct words *w, struct sc__str s, struct sc__buffer *out) 
         used = name.n;
     }
     const char *value = variable(w, name);
-    if (value) sc__puts(out, value);
-    else if (otherwise.n && name.n) sc__put(out, otherwise.p, otherwise.n);
-    else if (name.n) sc__printf(&w->unknown, " %.*s", SC__SHOW(name));
+    if (value)
+        sc__puts(out, value);
+    else if (otherwise.n && name.n)
+        sc__put(out, otherwise.p, otherwise.n);
+    else if (name.n)
+        sc__printf(&w->unknown, " %.*s", SC__SHOW(name));
     return used;
 }
 
@@ -89,7 +92,9 @@ static void take_word(struct words *w, const char *text) {
         if (part.n) push_word(w, sc__strndup(&w->ctx->arena, part.p, part.n));
 }
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')' || c == ';'; }
+static bool blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')' || c == ';';
+}
 
 struct cursor {
     struct sc__str s;
@@ -99,15 +104,20 @@ struct cursor {
 
 static void read_char(struct words *w, struct cursor *c, struct sc__buffer *word) {
     char ch = c->s.p[c->at++];
-    if (c->quote && ch == c->quote) c->quote = 0;
-    else if (!c->quote && (ch == '"' || ch == '\'')) c->quote = ch;
+    if (c->quote && ch == c->quote)
+        c->quote = 0;
+    else if (!c->quote && (ch == '"' || ch == '\''))
+        c->quote = ch;
     else if (ch == '\\' && c->at < c->s.n && c->quote != '\'') {
-        if (c->s.p[c->at] != '\n') sc__putc(word, c->s.p[c->at]);
-        else if (c->quote) sc__putc(word, ' ');
+        if (c->s.p[c->at] != '\n')
+            sc__putc(word, c->s.p[c->at]);
+        else if (c->quote)
+            sc__putc(word, ' ');
         c->at++;
     } else if (ch == '$' && c->quote != '\'')
         c->at += expand(w, (struct sc__str){c->s.p + c->at, c->s.n - c->at}, word);
-    else sc__putc(word, c->quote && blank(ch) ? ' ' : ch);
+    else
+        sc__putc(word, c->quote && blank(ch) ? ' ' : ch);
 }
 
 /* A value in quotes that holds flags ("GPT_ARGS=\"--a 1 --b 2\"") counts where
@@ -138,14 +148,62 @@ static const struct sc__option *find_option(const struct sc__option *known, cons
 }
 
 /* Flags of a launch that change nothing in the time of a step. */
-static const char *const harmless[] = {
-    "save", "load", "data-path", "split", "log-interval", "save-interval", "eval-interval", "eval-iters", "lr", "min-lr",
-    "lr-decay-style", "lr-decay-iters", "lr-warmup-iters", "lr-warmup-fraction", "lr-warmup-samples", "train-iters", "train-samples", "weight-decay",
-    "adam-beta1", "adam-beta2", "init-method-std", "tensorboard-dir", "tokenizer-type", "tokenizer-model", "vocab-file",
-    "merge-file", "seed", "nproc_per_node", "nnodes", "node_rank", "master_addr", "master_port", "nproc-per-node", "node-rank", "distributed-backend",
-    "mock-data", "no-load-optim", "no-load-rng", "log-throughput", "clip-grad", "attention-dropout", "hidden-dropout",
-    "norm-epsilon", "rotary-base", "rotary-percent", "position-embedding-type", "exit-duration-in-mins", "wandb-project", "wandb-exp-name",
-    "transformer-impl", "use-mcore-models", "num-workers", "max-position-embeddings", "attention-backend", "lr-decay-samples", NULL};
+static const char *const harmless[] = {"save",
+                                       "load",
+                                       "data-path",
+                                       "split",
+                                       "log-interval",
+                                       "save-interval",
+                                       "eval-interval",
+                                       "eval-iters",
+                                       "lr",
+                                       "min-lr",
+                                       "lr-decay-style",
+                                       "lr-decay-iters",
+                                       "lr-warmup-iters",
+                                       "lr-warmup-fraction",
+                                       "lr-warmup-samples",
+                                       "train-iters",
+                                       "train-samples",
+                                       "weight-decay",
+                                       "adam-beta1",
+                                       "adam-beta2",
+                                       "init-method-std",
+                                       "tensorboard-dir",
+                                       "tokenizer-type",
+                                       "tokenizer-model",
+                                       "vocab-file",
+                                       "merge-file",
+                                       "seed",
+                                       "nproc_per_node",
+                                       "nnodes",
+                                       "node_rank",
+                                       "master_addr",
+                                       "master_port",
+                                       "nproc-per-node",
+                                       "node-rank",
+                                       "distributed-backend",
+                                       "mock-data",
+                                       "no-load-optim",
+                                       "no-load-rng",
+                                       "log-throughput",
+                                       "clip-grad",
+                                       "attention-dropout",
+                                       "hidden-dropout",
+                                       "norm-epsilon",
+                                       "rotary-base",
+                                       "rotary-percent",
+                                       "position-embedding-type",
+                                       "exit-duration-in-mins",
+                                       "wandb-project",
+                                       "wandb-exp-name",
+                                       "transformer-impl",
+                                       "use-mcore-models",
+                                       "num-workers",
+                                       "max-position-embeddings",
+                                       "attention-backend",
+                                       "lr-decay-samples",
+                                       NULL};
 
 static bool in_list(const char *const *list, const char *name) {
     for (; *list; list++)
@@ -174,8 +232,10 @@ static void collect(struct flags *f, const struct words *w, struct sc__buffer *i
         const struct sc__option *o = find_option(f->known, key);
         bool next = i + 1 < w->count && strncmp(w->items[i + 1], "--", 2);
         if (o && o->arg && !*value && next) value = w->items[i + 1];
-        if (o) *SC__PUSH(&f->ctx->arena, f->items, f->count, f->capacity) = (struct flag){key, value};
-        else if (!in_list(harmless, key)) sc__printf(ignored, "%s --%s", ignored->size ? "," : "", key);
+        if (o)
+            *SC__PUSH(&f->ctx->arena, f->items, f->count, f->capacity) = (struct flag){key, value};
+        else if (!in_list(harmless, key))
+            sc__printf(ignored, "%s --%s", ignored->size ? "," : "", key);
     }
 }
 
@@ -198,7 +258,8 @@ sc_status sc__megatron_parse(struct sc_context *ctx, const char *file, struct sc
                         "there is no Megatron flag that we know in this file");
     if (ignored.size) sc__note(ctx, "megatron-flags-ignored", "%s: flags without effect here:%s", file, ignored.text);
     if (w.unknown.size)
-        sc__note(ctx, "megatron-variables", "%s: shell variables without a value in the script:%s", file, w.unknown.text);
+        sc__note(ctx, "megatron-variables", "%s: shell variables without a value in the script:%s", file,
+                 w.unknown.text);
     *out = (struct sc__settings){.nth = nth_flag, .self = f, .ctx = ctx};
     return SC_OK;
 }

@@ -201,6 +201,69 @@ static sc_status read_operators(struct sc_context *ctx, const struct sc__setting
     return status;
 }
 
+/* ---- show ---- */
+
+struct totals {
+    int64_t compute[SC__PARTS];
+    uint64_t ops[SC__ROW_SENDRECV + 1], bytes[SC__ROW_SENDRECV + 1];
+};
+
+static struct totals add_up(const struct sc__layers *l) {
+    struct totals t = {0};
+    for (uint32_t i = 0; i < l->count; i++)
+        for (unsigned p = 0; p < SC__PARTS; p++) {
+            const struct sc__row_part *part = &l->rows[i].part[p];
+            t.compute[p] += part->compute;
+            t.ops[part->coll]++;
+            t.bytes[part->coll] += part->bytes;
+        }
+    return t;
+}
+
+static void show_json(const struct sc__layers *l, const struct totals *t, uint32_t layers, struct sc__json *j) {
+    sc__json_u64(j, "table_rows", l->count);
+    sc__json_u64(j, "layers", layers);
+    sc__json_us(j, "forward_us", t->compute[SC__PART_FORWARD]);
+    sc__json_us(j, "backward_us", t->compute[SC__PART_INPUT]);
+    sc__json_us(j, "weight_grad_us", t->compute[SC__PART_WEIGHT]);
+    for (unsigned c = 1; c <= SC__ROW_SENDRECV; c++) {
+        if (!t->ops[c]) continue;
+        sc__json_row(j, sc__row_coll_name((enum sc__row_coll)c));
+        sc__json_u64(j, "ops", t->ops[c]);
+        sc__json_u64(j, "bytes", t->bytes[c]);
+        sc__json_end_object(j);
+    }
+}
+
+/* The table as it stands; what --layers and the like make of it is above. */
+static void show(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text,
+                 struct sc__json *json) {
+    const struct sc__layers *l = doc->layers;
+    struct sc__layer_span *spans;
+    uint32_t layers = sc__find_layers(&ctx->arena, l, &spans);
+    struct totals t = add_up(l);
+    if (json) {
+        show_json(l, &t, layers, json);
+        return;
+    }
+    sc__printf(text, "  table     %u rows, %u layer%s", l->count, layers, layers == 1 ? "" : "s");
+    if (layers) {
+        const struct sc__layer_span *last = &spans[layers - 1];
+        sc__printf(text, " (%s … %s)", l->rows[spans[0].first].name, l->rows[last->first + last->count - 1].name);
+    }
+    sc__puts(text, "; forward ");
+    sc__put_time(text, t.compute[SC__PART_FORWARD]);
+    sc__puts(text, ", backward ");
+    sc__put_time(text, t.compute[SC__PART_INPUT]);
+    sc__puts(text, ", weight gradients ");
+    sc__put_time(text, t.compute[SC__PART_WEIGHT]);
+    for (unsigned c = 1; c <= SC__ROW_SENDRECV; c++)
+        if (t.ops[c])
+            sc__printf(text, "; %s × %llu, %llu bytes", sc__row_coll_name((enum sc__row_coll)c),
+                       (unsigned long long)t.ops[c], (unsigned long long)t.bytes[c]);
+    sc__putc(text, '\n');
+}
+
 static int detect(const unsigned char *head, size_t n, const char *path, bool directory) {
     (void)path;
     const unsigned char *end = directory || !n ? NULL : memchr(head, '\n', n);
@@ -220,4 +283,5 @@ const struct sc__reader sc__reader_operator_table = {.name = "operator-table",
                                                      .title = "operator table, tab separated",
                                                      .detect = detect,
                                                      .read = read_operators,
+                                                     .show = show,
                                                      .options = options};

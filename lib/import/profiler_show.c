@@ -55,6 +55,7 @@ static void put_named_time(struct sc__buffer *out, const char *name, int64_t tim
 static void put_table(const struct view *v, struct sc__buffer *out) {
     sc__printf(out, "  table     %u of %u, %u rows, device %s", v->p->table, v->p->tables, v->p->count,
                v->p->device ? v->p->device : "none: host times only");
+    if (v->p->steps > 1) sc__printf(out, ", %u steps added up (times below are of one)", v->p->steps);
     if (v->p->dev_total >= 0) put_named_time(out, "; printed device total", v->p->dev_total);
     if (v->p->cpu_total >= 0) put_named_time(out, "; printed host total", v->p->cpu_total);
     sc__putc(out, '\n');
@@ -98,6 +99,7 @@ static void put_json(const struct view *v, struct sc__json *j) {
     sc__json_u64(j, "tables", v->p->tables);
     sc__json_u64(j, "table_rows", v->p->count);
     sc__json_string(j, "device", v->p->device);
+    sc__json_u64(j, "steps", v->p->steps);
     sc__json_bool(j, "step_found", s->found);
     if (s->found) {
         sc__json_us(j, "device_us", s->total);

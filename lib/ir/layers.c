@@ -31,3 +31,61 @@ bool sc__row_coll_parse(struct sc__str word, uint8_t *coll, uint8_t *suffix) {
     }
     return false;
 }
+
+/* ---- which rows are a layer ----
+ *
+ *     getitem  transformer_wte …   prologue
+ *     transformer_h_0_ln_1_grad    ┐
+ *     addmm  matmul  softmax …     │ layer 0: from the first row whose name has
+ *     add_15                       ┘ its index to the next module outside
+ *     transformer_ln_f  lm_head    epilogue
+ */
+
+static size_t word_length(const char *s) { return strcspn(s, "_./"); }
+
+static bool is_word(const char *s, size_t n, const char *const *words) {
+    for (; *words; words++)
+        if (strlen(*words) == n && !strncmp(*words, s, n)) return true;
+    return false;
+}
+
+/* "…_h_12_…": a word for a stack of layers, then a number. */
+static bool layer_index(const char *name, uint32_t *index) {
+    static const char *const stacks[] = {"h", "layer", "layers", "block", "blocks", "resblocks", NULL};
+    for (const char *s = name; *s;) {
+        size_t n = word_length(s);
+        const char *next = s + n + (s[n] != '\0');
+        size_t digits = strspn(next, "0123456789");
+        if (is_word(s, n, stacks) && digits && (!next[digits] || strchr("_./", next[digits])))
+            return sc__parse_u32((struct sc__str){next, digits}, index);
+        s = next;
+    }
+    return false;
+}
+
+/* Names of functions (add_15, getitem) say nothing of where they stand; names
+ * of modules do. */
+static bool is_outer_module(const char *name, const char *inside) {
+    static const char *const heads[] = {"lm",     "head", "classifier", "score", "cls",
+                                        "pooler", "ln",   "norm",       "final", NULL};
+    size_t n = word_length(name);
+    if (is_word(name, n, heads)) return true;
+    return name[n] && n == word_length(inside) && !strncmp(name, inside, n);
+}
+
+uint32_t sc__find_layers(struct sc__arena *a, const struct sc__layers *rows, struct sc__layer_span **spans) {
+    uint32_t count = 0, capacity = 0, current = SC__NONE, index;
+    const char *inside = NULL;
+    *spans = NULL;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const char *name = rows->rows[i].name;
+        if (layer_index(name, &index)) {
+            if (index != current) (*SC__PUSH(a, *spans, count, capacity)).first = i;
+            current = index;
+            inside = name;
+        } else if (current != SC__NONE && is_outer_module(name, inside))
+            current = SC__NONE;
+        if (current != SC__NONE) (*spans)[count - 1].count = i + 1 - (*spans)[count - 1].first;
+    }
+    return count;
+}

@@ -52,6 +52,15 @@ struct sc__layers {
     bool has_pp_comm, has_vpp;
 };
 
+/* Rows of one layer, by position in the table. */
+struct sc__layer_span {
+    uint32_t first, count;
+};
+
+/* The layers of the table, from names like transformer_h_0_ln_1. The last one
+ * ends before the next module that stands outside the layers. */
+uint32_t sc__find_layers(struct sc__arena *a, const struct sc__layers *rows, struct sc__layer_span **spans);
+
 /* "ALLREDUCE", "ALLREDUCE_ASYNC" … as the files spell them; "NONE". */
 const char *sc__row_coll_name(enum sc__row_coll coll);
 /* "", "_EP", "_DP_EP". */

@@ -32,7 +32,9 @@ static double attention_params(const struct sc__model *m) {
     return n;
 }
 
-static double mlp_matrix(const struct sc__model *m, double width) { return (m->gated ? 3 : 2) * (double)m->hidden * width; }
+static double mlp_matrix(const struct sc__model *m, double width) {
+    return (m->gated ? 3 : 2) * (double)m->hidden * width;
+}
 
 static double mlp_params(const struct sc__model *m, double width, bool bias) {
     return mlp_matrix(m, width) + (bias ? (m->gated ? 2 : 1) * width + m->hidden : 0);
@@ -54,8 +56,8 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
         p->experts = m->experts * mlp_params(m, m->expert_ffn, m->expert_bias);
         p->shared = m->shared_ffn ? mlp_params(m, m->shared_ffn, false) + (m->shared_gate ? h : 0) : 0;
     }
-    double common = m->layers * (p->attention + p->norms) + (m->layers - moe) * p->dense_mlp +
-                    moe * (p->router + p->shared);
+    double common =
+        m->layers * (p->attention + p->norms) + (m->layers - moe) * p->dense_mlp + moe * (p->router + p->shared);
     p->total = common + moe * p->experts + p->embedding + p->positions + p->head + p->final_norm;
     p->active = p->total - (m->experts ? moe * p->experts * (1 - (double)m->topk / m->experts) : 0);
 }
@@ -68,8 +70,10 @@ double sc__model_attention_core_flops(const struct sc__model *m, double sequence
 double sc__model_layer_flops(const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
     double weights = attention_matrix(m);
     if (sc__model_has_experts(m, layer))
-        weights += m->topk * mlp_matrix(m, m->expert_ffn) + mlp_matrix(m, m->shared_ffn) + (double)m->hidden * m->experts;
-    else weights += mlp_matrix(m, m->ffn);
+        weights +=
+            m->topk * mlp_matrix(m, m->expert_ffn) + mlp_matrix(m, m->shared_ffn) + (double)m->hidden * m->experts;
+    else
+        weights += mlp_matrix(m, m->ffn);
     return 6 * sequences * seq * weights + sc__model_attention_core_flops(m, sequences, seq, causal);
 }
 

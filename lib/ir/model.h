@@ -8,51 +8,53 @@
 
 #include "base/base.h"
 
+#define SC__MOST_LAYERS 4096 /* a model with more is refused */
+
 enum sc__norm { SC__LAYERNORM, SC__RMSNORM };
 
 struct sc__model {
     const char *name;
-    const char *family;   /* "gpt2", "llama", "deepseek_v3" …: model_type of the configuration */
-    const char *source;   /* where the figures come from, or NULL */
-    double published;     /* parameters as published, 0 = unknown */
+    const char *family; /* "gpt2", "llama", "deepseek_v3" …: model_type of the configuration */
+    const char *source; /* where the figures come from, or NULL */
+    double published;   /* parameters as published, 0 = unknown */
     uint32_t layers, hidden, heads, kv_heads, head_dim;
-    uint32_t ffn;         /* of a dense layer */
-    uint32_t vocab;       /* 0 = unknown */
-    uint32_t positions;   /* rows of a learned position embedding, 0 = rotary or ALiBi */
-    uint32_t context;     /* the longest sequence it was made for, 0 = unknown */
-    uint32_t norm;        /* enum sc__norm */
-    bool gated;           /* SwiGLU/GeGLU: two matrices up, one down */
-    bool linear_bias;     /* every linear has a bias */
+    uint32_t ffn;            /* of a dense layer */
+    uint32_t vocab;          /* 0 = unknown */
+    uint32_t positions;      /* rows of a learned position embedding, 0 = rotary or ALiBi */
+    uint32_t context;        /* the longest sequence it was made for, 0 = unknown */
+    uint32_t norm;           /* enum sc__norm */
+    bool gated;              /* SwiGLU/GeGLU: two matrices up, one down */
+    bool linear_bias;        /* every linear has a bias */
     bool qkv_bias, out_bias; /* these alone have one */
-    bool qk_norm;         /* queries and keys are normalised per head */
-    bool norm_bias;       /* a LayerNorm with its bias */
-    bool tied;            /* input and output embedding are one matrix */
+    bool qk_norm;            /* queries and keys are normalised per head */
+    bool norm_bias;          /* a LayerNorm with its bias */
+    bool tied;               /* input and output embedding are one matrix */
 
-    uint32_t experts;     /* 0 = no expert layers */
+    uint32_t experts; /* 0 = no expert layers */
     uint32_t topk, expert_ffn;
     uint32_t shared_ffn;  /* width of all shared experts together, 0 = none */
     uint32_t first_dense; /* the first layers that are dense */
     uint32_t moe_every;   /* of the others, each n-th has experts; 1 = all */
     bool router_bias, expert_bias;
-    bool shared_gate;     /* the shared expert has a gate of its own */
+    bool shared_gate; /* the shared expert has a gate of its own */
 
     uint32_t q_lora, kv_lora; /* multi-head latent attention: ranks; kv_lora 0 = none */
     uint32_t nope_dim, rope_dim, v_dim;
-    uint32_t mtp_layers;  /* multi-token prediction layers after the last; not in the count of parameters */
+    uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count of parameters */
 };
 
 /* Parameters of the parts; a layer's are one layer's. */
 struct sc__model_params {
-    double embedding;   /* input embedding */
+    double embedding; /* input embedding */
     double positions;
-    double head;        /* 0 when tied */
+    double head; /* 0 when tied */
     double final_norm;
-    double attention;   /* of a layer: projections and biases */
-    double norms;       /* of a layer */
+    double attention; /* of a layer: projections and biases */
+    double norms;     /* of a layer */
     double dense_mlp;
     double router, experts, shared; /* of a layer with experts */
-    double total;       /* of the model */
-    double active;      /* what one token passes through */
+    double total;                   /* of the model */
+    double active;                  /* what one token passes through */
 };
 
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer);

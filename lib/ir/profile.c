@@ -28,7 +28,7 @@ static const struct {
     {"optimizer", SC__WORK_OPTIMIZER},
     {"adam", SC__WORK_OPTIMIZER},
     {"sgd", SC__WORK_OPTIMIZER},
-    {"lamb", SC__WORK_OPTIMIZER},
+    {"fusedlamb", SC__WORK_OPTIMIZER},
     {"nll", SC__WORK_LOSS},
     {"log_softmax", SC__WORK_LOSS},
     {"logsoftmax", SC__WORK_LOSS},
@@ -46,8 +46,10 @@ static const struct {
     {"gammabeta", SC__WORK_NORM},
     {"bn_fw", SC__WORK_NORM},
     {"bn_bw", SC__WORK_NORM},
-    {"gate", SC__WORK_ROUTER},
-    {"dispatch", SC__WORK_ROUTER},
+    {"moegate", SC__WORK_ROUTER},
+    {"gating", SC__WORK_ROUTER},
+    {"router", SC__WORK_ROUTER},
+    {"dispatchmask", SC__WORK_ROUTER},
     {"moemm", SC__WORK_ROUTER},
     {"combineexpert", SC__WORK_ROUTER},
     {"topk", SC__WORK_ROUTER},
@@ -73,7 +75,10 @@ static const struct {
     {"mmbackward", SC__WORK_GEMM},
     {"matmul", SC__WORK_GEMM},
     {"linear", SC__WORK_GEMM},
-    {"conv", SC__WORK_GEMM},
+    {"convolution", SC__WORK_GEMM},
+    {"conv1d", SC__WORK_GEMM},
+    {"conv2d", SC__WORK_GEMM},
+    {"conv3d", SC__WORK_GEMM},
     {"winograd", SC__WORK_GEMM},
     {"ffn", SC__WORK_GEMM},
     {"expert", SC__WORK_GEMM},
@@ -199,6 +204,19 @@ static uint8_t kind_of(const struct sc__profile_row *r, const struct sc__names *
     return is_operator(name) ? SC__PROFILE_OPERATOR : SC__PROFILE_ANNOTATION;
 }
 
+/* A step is an annotation: called once for each, or numbered. */
+static uint32_t count_steps(const struct sc__profile *p) {
+    static const char *const names[] = {"train_step", "ProfilerStep"};
+    for (unsigned n = 0; n < 2; n++) {
+        uint64_t steps = 0;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->rows[i].kind == SC__PROFILE_ANNOTATION && starts(p->rows[i].name, names[n]))
+                steps += p->rows[i].calls;
+        if (steps) return steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    }
+    return 1;
+}
+
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
     struct sc__names host;
     sc__names_init(&host, a);
@@ -209,6 +227,7 @@ void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
         r->kind = kind_of(r, &host);
         r->class = r->kind == SC__PROFILE_RUNTIME ? SC__WORK_HOST : class_of(r->name);
     }
+    p->steps = count_steps(p);
 }
 
 const struct sc__profile_row *sc__profile_find(const struct sc__profile *p, const char *name) {
@@ -217,11 +236,12 @@ const struct sc__profile_row *sc__profile_find(const struct sc__profile *p, cons
     return NULL;
 }
 
-enum basis { KERNELS, OPERATORS, HOST };
+enum basis { KERNELS, OPERATORS, TOTALS, HOST };
 
 static int64_t time_on(const struct sc__profile_row *r, enum basis basis) {
     bool kernel = r->kind == SC__PROFILE_KERNEL;
     if (r->kind == SC__PROFILE_MARK) return 0;
+    if (basis == TOTALS) return r->dev_total > 0 ? r->dev_total : 0;
     if (basis == HOST) return kernel || r->async || r->self_cpu < 0 ? 0 : r->self_cpu;
     return kernel == (basis == KERNELS) && r->self_dev > 0 ? r->self_dev : 0;
 }
@@ -233,10 +253,12 @@ static int64_t sum_on(const struct sc__profile *p, enum basis basis) {
 }
 
 /* A kernel's time stands in its own row and in its operator's: one of the two
- * may be added up. A table that was cut may hold more of either. */
+ * may be added up. A table that was cut may hold more of either. Tables of old
+ * versions have neither, only totals that count nested operators twice, as
+ * does the total they print. */
 static enum basis choose_basis(const struct sc__profile *p) {
     int64_t kernels = sum_on(p, KERNELS), operators = sum_on(p, OPERATORS);
-    if (!kernels && !operators) return HOST;
+    if (!kernels && !operators) return !p->has_self_dev && sum_on(p, TOTALS) ? TOTALS : HOST;
     bool kernels_fit = p->dev_total < 0 || kernels <= p->dev_total + p->dev_total / 100;
     bool operators_fit = p->dev_total < 0 || operators <= p->dev_total + p->dev_total / 100;
     if (kernels_fit && kernels && (kernels >= operators || !operators_fit)) return KERNELS;
@@ -250,13 +272,13 @@ static int longest_first(const void *a, const void *b) {
 }
 
 void sc__profile_add_up(struct sc__arena *a, const struct sc__profile *p, struct sc__profile_sum *sum) {
-    static const char *const names[] = {"kernels", "operators", "host"};
+    static const char *const names[] = {"kernels", "operators", "device totals", "host times"};
     enum basis basis = choose_basis(p);
-    int64_t printed = basis == HOST ? p->cpu_total : p->dev_total;
+    int64_t printed = (basis == HOST ? p->cpu_total : p->dev_total) / p->steps;
     memset(sum, 0, sizeof *sum);
     sum->basis = names[basis];
     for (uint32_t i = 0; i < p->count; i++) {
-        int64_t t = time_on(&p->rows[i], basis);
+        int64_t t = time_on(&p->rows[i], basis) / p->steps;
         if (!t) continue;
         uint8_t class = p->rows[i].class;
         if (class == SC__WORK_HOST && basis != HOST)

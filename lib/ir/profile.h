@@ -40,10 +40,11 @@ struct sc__profile {
     uint32_t count, capacity;
     uint32_t table, tables; /* which of how many in the file */
     bool has_self_dev;
+    uint32_t steps;               /* that its times are added up over; what is made of it is one step */
     int64_t cpu_total, dev_total; /* printed below the table; -1 = not there */
 };
 
-/* Sets kind and class of every row. */
+/* Sets kind and class of every row, and the number of steps. */
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p);
 /* "gemm", "communication" … */
 const char *sc__class_name(unsigned class);
@@ -58,7 +59,7 @@ struct sc__profile_part {
 };
 
 struct sc__profile_sum {
-    const char *basis;              /* "kernels", "operators" or "host" */
+    const char *basis;              /* "kernels", "operators", "device totals" or "host times" */
     struct sc__profile_part *parts; /* longest first */
     uint32_t count, capacity;
     int64_t total;    /* of the parts and of what is not listed */

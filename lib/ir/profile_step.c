@@ -56,11 +56,19 @@ static sc_status remainder_of(struct finding *f, const struct sc__profile_row *w
     return SC_OK;
 }
 
-static const struct sc__profile_row *find_prefix(const struct sc__profile *p, const char *prefix) {
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->rows[i].kind == SC__PROFILE_ANNOTATION && !strncmp(p->rows[i].name, prefix, strlen(prefix)))
-            return &p->rows[i];
-    return NULL;
+/* All rows of the name, numbered or not, as one. */
+static bool find_step_row(struct finding *f, const char *prefix, struct sc__profile_row *out) {
+    bool found = false;
+    for (uint32_t i = 0; i < f->p->count; i++) {
+        const struct sc__profile_row *r = &f->p->rows[i];
+        if (r->kind != SC__PROFILE_ANNOTATION || strncmp(r->name, prefix, strlen(prefix))) continue;
+        if (!found) *out = (struct sc__profile_row){.name = r->name, .line = r->line};
+        out->dev_total += r->dev_total;
+        out->cpu_total += r->cpu_total;
+        out->slack += r->slack;
+        found = true;
+    }
+    return found;
 }
 
 static const struct sc__profile_row *find(const struct finding *f, const char *name) {
@@ -81,7 +89,10 @@ static void find_moe_layers(struct finding *f) {
     uint32_t n = f->out->layers, want = 0;
     f->moe_layer = find(f, "MOELayer");
     f->ffn = find(f, "FFNLayer");
-    if (f->moe_layer) want = f->moe_layer->calls < n ? (uint32_t)f->moe_layer->calls : n;
+    if (f->moe_layer) {
+        uint64_t calls = f->moe_layer->calls / f->p->steps;
+        want = calls < n ? (uint32_t)calls : n;
+    }
     for (; f->out->moe_layers < want; f->out->moe_layers++) {
         uint32_t best = SC__NONE;
         for (uint32_t i = 0; i < n; i++)
@@ -286,25 +297,43 @@ static bool exceeds_total(const struct finding *f) {
     return f->p->dev_total > 0 && f->out->total > f->p->dev_total + f->p->dev_total / 20;
 }
 
+/* Times and calls of several steps → of one. */
+static void one_step(struct sc__profile_step *s, uint32_t steps) {
+    int64_t *times[] = {&s->call, &s->scale, &s->clip, &s->optimizer, &s->rest, &s->host};
+    uint64_t *calls[] = {&s->node_calls, &s->all_gather, &s->reduce_scatter,
+                         &s->all_reduce, &s->all_to_all, &s->other_comm};
+    for (unsigned i = 0; i < sizeof times / sizeof *times; i++) *times[i] /= steps;
+    for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) *calls[i] /= steps;
+    s->forward = s->backward = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->forward += s->pieces[i].forward /= steps;
+        s->backward += s->pieces[i].backward /= steps;
+    }
+    s->step = s->forward + s->call + s->scale + s->clip + s->optimizer + s->rest;
+    s->total = s->step + s->backward;
+}
+
 sc_status sc__profile_find_step(struct sc_context *ctx, const struct sc__profile *p, struct sc__profile_step *out) {
     struct finding *f = SC__NEW(&ctx->arena, struct finding);
     memset(out, 0, sizeof *out);
     f->ctx = ctx, f->p = p, f->out = out;
-    const struct sc__profile_row *step = find_prefix(p, "train_step"), *forward = find(f, "forward");
-    if (!step) step = find_prefix(p, "ProfilerStep");
+    const struct sc__profile_row *forward = find(f, "forward");
+    struct sc__profile_row step;
+    bool annotated = find_step_row(f, "train_step", &step) || find_step_row(f, "ProfilerStep", &step);
     find_layers(f);
     count_calls(f);
-    if (!step || !forward || !device_time(forward) || !out->layers) {
+    if (!annotated || !forward || !device_time(forward) || !out->layers) {
         out->why_not = "no annotations that name the step, its forward and its layers";
         return SC_OK;
     }
     find_moe_layers(f);
     find_common(f);
     SC__TRY(add_forward(f));
-    SC__TRY(add_update(f, step));
+    SC__TRY(add_update(f, &step));
     add_backward(f);
     out->total = out->step + out->backward;
     out->found = !exceeds_total(f);
+    if (p->steps > 1) one_step(out, p->steps);
     if (!out->found)
         out->why_not =
             sc__format(&ctx->arena, "the annotations add up to %.3f ms of device time, the table's total is %.3f ms",

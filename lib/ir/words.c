@@ -8,7 +8,7 @@ const char *const sc__coll_words[] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER",
                                       "BROADCAST", "REDUCE",    "BARRIER",       NULL};
 const char *const sc__work_words[] = {"compute", "gemm",      "attention", "norm", "elementwise", "embedding",
                                       "loss",    "optimizer", "router",    "copy", "host",        NULL};
-const char *const sc__flag_words[] = {"eager", "measured", "peer_next", "peer_prev", "any_peer", NULL};
+const char *const sc__flag_words[] = {"eager", "measured", "peer_next", "peer_prev", "any_peer", "any_tag", NULL};
 const char *const sc__group_words[] = {"tp",  "cp", "ep",        "dp",    "dp_cp", "dp_ep",
                                        "etp", "pp", "embedding", "world", "list",  NULL};
 const char *const sc__dim_words[] = {"tp", "cp", "dp", "pp", NULL};

@@ -24,15 +24,16 @@ static bool keeps_scores(const struct sc__plan *p) {
 static double attention_activations(const struct sc__model *m, const struct sc__plan *p) {
     double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden;
     double sp = p->sequence_parallel ? t : 1;
-    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m), out = (double)m->heads * sc__model_v_dim(m);
-    if (m->kv_lora)
-        qkv = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m)) + (m->q_lora + m->kv_lora) * t;
+    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m),
+           out = (double)m->heads * sc__model_v_dim(m);
+    if (m->kv_lora) qkv = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m)) + (m->q_lora + m->kv_lora) * t;
     double sum = n * (e * h / sp + e * (qkv + out) / t + (p->dropout ? h / sp : 0));
     if (keeps_scores(p)) sum += 5.0 * m->heads / t * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
     return sum;
 }
 
-static double mlp_activations(const struct sc__model *m, const struct sc__plan *p, double tokens, double ffn, double t) {
+static double mlp_activations(const struct sc__model *m, const struct sc__plan *p, double tokens, double ffn,
+                              double t) {
     double e = width(p), g = m->gated ? 3 : 2;
     (void)m;
     return tokens * e * g * ffn / t;
@@ -41,15 +42,18 @@ static double mlp_activations(const struct sc__model *m, const struct sc__plan *
 double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden, sp = p->sequence_parallel ? t : 1;
     if (p->recompute == SC__RECOMPUTE_FULL && !p->recompute_block) return n * e * h / (p->sequence_parallel ? t : 1);
-    double norms = 2 * n * e * h / sp, drop = p->dropout ? n * h / sp : 0, sum = norms + attention_activations(m, p) + drop;
-    bool act = p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & (SC__MODULE_ACTIVATION | SC__MODULE_MLP);
+    double norms = 2 * n * e * h / sp, drop = p->dropout ? n * h / sp : 0,
+           sum = norms + attention_activations(m, p) + drop;
+    bool act =
+        p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & (SC__MODULE_ACTIVATION | SC__MODULE_MLP);
     double keep = act ? (m->gated ? 2.0 / 3 : 0.5) : 1;
     if (sc__model_has_experts(m, layer)) {
         double routed = n / (p->mesh.tp > 1 ? t : 1) * m->topk * p->imbalance;
         sum += n * e * h / sp + routed * e * h * 2;
         sum += keep * mlp_activations(m, p, routed * p->mesh.etp, m->expert_ffn, p->mesh.etp);
         sum += keep * mlp_activations(m, p, n, m->shared_ffn, t);
-    } else sum += n * e * h / sp + keep * mlp_activations(m, p, n, m->ffn, t);
+    } else
+        sum += n * e * h / sp + keep * mlp_activations(m, p, n, m->ffn, t);
     if (p->recompute == SC__RECOMPUTE_OPS) sum *= 0.55;
     return sum;
 }
@@ -58,8 +62,10 @@ double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p
 static double in_flight(const struct sc__plan *p, uint32_t stage) {
     double pp = p->mesh.pp, m = p->micro_batches, most = m;
     if (p->schedule == SC__SCHEDULE_GPIPE) return m;
-    if (p->vpp > 1) most = (2 * (pp - stage - 1) + (p->vpp - 1) * pp + 1) / p->vpp;
-    else most = pp - stage;
+    if (p->vpp > 1)
+        most = (2 * (pp - stage - 1) + (p->vpp - 1) * pp + 1) / p->vpp;
+    else
+        most = pp - stage;
     return most < m ? most : m;
 }
 
@@ -117,7 +123,8 @@ static void put_item(struct sc__buffer *b, const char *name, double bytes) {
     sc__put_bytes(b, (uint64_t)bytes);
 }
 
-sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p, double capacity) {
+sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p,
+                           double capacity) {
     uint32_t worst = 0;
     double most = 0;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -142,7 +149,8 @@ sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, co
         sc__note(ctx, "memory-exceeded", "stage %u needs %s (%s)", worst, sizes.text, items.text);
         return SC_OK;
     }
-    const char *hint = x.activations > x.optimizer + x.weights ? "more recompute, or a smaller micro-batch; --ignore-memory goes on"
+    const char *hint = x.activations > x.optimizer + x.weights
+                           ? "more recompute, or a smaller micro-batch; --ignore-memory goes on"
                        : p->zero ? "more tp or pp; --ignore-memory goes on"
                                  : "--zero 1, or more tp or pp; --ignore-memory goes on";
     return sc__fail(ctx, SC_NO, NULL, hint, "does not fit into memory: stage %u needs %s (%s)", worst, sizes.text,

@@ -32,30 +32,36 @@ static void fill_totals(struct sc__lowering *l) {
     w->micro_batches = p->micro_batches;
     w->schedule = schedules[p->schedule];
     w->tokens = (double)p->global_batch * p->seq;
-    w->model_flops = sc__model_flops(l->model, p->global_batch, p->seq, false) +
-                     mtp_flops(l->model, p->global_batch, p->seq, false);
+    w->model_flops =
+        sc__model_flops(l->model, p->global_batch, p->seq, false) + mtp_flops(l->model, p->global_batch, p->seq, false);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
-        w->memory[s] = (struct sc__memory){.weights = (uint64_t)x.weights, .gradients = (uint64_t)x.gradients,
-                                           .optimizer = (uint64_t)x.optimizer, .activations = (uint64_t)x.activations,
+        w->memory[s] = (struct sc__memory){.weights = (uint64_t)x.weights,
+                                           .gradients = (uint64_t)x.gradients,
+                                           .optimizer = (uint64_t)x.optimizer,
+                                           .activations = (uint64_t)x.activations,
                                            .other = (uint64_t)(x.logits + x.buffers)};
     }
 }
 
 static void note_assumptions(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    static const char *const fusions[] = {"Megatron's fused operators", "plain PyTorch operators", "Megatron's operators of 2021"};
+    static const char *const fusions[] = {"Megatron's fused operators", "plain PyTorch operators",
+                                          "Megatron's operators of 2021"};
     sc__note(l->ctx, "kernel-model", "kernel times are a model of %s with %s; power factor of products %.3f",
              l->gpu->title ? l->gpu->title : l->gpu->name, fusions[p->fusion], l->heat.factor[SC__KERNEL_GEMM]);
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx, "vocab-padded", "the vocabulary %u is padded to %u", l->model->vocab, p->vocab);
     if (l->model->layers % (p->mesh.pp * p->vpp))
-        sc__note(l->ctx, "uneven-stages", "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
-                 "and the loss count as a layer", l->model->layers, p->mesh.pp * p->vpp);
+        sc__note(l->ctx, "uneven-stages",
+                 "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
+                 "and the loss count as a layer",
+                 l->model->layers, p->mesh.pp * p->vpp);
     if (l->model->mtp_layers)
-        sc__note(l->ctx, "mtp", "%u multi-token prediction layer with its loss runs on the last stage", l->model->mtp_layers);
+        sc__note(l->ctx, "mtp", "%u multi-token prediction layer with its loss runs on the last stage",
+                 l->model->mtp_layers);
 }
 
 sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
@@ -64,7 +70,7 @@ sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, cons
     const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
     SC__TRY(sc__gpu_find(ctx, name, &l.gpu));
     SC__TRY(sc__memory_check(ctx, m, plan, l.gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu->architecture, &l.constants));
+    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu, &l.constants));
     l.pricer = sc__pricer_new(l.arena, l.gpu);
     if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l.pricer, plan->kernel_times));
     l.workload = sc__workload_new(l.arena, "model");

@@ -22,7 +22,8 @@ double sc__memory_sum(const struct sc__stage_memory *m);
 /* Bytes of activations one layer keeps for one micro-batch. */
 double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
 /* SC_NO when a stage needs more than capacity. */
-sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p, double capacity);
+sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p,
+                           double capacity);
 
 /* FLOPs of a step over all ranks with what is computed twice. */
 double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p);

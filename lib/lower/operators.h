@@ -28,15 +28,6 @@ struct sc__operators {
     uint32_t layers_found, layers; /* in the table, and after repetition */
 };
 
-/* Rows of one layer, by position in the table. */
-struct sc__layer_span {
-    uint32_t first, count;
-};
-
-/* The layers of the table, from names like transformer_h_0_ln_1. The last one
- * ends before the next module that stands outside the layers. */
-uint32_t sc__find_layers(struct sc__arena *a, const struct sc__layers *rows, struct sc__layer_span **spans);
-
 /* The rows with --layers, --block and --backward applied. */
 sc_status sc__expand_operators(struct sc_context *ctx, const struct sc__settings *settings,
                                const struct sc__layers *rows, struct sc__operators *out);

@@ -31,7 +31,8 @@ static sc_status read_sizes(const struct sc__settings *s, uint32_t cluster_gpus,
     SC__TRY(sc__setting_u32(s, "dp", 1, &dp));
     SC__TRY(sc__setting_u32(s, "gpus", 1, &p->gpus));
     uint64_t cut = (uint64_t)tp * cp * pp;
-    if (cut > 1u << 30) return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "tp·cp·pp = %llu is too many ranks", (unsigned long long)cut);
+    if (cut > 1u << 30)
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "tp·cp·pp = %llu is too many ranks", (unsigned long long)cut);
     if (!p->gpus && !dp) p->gpus = cluster_gpus;
     if (!p->gpus) p->gpus = (uint32_t)cut * (dp ? dp : 1);
     if (!dp) dp = (uint32_t)(p->gpus / cut);
@@ -51,9 +52,15 @@ static sc_status read_batch(const struct sc__settings *s, const struct sc__model
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
         p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
-        sc__note(s->ctx, "batch-assumed", "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)",
-                 p->global_batch, per_rank);
+        sc__note(s->ctx, "batch-assumed",
+                 "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)", p->global_batch,
+                 per_rank);
     }
+    uint32_t count = 0;
+    SC__TRY(sc__setting_u32(s, "micro-batches", 1, &count));
+    bool sized = sc__setting(s, "micro-batch") || sc__setting(s, "micro-batch-size");
+    if (count && !sized && p->mesh.dp && p->global_batch % (count * p->mesh.dp) == 0)
+        p->micro_batch = p->global_batch / (count * p->mesh.dp);
     if (p->mesh.dp) p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
     return SC_OK;
 }
@@ -71,7 +78,8 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
     SC__TRY(word(s, "schedule", names, &schedule));
     p->schedule = (enum sc__schedule)schedule;
     if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
-    p->uneven = sc__setting_flag(s, "uneven-stages") || sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
+    p->uneven = sc__setting_flag(s, "uneven-stages") ||
+                sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
                 sc__setting_flag(s, "account-for-loss-in-pipeline-split");
     p->scatter_gather = !sc__setting_flag(s, "no-scatter-gather-tensors-in-pipeline");
     p->overlap_p2p = p->vpp > 1;
@@ -81,15 +89,15 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
 static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) {
     const char *text = sc__setting(s, "recompute-modules");
     static const char *const names[] = {"core_attn", "layernorm", "act", "mlp", "moe_act", "moe", "mla_up_proj", NULL};
-    static const unsigned bits[] = {SC__MODULE_CORE, SC__MODULE_NORM, SC__MODULE_ACTIVATION, SC__MODULE_MLP,
-                                    SC__MODULE_ACTIVATION, SC__MODULE_MLP, SC__MODULE_CORE};
+    static const unsigned bits[] = {SC__MODULE_CORE,       SC__MODULE_NORM, SC__MODULE_ACTIVATION, SC__MODULE_MLP,
+                                    SC__MODULE_ACTIVATION, SC__MODULE_MLP,  SC__MODULE_CORE};
     struct sc__str rest = sc__str(text ? text : "core_attn"), part;
     while (sc__split(&rest, text && strchr(text, ' ') ? ' ' : ',', &part)) {
         unsigned i = 0;
         while (names[i] && !sc__str_is(part, names[i])) i++;
         if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act or mlp", "--recompute-modules: unknown '%.*s'",
-                            SC__SHOW(part));
+            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act or mlp",
+                            "--recompute-modules: unknown '%.*s'", SC__SHOW(part));
         p->recompute_modules |= bits[i];
     }
     return SC_OK;
@@ -141,8 +149,8 @@ static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) 
     bool script = sc__setting(s, "megatron-args") != NULL;
     p->overlap_grad = !script;
     p->tp_overlap = sc__setting_flag(s, "tp-comm-overlap") ? SC__TP_CHUNKS
-                    : p->fusion == SC__FUSION_2021        ? SC__TP_BLOCKING
-                                                          : SC__TP_WGRAD;
+                    : p->fusion == SC__FUSION_2021         ? SC__TP_BLOCKING
+                                                           : SC__TP_WGRAD;
     SC__TRY(word(s, "overlap-tp", tp, &p->tp_overlap));
     SC__TRY(word(s, "cp-comm-type", cp, &p->cp_kind));
     SC__TRY(yes_no(s, "overlap-grad", "overlap-grad-reduce", &p->overlap_grad));
@@ -159,7 +167,8 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     SC__TRY(word(s, "moe-token-dispatcher-type", dispatchers, &dispatcher));
     p->dedup = dispatcher == 2;
     if (p->imbalance < 1 || p->capacity < 0)
-        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "--moe-imbalance is at least 1, and a capacity factor is positive");
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
+                        "--moe-imbalance is at least 1, and a capacity factor is positive");
     if (p->capacity > 0 && p->imbalance > p->capacity) p->imbalance = p->capacity;
     return SC_OK;
 }
@@ -225,7 +234,8 @@ static uint32_t even_share(uint32_t layers, uint32_t chunks, uint32_t extra_fron
 static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     uint32_t chunks = p->mesh.pp * p->vpp, l = m->layers;
     if (p->first_layers || p->last_layers) {
-        uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u), middle = chunks > ends ? chunks - ends : 1;
+        uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u),
+                 middle = chunks > ends ? chunks - ends : 1;
         if (i == 0 && p->first_layers) return p->first_layers;
         if (i == chunks - 1 && p->last_layers) return p->last_layers;
         return (l - p->first_layers - p->last_layers) / middle;

@@ -17,10 +17,10 @@ enum sc__recompute {
 };
 
 enum { /* --recompute-modules */
-    SC__MODULE_CORE = 1,
-    SC__MODULE_NORM = 2,
-    SC__MODULE_ACTIVATION = 4,
-    SC__MODULE_MLP = 8
+       SC__MODULE_CORE = 1,
+       SC__MODULE_NORM = 2,
+       SC__MODULE_ACTIVATION = 4,
+       SC__MODULE_MLP = 8
 };
 
 /* How the collectives of tensor parallelism hide. */
@@ -35,29 +35,29 @@ enum sc__cp_kind { SC__CP_RING, SC__CP_GATHER, SC__CP_ALLTOALL };
 struct sc__plan {
     struct sc__mesh mesh;
     uint32_t gpus, vpp, micro_batch, global_batch, micro_batches, seq;
-    uint32_t vocab;                   /* padded so that tp divides it */
+    uint32_t vocab; /* padded so that tp divides it */
     enum sc__schedule schedule;
     uint32_t first_layers, last_layers; /* of the first and last stage; 0 = even */
-    bool uneven;                      /* stages need not have equal layers */
-    unsigned recompute;               /* enum sc__recompute */
+    bool uneven;                        /* stages need not have equal layers */
+    unsigned recompute;                 /* enum sc__recompute */
     unsigned recompute_modules;
-    bool recompute_block;             /* only the first recompute_layers of a stage */
+    bool recompute_block; /* only the first recompute_layers of a stage */
     uint32_t recompute_layers;
     bool sequence_parallel, scatter_gather;
-    unsigned zero;                    /* 0 … 3 */
-    unsigned dtype, gemm;             /* enum sc__dtype */
-    unsigned fusion;                  /* enum sc__fusion */
-    unsigned attention;               /* enum sc__attention_software */
+    unsigned zero;        /* 0 … 3 */
+    unsigned dtype, gemm; /* enum sc__dtype */
+    unsigned fusion;      /* enum sc__fusion */
+    unsigned attention;   /* enum sc__attention_software */
     bool dropout;
     unsigned tp_overlap, cp_kind;
     bool overlap_grad, overlap_param, overlap_p2p, overlap_moe;
-    uint32_t grad_bytes;              /* of one gradient on the wire */
-    uint64_t bucket;                  /* bytes of a gradient bucket */
+    uint32_t grad_bytes; /* of one gradient on the wire */
+    uint64_t bucket;     /* bytes of a gradient bucket */
     double imbalance, capacity;
-    bool dedup;                       /* a token goes to a rank once, whatever experts it wants there */
+    bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
-    bool optimizer;                   /* the step ends with one */
-    double host_launch;               /* us of host time per kernel; < 0: of the software */
+    bool optimizer;     /* the step ends with one */
+    double host_launch; /* us of host time per kernel; < 0: of the software */
     const char *gpu;
     const char *kernel_times, *constants;
 };

@@ -28,8 +28,9 @@ static sc_status check_ranks(struct sc_context *ctx, const struct sc__plan *p) {
     uint32_t cut = d->tp * d->cp * d->pp;
     if (!d->dp || p->gpus % cut || p->gpus / cut != d->dp) {
         if (d->dp && p->gpus % cut == 0)
-            return sc__fail(ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "dp %u, or %u GPUs, would do", p->gpus / cut, cut * d->dp),
-                            "%u GPUs are not tp %u · cp %u · pp %u · dp %u = %u", p->gpus, d->tp, d->cp, d->pp, d->dp, cut * d->dp);
+            return sc__fail(
+                ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "dp %u, or %u GPUs, would do", p->gpus / cut, cut * d->dp),
+                "%u GPUs are not tp %u · cp %u · pp %u · dp %u = %u", p->gpus, d->tp, d->cp, d->pp, d->dp, cut * d->dp);
         return sc__fail(ctx, SC_USAGE, NULL, near_multiples(ctx, cut, p->gpus, "GPUs:"),
                         "%u GPUs are not a multiple of tp %u · cp %u · pp %u = %u", p->gpus, d->tp, d->cp, d->pp, cut);
     }
@@ -71,11 +72,13 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
     if (chunks > m->layers + (p->uneven ? 2 : 0))
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers, chunks, "pp·vpp"),
-                        "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks, m->layers);
+                        "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks,
+                        m->layers);
     if (m->layers % chunks && !p->uneven && !p->first_layers && !p->last_layers)
-        return sc__fail(ctx, SC_USAGE, NULL,
-                        sc__format(&ctx->arena, "%s; or --uneven-stages", near_divisors(ctx, m->layers, chunks, "pp·vpp")),
-                        "pp %u · vpp %u = %u does not divide the %u layers", p->mesh.pp, p->vpp, chunks, m->layers);
+        return sc__fail(
+            ctx, SC_USAGE, NULL,
+            sc__format(&ctx->arena, "%s; or --uneven-stages", near_divisors(ctx, m->layers, chunks, "pp·vpp")),
+            "pp %u · vpp %u = %u does not divide the %u layers", p->mesh.pp, p->vpp, chunks, m->layers);
     for (uint32_t s = 0; s < p->mesh.pp; s++)
         for (uint32_t c = 0; c < p->vpp; c++) {
             uint32_t first;

@@ -213,10 +213,16 @@ static uint32_t before_block(struct lowering *lo) {
     return sc__block_end(lo->w);
 }
 
+/* Scalars where gradients go through a reduce-scatter, else the gradients. */
+static uint64_t all_reduce_bytes(const struct lowering *lo) {
+    const struct sc__profile_step *s = &lo->step;
+    return s->reduce_scatter || !s->all_reduce ? 4 : lo->parameter_bytes / s->all_reduce;
+}
+
 static uint32_t after_block(struct lowering *lo) {
     const struct sc__profile_step *s = &lo->step;
     bool sharded = s->reduce_scatter > 0;
-    uint64_t all_reduce = sharded || !s->all_reduce ? 4 : lo->parameter_bytes / s->all_reduce;
+    uint64_t all_reduce = all_reduce_bytes(lo);
     const struct {
         const char *name;
         int64_t time;
@@ -302,12 +308,17 @@ static void run_blocks(struct lowering *lo, const uint32_t *blocks, uint32_t n) 
     w->stream_names[SC__STREAM_EP] = "expert parallel";
 }
 
-static sc_status lower_step(struct lowering *lo, const struct sc__settings *settings, uint32_t cluster_gpus) {
+static sc_status take_sizes(struct lowering *lo, const struct sc__settings *settings, uint32_t cluster_gpus) {
     SC__TRY(take_counts(lo, settings));
     SC__TRY(take_routing(lo, settings));
     SC__TRY(take_world(lo, settings, cluster_gpus));
     SC__TRY(place_all_to_all(lo));
     derive_bytes(lo);
+    return SC_OK;
+}
+
+static sc_status lower_step(struct lowering *lo, const struct sc__settings *settings, uint32_t cluster_gpus) {
+    SC__TRY(take_sizes(lo, settings, cluster_gpus));
     const uint32_t blocks[] = {before_block(lo), step_block(lo, false), step_block(lo, true), after_block(lo)};
     run_blocks(lo, blocks, 4);
     say_shares(lo);
@@ -326,7 +337,10 @@ static void lower_rows(struct lowering *lo) {
     struct sc__profile_sum sum;
     sc__profile_add_up(&lo->ctx->arena, lo->p, &sum);
     sc__note(lo->ctx, "no-step", "%s: the step is the table's %s one after another, communication as measured",
-             lo->step.why_not, !strcmp(sum.basis, "host") ? "host times" : sum.basis);
+             lo->step.why_not, sum.basis);
+    if (!strcmp(sum.basis, "device totals"))
+        sc__note(lo->ctx, "nested-twice",
+                 "the table has no self times of the device: operators inside others count twice");
     sc__block_begin(lo->w);
     for (uint32_t i = 0; i < sum.count; i++) {
         const struct sc__profile_row *r = sum.parts[i].row;
@@ -348,12 +362,110 @@ sc_status sc__lower_profile(struct sc_context *ctx, const struct sc__settings *s
     struct lowering lo = {.ctx = ctx, .p = p, .w = sc__workload_new(&ctx->arena, "profiler-table")};
     lo.compute_only = sc__setting_flag(settings, "compute-only");
     SC__TRY(sc__profile_find_step(ctx, p, &lo.step));
+    if (p->steps > 1) sc__note(ctx, "steps", "the table adds up %u steps; all times are of one, on average", p->steps);
     if (lo.step.found)
         SC__TRY(lower_step(&lo, settings, cluster_gpus));
     else
         lower_rows(&lo);
     say_waits(&lo);
     *out = lo.w;
+    return SC_OK;
+}
+
+/* ---- rows ---- */
+
+/* Rows hold whole nanoseconds; what a row is short of goes to the next, so
+ * that the sums stay. */
+struct rows {
+    struct lowering *lo;
+    struct sc__layers *l;
+    int64_t carry[SC__PARTS];
+};
+
+static struct sc__row *add_row(struct rows *r, const char *name, const int64_t time[SC__PARTS]) {
+    struct sc__arena *a = &r->lo->ctx->arena;
+    struct sc__row *row = SC__PUSH(a, r->l->rows, r->l->count, r->l->capacity);
+    char *text = sc__strdup(a, name);
+    for (char *c = text; *c; c++)
+        if (*c == ' ') *c = '_';
+    row->name = text;
+    row->recompute_from = SC__NONE;
+    for (unsigned p = 0; p < SC__PARTS; p++) {
+        int64_t exact = time[p] + r->carry[p];
+        row->part[p].compute = exact / SC__PS_PER_NS * SC__PS_PER_NS;
+        r->carry[p] = exact - row->part[p].compute;
+    }
+    return row;
+}
+
+static void add_step_rows(struct rows *r, const char *name, uint64_t calls, enum sc__row_coll coll, uint64_t bytes) {
+    for (uint64_t i = 0; i < calls && !r->lo->compute_only; i++) {
+        struct sc__row *row = add_row(r, name, (const int64_t[SC__PARTS]){0});
+        row->part[SC__PART_WEIGHT].coll = (uint8_t)coll;
+        row->part[SC__PART_WEIGHT].bytes = bytes;
+    }
+}
+
+static void exchange(const struct lowering *lo, struct sc__row *row, unsigned part) {
+    if (lo->compute_only || !(part == SC__PART_FORWARD ? lo->a2a_forward : lo->a2a_backward)) return;
+    row->part[part].coll = SC__ROW_ALLTOALL;
+    row->part[part].suffix = SC__SUFFIX_EP;
+    row->part[part].bytes = lo->a2a_bytes;
+}
+
+/* A collective follows the compute of its row: tokens leave after the row
+ * before the experts, and in backward after the row behind them. */
+static void add_pieces(struct rows *r) {
+    const struct sc__profile_step *s = &r->lo->step;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct sc__piece *piece = &s->pieces[i];
+        bool expert = piece->role == SC__PIECE_EXPERT;
+        const int64_t time[SC__PARTS] = {time_of(r->lo, piece, false), time_of(r->lo, piece, true), 0};
+        struct sc__row *row = add_row(r, piece->name, time);
+        if (expert || (i + 1 < s->count && s->pieces[i + 1].role == SC__PIECE_EXPERT))
+            exchange(r->lo, row, SC__PART_FORWARD);
+        if (expert || (i && s->pieces[i - 1].role == SC__PIECE_EXPERT)) exchange(r->lo, row, SC__PART_INPUT);
+    }
+}
+
+static void add_rows(struct rows *r) {
+    const struct lowering *lo = r->lo;
+    const struct sc__profile_step *s = &lo->step;
+    add_step_rows(r, "grad_gather", s->all_gather, SC__ROW_ALLGATHER, lo->parameter_bytes);
+    add_step_rows(r, "grad_param_comm", s->reduce_scatter, SC__ROW_REDUCESCATTER, lo->parameter_bytes);
+    add_step_rows(r, "grad_norm", s->all_reduce, SC__ROW_ALLREDUCE, all_reduce_bytes(lo));
+    add_row(r, "grad_scale_and_clip", (const int64_t[SC__PARTS]){0, s->call + s->scale + s->clip, 0});
+    add_pieces(r);
+    add_row(r, "optimizer", (const int64_t[SC__PARTS]){0, s->optimizer, 0});
+    add_row(r, "optimizer_rest", (const int64_t[SC__PARTS]){0, s->rest, 0});
+}
+
+sc_status sc__profile_rows(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__profile *p,
+                           uint32_t cluster_gpus, struct sc__layers **out) {
+    struct lowering lo = {.ctx = ctx, .p = p, .w = sc__workload_new(&ctx->arena, "profiler-table")};
+    struct rows r = {.lo = &lo, .l = SC__NEW(&ctx->arena, struct sc__layers)};
+    struct sc__place at = {.file = p->file};
+    lo.compute_only = sc__setting_flag(settings, "compute-only");
+    SC__TRY(sc__profile_find_step(ctx, p, &lo.step));
+    if (!lo.step.found)
+        return sc__fail(ctx, SC_INPUT, &at, "--to ir-json can hold it", "no step to write as rows: %s",
+                        lo.step.why_not);
+    SC__TRY(take_sizes(&lo, settings, cluster_gpus));
+    if (lo.size.chunks > 1)
+        return sc__fail(ctx, SC_USAGE, NULL, "--to ir-json can hold it",
+                        "rows cannot express an overlapped all-to-all");
+    *r.l = (struct sc__layers){.file = p->file,
+                               .format = "workload-text",
+                               .policy = "HYBRID_TRANSFORMER",
+                               .tp = 1,
+                               .ep = lo.size.ep,
+                               .pp = 1,
+                               .ga = 1,
+                               .gpus = lo.size.world};
+    add_rows(&r);
+    say_shares(&lo);
+    say_waits(&lo);
+    *out = r.l;
     return SC_OK;
 }
 

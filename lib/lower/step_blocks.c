@@ -33,9 +33,9 @@ struct chunk {
 struct emitter {
     struct sc__lowering *l;
     struct sc__workload *w;
-    uint32_t first_op;      /* of the block */
-    uint16_t pending;       /* streams the next operation waits for */
-    uint32_t dep[2], deps;  /* operations of the block the next compute waits for */
+    uint32_t first_op;     /* of the block */
+    uint16_t pending;      /* streams the next operation waits for */
+    uint32_t dep[2], deps; /* operations of the block the next compute waits for */
 };
 
 static void push_unit(struct sc__lowering *l, struct chunk *c, struct unit u) {
@@ -111,8 +111,8 @@ static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__col
 }
 
 /* One that is waited for at once holds the compute stream itself. */
-static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group, double bytes,
-                     const char *name, uint32_t layer) {
+static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
+                     double bytes, const char *name, uint32_t layer) {
     collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
     e->w->ops[e->w->op_count - 1].after = e->pending;
     e->pending = 0;
@@ -121,10 +121,14 @@ static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll
 static void run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__item *x = &s->items[i];
-        if (x->kind == SC__ITEM_COMPUTE) compute(e, x, layer);
-        else if (x->kind == SC__ITEM_JOIN) e->pending |= (uint16_t)(1u << x->stream);
-        else if (x->async) collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
-        else block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
+        if (x->kind == SC__ITEM_COMPUTE)
+            compute(e, x, layer);
+        else if (x->kind == SC__ITEM_JOIN)
+            e->pending |= (uint16_t)(1u << x->stream);
+        else if (x->async)
+            collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
+        else
+            block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
 }
 
@@ -174,15 +178,20 @@ static bool sharded_weights(const struct sc__plan *p, bool edge) { return p->zer
 
 static void forward_unit(struct emitter *e, const struct unit *u) {
     struct sc__lowering *l = e->l;
-    if (u->kind == UNIT_EMBEDDING) run(e, &l->embedding_forward, SC__NONE);
-    else if (u->kind == UNIT_HEAD) run(e, &l->head_forward, SC__NONE);
-    else run(e, &l->forward[u->layer_kind], u->layer);
+    if (u->kind == UNIT_EMBEDDING)
+        run(e, &l->embedding_forward, SC__NONE);
+    else if (u->kind == UNIT_HEAD)
+        run(e, &l->head_forward, SC__NONE);
+    else
+        run(e, &l->forward[u->layer_kind], u->layer);
 }
 
 static void backward_unit(struct emitter *e, const struct unit *u) {
     struct sc__lowering *l = e->l;
-    if (u->kind == UNIT_EMBEDDING) run(e, &l->embedding_backward, SC__NONE);
-    else if (u->kind == UNIT_HEAD) run(e, &l->head_backward, SC__NONE);
+    if (u->kind == UNIT_EMBEDDING)
+        run(e, &l->embedding_backward, SC__NONE);
+    else if (u->kind == UNIT_HEAD)
+        run(e, &l->head_backward, SC__NONE);
     else {
         if (u->repeat) run(e, &l->recompute[u->layer_kind], u->layer);
         run(e, &l->backward[u->layer_kind], u->layer);
@@ -261,7 +270,8 @@ static uint32_t wgrad_block(struct sc__lowering *l, const struct chunk *c, bool 
 }
 
 static void update_compute(struct emitter *e, struct sc__kernel k, const char *name) {
-    struct sc__item x = {.phase = SC__UPDATE, .work = SC__WORK_OPTIMIZER, .us = sc__step_kernel_us(e->l, &k), .name = name};
+    struct sc__item x = {
+        .phase = SC__UPDATE, .work = SC__WORK_OPTIMIZER, .us = sc__step_kernel_us(e->l, &k), .name = name};
     compute(e, &x, SC__NONE);
 }
 
@@ -347,10 +357,17 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
         for (uint32_t c = 0; c < p->vpp; c++) make_blocks(l, s, c);
         l->after[s] = after_block(l, s);
     }
-    struct sc__pipeline pipeline = {.schedule = p->schedule, .pp = p->mesh.pp, .vpp = p->vpp,
-                                    .micro_batches = p->micro_batches, .message = (uint64_t)message_bytes(l),
-                                    .overlap = p->overlap_p2p, .forward = forward, .backward = backward,
-                                    .wgrad = p->schedule == SC__SCHEDULE_ZBH1 ? wgrad : NULL, .after = after, .self = l};
+    struct sc__pipeline pipeline = {.schedule = p->schedule,
+                                    .pp = p->mesh.pp,
+                                    .vpp = p->vpp,
+                                    .micro_batches = p->micro_batches,
+                                    .message = (uint64_t)message_bytes(l),
+                                    .overlap = p->overlap_p2p,
+                                    .forward = forward,
+                                    .backward = backward,
+                                    .wgrad = p->schedule == SC__SCHEDULE_ZBH1 ? wgrad : NULL,
+                                    .after = after,
+                                    .self = l};
     l->workload->stream_names[STREAM_REDUCE] = "gradients";
     return sc__pipeline_lower(l->ctx, l->workload, &pipeline);
 }

@@ -1,5 +1,5 @@
-/* step_constants: data/step.json, by GPU architecture. An architecture's
- * object replaces what "default" says. */
+/* step_constants: data/step.json. An architecture's object replaces what
+ * "default" says, a GPU's what its architecture says. */
 #include "lower/step.h"
 
 #include <jansson.h>
@@ -10,7 +10,8 @@ struct field {
     size_t offset;
 };
 
-#define FIELD(key, member) {key, offsetof(struct sc__step_constants, member)}
+#define FIELD(key, member)                                                                                             \
+    { key, offsetof(struct sc__step_constants, member) }
 
 static const struct field fields[] = {
     FIELD("gemm", gemm),
@@ -30,6 +31,7 @@ static const struct field fields[] = {
     FIELD("host_layer_us", host_layer),
     FIELD("tp_exposed", tp_exposed),
     FIELD("comm_tax", comm_tax),
+    FIELD("accumulate_bytes", accumulate_bytes),
     FIELD("adam_bytes", adam_bytes),
     FIELD("jitter", jitter),
     FIELD("fixed_us", fixed),
@@ -46,6 +48,7 @@ static sc_status apply(struct sc_context *ctx, const char *file, const json_t *o
     const char *key;
     json_t *value;
     struct sc__place at = {.file = file};
+    if (!object) return SC_OK;
     json_object_foreach((json_t *)object, key, value) {
         const struct field *f = find_field(key);
         if (key[0] == '_') continue;
@@ -56,14 +59,17 @@ static sc_status apply(struct sc_context *ctx, const char *file, const json_t *o
     return SC_OK;
 }
 
-sc_status sc__step_constants(struct sc_context *ctx, const char *path, const char *architecture,
+sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,
                              struct sc__step_constants *out) {
     struct sc__str text;
     json_error_t error;
     const struct sc__data_file *built_in = sc__data_find("step.json");
-    if (path) SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
-    else if (built_in) text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
-    else return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
+    if (path)
+        SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
+    else if (built_in)
+        text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
+    else
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
     if (!path) path = "data/step.json";
     json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
@@ -72,7 +78,8 @@ sc_status sc__step_constants(struct sc_context *ctx, const char *path, const cha
     }
     *out = (struct sc__step_constants){0};
     sc_status status = apply(ctx, path, json_object_get(root, "default"), out);
-    if (status == SC_OK && architecture) status = apply(ctx, path, json_object_get(root, architecture), out);
+    if (status == SC_OK && gpu->architecture) status = apply(ctx, path, json_object_get(root, gpu->architecture), out);
+    if (status == SC_OK) status = apply(ctx, path, json_object_get(root, gpu->name), out);
     json_decref(root);
     return status;
 }

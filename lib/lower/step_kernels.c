@@ -5,14 +5,30 @@
 static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
-    struct sc__layer_shape s = {
-        .fusion = (enum sc__fusion)p->fusion, .dtype = (enum sc__dtype)p->dtype, .gemm = (enum sc__dtype)p->gemm,
-        .batch = p->micro_batch, .seq = p->seq, .hidden = m->hidden, .heads = m->heads, .kv_heads = m->kv_heads,
-        .head_dim = m->kv_lora ? m->nope_dim : m->head_dim, .ffn = m->ffn, .tp = p->mesh.tp, .cp = p->mesh.cp,
-        .sequence_parallel = p->sequence_parallel, .gated = m->gated, .rmsnorm = m->norm == SC__RMSNORM,
-        .bias = m->linear_bias, .rope = !m->positions, .causal = true, .dropout = p->dropout,
-        .attention = (enum sc__attention_software)p->attention,
-        .q_rank = m->q_lora, .kv_rank = m->kv_lora, .rope_dim = m->rope_dim, .v_dim = m->v_dim};
+    struct sc__layer_shape s = {.fusion = (enum sc__fusion)p->fusion,
+                                .dtype = (enum sc__dtype)p->dtype,
+                                .gemm = (enum sc__dtype)p->gemm,
+                                .batch = p->micro_batch,
+                                .seq = p->seq,
+                                .hidden = m->hidden,
+                                .heads = m->heads,
+                                .kv_heads = m->kv_heads,
+                                .head_dim = m->kv_lora ? m->nope_dim : m->head_dim,
+                                .ffn = m->ffn,
+                                .tp = p->mesh.tp,
+                                .cp = p->mesh.cp,
+                                .sequence_parallel = p->sequence_parallel,
+                                .gated = m->gated,
+                                .rmsnorm = m->norm == SC__RMSNORM,
+                                .bias = m->linear_bias,
+                                .rope = !m->positions,
+                                .causal = true,
+                                .dropout = p->dropout,
+                                .attention = (enum sc__attention_software)p->attention,
+                                .q_rank = m->q_lora,
+                                .kv_rank = m->kv_lora,
+                                .rope_dim = m->rope_dim,
+                                .v_dim = m->v_dim};
     if (moe) {
         s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep, s.expert_tp = p->mesh.etp;
         s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn, s.imbalance = p->imbalance;
@@ -104,7 +120,8 @@ static void find_heat(struct sc__lowering *l) {
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
     double bubble = (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
-    double tp = layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
+    double tp =
+        layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
 }
 

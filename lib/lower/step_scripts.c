@@ -16,12 +16,12 @@
 struct maker {
     struct sc__lowering *l;
     struct sc__script *script;
-    uint32_t open;     /* first item of the segment kernels are merged in */
-    double launches;   /* kernels and collectives, for the host */
-    double comm;       /* blocking tensor-parallel time, us */
-    unsigned skip;     /* bit per phase of kernels to leave out */
-    uint8_t phase;     /* that the operations get */
-    bool keep_phase;   /* weight gradients keep theirs */
+    uint32_t open;   /* first item of the segment kernels are merged in */
+    double launches; /* kernels and collectives, for the host */
+    double comm;     /* blocking tensor-parallel time, us */
+    unsigned skip;   /* bit per phase of kernels to leave out */
+    uint8_t phase;   /* that the operations get */
+    bool keep_phase; /* weight gradients keep theirs */
 };
 
 static void compute(struct maker *k, uint8_t work, double us, const char *name) {
@@ -42,9 +42,14 @@ static void collective(struct maker *k, enum sc__coll coll, enum sc__group_kind 
                        bool async, const char *name) {
     struct sc__script *s = k->script;
     if (bytes < 1 || sc__mesh_group_size(&k->l->plan.mesh, group) == 1) return;
-    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
-        (struct sc__item){.kind = SC__ITEM_COLL, .phase = k->phase, .coll = (uint8_t)coll, .stream = stream,
-                          .async = async, .group = (uint8_t)group, .bytes = bytes, .name = name};
+    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) = (struct sc__item){.kind = SC__ITEM_COLL,
+                                                                                .phase = k->phase,
+                                                                                .coll = (uint8_t)coll,
+                                                                                .stream = stream,
+                                                                                .async = async,
+                                                                                .group = (uint8_t)group,
+                                                                                .bytes = bytes,
+                                                                                .name = name};
     k->launches += 2;
     if (!async && group == SC__GROUP_TP) k->comm += sc__step_tp_us(k->l, coll, bytes);
     close_segment(k);
@@ -57,9 +62,9 @@ static void join(struct maker *k, uint8_t stream) {
 }
 
 static const char *part_name(enum sc__work work) {
-    static const char *const names[SC__WORKS] = {
-        [SC__WORK_GEMM] = "linear", [SC__WORK_ATTENTION] = "attention", [SC__WORK_NORM] = "norm",
-        [SC__WORK_ELEMENTWISE] = "elementwise", [SC__WORK_ROUTER] = "router", [SC__WORK_COPY] = "copy"};
+    static const char *const names[SC__WORKS] = {[SC__WORK_GEMM] = "linear",   [SC__WORK_ATTENTION] = "attention",
+                                                 [SC__WORK_NORM] = "norm",     [SC__WORK_ELEMENTWISE] = "elementwise",
+                                                 [SC__WORK_ROUTER] = "router", [SC__WORK_COPY] = "copy"};
     return names[work] ? names[work] : "compute";
 }
 
@@ -69,7 +74,8 @@ static double repeat_share(const struct sc__plan *p, const struct sc__layer_kern
     if (p->recompute == SC__RECOMPUTE_FULL) return 1;
     if (p->recompute == SC__RECOMPUTE_OPS)
         return x->kernel.kind == SC__KERNEL_MEMORY ? 1 : x->kernel.kind == SC__KERNEL_GEMM ? 0.5 : 0;
-    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER || part == SC__PART_UNROUTE;
+    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER ||
+               part == SC__PART_UNROUTE || part == SC__PART_SHARED;
     if (part == SC__PART_ATTENTION_CORE) return modules & SC__MODULE_CORE ? 1 : 0;
     if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM) return modules & SC__MODULE_NORM ? 1 : 0;
     if (!mlp) return 0;
@@ -161,15 +167,16 @@ static void core(struct maker *k, const struct sc__layer_kernels *list, bool bac
     if (kind == SC__CP_ALLTOALL) {
         double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) / k->l->plan.mesh.cp;
         collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, q, false, "cp exchange");
-    } else collective(k, SC__ALLGATHER, SC__GROUP_CP, SC__STREAM_CP, kv, ring, "cp keys and values");
+    } else
+        collective(k, SC__ALLGATHER, SC__GROUP_CP, SC__STREAM_CP, kv, ring, "cp keys and values");
     if (backward && ring) collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, true, "cp gradients");
     part(k, list, SC__PART_ATTENTION_CORE, phases);
     if (ring && k->l->plan.mesh.cp > 1) join(k, SC__STREAM_CP);
     if (backward && kind == SC__CP_GATHER)
         collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, false, "cp gradients");
     if (kind == SC__CP_ALLTOALL)
-        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp,
-                   false, "cp exchange");
+        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP,
+                   kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp, false, "cp exchange");
 }
 
 /* Bytes one rank sends to the experts. */
@@ -181,7 +188,8 @@ static double dispatch_bytes(const struct sc__lowering *l) {
 }
 
 static void exchange(struct maker *k) {
-    collective(k, SC__ALLTOALL, SC__GROUP_EP, SC__STREAM_EP, dispatch_bytes(k->l), k->l->plan.overlap_moe, "expert exchange");
+    collective(k, SC__ALLTOALL, SC__GROUP_EP, SC__STREAM_EP, dispatch_bytes(k->l), k->l->plan.overlap_moe,
+               "expert exchange");
 }
 
 static void expert_tensor(struct maker *k, enum sc__coll coll) {
@@ -201,6 +209,7 @@ static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool
         return;
     }
     part(k, f, SC__PART_ROUTER, all);
+    part(k, f, SC__PART_SHARED, all);
     exchange(k);
     expert_tensor(k, SC__ALLGATHER);
     part(k, f, SC__PART_MLP_IN, all);
@@ -241,8 +250,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         return;
     }
     if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k, true), gather_tokens(&k, true);
-    for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
-        part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+    for (unsigned which = 0; which < SC__LAYER_PARTS; which++) part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS) join_chunks(&k);
 }
 
@@ -254,11 +262,12 @@ static void backward_column(struct maker *k, const struct sc__layer_kernels *b, 
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
     double bytes = activation_bytes(k->l);
     if (p->sequence_parallel)
-        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, p->tp_overlap != SC__TP_BLOCKING, "tp gather again");
+        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, p->tp_overlap != SC__TP_BLOCKING,
+                   "tp gather again");
     part(k, b, which, 1u << SC__BACKWARD);
     if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING) join(k, SC__STREAM_COMM);
-    collective(k, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes, beside,
-               "tp reduce");
+    collective(k, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes,
+               beside, "tp reduce");
     if (!(k->skip & 1u << SC__WGRAD)) part(k, b, which, 1u << SC__WGRAD);
     if (beside && p->mesh.tp > 1) join(k, SC__STREAM_COMM);
 }
@@ -283,7 +292,23 @@ static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, boo
     expert_tensor(k, SC__REDUCESCATTER);
     exchange(k);
     if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
+    backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
+}
+
+/* Adding the weight gradients of a micro-batch to those of the step. */
+static void accumulate(struct maker *k, const struct sc__shard *params) {
+    double bytes = k->l->constants.accumulate_bytes * (params->dense + params->experts);
+    if (k->l->plan.zero >= 2 || bytes < 1) return;
+    struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
+    k->launches += x.launches;
+    compute(k, SC__WORK_ELEMENTWISE, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_ELEMENTWISE));
+}
+
+static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
+    uint32_t i = 0;
+    while (sc__model_has_experts(l->model, i) != (kind == SC__LAYER_MOE)) i++;
+    return sc__plan_layer_shard(&l->plan, l->model, i);
 }
 
 static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
@@ -299,12 +324,16 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
     core(&k, b, true);
     backward_column(&k, b, SC__PART_ATTENTION_IN);
     backward_part(&k, b, SC__PART_ATTENTION_NORM);
+    struct sc__shard params = kind_shard(l, kind);
+    if (!(skip & 1u << SC__WGRAD)) accumulate(&k, &params);
     host(&k);
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     struct maker k = {.l = l, .script = out, .phase = SC__WGRAD};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
+    struct sc__shard params = kind_shard(l, kind);
+    accumulate(&k, &params);
     host(&k);
 }
 
@@ -344,6 +373,8 @@ static void head_scripts(struct sc__lowering *l) {
     collective(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM,
                activation_bytes(l), p->tp_overlap != SC__TP_BLOCKING && !split, "tp head");
     plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+    struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
+    accumulate(split ? &w : &b, &params);
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1) join(&b, SC__STREAM_COMM);
 }
 

@@ -4,6 +4,7 @@
 #include "machine/cluster.h"
 
 #include "machine/cluster_fields.h"
+#include "machine/gpu.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #define FILE_LIMIT ((size_t)256 << 20)
 #define DEFAULT_CLASS "roce"
 #define DEFAULT_GENERATION "hopper"
+#define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
 
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     const char *names[64];
@@ -45,6 +47,32 @@ static sc_status read_preset(struct sc_context *ctx, const char *name, struct sc
     return sc__cluster_json(ctx, path, (struct sc__str){(const char *)file->bytes, file->size}, out);
 }
 
+/* A preset of dimensions is a block; `blocks` of them make the largest cube-like
+ * whole: prime factors, largest first, go to the dimension that is smallest. */
+static void stack_blocks(struct sc__fabric *f, uint32_t blocks) {
+    uint32_t factor[32], n = 0;
+    for (uint32_t p = 2; p <= blocks / p; p++)
+        while (blocks % p == 0) factor[n++] = p, blocks /= p;
+    if (blocks > 1) factor[n++] = blocks;
+    while (n--) {
+        struct sc__fabric_dim *least = &f->dim[0];
+        for (uint32_t d = 1; d < f->dims; d++)
+            if (f->dim[d].size < least->size) least = &f->dim[d];
+        least->size *= factor[n];
+    }
+}
+
+static sc_status resize_dims(struct sc_context *ctx, struct sc__cluster *c) {
+    uint32_t block = 1;
+    for (uint32_t d = 0; d < c->fabric.dims; d++) block *= c->fabric.dim[d].size;
+    if (!c->fabric.dims || c->gpus == block) return SC_OK;
+    if (c->gpus % block)
+        return sc__fail(ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "use %u, %u, %u …", block, 2 * block, 3 * block),
+                        "'%s' is made of blocks of %u GPUs; %u are not whole blocks", c->name, block, c->gpus);
+    stack_blocks(&c->fabric, c->gpus / block);
+    return SC_OK;
+}
+
 /* "dgx-h100:1024" or "dgx-h100". */
 static sc_status parse_preset(struct sc_context *ctx, struct sc__str word, struct sc__cluster *out, bool *found) {
     struct sc__str rest = word, name;
@@ -54,7 +82,7 @@ static sc_status parse_preset(struct sc_context *ctx, struct sc__str word, struc
     if (!sc__parse_u32(rest, &out->gpus) || !out->gpus || out->gpus > UINT32_MAX / 64)
         return sc__fail(ctx, SC_USAGE, NULL, "write it like dgx-h100:1024",
                         "cluster '%.*s': '%.*s' is not a number of GPUs", SC__SHOW(word), SC__SHOW(rest));
-    return SC_OK;
+    return resize_dims(ctx, out);
 }
 
 static sc_status unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
@@ -136,11 +164,28 @@ sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t g
 
 /* --- what follows from the rest --------------------------------------- */
 
+/* What data/gpus tells of a GPU's NVLink; one without gets a PCIe slot. */
+static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
+    const struct sc__gpu *gpu;
+    if (c->nvlink > 0 || !c->gpu) return;
+    if (sc__gpu_find(ctx, c->gpu, &gpu) != SC_OK) {
+        sc__clear_error(ctx);
+        return;
+    }
+    c->nvlink = gpu->nvlink * 1e9;
+    if (c->nvlink > 0) return;
+    c->inside = SC__INSIDE_PCIE;
+    c->nvlink = PCIE_RATE;
+    sc__note(ctx, "pcie", "GPU %s has no NVLink: %.0f GB/s over PCIe between the GPUs of a node", c->gpu,
+             PCIE_RATE / 1e9);
+}
+
 static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     double rate = 0;
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation) c->generation = generation;
-    if (!c->nvlink) c->nvlink = rate;
+    if (!(c->nvlink > 0)) c->nvlink = rate;
+    resolve_nvlink(ctx, c);
     if (c->generation) return;
     c->generation = DEFAULT_GENERATION;
     if (strcmp(c->fabric.class, "plain") != 0)
@@ -192,7 +237,7 @@ static sc_status resolve_count(struct sc_context *ctx, struct sc__cluster *c, co
 static void resolve_dims(struct sc__cluster *c) {
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         struct sc__fabric_dim *d = &c->fabric.dim[i];
-        if (!d->rate) d->rate = c->fabric.link ? c->fabric.link : c->nic;
+        if (!(d->rate > 0)) d->rate = c->fabric.link > 0 ? c->fabric.link : c->nic;
         if (!d->latency) d->latency = c->nic_latency;
     }
 }
@@ -201,7 +246,7 @@ static void resolve_defaults(struct sc__cluster *c) {
     if (!c->fabric.planes) c->fabric.planes = 1;
     if (c->fabric.oversubscription < 1) c->fabric.oversubscription = 1;
     if (c->fabric.pod_oversubscription < 1) c->fabric.pod_oversubscription = 1;
-    if (c->nic && !c->node_nics) c->node_nics = c->node_gpus;
+    if (c->nic > 0 && !c->node_nics) c->node_nics = c->node_gpus;
     if (!c->name) c->name = "unnamed";
     resolve_dims(c);
 }

@@ -103,7 +103,7 @@ struct sc__tuning {
     bool no_pxn;               /* all-to-all may not use the destination's rail */
     bool two_level;            /* all-to-all as DeepEP does it */
     uint32_t gpus_per_process; /* 0 = 1 */
-    double top_k;              /* two_level: copies of a token; 0 = as many as there are ranks */
+    double copies;             /* two_level: copies of a token; 0 = as many as there are ranks */
 };
 
 struct sc__price_cache;
@@ -167,6 +167,7 @@ struct sc__shape {
     uint32_t nics;                        /* distinct NICs its ranks have on the node that has fewest */
     uint32_t leaves;                      /* leaves (rail: segments) it touches */
     uint32_t on_leaf;                     /* ranks on the leaf whose uplinks an all-to-all fills most */
+    uint32_t pods, on_pod;                /* the same for pods of a three-level tree */
     uint32_t sharing_nic;                 /* groups that use each of its NICs at once, itself included */
     uint32_t sharing_port;                /* groups that use the NVLink port of its GPUs at once */
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
@@ -181,6 +182,8 @@ uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks);
 /* Nodes below a leaf (a segment, a dragonfly group), and its bandwidth down / up. */
 double sc__fabric_leaf_nodes(const struct sc__cluster *c);
 double sc__fabric_oversubscription(const struct sc__cluster *c);
+/* Nodes of a pod; all of them where the tree has two levels. */
+double sc__fabric_pod_nodes(const struct sc__cluster *c);
 /* Refuses what cannot be wired: too many ports, devices that nothing joins. */
 sc_status sc__fabric_check(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__place *at);
 

@@ -37,6 +37,15 @@ double sc__fabric_oversubscription(const struct sc__cluster *c) {
     return f->oversubscription;
 }
 
+/* Leaves of rails serve one NIC of a node each. */
+double sc__fabric_pod_nodes(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    double nodes = node_count(c), leaves = f->pod_leaves;
+    if (f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN) leaves /= fmax(1, (double)c->node_nics * f->planes);
+    double pod = fmax(1, floor(leaves)) * sc__fabric_leaf_nodes(c);
+    return f->pod_leaves && pod < nodes ? pod : nodes;
+}
+
 /* --- shapes ------------------------------------------------------------ */
 
 static uint32_t coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t dim) {
@@ -65,25 +74,53 @@ static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
     if (!s->nics || nics < s->nics) s->nics = nics;
 }
 
-/* An all-to-all moves ranks · (all - ranks) parts out of a leaf. */
-static void count_leaf(struct sc__shape *s, uint32_t ranks) {
-    uint64_t now = (uint64_t)ranks * (s->ranks - ranks), best = (uint64_t)s->on_leaf * (s->ranks - s->on_leaf);
-    s->leaves++;
-    if (now > best || !s->on_leaf) s->on_leaf = ranks;
+/* A part of the fabric: how many of them the group touches, and how many ranks
+ * are on the one whose uplinks an all-to-all fills most. It moves
+ * ranks · (all - ranks) parts out of one. */
+struct parts {
+    uint32_t count, most;
+};
+
+static void count_part(struct parts *p, uint32_t ranks, uint32_t all) {
+    uint64_t now = (uint64_t)ranks * (all - ranks), best = (uint64_t)p->most * (all - p->most);
+    p->count++;
+    if (now > best || !p->most) p->most = ranks;
+}
+
+/* GPUs 0 … n-1 on parts of `width` GPUs. */
+static struct parts consecutive_parts(uint32_t n, uint64_t width) {
+    struct parts p = {0, 0};
+    if (width < n) count_part(&p, (uint32_t)width, n);
+    if (width >= n || n % width) count_part(&p, width >= n ? n : (uint32_t)(n % width), n);
+    p.count = (uint32_t)((n + width - 1) / width);
+    return p;
+}
+
+static struct parts sorted_parts(const uint32_t *gpu, uint32_t n, uint64_t width) {
+    struct parts p = {0, 0};
+    for (uint32_t i = 0, j; i < n; i = j) {
+        for (j = i; j < n && gpu[j] / width == gpu[i] / width; j++) {
+        }
+        count_part(&p, j - i, n);
+    }
+    return p;
+}
+
+static void set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
+    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus,
+             pod = (uint64_t)sc__fabric_pod_nodes(c) * c->node_gpus;
+    struct parts leaves = sorted ? sorted_parts(sorted, s->ranks, leaf) : consecutive_parts(s->ranks, leaf);
+    struct parts pods = sorted ? sorted_parts(sorted, s->ranks, pod) : consecutive_parts(s->ranks, pod);
+    s->leaves = leaves.count, s->on_leaf = leaves.most;
+    s->pods = pods.count, s->on_pod = pods.most;
 }
 
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
     uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
     struct sc__shape s = {.ranks = n, .nodes = (n + c->node_gpus - 1) / c->node_gpus, .per_node = per_node};
-    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus;
     s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
     s.nics = sc__cluster_nics(c, s.least);
-    if (leaf < n) {
-        count_leaf(&s, (uint32_t)leaf);
-        if (n % leaf) count_leaf(&s, (uint32_t)(n % leaf));
-        s.leaves = (uint32_t)((n + leaf - 1) / leaf);
-    } else
-        count_leaf(&s, n);
+    set_parts(c, NULL, &s);
     return s;
 }
 
@@ -106,19 +143,10 @@ static void count_nodes(const struct sc__cluster *c, const uint32_t *gpu, uint32
     }
 }
 
-static void count_leaves(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, struct sc__shape *s) {
-    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus;
-    for (uint32_t i = 0, j; i < n; i = j) {
-        for (j = i; j < n && gpu[j] / leaf == gpu[i] / leaf; j++) {
-        }
-        count_leaf(s, j - i);
-    }
-}
-
 static void count_sorted(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, struct sc__shape *s) {
     *s = (struct sc__shape){.ranks = n};
     count_nodes(c, gpu, n, s);
-    count_leaves(c, gpu, n, s);
+    set_parts(c, gpu, s);
 }
 
 struct sc__shape sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
@@ -156,6 +184,7 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
     if (c->fabric.kind == SC__FABRIC_DIMS) return dims_bisection(c);
     if (nodes < 2) return c->gpus / 2 * c->nvlink;
     double half = floor(nodes / 2) * c->node_nics * c->nic, leaf = sc__fabric_leaf_nodes(c);
+    if (nodes > sc__fabric_pod_nodes(c)) half /= c->fabric.pod_oversubscription;
     return nodes > leaf ? half / sc__fabric_oversubscription(c) : half;
 }
 

@@ -33,8 +33,8 @@ static void put_tree(const struct sc__cluster *c, struct sc__buffer *out, uint32
     }
     if (f->pod_leaves)
         sc__printf(out, "│  ├─ pods of %u leaves, %.4g:1 to the core\n", f->pod_leaves, f->pod_oversubscription);
-    sc__printf(out, "│  └─ %u %s × %u lea%s, %u node%s below each, ", segments, rails ? "segment" : "block", leaves,
-               leaves == 1 ? "f" : "ves", below, below == 1 ? "" : "s");
+    sc__printf(out, "│  └─ %u %s%s × %u lea%s, %u node%s below each, ", segments, rails ? "segment" : "block",
+               segments == 1 ? "" : "s", leaves, leaves == 1 ? "f" : "ves", below, below == 1 ? "" : "s");
     sc__printf(out, "%.4g:1\n", over);
 }
 

@@ -27,7 +27,7 @@ static double transfer(double bytes, double rate) { return bytes > 0 ? bytes / (
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
  * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
 static double ring_bandwidth(const struct sc__model *m, unsigned proto) {
-    double inside = proto == 2 ? m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
+    double inside = proto == 2 ? m->k->ring_outside * m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
     if (m->nodes < 2) return m->nvlink;
     return m->per_node < 2 ? m->wire : fmin(inside, m->wire);
 }
@@ -212,12 +212,12 @@ static double pxn_time(const struct sc__model *m, unsigned proto) {
 }
 
 /* DeepEP: a token crosses to a node once, whatever number of its ranks want
- * it, and is copied on over NVLink there. Of top_k copies at random over the
+ * it, and is copied on over NVLink there. Of copies at random over the
  * nodes, distinct nodes are N(1-(1-1/N)^k). */
 static double two_level_time(const struct sc__model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     if (proto < 2 || m->coll != SC__ALLTOALL) return SC__NEVER;
-    double copies = m->cluster->tuning.top_k > 0 ? m->cluster->tuning.top_k : m->ranks;
+    double copies = m->cluster->tuning.copies > 0 ? m->cluster->tuning.copies : m->ranks;
     double nodes = m->nodes * (1 - pow(1 - 1 / m->nodes, copies));
     double wire = transfer(m->bytes * nodes / copies * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
     double port = transfer(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);

@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <string.h>
+#include <strings.h>
 
 #define ONE(field)                                                                                                     \
     { #field, offsetof(struct sc__constants, field), 1 }
@@ -20,6 +21,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(tree_wire, 3),
     ONE(tree_simple),
     ONE(ring_gather),
+    ONE(ring_outside),
     MANY(channels, 2),
     ONE(slice),
     ONE(p2p_base),
@@ -64,7 +66,7 @@ static json_t *load(void) {
 /* "h100-sxm" begins with "h100"; the longest such name counts ("h200", not "h20"). */
 static size_t match(const char *gpu, const char *name) {
     size_t n = strlen(name);
-    return strncmp(gpu, name, n) ? 0 : n;
+    return strncasecmp(gpu, name, n) ? 0 : n;
 }
 
 const char *sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink) {

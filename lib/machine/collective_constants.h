@@ -24,6 +24,7 @@ struct sc__constants {
     double tree_wire[3];    /* share of the wire a tree reaches */
     double tree_simple;     /* share of NVLink a Simple tree reaches */
     double ring_gather;     /* all-gather and reduce-scatter against all-reduce bandwidth */
+    double ring_outside;    /* share of NVLink a Simple ring keeps that leaves the node */
     double channels[2];     /* of a ring: one node, several */
     double slice;           /* share of a slice that does not overlap (Simple) */
     double p2p_base;        /* send/receive and all-to-all */

@@ -43,13 +43,20 @@ static bool is_row(const struct sc__str *token, unsigned n) {
     return n > 3 && sc__parse_u64(token[0], &size) && sc__parse_u64(token[1], &count) && is_type(token[2]);
 }
 
+/* Words after the figures (the algorithm, in tables of our own) do not count. */
+static unsigned without_words(const struct sc__str *token, unsigned n) {
+    while (n > 4 && !sc__str_is(token[n - 1], "N/A") && token[n - 1].p[0] >= 'a' && token[n - 1].p[0] <= 'z') n--;
+    return n;
+}
+
 /* The out-of-place time: after type and redop, and after root where there is
  * an odd number of columns left (1 + 4, 1 + 8). */
 static bool row_time(const struct sc__str *token, unsigned n, double *us) {
     unsigned first = 3;
     double ignored;
     if (!sc__parse_double(token[first], &ignored)) first++;
-    unsigned left = n - first;
+    n = without_words(token, n);
+    unsigned left = n > first ? n - first : 0;
     if (left == 5 || left == 9) first++, left--;
     return (left == 4 || left == 8) && sc__parse_double(token[first], us) && *us > 0;
 }

@@ -125,7 +125,7 @@ static double torus_alltoall(const struct box *b, double bytes) {
         double size = d->size, load = (size - 1) / size, hops = 1;
         if (d->kind == SC__DIM_RING) {
             hops = b->whole[i] ? floor(size / 2) : size - 1;
-            load = b->whole[i] ? fmax(floor(size * size / 4) / 2 / size, load / 2) : floor(size * size / 4) / size;
+            load = floor(size * size / 4) / size / (b->whole[i] && size > 2 ? 2 : 1);
         } else if (d->kind == SC__DIM_FULL)
             load = 1 / size;
         latency += hops * US(d->latency);

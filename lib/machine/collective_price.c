@@ -33,30 +33,35 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
 }
 
-/* What a GPU's traffic to other nodes gets when `crossing` of the parts that
- * leave the fullest leaf go through its uplinks. */
-static double through_uplinks(const struct sc__model *m, double outside, double crossing) {
+/* GB/s out of so many nodes, `over` of whose NICs share an uplink. */
+static double uplinks(const struct sc__model *m, double nodes, double over) {
     const struct sc__cluster *c = m->cluster;
-    double uplinks =
-        sc__fabric_leaf_nodes(c) * c->node_nics * c->nic / 1e9 * m->k->wire / sc__fabric_oversubscription(c);
-    return crossing > 0 ? uplinks * outside / crossing : SC__NEVER;
+    return nodes * c->node_nics * c->nic / 1e9 * m->k->wire / over;
+}
+
+/* What a GPU's traffic to other nodes gets when `crossing` parts of the buffer
+ * go through uplinks. */
+static double through(const struct sc__model *m, double rate, double crossing) {
+    return crossing > 0 ? rate * (m->ranks - m->least) / crossing : SC__NEVER;
 }
 
 /* On rails a message to another GPU's rail crosses the spines even inside a
  * segment, unless it changes rails over NVLink first. */
 static void set_crossings(struct sc__model *m, const struct sc__shape *s) {
-    enum sc__fabric_kind kind = m->cluster->fabric.kind;
-    double outside = m->ranks - m->least, on_leaf = s->on_leaf ? s->on_leaf : m->ranks;
+    const struct sc__cluster *c = m->cluster;
+    double on_leaf = s->on_leaf ? s->on_leaf : m->ranks, on_pod = s->on_pod ? s->on_pod : m->ranks;
     double far = on_leaf * (m->ranks - on_leaf), near = on_leaf * fmax(0, on_leaf - m->per_node);
-    bool rails = kind == SC__FABRIC_RAIL || kind == SC__FABRIC_HPN;
+    bool rails = c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
     double wrong_rail = rails && m->per_node > 1 ? near * (m->per_node - 1) / m->per_node : 0;
-    double sharing = s->sharing_nic ? s->sharing_nic : 1;
-    m->crossing = through_uplinks(m, outside, far + wrong_rail) / sharing;
-    m->rail_crossing = through_uplinks(m, outside, far) / sharing;
+    double over = sc__fabric_oversubscription(c), sharing = s->sharing_nic ? s->sharing_nic : 1;
+    double leaf = uplinks(m, sc__fabric_leaf_nodes(c), over) / sharing;
+    double pod = uplinks(m, sc__fabric_pod_nodes(c), over * c->fabric.pod_oversubscription) / sharing;
+    double to_pods = through(m, pod, on_pod * (m->ranks - on_pod));
+    m->crossing = fmin(to_pods, through(m, leaf, far + wrong_rail));
+    m->rail_crossing = fmin(to_pods, through(m, leaf, far));
     if (s->leaves < 2) return;
-    double uplinks = sc__fabric_leaf_nodes(m->cluster) * m->cluster->node_nics * m->cluster->nic / 1e9 * m->k->wire;
-    m->hop += 2 * sc__us(m->cluster->fabric.hop_latency);
-    m->wire = fmin(m->wire, uplinks / sc__fabric_oversubscription(m->cluster) / sharing);
+    m->hop += (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
+    m->wire = fmin(m->wire, s->pods > 1 ? fmin(leaf, pod) : leaf);
     m->nic = m->wire / m->per_node;
 }
 
@@ -138,6 +143,9 @@ static void set_shares(const struct sc__model *m, double us, struct sc__price *p
     p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
 }
 
+/* A cluster without constants has no software either. */
+static bool is_plain(const struct sc__cluster *c) { return !c->fabric.class || !strcmp(c->fabric.class, "plain"); }
+
 static double launch_time(const struct sc__cluster *c) {
     return c->constants.launch * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
 }
@@ -145,8 +153,7 @@ static double launch_time(const struct sc__cluster *c) {
 struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, const struct sc__shape *s,
                                       uint64_t bytes) {
     if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER)) return (struct sc__price){0};
-    if (c->fabric.kind == SC__FABRIC_DIMS || !strcmp(c->fabric.class, "plain"))
-        return sc__plain_price(c, coll, s, bytes);
+    if (c->fabric.kind == SC__FABRIC_DIMS || is_plain(c)) return sc__plain_price(c, coll, s, bytes);
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
@@ -159,7 +166,7 @@ static double message_us(const struct sc__cluster *c, bool same_node, uint32_t s
     const struct sc__constants *k = &c->constants;
     double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / (sharing ? sharing : 1);
     double rate = same_node ? c->nvlink : nic, latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
-    if (!strcmp(c->fabric.class, "plain")) return latency + bytes / rate * 1e6;
+    if (is_plain(c)) return latency + bytes / rate * 1e6;
     if (same_node) return k->p2p_base * k->latency + k->p2p_peer[0] + bytes / (rate * k->p2p_share) * 1e6;
     return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency + bytes / rate * 1e6;
 }
@@ -169,7 +176,7 @@ int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uin
     if (c->ideal) return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS) return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, sharing, (double)bytes);
-    return sc__model_ps(strcmp(c->fabric.class, "plain") ? fmax(us, launch_time(c)) : us);
+    return sc__model_ps(is_plain(c) ? us : fmax(us, launch_time(c)));
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

@@ -89,6 +89,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) carry_attention(&g->attention[i], sm_rate, dram);
     for (unsigned i = 0; i < SC__MEM_OPS; i++) carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;
+    g->accumulate.element /= dram, g->accumulate.over_k /= dram;
     for (unsigned i = 1; i < 6; i++)
         if (i != 2) g->embedding[i] /= dram;
     g->adamw[1] /= dram, g->adamw[2] /= dram;

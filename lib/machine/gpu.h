@@ -99,6 +99,12 @@ struct sc__unaligned_constants {
     double odd_n, odd, even; /* n odd; m or k odd; multiples of 2 or 4 only */
 };
 
+/* A weight gradient added to an fp32 buffer in its epilogue, as Megatron does:
+ * us more per 1e6 elements of the output, fixed and over k. */
+struct sc__accumulate_constants {
+    double element, over_k;
+};
+
 /* Batched products of unfused attention: short or narrow, so the epilogue hides. */
 struct sc__batched_constants {
     double step, memory, t0; /* factors on a step and on the traffic; us */
@@ -177,6 +183,7 @@ struct sc__gpu {
     double software[SC__ATTENTION_SOFTWARES][2]; /* forward, backward */
     struct sc__batched_constants batched;
     struct sc__unaligned_constants unaligned;
+    struct sc__accumulate_constants accumulate;
     struct sc__memory_constants memory_op[SC__MEM_OPS];
     double elementwise_bw, elementwise_t0; /* B/us and us of a kernel known by its bytes only */
     double embedding[6];                   /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */

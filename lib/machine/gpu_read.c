@@ -58,6 +58,8 @@ const struct sc__gpu_field sc__gpu_host_fields[] = {{"forward", HOST(forward)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_other_fields[] = {{"bias", AT(bias)},
 
+                                                     {"accumulate_element", AT(accumulate.element)},
+                                                     {"accumulate_over_k", AT(accumulate.over_k)},
                                                      {"elementwise_bw", AT(elementwise_bw)},
                                                      {"elementwise_t0", AT(elementwise_t0)},
                                                      {"gap", AT(gap)},

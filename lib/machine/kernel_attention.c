@@ -11,10 +11,11 @@ enum { WHOLE = 1000000 }; /* share of the blocks computed, in 1e-6 */
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 /* Steps of one head: tile i of the queries, the last sq of skv, sees the keys
- * up to its own end. */
+ * up to its own end. Of very many tiles the mean does. */
 static double causal_steps(uint64_t sq, uint64_t skv, uint64_t bq) {
     uint64_t tiles = ceil_div(sq, bq), before = skv > sq ? skv - sq : 0;
     double steps = 0;
+    if (tiles > 1 << 16) return (double)tiles * ((double)before + 0.5 * (double)(sq < skv ? sq : skv)) / 128;
     for (uint64_t i = 0; i < tiles; i++) {
         uint64_t end = (i + 1) * bq < sq ? (i + 1) * bq : sq;
         steps += (double)ceil_div(before + end < skv ? before + end : skv, 128);
@@ -36,7 +37,7 @@ static struct work measure(const struct sc__gpu *gpu, const struct sc__kernel_ke
     else
         steps *= (double)all * 1e-6;
     w.steps = heads * steps / gpu->sms;
-    w.longest = all == WHOLE ? 0 : (double)ceil_div(skv, 128);
+    w.longest = all ? 0 : (double)ceil_div(skv, 128); /* a share is balanced */
     w.elements = heads * (double)sq * (double)key->size[5] * 1e-6;
     return w;
 }

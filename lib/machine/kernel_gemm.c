@@ -99,13 +99,14 @@ static double limited_by(const struct product *p, double waves, double memory) {
     return pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q);
 }
 
-/* Kernels for sizes that are no multiple of 8 load single elements. */
-static double unaligned_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t m, uint64_t n, uint64_t k) {
+/* Where the contiguous sizes, n and k (m and n of a weight gradient), are no
+ * multiples of 8, the kernels load single elements. */
+static double unaligned_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t rows, uint64_t n, uint64_t other) {
     const struct sc__unaligned_constants *c = &gpu->unaligned;
-    uint64_t all = m | n | k;
-    if (sc__dtype_bytes(t) != 2 || !(all & 7) || !(c->even > 0)) return 0;
-    double rate = n & 1 ? c->odd_n : all & 1 ? c->odd : c->even;
-    return 2 * (double)m * (double)n * (double)k / rate;
+    uint64_t sizes = n | other;
+    if (sc__dtype_bytes(t) != 2 || !(sizes & 7) || !(c->even > 0)) return 0;
+    double rate = n & 1 ? c->odd_n : sizes & 1 ? c->odd : c->even;
+    return 2 * (double)rows * (double)n * (double)other / rate;
 }
 
 double sc__gemm_us(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
@@ -119,7 +120,7 @@ double sc__gemm_us(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, u
         double waves = waves_us(&p, s);
         if (waves + fixed < best) best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
     }
-    return fmax(best, unaligned_us(gpu, type, m, n, k));
+    return best;
 }
 
 static double grouped_waves(const struct product *p, uint64_t batch, double step, double epilogue, double tile) {
@@ -150,7 +151,11 @@ double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *ke
     uint64_t m = key->size[0], n = key->size[1], k = key->size[2], batch = key->size[3];
     if (key->what == SC__PRICED_GROUPED) return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
     if (key->what == SC__PRICED_BATCHED) return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
-    return sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    bool wgrad = key->size[5];
+    if (key->size[6])
+        us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m * (double)n * 1e-6;
+    return fmax(us, unaligned_us(gpu, key->dtype, wgrad ? k : m, n, wgrad ? m : k));
 }
 
 static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
@@ -189,6 +194,17 @@ struct sc__kernel sc__gemm_bias(struct sc__pricer *p, const char *name, enum sc_
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
     key.size[4] = 1;
     return product(p, name, &key);
+}
+
+struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
+                                 uint64_t k, bool accumulate) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    key.size[5] = ((m | n | k) & 7) != 0; /* else no layout differs */
+    key.size[6] = accumulate;
+    struct sc__kernel kernel = product(p, name, &key);
+    if (accumulate) kernel.bytes += 6 * (double)m * (double)n;
+    kernel.phase = SC__WGRAD;
+    return kernel;
 }
 
 struct sc__kernel sc__gemm_grouped(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t experts,

@@ -9,6 +9,7 @@
 #include "machine/kernel_layer.h"
 
 #include <math.h>
+#include <string.h>
 
 struct maker {
     struct sc__arena *arena;
@@ -72,7 +73,9 @@ static void linear_forward(struct maker *m, const struct linear *l, uint64_t row
 static void linear_backward(struct maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
     push(m, one_product(m, l, l->dgrad, rows, l->in, l->out));
-    struct sc__kernel w = one_product(m, l, l->wgrad, l->out, l->in, rows);
+    struct sc__kernel w = l->experts ? one_product(m, l, l->wgrad, l->out, l->in, rows)
+                                     : sc__gemm_wgrad(m->pricer, l->wgrad, m->s->gemm, l->out, l->in, rows,
+                                                      m->s->fusion == SC__FUSION_MEGATRON);
     w.phase = SC__WGRAD;
     push(m, w);
     if (l->bias_in_gemm) memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
@@ -342,6 +345,44 @@ static void mlp_half(struct maker *m) {
     if (m->backward) head_norm(m, SC__PART_MLP_NORM);
 }
 
+/* ---- AIOB's pieces ---- */
+
+/* The kernels a piece stands for, by the beginning of their names: forward
+ * takes the piece's time, and so does each of the two gradients, as in AICB. */
+static const struct piece {
+    const char *name;
+    uint8_t part;
+    const char *kernel;
+} pieces[] = {{"layernorm", SC__PART_ATTENTION_NORM, "layernorm"},
+              {"layernorm", SC__PART_ATTENTION_NORM, "rmsnorm"},
+              {"atten_qkv", SC__PART_ATTENTION_IN, "qkv"},
+              {"atten_flash", SC__PART_ATTENTION_CORE, "attention"},
+              {"atten_linear", SC__PART_ATTENTION_OUT, "proj"},
+              {"layernorm2", SC__PART_MLP_NORM, "layernorm"},
+              {"layernorm2", SC__PART_MLP_NORM, "rmsnorm"},
+              {"mlp_linear_1", SC__PART_MLP_IN, "fc1"},
+              {"mlp_gelu", SC__PART_MLP_IN, "gelu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "bias_gelu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "fused_swiglu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "swiglu"},
+              {"mlp_linear_2", SC__PART_MLP_OUT, "fc2"}};
+
+static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) {
+    double us;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        const struct piece *x = &pieces[i];
+        if (k->part != x->part || strncmp(k->kernel.name, x->kernel, strlen(x->kernel))) continue;
+        if (!sc__pricer_piece(p, x->name, &us)) continue;
+        bool whole = k->kernel.phase == SC__BACKWARD && k->kernel.kind != SC__KERNEL_GEMM; /* both gradients in one */
+        k->kernel.us = whole ? 2 * us : us;
+        k->kernel.measured = true;
+    }
+}
+
+static void apply_pieces(const struct sc__pricer *p, struct sc__layer_kernels *list) {
+    for (uint32_t i = 0; i < list->count; i++) apply_piece(p, &list->items[i]);
+}
+
 void sc__layer_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s,
                        struct sc__layer_kernels *forward, struct sc__layer_kernels *backward) {
     struct maker m = {.arena = arena, .pricer = p, .s = s, .out = forward};
@@ -353,4 +394,6 @@ void sc__layer_kernels(struct sc__arena *arena, struct sc__pricer *p, const stru
     m.backward = true;
     mlp_half(&m);
     attention_half(&m);
+    apply_pieces(p, forward);
+    apply_pieces(p, backward);
 }

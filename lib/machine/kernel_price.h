@@ -13,7 +13,7 @@ struct sc__kernel_key {
 };
 
 enum sc__priced {
-    SC__PRICED_GEMM, /* m, n, k, batch, with bias */
+    SC__PRICED_GEMM, /* m, n, k, batch, with bias, weight gradient of odd sizes, accumulated */
     SC__PRICED_GROUPED,
     SC__PRICED_BATCHED,
     SC__PRICED_ATTENTION_F, /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */

@@ -41,6 +41,8 @@ static const struct operation {
 } operations[] = {
     {"gemm", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_bias", SC__PRICED_GEMM, {M, N, K}, 3},
+    {"gemm_wgrad", SC__PRICED_GEMM, {M, N, K}, 3},
+    {"gemm_accumulate", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_grouped", SC__PRICED_GROUPED, {M, N, K, BATCH}, 4},
     {"gemm_batched", SC__PRICED_BATCHED, {M, N, K, BATCH}, 4},
     {"attention_f", SC__PRICED_ATTENTION_F, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
@@ -160,6 +162,9 @@ static sc_status read_sizes(struct reader *r, const struct operation *o, struct 
     case SC__PRICED_GEMM:
         key->size[3] = 1;
         key->size[4] = !strcmp(o->name, "gemm_bias");
+        key->size[6] = !strcmp(o->name, "gemm_accumulate");
+        key->size[5] =
+            (key->size[6] || !strcmp(o->name, "gemm_wgrad")) && ((key->size[0] | key->size[1] | key->size[2]) & 7);
         return SC_OK;
     case SC__PRICED_EMBEDDING_F:
         key->size[2] = key->size[1];
@@ -191,9 +196,8 @@ static sc_status read_operation(struct reader *r, struct sc__kernel_row *row) {
 
 static sc_status read_row(struct reader *r, struct sc__kernel_row *row) {
     enum sc__dtype t = SC__BF16;
-    struct sc__str cell = r->cells[DTYPE];
     SC__TRY(split_line(r));
-    cell = r->cells[DTYPE];
+    struct sc__str cell = r->cells[DTYPE];
     if (cell.n && !sc__dtype_parse(cell, &t))
         return fail(r, cell.p, "one of: fp32, tf32, fp16, bf16, fp8, fp4, fp8-rowwise", "unknown dtype", cell);
     row->key.dtype = t;

@@ -184,37 +184,65 @@ static void take_event(struct sc__executor *x) {
         sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
 
-static void take_transfers(struct sc__executor *x) {
+/* Several jobs: the transfer says whose it is. */
+static void take_transfers(struct sc__executor *jobs, int64_t now) {
     struct sc__transfer done;
-    while (x->net->ops->finish(x->net->self, x->now, &done)) {
+    while (jobs->net->ops->finish(jobs->net->self, now, &done)) {
+        struct sc__executor *x = &jobs[done.job];
+        x->now = now;
         x->out->events++;
         sc__meet_over(x, (uint32_t)done.user, false);
     }
 }
 
-static sc_status run(struct sc__executor *x) {
-    for (uint32_t c = 0; c < x->w->class_count; c++)
-        for (uint32_t s = 0; s < x->streams; s++) want_work(x, c, s);
-    for (;;) {
-        do_work(x);
-        SC__TRY(x->status);
-        int64_t transfer = x->net->ops->next(x->net->self), event = next_event(x);
-        if (transfer == INT64_MAX && event == INT64_MAX) break;
-        if (transfer <= event) {
-            x->now = transfer;
-            take_transfers(x);
-        } else {
-            x->now = event;
-            while (next_event(x) == event) take_event(x);
+static void take_events(struct sc__executor *jobs, uint32_t count, int64_t now) {
+    for (uint32_t i = 0; i < count; i++)
+        while (next_event(&jobs[i]) == now) {
+            jobs[i].now = now;
+            take_event(&jobs[i]);
         }
-        if (x->now > INT64_MAX / 4)
-            return sc__fail(x->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
-                            "the step takes more than 26 days");
+}
+
+static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *event) {
+    *event = INT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        do_work(&jobs[i]);
+        SC__TRY(jobs[i].status);
+        int64_t next = next_event(&jobs[i]);
+        if (next < *event) *event = next;
     }
+    return SC_OK;
+}
+
+static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE) return sc__meet_deadlock(x);
     sc__account_finish(x);
+    x->out->step = x->now;
+    if (x->out->timeline) x->out->timeline->end = x->now;
+    return SC_OK;
+}
+
+static sc_status run(struct sc__executor *jobs, uint32_t count) {
+    const struct sc__net *net = jobs->net;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t c = 0; c < jobs[i].w->class_count; c++)
+            for (uint32_t s = 0; s < jobs[i].streams; s++) want_work(&jobs[i], c, s);
+    for (;;) {
+        int64_t event;
+        SC__TRY(start_work(jobs, count, &event));
+        int64_t transfer = net->ops->next(net->self), now = transfer <= event ? transfer : event;
+        if (now == INT64_MAX) break;
+        if (transfer <= event)
+            take_transfers(jobs, now);
+        else
+            take_events(jobs, count, now);
+        if (now > INT64_MAX / 4)
+            return sc__fail(jobs->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
+                            "the step takes more than 26 days");
+    }
+    for (uint32_t i = 0; i < count; i++) SC__TRY(end_job(&jobs[i]));
     return SC_OK;
 }
 
@@ -230,22 +258,34 @@ static void prepare_results(struct sc__executor *x) {
     x->out->timeline->workload = x->w;
 }
 
+static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const struct sc__workload *w,
+                           const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out) {
+    *x = (struct sc__executor){.ctx = ctx, .w = w, .net = net, .out = out, .job = x->job};
+    memset(out, 0, sizeof *out);
+    if (options) x->options = *options;
+    if (x->options.comm_tax <= 0) x->options.comm_tax = w->comm_tax;
+    sc__arena_init(&x->arena, &ctx->recover);
+    sc__heap_init(&x->heap, &x->arena);
+    SC__TRY(sc__prepare(x));
+    prepare_results(x);
+    return SC_OK;
+}
+
+sc_status sc__simulate_jobs(struct sc_context *ctx, const struct sc__workload *const *w, uint32_t count,
+                            const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out) {
+    struct sc__executor *jobs = SC__NEW_ARRAY(&ctx->arena, struct sc__executor, count);
+    sc_status status = SC_OK;
+    for (uint32_t i = 0; i < count && status == SC_OK; i++) {
+        jobs[i].job = i;
+        status = begin_job(&jobs[i], ctx, w[i], net, options, &out[i]);
+    }
+    if (status == SC_OK) status = run(jobs, count);
+    for (uint32_t i = 0; i < count; i++) sc__arena_free(&jobs[i].arena);
+    return status;
+}
+
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out) {
     if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
-    struct sc__executor x = {.ctx = ctx, .w = w, .net = net, .out = out};
-    memset(out, 0, sizeof *out);
-    if (options) x.options = *options;
-    if (x.options.comm_tax <= 0) x.options.comm_tax = w->comm_tax;
-    sc__arena_init(&x.arena, &ctx->recover);
-    sc__heap_init(&x.heap, &x.arena);
-    sc_status status = sc__prepare(&x);
-    if (status == SC_OK) {
-        prepare_results(&x);
-        status = run(&x);
-        out->step = x.now;
-        if (out->timeline) out->timeline->end = x.now;
-    }
-    sc__arena_free(&x.arena);
-    return status;
+    return sc__simulate_jobs(ctx, &w, 1, net, options, out);
 }

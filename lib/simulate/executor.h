@@ -104,6 +104,7 @@ struct sc__executor {
     struct sc__arena arena; /* of the run */
     const struct sc__workload *w;
     const struct sc__net *net;
+    uint32_t job; /* of several that share the network */
     struct sc__sim_options options;
     struct sc__sim *out;
     uint32_t streams; /* per class */

@@ -14,6 +14,7 @@
  * Who meets whom is known beforehand (ir/match.h), but for ranks that receive
  * from anyone. */
 #include "ir/match.h"
+#include "simulate/queue.h"
 #include "simulate/simulate.h"
 
 #include <stdlib.h>
@@ -93,7 +94,7 @@ struct run {
     uint32_t arrival_count, arrival_capacity;
     struct pending *pending;
     uint32_t pending_count, pending_capacity;
-    struct sc__heap heap;
+    struct sc__queue queue;
     int64_t now;
     uint64_t done, total;
     int64_t *started, *met; /* by operation, for the timeline; or NULL */
@@ -188,8 +189,9 @@ static void op_end(struct run *r, uint32_t class, uint32_t op) {
 /* A transfer is over; what is added after it may still be to come. */
 static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    if (o->cost > 0 && !(o->flags & SC__OP_MEASURED))
-        sc__heap_push(&r->heap, r->now + o->cost, op, class << 2 | EVENT_AFTER);
+    bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
+    if (more)
+        sc__queue_push(&r->queue, r->now + o->cost, op, class << 2 | EVENT_AFTER);
     else
         op_end(r, class, op);
 }
@@ -405,7 +407,7 @@ static sc_status start_meeting(struct run *r, uint32_t id) {
                              .bytes = o->bytes,
                              .user = COLLECTIVE_BIT | id};
     if (o->flags & SC__OP_MEASURED) {
-        sc__heap_push(&r->heap, r->now + o->cost, id, EVENT_MEETING);
+        sc__queue_push(&r->queue, r->now + o->cost, id, EVENT_MEETING);
         return SC_OK;
     }
     return r->net->ops->start(r->net->self, &t, r->now);
@@ -456,7 +458,7 @@ static void begin_compute(struct run *r, uint32_t class, uint32_t op) {
     else if (o->work != SC__WORK_HOST)
         r->usage[class].computing++;
     r->out->classes[class].work[o->work] += time;
-    sc__heap_push(&r->heap, r->now + time, op, class << 2 | EVENT_END);
+    sc__queue_push(&r->queue, r->now + time, op, class << 2 | EVENT_END);
 }
 
 /* The processor's part of a message. */
@@ -466,9 +468,9 @@ static void begin_overhead(struct run *r, uint32_t class, uint32_t op) {
     r->net->ops->overhead(r->net->self, o->bytes, &v);
     active_add(r, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
-        sc__heap_push(&r->heap, r->now + v.send, op, class << 2 | EVENT_SENT);
+        sc__queue_push(&r->queue, r->now + v.send, op, class << 2 | EVENT_SENT);
     else
-        sc__heap_push(&r->heap, r->now + v.recv, op, class << 2 | EVENT_END);
+        sc__queue_push(&r->queue, r->now + v.recv, op, class << 2 | EVENT_END);
 }
 
 static sc_status run_lane(struct run *r, uint32_t index) {
@@ -528,7 +530,7 @@ static void end_on_lane(struct run *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
-static sc_status handle(struct run *r, struct sc__event e) {
+static sc_status handle(struct run *r, struct sc__queued e) {
     uint32_t class = e.b >> 2;
     switch (e.b & 3) {
     case EVENT_END: end_on_lane(r, class, e.a); return SC_OK;
@@ -553,9 +555,9 @@ static sc_status network_done(struct run *r, const struct sc__transfer *t) {
 static sc_status step(struct run *r) {
     struct sc__transfer t;
     while (r->net->ops->finish(r->net->self, r->now, &t)) SC__TRY(network_done(r, &t));
-    while (sc__heap_time(&r->heap) == r->now) {
+    while (sc__queue_time(&r->queue) == r->now) {
         r->out->events++;
-        SC__TRY(handle(r, sc__heap_pop(&r->heap)));
+        SC__TRY(handle(r, sc__queue_pop(&r->queue)));
     }
     for (uint32_t i = 0; i < r->pending_count; i++) SC__TRY(op_ready(r, r->pending[i].class, r->pending[i].op));
     r->pending_count = 0;
@@ -570,7 +572,7 @@ static sc_status loop(struct run *r) {
     for (;;) {
         SC__TRY(step(r));
         if (r->dirty_count) continue;
-        int64_t local = sc__heap_time(&r->heap), net = r->net->ops->next(r->net->self);
+        int64_t local = sc__queue_time(&r->queue), net = r->net->ops->next(r->net->self);
         int64_t next = local < net ? local : net;
         if (next == INT64_MAX) return SC_OK;
         r->now = next;
@@ -650,7 +652,7 @@ static sc_status set_up(struct run *r) {
     r->usage = SC__NEW_ARRAY(r->arena, struct usage, w->class_count);
     r->lines = SC__NEW_ARRAY(r->arena, struct line, w->group_count);
     r->meetings = SC__NEW_ARRAY(r->arena, struct meeting, count_meetings(w));
-    sc__heap_init(&r->heap, r->arena);
+    sc__queue_init(&r->queue, r->arena);
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__block *b = sc__rank_block(w, w->classes[c].rank);
         r->total += b->ops;

@@ -56,11 +56,12 @@ static struct sc__tree_shape tree_shape(const struct sc__cluster *c, uint32_t ni
     t.rails = rails ? node_nics : 1;
     t.leaf_ports = rails ? leaf_nodes : leaf_nodes * node_nics;
     if ((!rails || node_nics == 1) && t.leaf_ports >= nics) return t;
-    double up = t.leaf_ports * t.port_rate / sc__fabric_oversubscription(c);
+    double full = f->leaf_nodes > leaf_nodes ? (double)f->leaf_nodes / leaf_nodes : 1; /* a leaf may be half empty */
+    double up = full * t.leaf_ports * t.port_rate / sc__fabric_oversubscription(c);
     double link = f->link > 0 ? f->link : t.port_rate;
     t.tiers = 2;
     t.spines = f->spines ? f->spines : at_least_1(up / link);
-    t.leaf_rate = up / t.spines;
+    t.leaf_rate = f->spines && f->link > 0 ? f->link : up / t.spines;
     if (!f->pod_leaves) return t;
     t.tiers = 3;
     t.pod_leaves = f->pod_leaves;
@@ -115,6 +116,9 @@ sc_status sc__cluster_graph(struct sc_context *ctx, const struct sc__cluster *c,
 const struct sc__option sc__flow_options[] = {
     {"route", 0, "WAY", "ecmp", "Network", "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal ways",
      0},
+    {"send-latency", 0, "TIME", NULL, "Network", "collectives step by step, with this time before each send (SimAI)",
+     0},
+    {"packet", 0, "PAYLOAD+HEADER", NULL, "Network", "with --send-latency: bytes of a packet on the network", 0},
     {"degrade", 0, "LINK=FACTOR", NULL, "Network", "a link has only this part of its capacity", SC__OPT_REPEAT},
     {"fail", 0, "LINK", NULL, "Network", "a link is out of service", SC__OPT_REPEAT},
     {0}};

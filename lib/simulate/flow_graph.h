@@ -42,6 +42,7 @@ struct sc__graph {
     uint32_t leaves, pods;
     uint32_t *load;      /* by link: routes laid, for adaptive routing */
     int64_t hop_latency; /* ps per link */
+    int64_t *latency;    /* ps by link where they differ, or NULL */
     /* Planes: links from first_plane on exist `planes` times, plane_links
      * apart; a flow puts an equal part on each. */
     uint32_t planes, first_plane, plane_links;

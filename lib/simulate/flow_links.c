@@ -280,6 +280,10 @@ sc_status sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, s
                             .self = t,
                             .hop_latency = f->hop_latency};
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
-    for (uint32_t i = 0; i < g->links; i++) g->capacity[i] = f->links[i / 2].rate;
+    g->latency = SC__NEW_ARRAY(&ctx->arena, int64_t, g->links);
+    for (uint32_t i = 0; i < g->links; i++) {
+        g->capacity[i] = f->links[i / 2].rate;
+        g->latency[i] = f->links[i / 2].latency;
+    }
     return SC_OK;
 }

@@ -59,8 +59,8 @@ struct flow {                 /* what solving need not look at */
     uint64_t user;
 };
 
-struct top { /* in the heap of links */
-    double share;
+struct top {      /* in the heap of links */
+    uint64_t key; /* the bits of its share: they compare as the share does, without branches */
     uint32_t link;
 };
 
@@ -421,9 +421,27 @@ static void gather(struct sc__share *s) {
 
 /* ---- filling ---- */
 
-static uint32_t least_child(const struct top *heap, uint32_t first, uint32_t count) {
-    uint32_t least = first, end = first + 4 < count ? first + 4 : count;
-    for (uint32_t i = first + 1; i < end; i++) least = heap[i].share < heap[least].share ? i : least;
+static inline uint64_t key_of(double share) {
+    uint64_t key;
+    share = share > 0 ? share : 0;
+    memcpy(&key, &share, sizeof key);
+    return key;
+}
+
+static inline double share_of(uint64_t key) {
+    double share;
+    memcpy(&share, &key, sizeof share);
+    return share;
+}
+
+/* Of four children, or of those there are. */
+static inline uint32_t least_child(const struct top *heap, uint32_t first, uint32_t count) {
+    uint32_t least = first;
+    if (first + 4 <= count) {
+        uint32_t a = heap[first + 1].key < heap[first].key, b = 2 + (heap[first + 3].key < heap[first + 2].key);
+        return first + (heap[first + b].key < heap[first + a].key ? b : a);
+    }
+    for (uint32_t i = first + 1; i < count; i++) least = heap[i].key < heap[least].key ? i : least;
     return least;
 }
 
@@ -432,7 +450,7 @@ static void sift_down(struct top *heap, uint32_t count, uint32_t i) {
     struct top moving = heap[i];
     while (4 * i + 1 < count) {
         uint32_t child = least_child(heap, 4 * i + 1, count);
-        if (moving.share <= heap[child].share) break;
+        if (moving.key <= heap[child].key) break;
         heap[i] = heap[child];
         i = child;
     }
@@ -445,7 +463,8 @@ static void build_heap(struct sc__share *s) {
         s->heap = sc__grow(s->arena, s->heap, &s->heap_room, s->queue_count, sizeof *s->heap);
     for (uint32_t i = 0; i < s->queue_count; i++) {
         pair room = s->room[s->queue[i]];
-        if (room[1] * 2 > s->least_load) s->heap[s->heap_count++] = (struct top){room[0] / room[1], s->queue[i]};
+        if (room[1] * 2 > s->least_load)
+            s->heap[s->heap_count++] = (struct top){key_of(room[0] / room[1]), s->queue[i]};
     }
     for (uint32_t i = (s->heap_count + 2) / 4; i-- > 0;) sift_down(s->heap, s->heap_count, i);
 }
@@ -455,7 +474,6 @@ static void build_heap(struct sc__share *s) {
 static inline void freeze(struct sc__share *s, uint32_t id, double level, double inverse) {
     double old = s->level[id], *end = &s->ends.level[0][id], left = (*end - s->now) * old;
     s->rises[id] = 0;
-    s->left--;
     spread(s, id, (pair){-level, -1});
     if (level == old) return;
     if (old == INFINITY) left = s->flows[id].work;
@@ -481,9 +499,13 @@ static void freeze_link(struct sc__share *s, uint32_t link, double level) {
         n += rises[list[i].flow];
     }
     for (uint32_t i = 0; i < n; i++) freeze(s, picked[i], level, inverse);
+    s->left -= n;
 }
 
-static void freeze_at_cap(struct sc__share *s, uint32_t id) { freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap); }
+static void freeze_at_cap(struct sc__share *s, uint32_t id) {
+    freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap);
+    s->left--;
+}
 
 static int compare_caps(const void *a, const void *b, void *share) {
     const struct sc__share *s = share;
@@ -513,8 +535,8 @@ static void fill_top(struct sc__share *s) {
     pair room = s->room[link];
     bool rising = room[1] * 2 > s->least_load;
     double share = rising ? room[0] / room[1] : 0;
-    if (share > top->share) {
-        top->share = share;
+    if (key_of(share) > top->key) {
+        top->key = key_of(share);
     } else {
         *top = s->heap[--s->heap_count];
         if (rising) freeze_link(s, link, share > s->least ? share : s->least);
@@ -528,7 +550,8 @@ static void fill(struct sc__share *s) {
     s->left = s->rising_count;
     while (s->heap_count && s->left) {
         while (capped < end && !s->rises[*capped]) capped++;
-        if (capped < end && s->least_cap <= s->heap[0].share && s->flows[*capped].cap <= s->heap[0].share)
+        double share = share_of(s->heap[0].key);
+        if (capped < end && s->least_cap <= share && s->flows[*capped].cap <= share)
             freeze_at_cap(s, *capped);
         else
             fill_top(s);

@@ -13,6 +13,7 @@
  * Collectives, where the input has them, are ring or pairwise exchanges priced
  * with the same figures. */
 #include "simulate/network.h"
+#include "simulate/queue.h"
 
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct loggops {
     struct flight *flights;
     uint32_t flight_count, flight_capacity;
     uint32_t *unused, unused_count, unused_capacity;
-    struct sc__heap heap;
+    struct sc__queue queue;
 };
 
 static int64_t stretch(double per_byte, uint64_t bytes) {
@@ -52,7 +53,7 @@ static void depart(struct loggops *n, uint32_t id, int64_t now) {
     int64_t begin = there > *in ? there : *in;
     *in = begin + n->g + wire;
     n->flights[id].departed = true;
-    sc__heap_push(&n->heap, begin + wire, id, 0);
+    sc__queue_push(&n->queue, begin + wire, id, 0);
 }
 
 static int64_t collective_time(const struct loggops *n, const struct sc__transfer *t) {
@@ -91,7 +92,7 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     uint32_t id = new_flight(n, t);
     if (t->coll != SC__COLLS) {
         n->flights[id].departed = true;
-        sc__heap_push(&n->heap, now + collective_time(n, t), id, 0);
+        sc__queue_push(&n->queue, now + collective_time(n, t), id, 0);
         return SC_OK;
     }
     int64_t *out = &n->out_free[nic_of(n, t->rank, t)], leave = now > *out ? now : *out;
@@ -99,18 +100,19 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     if (leave == now)
         depart(n, id, now);
     else
-        sc__heap_push(&n->heap, leave, id, 0);
+        sc__queue_push(&n->queue, leave, id, 0);
     return SC_OK;
 }
 
-static int64_t next(void *self) { return sc__heap_time(&((struct loggops *)self)->heap); }
+static int64_t next(void *self) { return sc__queue_time(&((struct loggops *)self)->queue); }
 
 static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     struct loggops *n = self;
-    while (sc__heap_time(&n->heap) <= to) {
-        struct sc__event e = sc__heap_pop(&n->heap);
+    while (sc__queue_time(&n->queue) <= to) {
+        int64_t time = sc__queue_time(&n->queue);
+        struct sc__queued e = sc__queue_pop(&n->queue);
         if (!n->flights[e.a].departed) {
-            depart(n, e.a, e.time);
+            depart(n, e.a, time);
             continue;
         }
         *done = n->flights[e.a].transfer;
@@ -188,7 +190,7 @@ sc_status sc__net_loggops(struct sc_context *ctx, const char *text, const struct
     size_t ports = (size_t)sc__mesh_ranks(&w->mesh) * n->nics;
     n->out_free = SC__NEW_ARRAY(n->arena, int64_t, ports);
     n->in_free = SC__NEW_ARRAY(n->arena, int64_t, ports);
-    sc__heap_init(&n->heap, n->arena);
+    sc__queue_init(&n->queue, n->arena);
     *net = (struct sc__net){.ops = &loggops_ops, .self = n};
     return SC_OK;
 }

@@ -47,7 +47,8 @@ struct sc__net_ops {
     const char *name;
     /* The time of t if nothing else runs, ps, and what it claims. A transfer
      * whose claims meet no other stream's is priced with this once and for
-     * all. *claims < 0: it may always meet others, always start() it. */
+     * all. *claims < 0: it may always meet others, always start() it; it makes
+     * ~*claims claims that others may meet. */
     int64_t (*alone)(void *net, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims);
     /* Begins t at now. */
     sc_status (*start)(void *net, const struct sc__transfer *t, int64_t now);

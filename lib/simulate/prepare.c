@@ -39,6 +39,7 @@ static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
     struct sc__transfer t = sc__transfer_of(k->x, class, op);
     if (op->flags & SC__OP_MEASURED) return;
     k->x->net->ops->alone(k->x->net->self, &t, list, &n);
+    if (n < 0) n = ~n;
     for (int i = 0; i < n; i++) {
         bool fresh;
         uint64_t *user = sc__map_at(&k->users, list[i].resource, &fresh);

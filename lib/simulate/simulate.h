@@ -44,6 +44,11 @@ struct sc__sim_options {
 sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
                        const struct sc__sim_options *options, struct sc__sim *out);
 
+/* Several jobs at once on a network that knows them (sc__net_flow_job), in the
+ * order they were made known to it; out has one for each. */
+sc_status sc__simulate_jobs(struct sc_context *ctx, const struct sc__workload *const *w, uint32_t count,
+                            const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out);
+
 /* The same for workloads of graph blocks: one class a rank, one block a class
  * (executor_graph.c). sc__simulate hands them on. */
 bool sc__workload_is_graph(const struct sc__workload *w);

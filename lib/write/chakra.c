@@ -102,7 +102,8 @@ static void put_collective(struct writer *x, const struct sc__op *op) {
     uint32_t size = sc__group_size(x->w, op->group);
     attr_bool(x, "is_cpu_op", false);
     attr_int(x, "comm_type", types[op->coll]);
-    attr_int(x, "comm_size", (int64_t)(op->coll == SC__ALLGATHER ? op->bytes / size : op->bytes));
+    attr_int(x, "comm_size", (int64_t)(op->coll == SC__ALLGATHER ? (op->bytes + size - 1) / size : op->bytes));
+    if (op->coll == SC__ALLGATHER && op->bytes % size) attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
     attr_string(x, "pg_name", sc__format(&x->ctx->arena, "%u", op->group + 1u));
     attr_string(x, "stepcast_label", x->w->groups[op->group].label);
     if (op->coll == SC__BROADCAST || op->coll == SC__REDUCE) attr_int(x, "root_rank", op->peer);
@@ -182,9 +183,6 @@ static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w) {
         rounded += op->kind == SC__OP_COMPUTE && op->cost % SC__PS_PER_US;
         if (op->flags & (SC__OP_ANY_PEER | SC__OP_ANY_TAG))
             return sc__fail(ctx, SC_INPUT, NULL, NULL, "Chakra has no receives from any rank or of any tag");
-        if (op->kind == SC__OP_COLLECTIVE && op->coll == SC__ALLGATHER && op->bytes % sc__group_size(w, op->group))
-            return sc__fail(ctx, SC_INPUT, NULL, NULL, "an all-gather of %llu bytes does not part into %u equal shards",
-                            (unsigned long long)op->bytes, sc__group_size(w, op->group));
     }
     if (rounded)
         sc__note(ctx, "chakra-microseconds",

@@ -127,6 +127,17 @@ static void put_bits(struct writing *w, const char *key, uint32_t bits, const ch
     sc__json_end_array(&w->j);
 }
 
+/* A number waits for the end of that operation, an object for its start. */
+static void put_dep(struct writing *w, uint32_t dep) {
+    if (!(dep & SC__DEP_START)) {
+        sc__json_u64(&w->j, NULL, dep);
+        return;
+    }
+    sc__json_row(&w->j, NULL);
+    sc__json_u64(&w->j, "start", dep & ~SC__DEP_START);
+    sc__json_end_object(&w->j);
+}
+
 static void put_op(struct writing *w, const struct sc__workload *in, const struct sc__op *op) {
     sc__json_row(&w->j, NULL);
     sc__json_string(&w->j, "kind", sc__op_words[op->kind]);
@@ -137,7 +148,8 @@ static void put_op(struct writing *w, const struct sc__workload *in, const struc
     if (op->kind == SC__OP_COLLECTIVE) {
         sc__json_string(&w->j, "coll", sc__coll_words[op->coll]);
         sc__json_u64(&w->j, "group", op->group);
-    }
+    } else
+        put_u32(w, "nic", op->group, 0);
     if (op->work) sc__json_string(&w->j, "work", sc__work_words[op->work]);
     put_bits(w, "flags", op->flags, sc__flag_words);
     put_u32(w, "peer", op->peer, SC__NONE);
@@ -148,7 +160,7 @@ static void put_op(struct writing *w, const struct sc__workload *in, const struc
     put_u32(w, "layer", op->layer, SC__NONE);
     if (op->deps) {
         sc__json_list(&w->j, "deps");
-        for (uint32_t i = 0; i < op->deps; i++) sc__json_u64(&w->j, NULL, in->deps[op->first_dep + i]);
+        for (uint32_t i = 0; i < op->deps; i++) put_dep(w, in->deps[op->first_dep + i]);
         sc__json_end_array(&w->j);
     }
     sc__json_end_object(&w->j);
@@ -160,6 +172,7 @@ static void put_blocks(struct writing *w, const struct sc__workload *in) {
         const struct sc__block *b = &in->blocks[i];
         sc__json_object(&w->j, NULL);
         if (b->graph) sc__json_bool(&w->j, "graph", true);
+        if (b->slots) sc__json_bool(&w->j, "slots", true);
         sc__json_array(&w->j, "ops");
         for (uint32_t k = 0; k < b->ops; k++) put_op(w, in, &in->ops[b->first_op + k]);
         sc__json_end_array(&w->j);
@@ -237,6 +250,7 @@ static void put_workload(struct writing *w, const struct sc__workload *in) {
     if (in->model_flops != 0) sc__json_double(&w->j, "model_flops", in->model_flops);
     if (in->hardware_flops != 0) sc__json_double(&w->j, "hardware_flops", in->hardware_flops);
     put_u32(w, "compute_stream", in->compute_stream, 0);
+    if (in->comm_tax != 0) sc__json_double(&w->j, "comm_tax", in->comm_tax);
     put_streams(w, in);
     put_groups(w, in);
     put_blocks(w, in);
@@ -245,10 +259,7 @@ static void put_workload(struct writing *w, const struct sc__workload *in) {
     sc__json_end_object(&w->j);
 }
 
-static void put_timeline(struct writing *w, const struct sc__timeline *t, const struct sc__workload *beside) {
-    sc__json_object(&w->j, "timeline");
-    if (t->workload != beside) put_workload(w, t->workload);
-    sc__json_i64(&w->j, "end_ps", t->end);
+static void put_spans(struct writing *w, const struct sc__timeline *t) {
     sc__json_array(&w->j, "spans"); /* class, op, micro-batch, chunk, start, ready, end, peer */
     for (uint32_t i = 0; i < t->count; i++) {
         const struct sc__span *s = &t->spans[i];
@@ -264,6 +275,29 @@ static void put_timeline(struct writing *w, const struct sc__timeline *t, const 
         sc__json_end_array(&w->j);
     }
     sc__json_end_array(&w->j);
+}
+
+static void put_idles(struct writing *w, const struct sc__timeline *t) {
+    if (!t->idle_count) return;
+    sc__json_array(&w->j, "idles"); /* class, why, start, end */
+    for (uint32_t i = 0; i < t->idle_count; i++) {
+        const struct sc__idle *d = &t->idles[i];
+        sc__json_list(&w->j, NULL);
+        sc__json_u64(&w->j, NULL, d->class);
+        sc__json_u64(&w->j, NULL, d->why);
+        sc__json_i64(&w->j, NULL, d->start);
+        sc__json_i64(&w->j, NULL, d->end);
+        sc__json_end_array(&w->j);
+    }
+    sc__json_end_array(&w->j);
+}
+
+static void put_timeline(struct writing *w, const struct sc__timeline *t, const struct sc__workload *beside) {
+    sc__json_object(&w->j, "timeline");
+    if (t->workload != beside) put_workload(w, t->workload);
+    sc__json_i64(&w->j, "end_ps", t->end);
+    put_spans(w, t);
+    put_idles(w, t);
     sc__json_end_object(&w->j);
 }
 

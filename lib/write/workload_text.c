@@ -108,7 +108,7 @@ static void put_row(struct writing *w, uint32_t i) {
     const struct sc__row *r = &w->l->rows[i];
     struct sc__row_part part[SC__PARTS];
     memcpy(part, r->part, sizeof part);
-    move_gradient(w, part);
+    if (!w->l->policy) move_gradient(w, part);
     put_name(w, i);
     sc__puts(w->out, "\t-1");
     for (unsigned p = 0; p < SC__PARTS; p++) put_part(w, i, &part[p]);

@@ -85,6 +85,25 @@ static void size_of_the_job(void **state) {
     assert_non_null(strstr(sc_error_text(ctx), "16 ranks"));
 }
 
+static void torus_of_blocks(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("tpu-torus:4096");
+    assert_true(c.fabric.dim[0].size == 16 && c.fabric.dim[1].size == 16 && c.fabric.dim[2].size == 16);
+    c = cluster("tpu-torus:128");
+    assert_int_equal(c.fabric.dim[0].size * c.fabric.dim[1].size * c.fabric.dim[2].size, 128);
+    refused("tpu-torus:100", "64, 128", "blocks");
+}
+
+static void gpus_by_name(void **state) {
+    (void)state;
+    assert_true(cluster("gpu=H800-SXM").nvlink == 200e9);
+    assert_true(cluster("gpu=H20").nvlink == 450e9);
+    assert_string_equal(cluster("gpu=H200").generation, "hopper");
+    struct sc__cluster c = cluster("gpu=l40s");
+    assert_int_equal(c.inside, SC__INSIDE_PCIE);
+    assert_true(c.nvlink == 25e9);
+}
+
 static void one_line(void **state) {
     (void)state;
     struct sc__cluster c =
@@ -387,12 +406,16 @@ static void rank_file_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(presets),          cmocka_unit_test(size_of_the_job),  cmocka_unit_test(one_line),
-        cmocka_unit_test(what_cannot_be),   cmocka_unit_test(json_errors),      cmocka_unit_test(disconnected_links),
-        cmocka_unit_test(written_and_read), cmocka_unit_test(simai_topology),   cmocka_unit_test(simai_errors),
-        cmocka_unit_test(astra_network),    cmocka_unit_test(astra_errors),     cmocka_unit_test(groups_on_nodes),
-        cmocka_unit_test(groups_on_leaves), cmocka_unit_test(middle),           cmocka_unit_test(drawing),
-        cmocka_unit_test(rank_files),       cmocka_unit_test(rank_file_errors),
+        cmocka_unit_test(presets),          cmocka_unit_test(size_of_the_job),
+        cmocka_unit_test(one_line),         cmocka_unit_test(gpus_by_name),
+        cmocka_unit_test(torus_of_blocks),  cmocka_unit_test(what_cannot_be),
+        cmocka_unit_test(json_errors),      cmocka_unit_test(disconnected_links),
+        cmocka_unit_test(written_and_read), cmocka_unit_test(simai_topology),
+        cmocka_unit_test(simai_errors),     cmocka_unit_test(astra_network),
+        cmocka_unit_test(astra_errors),     cmocka_unit_test(groups_on_nodes),
+        cmocka_unit_test(groups_on_leaves), cmocka_unit_test(middle),
+        cmocka_unit_test(drawing),          cmocka_unit_test(rank_files),
+        cmocka_unit_test(rank_file_errors),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -12,7 +12,7 @@ extern const struct sc__reader sc__reader_operator_table;
 #define HEADER                                                                                                         \
     "name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_time\tbackward_comm_type\t"    \
     "backward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_comm_size\tprocess_time\n"
-#define GPT2 "tests/data/gpt2_operators.txt"
+#define GPT2 "tests/data/seed_000.txt"
 
 static struct sc__layers *read_gpt2(void) {
     struct sc__document doc = {0};

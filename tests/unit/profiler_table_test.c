@@ -11,7 +11,7 @@
 
 extern const struct sc__reader sc__reader_profiler_table;
 
-#define MOE "tests/data/moe_profile.txt"
+#define MOE "tests/data/seed_001.txt"
 #define US SC__PS_PER_US
 
 static const struct sc__profile *read_moe(void) {
@@ -412,6 +412,23 @@ static void real_table_runs(void **state) {
     assert_true(llabs(sim.classes[0].work[SC__WORK_GEMM] - (int64_t)(3778.3 * 1e6)) < 2 * US);
 }
 
+/* Versions without self times of the device: their totals, as they print them. */
+static void old_tables_add_up_totals(void **state) {
+    (void)state;
+    struct layout l = {.device = "CUDA", .old = true};
+    struct sc__buffer b;
+    struct sc__document doc;
+    struct sc__profile_sum sum;
+    sc__buffer_init(&b, &ctx->arena);
+    unsigned columns = put_header(&b, &l);
+    for (unsigned i = 0; i < 4; i++) put_row(&b, &l, &samples[i], true);
+    put_separator(&b, columns);
+    must(read_text(&sc__reader_profiler_table, SETTINGS(), b.text, b.size, &doc));
+    sc__profile_add_up(&ctx->arena, doc.details, &sum);
+    assert_string_equal(sum.basis, "device totals");
+    assert_int_equal(sum.total, 950125 * (US / 1000));
+}
+
 /* ---- hostile tables ---- */
 
 #define SEP "-----------------  ------------  ------------  ------------  ------------  ------------  ------------\n"
@@ -469,6 +486,29 @@ static void first_complete_table(void **state) {
     assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS("table=1"), text, sizeof text - 1, &doc), SC_INPUT);
 }
 
+/* The same table, as if five equal steps had been added up. */
+static void several_steps_are_one(void **state) {
+    (void)state;
+    const struct sc__profile *one = read_moe();
+    struct sc__profile five = *one;
+    struct sc__workload *w;
+    struct sc__sim sim;
+    five.rows = SC__NEW_ARRAY(&ctx->arena, struct sc__profile_row, one->count);
+    five.steps = 5;
+    for (uint32_t i = 0; i < one->count; i++) {
+        five.rows[i] = one->rows[i];
+        five.rows[i].dev_total *= 5;
+        five.rows[i].calls *= 5;
+    }
+    must(sc__lower_profile(ctx, SETTINGS(), &five, 0, &w));
+    assert_true(llabs(step_of(w, US, 0, &sim) - (97573 + 15) * US) < 1000);
+    assert_true(noted("steps"));
+    five.rows[0].name = "no step";
+    five.rows[0].calls = 1;
+    sc__profile_classify(&ctx->arena, &five);
+    assert_int_equal(five.steps, 1);
+}
+
 /* Parts larger than their whole cannot be a step. */
 static void contradictions_are_refused(void **state) {
     (void)state;
@@ -497,11 +537,13 @@ int main(void) {
         TEST(unknown_names_are_refused),
         TEST(overlapped_all_to_all),
         TEST(every_layout_loads),
+        TEST(old_tables_add_up_totals),
         TEST(real_tables),
         TEST(real_table_runs),
         TEST(hostile_tables_are_refused),
         TEST(first_complete_table),
         TEST(contradictions_are_refused),
+        TEST(several_steps_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* kernels: the two halves of the command: the kernels of a layer, and a table
+ * of kernels priced row by row. */
+#ifndef SC_COMMAND_KERNELS_H
+#define SC_COMMAND_KERNELS_H
+
+#include "command/command.h"
+#include "machine/kernel_table.h"
+
+/* Mean, median and worst of errors, in %. */
+struct sc__error_summary {
+    double mean, median, p90, worst, bias;
+    uint32_t count;
+};
+/* Reorders the errors. */
+struct sc__error_summary sc__summarize_errors(double *errors, uint32_t count);
+
+/* Prices every row of the table and compares where it gives a time. */
+sc_status sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char *path);
+
+#endif

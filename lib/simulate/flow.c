@@ -1,0 +1,494 @@
+/* flow: the engine behind sc__net_ops that shares links.
+ *
+ * A transfer takes the time the collective model gives it on a non-blocking
+ * fabric, in two parts. The first is latency and software: it passes whatever
+ * else runs. The second is bytes: its flows (flow_pattern.h), each with a cap
+ * that makes the transfer take exactly the model's time when every link has
+ * room, and max-min fair shares of the links where some have not.
+ *
+ * Patterns are made when the executor asks what a transfer costs alone; with
+ * the first start all of them are reduced to what can be told apart
+ * (flow_quotient.h), and the sharing runs on that. */
+#include "simulate/flow.h"
+
+#include "simulate/flow_quotient.h"
+#include "simulate/flow_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pattern {
+    struct sc__pattern traffic;
+    struct sc__quotient *alone; /* of this pattern by itself */
+    uint32_t id;
+};
+
+struct price {              /* of a pattern and a size */
+    int64_t latency, total; /* ps; total: alone on this fabric */
+    double bytes_time;      /* seconds that the bytes need where every link has room */
+};
+
+struct known_price {
+    struct pattern *pattern;
+    struct price price;
+};
+
+struct active {
+    struct sc__transfer transfer;
+    const struct known_price *known;
+    uint32_t flows_left;
+    uint32_t next_free;
+};
+
+struct job {
+    const struct sc__workload *w;
+    struct sc__place_at at;
+    uint32_t *class_first, *class_ranks; /* ranks by class */
+};
+
+struct flow_net {
+    struct sc_context *ctx;
+    struct sc__arena *arena;
+    struct sc__cluster open; /* the cluster as if its fabric were non-blocking, with a memory for prices */
+    const struct sc__cluster *cluster;
+    struct sc__graph graph;
+    struct sc__route_policy route;
+    struct sc__steps steps;
+    struct sc__pattern_builder builder;
+    struct job *jobs;
+    uint32_t job_count, job_capacity;
+    struct sc__map pattern_ids, prices, shapes;
+    struct pattern **patterns;
+    uint32_t pattern_count, pattern_capacity;
+    struct sc__quotient *joint;
+    uint32_t joint_patterns;
+    struct sc__share *share;
+    double *link_bytes; /* by class of the joint quotient */
+    struct active *active;
+    uint32_t active_count, active_capacity, free, running;
+    struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
+    sc_status status;
+};
+
+/* ---- which GPUs ---- */
+
+/* Ranks fill nodes in order; the job's nodes are `stride` apart. */
+static uint32_t gpu_of(const struct flow_net *n, const struct job *j, uint32_t rank) {
+    uint32_t size = n->cluster->node_gpus;
+    return (j->at.node + rank / size * j->at.stride) * size + rank % size;
+}
+
+static void sort_classes(struct sc__arena *arena, struct job *j) {
+    uint32_t ranks = sc__mesh_ranks(&j->w->mesh), classes = j->w->class_count;
+    j->class_first = SC__NEW_ARRAY(arena, uint32_t, classes + 2);
+    j->class_ranks = SC__NEW_ARRAY(arena, uint32_t, ranks);
+    for (uint32_t r = 0; r < ranks; r++) j->class_first[sc__workload_class_of(j->w, r) + 2]++;
+    for (uint32_t c = 2; c < classes + 2; c++) j->class_first[c] += j->class_first[c - 1];
+    for (uint32_t r = 0; r < ranks; r++) j->class_ranks[j->class_first[sc__workload_class_of(j->w, r) + 1]++] = r;
+}
+
+static int compare_u32(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The GPUs of the group that holds rank, sorted. */
+static uint32_t *group_gpus(struct flow_net *n, const struct job *j, uint16_t group, uint32_t rank, uint32_t *count) {
+    *count = sc__group_size(j->w, group);
+    uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, *count);
+    bool sorted = true;
+    for (uint32_t i = 0; i < *count; i++) {
+        gpu[i] = gpu_of(n, j, sc__group_member(j->w, group, rank, i));
+        if (i && gpu[i] < gpu[i - 1]) sorted = false;
+    }
+    if (!sorted) qsort(gpu, *count, sizeof *gpu, compare_u32);
+    return gpu;
+}
+
+/* ---- patterns ---- */
+
+/* Every group of the kind that has a rank of the class. */
+static sc_status add_groups(struct flow_net *n, const struct sc__transfer *t, enum sc__algo algo, struct pattern *p) {
+    const struct job *j = &n->jobs[t->job];
+    struct sc__map done;
+    uint32_t count;
+    sc__map_init(&done, n->arena);
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        bool fresh;
+        uint32_t rank = j->w->groups[t->group].kind == SC__GROUP_LIST ? t->rank : j->class_ranks[i];
+        sc__map_at(&done, sc__group_member(j->w, t->group, rank, 0), &fresh);
+        if (!fresh) continue;
+        uint32_t *gpu = group_gpus(n, j, t->group, rank, &count);
+        SC__TRY(sc__pattern_collective(&n->builder, &p->traffic, t->coll, algo, gpu, count));
+    }
+    return SC_OK;
+}
+
+/* The peer of another rank of the class: the same move on the mesh. */
+static uint32_t peer_of(const struct sc__workload *w, const struct sc__transfer *t, uint32_t rank) {
+    uint32_t peer = rank;
+    if (rank == t->rank) return t->peer;
+    for (unsigned d = 0; d < SC__DIMS; d++) {
+        uint32_t to = sc__mesh_coordinate(&w->mesh, t->peer, d);
+        if (to != sc__mesh_coordinate(&w->mesh, t->rank, d)) peer = sc__mesh_move(&w->mesh, peer, d, to);
+    }
+    return peer;
+}
+
+static sc_status add_messages(struct flow_net *n, const struct sc__transfer *t, struct pattern *p) {
+    const struct job *j = &n->jobs[t->job];
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        uint32_t rank = j->class_ranks[i];
+        SC__TRY(
+            sc__pattern_message(&n->builder, &p->traffic, gpu_of(n, j, rank), gpu_of(n, j, peer_of(j->w, t, rank))));
+    }
+    return SC_OK;
+}
+
+static sc_status find_pattern(struct flow_net *n, const struct sc__transfer *t, enum sc__algo algo,
+                              struct pattern **out) {
+    bool message = t->coll == SC__COLLS, fresh;
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, (uint64_t)t->coll << 16 | algo,
+                       message ? (uint64_t)t->rank << 32 | t->peer : t->group, 0};
+    uint64_t *slot = sc__map_at(&n->pattern_ids, sc__hash(key, sizeof key, 1), &fresh);
+    if (!fresh) {
+        *out = n->patterns[*slot];
+        return SC_OK;
+    }
+    *slot = n->pattern_count;
+    struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
+    p->id = n->pattern_count;
+    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
+    if (message)
+        SC__TRY(add_messages(n, t, p));
+    else
+        SC__TRY(add_groups(n, t, algo, p));
+    sc__pattern_close(&n->builder, &p->traffic);
+    const struct sc__pattern *list[1] = {&p->traffic};
+    p->alone = sc__quotient_make(&n->builder, list, 1);
+    return SC_OK;
+}
+
+/* ---- prices ---- */
+
+static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__transfer *t) {
+    bool fresh;
+    uint64_t key[2] = {(uint64_t)t->job << 32 | t->class, t->group};
+    uint64_t *slot = sc__map_at(&n->shapes, sc__hash(key, sizeof key, 2), &fresh);
+    if (fresh) {
+        struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
+        uint32_t count, *gpu = group_gpus(n, &n->jobs[t->job], t->group, t->rank, &count);
+        *s = sc__cluster_shape(n->cluster, gpu, count);
+        *slot = (uintptr_t)s;
+    }
+    return (const struct sc__shape *)(uintptr_t)*slot;
+}
+
+static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, uint32_t rank) {
+    return gpu_of(n, &n->jobs[t->job], rank) / n->cluster->node_gpus;
+}
+
+/* A collective or message run step by step: all of it may be bytes, as far as
+ * its ports say. */
+static sc_status step_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
+    const struct job *j = &n->jobs[t->job];
+    *once =
+        (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    if (t->coll == SC__COLLS)
+        SC__TRY(sc__steps_message(&n->builder, &n->steps, gpu_of(n, j, t->rank), gpu_of(n, j, t->peer), t->bytes,
+                                  &once->time));
+    else {
+        uint32_t count, *gpu = group_gpus(n, j, t->group, t->rank, &count);
+        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, t->bytes, &once->time));
+    }
+    *twice = once->time;
+    return SC_OK;
+}
+
+/* The model's time, and what the same algorithm takes for twice the bytes. */
+static void model_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
+    if (t->coll == SC__COLLS) {
+        bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
+        *once = (struct sc__price){.time = sc__message_time(&n->open, same, t->bytes), .algo = SC__ALGO_DIRECT};
+        *twice = sc__message_time(&n->open, same, 2 * t->bytes);
+        return;
+    }
+    const struct sc__shape *s = shape_of(n, t);
+    *once = sc__collective_price(&n->open, t->coll, s, t->bytes);
+    struct sc__tuning tuning = n->open.tuning;
+    n->open.tuning.algo = once->algo;
+    n->open.tuning.proto = once->proto;
+    *twice = sc__collective_price(&n->open, t->coll, s, 2 * t->bytes).time;
+    n->open.tuning = tuning;
+}
+
+static void add_flows(struct sc__share *share, const struct sc__quotient *q, uint32_t pattern,
+                      const struct price *price, uint64_t bytes, double now, uint64_t user, uint32_t *count) {
+    for (uint32_t f = q->pattern[pattern]; f < q->pattern[pattern + 1]; f++) {
+        double volume = q->flows[f].volume * (double)bytes;
+        sc__share_add(share,
+                      &(struct sc__share_flow){.hops = q->hops + q->flows[f].first,
+                                               .count = q->flows[f].count,
+                                               .weight = 1,
+                                               .bytes = volume,
+                                               .cap = volume / price->bytes_time,
+                                               .user = user},
+                      now);
+    }
+    *count = q->pattern[pattern + 1] - q->pattern[pattern];
+}
+
+/* Seconds that the bytes take when nothing else runs. */
+static double flow_alone(const struct pattern *p, const struct price *price, uint64_t bytes, jmp_buf *out_of_memory) {
+    struct sc__arena work;
+    sc__arena_init(&work, out_of_memory);
+    struct sc__share *share = sc__share_new(&work, p->alone->capacity, p->alone->links);
+    uint32_t count;
+    uint64_t user;
+    double end = 0;
+    add_flows(share, p->alone, 0, price, bytes, 0, 0, &count);
+    for (double next; (next = sc__share_next(share)) < INFINITY; end = next)
+        while (sc__share_finish(share, next, &user)) {
+        }
+    sc__arena_free(&work);
+    return end;
+}
+
+static int64_t to_ps(double seconds) { return (int64_t)ceil(seconds * 1e12 - 1e-3); }
+
+/* How the time divides into latency and bytes: what doubling the bytes adds
+ * is bytes, and at least what the busiest port needs. */
+static void divide(const struct pattern *pattern, const struct sc__price *once, int64_t twice, uint64_t bytes,
+                   struct price *p) {
+    int64_t bytes_time = twice - once->time, port = to_ps(pattern->traffic.port_time * (double)bytes);
+    if (bytes_time < port) bytes_time = port;
+    if (bytes_time > once->time) bytes_time = once->time;
+    if (!pattern->traffic.flow_count) bytes_time = 0;
+    p->bytes_time = (double)bytes_time * 1e-12;
+    p->latency = p->total = once->time - bytes_time;
+}
+
+/* Prices are kept by transfer: what asking again would answer. */
+static struct known_price *known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
+    bool message = t->coll == SC__COLLS;
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll,
+                       message ? (uint64_t)t->rank << 32 | t->peer : t->group};
+    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
+    if (*fresh) *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
+    return (struct known_price *)(uintptr_t)*slot;
+}
+
+static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, const struct known_price **out) {
+    bool fresh;
+    struct known_price *k = known(n, t, &fresh);
+    struct sc__price once;
+    int64_t twice;
+    *out = k;
+    if (!fresh) return SC_OK;
+    if (n->steps.send > 0)
+        SC__TRY(step_times(n, t, &once, &twice));
+    else
+        model_times(n, t, &once, &twice);
+    SC__TRY(find_pattern(n, t, once.algo, &k->pattern));
+    divide(k->pattern, &once, twice, t->bytes, &k->price);
+    if (k->price.bytes_time > 0)
+        k->price.total += to_ps(flow_alone(k->pattern, &k->price, t->bytes, n->arena->out_of_memory));
+    return SC_OK;
+}
+
+/* ---- the ops ---- */
+
+static uint64_t port_of(const struct sc__transfer *t, uint32_t class) { return (uint64_t)t->job << 32 | class; }
+
+static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
+    struct flow_net *n = self;
+    const struct known_price *k;
+    *claims = 0;
+    if (n->cluster->ideal || n->status != SC_OK) return 0;
+    n->status = find_price(n, t, &k);
+    if (n->status != SC_OK) return 0;
+    if (k->pattern->traffic.flow_count) claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
+    if (t->coll == SC__COLLS && t->peer_class != t->class)
+        claim[(*claims)++] = (struct sc__claim){port_of(t, t->peer_class), 1};
+    if (k->pattern->traffic.network) *claims = ~*claims;
+    return k->price.total;
+}
+
+static void join_patterns(struct flow_net *n) {
+    const struct sc__pattern **list = SC__NEW_ARRAY(n->arena, const struct sc__pattern *, n->pattern_count);
+    for (uint32_t i = 0; i < n->pattern_count; i++) list[i] = &n->patterns[i]->traffic;
+    n->joint = sc__quotient_make(&n->builder, list, n->pattern_count);
+    n->joint_patterns = n->pattern_count;
+    n->share = sc__share_new(n->arena, n->joint->capacity, n->joint->links);
+    n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->joint->links);
+}
+
+static uint32_t take_active(struct flow_net *n) {
+    uint32_t id = n->free;
+    if (id == SC__NONE) {
+        (void)SC__PUSH(n->arena, n->active, n->active_count, n->active_capacity);
+        return n->active_count - 1;
+    }
+    n->free = n->active[id].next_free;
+    return id;
+}
+
+static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
+    struct flow_net *n = self;
+    const struct known_price *k;
+    SC__TRY(n->status);
+    SC__TRY(find_price(n, t, &k));
+    if (n->joint_patterns < n->pattern_count) {
+        if (n->running)
+            return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
+        join_patterns(n);
+    }
+    uint32_t id = take_active(n);
+    n->active[id] = (struct active){.transfer = *t, .known = k};
+    n->running++;
+    bool flows = k->price.bytes_time > 0;
+    sc__heap_push(&n->heap, now + (flows ? k->price.latency : k->price.total), id, !flows);
+    return SC_OK;
+}
+
+static void count_bytes(struct flow_net *n, const struct active *a) {
+    const struct sc__quotient *q = n->joint;
+    for (uint32_t f = q->pattern[a->known->pattern->id]; f < q->pattern[a->known->pattern->id + 1]; f++)
+        for (uint32_t h = q->flows[f].first; h < q->flows[f].first + q->flows[f].count; h++)
+            n->link_bytes[q->hops[h].link] += q->hops[h].load * q->flows[f].volume * (double)a->transfer.bytes;
+}
+
+static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
+    struct active *a = &n->active[id];
+    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, a->transfer.bytes, (double)now * 1e-12, id,
+              &a->flows_left);
+    count_bytes(n, a);
+}
+
+static int64_t next(void *self) {
+    struct flow_net *n = self;
+    int64_t event = sc__heap_time(&n->heap);
+    double flow = n->share ? sc__share_next(n->share) : INFINITY;
+    int64_t end = flow < 9e6 ? to_ps(flow) : INT64_MAX;
+    return end < event ? end : event;
+}
+
+/* Flows that end by `to`; their transfers end with the last of them. */
+static void end_flows(struct flow_net *n, int64_t to) {
+    double at = n->share ? sc__share_next(n->share) : INFINITY;
+    uint64_t user;
+    if (!(at < 9e6) || to_ps(at) > to) return;
+    while (sc__share_finish(n->share, at, &user))
+        if (--n->active[user].flows_left == 0) sc__heap_push(&n->heap, to, (uint32_t)user, 1);
+}
+
+static bool finish(void *self, int64_t to, struct sc__transfer *done) {
+    struct flow_net *n = self;
+    end_flows(n, to);
+    while (sc__heap_time(&n->heap) <= to) {
+        struct sc__event e = sc__heap_pop(&n->heap);
+        if (!e.b) {
+            begin_bytes(n, e.a, e.time);
+            continue;
+        }
+        *done = n->active[e.a].transfer;
+        n->active[e.a].next_free = n->free;
+        n->free = e.a;
+        n->running--;
+        return true;
+    }
+    return false;
+}
+
+static int compare_use(const void *a, const void *b) {
+    const struct sc__net_link_use *x = a, *y = b;
+    if (x->busy_share != y->busy_share) return x->busy_share < y->busy_share ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* One line for each class of links, the busiest first. */
+static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use **out) {
+    struct flow_net *n = self;
+    uint32_t count = n->joint ? n->joint->links : 0;
+    *out = SC__NEW_ARRAY(arena, struct sc__net_link_use, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__buffer name;
+        sc__buffer_init(&name, arena);
+        n->graph.name(&n->graph, n->joint->sample[i], &name);
+        if (n->joint->size[i] > 1) sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
+        (*out)[i] =
+            (struct sc__net_link_use){.name = name.text, .bytes = n->link_bytes[i], .capacity = n->joint->capacity[i]};
+        if (step > 0) (*out)[i].busy_share = n->link_bytes[i] / n->joint->capacity[i] / ((double)step * 1e-12);
+    }
+    qsort(*out, count, sizeof **out, compare_use);
+    return count;
+}
+
+static const struct sc__net_ops flow_ops = {
+    .name = "flow", .alone = alone, .start = start, .next = next, .finish = finish, .links = links};
+
+/* ---- making it ---- */
+
+sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at) {
+    struct flow_net *n = net->self;
+    uint64_t ranks = sc__mesh_ranks(&w->mesh), size = n->cluster->node_gpus;
+    uint64_t last = at.node + (ranks - 1) / size * at.stride;
+    if (last * size + (ranks - 1) % size >= n->cluster->gpus)
+        return sc__fail(n->ctx, SC_INPUT, NULL, "name a larger cluster, or place the job elsewhere",
+                        "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
+                        (unsigned long long)ranks, at.node, at.stride, n->cluster->gpus);
+    struct job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
+    *j = (struct job){.w = w, .at = at};
+    sort_classes(n->arena, j);
+    return SC_OK;
+}
+
+/* A workload of one collective of the first GPUs. */
+static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "collective");
+    w->mesh = sc__mesh(1, 1, 1, gpus, 1, 1);
+    sc__workload_group(w, SC__GROUP_DP);
+    sc__class_add(w, sc__program_begin(w), 0, gpus, 0);
+    return w;
+}
+
+sc_status sc__flow_group(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
+                         const struct sc__settings *settings, struct sc__net *out) {
+    return sc__net_flow(ctx, c, only(ctx, gpus), settings, out);
+}
+
+sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+    struct flow_net *n = net->self;
+    const struct known_price *k;
+    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
+    *time = 0;
+    if (n->cluster->ideal) return SC_OK;
+    if (coll == SC__COLLS) t.peer = sc__mesh_ranks(&n->jobs[0].w->mesh) - 1;
+    SC__TRY(find_price(n, &t, &k));
+    *time = k->price.total;
+    return SC_OK;
+}
+
+sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster, const struct sc__workload *w,
+                       const struct sc__settings *settings, struct sc__net *net) {
+    struct flow_net *n = SC__NEW(&ctx->arena, struct flow_net);
+    n->ctx = ctx;
+    n->arena = &ctx->arena;
+    n->cluster = cluster;
+    n->open = *cluster;
+    n->open.fabric.oversubscription = n->open.fabric.pod_oversubscription = 1;
+    n->open.fabric.spines = 0;
+    sc__cluster_remember(&n->open, n->arena);
+    n->free = SC__NONE;
+    sc__map_init(&n->pattern_ids, n->arena);
+    sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->shapes, n->arena);
+    sc__heap_init(&n->heap, n->arena);
+    *net = (struct sc__net){.ops = &flow_ops, .self = n, .free = cluster->ideal};
+    if (cluster->ideal) return SC_OK;
+    SC__TRY(sc__cluster_graph(ctx, cluster, &n->graph));
+    SC__TRY(sc__flow_settings(ctx, settings, &n->graph, &n->route));
+    SC__TRY(sc__steps_parse(settings, &n->steps));
+    sc__pattern_builder_init(ctx, cluster, &n->graph, &n->route, &n->builder);
+    return w ? sc__net_flow_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
+}

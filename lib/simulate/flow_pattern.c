@@ -1,0 +1,236 @@
+/* The algorithms, as connections. n ranks on N nodes, S bytes.
+ *
+ *   ring    channel c of C (ranks of a node): through each node from one of its
+ *           GPUs to another, and over that one's card to the same card of the
+ *           next node, so that traffic stays on its rail. Each connection
+ *           carries 2(n-1)/n · S/C (all-reduce), (n-1)/n · S/C (gather, scatter).
+ *   chain   a ring without its last connection, S/C each (broadcast, reduce).
+ *   tree    two binary trees over the nodes, S/2C up and down each edge; inside
+ *           a node a chain up and down (tree), or the switch (NVLS): S(1 + 1/p)/C.
+ *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
+ *           to the GPU whose card is on the destination's rail, and from there. */
+#include "simulate/flow_pattern.h"
+
+#include <string.h>
+
+#define PAIRS_APART 64u /* up to so many ranks all pairs are flows of their own */
+
+void sc__pattern_builder_init(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g,
+                              const struct sc__route_policy *route, struct sc__pattern_builder *b) {
+    *b = (struct sc__pattern_builder){.ctx = ctx, .cluster = c, .graph = g, .route = route, .arena = &ctx->arena};
+    b->way = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
+    b->slot = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
+    b->stamp = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
+    b->busy = SC__NEW_ARRAY(b->arena, double, g->links);
+}
+
+/* ---- flows and their hops ---- */
+
+static void begin_flow(struct sc__pattern_builder *b, struct sc__pattern *p, double volume) {
+    b->flow_stamp++;
+    *SC__PUSH(b->arena, p->flows, p->flow_count, p->flow_capacity) =
+        (struct sc__pattern_flow){.first = p->hop_count, .volume = volume};
+}
+
+static void load_link(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t link, double load) {
+    if (b->stamp[link] != b->flow_stamp) {
+        b->stamp[link] = b->flow_stamp;
+        b->slot[link] = p->hop_count;
+        SC__PUSH(b->arena, p->hops, p->hop_count, p->hop_capacity)->link = link;
+        p->flows[p->flow_count - 1].count++;
+    }
+    p->hops[b->slot[link]].load += load;
+}
+
+/* A connection of the open flow. */
+static sc_status wire(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, double load) {
+    uint32_t count;
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    for (uint32_t i = 0; i < count; i++) load_link(b, p, b->way[i].link, b->way[i].load * load);
+    if (from / b->cluster->node_gpus != to / b->cluster->node_gpus) p->network = true;
+    return SC_OK;
+}
+
+static bool has_nodes(const struct sc__pattern_builder *b) {
+    return b->cluster->fabric.kind != SC__FABRIC_DIMS && b->cluster->fabric.kind != SC__FABRIC_LINKS;
+}
+
+/* Both directions of a GPU's port inside its node. */
+static void load_port(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t gpu, double load) {
+    if (!has_nodes(b)) return;
+    load_link(b, p, sc__nvlink_up(gpu), load);
+    load_link(b, p, sc__nvlink_down(gpu), load);
+}
+
+/* ---- how the group lies on nodes ---- */
+
+struct nodes {
+    const uint32_t *gpu;
+    uint32_t *first; /* of each node's members; one more at the end */
+    uint32_t count, least;
+};
+
+static struct nodes split_nodes(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
+    struct nodes s = {.gpu = gpu, .first = SC__NEW_ARRAY(b->arena, uint32_t, n + 1), .least = n};
+    for (uint32_t i = 0; i < n; i++)
+        if (!i || gpu[i] / b->cluster->node_gpus != gpu[i - 1] / b->cluster->node_gpus) s.first[s.count++] = i;
+    s.first[s.count] = n;
+    for (uint32_t k = 0; k < s.count; k++)
+        if (s.first[k + 1] - s.first[k] < s.least) s.least = s.first[k + 1] - s.first[k];
+    return s;
+}
+
+static uint32_t member(const struct nodes *s, uint32_t node, uint32_t i) {
+    return s->gpu[s->first[node] + i % (s->first[node + 1] - s->first[node])];
+}
+
+static uint32_t size_of(const struct nodes *s, uint32_t node) { return s->first[node + 1] - s->first[node]; }
+
+/* ---- rings ---- */
+
+/* Where channel c enters and leaves a node: turned round from node to node, so
+ * that a node is entered by the card of the same rail. */
+static uint32_t enters(uint32_t node, uint32_t c, uint32_t channels) {
+    return node % 2 ? (c + channels - 1) % channels : c;
+}
+
+static uint32_t leaves(const struct nodes *s, uint32_t node, uint32_t c, uint32_t channels) {
+    bool last_odd = node + 1 == s->count && s->count % 2;
+    return node % 2 || last_odd ? c : (c + channels - 1) % channels;
+}
+
+/* From the member that enters through all others to the one that leaves. */
+static sc_status ring_inside(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, uint32_t node,
+                             uint32_t in, uint32_t out) {
+    uint32_t size = size_of(s, node), at = in;
+    for (uint32_t k = 1; k < size; k++) {
+        uint32_t next = (in + k) % size;
+        if (next == out) continue;
+        SC__TRY(wire(b, p, member(s, node, at), member(s, node, next), 1));
+        at = next;
+    }
+    return out == in ? SC_OK : wire(b, p, member(s, node, at), member(s, node, out), 1);
+}
+
+static sc_status ring_channel(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, uint32_t c,
+                              uint32_t channels, bool closed) {
+    for (uint32_t k = 0; k < s->count; k++) {
+        uint32_t in = enters(k, c, channels) % size_of(s, k), out = leaves(s, k, c, channels) % size_of(s, k);
+        uint32_t next = (k + 1) % s->count;
+        if (s->count == 1) out = (in + size_of(s, k) - 1) % size_of(s, k);
+        SC__TRY(ring_inside(b, p, s, k, in, out));
+        if (k + 1 == s->count && !closed) break;
+        uint32_t there = s->count == 1 ? in : enters(next, c, channels) % size_of(s, next);
+        SC__TRY(wire(b, p, member(s, k, out), member(s, next, there), 1));
+    }
+    return SC_OK;
+}
+
+static sc_status add_ring(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, double volume,
+                          bool closed) {
+    uint32_t channels = s->count > 1 ? s->least : 1;
+    for (uint32_t c = 0; c < channels; c++) {
+        begin_flow(b, p, volume / channels);
+        SC__TRY(ring_channel(b, p, s, c, channels, closed));
+    }
+    return SC_OK;
+}
+
+/* ---- trees ---- */
+
+/* Parent of a node in a binary tree in heap order. The second tree is turned
+ * by half the nodes: who is inside one is at the edge of the other. */
+static sc_status tree_edges(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, uint32_t c,
+                            uint32_t turn) {
+    for (uint32_t i = 1; i < s->count; i++) {
+        uint32_t child = (i + turn) % s->count, parent = ((i - 1) / 2 + turn) % s->count;
+        SC__TRY(wire(b, p, member(s, child, c), member(s, parent, c), 0.5));
+        SC__TRY(wire(b, p, member(s, parent, c), member(s, child, c), 0.5));
+    }
+    return SC_OK;
+}
+
+static sc_status add_tree(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, bool nvls) {
+    uint32_t channels = s->count > 1 ? s->least : 1, n = s->first[s->count];
+    for (uint32_t c = 0; c < channels; c++) {
+        begin_flow(b, p, 1.0 / channels);
+        for (uint32_t i = 0; i < n; i++) {
+            double size = n / (double)s->count;
+            load_port(b, p, s->gpu[i], nvls ? 1 + 1 / size : 2 * (size - 1) / size);
+        }
+        if (s->count < 2) continue;
+        SC__TRY(tree_edges(b, p, s, c, 0));
+        SC__TRY(tree_edges(b, p, s, c, s->count / 2));
+    }
+    return SC_OK;
+}
+
+/* ---- all pairs ---- */
+
+/* The member of `from`'s node whose card is on the rail of `to`. */
+static uint32_t proxy(const struct sc__pattern_builder *b, uint32_t from, uint32_t to, bool pxn) {
+    uint32_t size = b->cluster->node_gpus;
+    return pxn && from / size != to / size ? from / size * size + to % size : from;
+}
+
+static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, bool pxn) {
+    uint32_t via = proxy(b, from, to, pxn);
+    if (via != from) SC__TRY(wire(b, p, from, via, 1));
+    return wire(b, p, via, to, 1);
+}
+
+static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
+                           bool pxn, double volume) {
+    bool apart = n <= PAIRS_APART;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!apart) begin_flow(b, p, volume);
+        for (uint32_t k = 1; k < n; k++) {
+            if (apart) begin_flow(b, p, volume);
+            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], pxn && has_nodes(b)));
+        }
+    }
+    return SC_OK;
+}
+
+/* ---- the whole ---- */
+
+sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__pattern *p, int coll, enum sc__algo algo,
+                                 const uint32_t *gpu, uint32_t n) {
+    double part = (n - 1.0) / n;
+    if (n < 2) return SC_OK;
+    struct nodes s = split_nodes(b, gpu, n);
+    if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, algo == SC__ALGO_PXN, 1.0 / n);
+    if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, false, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
+    bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
+    if (reduce && algo == SC__ALGO_TREE) return add_tree(b, p, &s, false);
+    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE || algo == SC__ALGO_COLLNET))
+        return add_tree(b, p, &s, true);
+    if (coll == SC__BROADCAST || coll == SC__REDUCE) return add_ring(b, p, &s, 1, false);
+    return add_ring(b, p, &s, reduce ? 2 * part : part, true);
+}
+
+sc_status sc__pattern_message(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to) {
+    if (from == to) return SC_OK;
+    begin_flow(b, p, 1);
+    return wire(b, p, from, to, 1);
+}
+
+/* Ports: what a GPU or card has for itself, and no route can avoid. */
+static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
+    const struct sc__graph *g = b->graph;
+    if (!has_nodes(b)) return false;
+    if (link < g->first_plane) return true;
+    uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
+    return (link - g->first_plane) % g->plane_links < 2 * nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+}
+
+void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {
+    for (uint32_t f = 0; f < p->flow_count; f++)
+        for (uint32_t h = p->flows[f].first; h < p->flows[f].first + p->flows[f].count; h++) {
+            uint32_t link = p->hops[h].link;
+            if (!is_port(b, link)) continue;
+            b->busy[link] += p->flows[f].volume * p->hops[h].load / b->graph->capacity[link];
+            p->port_time = fmax(p->port_time, b->busy[link]);
+        }
+    for (uint32_t h = 0; h < p->hop_count; h++) b->busy[p->hops[h].link] = 0;
+}

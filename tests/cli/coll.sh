@@ -1,0 +1,71 @@
+#!/bin/sh
+# coll: nccl-tests' flags and columns, other outputs, logs, mistakes.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+expect() { # name, wanted exit code, text wanted in what was printed, command …
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
+    else
+        echo "not ok $name: exit $got, wanted $code and '$text'"
+        head -5 "$tmp/out" "$tmp/err"
+    fi
+}
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+
+# columns: size count type redop root time algbw busbw #wrong time algbw busbw #wrong
+"$STEPCAST" coll all_reduce --cluster dgx-h100:8 -b 8 -e 8G -f 2 >$tmp/table
+check rows "$(grep -vc '^#' $tmp/table)" 31
+check sizes "$(grep -v '^#' $tmp/table | awk '{print $1}' | tail -1)" 8589934592
+check columns "$(grep -v '^#' $tmp/table | awk 'NF < 13 || $6 != $10 || $9 != "N/A"' | wc -l | tr -d ' ')" 0
+# busbw is algbw times 2(n-1)/n
+check busbw "$(grep -v '^#' $tmp/table | awk '$7 > 1 && ($8 / $7 < 1.74 || $8 / $7 > 1.76)' | wc -l | tr -d ' ')" 0
+check count "$("$STEPCAST" coll all_gather -c dgx-h100:8 -b 1M -e 1M -d half | awk '!/^#/ {print $2, $3}')" "65536 half"
+check increments "$("$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 4M -i 1M | grep -vc '^#')" 4
+check same_as_its_log "$("$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 | awk '/mean square/ {print ($NF < 0.005)}')" 1
+
+"$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 1G -f 4 --json - >$tmp/rows.json
+if command -v python3 >/dev/null; then
+    check json "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+r = d["rows"][-1]
+print(sorted(r), abs(r["size_bytes"] / r["time_us"] / 1e3 - r["algbw_gbs"]) < 1e-3, abs(r["busbw_gbs"] / r["algbw_gbs"] - 1.75) < 1e-6)' $tmp/rows.json)" \
+        "['algbw_gbs', 'algo', 'busbw_gbs', 'proto', 'size_bytes', 'time_us'] True True"
+else echo "skip json: no python3"; fi
+check csv "$("$STEPCAST" coll sendrecv -c dgx-h100:8 --csv - | head -1)" "op,gpus,nodes,size_bytes,time_us,algbw_gbs,busbw_gbs,algo,proto"
+for op in all_reduce all_gather reduce_scatter alltoall sendrecv broadcast reduce; do
+    expect op_$op 0 "Avg bus bandwidth" "$STEPCAST" coll $op -c dgx-h100:16
+done
+expect forced 0 "ring         simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo ring --proto simple
+expect cannot_force 2 "cannot run as ring" "$STEPCAST" coll alltoall -c dgx-h100:8 --algo ring
+expect no_nvls_on_a100 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c dgx-a100:8 --algo nvls
+expect no_nvls_ll 2 "no protocol ll" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo nvls --proto ll
+expect unknown_algo 2 "ring, tree" "$STEPCAST" coll all_reduce --algo rng
+expect unknown_op 2 "all_reduce, all_gather" "$STEPCAST" coll all_redcue
+expect no_op 2 "one operation" "$STEPCAST" coll
+expect default_cluster 0 "note: no cluster given" "$STEPCAST" coll all_reduce
+expect odd_count 3 "whole nodes" "$STEPCAST" coll all_reduce -c dgx-h100:12
+expect some_gpus 0 "12 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c dgx-h100:16 --gpus 12
+expect sizes_reversed 2 "smaller" "$STEPCAST" coll all_reduce -b 1G -e 1M
+expect zero_factor 2 "above 1" "$STEPCAST" coll all_reduce -b 1 -e 8 -f 1
+expect processes 0 "40.00" "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 -g 8
+expect topology_file 0 "16 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/spectrum-16.topo
+expect network_file 0 "32 GPUs on 32 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/astra-2d.yml
+expect against_without_cluster 2 "give --cluster" "$STEPCAST" coll all_reduce --against $tmp/table
+expect not_a_log 3 "no row" "$STEPCAST" coll all_reduce -c dgx-h100:8 --against Makefile
+
+# a log of a machine that is not the preset: the fitted file predicts it
+"$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=270GB/s" -b 8 -e 8G -f 2 >$tmp/log
+expect fit 0 "constants that moved" "$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/log -o $tmp/fitted.json
+check fitted_predicts "$("$STEPCAST" coll all_reduce -c $tmp/fitted.json --against $tmp/log | awk '/mean square/ {print ($NF < 0.02)}')" 1
+check unfitted_does_not "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/log | awk '/mean square/ {print ($NF < 0.02)}')" 0
+
+truth=${STEPCAST_SHARED:-../shared}/truth/collectives.csv
+if [ -f $truth ]; then
+    "$STEPCAST" coll --validate $truth >$tmp/valid
+    # medians of small, middle, large and all sizes: at most 10, 10, 3, 6 %
+    check accuracy "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 10), ($6 <= 10), ($9 <= 3), ($12 <= 6)}' $tmp/valid)" "1 1 1 1"
+else echo "skip accuracy: no table of measurements"; fi

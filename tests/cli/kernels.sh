@@ -1,0 +1,67 @@
+#!/bin/sh
+# kernels and fit-gpu: equal to the reference model; bad tables; a fit.
+shared=${STEPCAST_SHARED:-../shared}
+here=tests/cli
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+expect() { # name, wanted exit code, text wanted in what was printed, command …
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
+    else
+        echo "not ok $name: exit $got, wanted $code and '$text'"
+        head -5 "$tmp/out" "$tmp/err"
+    fi
+}
+
+if [ -f "$shared/reference/kernel_model.py" ]; then
+    python3 $here/kernels_oracle.py make "$shared/reference/kernel_model.py" "$tmp/oracle.csv"
+    "$STEPCAST" kernels "$tmp/oracle.csv" --gpu tests/data/gpu_reference.json --json "$tmp/oracle.json" >/dev/null
+    expect kernels_equal_reference 0 "worst relative difference" python3 $here/kernels_oracle.py check "$tmp/oracle.json"
+else
+    echo "skip kernels_equal_reference"
+fi
+
+layer="--gpu h200 --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --seq-length 2048"
+expect kernels_layer 0 "fc1_wgrad" "$STEPCAST" kernels $layer
+expect kernels_json 0 '"forward_us"' "$STEPCAST" kernels $layer --fusion eager --json -
+expect kernels_wrong_gpu 3 "one of:" "$STEPCAST" kernels $layer --gpu h900
+expect kernels_nothing 2 "nothing says which kernels" "$STEPCAST" kernels --gpu h200
+expect kernels_alias 0 "A100 SXM4 80 GB" "$STEPCAST" kernels $layer --gpu A100-SXM-80GB
+
+printf 'op,m,n,k,us\ngemm,4096,4096,4096,200\ngemm,1024,,1024,9\n' >"$tmp/t.csv"
+expect kernels_table_place 3 "t.csv:3" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,m,n,k,us\ngemm,2048,16384,4096,1000\n' >"$tmp/t.csv"
+expect kernels_measured 0 "measured" "$STEPCAST" kernels $layer --kernel-times "$tmp/t.csv"
+printf 'op,m,n,k,uss\n' >"$tmp/t.csv"
+expect kernels_misspelt_column 3 "did you mean 'us'" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'train_iter:10\nmlp_linear_1:\n    time_gpu_max: 905\n    time_gpu_min: 870\n    time_gpu_avg: 889\n' >"$tmp/aiob.txt"
+expect kernels_aiob 0 "889.00" "$STEPCAST" kernels $layer --cold --kernel-times "$tmp/aiob.txt"
+
+# A GPU that is half as fast in everything: the fit must find it.
+python3 - "$STEPCAST" "$tmp" <<'END'
+import json, subprocess, sys
+program, tmp = sys.argv[1:]
+lines = ["op,dtype,m,n,k,rows,cols,batch,heads,kv_heads,sq,head_dim,causal,us"]
+for m in (1024, 4096, 8192):
+    for n in (1024, 2048, 4096, 8192):
+        for k in (1024, 4096, 8192):
+            lines.append("gemm,bf16,%d,%d,%d,,,,,,,,," % (m, n, k))
+for r in (1024, 4096, 16384):
+    lines += ["gelu_f,bf16,,,,%d,%d,,,,,,," % (r, c) for c in (2048, 8192)]
+for b, s in ((1, 2048), (2, 4096), (4, 1024), (1, 8192)):
+    lines += ["attention_%s,bf16,,,,,,%d,16,16,%d,128,1," % (d, b, s) for d in "fb"]
+open(tmp + "/base.csv", "w").write("\n".join(lines) + "\n")
+rows = json.loads(subprocess.check_output([program, "kernels", tmp + "/base.csv", "--gpu", "h200", "--json", "-"]))["rows"]
+slow = [lines[0]] + [line + "%.6f" % (2 * row["us"]) for line, row in zip(lines[1:], rows)]
+open(tmp + "/slow.csv", "w").write("\n".join(slow) + "\n")
+END
+expect fit_gpu 0 "gemm" "$STEPCAST" fit-gpu "$tmp/slow.csv" --gpu h200 -o "$tmp/slow.json"
+"$STEPCAST" kernels "$tmp/slow.csv" --gpu "$tmp/slow.json" --json "$tmp/fit.json" >/dev/null
+expect fit_gpu_found_it 0 "fit ok" python3 -c "
+import json
+s = json.load(open('$tmp/fit.json'))['summary']
+assert len(s) == 4 and all(x['mean_pct'] < 1 for x in s), s
+print('fit ok')"

@@ -1,0 +1,106 @@
+#!/bin/sh
+# Operator tables, profiler tables and conversions as a person meets them.
+operators=tests/data/seed_000.txt profile=tests/data/seed_001.txt
+layers="tests/data/seed_003.txt tests/data/seed_004.txt"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+expect() { # name, wanted exit code, text wanted in what was printed, command …
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
+    else
+        echo "not ok $name: exit $got, wanted $code and '$text'"
+        head -5 "$tmp/out" "$tmp/err"
+    fi
+}
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" | head -1; }
+run() { "$STEPCAST" run "$@" --json - 2>"$tmp/err" | value step_time_us; }
+
+# operator table: sums of the file, in ms, rounded here to the microsecond
+check operators_ideal "$(run $operators --cluster ideal | cut -d. -f1)" 187539
+check operators_ideal_36 "$(run $operators --cluster ideal --layers 36 | cut -d. -f1)" 2279323
+check operators_pipe "$("$STEPCAST" run - --cluster ideal --json - <$operators | value step_time_us | cut -d. -f1)" 187539
+expect operators_note 0 "backward compute counts as nothing" "$STEPCAST" run $operators --dp 32
+expect operators_synth 0 "synthesised from forward for: 7 gemm" "$STEPCAST" run $operators --dp 32 --backward synth
+expect operators_bytes 0 "341.5 MB" "$STEPCAST" run $operators --dp 32
+expect operators_buckets 0 "ALLREDUCE × 5, 341.5 MB" "$STEPCAST" show $operators --dp 32 --bucket 25MiB
+expect operators_bad_block 2 "no row 'nothing'" "$STEPCAST" run $operators --layers 2 --block nothing:more
+expect operators_pp 2 "--pp-comm" "$STEPCAST" run $operators --layers 8 --pp 2
+expect operators_pp_runs 0 "pipeline bubble" "$STEPCAST" run $operators --layers 8 --pp 2 --pp-comm 80MB --micro-batches 4 --dp 4
+sed '20s/\t.*//' $operators >$tmp/cut.txt
+expect operators_cut 3 "cut.txt:20: error: 1 of 11 columns" "$STEPCAST" run $tmp/cut.txt
+sed 's/ALLREDUCE_ASYNC/ALLREDUCE_ASNC/' $operators >$tmp/typo.txt
+expect operators_typo 3 "did you mean ALLREDUCE_ASYNC?" "$STEPCAST" run $tmp/typo.txt
+
+# profiler table: the figures of its own rows
+check profile_compute "$(run $profile --compute-only)" 97573
+check profile_twice_as_fast "$(run $profile --compute-only --gpu-speedup 2 | cut -d. -f1)" 48786
+check profile_no_optimizer "$(run $profile --compute-only --scale optimizer=0)" 94211
+"$STEPCAST" show $profile --json - >$tmp/show.json
+check profile_forward "$(value forward_us <$tmp/show.json)" 41988
+check profile_backward "$(value backward_us <$tmp/show.json)" 51302
+check profile_rows "$(value table_rows <$tmp/show.json)" 84
+expect profile_calls 0 "all-to-all 8, all-gather 2, reduce-scatter 1, all-reduce 4" "$STEPCAST" show $profile
+expect profile_wait 0 "nccl:_all_gather_base                                   3.758 s" "$STEPCAST" show $profile
+expect profile_amdahl 0 "MOEGate" "$STEPCAST" run $profile
+expect profile_sizes 0 "assumed values: --tokens 4096, --hidden 1024" "$STEPCAST" run $profile
+expect profile_typo 2 "did you mean 'MOEGate'?" "$STEPCAST" run $profile --scale MOEGat=0.5
+expect profile_no_table 2 "--table 2: the file holds 1" "$STEPCAST" run $profile --table 2
+head -40 $profile >$tmp/head.txt
+expect profile_cut 3 "head.txt:40: error: table 1 has no end" "$STEPCAST" run $tmp/head.txt
+sed 's/CUDA total/CUDA sum/' $profile >$tmp/column.txt
+expect profile_column 3 "unknown or repeated column 'CUDA sum'" "$STEPCAST" run $tmp/column.txt
+slow=$(run $profile --ep 64 --cluster dgx-a100:64) fast=$(run $profile --ep 64 --cluster dgx-h100:64)
+hidden=$(run $profile --ep 64 --cluster dgx-a100:64 --overlap-a2a)
+awk "BEGIN { exit !($slow > $fast && $slow > $hidden) }" && echo "ok profile_networks" ||
+    echo "not ok profile_networks: $slow $fast $hidden"
+
+# conversions: through every form and back
+for f in $layers $operators; do
+    name=$(basename $f .txt)
+    "$STEPCAST" convert $f --to ir-json -o $tmp/a.json >/dev/null
+    "$STEPCAST" convert $tmp/a.json --to ir-json -o $tmp/b.json >/dev/null
+    cmp -s $tmp/a.json $tmp/b.json && echo "ok json_again_$name" || echo "not ok json_again_$name"
+    check json_runs_$name "$(run $tmp/a.json --cluster dgx-h100)" "$(run $f --cluster dgx-h100)"
+    "$STEPCAST" convert $f --lowered --to ir-json -o $tmp/low.json >/dev/null
+    check lowered_runs_$name "$(run $tmp/low.json --cluster dgx-h100)" "$(run $f --cluster dgx-h100)"
+done
+for f in $layers; do
+    name=$(basename $f .txt)
+    "$STEPCAST" convert $f --to ir-json -o $tmp/a.json >/dev/null
+    "$STEPCAST" convert $tmp/a.json --to workload-text -o $tmp/a.txt >/dev/null
+    "$STEPCAST" convert $tmp/a.txt --to ir-json -o $tmp/b.json >/dev/null
+    cmp -s $tmp/a.json $tmp/b.json && echo "ok text_and_back_$name" || echo "not ok text_and_back_$name"
+    expect table_refused_$name 3 "operator-table cannot express: the policy" "$STEPCAST" convert $f --to operator-table
+done
+"$STEPCAST" convert $operators --to ir-json -o $tmp/a.json >/dev/null
+"$STEPCAST" convert $tmp/a.json --to operator-table -o $tmp/a.txt >/dev/null
+"$STEPCAST" convert $tmp/a.txt --to ir-json -o $tmp/b.json >/dev/null
+cmp -s $tmp/a.json $tmp/b.json && echo "ok table_and_back" || echo "not ok table_and_back"
+"$STEPCAST" convert $operators --to workload-text --gpus 32 --lossy -o $tmp/w.txt >$tmp/out
+grep -q "parts of a nanosecond in 42 times" $tmp/out && echo "ok lossy_says_so" || echo "not ok lossy_says_so"
+a=$(run $tmp/w.txt --cluster dgx-a100:32) b=$(run $operators --dp 32 --cluster dgx-a100:32)
+awk "BEGIN { d = $a - $b; exit !(d * d < 0.01) }" && echo "ok same_step_in_both_formats" || echo "not ok same_step_in_both_formats: $a $b"
+expect text_refused 3 "parts of a nanosecond" "$STEPCAST" convert $operators --to workload-text
+"$STEPCAST" convert $profile --to workload-text -o $tmp/p.txt >/dev/null
+check profile_as_rows "$(run $tmp/p.txt --cluster dgx-a100:8)" "$(run $profile --cluster dgx-a100:8)"
+"$STEPCAST" convert tests/fuzz/corpus/profiler_table/kernels.txt --to ir-json -o $tmp/k.json >/dev/null
+check kernels_as_json "$(run $tmp/k.json)" 40
+expect kernels_have_no_rows 3 "no step to write as rows" "$STEPCAST" convert tests/fuzz/corpus/profiler_table/kernels.txt --to workload-text
+"$STEPCAST" convert $operators --lowered --to ir-json -o $tmp/low.json >/dev/null
+expect operations_have_no_rows 3 "cannot express operations on streams" "$STEPCAST" convert $tmp/low.json --to workload-text
+expect lossy_needs_a_file 2 "add -o FILE" "$STEPCAST" convert $operators --to workload-text --lossy
+expect unknown_format 2 "one of: workload-text" "$STEPCAST" convert $operators --to prose
+expect no_format 2 "needs --to" "$STEPCAST" convert $operators
+"$STEPCAST" convert $operators --layers 36 --backward synth --to operator-table -o $tmp/36.txt >/dev/null
+check changed_rows "$(run $tmp/36.txt --dp 32)" "$(run $operators --layers 36 --backward synth --dp 32)"
+expect unused_option 2 "add --lowered" "$STEPCAST" convert $operators --scale gemm=2 --to ir-json
+expect lowered_text 2 "--lowered goes with" "$STEPCAST" convert $operators --lowered --to workload-text
+"$STEPCAST" convert tests/data/seed_002.txt --tp 1 --pp 2 --dp 2 --to ir-json -o $tmp/a.json >/dev/null
+"$STEPCAST" convert $tmp/a.json --to ir-json -o $tmp/b.json >/dev/null
+cmp -s $tmp/a.json $tmp/b.json && grep -q '"timeline"' $tmp/b.json && echo "ok trace_and_back" || echo "not ok trace_and_back"
+{ head -1 $operators; awk 'BEGIN { while (i++ < 1000000) printf "long_name_"; print "\t1\tNone\t0\t0\tNone\t0\t0\tNone\t0\t0" }'; } >$tmp/long.txt
+check name_of_10_megabytes "$(run $tmp/long.txt --cluster ideal)" 1000

@@ -1,0 +1,28 @@
+/* A Chakra trace is known by its name, so the bytes become the file of rank 0
+ * in a directory of their own. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static char directory[] = "/tmp/chakra_fuzz_XXXXXX", path[64];
+    if (!*path) {
+        if (!mkdtemp(directory)) return 0;
+        snprintf(path, sizeof path, "%s/x.0.et", directory);
+    }
+    FILE *f = fopen(path, "wb");
+    if (!f) return 0;
+    fwrite(data, 1, size, f);
+    fclose(f);
+    sc_context *ctx = sc_open();
+    ctx->arena.limit = (size_t)2 << 30;
+    sc_request *req = sc_request_new(ctx, "run");
+    sc_request_input(req, path);
+    sc_request_set(req, "cluster", "dgx-h100");
+    sc_execute(req);
+    sc_close(ctx);
+    unlink(path);
+    return 0;
+}

@@ -1,0 +1,182 @@
+/* The analytic network: groups are priced where they lie, and transfers that
+ * meet on a port share it. */
+#include "simulate/network.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sc_context *ctx;
+
+static int open_context(void **state) {
+    (void)state;
+    ctx = sc_open();
+    return ctx ? 0 : -1;
+}
+
+static int close_context(void **state) {
+    (void)state;
+    sc_close(ctx);
+    return 0;
+}
+
+struct job {
+    struct sc__cluster cluster;
+    struct sc__workload *w;
+    struct sc__net net;
+    uint16_t tp, dp;
+};
+
+/* tp × dp ranks (× pp stages) on a cluster, in an order. */
+static struct job make_job(const char *cluster, uint32_t tp, uint32_t dp, uint32_t pp, const char *order) {
+    struct job j;
+    assert_int_equal(sc__cluster_parse(ctx, cluster, 0, &j.cluster), SC_OK);
+    j.w = sc__workload_new(&ctx->arena, "test");
+    j.w->mesh = sc__mesh(tp, 1, 1, dp, pp, 0);
+    if (order) assert_int_equal(sc__mesh_order(ctx, &j.w->mesh, order), SC_OK);
+    j.tp = sc__workload_group(j.w, SC__GROUP_TP);
+    j.dp = sc__workload_group(j.w, SC__GROUP_DP);
+    for (uint32_t stage = 0; stage < pp; stage++) {
+        uint32_t p = sc__program_begin(j.w);
+        sc__class_add(j.w, p, sc__mesh_move(&j.w->mesh, 0, SC__DIM_PP, stage), tp * dp, stage);
+    }
+    return j;
+}
+
+static void connect_net(struct job *j) { assert_int_equal(sc__net_analytic(ctx, &j->cluster, j->w, &j->net), SC_OK); }
+
+static struct sc__transfer all_reduce(uint16_t group, uint64_t bytes, uint64_t user) {
+    return (struct sc__transfer){.coll = SC__ALLREDUCE, .group = group, .bytes = bytes, .user = user};
+}
+
+static double alone_us(struct job *j, const struct sc__transfer *t) {
+    struct sc__claim claim[SC__CLAIMS];
+    int claims;
+    return sc__us(j->net.ops->alone(j->net.self, t, claim, &claims));
+}
+
+/* When each of two transfers that start together ends. */
+static void both(struct job *j, const struct sc__transfer *a, const struct sc__transfer *b, double end[2]) {
+    struct sc__transfer done;
+    assert_int_equal(j->net.ops->start(j->net.self, a, 0), SC_OK);
+    assert_int_equal(j->net.ops->start(j->net.self, b, 0), SC_OK);
+    for (int n = 0; n < 2;) {
+        int64_t now = j->net.ops->next(j->net.self);
+        assert_true(now < INT64_MAX);
+        while (j->net.ops->finish(j->net.self, now, &done)) {
+            end[done.user] = sc__us(now);
+            n++;
+        }
+    }
+    assert_true(j->net.ops->next(j->net.self) == INT64_MAX);
+}
+
+#define BYTES ((uint64_t)1 << 30)
+
+static void groups_where_they_lie(void **state) {
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    connect_net(&j);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0), dp = all_reduce(j.dp, BYTES, 1);
+    /* dp: one NIC of 50 GB/s each; tp: NVLink */
+    assert_true(alone_us(&j, &dp) >= 2 * 7.0 / 8 * (double)BYTES / 50e3);
+    assert_true(alone_us(&j, &tp) < alone_us(&j, &dp) / 5);
+    struct job k = make_job("dgx-h100:64", 8, 8, 1, "dp-tp-pp"); /* dp inside the nodes */
+    connect_net(&k);
+    assert_true(fabs(alone_us(&k, &dp) - alone_us(&j, &tp)) < 1e-6);
+    assert_true(fabs(alone_us(&k, &tp) - alone_us(&j, &dp)) < 1e-6);
+}
+
+static void tensor_parallel_over_two_nodes(void **state) {
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 16, 4, 1, NULL);
+    connect_net(&j);
+    struct sc__transfer t = {.coll = SC__ALLGATHER, .group = j.tp, .bytes = BYTES};
+    assert_true(alone_us(&j, &t) >= 15.0 / 16 * (double)BYTES / 400e3); /* eight NICs */
+}
+
+static void few_nics_are_shared(void **state) {
+    (void)state;
+    struct job eight = make_job("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib", 8, 8, 1, NULL);
+    struct job four = make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
+    connect_net(&eight), connect_net(&four);
+    struct sc__transfer dp = all_reduce(eight.dp, BYTES, 0);
+    assert_true(alone_us(&four, &dp) > 1.9 * alone_us(&eight, &dp));
+}
+
+static void a_nic_carries_two(void **state) {
+    double end[2];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    connect_net(&j);
+    struct sc__transfer a = all_reduce(j.dp, BYTES, 0), b = all_reduce(j.dp, BYTES, 1), tp = all_reduce(j.tp, BYTES, 1);
+    double alone = alone_us(&j, &a);
+    both(&j, &a, &b, end);
+    assert_true(fabs(end[0] - end[1]) < 1e-3 && end[0] > 1.8 * alone && end[0] < 2.01 * alone);
+    both(&j, &a, &tp, end); /* NIC and NVLink do not meet */
+}
+
+static void nvlink_and_nic_do_not_meet(void **state) {
+    double end[2];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    connect_net(&j);
+    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0), tp = all_reduce(j.tp, BYTES, 1);
+    both(&j, &dp, &tp, end);
+    assert_true(fabs(end[0] - alone_us(&j, &dp)) < 1e-3 && fabs(end[1] - alone_us(&j, &tp)) < 1e-3);
+}
+
+/* Small messages leave the wire mostly idle: two of them hardly slow down. */
+static void latency_is_not_bandwidth(void **state) {
+    double end[2];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    connect_net(&j);
+    struct sc__transfer a = all_reduce(j.dp, 1024, 0), b = all_reduce(j.dp, 1024, 1);
+    both(&j, &a, &b, end);
+    assert_true(end[1] < 1.1 * alone_us(&j, &a));
+}
+
+/* Two stages of a node with one NIC between them meet on it. */
+static void stages_meet_on_one_nic(void **state) {
+    double end[2];
+    (void)state;
+    struct job j = make_job("gpu=h100 gpus=16 node=2 nics=1 nic=400Gbps class=ib", 1, 8, 2, "pp-dp-tp");
+    connect_net(&j);
+    struct sc__transfer a = all_reduce(j.dp, BYTES, 0), b = all_reduce(j.dp, BYTES, 1);
+    b.class = 1;
+    b.rank = 1;
+    double alone = alone_us(&j, &a);
+    both(&j, &a, &b, end);
+    assert_true(end[0] > 1.8 * alone);
+}
+
+static void ranks_from_a_file(void **state) {
+    uint32_t gpu[64], rank[64];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL), k = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    for (uint32_t r = 0; r < 64; r++) {
+        gpu[r] = r % 8 * 8 + r / 8; /* tensor-parallel ranks on different nodes */
+        rank[gpu[r]] = r + 1;
+    }
+    k.cluster.gpu_of = gpu, k.cluster.rank_of = rank, k.cluster.placed = 64;
+    connect_net(&j), connect_net(&k);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0), dp = all_reduce(j.dp, BYTES, 0);
+    assert_true(fabs(alone_us(&k, &tp) - alone_us(&j, &dp)) < 1e-6);
+    assert_true(fabs(alone_us(&k, &dp) - alone_us(&j, &tp)) < 1e-6);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_where_they_lie),      cmocka_unit_test(tensor_parallel_over_two_nodes),
+        cmocka_unit_test(few_nics_are_shared),        cmocka_unit_test(a_nic_carries_two),
+        cmocka_unit_test(nvlink_and_nic_do_not_meet), cmocka_unit_test(latency_is_not_bandwidth),
+        cmocka_unit_test(stages_meet_on_one_nic),     cmocka_unit_test(ranks_from_a_file),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

@@ -1,0 +1,466 @@
+/* Kernel prices, the lists of a layer, GPU files and kernel tables: closed
+ * forms written out here, rules of transfer, and hostile input. */
+#include "test.h"
+
+#include "machine/gpu_fit.h"
+#include "machine/kernel_layer.h"
+
+#include <math.h>
+
+static struct sc_context *ctx;
+
+static int begin(void **state) {
+    (void)state;
+    ctx = sc_open();
+    return ctx ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    sc_close(ctx);
+    return 0;
+}
+
+static const struct sc__gpu *gpu(const char *name) {
+    const struct sc__gpu *g;
+    if (sc__gpu_find(ctx, name, &g) != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    return g;
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)))) fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* ---- products by trying everything ---- */
+
+static const int tiles[][2] = {{256, 128}, {128, 256}, {192, 192}, {320, 128}, {128, 320}, {192, 128}, {128, 192},
+                               {160, 128}, {128, 160}, {128, 128}, {96, 128},  {128, 96},  {64, 128},  {128, 64},
+                               {64, 64},   {64, 256},  {256, 64},  {64, 192},  {192, 64}};
+
+static double one_way(double m, double n, double k, const int *tile, int s) {
+    double count = ceil(m / tile[0]) * ceil(n / tile[1]);
+    if (s > 1 && (count >= 132 || k < 256 * s)) return INFINITY;
+    double step = 2.0 * tile[0] * tile[1] * 64 / 10.65e6 + 4.02e-4 * (tile[0] + tile[1]);
+    double waves = ceil(count * s / 132) * (ceil(ceil(k / 64) / s) * step + 5.99e-5 * tile[0] * tile[1]);
+    double memory = 2 * (m * k + n * k + 1.15 * m * n) / 3.68e6, chip = 2 * m * n * k / 924.5e6, q = 4.87;
+    double us = pow(pow(waves, q) + pow(memory, q) + pow(chip, q), 1 / q) + 2.68;
+    return s > 1 ? us + 4.37 + (4 * s + 2) * m * n / 3.68e6 : us;
+}
+
+static void products_by_brute_force(void **state) {
+    (void)state;
+    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    uint64_t seed = 3;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t size[3];
+        for (int i = 0; i < 3; i++) size[i] = 8 * (1 + sc__random(&seed) % ((uint64_t)1 << (sc__random(&seed) % 12)));
+        double best = INFINITY;
+        for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
+            for (int s = 0; s < 7; s++)
+                best = fmin(best, one_way((double)size[0], (double)size[1], (double)size[2], tiles[t], splits[s]));
+        near(sc__gemm(p, NULL, SC__BF16, size[0], size[1], size[2]).us, best);
+        near(sc__gemm_bias(p, NULL, SC__BF16, size[0], size[1], size[2]).us, 1.01 * best);
+    }
+}
+
+static void nothing_costs_nothing(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__attention none = {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 0, .head_dim = 128};
+    assert_true(sc__gemm(p, NULL, SC__BF16, 0, 128, 128).us == 0);
+    assert_true(sc__memory_op(p, SC__MEM_ADD, 0, 128).us == 0);
+    assert_true(sc__attention_forward(p, &none).us == 0);
+    assert_true(sc__elementwise(p, NULL, 0).us == 0);
+}
+
+/* Where few tiles are, each still walks all keys; context parallel does its
+ * share of a whole. */
+static void attention_shapes(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__attention a = {.batch = 1, .heads = 64, .kv_heads = 8, .sq = 32768, .head_dim = 128, .causal = true};
+    struct sc__kernel whole = sc__attention_forward(p, &a), back = sc__attention_backward(p, &a);
+    near(whole.flop, 4.0 * 64 * 32768 * 32768 * 128 / 2);
+    near(back.flop, 2.5 * whole.flop);
+    a.sq = 32768 / 8, a.skv = 32768, a.share = 0.5;
+    assert_true(fabs(8 * sc__attention_forward(p, &a).us / whole.us - 1) < 0.05);
+    struct sc__attention narrow = {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
+    struct sc__attention wide = narrow;
+    wide.heads = wide.kv_heads = 64;
+    assert_true(sc__attention_forward(p, &wide).us < 1.2 * sc__attention_forward(p, &narrow).us);
+}
+
+/* ---- the lists of a layer ---- */
+
+static struct sc__layer_shape gpt(uint64_t hidden, uint64_t heads, uint64_t batch, uint64_t seq) {
+    return (struct sc__layer_shape){.fusion = SC__FUSION_MEGATRON,
+                                    .dtype = SC__BF16,
+                                    .gemm = SC__BF16,
+                                    .batch = batch,
+                                    .seq = seq,
+                                    .hidden = hidden,
+                                    .heads = heads,
+                                    .kv_heads = heads,
+                                    .head_dim = hidden / heads,
+                                    .ffn = 4 * hidden,
+                                    .tp = 1,
+                                    .cp = 1,
+                                    .bias = true,
+                                    .causal = true};
+}
+
+static double sum(const struct sc__layer_kernels *l, int kind, int phase) {
+    double flop = 0;
+    for (uint32_t i = 0; i < l->count; i++)
+        if ((kind < 0 || l->items[i].kernel.kind == kind) && (phase < 0 || l->items[i].kernel.phase == phase))
+            flop += l->items[i].kernel.flop;
+    return flop;
+}
+
+static void layer_flops(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    for (int fusion = 0; fusion < 3; fusion++) {
+        struct sc__layer_shape s = gpt(4096, 32, 2, 2048);
+        struct sc__layer_kernels f = {0}, b = {0};
+        double bsh2 = 2.0 * 2048 * 4096 * 4096, score = 4.0 * 2 * 2048 * 2048 * 4096;
+        s.fusion = (enum sc__fusion)fusion;
+        sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
+        bool unfused = fusion == SC__FUSION_2021;
+        near(sum(&f, -1, -1), 24 * bsh2 + (unfused ? score : score / 2));
+        near(sum(&b, -1, -1), 48 * bsh2 + (unfused ? 2 * score : 1.25 * score));
+        near(sum(&b, SC__KERNEL_GEMM, SC__WGRAD), 24 * bsh2);
+    }
+}
+
+static void layer_cut_by_tensor_parallel(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__layer_shape s = gpt(8192, 64, 1, 4096);
+    struct sc__layer_kernels f = {0}, b = {0}, ft = {0}, bt = {0};
+    s.gated = s.rmsnorm = s.rope = true;
+    s.kv_heads = 8, s.ffn = 28672, s.bias = false;
+    sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
+    s.tp = 8, s.sequence_parallel = true;
+    sc__layer_kernels(&ctx->arena, p, &s, &ft, &bt);
+    near(8 * sum(&ft, -1, -1), sum(&f, -1, -1));
+    near(8 * sum(&bt, -1, -1), sum(&b, -1, -1));
+    assert_int_equal(f.count, ft.count);
+    for (uint32_t i = 0; i < f.count; i++) near(8 * ft.items[i].kernel.flop, f.items[i].kernel.flop);
+}
+
+/* Experts of Mixtral's shape: every token passes topk of them, and the gate. */
+static void layer_of_experts(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h100-sxm"));
+    struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
+    struct sc__layer_kernels f = {0}, b = {0};
+    double tokens = 4096, h = 4096, qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
+    s.kv_heads = 8, s.gated = s.rmsnorm = true, s.bias = false;
+    s.experts = 8, s.topk = 2, s.ep = 8, s.expert_ffn = 14336;
+    sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
+    near(sum(&f, SC__KERNEL_GEMM, -1), qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
+    s.imbalance = 1.5;
+    struct sc__layer_kernels f2 = {0}, b2 = {0};
+    sc__layer_kernels(&ctx->arena, p, &s, &f2, &b2);
+    near(sum(&f2, SC__KERNEL_GEMM, -1) - sum(&f, SC__KERNEL_GEMM, -1), 0.5 * 2 * 2 * tokens * 3 * h * 14336);
+}
+
+/* DeepSeek-V3's attention: the four latent products and the output. */
+static void layer_of_latent_attention(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h800"));
+    struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
+    struct sc__layer_kernels f = {0}, b = {0};
+    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128, s.ffn = 18432;
+    s.gated = s.rmsnorm = s.rope = true, s.bias = false;
+    sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
+    double t = 4096,
+           latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 + 128.0 * 128 * 7168;
+    near(sum(&f, SC__KERNEL_GEMM, -1), 2 * t * (latent + 3.0 * 7168 * 18432));
+    near(sum(&f, SC__KERNEL_ATTENTION, -1), 2 * 128 * t * t * (192 + 128) / 2);
+    near(sum(&b, SC__KERNEL_GEMM, -1), 2 * sum(&f, SC__KERNEL_GEMM, -1));
+}
+
+/* ---- power ---- */
+
+static void power_closed_form(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192),
+                      add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
+    struct sc__load load = {0};
+    sc__load_add(&load, &k, 3);
+    sc__load_add(&load, &add, 2);
+    double flop = 3 * 2 * pow(8192, 3), bytes = 3 * 6 * 8192.0 * 8192 + 2 * 6 * 8192.0 * 8192;
+    double us = 3 * k.us + 2 * add.us + 1.2 * 5 + 100, watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
+    struct sc__heat h = sc__heat(g, &load, 100);
+    near(h.watts, watts);
+    near(h.clock, 1 + 0.99e-3 * (watts - 659));
+    near(h.factor[SC__KERNEL_GEMM], pow(h.clock, 0.6));
+    near(h.factor[SC__KERNEL_MEMORY], pow(h.clock, 0.3));
+    assert_true(sc__heat(g, &load, 1e6).clock == 1);
+    const struct sc__gpu *limited = sc__gpu_limit_power(ctx, g, 500);
+    assert_true(sc__heat(limited, &load, 100).clock > h.clock);
+}
+
+/* ---- other GPUs ---- */
+
+static void carried_over(void **state) {
+    (void)state;
+    const struct sc__gpu *h = gpu("h200"), *a = gpu("h100-sxm"), *b = gpu("b200");
+    near(a->gemm.bw, 3.68e6 * 3.35 / 4.8);
+    near(a->gemm.te, 5.99e-5 * 4.8 / 3.35);
+    near(a->gemm.r, h->gemm.r);
+    near(b->gemm.r, 10.65e6 * (2250 / 148.0) / (989.4 / 132));
+    near(b->gemm.rp, 924.5e6 * 2250 / 989.4);
+    near(b->attention[1].forward[1], h->attention[1].forward[1] / ((2250 / 148.0) / (989.4 / 132)));
+    near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
+    near(a->gemm.t0, 2.68);
+}
+
+static void every_gpu_reads(void **state) {
+    (void)state;
+    unsigned count = 0;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__data_file *f = &sc__data_files[i];
+        const struct sc__gpu *g;
+        if (strncmp(f->path, "gpus/", 5)) continue;
+        assert_int_equal(sc__gpu_parse(ctx, f->path, (struct sc__str){(const char *)f->bytes, f->size}, &g), SC_OK);
+        struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+        double rate = 2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
+        double peak = g->peak[SC__FP16];
+        if (!(rate > 0.6 * peak && rate < peak)) fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
+        double copy = 4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, 1000000, 1000).us * 1e-6;
+        if (!(copy > 0.7 * g->dram && copy < g->dram)) fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
+        assert_true(g->memory > 1e10 && g->source && g->architecture);
+        count++;
+    }
+    assert_true(count >= 20);
+    assert_string_equal(gpu("A100-SXM-80GB")->name, "a100-80");
+    assert_string_equal(gpu("nvidia h100 sxm5")->name, "h100-sxm");
+}
+
+/* Published rates of products: sustained (Azure, long loops) and the best seen
+ * (MAMF, cold). Large ones within 10 %. */
+static void published_rates(void **state) {
+    (void)state;
+    static const struct {
+        const char *gpu;
+        enum sc__dtype type;
+        uint64_t m, n, k;
+        double tflops;
+        bool sustained;
+    } rows[] = {{"a100-80", SC__FP16, 8192, 8192, 8192, 253.7, true},
+                {"a100-80", SC__FP16, 16384, 16384, 16384, 256.5, true},
+                {"a100-80", SC__FP16, 6144, 12288, 12288, 250.8, true},
+                {"h100-sxm", SC__FP8, 4096, 4096, 4096, 1216.9, true},
+                {"h100-sxm", SC__FP8, 8192, 8192, 8192, 1290.1, true},
+                {"h100-sxm", SC__FP8, 16384, 16384, 16384, 1377.3, true},
+                {"h100-sxm", SC__FP8, 6144, 12288, 12288, 1351.4, true},
+                {"h200", SC__FP8, 8192, 8192, 8192, 1300.6, true},
+                {"h200", SC__FP8, 6144, 12288, 12288, 1318.0, true},
+                {"a100-80", SC__BF16, 1024, 10240, 5120, 271.2, false},
+                {"h100-sxm", SC__BF16, 2048, 2048, 13312, 794.5, false},
+                {"gh200", SC__BF16, 1024, 15360, 4096, 828.6, false},
+                {"b200", SC__BF16, 1792, 16128, 3072, 1745, false},
+                {"gb200", SC__BF16, 4096, 9728, 2048, 1822, false},
+                {"b300", SC__BF16, 12288, 18432, 1024, 1769, false},
+                {"b200", SC__FP8, 15360, 4096, 3072, 3432.5, false}};
+    double worst = 0, mean = 0;
+    size_t count = sizeof rows / sizeof *rows;
+    for (size_t i = 0; i < count; i++) {
+        const struct sc__gpu *g = gpu(rows[i].gpu);
+        struct sc__kernel k =
+            sc__gemm(sc__pricer_new(&ctx->arena, g), NULL, rows[i].type, rows[i].m, rows[i].n, rows[i].k);
+        struct sc__load load = {0};
+        sc__load_add(&load, &k, 1);
+        double factor = rows[i].sustained ? sc__heat(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
+        double error = fabs(k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1);
+        worst = fmax(worst, error);
+        mean += error / (double)count;
+    }
+    printf("published rates: mean error %.1f %%, worst %.1f %%\n", 100 * mean, 100 * worst);
+    assert_true(worst < 0.10 && mean < 0.04);
+}
+
+/* ---- hostile files ---- */
+
+static const char sheet[] = "\"datasheet\": {\"peak_tflops\": {\"bf16\": 100}, \"memory_gib\": 10, \"dram_tbs\": 1, "
+                            "\"sms\": 10, \"boost_mhz\": 1000, \"tdp_w\": 100}";
+
+static void expect_gpu(const char *body, const char *error) {
+    const struct sc__gpu *g;
+    char *text = sc__format(&ctx->arena, "{\"name\": \"x\", %s%s%s}", sheet, *body ? ", " : "", body);
+    sc_status s = sc__gpu_parse(ctx, "x.json", sc__str(text), &g);
+    if (!error) assert_int_equal(s, SC_OK);
+    if (error && (s != SC_INPUT || !strstr(sc_error_text(ctx), error)))
+        fail_msg("wanted '%s' for %s, got %s", error, body, s ? sc_error_text(ctx) : "no error");
+}
+
+static void bad_gpu_files(void **state) {
+    (void)state;
+    const struct sc__gpu *g;
+    expect_gpu("\"base\": \"h200\"", NULL);
+    expect_gpu("", "no constants");
+    expect_gpu("\"base\": \"h900\"", "not a known GPU");
+    expect_gpu("\"base\": \"h200\", \"constnats\": {}", "did you mean 'constants'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"rr\": 1}}", "no key 'rr'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"r\": -1}}", "negative");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"r\": \"1\"}}", "not a number");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": 3}", "not an object");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64}]}", "list of 4");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{}]}", "head_dim");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}", "no kernel 'gelu'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}", "5 numbers");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}", "no type 'int4'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"host\": {\"bert\": {}}}", "no style 'bert'");
+    expect_gpu("\"base\": \"h200\", \"name\": \"y\"", "duplicate");
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("[]"), &g), SC_INPUT);
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{\"name\": \"x\"}"), &g), SC_INPUT);
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{"), &g), SC_INPUT);
+    assert_int_equal(sc__gpu_find(ctx, "no-such-gpu", &g), SC_INPUT);
+    assert_int_equal(sc__gpu_find(ctx, "/no/such/file.json", &g), SC_INPUT);
+}
+
+static void expect_table(const char *text, const char *error) {
+    struct sc__kernel_table t = {0};
+    const char *path = temporary_file(text, strlen(text));
+    sc_status s = sc__kernel_table_read(ctx, path, &t);
+    if (s != SC_INPUT || !strstr(sc_error_text(ctx), error))
+        fail_msg("wanted '%s' for %s, got %s", error, text, s ? sc_error_text(ctx) : "no error");
+    unlink(path);
+}
+
+static void bad_tables(void **state) {
+    (void)state;
+    expect_table("", "empty");
+    expect_table("m,n,k\n", "no column");
+    expect_table("op,opp\n", "did you mean 'op'");
+    expect_table("op,m,m\n", "a second column");
+    expect_table("op,m,n,k\ngemm,1,2\n", ":2");
+    expect_table("op,m,n,k\ngemm,1,2,3,4\n", "more cells");
+    expect_table("op,m,n,k\ngemm,1,2,-3\n", "k must be");
+    expect_table("op,m,n,k\ngemm,1,2,\n", "k must be");
+    expect_table("op,m,n,k\ngemm,1,2,99999999999999999999\n", "k must be");
+    expect_table("op,m,n,k\ngem,1,2,3\n", "did you mean 'gemm'");
+    expect_table("op,m,n,k,dtype\ngemm,1,2,3,int8\n", "unknown dtype");
+    expect_table("op,m,n,k,us\ngemm,1,2,3,nan\n", "us must be");
+    expect_table("op,m,n,k,us\ngemm,1,2,3,0\n", "us must be");
+    expect_table("op,batch,heads,kv_heads,sq,head_dim,causal\nattention_f,1,1,1,1,1,2\n", "causal must be");
+    expect_table("op,rows\ngelu_f,8\n", "cols must be");
+}
+
+/* ---- measured times ---- */
+
+static struct sc__pricer *with_times(const char *text) {
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    const char *path = temporary_file(text, strlen(text));
+    if (sc__pricer_read_times(ctx, p, path) != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    unlink(path);
+    return p;
+}
+
+static void measured_times(void **state) {
+    (void)state;
+    struct sc__pricer *model = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__pricer *p = with_times("us,op,dtype,n,m,k,rows,cols,kernel\n"
+                                      "77.5,gemm,bf16,256,512,1024,,,\"a, b\"\n"
+                                      "8.25,gelu_f,,,,,64,32,\n");
+    struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 512, 256, 1024);
+    assert_true(k.measured && k.us == 77.5);
+    assert_false(sc__gemm(p, NULL, SC__FP8, 512, 256, 1024).measured);
+    assert_true(sc__memory_op(p, SC__MEM_GELU_F, 64, 32).us == 8.25);
+    near(sc__gemm_bias(p, NULL, SC__BF16, 512, 256, 1024).us,
+         77.5 + 0.01 * sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us);
+    near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us, sc__gemm(model, NULL, SC__BF16, 512, 512, 1024).us);
+}
+
+static void aiob_text(void **state) {
+    (void)state;
+    double us;
+    struct sc__pricer *p = with_times("train_iter:10\natten_flash:\n    time_gpu_max: 530\n    time_gpu_min: 500\n"
+                                      "    time_gpu_avg: 512\nEmb:\n    time_gpu_avg: 799\n");
+    struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
+    struct sc__layer_kernels f = {0}, b = {0};
+    assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
+    assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
+    sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
+    for (uint32_t i = 0; i < f.count; i++)
+        assert_true(f.items[i].part == SC__PART_ATTENTION_CORE ? f.items[i].kernel.us == 512
+                                                               : !f.items[i].kernel.measured);
+    for (uint32_t i = 0; i < b.count; i++)
+        if (b.items[i].part == SC__PART_ATTENTION_CORE) assert_true(b.items[i].kernel.us == 1024);
+    static const char bad[] = "x:\n    time_gpu_avg: fast\n";
+    assert_int_equal(sc__pricer_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)), SC_INPUT);
+}
+
+/* ---- fits ---- */
+
+/* What is written reads back as the same GPU. */
+static void written_and_read(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("b200"), *again;
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    sc__gpu_write(g, "test", "none", &b);
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", (struct sc__str){b.text, b.size}, &again), SC_OK);
+    assert_memory_equal(&g->gemm, &again->gemm, sizeof g->gemm);
+    assert_memory_equal(g->dtype, again->dtype, sizeof g->dtype);
+    assert_memory_equal(g->attention, again->attention, sizeof g->attention);
+    assert_memory_equal(g->memory_op, again->memory_op, sizeof g->memory_op);
+    assert_memory_equal(&g->power, &again->power, sizeof g->power);
+    assert_memory_equal(g->host, again->host, sizeof g->host);
+    assert_memory_equal(g->peak, again->peak, sizeof g->peak);
+}
+
+/* Constants far off are found again from the rows of the repository's table,
+ * and on shapes left out the error is about the same. */
+static void fit_finds_attention(void **state) {
+    (void)state;
+    struct sc__kernel_table table = {0}, few = {0};
+    struct sc__gpu off = *gpu("h200");
+    struct sc__fit fit;
+    if (access("data/truth/kernels-h200.csv", R_OK)) skip();
+    assert_int_equal(sc__kernel_table_read(ctx, "data/truth/kernels-h200.csv", &table), SC_OK);
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct sc__kernel_key *k = &table.rows[i].key;
+        bool attention = k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B;
+        if (attention && k->size[5] > 64 && k->size[5] <= 128)
+            *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
+    }
+    for (unsigned i = 0; i < 4; i++) off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
+    sc__gpu_fit(ctx, &off, &few, &fit);
+    assert_int_equal(fit.count, 2);
+    for (uint32_t i = 0; i < fit.count; i++) {
+        const struct sc__fit_group *g = &fit.groups[i];
+        printf("%s: %u rows, before %.1f, after %.2f, held out %.2f %%\n", g->name, g->rows, g->before, g->after,
+               g->held_out);
+        assert_true(g->before > 20 && g->after < 4 && g->held_out < g->after + 1.5);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(products_by_brute_force, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_costs_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(attention_shapes, begin, end),
+        cmocka_unit_test_setup_teardown(layer_flops, begin, end),
+        cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel, begin, end),
+        cmocka_unit_test_setup_teardown(layer_of_experts, begin, end),
+        cmocka_unit_test_setup_teardown(layer_of_latent_attention, begin, end),
+        cmocka_unit_test_setup_teardown(power_closed_form, begin, end),
+        cmocka_unit_test_setup_teardown(carried_over, begin, end),
+        cmocka_unit_test_setup_teardown(every_gpu_reads, begin, end),
+        cmocka_unit_test_setup_teardown(published_rates, begin, end),
+        cmocka_unit_test_setup_teardown(bad_gpu_files, begin, end),
+        cmocka_unit_test_setup_teardown(bad_tables, begin, end),
+        cmocka_unit_test_setup_teardown(measured_times, begin, end),
+        cmocka_unit_test_setup_teardown(aiob_text, begin, end),
+        cmocka_unit_test_setup_teardown(written_and_read, begin, end),
+        cmocka_unit_test_setup_teardown(fit_finds_attention, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

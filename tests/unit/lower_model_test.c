@@ -1,0 +1,312 @@
+/* Plans and lowering: refusals with the plans that work, memory against
+ * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
+ * papers for random plans. */
+#include "import/model.h"
+#include "lower/model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static int setup(void **state) {
+    *state = sc_open();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    sc_close(*state);
+    return 0;
+}
+
+/* "tp 8;pp 2;sequence-parallel" as settings. */
+static const char *nth(const void *self, const char *name, unsigned i) {
+    static char value[16][64];
+    static unsigned turn;
+    struct sc__str rest = sc__str(self), part;
+    if (i) return NULL;
+    while (sc__split(&rest, ';', &part)) {
+        struct sc__str key, text = part;
+        sc__split(&text, ' ', &key);
+        if (!sc__str_is(key, name)) continue;
+        char *out = value[turn++ % 16];
+        memset(out, 0, 64);
+        if (text.n && text.p != part.p) memcpy(out, text.p, text.n < 63 ? text.n : 63);
+        return out;
+    }
+    return NULL;
+}
+
+static struct sc__settings settings(struct sc_context *ctx, const char *text) {
+    return (struct sc__settings){.nth = nth, .self = text, .ctx = ctx};
+}
+
+static sc_status plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+    struct sc__settings s = settings(ctx, text);
+    bool given;
+    sc_status status = sc__model_settings(ctx, &s, m, &given);
+    if (status == SC_OK) status = sc__plan_read(ctx, &s, m, 0, p);
+    return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
+}
+
+static void test_refused_plans(void **state) {
+    static const struct {
+        const char *plan, *number, *hint;
+    } cases[] = {
+        {"model gpt3-175b;tp 7;gpus 7;global-batch 8", "96 attention heads", "tp 6 or 8"},
+        {"model gpt3-175b;pp 7;gpus 7;global-batch 8", "does not divide the 96 layers", "pp·vpp 6 or 8"},
+        {"model gpt3-175b;pp 8;vpp 5;gpus 8;global-batch 8", "= 40 does not divide", "pp·vpp 32 or 48"},
+        {"model mixtral-8x7b;ep 3;etp 1;gpus 6;global-batch 6", "8 experts", "ep 2 or 4"},
+        {"model llama3-8b;gpus 8;global-batch 12", "multiple of dp 8", "--global-batch 8 or 16"},
+        {"model llama3-8b;gpus 12;tp 8;global-batch 8", "12 GPUs", "GPUs: 8 or 16"},
+        {"model llama3-8b;ep 2;gpus 2;global-batch 2", "no experts", "leave --ep out"},
+        {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4", "4100 tokens", "--seq 4096 or 4104"},
+        {"model llama3-8b;pp 4;vpp 2;gpus 4;global-batch 6", "multiples of pp 4", "--global-batch 4 or 8"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        assert_int_equal(plan_of(*state, cases[i].plan, &m, &p), SC_USAGE);
+        if (!strstr(sc_error_text(*state), cases[i].number) || !strstr(sc_error_text(*state), cases[i].hint))
+            fail_msg("%s: %s", cases[i].plan, sc_error_text(*state));
+    }
+}
+
+/* Korthikanti et al. 2022, Table 2 and Figure 1: bytes of activations a layer
+ * keeps, and 18 bytes a parameter for weights, gradients and Adam. */
+static void test_memory_of_korthikanti(void **state) {
+    static const struct {
+        const char *model;
+        double tp, pp, vpp, b;
+    } cases[] = {{"megatron-22b", 8, 1, 1, 4},
+                 {"megatron-175b", 8, 8, 3, 1},
+                 {"megatron-530b", 8, 35, 3, 1},
+                 {"megatron-1t", 8, 64, 1, 1}};
+    static const char *const how[] = {"", ";sequence-parallel", ";recompute selective;sequence-parallel",
+                                      ";recompute selective", ";recompute full"};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned k = 0; k < 5; k++) {
+            struct sc__model m;
+            struct sc__plan p;
+            double t = cases[i].tp, b = cases[i].b, s = 2048, pp = cases[i].pp, v = cases[i].vpp;
+            char text[256];
+            snprintf(
+                text, sizeof text,
+                "model %s;tp %g;pp %g;vpp %g;gpus %g;micro-batch %g;global-batch %g;seq 2048;dtype fp16;fusion 2021%s",
+                cases[i].model, t, pp, v, t * pp, b, b * pp * 4, how[k]);
+            assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+            double h = m.hidden, a = m.heads, sbh = s * b * h;
+            const double layer[] = {sbh * (10 + 24 / t + 5 * a * s / (h * t)), sbh * (34 + 5 * a * s / h) / t,
+                                    sbh * 34 / t, sbh * (10 + 24 / t), 2 * sbh};
+            assert_true(fabs(sc__layer_activations(&m, &p, 0) / layer[k] - 1) < 1e-9);
+            struct sc__stage_memory x = sc__plan_memory(&m, &p, 0);
+            double in_flight = v > 1 ? pp * (1 + (pp - 1) / (pp * v)) : pp;
+            double recomputed = k == 4 ? layer[0] : 0;           /* one layer in full while it is computed again */
+            double embedding = sbh / (k == 1 || k == 2 ? t : 1); /* mask of the embedding's dropout, section 4.3 */
+            double closed = (layer[k] * m.layers / pp + embedding) * in_flight + recomputed;
+            assert_true(fabs(x.activations / closed - 1) < 0.03);
+            double sum = 0, whole = 12 * m.layers * h * h * (1 + 13 / (12 * h)) + (51200.0 + 2048) * h;
+            for (uint32_t stage = 0; stage < p.mesh.pp; stage++) {
+                struct sc__stage_memory y = sc__plan_memory(&m, &p, stage);
+                sum += y.weights + y.gradients + y.optimizer;
+            }
+            assert_true(fabs(sum * t / (18 * whole) - 1) < 0.03);
+        }
+}
+
+/* Figure 1 of the paper as digitised by Calculon, GiB. */
+static void test_memory_of_figure_one(void **state) {
+    static const struct {
+        const char *plan;
+        double state, activations;
+    } cases[] = {
+        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype fp16;fusion 2021", 45.5625, 59.25},
+        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype fp16;fusion 2021;recompute "
+         "selective;sequence-parallel",
+         45.5625, 9.5625},
+        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype fp16;fusion 2021", 45.5625,
+         66.84375},
+        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype fp16;fusion 2021;recompute "
+         "selective;sequence-parallel",
+         45.5625, 12.3515625},
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        assert_int_equal(plan_of(*state, cases[i].plan, &m, &p), SC_OK);
+        struct sc__stage_memory x = sc__plan_memory(&m, &p, p.mesh.pp > 1 ? 1 : 0), first = sc__plan_memory(&m, &p, 0);
+        double gib = 1024.0 * 1024 * 1024;
+        assert_true(fabs((x.weights + x.gradients + x.optimizer) / gib / cases[i].state - 1) < 0.03);
+        assert_true(fabs(first.activations / gib / cases[i].activations - 1) < 0.03);
+    }
+}
+
+static void test_does_not_fit(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p), SC_OK);
+    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO);
+    assert_non_null(strstr(sc_error_text(*state), "optimizer"));
+    p.ignore_memory = true;
+    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_OK);
+}
+
+/* ---- traffic ---- */
+
+struct traffic {
+    double bytes[SC__GROUP_LIST][SC__COLLS];
+    double messages, message_bytes;
+    double flops;
+};
+
+static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
+    struct traffic t = {0};
+    const struct sc__program *p = &w->programs[w->classes[class].program];
+    for (uint32_t c = 0; c < p->calls; c++) {
+        const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
+        for (uint32_t i = 0; i < b->ops; i++) {
+            const struct sc__op *op = &w->ops[b->first_op + i];
+            if (op->kind == SC__OP_COLLECTIVE) t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
+            if (op->kind == SC__OP_SEND) t.messages++, t.message_bytes += (double)op->bytes;
+        }
+    }
+    return t;
+}
+
+static struct traffic lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+    struct sc__workload *w;
+    struct sc__cluster c;
+    if (plan_of(ctx, text, m, p) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    p->ignore_memory = true;
+    assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", p->gpus, &c), SC_OK);
+    if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    struct traffic sum = {0};
+    for (uint32_t i = 0; i < w->class_count; i++) {
+        struct traffic t = traffic_of(w, i);
+        for (unsigned g = 0; g < SC__GROUP_LIST; g++)
+            for (unsigned k = 0; k < SC__COLLS; k++) sum.bytes[g][k] += t.bytes[g][k];
+        sum.messages += t.messages, sum.message_bytes += t.message_bytes;
+    }
+    sum.flops = w->model_flops;
+    return sum;
+}
+
+static void same(double got, double want) {
+    if (fabs(got - want) > 1e-6 * fabs(want) + 64) fail_msg("%.9g, closed form %.9g", got, want);
+}
+
+static uint32_t pick(uint64_t *seed, const uint32_t *of, uint32_t n) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return of[(*seed >> 33) % n];
+}
+
+/* Sums over all stages of one rank each. GPT with h, l, V; b sequences of s in
+ * a micro-batch, m micro-batches. */
+static void test_traffic_of_random_dense_plans(void **state) {
+    static const uint32_t tps[] = {1, 2, 4, 8}, pps[] = {1, 2, 4}, dps[] = {1, 2, 4}, mbs[] = {1, 2}, counts[] = {4, 8};
+    uint64_t seed = 12345;
+    for (unsigned round = 0; round < 60; round++) {
+        uint32_t tp = pick(&seed, tps, 4), pp = pick(&seed, pps, 3), dp = pick(&seed, dps, 3), b = pick(&seed, mbs, 2);
+        uint32_t count = pick(&seed, counts, 2), sp = pick(&seed, (uint32_t[]){0, 1}, 2),
+                 full = pick(&seed, (uint32_t[]){0, 1}, 2);
+        uint32_t vpp = pp > 1 ? pick(&seed, (uint32_t[]){1, 2}, 2) : 1, zero = pick(&seed, (uint32_t[]){0, 1}, 2);
+        char text[512];
+        struct sc__model model;
+        struct sc__plan p;
+        snprintf(text, sizeof text,
+                 "num-layers 8;hidden-size 512;num-attention-heads 8;vocab-size 1024;seq 256;tp %u;pp %u;dp %u;vpp %u;"
+                 "micro-batch %u;global-batch %u;zero %u;no-scatter-gather-tensors-in-pipeline%s%s",
+                 tp, pp, dp, vpp, b, b * dp * count, zero, sp ? ";sequence-parallel" : "",
+                 full ? ";recompute full" : "");
+        struct traffic t = lower(*state, text, &model, &p);
+        double h = 512, l = 8, s = 256, m = count, act = 2 * b * s * h, loss = 3 * 4.0 * b * s;
+        bool cut = sp && tp > 1;
+        if (tp > 1) {
+            double pairs = full ? 6 : 4; /* collectives around half layers */
+            if (!cut)
+                same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE], m * (act * (pairs * l + 2) + loss));
+            else {
+                same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE], m * loss);
+                same(t.bytes[SC__GROUP_TP][SC__REDUCESCATTER], m * act * (pairs * l + 2));
+                same(t.bytes[SC__GROUP_TP][SC__ALLGATHER], m * act * ((pairs + 2) * l + 2));
+            }
+        }
+        double hops = (double)pp * vpp - 1;
+        same(t.messages, 2 * m * hops);
+        same(t.message_bytes, 2 * m * hops * act / (cut ? tp : 1));
+        double params =
+            12 * l * h * h / tp + l * (h * (2 + 4) + 7 * h / tp) + 2 * h + 1024 * h / tp * (pp > 1 ? 2 : 1) + 256 * h;
+        if (dp > 1) {
+            same(t.bytes[SC__GROUP_DP_CP][zero ? SC__REDUCESCATTER : SC__ALLREDUCE], 4 * params);
+            same(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], zero ? 2 * params : 0);
+        }
+        same(t.bytes[SC__GROUP_EMBEDDING][SC__ALLREDUCE], pp > 1 ? 2 * 4.0 * 1024 / tp * h : 0);
+        double B = b * dp * m;
+        same(t.flops, 72 * B * s * l * h * h * (1 + s / (6 * h) + 1024 / (12 * l * h)));
+    }
+}
+
+/* ZeRO-3: every micro-batch gathers all weights twice and scatters gradients. */
+static void test_traffic_of_sharded_weights(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    struct traffic t =
+        lower(*state, "model llama3-8b;gpus 8;seq 2048;global-batch 32;micro-batch 2;zero 3;grad-dtype bf16", &m, &p);
+    struct sc__model_params n;
+    sc__model_count(&m, &n);
+    same(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], 2 * 2 * 2 * n.total);
+    same(t.bytes[SC__GROUP_DP_CP][SC__REDUCESCATTER], 2 * 2 * n.total);
+}
+
+/* Dispatch and combine, forward and backward: each token topk times. */
+static void test_traffic_of_experts(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    struct traffic t = lower(
+        *state,
+        "model mixtral-8x7b;gpus 16;ep 8;etp 1;tp 2;seq 4096;global-batch 64;micro-batch 1;sequence-parallel;zero 1",
+        &m, &p);
+    double tokens = 4096.0 / 2, micro_batches = 8;
+    same(t.bytes[SC__GROUP_EP][SC__ALLTOALL], 4 * m.layers * micro_batches * tokens * 2 * 4096 * 2);
+    struct sc__model_params n;
+    sc__model_count(&m, &n);
+    same(t.bytes[SC__GROUP_DP_EP][SC__REDUCESCATTER], 4 * m.layers * n.experts / 8);
+}
+
+static void test_stages_hold_the_model(void **state) {
+    static const char *const plans[] = {"model llama3-405b;tp 8;pp 16;gpus 128;uneven-stages;global-batch 16",
+                                        "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16",
+                                        "model gpt3-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 16",
+                                        "model nemotron4-340b;tp 8;pp 12;vpp 8;gpus 96;global-batch 12",
+                                        "model qwen3-235b-a22b;pp 8;vpp 12;ep 8;gpus 64;uneven-stages;global-batch 64"};
+    for (unsigned i = 0; i < 5; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        if (plan_of(*state, plans[i], &m, &p) != SC_OK) fail_msg("%s: %s", plans[i], sc_error_text(*state));
+        uint32_t next = 0;
+        for (uint32_t chunk = 0; chunk < p.vpp; chunk++)
+            for (uint32_t stage = 0; stage < p.mesh.pp; stage++) {
+                uint32_t first, n = sc__plan_layers(&p, &m, stage, chunk, &first);
+                assert_int_equal(first, next);
+                next += n;
+            }
+        assert_int_equal(next, m.layers);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_refused_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_of_korthikanti, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_of_figure_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_does_not_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_traffic_of_sharded_weights, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_traffic_of_experts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stages_hold_the_model, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
