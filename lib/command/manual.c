@@ -9,19 +9,31 @@ static const struct sc__option *const no_options[] = {NULL};
 
 /* ---- man pages ---- */
 
-/* Text for troff: backslashes, hyphens that must stay hyphens, and dots and
- * quotes at the head of a line. */
+/* The code point at the head of UTF-8 text, which is moved past it. */
+static unsigned code_point(const char **text) {
+    const unsigned char *p = (const unsigned char *)*text;
+    unsigned more = *p < 0xc0 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
+    unsigned code = more ? *p & (0x3fu >> more) : *p;
+    for (p++; more && (*p & 0xc0) == 0x80; more--) code = code << 6 | (*p++ & 0x3fu);
+    *text = (const char *)p;
+    return code;
+}
+
+/* Text for troff: backslashes, hyphens that must stay hyphens, what is not
+ * ASCII, and dots and quotes at the head of a line. */
 static void put_troff(struct sc__buffer *out, const char *text) {
-    bool head = true;
-    for (; *text; text++) {
-        if (head && (*text == '.' || *text == '\'')) sc__puts(out, "\\&");
-        if (*text == '\\')
+    for (bool head = true; *text;) {
+        unsigned code = code_point(&text);
+        if (head && (code == '.' || code == '\'')) sc__puts(out, "\\&");
+        if (code == '\\')
             sc__puts(out, "\\e");
-        else if (*text == '-')
+        else if (code == '-')
             sc__puts(out, "\\-");
+        else if (code >= 0x80)
+            sc__printf(out, "\\[u%04X]", code);
         else
-            sc__putc(out, *text);
-        head = *text == '\n';
+            sc__putc(out, (char)code);
+        head = code == '\n';
     }
 }
 

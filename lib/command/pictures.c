@@ -72,7 +72,7 @@ sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
 }
 
 static void put_whatif(struct sc__buffer *out, const struct sc__whatif *t) {
-    sc__puts(out, "\nwhat if                      at half    saved       at zero    saved\n");
+    sc__puts(out, "\nwhat if                        at half    saved       at zero    saved\n");
     for (uint32_t i = 0; i < t->count; i++) {
         struct sc__buffer half, zero;
         const struct sc__whatif_row *row = &t->rows[i];
@@ -81,7 +81,7 @@ static void put_whatif(struct sc__buffer *out, const struct sc__whatif *t) {
         sc__put_time(&half, row->at_half);
         sc__put_time(&zero, row->at_zero);
         double step = t->step ? (double)t->step : 1;
-        sc__printf(out, "  %-22s %11s %6.1f %%  %11s %6.1f %%\n", row->title, half.text,
+        sc__printf(out, "  %-24s %11s %6.1f %%  %11s %6.1f %%\n", row->title, half.text,
                    100 * (1 - (double)row->at_half / step), zero.text, 100 * (1 - (double)row->at_zero / step));
     }
 }

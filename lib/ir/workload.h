@@ -164,6 +164,8 @@ struct sc__workload {
     uint32_t group_count, group_capacity;
     uint32_t *match;           /* by operation, or NULL; see ir/match.h */
     uint32_t *rank_class;      /* by rank; NULL: class index = pipeline stage */
+    uint64_t memory_capacity;  /* of one GPU, bytes; 0 = unknown */
+    double peak_flops;         /* of one GPU in the type of the products, FLOP/s; 0 = unknown */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */

@@ -104,6 +104,17 @@ struct run {
 
 static uint32_t p2p_slot(const struct run *r) { return r->w->group_count; }
 
+static void keep_idle(struct run *r, uint32_t class, int64_t from) {
+    const struct usage *u = &r->usage[class];
+    struct sc__timeline *t = r->out->timeline;
+    uint32_t why = u->active_count   ? SC__IDLE_COMM + u->active[u->active_count - 1].group
+                   : u->in_collective ? SC__IDLE_SKEW
+                   : u->in_recv       ? SC__IDLE_BUBBLE
+                                      : SC__IDLE_OTHER;
+    *SC__PUSH(&r->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
+        (struct sc__idle){.class = class, .why = why, .start = from, .end = r->now};
+}
+
 /* Books the time since the last change of a rank's state. */
 static void account(struct run *r, uint32_t class) {
     struct usage *u = &r->usage[class];
@@ -111,6 +122,7 @@ static void account(struct run *r, uint32_t class) {
     if (!dt) return;
     struct sc__class_result *c = &r->out->classes[class];
     u->since = r->now;
+    if (r->out->timeline && !u->recomputing && !u->computing) keep_idle(r, class, r->now - dt);
     for (uint32_t i = 0; i < u->active_count; i++) c->traffic[u->active[i].group].busy += dt;
     if (u->recomputing)
         c->account.recompute += dt;
@@ -180,6 +192,7 @@ static void keep_span(struct run *r, uint32_t class, uint32_t op) {
 static void op_end(struct run *r, uint32_t class, uint32_t op) {
     r->state[op] |= DONE;
     r->done++;
+    if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
     if (r->started) keep_span(r, class, op);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)

@@ -162,13 +162,13 @@ export function whatifSection(r) {
 export function operationSection(r) {
   const rows = r.operations ?? [];
   if (!rows.length) return null;
-  return section("operations", "Operations", "Of the slowest class of ranks, added up over the step. The time communication waited for its peers is shown apart.",
+  return section("operations", "Operations", "The mean over all ranks, added up over the step. The time communication waited for its peers is shown apart.",
     table({ id: "operation-table", caption: "Operations, longest first", rows, search: "Search operations", limit: 25, sort: { by: 1, down: true }, columns: [
       { title: "name", value: (o) => o.name },
       { title: "total", number: true, value: (o) => o.total_us, text: (o) => f.time(o.total_us), bar: (o) => o.total_us / r.step_time_us },
       { title: "kind", value: (o) => (o.group ? `${o.kind.toLowerCase()} · ${o.group}` : o.kind) },
       { title: "phase", value: (o) => o.phase },
-      { title: "count", number: true, value: (o) => o.count, text: (o) => f.count(o.count) },
+      { title: "count", number: true, value: (o) => o.count, text: (o) => f.mean(o.count) },
       { title: "waited", number: true, value: (o) => o.waited_us, text: (o) => (o.waited_us ? f.time(o.waited_us) : "–") },
       { title: "volume", number: true, value: (o) => o.bytes, text: (o) => (o.bytes ? f.bytes(o.bytes) : "–") }] }),
     r.operations_left_out ? h("p", { class: "hint" }, `${f.count(r.operations_left_out)} shorter ones are not listed.`) : null);

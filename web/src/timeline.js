@@ -45,7 +45,8 @@ export class Timeline {
     const rows = [];
     timelines.forEach((t, which) => t.rows.forEach((row, i) => {
       const place = row.name || (t.rows.length > 1 || timelines.length > 1 ? `stage ${row.stage}` : `rank ${row.rank}`);
-      rows.push({ row, t, which, index: i, label: names ? `${names[which]} ${row.stage}` : place,
+      const short = t.rows.length > new Set(t.rows.map((r) => r.stage)).size ? row.rank : row.stage;
+      rows.push({ row, t, which, index: i, label: names ? `${names[which]} ${short}` : place,
         order: row.stage * 1e6 + row.rank + which * 0.5 });
     }));
     const stages = new Set(timelines[0].rows.map((r) => r.stage));
