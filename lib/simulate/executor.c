@@ -287,6 +287,7 @@ static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const
     sc__arena_init(&x->arena, &ctx->recover);
     sc__heap_init(&x->heap, &x->arena);
     SC__TRY(sc__prepare(x));
+    x->items = ctx->progress ? count_items(x) : 0;
     prepare_results(x);
     return SC_OK;
 }
