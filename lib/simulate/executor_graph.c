@@ -553,6 +553,8 @@ sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *
     sc__arena_init(&arena, ctx->arena.out_of_memory);
     struct sc__graph_run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
     if (options) r.options = *options;
+    if (r.options.comm_tax > 0)
+        sc__note(ctx, "graph-comm-tax", "compute of a graph is not slowed down by transfers beside it (--comm-sm-tax)");
     sc__graph_set_up(&r);
     sc_status status = loop(&r);
     if (status == SC_OK && r.done < r.total) status = sc__graph_deadlock(&r);
