@@ -16,6 +16,9 @@ struct field {
 static const struct field fields[] = {
     FIELD("gemm", gemm),
     FIELD("fp8", fp8),
+    FIELD("fp4", fp4),
+    FIELD("moe", moe[0]),
+    FIELD("moe_unfused", moe[1]),
     FIELD("attention_forward", attention[SC__ATTENTION_CURRENT][0]),
     FIELD("attention_backward", attention[SC__ATTENTION_CURRENT][1]),
     FIELD("flash2_forward", attention[SC__ATTENTION_FLASH2][0]),
@@ -28,7 +31,7 @@ static const struct field fields[] = {
     FIELD("host_megatron_us", host[SC__FUSION_MEGATRON]),
     FIELD("host_eager_us", host[SC__FUSION_EAGER]),
     FIELD("host_2021_us", host[SC__FUSION_2021]),
-    FIELD("host_layer_us", host_layer),
+    FIELD("host_moe_us", host_moe),
     FIELD("tp_exposed", tp_exposed),
     FIELD("comm_tax", comm_tax),
     FIELD("accumulate_bytes", accumulate_bytes),

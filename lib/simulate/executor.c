@@ -244,9 +244,11 @@ static sc_status end_job(struct sc__executor *x) {
 
 static sc_status run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        jobs[i].items = jobs[i].ctx->progress ? count_items(&jobs[i]) : 0;
         for (uint32_t c = 0; c < jobs[i].w->class_count; c++)
             for (uint32_t s = 0; s < jobs[i].streams; s++) want_work(&jobs[i], c, s);
+    }
     for (;;) {
         int64_t event;
         SC__TRY(start_work(jobs, count, &event));
