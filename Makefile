@@ -30,7 +30,7 @@ DATA    := $(sort $(shell find data -type f -not -path 'data/truth/*' 2>/dev/nul
 
 WEB     := $(sort $(wildcard web/src/*) web/build.mjs web/package.json web/package-lock.json)
 
-LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/page.o
+LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/report_page.o
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
@@ -70,7 +70,7 @@ $(shell find $(BUILD)/web/report.html -empty -delete 2>/dev/null)
 $(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
 	@sh scripts/web.sh $@
 
-$(BUILD)/gen/page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
+$(BUILD)/gen/report_page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tools/embed sc__page_file $(BUILD)/web $$(test -s $(BUILD)/web/report.html && echo $(BUILD)/web/report.html) > $@.tmp && mv $@.tmp $@
 

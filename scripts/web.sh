@@ -9,6 +9,7 @@ mkdir -p "$(dirname "$out")"
 without_page() {
     echo "the report page is left out of this build: $1" >&2
     : >"$out"
+    touch -t 200001010000 "$out" # so that the next build tries again
     exit 0
 }
 
