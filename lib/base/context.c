@@ -30,6 +30,15 @@ unsigned long sc_error_column(const sc_context *ctx) { return (unsigned long)ctx
 
 void sc__clear_error(struct sc_context *ctx) { memset(&ctx->error, 0, sizeof ctx->error); }
 
+void sc_set_progress(sc_context *ctx, void (*show)(void *user, const char *what, double share), void *user) {
+    ctx->progress = show;
+    ctx->progress_user = user;
+}
+
+void sc__progress(struct sc_context *ctx, const char *what, double share) {
+    if (ctx->progress) ctx->progress(ctx->progress_user, what, share);
+}
+
 char *sc__format(struct sc__arena *a, const char *fmt, ...) {
     struct sc__buffer b;
     sc__buffer_init(&b, a);

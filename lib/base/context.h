@@ -41,6 +41,8 @@ struct sc_context {
         int fd;
     } * spooled;
     uint32_t spooled_count, spooled_capacity;
+    void (*progress)(void *user, const char *what, double share); /* or NULL */
+    void *progress_user;
     jmp_buf recover;
 };
 
@@ -52,6 +54,10 @@ void sc__clear_error(struct sc_context *ctx);
 
 /* Adds a note; one with the same code and text is kept once. */
 void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Tells whoever wants to know how far a long piece of work is: what, and its
+ * share from 0 to 1. Cheap, but not for every event. */
+void sc__progress(struct sc_context *ctx, const char *what, double share);
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

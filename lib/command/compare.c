@@ -63,6 +63,7 @@ static sc_status load_input(struct sc_request *req, const char *path, bool simul
     req->ctx->note_count = 0;
     if (!simulate) {
         SC__TRY(sc__job_read(&one, &job));
+        SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured) {
             SC__TRY(sc__result_of_measured(req->ctx, job.doc.measured, &job.result));
             job.result.files = job.doc.files;
@@ -114,7 +115,7 @@ static void put_text(struct sc__buffer *out, const struct sc__comparison *c, boo
         sc__printf(out, "%c  %s (%s)\n", 'A' + side, c->name[side], c->measured[side] ? "measured" : "simulated");
     sc__printf(out, "\n%-30s %12s %12s %12s\n", "", "A", "B", "B - A");
     put_pair(out, &c->step);
-    put_pairs(out, "by class of time", &c->classes, UINT32_MAX);
+    put_pairs(out, "by class, mean of ranks", &c->classes, UINT32_MAX);
     put_pairs(out, "communication, busy", &c->groups, UINT32_MAX);
     put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
 }

@@ -65,6 +65,10 @@ static sc_status write_page(struct sc_request *req, struct sc__job *job) {
 sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
     const char *trace = sc__option(req, "trace"), *hta = sc__option(req, "hta");
     struct sc__trace_ranks ranks;
+    if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
+        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
+    if (sc__flag(req, "trace-ranks") && !trace && !hta)
+        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
     SC__TRY(sc__trace_ranks(req->ctx, job->workload, sc__option(req, "trace-ranks"), &ranks));
     if (trace) SC__TRY(sc__write_trace(req->ctx, &job->result, &ranks, trace));
     if (hta) SC__TRY(sc__write_hta(req->ctx, &job->result, &ranks, hta));
@@ -72,7 +76,7 @@ sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
 }
 
 static void put_whatif(struct sc__buffer *out, const struct sc__whatif *t) {
-    sc__puts(out, "\nwhat if                      at half    saved       at zero    saved\n");
+    sc__puts(out, "\nwhat if                        at half    saved       at zero    saved\n");
     for (uint32_t i = 0; i < t->count; i++) {
         struct sc__buffer half, zero;
         const struct sc__whatif_row *row = &t->rows[i];
@@ -81,7 +85,7 @@ static void put_whatif(struct sc__buffer *out, const struct sc__whatif *t) {
         sc__put_time(&half, row->at_half);
         sc__put_time(&zero, row->at_zero);
         double step = t->step ? (double)t->step : 1;
-        sc__printf(out, "  %-22s %11s %6.1f %%  %11s %6.1f %%\n", row->title, half.text,
+        sc__printf(out, "  %-24s %11s %6.1f %%  %11s %6.1f %%\n", row->title, half.text,
                    100 * (1 - (double)row->at_half / step), zero.text, 100 * (1 - (double)row->at_zero / step));
     }
 }

@@ -53,6 +53,8 @@ const struct sc__option sc__model_options[] = {
      "alltoall, allgather or flex (each token once per rank)", 0},
     {"moe-unfused", 0, NULL, NULL, TRAIN, "routing and quantisation of experts as before 2026, kernel by kernel", 0},
     {"host-launch", 0, "US", NULL, TRAIN, "host time per kernel in us; 0 for CUDA graphs", 0},
+    {"update", 0, "KIND", "mixed", TRAIN,
+     "mixed: fp32 weights and state, clipping; plain: state of the weights' type, no clipping", 0},
     {"no-optimizer", 0, NULL, NULL, TRAIN, "leave the optimizer out", 0},
     {"ignore-memory", 0, NULL, NULL, TRAIN, "go on when it does not fit into memory", 0},
     {"step-constants", 0, "FILE", NULL, TRAIN, "constants of the step model instead of the built-in ones", 0},

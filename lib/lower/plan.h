@@ -58,6 +58,7 @@ struct sc__plan {
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
     bool optimizer;     /* the step ends with one */
+    bool plain_update;  /* weights, gradients and state of one type, no clipping: plain PyTorch on one GPU */
     double host_launch; /* us of host time per kernel; < 0: of the software */
     const char *gpu;
     const char *kernel_times, *constants;

@@ -293,6 +293,10 @@ static void optimizer(struct emitter *e, const struct sc__shard *s) {
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
     double mine = p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
     struct sc__pricer *q = e->l->pricer;
+    if (p->plain_update) {
+        update_compute(e, sc__adamw(q, p->dtype == SC__FP32 ? SC__FP32 : SC__BF16, mine, 0), "optimizer");
+        return;
+    }
     update_compute(e, sc__memory_op(q, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(mine / 1024) + 1), "gradient norm");
     update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
     struct sc__kernel adam = sc__adamw(q, SC__FP32, mine, e->l->constants.adam_bytes);

@@ -21,7 +21,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe
                                 .gated = m->gated,
                                 .rmsnorm = m->norm == SC__RMSNORM,
                                 .bias = m->linear_bias,
-                                .rope = !m->positions,
+                                .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,

@@ -75,7 +75,7 @@ double sc__memory_op_us(const struct sc__gpu *gpu, enum sc__memory_op op, uint64
 static struct sc__kernel memory_kernel(struct sc__pricer *p, const char *name, enum sc__work work, double bytes) {
     return (struct sc__kernel){.name = name,
                                .kind = SC__KERNEL_MEMORY,
-                               .work = work,
+                               .work = (uint8_t)work,
                                .bytes = bytes,
                                .launches = p->gpu->launches[SC__KERNEL_MEMORY]};
 }

@@ -140,6 +140,7 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     }
     s->ended++;
     s->item++;
+    x->items_ended++;
     s->state = SC__STREAM_NEXT;
     s->version++;
     x->out->classes[class].end = x->now;
@@ -195,6 +196,22 @@ static void take_transfers(struct sc__executor *jobs, int64_t now) {
     }
 }
 
+#define REPORT_EVENTS 65536
+
+static void report(struct sc__executor *x) {
+    if (x->out->events < x->next_report) return;
+    x->next_report = x->out->events + REPORT_EVENTS;
+    if (x->items) sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
+}
+
+static uint64_t count_items(const struct sc__executor *x) {
+    uint64_t n = 0;
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        for (uint32_t k = 0; k < x->runners[c].calls; k++)
+            for (uint32_t s = 0; s < x->streams; s++) n += x->runners[c].blocks[k]->count[s];
+    return n;
+}
+
 static void take_events(struct sc__executor *jobs, uint32_t count, int64_t now) {
     for (uint32_t i = 0; i < count; i++)
         while (next_event(&jobs[i]) == now) {
@@ -208,6 +225,7 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
     for (uint32_t i = 0; i < count; i++) {
         do_work(&jobs[i]);
         SC__TRY(jobs[i].status);
+        report(&jobs[i]);
         int64_t next = next_event(&jobs[i]);
         if (next < *event) *event = next;
     }
@@ -226,9 +244,11 @@ static sc_status end_job(struct sc__executor *x) {
 
 static sc_status run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
+        jobs[i].items = jobs[i].ctx->progress ? count_items(&jobs[i]) : 0;
         for (uint32_t c = 0; c < jobs[i].w->class_count; c++)
             for (uint32_t s = 0; s < jobs[i].streams; s++) want_work(&jobs[i], c, s);
+    }
     for (;;) {
         int64_t event;
         SC__TRY(start_work(jobs, count, &event));
@@ -267,6 +287,7 @@ static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const
     sc__arena_init(&x->arena, &ctx->recover);
     sc__heap_init(&x->heap, &x->arena);
     SC__TRY(sc__prepare(x));
+    x->items = ctx->progress ? count_items(x) : 0;
     prepare_results(x);
     return SC_OK;
 }

@@ -121,6 +121,7 @@ struct sc__executor {
     uint32_t work_count, work_capacity;
     uint32_t *touched;
     uint32_t touched_count, touched_capacity;
+    uint64_t items, items_ended, next_report; /* for progress */
     sc_status status;
 };
 

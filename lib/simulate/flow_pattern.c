@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define PAIRS_APART 64u /* up to so many ranks all pairs are flows of their own */
+#define PAIRS_APART 64u    /* up to so many ranks all pairs are flows of their own */
+#define PAIRS_ROUTED 2048u /* up to so many each pair has its way */
 
 void sc__pattern_builder_init(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g,
                               const struct sc__route_policy *route, struct sc__pattern_builder *b) {
@@ -179,9 +180,36 @@ static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint
     return wire(b, p, via, to, 1);
 }
 
+static uint32_t nic_count(const struct sc__pattern_builder *b) {
+    uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
+    return nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+}
+
+/* So many pairs that ways are not looked at: the ports alone, each as loaded
+ * as all pairs make it. */
+static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
+                      double volume) {
+    uint32_t inside = n < b->cluster->node_gpus ? n : b->cluster->node_gpus;
+    sc__note(b->ctx, "alltoall-ports", "all-to-all of %u ranks: only ports are shared, the fabric above them is not",
+             n);
+    begin_flow(b, p, volume);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, gpu[i]);
+        load_port(b, p, gpu[i], inside - 1);
+        if (n == inside) continue;
+        load_link(b, p, nic, n - inside);
+        load_link(b, p, nic + nic_count(b), n - inside);
+        p->network = true;
+    }
+}
+
 static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
                            bool pxn, double volume) {
     bool apart = n <= PAIRS_APART;
+    if (n > PAIRS_ROUTED && has_nodes(b)) {
+        add_ports(b, p, gpu, n, volume);
+        return SC_OK;
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (!apart) begin_flow(b, p, volume);
         for (uint32_t k = 1; k < n; k++) {
@@ -220,8 +248,7 @@ static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     const struct sc__graph *g = b->graph;
     if (!has_nodes(b)) return false;
     if (link < g->first_plane) return true;
-    uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
-    return (link - g->first_plane) % g->plane_links < 2 * nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+    return (link - g->first_plane) % g->plane_links < 2 * nic_count(b);
 }
 
 void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {

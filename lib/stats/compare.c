@@ -16,7 +16,7 @@ static sc_status parse(struct sc_context *ctx, const char *name, struct sc__str 
     if (!*out) return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", e.text);
     const char *schema = json_string_value(json_object_get(*out, "schema"));
     if (schema && !strcmp(schema, SCHEMA) && json_is_number(json_object_get(*out, "step_time_us")) &&
-        json_is_object(json_object_get(*out, "breakdown_us")))
+        json_is_object(json_object_get(*out, "breakdown_us")) && json_array_size(json_object_get(*out, "ranks")))
         return SC_OK;
     json_decref(*out);
     return sc__fail(ctx, SC_INPUT, &at, "make one with: stepcast run INPUT --json FILE --timeline",
@@ -42,31 +42,40 @@ static void add(struct sc__arena *a, struct sc__pairs *to, const char *key, int 
     *(side ? &p->b : &p->a) += us;
 }
 
-static void add_classes(struct sc__arena *a, struct sc__pairs *to, const json_t *breakdown, int side) {
+static void add_breakdown(struct sc__arena *a, struct sc__pairs *to, const json_t *breakdown, int side, double weight) {
     const char *key, *label;
     json_t *value, *us;
     json_object_foreach((json_t *)breakdown, key, value) {
-        if (json_is_number(value))
-            add(a, to, key, side, json_number_value(value));
-        else
-            json_object_foreach(value, label, us)
-                add(a, to, sc__format(a, "exposed %s", label), side, json_number_value(us));
+        if (json_is_number(value)) add(a, to, key, side, weight * json_number_value(value));
+        json_object_foreach(value, label, us)
+            add(a, to, sc__format(a, "exposed %s", label), side, weight * json_number_value(us));
     }
 }
 
-static void add_groups(struct sc__arena *a, struct sc__pairs *to, const json_t *comm, int side) {
-    const char *label;
-    json_t *group;
-    json_object_foreach((json_t *)comm, label, group)
-        add(a, to, label, side, json_number_value(json_object_get(group, "busy_us")));
+/* The mean over ranks: it adds up to the step as every single rank does. */
+static void add_classes(struct sc__arena *a, struct sc__pairs *to, const json_t *root, int side) {
+    const json_t *ranks = json_object_get(root, "ranks");
+    double all = 0;
+    size_t i;
+    json_t *r;
+    json_array_foreach((json_t *)ranks, i, r) all += json_number_value(json_object_get(r, "ranks"));
+    if (all <= 0) {
+        add_breakdown(a, to, json_object_get(root, "breakdown_us"), side, 1);
+        return;
+    }
+    json_array_foreach((json_t *)ranks, i, r) add_breakdown(a, to, json_object_get(r, "breakdown_us"), side,
+                                                            json_number_value(json_object_get(r, "ranks")) / all);
 }
 
-static void add_operations(struct sc__arena *a, struct sc__pairs *to, const json_t *operations, int side) {
+static void add_operations(struct sc__arena *a, struct sc__comparison *c, const json_t *operations, int side) {
     size_t i;
     json_t *o;
     json_array_foreach((json_t *)operations, i, o) {
         const char *name = json_string_value(json_object_get(o, "name"));
-        if (name) add(a, to, name, side, json_number_value(json_object_get(o, "total_us")));
+        const char *group = json_string_value(json_object_get(o, "group"));
+        double us = json_number_value(json_object_get(o, "total_us"));
+        if (name) add(a, &c->operations, name, side, us);
+        if (group) add(a, &c->groups, group, side, us);
     }
 }
 
@@ -100,9 +109,8 @@ static void add_side(struct sc__arena *a, struct sc__comparison *c, const json_t
     double step = json_number_value(json_object_get(root, "step_time_us"));
     *(side ? &c->step.b : &c->step.a) = step;
     c->measured[side] = json_is_true(json_object_get(root, "measured"));
-    add_classes(a, &c->classes, json_object_get(root, "breakdown_us"), side);
-    add_groups(a, &c->groups, json_object_get(root, "comm"), side);
-    add_operations(a, &c->operations, json_object_get(root, "operations"), side);
+    add_classes(a, &c->classes, root, side);
+    add_operations(a, c, json_object_get(root, "operations"), side);
 }
 
 sc_status sc__compare(struct sc_context *ctx, const char *const name[2], const struct sc__str document[2],
@@ -116,7 +124,7 @@ sc_status sc__compare(struct sc_context *ctx, const char *const name[2], const s
         listed = listed && json_array_size(json_object_get(root, "operations")) > 0;
         json_decref(root);
     }
-    if (!listed) out->operations.count = 0;
+    if (!listed) out->operations.count = out->groups.count = 0;
     drop_zeros(&out->classes);
     drop_zeros(&out->groups);
     if (out->operations.count)

@@ -19,9 +19,10 @@ struct sc__comparison {
     const char *name[2];
     bool measured[2];
     struct sc__pair step;
-    struct sc__pairs classes;    /* the parts of the breakdown */
+    /* Means over all ranks; the last two are empty when one side has no timeline. */
+    struct sc__pairs classes;    /* the parts of the breakdown: they add up to the step */
     struct sc__pairs groups;     /* communication: time on the wire */
-    struct sc__pairs operations; /* by name; empty when one side does not list them */
+    struct sc__pairs operations; /* by name, largest difference first */
     double worst;                /* largest difference of the step or a class, as a share of A's step */
     const char *worst_key;
 };

@@ -1,5 +1,6 @@
-/* operations: one line for each distinct operation of a class, added up over
- * the step. */
+/* operations: one line for each distinct operation, added up over the step,
+ * as the mean over all ranks. So two results compare line by line even where
+ * another rank is the slowest. */
 #ifndef SC_STATS_OPERATIONS_H
 #define SC_STATS_OPERATIONS_H
 
@@ -8,9 +9,9 @@
 struct sc__operation {
     const char *name;
     const struct sc__op *op; /* one of them: kind, phase, group */
-    uint64_t count, bytes;
-    int64_t total;  /* at work */
-    int64_t waited; /* before that, for peers */
+    double count, bytes;
+    double total;  /* at work, ps */
+    double waited; /* before that, for peers, ps */
 };
 
 struct sc__operations {
@@ -18,7 +19,7 @@ struct sc__operations {
     uint32_t count, capacity;
 };
 
-void sc__operations(struct sc__arena *a, const struct sc__timeline *t, const struct sc__by_class *index, uint32_t class,
+void sc__operations(struct sc__arena *a, const struct sc__timeline *t, const struct sc__by_class *index,
                     struct sc__operations *out);
 
 #endif

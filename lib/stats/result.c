@@ -85,6 +85,9 @@ static void add_rates(struct sc__result *r) {
     if (seconds <= 0) return;
     r->tokens_per_s = w->tokens / seconds;
     r->tflops_per_gpu = w->model_flops / seconds / ranks / 1e12;
+    if (w->peak_flops <= 0) return;
+    r->mfu = w->model_flops / seconds / ranks / w->peak_flops;
+    r->hfu = w->hardware_flops / seconds / ranks / w->peak_flops;
 }
 
 sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, const struct sc__cluster *c,
@@ -96,6 +99,7 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     out->step = sim->step;
     out->events = sim->events;
     out->timeline = sim->timeline;
+    out->memory_capacity = w->memory_capacity;
     out->class_count = w->class_count;
     out->classes = SC__NEW_ARRAY(&ctx->arena, struct sc__class_breakdown, w->class_count);
     for (unsigned i = 0; usual_labels[i]; i++) label_index(out, usual_labels[i]);

@@ -75,6 +75,11 @@ static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
     return s->inner->ops->finish(s->inner->self, to, done);
 }
 
+static void scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+    struct scaled *s = net;
+    s->inner->ops->overhead(s->inner->self, bytes, out);
+}
+
 static const struct sc__net_ops scaled_ops = {
     .name = "scaled", .alone = scaled_alone, .start = scaled_start, .next = scaled_next, .finish = scaled_finish};
 
@@ -105,6 +110,7 @@ struct table {
     const struct sc__net_maker *net;
     struct sc__sim_options options;
     struct sc__whatif *out;
+    uint32_t expected; /* rows */
 };
 
 static sc_status simulate_changed(const struct table *t, struct sc_context *own, const struct change *c,
@@ -114,7 +120,9 @@ static sc_status simulate_changed(const struct table *t, struct sc_context *own,
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
     struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
-    struct sc__net before = {.ops = &scaled_ops, .self = &s, .free = net.free};
+    struct sc__net_ops ops = scaled_ops;
+    if (net.ops->overhead) ops.overhead = scaled_overhead;
+    struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
     *step = sim.step;
     return SC_OK;
@@ -172,6 +180,7 @@ static int most_gain_first(const void *x, const void *y) {
 
 static sc_status add_row(struct table *t, const char *key, const char *title, struct change c) {
     struct sc__whatif_row row = {.key = key, .title = title};
+    sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
     SC__TRY(step_with(t, c, 0, &row.at_zero));
     SC__TRY(step_with(t, c, 0.5, &row.at_half));
     *SC__PUSH(&t->ctx->arena, t->out->rows, t->out->count, t->out->capacity) = row;
@@ -182,6 +191,8 @@ static sc_status add_rows(struct table *t) {
     struct sc__arena *a = &t->ctx->arena;
     struct seen seen;
     look(t->w, &seen);
+    t->expected = seen.label_count + seen.recompute;
+    for (int k = 0; k < SC__WORKS; k++) t->expected += seen.work[k];
     for (int k = 0; k < SC__WORKS; k++) {
         const char *name = sc__work_name((enum sc__work)k);
         const char *title = k == SC__WORK_OTHER ? "compute" : k == SC__WORK_HOST ? "host" : name;
@@ -197,7 +208,7 @@ static sc_status add_rows(struct table *t) {
 sc_status sc__whatif(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net_maker *net,
                      const struct sc__sim_options *options, int64_t step, struct sc__whatif *out) {
     *out = (struct sc__whatif){.step = step};
-    struct table t = {ctx, w, net, *options, out};
+    struct table t = {.ctx = ctx, .w = w, .net = net, .options = *options, .out = out};
     t.options.keep_timeline = false;
     SC__TRY(add_rows(&t));
     if (out->count) qsort(out->rows, out->count, sizeof *out->rows, most_gain_first);

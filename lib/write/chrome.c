@@ -6,23 +6,26 @@
  *   - a message is a flow from the send to the receive, with an id of its own;
  *     it is written only when both ends are in the file
  *   - counters: traffic of the rank, and its memory where the plan knows it
- * Spans that overlap on one stream (measurements may have them) go to a further
- * lane of that stream. */
+ * Spans that overlap on one stream (graphs and measurements may have them) go
+ * to a further lane of that stream. */
 #include "write/trace.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LANES 4 /* of one stream */
-
 struct lane {
     int64_t end; /* of the last span */
-    bool named;
+    uint32_t tid;
+};
+
+struct lanes { /* of a stream */
+    struct lane *items;
+    uint32_t count, capacity;
 };
 
 struct rank_trace {
     uint32_t rank, class, order; /* order: place in the file */
-    struct lane lanes[SC__MAX_STREAMS][LANES];
+    struct lanes lanes[SC__MAX_STREAMS];
 };
 
 struct chrome {
@@ -34,8 +37,8 @@ struct chrome {
     struct sc__by_class index;
     struct sc__buffer out;
     bool after_event;
-    uint32_t next_flow;
-    uint8_t *lane_of; /* by span: the lane it got (the same for every rank of its class) */
+    uint32_t flows, threads; /* so far */
+    uint32_t *lane_of;       /* by span: the lane it got (the same for every rank of its class) */
 };
 
 static void begin_event(struct chrome *c, const char *phase, uint32_t rank) {
@@ -56,10 +59,6 @@ static void put_time(struct chrome *c, const char *key, int64_t ps) {
     sc__put_us(&c->out, ps);
 }
 
-static uint32_t thread_id(const struct rank_trace *k, unsigned stream, unsigned lane) {
-    return 1 + (k->order * SC__MAX_STREAMS + stream) * LANES + lane;
-}
-
 static const char *stream_name(const struct chrome *c, unsigned stream) {
     const char *name = c->w->stream_names[stream];
     return name ? name : stream == c->w->compute_stream ? "compute" : sc__format(&c->ctx->arena, "stream %u", stream);
@@ -75,21 +74,21 @@ static void put_meta(struct chrome *c, const char *what, uint32_t rank, uint32_t
     sc__printf(&c->out, ",\"tid\":%u,\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%u}}", tid, what, index);
 }
 
-static void name_lane(struct chrome *c, struct rank_trace *k, unsigned stream, unsigned lane) {
-    if (k->lanes[stream][lane].named) return;
-    k->lanes[stream][lane].named = true;
+static void new_lane(struct chrome *c, struct rank_trace *k, unsigned stream) {
+    struct lanes *l = &k->lanes[stream];
     const char *name = stream_name(c, stream);
-    if (lane) name = sc__format(&c->ctx->arena, "%s (%u)", name, lane + 1);
-    put_meta(c, "thread", k->rank, thread_id(k, stream, lane), name, stream * LANES + lane);
+    if (l->count) name = sc__format(&c->ctx->arena, "%s (%u)", name, l->count + 1);
+    SC__PUSH(&c->ctx->arena, l->items, l->count, l->capacity)->tid = ++c->threads;
+    put_meta(c, "thread", k->rank, c->threads, name, stream * 256 + (l->count < 256 ? l->count : 255));
 }
 
-/* The first lane of the stream that is free at the start of the span; the last
- * one takes what fits nowhere. */
-static unsigned pick_lane(struct rank_trace *k, unsigned stream, const struct sc__span *s) {
-    unsigned i = 0;
-    while (i < LANES - 1 && k->lanes[stream][i].end > s->start) i++;
-    struct lane *lane = &k->lanes[stream][i];
-    if (s->end > lane->end) lane->end = s->end;
+/* The first lane of the stream that is free at the start of the span. */
+static uint32_t pick_lane(struct chrome *c, struct rank_trace *k, unsigned stream, const struct sc__span *s) {
+    struct lanes *l = &k->lanes[stream];
+    uint32_t i = 0;
+    while (i < l->count && l->items[i].end > s->start) i++;
+    if (i == l->count) new_lane(c, k, stream);
+    l->items[i].end = s->end;
     return i;
 }
 
@@ -123,11 +122,9 @@ static void put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     const struct sc__op *op = &c->w->ops[s->op];
     if (op->kind == SC__OP_WAIT || s->end <= s->start) return;
-    unsigned lane = pick_lane(k, op->stream, s);
-    uint32_t tid = thread_id(k, op->stream, lane);
+    uint32_t lane = pick_lane(c, k, op->stream, s), tid = k->lanes[op->stream].items[lane].tid;
     bool compute = op->kind == SC__OP_COMPUTE;
-    c->lane_of[span] = (uint8_t)lane;
-    name_lane(c, k, op->stream, lane);
+    c->lane_of[span] = lane;
     put_slice(c, k, tid, sc__trace_name(c->w, op), compute ? sc__phase_name(op->phase) : "comm", s->start, s->end);
     put_args(c, s, op);
     sc__putc(&c->out, '}');
@@ -140,7 +137,7 @@ static void put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
 static void put_rank(struct chrome *c, struct rank_trace *k) {
     const struct sc__class *class = &c->w->classes[k->class];
     uint32_t stage = c->w->rank_class ? class->stage : k->class;
-    put_meta(c, "process", k->rank, thread_id(k, 0, 0),
+    put_meta(c, "process", k->rank, c->threads + 1,
              class->ranks > 1 && c->ranks->representatives
                  ? sc__format(&c->ctx->arena, "rank %u, stage %u (%u equal ranks)", k->rank, stage, class->ranks)
                  : sc__format(&c->ctx->arena, "rank %u, stage %u", k->rank, stage),
@@ -157,9 +154,9 @@ static int64_t moment_inside(const struct sc__span *s) {
 static void put_flow_end(struct chrome *c, const char *phase, const struct rank_trace *k, uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     begin_event(c, phase, k->rank);
-    sc__printf(&c->out, ",\"tid\":%u", thread_id(k, c->w->ops[s->op].stream, c->lane_of[span]));
+    sc__printf(&c->out, ",\"tid\":%u", k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
     put_time(c, "ts", moment_inside(s));
-    sc__printf(&c->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}", c->next_flow,
+    sc__printf(&c->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}", c->flows,
                *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
@@ -182,7 +179,7 @@ static void put_flows(struct chrome *c, const struct rank_trace *all, const stru
         to = &c->t->spans[s->peer_span];
         const struct rank_trace *other = to->end > to->start ? receiver(c, all, k, s) : NULL;
         if (!other) continue;
-        c->next_flow++;
+        c->flows++;
         put_flow_end(c, "s", k, span);
         put_flow_end(c, "f", other, s->peer_span);
     }
@@ -300,7 +297,7 @@ static void put_all(struct chrome *c) {
 sc_status sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
                           const char *path) {
     struct chrome c = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload, .ranks = ranks};
-    c.lane_of = SC__NEW_ARRAY(&ctx->arena, uint8_t, c.t->count + 1);
+    c.lane_of = SC__NEW_ARRAY(&ctx->arena, uint32_t, c.t->count + 1);
     sc__by_class(&ctx->arena, c.t, &c.index);
     sc__buffer_init(&c.out, &ctx->arena);
     sc__puts(&c.out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"stepcast " SC_VERSION "\",\"step_us\":");

@@ -46,6 +46,9 @@ static void put_plan(struct sc__json *j, const struct sc__workload *w) {
     sc__json_end_object(j);
 }
 
+static const char *const fabric_names[SC__FABRIC_KINDS] = {
+    "switch", "rail-optimised leaves and spines", "fat tree", "HPN", "DCN+", "dimensions", "dragonfly", "links"};
+
 static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
     sc__json_row(j, "cluster");
     sc__json_string(j, "name", c->name);
@@ -56,6 +59,7 @@ static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
     sc__json_double(j, "nvlink_bytes_per_s", c->nvlink);
     sc__json_double(j, "nic_bytes_per_s", c->nic);
     sc__json_bool(j, "ideal", c->ideal);
+    sc__json_string(j, "fabric", fabric_names[c->fabric.kind]);
     sc__json_end_object(j);
 }
 

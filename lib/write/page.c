@@ -2,6 +2,7 @@
 
 #include "stats/critical.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_OPERATIONS 400
@@ -95,10 +96,13 @@ static const char *operation_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
+/* To a fraction of 1: means over ranks, without digits that mean nothing. */
+static double rounded(double x, double parts) { return round(x * parts) / parts; }
+
 static void put_operations(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r,
                            const struct sc__by_class *index) {
     struct sc__operations ops;
-    sc__operations(&ctx->arena, r->timeline, index, r->slowest, &ops);
+    sc__operations(&ctx->arena, r->timeline, index, &ops);
     sc__json_array(j, "operations");
     for (uint32_t i = 0; i < ops.count && i < MOST_OPERATIONS; i++) {
         const struct sc__operation *o = &ops.items[i];
@@ -108,10 +112,10 @@ static void put_operations(struct sc_context *ctx, struct sc__json *j, const str
         sc__json_string(j, "phase", sc__phase_name(o->op->phase));
         sc__json_string(j, "group",
                         o->op->kind == SC__OP_COMPUTE ? NULL : sc__span_label(r->timeline->workload, o->op));
-        sc__json_u64(j, "count", o->count);
-        sc__json_us(j, "total_us", o->total);
-        sc__json_us(j, "waited_us", o->waited);
-        sc__json_u64(j, "bytes", o->bytes);
+        sc__json_double(j, "count", rounded(o->count, 1e6));
+        sc__json_double(j, "total_us", rounded(o->total, 1) / 1e6);
+        sc__json_double(j, "waited_us", rounded(o->waited, 1) / 1e6);
+        sc__json_double(j, "bytes", rounded(o->bytes, 1));
         sc__json_end_object(j);
     }
     sc__json_end_array(j);

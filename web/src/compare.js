@@ -19,9 +19,20 @@ export function compareHeadline(a, b, names) {
       h("dd", { class: "more-text" }, f.signed(b.step_time_us - a.step_time_us, f.time))));
 }
 
+// The mean over ranks: it adds up to the step as every single rank does, and
+// does not jump when another rank becomes the slowest.
+function meanBreakdown(r) {
+  const all = r.ranks.reduce((n, x) => n + x.ranks, 0), mean = { exposed_comm: {} };
+  for (const { ranks, breakdown_us: b } of r.ranks) {
+    for (const key of ["compute", "recompute", "bubble", "skew", "other"]) mean[key] = (mean[key] ?? 0) + b[key] * ranks / all;
+    for (const [label, us] of Object.entries(b.exposed_comm)) mean.exposed_comm[label] = (mean.exposed_comm[label] ?? 0) + us * ranks / all;
+  }
+  return mean;
+}
+
 function differences(id, caption, first, rows) {
   return table({ id, caption, rows, limit: 40, sort: { by: 3, down: true }, search: rows.length > 12 ? "Search" : null, columns: [
-    { title: first, value: (r) => r.key },
+    { title: first, value: (r) => r.key, text: (r) => h("span", { class: "clip", title: r.key }, r.key) },
     { title: "A", number: true, value: (r) => r.a, text: (r) => f.time(r.a) },
     { title: "B", number: true, value: (r) => r.b, text: (r) => f.time(r.b) },
     { title: "difference", number: true, value: (r) => Math.abs(r.b - r.a), text: (r) => f.signed(r.b - r.a, f.time) },
@@ -29,12 +40,12 @@ function differences(id, caption, first, rows) {
 }
 
 export function compareBreakdown(a, b) {
-  const labels = labelsOf([a.breakdown_us, b.breakdown_us]);
-  const pa = parts(a.breakdown_us, labels), pb = parts(b.breakdown_us, labels);
+  const means = [meanBreakdown(a), meanBreakdown(b)], labels = labelsOf(means);
+  const [pa, pb] = means.map((m) => parts(m, labels));
   const used = pa.map((p, i) => [p, pb[i]]).filter(([x, y]) => x[2] > 0 || y[2] > 0);
   const rows = used.flatMap(([x, y]) => [["A", x], ["B", y]].map(([place, [key, title, value]]) => ({ place, key, title, value, text: f.time(value) })));
   const [unit, scale] = unitFor(Math.max(a.step_time_us, b.step_time_us));
-  return section("breakdown", "Where the time goes", "Of the slowest rank of each.",
+  return section("breakdown", "Where the time goes", "The mean over all ranks of each.",
     legend(used.map(([x]) => [x[1], x[3], x[0] === "bubble" ? "bubble" : null])),
     stacked({ label: "Breakdown of A and B", rows, series: used.map(([[key, title, , colour]]) => ({ key, title, colour })), places: ["A", "B"], unit, scale }),
     differences("class-table", "Differences by class of time", "class", used.map(([x, y]) => ({ key: x[1], a: x[2], b: y[2] }))));
@@ -46,9 +57,10 @@ export function compareTimelines(a, b) {
 }
 
 export function compareGroups(a, b) {
-  const keys = [...new Set([...Object.keys(a.comm ?? {}), ...Object.keys(b.comm ?? {})])];
-  const rows = keys.map((key) => ({ key, a: a.comm?.[key]?.exposed_us ?? 0, b: b.comm?.[key]?.exposed_us ?? 0 })).filter((r) => r.a || r.b);
-  return rows.length ? section("comm", "Exposed communication by group", null, differences("group-table", "Differences by group", "group", rows)) : null;
+  const sum = (r) => { const m = new Map(); for (const o of r.operations ?? []) if (o.group) m.set(o.group, (m.get(o.group) ?? 0) + o.total_us); return m; };
+  const x = sum(a), y = sum(b);
+  const rows = [...new Set([...x.keys(), ...y.keys()])].map((key) => ({ key, a: x.get(key) ?? 0, b: y.get(key) ?? 0 })).filter((r) => r.a || r.b);
+  return rows.length && x.size && y.size ? section("comm", "Communication by group", "Time on the wire, mean over all ranks.", differences("group-table", "Differences by group", "group", rows)) : null;
 }
 
 export function compareOperations(a, b) {
@@ -56,5 +68,5 @@ export function compareOperations(a, b) {
   const x = sum(a), y = sum(b);
   if (!x.size || !y.size) return null;
   const rows = [...new Set([...x.keys(), ...y.keys()])].map((key) => ({ key, a: x.get(key) ?? 0, b: y.get(key) ?? 0 }));
-  return section("operations", "Operations", "Added up over the step, by name.", differences("operation-table", "Differences by operation", "operation", rows));
+  return section("operations", "Operations", "Added up over the step by name, mean over all ranks.", differences("operation-table", "Differences by operation", "operation", rows));
 }

@@ -19,4 +19,6 @@ export const gib = (n) => `${(n / 2 ** 30).toFixed(n < 10 * 2 ** 30 ? 2 : 1)} Gi
 export const share = (x) => `${(x * 100).toFixed(Math.abs(x) < 0.0995 ? 2 : 1)} %`;
 export const signed = (x, form) => (x > 0 ? "+" : x < 0 ? "−" : "±") + form(Math.abs(x));
 export const count = (n) => Math.round(n).toLocaleString("en-US").replace(/,/g, "\u202f");
+// A count that may be a mean over ranks.
+export const mean = (n) => (Number.isInteger(n) ? count(n) : n.toFixed(n < 10 ? 2 : 1));
 export const rate = (bytesPerSecond) => `${bytes(bytesPerSecond)}/s`;

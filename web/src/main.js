@@ -25,8 +25,12 @@ function head(title, subtitle, sections) {
     h("nav", { "aria-label": "Sections" }, sections.map((s) => h("a", { href: `#${s.id}` }, s.querySelector("h2").textContent))));
 }
 
-const short = (path) => path.replace(/\/$/, "").split("/").pop();
-const file = (result) => short(result.input?.files?.[0] ?? result.input?.format ?? "a step");
+const short = (path) => (path.startsWith("sim:") ? "simulated " : "") + path.replace(/^sim:/, "").replace(/\/$/, "").split("/").pop();
+function file(result) {
+  const words = result.command ?? [], model = words.findIndex((w) => w === "--model" || w.startsWith("--model="));
+  if (result.input?.files?.length) return short(result.input.files[0]);
+  return model < 0 ? result.input?.format ?? "a step" : short(words[model].split("=")[1] ?? words[model + 1]);
+}
 const command = (result) => (result.command ?? []).join(" ");
 
 function one(result) {
@@ -47,5 +51,6 @@ function two(a, b) {
 }
 
 const version = results[0].version;
+const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...(results.length > 1 ? two(...results) : one(results[0])),
-  h("footer", {}, `stepcast ${version ?? ""}. Times are ${results[0].measured ? "measured" : "simulated"}; this file is complete in itself and needs no network.`));
+  h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

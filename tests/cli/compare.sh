@@ -1,0 +1,52 @@
+#!/bin/sh
+# compare and report: exit codes, figures, pages.
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+ok() { if [ "$2" = "$3" ]; then echo "ok compare: $1"; else echo "not ok compare: $1: $2, not $3"; fi; }
+figure() { python3 -c 'import json, sys; print(eval("d" + sys.argv[2], {"d": json.load(open(sys.argv[1]))}))' "$@"; }
+
+python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
+"$STEPCAST" run "$t/w.txt" --cluster ideal:32 --json "$t/a.json" --timeline >/dev/null
+sed 's/1000000/1100000/g' "$t/w.txt" >"$t/slower.txt" # every layer takes 10 % longer
+"$STEPCAST" run "$t/slower.txt" --cluster ideal:32 --json "$t/b.json" --timeline >/dev/null
+"$STEPCAST" run "$t/w.txt" --cluster ideal:32 --json "$t/bare.json" >/dev/null
+
+"$STEPCAST" compare "$t/a.json" "$t/a.json" --tolerance 0 >"$t/out"; ok "a result equals itself" $? 0
+"$STEPCAST" compare "$t/a.json" "$t/b.json" --tolerance 5% >"$t/out"; ok "over tolerance" $? 1
+grep -q '^over' "$t/out"; ok "and says so" $? 0
+"$STEPCAST" compare "$t/a.json" "$t/b.json" --tolerance 11% >"$t/out"; ok "within tolerance" $? 0
+"$STEPCAST" compare "$t/a.json" "$t/b.json" --json "$t/c.json" >/dev/null
+ok "layers take 10 % longer" "$(figure "$t/c.json" '["operations"][0]["relative"]' | cut -c1-6)" 0.1000
+ok "the parts add up to the step" "$(python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+print(all(abs(sum(c[k] for c in d["classes"]) - d["step"][k]) < 1e-6 * d["step"][k] for k in ("a_us", "b_us")))' "$t/c.json")" True
+"$STEPCAST" compare "$t/a.json" "$t/b.json" --json - | python3 -m json.tool >/dev/null; ok "JSON on standard output alone" $? 0
+"$STEPCAST" compare "$t/a.json" "$t/w.txt" --cluster ideal:32 --tolerance 0 >/dev/null; ok "a result against an input" $? 0
+"$STEPCAST" compare "$t/a.json" "sim:$t/w.txt" --cluster ideal:32 --tolerance 0 >/dev/null; ok "sim: simulates" $? 0
+"$STEPCAST" compare "$t/bare.json" "$t/b.json" >"$t/out"; ok "a result without timeline" $? 0
+"$STEPCAST" compare "$t/a.json" >/dev/null 2>&1; ok "one input is not enough" $? 2
+echo '{"schema": "stepcast/result/1"}' >"$t/hollow.json"
+"$STEPCAST" compare "$t/a.json" "$t/hollow.json" >/dev/null 2>"$t/err"; ok "a hollow result" $? 3
+echo '{"schema": "stepcast/result/1", ' >"$t/cut.json"
+"$STEPCAST" compare "$t/cut.json" "$t/a.json" >/dev/null 2>"$t/err"; ok "a cut result" $? 3
+grep -q 'cut.json:2:' "$t/err"; ok "with its place" $? 0
+
+"$STEPCAST" report "$t/a.json" -o "$t/r.html"; status=$?
+if [ $status = 4 ] && ! command -v npm >/dev/null 2>&1; then
+    echo "skip compare: pages (built without npm)"
+else
+    ok "report of a saved result" $status 0
+    "$STEPCAST" run "$t/w.txt" --cluster ideal:32 --html "$t/d.html" >/dev/null; ok "page of a run" $? 0
+    "$STEPCAST" report "$t/bare.json" -o "$t/bare.html"; ok "report without timeline" $? 0
+    "$STEPCAST" compare "$t/a.json" "$t/b.json" --html "$t/c.html" >/dev/null; ok "page of a comparison" $? 0
+    ok "no page asks for the network" "$(cat "$t"/*.html | grep -c -E '<(script|link|img)[^>]*(src|href)="?http')" 0
+    python3 tests/tools/workload.py 64 128 2 >"$t/large.txt"
+    "$STEPCAST" run "$t/large.txt" --html "$t/large.html" >/dev/null
+    ok "64 stages in 1.5 MB" "$([ "$(wc -c <"$t/large.html")" -lt 1500000 ] && echo yes)" yes
+    python3 tests/tools/workload.py 64 128 16 >"$t/million.txt"
+    "$STEPCAST" run "$t/million.txt" --html "$t/million.html" >/dev/null
+    ok "a million operations in 3 MB" "$([ "$(wc -c <"$t/million.html")" -lt 3000000 ] && echo yes)" yes
+fi
+"$STEPCAST" report "$t/w.txt" -o "$t/x.html" 2>/dev/null; ok "report of what is no result" $? 3
+"$STEPCAST" report "$t/a.json" 2>/dev/null; ok "report without -o" $? 2

@@ -1,0 +1,25 @@
+#!/bin/sh
+# What is different on a terminal: colours by the usual rules, the width, and
+# progress of runs that take their time.
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+ok() { if [ "$2" = "$3" ]; then echo "ok terminal: $1"; else echo "not ok terminal: $1: $2, not $3"; fi; }
+escape=$(printf '\033')
+python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
+unset NO_COLOR
+
+"$STEPCAST" run "$t/w.txt" --gantt >"$t/pipe"
+ok "no colours in a pipe" "$(grep -c "$escape" "$t/pipe")" 0
+ok "a line per stage" "$(grep -c '^ *stage [0-3] |' "$t/pipe")" 4
+python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST run $t/w.txt --gantt" >"$t/tty"
+ok "colours on a terminal" "$([ "$(grep -c "$escape" "$t/tty")" -gt 4 ] && echo yes)" yes
+NO_COLOR=1 python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST run $t/w.txt --gantt" >"$t/plain"
+ok "NO_COLOR" "$(grep -c "$escape" "$t/plain")" 0
+ok "the picture has the width of the terminal" "$(python3 -c '
+import sys
+print(max(len(l.rstrip("\n")) for l in open(sys.argv[1]) if l.lstrip().startswith("stage ") and "|" in l))' "$t/plain")" 72
+python3 tests/tools/workload.py 256 3500 1 >"$t/long.txt"
+python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/long.txt" >"$t/progress"
+ok "progress on a terminal" "$([ "$(tr '\r' '\n' <"$t/progress" | grep -c '^simulating .* %$')" -gt 1 ] && echo yes)" yes
+"$STEPCAST" run "$t/long.txt" >/dev/null 2>"$t/quiet"
+ok "none in a pipe" "$(wc -c <"$t/quiet" | tr -d ' ')" 0

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Traces for other tools, read back by readers written from those tools' rules.
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+check() { # NAME COMMAND…
+    name=$1
+    shift
+    if "$@" >"$t/log" 2>&1; then echo "ok trace_files: $name"; else
+        echo "not ok trace_files: $name"
+        sed 's/^/# /' "$t/log"
+    fi
+}
+python3 tests/tools/workload.py 64 128 1 >"$t/large.txt"
+python3 tests/tools/workload.py 4 8 2 >"$t/small.txt"
+
+"$STEPCAST" run "$t/large.txt" --trace "$t/large.json.gz" >/dev/null
+# a message for each micro-batch, in both directions, over each of the 63 gaps
+check "64 stages, 128 micro-batches" python3 tests/tools/check_trace.py "$t/large.json.gz" 64 $((2 * 63 * 128))
+
+"$STEPCAST" run "$t/small.txt" --trace "$t/small.json" >/dev/null
+check "one rank of each class, plain" python3 tests/tools/check_trace.py "$t/small.json" 4 $((2 * 3 * 8))
+"$STEPCAST" run "$t/small.txt" --trace "$t/some.json" --trace-ranks 0,1,8-9 >/dev/null
+# ranks 0 and 1 of stage 0, 8 and 9 of stage 1: two pairs that talk
+check "chosen ranks" python3 tests/tools/check_trace.py "$t/some.json" 4 $((2 * 2 * 8))
+"$STEPCAST" run "$t/small.txt" --trace "$t/all.json" --trace-ranks all >/dev/null
+check "all ranks" python3 tests/tools/check_trace.py "$t/all.json" 32 $((2 * 3 * 8 * 8))
+
+"$STEPCAST" run "$t/small.txt" --hta "$t/hta" >/dev/null
+check "HTA, one rank of each class" python3 tests/tools/check_hta.py "$t/hta" 4
+"$STEPCAST" run "$t/small.txt" --hta "$t/hta2" --trace-ranks 3,5 >/dev/null
+check "HTA, chosen ranks" python3 tests/tools/check_hta.py "$t/hta2" 2
+
+"$STEPCAST" run "$t/small.txt" --trace "$t/x.json" --trace-ranks 99 >/dev/null 2>"$t/error"
+[ $? = 2 ] && grep -q 'ranks 0 to 31' "$t/error" && [ ! -e "$t/x.json" ] && echo "ok trace_files: a rank that is not there" || echo "not ok traces: a rank that is not there"
+"$STEPCAST" run "$t/small.txt" --trace "$t/none/x.json" >/dev/null 2>&1
+[ $? = 3 ] || [ $? = 4 ] && echo "ok trace_files: a folder that is not there" || echo "not ok traces: a folder that is not there"
+"$STEPCAST" run "$t/small.txt" --trace-ranks 0 >/dev/null 2>&1
+[ $? = 2 ] && echo "ok trace_files: --trace-ranks alone" || echo "not ok trace_files: --trace-ranks alone"
+"$STEPCAST" run "$t/small.txt" --timeline >/dev/null 2>&1
+[ $? = 2 ] && echo "ok trace_files: --timeline alone" || echo "not ok trace_files: --timeline alone"
+for n in 1 2; do "$STEPCAST" run "$t/small.txt" -j $n --trace "$t/j$n.json" --html "$t/j$n.html" >/dev/null; done
+cmp -s "$t/j1.json" "$t/j2.json" && echo "ok trace_files: the same bytes for any number of threads" || echo "not ok traces: the same bytes for any number of threads"
