@@ -50,16 +50,20 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     SC__TRY(sc__job_named_size(req, &gpus));
     job->workload = job->doc.workload;
-    if (job->doc.traces) SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
-    else if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
+    if (job->doc.traces)
+        SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
+    else if (!job->workload)
+        SC__TRY(lower_rows(req, job, gpus));
     return change_workload(req, job);
 }
 
 sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
     const char *text = sc__option(req, "cluster");
+    if (!text) text = sc__option(req, "astra-network");
     if (!text) {
         text = "dgx-h100";
-        sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
+        if (!sc__option(req, "loggops")) /* which is the whole network by itself */
+            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
     if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
@@ -129,7 +133,8 @@ const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
      "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine: analytic, flow (shares links) or loggops", 0},
-    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
+    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)",
+     0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},
