@@ -201,4 +201,7 @@ await test("a comparison shows both timelines and no errors", async () => {
   check(!bad.length, bad.join("\n"));
 });
 await page.screenshot({ path: `${out}/compare-1280-light.png`, fullPage: true });
+await open(comparePage, 390, "dark");
+await test("a comparison fits 390 px", async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
+await page.screenshot({ path: `${out}/compare-390-dark.png`, fullPage: true });
 await browser.close();
