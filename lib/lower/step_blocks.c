@@ -168,7 +168,13 @@ static double message_bytes(const struct sc__lowering *l) {
     return p->sequence_parallel || scattered(p) ? whole / p->mesh.tp : whole;
 }
 
-static void gather_message(struct emitter *e, enum sc__phase phase) {
+/* What a received message costs: the host synchronises with the device, and
+ * pieces are put together. */
+static void take_message(struct emitter *e, enum sc__phase phase) {
+    const struct sc__lowering *l = e->l;
+    bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
+    struct sc__item x = {.phase = (uint8_t)phase, .work = SC__WORK_HOST, .us = l->constants.host_message, .name = "host"};
+    if (host && x.us > 0) compute(e, &x, SC__NONE);
     if (!scattered(&e->l->plan)) return;
     block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, message_bytes(e->l) * e->l->plan.mesh.tp, "tp gather of message",
              SC__NONE);
@@ -206,7 +212,7 @@ static uint32_t forward_block(struct sc__lowering *l, const struct chunk *c, boo
     bool sharded = sharded_weights(p, first), updated = first && p->zero == 1 && p->overlap_param;
     uint32_t next[2] = {0}, nexts = 0;
     begin(&e, l);
-    if (!c->first) gather_message(&e, SC__FORWARD);
+    if (!c->first) take_message(&e, SC__FORWARD);
     if (sharded && c->count) gather(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]};
@@ -234,7 +240,7 @@ static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bo
     bool buckets = last && p->zero < 2 && p->overlap_grad && p->schedule != SC__SCHEDULE_ZBH1;
     struct sc__shard sum = {0};
     begin(&e, l);
-    if (!c->last) gather_message(&e, SC__BACKWARD);
+    if (!c->last) take_message(&e, SC__BACKWARD);
     if (regather && c->count) gather(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct unit *u = &c->items[i];

@@ -32,6 +32,7 @@ static const struct field fields[] = {
     FIELD("host_eager_us", host[SC__FUSION_EAGER]),
     FIELD("host_2021_us", host[SC__FUSION_2021]),
     FIELD("host_moe_us", host_moe),
+    FIELD("host_message_us", host_message),
     FIELD("tp_exposed", tp_exposed),
     FIELD("comm_tax", comm_tax),
     FIELD("accumulate_bytes", accumulate_bytes),

@@ -107,7 +107,7 @@ static void host(struct maker *k) {
     double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
     double busy = k->script->us + k->comm, need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
     if (need <= 0 || busy <= 0) return;
-    double extra = pow(pow(need, 8) + pow(busy, 8), 1.0 / 8) - busy; /* a soft corner: hosts jitter */
+    double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
     if (extra < 0.01 * busy) return;
     close_segment(k);
     compute(k, SC__WORK_HOST, extra, "host");
