@@ -330,10 +330,11 @@ export class Timeline {
   path(g) {
     this.timelines.forEach((t, which) => {
       if (!t.path) return;
-      const rows = this.rows.filter((r) => r.which === which).sort((a, b) => a.index - b.index);
+      const rows = new Map(this.rows.filter((r) => r.which === which).map((r) => [r.row.class, r]));
       let before = null;
       for (const p of t.path) {
-        const r = rows[p.row];
+        const r = rows.get(p.class);
+        if (!r) continue; // one of many classes without a row
         if (p.end >= this.view.from && p.start <= this.view.to) {
           const a = this.x(p.start), b = this.x(p.end);
           g.fillStyle = this.palette[p.kind];
