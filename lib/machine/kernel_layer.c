@@ -73,9 +73,9 @@ static void linear_forward(struct maker *m, const struct linear *l, uint64_t row
 static void linear_backward(struct maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
     push(m, one_product(m, l, l->dgrad, rows, l->in, l->out));
-    struct sc__kernel w = l->experts ? one_product(m, l, l->wgrad, l->out, l->in, rows)
-                                     : sc__gemm_wgrad(m->pricer, l->wgrad, m->s->gemm, l->out, l->in, rows,
-                                                      m->s->fusion == SC__FUSION_MEGATRON);
+    struct sc__kernel w = l->experts
+                              ? one_product(m, l, l->wgrad, l->out, l->in, rows)
+                              : sc__gemm_wgrad(m->pricer, l->wgrad, m->s->gemm, l->out, l->in, rows, m->s->accumulate);
     w.phase = SC__WGRAD;
     push(m, w);
     if (l->bias_in_gemm) memory(m, SC__MEM_BIAS_GRAD, rows, l->out);

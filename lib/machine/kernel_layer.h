@@ -45,6 +45,7 @@ struct sc__layer_shape {
     bool sequence_parallel; /* norm and adds on 1/tp of the tokens */
     bool gated;             /* SwiGLU: fc1 is twice as wide */
     bool rmsnorm, bias, rope, causal, dropout;
+    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */

@@ -75,7 +75,7 @@ double sc__memory_op_us(const struct sc__gpu *gpu, enum sc__memory_op op, uint64
 static struct sc__kernel memory_kernel(struct sc__pricer *p, const char *name, enum sc__work work, double bytes) {
     return (struct sc__kernel){.name = name,
                                .kind = SC__KERNEL_MEMORY,
-                               .work = work,
+                               .work = (uint8_t)work,
                                .bytes = bytes,
                                .launches = p->gpu->launches[SC__KERNEL_MEMORY]};
 }
@@ -104,6 +104,7 @@ struct sc__kernel sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uin
     struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_F, .dtype = SC__BF16, .size = {rows, 0, hidden}};
     struct sc__kernel k = memory_kernel(p, "embedding_f", SC__WORK_EMBEDDING, 4 * (double)rows * (double)hidden);
     k.us = sc__kernel_us(p, &key, &k.measured);
+    if (sc__pricer_piece(p, "Emb", &k.us)) k.measured = true;
     return k;
 }
 

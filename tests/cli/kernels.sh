@@ -65,3 +65,23 @@ import json
 s = json.load(open('$tmp/fit.json'))['summary']
 assert len(s) == 4 and all(x['mean_pct'] < 1 for x in s), s
 print('fit ok')"
+
+# Whole layers in a loop of forward and backward, measured on an H200; none of
+# the constants was fitted to them.
+cat >"$tmp/layers.py" <<'END'
+import csv, json, subprocess, sys
+errors = []
+for r in csv.DictReader(open("data/truth/layers-h200.csv")):
+    flags = ["--gpu", "h200", "--fusion", "eager", "--num-layers", "1", "--hidden-size", r["hidden"], "--num-attention-heads",
+             r["heads"], "--ffn-hidden-size", r["ffn"], "--micro-batch-size", r["batch"], "--seq-length", r["seq"]]
+    if r["heads"] != r["kv_heads"]:
+        flags += ["--group-query-attention", "--num-query-groups", r["kv_heads"]]
+    if r["style"] == "llama":
+        flags += ["--swiglu", "--normalization", "RMSNorm", "--disable-bias-linear"]
+    layer = json.loads(subprocess.check_output([sys.argv[1], "kernels", "--json", "-"] + flags))["layer"]
+    errors += [layer[k] / float(r[k]) - 1 for k in ("forward_us", "backward_us")]
+mean, worst = sum(map(abs, errors)) / len(errors), max(map(abs, errors))
+print("layers: %d times, mean error %.2f %%, worst %.1f %%" % (len(errors), 100 * mean, 100 * worst))
+sys.exit(not (len(errors) == 30 and mean < 0.03 and worst < 0.12))
+END
+expect kernels_whole_layers 0 "mean error" python3 "$tmp/layers.py" "$STEPCAST"
