@@ -104,6 +104,7 @@ struct sc__kernel sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uin
     struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_F, .dtype = SC__BF16, .size = {rows, 0, hidden}};
     struct sc__kernel k = memory_kernel(p, "embedding_f", SC__WORK_EMBEDDING, 4 * (double)rows * (double)hidden);
     k.us = sc__kernel_us(p, &key, &k.measured);
+    if (sc__pricer_piece(p, "Emb", &k.us)) k.measured = true;
     return k;
 }
 

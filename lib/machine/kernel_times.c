@@ -57,6 +57,22 @@ static sc_status read_aiob(struct sc__pricer *p, struct sc__input *in) {
     }
 }
 
+/* Pieces that stand for kernels of ours (kernel_layer.c, the embedding). */
+static void note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file) {
+    static const char *const used[] = {"Emb",        "layernorm",    "atten_qkv", "atten_flash",  "atten_linear",
+                                       "layernorm2", "mlp_linear_1", "mlp_gelu",  "mlp_linear_2", NULL};
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    for (uint32_t i = 0; i < p->pieces.count; i++) {
+        const char *const *u = used;
+        while (*u && strcmp(*u, p->pieces.text[i])) u++;
+        if (!*u) sc__printf(&b, "%s %s", b.size ? "," : "", p->pieces.text[i]);
+    }
+    sc__note(ctx, "kernel-times", "times of %u pieces of a layer come from %s instead of the model", p->pieces.count,
+             file);
+    if (b.size) sc__note(ctx, "kernel-times-unused", "not used from %s:%s", file, b.text);
+}
+
 static bool looks_like_aiob(struct sc__input *in) {
     static const char mark[] = "time_gpu_";
     if (sc__input_fill(in, 4096) != SC_OK) return false;
@@ -76,7 +92,9 @@ static sc_status read_table(struct sc_context *ctx, struct sc__pricer *p, struct
 sc_status sc__pricer_read_times(struct sc_context *ctx, struct sc__pricer *p, const char *path) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
-    sc_status status = looks_like_aiob(&in) ? read_aiob(p, &in) : read_table(ctx, p, &in);
+    bool aiob = looks_like_aiob(&in);
+    sc_status status = aiob ? read_aiob(p, &in) : read_table(ctx, p, &in);
     sc__input_close(&in);
+    if (status == SC_OK && aiob) note_pieces(ctx, p, path);
     return status;
 }

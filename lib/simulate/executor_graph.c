@@ -178,16 +178,21 @@ static void lane_free(struct sc__graph_run *r, uint32_t class, uint32_t op) {
 
 /* ---- messages ---- */
 
+struct sc__transfer sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
+    return (struct sc__transfer){.coll = SC__COLLS,
+                                 .group = o->group,
+                                 .rank = r->w->classes[class].rank,
+                                 .peer = o->peer,
+                                 .class = class,
+                                 .peer_class = r->w->rank_class[o->peer],
+                                 .bytes = o->bytes,
+                                 .user = op};
+}
+
 static sc_status start_message(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .group = o->group,
-                             .rank = r->w->classes[class].rank,
-                             .peer = o->peer,
-                             .class = class,
-                             .peer_class = r->w->rank_class[o->peer],
-                             .bytes = o->bytes,
-                             .user = op};
+    struct sc__transfer t = sc__graph_message(r, class, op);
     traffic(r, class, p2p_slot(r), o->bytes);
     if (r->met) r->met[op] = r->now;
     if (!r->loads) active_add(r, class, p2p_slot(r));
@@ -323,10 +328,22 @@ static void message_done(struct sc__graph_run *r, const struct sc__transfer *t) 
 
 /* ---- collectives ---- */
 
+struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
+    uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
+    return (struct sc__transfer){.coll = o->coll,
+                                 .group = o->group,
+                                 .rank = lead,
+                                 .peer = o->peer,
+                                 .class = r->w->rank_class[lead],
+                                 .peer_class = r->w->rank_class[lead],
+                                 .bytes = o->bytes,
+                                 .user = COLLECTIVE_BIT | r->match[op]};
+}
+
 static sc_status start_meeting(struct sc__graph_run *r, uint32_t id) {
     struct sc__graph_meeting *m = &r->meetings[id];
     const struct sc__op *o = &r->w->ops[r->arrivals[m->first - 1].op];
-    uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
     r->lines[o->group].busy = true;
     for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
         uint32_t class = r->arrivals[a - 1].class;
@@ -335,14 +352,7 @@ static sc_status start_meeting(struct sc__graph_run *r, uint32_t id) {
         traffic(r, class, o->group, o->bytes);
         if (r->met) r->met[r->arrivals[a - 1].op] = r->now;
     }
-    struct sc__transfer t = {.coll = o->coll,
-                             .group = o->group,
-                             .rank = lead,
-                             .peer = o->peer,
-                             .class = r->w->rank_class[lead],
-                             .peer_class = r->w->rank_class[lead],
-                             .bytes = o->bytes,
-                             .user = COLLECTIVE_BIT | id};
+    struct sc__transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
     if (o->flags & SC__OP_MEASURED) {
         sc__queue_push(&r->queue, r->now + o->cost, id, EVENT_MEETING);
         return SC_OK;
@@ -543,6 +553,8 @@ sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *
     sc__arena_init(&arena, ctx->arena.out_of_memory);
     struct sc__graph_run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
     if (options) r.options = *options;
+    if (r.options.comm_tax > 0)
+        sc__note(ctx, "graph-comm-tax", "compute of a graph is not slowed down by transfers beside it (--comm-sm-tax)");
     sc__graph_set_up(&r);
     sc_status status = loop(&r);
     if (status == SC_OK && r.done < r.total) status = sc__graph_deadlock(&r);

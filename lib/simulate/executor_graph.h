@@ -87,6 +87,10 @@ struct sc__graph_run {
 /* Books the time since the last change of a rank's state. */
 void sc__graph_account(struct sc__graph_run *r, uint32_t class);
 
+/* What is asked of the network for a send, or for a collective. */
+struct sc__transfer sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op);
+struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op);
+
 void sc__graph_set_up(struct sc__graph_run *r);
 /* Names some of the operations that were not executed. */
 sc_status sc__graph_deadlock(struct sc__graph_run *r);

@@ -65,6 +65,29 @@ static void make_results(struct sc__graph_run *r) {
     r->met = SC__NEW_ARRAY(r->arena, int64_t, r->w->op_count);
 }
 
+/* An engine that shares links must know all transfers before the first one
+ * starts. */
+static void announce(struct sc__graph_run *r, uint32_t class, const struct sc__block *b, bool *known) {
+    struct sc__claim claims[SC__CLAIMS];
+    int count;
+    for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
+        const struct sc__op *o = &r->w->ops[i];
+        bool collective = o->kind == SC__OP_COLLECTIVE;
+        if ((!collective && o->kind != SC__OP_SEND) || (o->flags & SC__OP_MEASURED) ||
+            (collective && known[r->match[i]]))
+            continue;
+        struct sc__transfer t = collective ? sc__graph_collective(r, i) : sc__graph_message(r, class, i);
+        r->net->ops->alone(r->net->self, &t, claims, &count);
+        if (collective) known[r->match[i]] = true;
+    }
+}
+
+static void announce_all(struct sc__graph_run *r, uint32_t meetings) {
+    bool *known = SC__NEW_ARRAY(r->arena, bool, meetings);
+    for (uint32_t c = 0; c < r->w->class_count && !r->loads; c++)
+        announce(r, c, sc__rank_block(r->w, r->w->classes[c].rank), known);
+}
+
 void sc__graph_set_up(struct sc__graph_run *r) {
     const struct sc__workload *w = r->w;
     make_results(r);
@@ -76,7 +99,9 @@ void sc__graph_set_up(struct sc__graph_run *r) {
     r->slots = SC__NEW_ARRAY(r->arena, bool, w->class_count);
     r->usage = SC__NEW_ARRAY(r->arena, struct sc__graph_usage, w->class_count);
     r->lines = SC__NEW_ARRAY(r->arena, struct sc__graph_line, w->group_count);
-    r->meetings = SC__NEW_ARRAY(r->arena, struct sc__graph_meeting, count_meetings(w));
+    uint32_t meetings = count_meetings(w);
+    r->meetings = SC__NEW_ARRAY(r->arena, struct sc__graph_meeting, meetings);
+    announce_all(r, meetings);
     sc__queue_init(&r->queue, r->arena);
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__block *b = sc__rank_block(w, w->classes[c].rank);

@@ -387,6 +387,7 @@ static void aiob_text(void **state) {
     struct sc__layer_kernels f = {0}, b = {0};
     assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
     assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
+    assert_true(sc__embedding_forward(p, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
         assert_true(f.items[i].part == SC__PART_ATTENTION_CORE ? f.items[i].kernel.us == 512

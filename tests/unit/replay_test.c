@@ -134,7 +134,10 @@ static void more_replicas(void **state) {
     const char *directory = imbalanced_pair();
     struct answer a = run_path(directory, options);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(a.json, "plan"), "gpus")), 64);
-    assert_int_equal(json_array_size(json_object_get(a.json, "ranks")), 2);
+    const json_t *ranks = json_object_get(a.json, "ranks");
+    assert_int_equal(json_array_size(ranks), 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(ranks, i), "ranks")), 32);
     assert_int_equal(notes(&a, "trace-replicas", "dp 2"), 1);
     near(step_ms(&a), 8 + 1 + 0.25 + 15 + 0.25 + 2 + 0.25 + 3);
     a = run_path(directory, odd); /* expert groups of 2 do not fill 3 */
@@ -246,6 +249,23 @@ static void iterations_are_told_apart(void **state) {
     near(step_ms(&a), 30);
     a = run_path(directory, third);
     assert_int_equal(a.status, SC_USAGE);
+    remove_directory(directory);
+}
+
+/* A reduction of a group of one is local work: what was measured counts, not
+ * the 2 ms that scaling a gigabyte would take. */
+static void a_group_of_one_costs_what_it_cost(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "hbm", "1TB/s", NULL};
+    const char *directory = new_directory();
+    char text[4096] = "";
+    add(text, 0, "forward_step", 0, 0, 10, 1010, "None", "None", "");
+    add(text, 0, "backward_step", 0, 0, 10, 1020, "None", "None", "");
+    add(text, 0, "dp_allreduce", 0, 0, 7, 1027, "dp", "[250000000]", "");
+    add(text, 0, "optimizer_step", 0, 0, 10, 1037, "None", "None", "");
+    write_file(directory, "wd1_tp1_pp1_l2_bs1_rank0_20250101000000.txt", text);
+    struct answer a = run_path(directory, options);
+    near(step_ms(&a), 37);
     remove_directory(directory);
 }
 
@@ -393,6 +413,7 @@ int main(void) {
         cmocka_unit_test(a_missing_stage_is_refused),
         cmocka_unit_test(ranks_that_do_not_fit_are_refused),
         cmocka_unit_test(iterations_are_told_apart),
+        cmocka_unit_test(a_group_of_one_costs_what_it_cost),
         cmocka_unit_test(records_without_timestamps),
         cmocka_unit_test(profiles_take_the_median),
         cmocka_unit_test(measured_sets_are_met),

@@ -36,7 +36,6 @@ export class Timeline {
     this.element = this.build();
     new ResizeObserver(() => this.layout()).observe(this.holder);
     window.addEventListener("themechange", () => this.draw());
-    window.addEventListener("beforeprint", () => this.layout());
     this.layout();
   }
 
