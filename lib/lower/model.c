@@ -66,18 +66,25 @@ static void note_assumptions(const struct sc__lowering *l) {
                  l->model->mtp_layers);
 }
 
+sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                           const struct sc__cluster *cluster, struct sc__lowering *l) {
+    *l = (struct sc__lowering){.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
+    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
+    SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
+    SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
+    l->pricer = sc__pricer_new(l->arena, l->gpu);
+    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l->pricer, plan->kernel_times));
+    l->workload = sc__workload_new(l->arena, "model");
+    sc__step_kernels(l);
+    sc__step_scripts(l);
+    return SC_OK;
+}
+
 sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
                          const struct sc__cluster *cluster, struct sc__workload **out) {
-    struct sc__lowering l = {.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
-    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
-    SC__TRY(sc__gpu_find(ctx, name, &l.gpu));
-    SC__TRY(sc__memory_check(ctx, m, plan, l.gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu, &l.constants));
-    l.pricer = sc__pricer_new(l.arena, l.gpu);
-    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l.pricer, plan->kernel_times));
-    l.workload = sc__workload_new(l.arena, "model");
-    sc__step_kernels(&l);
-    sc__step_scripts(&l);
+    struct sc__lowering l;
+    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     fill_totals(&l);
     SC__TRY(sc__step_blocks(&l));
     note_assumptions(&l);

@@ -234,6 +234,12 @@ double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
 }
 
+double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
+    double whole = sc__plan_tokens(p) * m->hidden * (p->dtype == SC__FP32 ? 4 : 2);
+    bool cut = p->sequence_parallel || (p->scatter_gather && p->mesh.tp > 1 && p->mesh.pp > 1);
+    return cut ? whole / p->mesh.tp : whole;
+}
+
 /* Ends may come out empty: then the embedding or the head is all they do. */
 static uint32_t even_share(uint32_t layers, uint32_t chunks, uint32_t extra_front, uint32_t extra_back, uint32_t i) {
     uint32_t units = layers + extra_front + extra_back, base = units / chunks, more = units % chunks;

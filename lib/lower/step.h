@@ -81,6 +81,12 @@ void sc__step_scripts(struct sc__lowering *l);
 /* Blocks from the scripts, and the pipeline over them. */
 sc_status sc__step_blocks(struct sc__lowering *l);
 
+/* Everything up to the scripts. */
+sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                           const struct sc__cluster *cluster, struct sc__lowering *l);
+/* Compute of the update at the end of the step, us. */
+double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
+
 /* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);
 
