@@ -30,7 +30,7 @@ DATA    := $(sort $(shell find data -type f -not -path 'data/truth/*' 2>/dev/nul
 
 WEB     := $(sort $(wildcard web/src/*) web/build.mjs web/package.json web/package-lock.json)
 
-LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/page.o
+LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/report_page.o
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
@@ -43,7 +43,7 @@ PROGRAM := $(BUILD)/stepcast
 .DEFAULT_GOAL := all
 .SECONDARY:
 
-all: deps $(PROGRAM) $(SHARED) $(BUILD)/stepcast.pc
+all: deps $(PROGRAM) $(SHARED)
 
 # Installs missing Debian packages; quick when there is nothing to do.
 deps:
@@ -64,10 +64,13 @@ $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	$(Q)$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
 
 # The report page; empty where node or npm is missing.
+# A build that could not fetch the page's packages leaves it empty: try again.
+$(shell find $(BUILD)/web/report.html -empty -delete 2>/dev/null)
+
 $(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
 	@sh scripts/web.sh $@
 
-$(BUILD)/gen/page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
+$(BUILD)/gen/report_page.c: $(BUILD)/tools/embed $(BUILD)/web/report.html
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tools/embed sc__page_file $(BUILD)/web $$(test -s $(BUILD)/web/report.html && echo $(BUILD)/web/report.html) > $@.tmp && mv $@.tmp $@
 
@@ -93,10 +96,6 @@ $(SHARED): $(LIB_O)
 $(PROGRAM): $(CMD_C:%.c=$(BUILD)/%.o) $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
-
-$(BUILD)/stepcast.pc: scripts/stepcast.pc.in
-	@mkdir -p $(@D)
-	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(STATIC)
 	$(call say,LD,$@)
@@ -144,7 +143,7 @@ install: all ## into PREFIX (and DESTDIR)
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so.0
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so
 	install -m 644 include/stepcast/stepcast.h $(DESTDIR)$(PREFIX)/include/stepcast/
-	install -m 644 $(BUILD)/stepcast.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/stepcast.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stepcast.pc
 	sh scripts/install-docs.sh $(PROGRAM) $(DESTDIR)$(PREFIX)
 
 clean:

@@ -48,10 +48,8 @@ static int help(sc_context *ctx, const char *name) {
 }
 
 static bool takes_value(const sc_request *req, const char *name) {
-    const struct sc__option *o;
-    for (unsigned i = 0; (o = sc__command_option(req->command, i)); i++)
-        if (!strcmp(o->name, name) || (o->letter && o->letter == name[0] && !name[1])) return o->arg != NULL;
-    return false;
+    const struct sc__option *o = sc__command_option(req->command, name);
+    return o && o->arg;
 }
 
 /* --name value, --name=value, -x value, -xvalue. */

@@ -5,7 +5,7 @@ program=$1 share=$2/share
 mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
     "$share/fish/vendor_completions.d" "$share/stepcast/python"
 "$program" manual >"$share/man/man1/stepcast.1"
-for command in $("$program" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+for command in $("$program" help | sed -n 's/^  \([a-z-]*\) .*/\1/p'); do
     "$program" manual "$command" >"$share/man/man1/stepcast-$command.1"
 done
 "$program" completion bash >"$share/bash-completion/completions/stepcast"

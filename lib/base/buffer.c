@@ -49,3 +49,11 @@ void sc__printf(struct sc__buffer *b, const char *fmt, ...) {
 void sc__repeat(struct sc__buffer *b, const char *s, unsigned n) {
     while (n--) sc__puts(b, s);
 }
+
+void sc__put_u64(struct sc__buffer *b, uint64_t v) {
+    char digits[20];
+    size_t n = sizeof digits;
+    do digits[--n] = (char)('0' + v % 10);
+    while (v /= 10);
+    sc__put(b, digits + n, sizeof digits - n);
+}

@@ -18,6 +18,8 @@ void sc__puts(struct sc__buffer *b, const char *s);
 void sc__putc(struct sc__buffer *b, char c);
 void sc__printf(struct sc__buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* A number without printf: traces and pages hold millions. */
+void sc__put_u64(struct sc__buffer *b, uint64_t v);
 /* n copies of s. */
 void sc__repeat(struct sc__buffer *b, const char *s, unsigned n);
 

@@ -64,7 +64,13 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
     return SC_OK;
 }
 
+void sc__input_read_ahead(struct sc__input *in) {
+    if (!in->ahead && !in->at_end && !gzdirect(in->gz)) in->ahead = sc__ahead_start(in->gz);
+}
+
 void sc__input_close(struct sc__input *in) {
+    sc__ahead_stop(in->ahead);
+    in->ahead = NULL;
     if (in->gz) gzclose_r(in->gz);
     free(in->bytes);
     in->gz = NULL;
@@ -81,7 +87,9 @@ static sc_status read_failed(struct sc__input *in) {
 
 static sc_status read_more(struct sc__input *in) {
     size_t room = in->capacity - in->end;
-    int got = gzread(in->gz, in->bytes + in->end, room > (1u << 30) ? 1u << 30 : (unsigned)room);
+    if (room > (1u << 30)) room = 1u << 30;
+    unsigned char *to = in->bytes + in->end;
+    int got = in->ahead ? sc__ahead_read(in->ahead, to, room) : gzread(in->gz, to, (unsigned)room);
     if (got < 0) return read_failed(in);
     if (got == 0) {
         int code;

@@ -3,6 +3,7 @@
 #ifndef SC_BASE_FILE_H
 #define SC_BASE_FILE_H
 
+#include "base/ahead.h"
 #include "base/context.h"
 #include "base/text.h"
 
@@ -16,6 +17,7 @@ struct sc__input {
     uint64_t offset; /* of bytes[begin] in the unpacked stream */
     uint64_t line;   /* of the next line, counted by sc__input_line */
     bool at_end;
+    struct sc__ahead *ahead;
 };
 
 /* Standard input and pipes can be read once only: copies such a path to memory
@@ -28,6 +30,9 @@ void sc__input_close(struct sc__input *in);
 /* At least n bytes in the window where the stream has them; the window is
  * bytes[begin..end). */
 sc_status sc__input_fill(struct sc__input *in, size_t n);
+/* From now on a thread unpacks ahead; nothing happens where the stream is not
+ * packed. After the first fill. */
+void sc__input_read_ahead(struct sc__input *in);
 /* Copies up to n bytes out; *got < n only at the end. */
 sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got);
 

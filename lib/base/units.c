@@ -80,13 +80,14 @@ bool sc__parse_share(struct sc__str s, double *share) {
 void sc__put_us(struct sc__buffer *b, int64_t ps) {
     uint64_t v = ps < 0 ? (uint64_t)0 - (uint64_t)ps : (uint64_t)ps;
     uint64_t whole = v / (uint64_t)SC__PS_PER_US, rest = v % (uint64_t)SC__PS_PER_US;
-    sc__printf(b, "%s%llu", ps < 0 ? "-" : "", (unsigned long long)whole);
+    if (ps < 0) sc__putc(b, '-');
+    sc__put_u64(b, whole);
     if (!rest) return;
-    char digits[8];
+    char digits[8] = ".";
     int n = 6;
-    for (int i = 5; i >= 0; i--, rest /= 10) digits[i] = (char)('0' + rest % 10);
-    while (n && digits[n - 1] == '0') n--;
-    sc__printf(b, ".%.*s", n, digits);
+    for (int i = 5; i >= 0; i--, rest /= 10) digits[i + 1] = (char)('0' + rest % 10);
+    while (n && digits[n] == '0') n--;
+    sc__put(b, digits, (size_t)n + 1);
 }
 
 /* Three or four figures, whatever the size. */

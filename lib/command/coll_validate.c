@@ -157,5 +157,8 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     put_errors(&req->out, "all rows", &all);
     leave_one_out(ctx, &samples, sources.count, &left);
     put_errors(&req->out, "leave one source out", &left);
+    sc__puts(&req->out,
+             "Left out: constants are fitted again without the system, from their present values; those no\n"
+             "other system decides keep them, which flatters systems that are the only ones of their kind.\n");
     return SC_OK;
 }

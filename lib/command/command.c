@@ -34,34 +34,56 @@ sc_request *sc_request_new(sc_context *ctx, const char *name) {
     return req;
 }
 
-static const struct sc__option *nth_of_table(const struct sc__option *table, unsigned *i) {
-    for (; table && table->name; table++)
-        if ((*i)-- == 0) return table;
-    return NULL;
-}
-
-const struct sc__option *sc__command_option(const struct sc__command *c, unsigned i) {
-    const struct sc__option *o;
-    for (const struct sc__option *const *table = c->options; *table; table++)
-        if ((o = nth_of_table(*table, &i))) return o;
+/* The i-th table of options, the readers' after the command's own; NULL past
+ * the last. Tables may name an option twice; the first counts. */
+static const struct sc__option *nth_table(const struct sc__command *c, unsigned i) {
+    unsigned k = 0;
+    for (; c->options[k]; k++)
+        if (k == i) return c->options[k];
     for (const struct sc__reader *const *r = sc__readers; c->inputs && *r; r++)
-        if ((o = nth_of_table((*r)->options, &i))) return o;
+        if ((*r)->options && k++ == i) return (*r)->options;
     return NULL;
 }
 
-static const struct sc__option *find_option(const struct sc__command *c, const char *name) {
-    const struct sc__option *o;
-    for (unsigned i = 0; (o = sc__command_option(c, i)); i++)
-        if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
+const struct sc__option *sc__command_option(const struct sc__command *c, const char *name) {
+    const struct sc__option *table;
+    for (unsigned i = 0; (table = nth_table(c, i)); i++)
+        for (const struct sc__option *o = table; o->name; o++)
+            if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
     return NULL;
+}
+
+static uint32_t unique_options(struct sc__arena *a, const struct sc__command *c, const struct sc__option ***out) {
+    const struct sc__option *table;
+    struct sc__names seen;
+    uint32_t n = 0, capacity = 0;
+    sc__names_init(&seen, a);
+    *out = NULL;
+    for (unsigned i = 0; (table = nth_table(c, i)); i++)
+        for (const struct sc__option *o = table; o->name; o++)
+            if (sc__names_add(&seen, o->name, strlen(o->name)) == n) *SC__PUSH(a, *out, n, capacity) = o;
+    return n;
+}
+
+const struct sc__option **sc__command_options(struct sc__arena *a, const struct sc__command *c) {
+    const struct sc__option **all;
+    uint32_t n = unique_options(a, c, &all), k = 0;
+    const struct sc__option **out = SC__NEW_ARRAY(a, const struct sc__option *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!all[i]) continue;
+        const char *group = all[i]->group;
+        for (uint32_t j = i; j < n; j++)
+            if (all[j] && !strcmp(all[j]->group, group)) out[k++] = all[j], all[j] = NULL;
+    }
+    return out;
 }
 
 static const char *suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
-    const char *names[256];
-    const struct sc__option *o;
-    unsigned n = 0;
-    for (; n < 255 && (o = sc__command_option(c, n)); n++) names[n] = o->name;
-    names[n] = NULL;
+    const struct sc__option **options = sc__command_options(&ctx->arena, c);
+    uint32_t n = 0;
+    while (options[n]) n++;
+    const char **names = SC__NEW_ARRAY(&ctx->arena, const char *, n + 1);
+    for (uint32_t i = 0; i < n; i++) names[i] = options[i]->name;
     const char *near = sc__nearest(name, names);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
                 : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
@@ -70,7 +92,7 @@ static const char *suggest(struct sc_context *ctx, const struct sc__command *c, 
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     struct sc_context *ctx = req->ctx;
     if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    const struct sc__option *o = find_option(req->command, name);
+    const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
         return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option --%s",
                         req->command->name, name);
@@ -147,9 +169,8 @@ void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
     const char *group = NULL;
     sc__printf(out, "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n", c->name, c->summary, c->name, c->args);
     if (c->text) sc__printf(out, "\n%s\n", c->text);
-    const struct sc__option *o;
-    for (unsigned i = 0; (o = sc__command_option(c, i)); i++) {
-        if (!group || strcmp(group, o->group)) sc__printf(out, "\n%s:\n", group = o->group);
-        put_option(out, o);
+    for (const struct sc__option **o = sc__command_options(out->arena, c); *o; o++) {
+        if (!group || strcmp(group, (*o)->group)) sc__printf(out, "\n%s:\n", group = (*o)->group);
+        put_option(out, *o);
     }
 }

@@ -17,8 +17,11 @@ struct sc__command {
     sc_status (*execute)(struct sc_request *req);
 };
 
-/* The i-th option of the command, its readers' included; NULL past the last. */
-const struct sc__option *sc__command_option(const struct sc__command *c, unsigned i);
+/* The options of the command, its readers' included: each name once, group by
+ * group; NULL-terminated. */
+const struct sc__option **sc__command_options(struct sc__arena *a, const struct sc__command *c);
+/* The option of this name or letter, or NULL. */
+const struct sc__option *sc__command_option(const struct sc__command *c, const char *name);
 
 extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
 

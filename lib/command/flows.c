@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define MOST_FLOWS 50000000u
+#define MOST_FLOWS 10000000u
 
 static const struct sc__option options[] = {
     {"fabric", 0, "FABRIC", NULL, "Network",
@@ -68,7 +68,7 @@ static sc_status read_flow(struct sc__input *in, struct sc__str line, struct lis
     SC__TRY(read_number(in, line, &rest, &f.start));
     if (sc__trim(rest).n) SC__TRY(read_number(in, line, &rest, &expected));
     if (word(&rest, &w)) return bad(in, line, w, "unexpected at the end of the line");
-    if (l->count == MOST_FLOWS) return bad(in, line, line, "more flows than can be simulated at once (50000000)");
+    if (l->count == MOST_FLOWS) return bad(in, line, line, "more flows than can be simulated at once (10000000)");
     uint32_t at = l->count;
     *SC__PUSH(&in->ctx->arena, l->flows, l->count, l->capacity) = f;
     *SC__PUSH(&in->ctx->arena, l->expected, at, l->expected_capacity) = expected;

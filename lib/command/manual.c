@@ -58,11 +58,11 @@ static void put_man_option(struct sc__buffer *out, const struct sc__option *o) {
 }
 
 static void put_man_options(struct sc__buffer *out, const struct sc__command *c) {
-    const struct sc__option *o;
+    const struct sc__option **options = sc__command_options(out->arena, c);
     const char *group = NULL;
-    if (!sc__command_option(c, 0)) return;
-    sc__puts(out, ".SH OPTIONS\n");
-    for (unsigned i = 0; (o = sc__command_option(c, i)); i++) {
+    if (*options) sc__puts(out, ".SH OPTIONS\n");
+    for (; *options; options++) {
+        const struct sc__option *o = *options;
         if (!group || strcmp(group, o->group)) {
             sc__puts(out, ".SS ");
             put_troff(out, group = o->group);
@@ -142,7 +142,6 @@ static void put_quoted(struct sc__buffer *out, const char *text, const char *quo
 }
 
 static void put_bash(struct sc__buffer *out) {
-    const struct sc__option *o;
     sc__puts(out, "# bash completion for stepcast\n_stepcast() {\n"
                   "    local word=${COMP_WORDS[COMP_CWORD]} options\n    if [ \"$COMP_CWORD\" = 1 ]; then\n"
                   "        COMPREPLY=($(compgen -W 'help");
@@ -150,7 +149,7 @@ static void put_bash(struct sc__buffer *out) {
     sc__puts(out, "' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "    %s) options='--help", (*c)->name);
-        for (unsigned i = 0; (o = sc__command_option(*c, i)); i++) sc__printf(out, " --%s", o->name);
+        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++) sc__printf(out, " --%s", (*o)->name);
         sc__puts(out, "' ;;\n");
     }
     sc__puts(out, "    help) COMPREPLY=($(compgen -W '");
@@ -181,7 +180,6 @@ static void put_zsh_option(struct sc__buffer *out, const struct sc__option *o) {
 }
 
 static void put_zsh(struct sc__buffer *out) {
-    const struct sc__option *o;
     sc__puts(
         out,
         "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        'help:explain a command'\n");
@@ -194,20 +192,20 @@ static void put_zsh(struct sc__buffer *out) {
                   "    local name=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $name in\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "    %s)\n        _arguments", (*c)->name);
-        for (unsigned i = 0; (o = sc__command_option(*c, i)); i++) put_zsh_option(out, o);
+        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++) put_zsh_option(out, *o);
         sc__puts(out, " \\\n            '*:input:_files' ;;\n");
     }
     sc__puts(out, "    help) _describe command commands ;;\n    esac\n}\n_stepcast \"$@\"\n");
 }
 
 static void put_fish(struct sc__buffer *out) {
-    const struct sc__option *o;
     sc__puts(out, "# fish completion for stepcast\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "complete -c stepcast -n __fish_use_subcommand -f -a %s -d '", (*c)->name);
         put_quoted(out, (*c)->summary, "\\'");
         sc__puts(out, "'\n");
-        for (unsigned i = 0; (o = sc__command_option(*c, i)); i++) {
+        for (const struct sc__option **at = sc__command_options(out->arena, *c); *at; at++) {
+            const struct sc__option *o = *at;
             sc__printf(out, "complete -c stepcast -n '__fish_seen_subcommand_from %s' -l %s", (*c)->name, o->name);
             if (o->letter) sc__printf(out, " -s %c", o->letter);
             sc__printf(out, "%s -d '", o->arg ? " -r" : "");

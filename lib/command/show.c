@@ -1,5 +1,6 @@
 /* show: what is in an input; nothing is simulated. */
 #include "command/job.h"
+#include "machine/cluster_fields.h"
 
 #include <string.h>
 
@@ -122,9 +123,15 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
 static sc_status show_cluster(struct sc_request *req) {
     struct sc__cluster c;
     SC__TRY(sc__cluster_parse(req->ctx, sc__option(req, "cluster"), 0, &c));
+    if (sc__flag(req, "json")) {
+        struct sc__buffer b;
+        sc__buffer_init(&b, &req->ctx->arena);
+        sc__cluster_write(&c, NULL, &b);
+        SC__TRY(sc__job_output(req, "json", &b));
+        if (!strcmp(sc__option(req, "json"), "-")) return SC_OK;
+    }
     sc__cluster_show(&c, &req->out);
-    for (uint32_t i = 0; i < req->ctx->note_count; i++)
-        sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "import/model.h"
 #include "lower/model.h"
+#include "machine/cluster_options.h"
 #include "simulate/simulate.h"
 
 #include <pthread.h>
@@ -49,6 +50,7 @@ static sc_status forecast(struct sc_context *ctx, const struct job *job, struct 
     SC__TRY(sc__setting_u32(&settings, "gpus", 1, &gpus));
     SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
     SC__TRY(sc__cluster_parse(ctx, plan->cluster, gpus, &cluster));
+    SC__TRY(sc__cluster_apply(&settings, gpus, &cluster));
     sc__cluster_remember(&cluster, &ctx->arena);
     SC__TRY(sc__lower_model(ctx, &settings, &model, &cluster, &w));
     SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));

@@ -126,6 +126,7 @@ static void set_plan(struct sc_context *ctx, const struct sc__truth_row *row, st
     copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
     copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
     if (!strcmp(cell(row, SC__TRUTH_SP), "yes")) set(ctx, p, "sequence-parallel", "");
+    set(ctx, p, "by-tuner", ""); /* measured runs used what NCCL's cost table chose */
     set(ctx, p, "ignore-memory", "");
 }
 

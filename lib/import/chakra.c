@@ -444,15 +444,15 @@ static sc_status chakra_read(struct sc_context *ctx, const struct sc__settings *
     return SC_OK;
 }
 
+/* Without a rank in its name a file cannot be placed, so the name counts. */
 static int chakra_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
-    if (directory) return sc__chakra_directory(path) ? 90 : 0;
-    bool named = sc__str_ends(sc__str(path), ".et");
-    struct sc__str file = {(const char *)head, n}, message;
+    struct sc__str name = sc__str(path), file = {(const char *)head, n}, message;
     size_t at = 0, inside;
-    if (!n || !frame(file, &at, &message) || sc__chakra_metadata((const unsigned char *)message.p, message.n, &inside))
-        return named ? 50 : 0;
-    if (!message.n && !named) return 0;
-    return named ? 90 : at < n && message.n ? 30 : 0;
+    if (directory) return sc__chakra_directory(path) ? 90 : 0;
+    if (!sc__chakra_name(&name)) return 0;
+    bool framed =
+        n && frame(file, &at, &message) && !sc__chakra_metadata((const unsigned char *)message.p, message.n, &inside);
+    return framed ? 90 : 50;
 }
 
 static void chakra_show(struct sc_context *ctx, const struct sc__document *doc, struct sc__buffer *text,

@@ -93,5 +93,7 @@ struct sc__chakra_files {
 sc_status sc__chakra_find_files(struct sc_context *ctx, const char *const *paths, uint32_t count,
                                 struct sc__chakra_files *out);
 bool sc__chakra_directory(const char *path);
+/* Whether the name ends in .et or .et.gz; cuts that off. */
+bool sc__chakra_name(struct sc__str *name);
 
 #endif

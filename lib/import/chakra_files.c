@@ -22,11 +22,17 @@ struct list {
     uint32_t count, capacity;
 };
 
+bool sc__chakra_name(struct sc__str *name) {
+    if (sc__str_ends(*name, ".gz")) name->n -= 3;
+    if (!sc__str_ends(*name, ".et")) return false;
+    name->n -= 3;
+    return true;
+}
+
 /* "dir/all_reduce.3.et": prefix "dir/all_reduce", rank 3. */
 static bool cut_name(const char *path, struct sc__str *prefix, uint32_t *rank) {
     struct sc__str s = sc__str(path);
-    if (!sc__str_ends(s, ".et")) return false;
-    s.n -= 3;
+    if (!sc__chakra_name(&s)) return false;
     size_t dot = s.n;
     while (dot && s.p[dot - 1] != '.') dot--;
     if (!dot) return false;
@@ -50,7 +56,7 @@ static sc_status add_directory(struct list *l, const char *path) {
     if (!d) return sc__fail(l->ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(errno));
     sc_status status = SC_OK;
     for (struct dirent *e; status == SC_OK && (e = readdir(d));)
-        if (sc__str_ends(sc__str(e->d_name), ".et"))
+        if (sc__chakra_name(&(struct sc__str){e->d_name, strlen(e->d_name)}))
             status = add_file(l, sc__format(&l->ctx->arena, "%s/%s", path, e->d_name));
     closedir(d);
     return status;
@@ -60,7 +66,8 @@ bool sc__chakra_directory(const char *path) {
     DIR *d = opendir(path);
     bool found = false;
     if (!d) return false;
-    for (struct dirent *e; !found && (e = readdir(d));) found = sc__str_ends(sc__str(e->d_name), ".et");
+    for (struct dirent *e; !found && (e = readdir(d));)
+        found = sc__chakra_name(&(struct sc__str){e->d_name, strlen(e->d_name)});
     closedir(d);
     return found;
 }

@@ -116,7 +116,8 @@ static int detect_text(const unsigned char *head, size_t n) {
     if (contains(head, n, "\"deviceProperties\"") || contains(head, n, "\"distributedInfo\"")) return 90;
     bool trace = contains(head, n, "\"ph\"") && (head[i] == '[' || contains(head, n, "\"traceEvents\""));
     if (!trace) return 0;
-    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") || contains(head, n, "\"kernel\"") ? 70 : 20;
+    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") || contains(head, n, "\"kernel\"") ? 70
+                                                                                                               : 20;
 }
 
 /* A directory is what the first trace in it is. */

@@ -10,12 +10,18 @@ struct word {
     enum sc__group_kind kind;
 };
 
-static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP}, {"EXPERT", "ep", SC__GROUP_EP},
-                                    {"DATA", "dp", SC__GROUP_DP},             {"TENSOR", "tp", SC__GROUP_TP},
-                                    {"PIPELINE", "pp", SC__GROUP_PP},         {"CONTEXT", "cp", SC__GROUP_CP},
-                                    {"mesh_tp", "tp", SC__GROUP_TP},          {"mesh_dp", "dp", SC__GROUP_DP},
-                                    {"mesh_pp", "pp", SC__GROUP_PP},          {"mesh_cp", "cp", SC__GROUP_CP},
-                                    {"mesh_ep", "ep", SC__GROUP_EP},          {"MODEL_PARALLEL", "tp", SC__GROUP_TP}};
+static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
+                                    {"EXPERT", "ep", SC__GROUP_EP},
+                                    {"DATA", "dp", SC__GROUP_DP},
+                                    {"TENSOR", "tp", SC__GROUP_TP},
+                                    {"PIPELINE", "pp", SC__GROUP_PP},
+                                    {"CONTEXT", "cp", SC__GROUP_CP},
+                                    {"mesh_tp", "tp", SC__GROUP_TP},
+                                    {"mesh_dp", "dp", SC__GROUP_DP},
+                                    {"mesh_pp", "pp", SC__GROUP_PP},
+                                    {"mesh_cp", "cp", SC__GROUP_CP},
+                                    {"mesh_ep", "ep", SC__GROUP_EP},
+                                    {"MODEL_PARALLEL", "tp", SC__GROUP_TP}};
 
 static const struct word *word_of(const char *description) {
     for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
@@ -46,8 +52,9 @@ static uint32_t *member_list(struct sc_context *ctx, const char *file, const cha
         ranks[n++] = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
     }
     if (n < size)
-        sc__note(ctx, "kineto-ranks", "%s: a process group of %u ranks names %u of them; the rest is taken as equally spaced",
-                 file, size, n);
+        sc__note(ctx, "kineto-ranks",
+                 "%s: a process group of %u ranks names %u of them; the rest is taken as equally spaced", file, size,
+                 n);
     uint32_t first = n ? ranks[0] : 0, stride = n > 1 && ranks[1] > first ? ranks[1] - first : 1;
     for (; n < size; n++) ranks[n] = first + n * stride;
     return ranks;
@@ -59,7 +66,8 @@ static sc_status check_group(struct sc_context *ctx, const struct sc__kineto_tra
     bool inside = false;
     for (uint32_t i = 0; i < g->size; i++) {
         if (g->ranks[i] >= world)
-            return sc__fail(ctx, SC_INPUT, &at, NULL, "a process group holds rank %u of a job of %u", g->ranks[i], world);
+            return sc__fail(ctx, SC_INPUT, &at, NULL, "a process group holds rank %u of a job of %u", g->ranks[i],
+                            world);
         inside = inside || g->ranks[i] == t->rank;
     }
     if (inside) return SC_OK;

@@ -495,6 +495,7 @@ static sc_status read_document(struct document *d) {
     struct parser *p = &d->parser;
     d->first = true;
     SC__TRY(sc__input_fill(&p->in, WINDOW));
+    sc__input_read_ahead(&p->in);
     SC__TRY(whole(p, begin_document));
     if (d->bare) SC__TRY(read_events(d));
     while (!d->bare) {

@@ -32,7 +32,7 @@ struct replay {
     uint32_t first_update, last_backward; /* operations + 1 */
     uint64_t messages, unknown, comms;
     struct sc__kineto_groups groups;
-    bool meshed; /* groups are those of the workload's mesh */
+    bool meshed;                     /* groups are those of the workload's mesh */
     const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
     struct sc__timeline *measured;
     uint32_t class;
@@ -66,7 +66,8 @@ static uint16_t group_of(struct replay *r, const struct sc__kineto_comm *c) {
     if (r->meshed) return sc__workload_group(r->w, g->kind);
     for (uint32_t i = 0; i < r->w->group_count; i++) {
         const struct sc__group *known = &r->w->groups[i];
-        if (known->kind == SC__GROUP_LIST && known->count == g->size && !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks))
+        if (known->kind == SC__GROUP_LIST && known->count == g->size &&
+            !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks))
             return (uint16_t)i;
     }
     return sc__workload_group_list(r->w, g->label, g->ranks, g->size);
@@ -325,11 +326,10 @@ static sc_status resize(struct replay *r) {
     if (!r->meshed && !gradients)
         return sc__fail(r->ctx, SC_INPUT, &at, "its process groups do not follow from tp, cp, dp, ep and pp",
                         "--dp and --ep cannot change this trace");
-    if (ep && gradients)
-        return sc__fail(r->ctx, SC_INPUT, &at, NULL, "--ep: the trace has no expert groups to change");
+    if (ep && gradients) return sc__fail(r->ctx, SC_INPUT, &at, NULL, "--ep: the trace has no expert groups to change");
     if (!gradients)
-        sc__note(r->ctx, "kineto-resized", "%s: dp %u instead of %u, ep %u instead of %u; kernels stay as they are", r->t->file,
-                 dp ? dp : m->dp, m->dp, ep ? ep : m->ep, m->ep);
+        sc__note(r->ctx, "kineto-resized", "%s: dp %u instead of %u, ep %u instead of %u; kernels stay as they are",
+                 r->t->file, dp ? dp : m->dp, m->dp, ep ? ep : m->ep, m->ep);
     if (dp) m->dp = dp;
     if (ep) m->ep = ep;
     return sc__mesh_check(r->ctx, m);
@@ -371,7 +371,10 @@ sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *con
                             const struct sc__kineto_plan *plan, struct sc__workload **out,
                             struct sc__timeline **measured) {
     struct sc__map transfers;
-    struct replay r = {.ctx = ctx, .w = sc__workload_new(&ctx->arena, "kineto"), .t = traces[0], .plan = plan,
+    struct replay r = {.ctx = ctx,
+                       .w = sc__workload_new(&ctx->arena, "kineto"),
+                       .t = traces[0],
+                       .plan = plan,
                        .transfers = &transfers};
     *out = r.w;
     *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);

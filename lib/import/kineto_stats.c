@@ -148,8 +148,10 @@ void sc__kineto_total(const struct sc__kineto_trace *t, int64_t start, int64_t e
     for (uint32_t i = 0; i < t->kernel_count; i++) {
         const struct sc__kineto_kernel *k = &t->kernels[i];
         if (k->start < start || k->start >= end) continue;
-        if (k->kind == SC__KINETO_COMM) out->comm += k->dur;
-        else out->work[k->kind == SC__KINETO_MEMORY ? SC__WORK_COPY : sc__kineto_work(t->names.text[k->name])] += k->dur;
+        if (k->kind == SC__KINETO_COMM)
+            out->comm += k->dur;
+        else
+            out->work[k->kind == SC__KINETO_MEMORY ? SC__WORK_COPY : sc__kineto_work(t->names.text[k->name])] += k->dur;
         uint32_t name = operator_of(t, k);
         struct sc__kineto_operator *o = &by_name[name == SC__NO_NAME ? names : name];
         o->name = name;

@@ -57,6 +57,7 @@ static void read_switches(const struct sc__settings *s, struct sc__model *m) {
     if (sc__setting_flag(s, "add-qkv-bias")) m->qkv_bias = true;
     if (sc__setting_flag(s, "qk-layernorm")) m->qk_norm = true;
     if (position && strcmp(position, "learned_absolute")) m->positions = 0;
+    m->no_rotary |= position && !strcmp(position, "none");
 }
 
 /* Learned positions, one for each of the longest sequence. */

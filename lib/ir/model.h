@@ -21,6 +21,7 @@ struct sc__model {
     uint32_t ffn;            /* of a dense layer */
     uint32_t vocab;          /* 0 = unknown */
     uint32_t positions;      /* rows of a learned position embedding, 0 = rotary or ALiBi */
+    bool no_rotary;          /* ALiBi, or no positions at all */
     uint32_t context;        /* the longest sequence it was made for, 0 = unknown */
     uint32_t norm;           /* enum sc__norm */
     bool gated;              /* SwiGLU/GeGLU: two matrices up, one down */

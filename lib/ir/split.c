@@ -1,8 +1,9 @@
-/* split: classes of ranks when one rank is unlike the others.
+/* split: classes of ranks when one rank is unlike the others, and when many are
+ * alike.
  *
  * Ranks share a class when nothing they do or wait for tells them apart. Start
- * from the classes there are, with the slow rank apart, and part ranks of a
- * class whose groups or pipeline neighbours hold different classes, until
+ * from the classes there are with the slow rank apart (or from the programs
+ * alone), and part ranks of a class whose groups or pipeline neighbours hold different classes, until
  * nothing changes (colour refinement). What comes out is the coarsest partition
  * that the simulator may run one rank of: with a slow rank in dp 64, tp 1, pp 4
  * that is 8 classes (the slow pipeline, and the rest, by stage). */
@@ -104,7 +105,7 @@ static void refine(struct split *s) {
 
 /* Classes from colours; each keeps the program, place and memory of the class
  * its ranks had. */
-static void make_classes(struct split *s, uint32_t slow_rank, double slow) {
+static void make_classes(struct split *s) {
     struct sc__workload *w = s->w;
     struct sc__class *classes = SC__NEW_ARRAY(w->arena, struct sc__class, s->colours);
     struct sc__memory *memory = w->memory ? SC__NEW_ARRAY(w->arena, struct sc__memory, s->colours) : NULL;
@@ -120,34 +121,57 @@ static void make_classes(struct split *s, uint32_t slow_rank, double slow) {
         if (c->rank != r) c->name = sc__format(w->arena, "%s, rank %u", w->classes[old].name, r);
         c->rank = r;
         if (memory) memory[s->colour[r]] = w->memory[old];
-        if (r == slow_rank) c->slow *= slow;
     }
-    classes[s->colour[slow_rank]].name = sc__format(w->arena, "rank %u (slow)", slow_rank);
     w->classes = classes;
     w->class_count = w->class_capacity = s->colours;
     w->memory = memory;
     w->rank_class = rank_class;
 }
 
+static void begin(struct sc_context *ctx, struct sc__workload *w, struct split *s) {
+    *s = (struct split){.w = w, .ranks = sc__mesh_ranks(&w->mesh)};
+    sc__arena_init(&s->arena, &ctx->recover);
+    s->colour = SC__NEW_ARRAY(&s->arena, uint32_t, s->ranks);
+    s->signature = SC__NEW_ARRAY(&s->arena, uint64_t, s->ranks);
+    s->uses_group = SC__NEW_ARRAY(&s->arena, uint8_t, (size_t)w->class_count * w->group_count);
+    s->neighbours = SC__NEW_ARRAY(&s->arena, uint8_t, w->class_count);
+    for (uint32_t c = 0; c < w->class_count; c++) mark_class(s, c);
+}
+
 sc_status sc__workload_slow_rank(struct sc_context *ctx, struct sc__workload *w, uint32_t rank, double slow) {
-    struct split s = {.w = w, .ranks = sc__mesh_ranks(&w->mesh)};
-    if (rank >= s.ranks)
-        return sc__fail(ctx, SC_USAGE, NULL, "ranks count from 0", "there is no rank %u: the job has %u", rank,
-                        s.ranks);
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    struct split s;
+    if (rank >= ranks)
+        return sc__fail(ctx, SC_USAGE, NULL, "ranks count from 0", "there is no rank %u: the job has %u", rank, ranks);
     if (!(slow > 0 && slow <= 100))
         return sc__fail(ctx, SC_USAGE, NULL, "1.2 is 20 % slower", "a rank cannot compute %g times as long", slow);
-    sc__arena_init(&s.arena, &ctx->recover);
-    s.colour = SC__NEW_ARRAY(&s.arena, uint32_t, s.ranks);
-    s.signature = SC__NEW_ARRAY(&s.arena, uint64_t, s.ranks);
-    s.uses_group = SC__NEW_ARRAY(&s.arena, uint8_t, (size_t)w->class_count * w->group_count);
-    s.neighbours = SC__NEW_ARRAY(&s.arena, uint8_t, w->class_count);
-    for (uint32_t c = 0; c < w->class_count; c++) mark_class(&s, c);
+    begin(ctx, w, &s);
     for (uint32_t r = 0; r < s.ranks; r++) s.colour[r] = r == rank ? w->class_count : sc__workload_class_of(w, r);
     s.colours = w->class_count + 1;
     refine(&s);
-    make_classes(&s, rank, slow);
+    make_classes(&s);
+    struct sc__class *c = &w->classes[w->rank_class[rank]];
+    c->slow *= slow;
+    c->name = sc__format(w->arena, "rank %u (slow)", rank);
     sc__arena_free(&s.arena);
     return SC_OK;
+}
+
+void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w) {
+    struct split s;
+    begin(ctx, w, &s);
+    for (uint32_t r = 0; r < s.ranks; r++) {
+        const struct sc__class *c = &w->classes[sc__workload_class_of(w, r)];
+        struct {
+            double slow;
+            uint64_t program;
+        } same = {c->slow, c->program};
+        s.signature[r] = sc__hash(&same, sizeof same, 0);
+    }
+    s.colours = recolour(&s);
+    refine(&s);
+    make_classes(&s);
+    sc__arena_free(&s.arena);
 }
 
 static sc_status slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {

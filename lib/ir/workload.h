@@ -203,7 +203,11 @@ uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t
  * long, and every other rank that this distinguishes gets the class it then
  * needs (colour refinement over groups and peers). */
 sc_status sc__workload_slow_rank(struct sc_context *ctx, struct sc__workload *w, uint32_t rank, double slow);
-/* The same for every --slow rank:N=F given. */
+/* Puts ranks of several classes into one where they run the same program and
+ * meet the same classes: the fewest classes the simulator may run. How their
+ * groups lie on nodes is taken from one of them. */
+void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
+/* sc__workload_slow_rank for every --slow rank:N=F given. */
 sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */

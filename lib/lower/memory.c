@@ -105,8 +105,8 @@ struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct 
         layers += sc__plan_layers(p, m, stage, c, &first);
     }
     out.weights = w * (p->zero >= 3 ? sharded + 2 * n / (layers > 0 ? layers : 1) : n);
-    out.gradients = (p->zero >= 3 ? w : 4) * (p->zero >= 2 ? sharded : n);
-    if (p->optimizer) out.optimizer = (main + 8) * (p->zero >= 1 ? sharded : n);
+    out.gradients = (p->zero >= 3 || p->plain_update ? w : 4) * (p->zero >= 2 ? sharded : n);
+    if (p->optimizer) out.optimizer = (p->plain_update ? 2 * w : main + 8) * (p->zero >= 1 ? sharded : n);
     out.activations = stage_activations(m, p, stage);
     out.logits = logits(m, p, stage);
     out.buffers = 1.5e9; /* CUDA context, NCCL channels, workspace of cuBLAS */

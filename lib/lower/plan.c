@@ -166,6 +166,7 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     SC__TRY(sc__setting_double(s, "moe-expert-capacity-factor", &p->capacity));
     SC__TRY(word(s, "moe-token-dispatcher-type", dispatchers, &dispatcher));
     p->dedup = dispatcher == 2;
+    p->moe_unfused = sc__setting_flag(s, "moe-unfused");
     if (p->imbalance < 1 || p->capacity < 0)
         return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
                         "--moe-imbalance is at least 1, and a capacity factor is positive");
@@ -196,6 +197,19 @@ static sc_status read_software(const struct sc__settings *s, struct sc__plan *p)
     return SC_OK;
 }
 
+/* Mixed precision keeps fp32 weights and state; plain PyTorch updates the
+ * weights as they are. */
+static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const kinds[] = {"mixed", "plain", NULL};
+    uint32_t kind = p->fusion == SC__FUSION_EAGER && p->gpus == 1;
+    if (kind && !sc__setting(s, "update"))
+        sc__note(s->ctx, "plain-update", "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
+                                         "gradients are not clipped; --update mixed says otherwise");
+    SC__TRY(word(s, "update", kinds, &kind));
+    p->plain_update = kind == 1;
+    return SC_OK;
+}
+
 sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, const struct sc__model *m,
                         uint32_t cluster_gpus, struct sc__plan *p) {
     (void)ctx;
@@ -209,6 +223,7 @@ sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, co
     SC__TRY(read_sharding(s, p));
     SC__TRY(read_overlap(s, p));
     SC__TRY(read_experts(s, p));
+    SC__TRY(read_optimizer(s, p));
     p->sequence_parallel = sc__setting_flag(s, "sequence-parallel") && p->mesh.tp > 1;
     p->vocab = padded_vocab(s, m->vocab, p->mesh.tp);
     return SC_OK;

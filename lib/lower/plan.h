@@ -53,10 +53,12 @@ struct sc__plan {
     bool overlap_grad, overlap_param, overlap_p2p, overlap_moe;
     uint32_t grad_bytes; /* of one gradient on the wire */
     uint64_t bucket;     /* bytes of a gradient bucket */
+    bool moe_unfused;    /* routing and quantisation of experts as many kernels, waited for by the host */
     double imbalance, capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
     bool optimizer;     /* the step ends with one */
+    bool plain_update;  /* weights, gradients and state of one type, no clipping: plain PyTorch on one GPU */
     double host_launch; /* us of host time per kernel; < 0: of the software */
     const char *gpu;
     const char *kernel_times, *constants;

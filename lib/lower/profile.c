@@ -19,7 +19,8 @@ struct sizes {
     uint32_t tokens, hidden, ffn, vocabulary, bytes;
     uint32_t top_k, measured_top_k;
     double capacity, measured_capacity;
-    uint32_t chunks; /* of an overlapped all-to-all; 1 = not overlapped */
+    double imbalance; /* tokens of the fullest expert ÷ average */
+    uint32_t chunks;  /* of an overlapped all-to-all; 1 = not overlapped */
 };
 
 struct lowering {
@@ -74,6 +75,11 @@ static sc_status take_routing(struct lowering *lo, const struct sc__settings *se
     SC__TRY(sc__setting_double(settings, "capacity", &z->capacity));
     if (!(z->capacity > 0 && z->capacity < 1e6) || !(z->measured_capacity > 0 && z->measured_capacity < 1e6))
         return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "--capacity takes a number above 0");
+    z->imbalance = 1;
+    SC__TRY(sc__setting_double(settings, "imbalance", &z->imbalance));
+    if (!(z->imbalance >= 1 && z->imbalance < 1e6))
+        return sc__fail(lo->ctx, SC_USAGE, NULL, "1.3: the fullest expert gets 30 % more tokens than the average",
+                        "--imbalance takes a number from 1 on");
     z->chunks = 4;
     SC__TRY(sc__setting_u32(settings, "a2a-chunks", 1, &z->chunks));
     if (!sc__setting_flag(settings, "overlap-a2a")) z->chunks = 1;
@@ -101,7 +107,7 @@ static sc_status take_world(struct lowering *lo, const struct sc__settings *sett
 
 static void derive_bytes(struct lowering *lo) {
     const struct sizes *z = &lo->size;
-    double routed = z->top_k * z->capacity * z->tokens;
+    double routed = z->top_k * z->capacity * z->tokens * z->imbalance;
     double hidden = z->hidden, dense = lo->step.layers - lo->step.moe_layers;
     double parameters =
         z->vocabulary * hidden + lo->step.layers * 4.0 * hidden * hidden + dense * 2.0 * hidden * z->ffn;
@@ -136,6 +142,7 @@ static int64_t routed(const struct lowering *lo, const struct sc__piece *piece, 
     const struct sizes *z = &lo->size;
     if (piece->role < SC__PIECE_DISPATCH) return time;
     double factor = z->top_k * z->capacity / (z->measured_top_k * z->measured_capacity);
+    if (piece->role == SC__PIECE_EXPERT) factor *= z->imbalance;
     return factor == 1 ? time : (int64_t)llround((double)time * factor);
 }
 
@@ -282,6 +289,20 @@ static void say_waits(struct lowering *lo) {
              n > 12 ? ", …" : "");
 }
 
+static void say_routing(struct lowering *lo) {
+    const struct sizes *z = &lo->size;
+    if (z->top_k != z->measured_top_k || z->capacity != z->measured_capacity)
+        sc__note(lo->ctx, "routing-scaled",
+                 "dispatch, experts and combine scale with top-k x capacity: %u x %g, measured %u x %g", z->top_k,
+                 z->capacity, z->measured_top_k, z->measured_capacity);
+    if (z->imbalance != 1)
+        sc__note(
+            lo->ctx, "imbalance",
+            "shown is the rank of the fullest expert, %g times the average: its experts work and its tokens travel "
+            "that much longer, and all others wait for it",
+            z->imbalance);
+}
+
 static void say_shares(struct lowering *lo) {
     const struct sc__profile_step *s = &lo->step;
     sc__note(lo->ctx, "backward-split",
@@ -291,10 +312,6 @@ static void say_shares(struct lowering *lo) {
     if (s->rest > s->step / 20)
         sc__note(lo->ctx, "unexplained", "%.1f %% of the step's device time is in no row that names it",
                  100 * (double)s->rest / (double)s->step);
-    if (lo->size.top_k != lo->size.measured_top_k || lo->size.capacity != lo->size.measured_capacity)
-        sc__note(lo->ctx, "routing-scaled",
-                 "dispatch, experts and combine scale with top-k x capacity: %u x %g, measured %u x %g", lo->size.top_k,
-                 lo->size.capacity, lo->size.measured_top_k, lo->size.measured_capacity);
 }
 
 static void run_blocks(struct lowering *lo, const uint32_t *blocks, uint32_t n) {
@@ -322,6 +339,7 @@ static sc_status lower_step(struct lowering *lo, const struct sc__settings *sett
     const uint32_t blocks[] = {before_block(lo), step_block(lo, false), step_block(lo, true), after_block(lo)};
     run_blocks(lo, blocks, 4);
     say_shares(lo);
+    say_routing(lo);
     return SC_OK;
 }
 
@@ -464,6 +482,7 @@ sc_status sc__profile_rows(struct sc_context *ctx, const struct sc__settings *se
                                .gpus = lo.size.world};
     add_rows(&r);
     say_shares(&lo);
+    say_routing(&lo);
     say_waits(&lo);
     *out = r.l;
     return SC_OK;
@@ -481,6 +500,7 @@ const struct sc__option sc__profile_options[] = {
     {"capacity", 0, "X", "as measured", GROUP, "capacity factor of the experts", 0},
     {"measured-top-k", 0, "N", "2", GROUP, "experts per token when the table was made", 0},
     {"measured-capacity", 0, "X", "1", GROUP, "capacity factor when the table was made", 0},
+    {"imbalance", 0, "X", "1", GROUP, "tokens of the fullest expert, as a multiple of the average", 0},
     {"overlap-a2a", 0, NULL, NULL, GROUP, "send tokens in chunks, while experts work on the chunk before", 0},
     {"a2a-chunks", 0, "N", "4", GROUP, "how many chunks", 0},
     {0}};

@@ -16,6 +16,10 @@
 
 #include "lower/pipeline.h"
 
+/* From here on, ranks assumed equal to others share their class where they
+ * can: what differs is only how their groups lie on nodes. */
+#define MERGE_FROM 1024
+
 struct message {
     uint8_t kind;
     uint32_t batch;
@@ -260,6 +264,11 @@ static void prepare(struct sc__replay *r) {
     r->w->tokens = (double)r->set->facts.sequence * r->set->facts.micro_batch * r->w->mesh.dp * r->micro_batches;
 }
 
+static void merge_alike(struct sc__replay *r) {
+    uint32_t world = sc__mesh_ranks(&r->traced);
+    if (r->set->rank_count < world && world > MERGE_FROM) sc__workload_merge(r->ctx, r->w);
+}
+
 void sc__replay_traced(struct sc__replay *r) {
     uint32_t world = sc__mesh_ranks(&r->traced);
     uint32_t *programs = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
@@ -267,11 +276,29 @@ void sc__replay_traced(struct sc__replay *r) {
     for (uint32_t rank = 0; rank < world; rank++)
         if (r->ranks[rank].given) programs[rank] = traced_program(r, rank);
     for (uint32_t rank = 0; rank < world; rank++) add_class(r, rank, programs[r->ranks[rank].rank->rank]);
+    merge_alike(r);
+}
+
+/* The program of a rank without a file: that of the rank it is like; a stage
+ * without files has one for all its ranks. */
+static uint32_t assumed_program(struct sc__replay *r, uint32_t rank, const uint32_t *programs, uint32_t *by_stage) {
+    uint32_t like = r->ranks[rank].rank->rank, stage = sc__replay_stage(r, rank);
+    if (sc__replay_stage(r, like) == stage) return programs[like];
+    if (by_stage[stage] == SC__NONE) by_stage[stage] = scheduled_program(r, rank);
+    return by_stage[stage];
 }
 
 void sc__replay_scheduled(struct sc__replay *r) {
+    uint32_t world = sc__mesh_ranks(&r->traced);
+    uint32_t *programs = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+    uint32_t *by_stage = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->traced.pp);
     prepare(r);
-    for (uint32_t rank = 0; rank < sc__mesh_ranks(&r->traced); rank++) add_class(r, rank, scheduled_program(r, rank));
+    for (uint32_t stage = 0; stage < r->traced.pp; stage++) by_stage[stage] = SC__NONE;
+    for (uint32_t rank = 0; rank < world; rank++)
+        if (r->ranks[rank].given) programs[rank] = scheduled_program(r, rank);
+    for (uint32_t rank = 0; rank < world; rank++)
+        add_class(r, rank, r->ranks[rank].given ? programs[rank] : assumed_program(r, rank, programs, by_stage));
+    merge_alike(r);
 }
 
 void sc__replay_given(struct sc__replay *r) {

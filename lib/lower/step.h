@@ -13,17 +13,20 @@
 /* What single kernels do not show: constants of whole steps, per GPU
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
-    double gemm, fp8, batched, memory; /* factors on kernel times inside a step; fp8 on top of gemm */
-    double attention[3][2];            /* the same by enum sc__attention_software: forward, backward */
-    double attention_64;               /* more for heads up to 64 wide */
-    double host[3];                    /* us of host time per kernel, by enum sc__fusion */
-    double host_layer;                 /* us more per layer and direction */
-    double tp_exposed;                 /* share of a chunked collective that still shows */
-    double comm_tax;                   /* compute is slower by this share while data-parallel traffic runs beside it */
-    double accumulate_bytes;           /* memory traffic per parameter of adding up gradients */
-    double adam_bytes;                 /* memory traffic per parameter of the optimizer */
-    double jitter;                     /* compute is slower by this share per doubling of the nodes */
-    double fixed;                      /* us per step: data, logging, launch of the optimizer */
+    double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
+    double moe[2];          /* the same for routing and experts, on top of the others: fused, and as before 2026 */
+    double attention[3][2]; /* the same by enum sc__attention_software: forward, backward */
+    double attention_64;    /* more for heads up to 64 wide */
+    double host[3];         /* us of host time per kernel, by enum sc__fusion */
+    double host_moe;        /* us more per layer with experts and direction: unfused routing waits for counts */
+
+    double host_message; /* us per message between stages that the host waits for (not where they overlap) */
+    double tp_exposed;       /* share of a chunked collective that still shows */
+    double comm_tax;         /* compute is slower by this share while data-parallel traffic runs beside it */
+    double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
+    double adam_bytes;       /* memory traffic per parameter of the optimizer */
+    double jitter;           /* compute is slower by this share per doubling of the nodes */
+    double fixed;            /* us per step: data, logging, launch of the optimizer */
 };
 
 sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,

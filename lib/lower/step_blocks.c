@@ -168,7 +168,13 @@ static double message_bytes(const struct sc__lowering *l) {
     return p->sequence_parallel || scattered(p) ? whole / p->mesh.tp : whole;
 }
 
-static void gather_message(struct emitter *e, enum sc__phase phase) {
+/* What a received message costs: the host synchronises with the device, and
+ * pieces are put together. */
+static void take_message(struct emitter *e, enum sc__phase phase) {
+    const struct sc__lowering *l = e->l;
+    bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
+    struct sc__item x = {.phase = (uint8_t)phase, .work = SC__WORK_HOST, .us = l->constants.host_message, .name = "host"};
+    if (host && x.us > 0) compute(e, &x, SC__NONE);
     if (!scattered(&e->l->plan)) return;
     block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, message_bytes(e->l) * e->l->plan.mesh.tp, "tp gather of message",
              SC__NONE);
@@ -206,7 +212,7 @@ static uint32_t forward_block(struct sc__lowering *l, const struct chunk *c, boo
     bool sharded = sharded_weights(p, first), updated = first && p->zero == 1 && p->overlap_param;
     uint32_t next[2] = {0}, nexts = 0;
     begin(&e, l);
-    if (!c->first) gather_message(&e, SC__FORWARD);
+    if (!c->first) take_message(&e, SC__FORWARD);
     if (sharded && c->count) gather(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]};
@@ -234,7 +240,7 @@ static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bo
     bool buckets = last && p->zero < 2 && p->overlap_grad && p->schedule != SC__SCHEDULE_ZBH1;
     struct sc__shard sum = {0};
     begin(&e, l);
-    if (!c->last) gather_message(&e, SC__BACKWARD);
+    if (!c->last) take_message(&e, SC__BACKWARD);
     if (regather && c->count) gather(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct unit *u = &c->items[i];
@@ -287,6 +293,10 @@ static void optimizer(struct emitter *e, const struct sc__shard *s) {
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
     double mine = p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
     struct sc__pricer *q = e->l->pricer;
+    if (p->plain_update) {
+        update_compute(e, sc__adamw(q, p->dtype == SC__FP32 ? SC__FP32 : SC__BF16, mine, 0), "optimizer");
+        return;
+    }
     update_compute(e, sc__memory_op(q, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(mine / 1024) + 1), "gradient norm");
     update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
     struct sc__kernel adam = sc__adamw(q, SC__FP32, mine, e->l->constants.adam_bytes);

@@ -21,7 +21,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe
                                 .gated = m->gated,
                                 .rmsnorm = m->norm == SC__RMSNORM,
                                 .bias = m->linear_bias,
-                                .rope = !m->positions,
+                                .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,
@@ -83,7 +83,8 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
         return c->attention[l->plan.attention][k->phase != SC__FORWARD] *
                (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1);
     if (k->work == SC__WORK_ATTENTION) return c->batched;
-    return l->plan.gemm != l->plan.dtype ? c->gemm * c->fp8 : c->gemm;
+    if (l->plan.gemm == l->plan.dtype) return c->gemm;
+    return c->gemm * (l->plan.gemm == SC__FP4 ? c->fp4 : c->fp8);
 }
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {

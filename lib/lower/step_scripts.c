@@ -21,7 +21,7 @@ struct maker {
     double comm;     /* blocking tensor-parallel time, us */
     unsigned skip;   /* bit per phase of kernels to leave out */
     uint8_t phase;   /* that the operations get */
-    bool keep_phase; /* weight gradients keep theirs */
+    bool moe;        /* a layer with experts */
 };
 
 static void compute(struct maker *k, uint8_t work, double us, const char *name) {
@@ -83,6 +83,12 @@ static double repeat_share(const struct sc__plan *p, const struct sc__layer_kern
     return modules & SC__MODULE_ACTIVATION && part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY ? 1 : 0;
 }
 
+/* Routing and experts, whose kernels are many and small. */
+static bool of_experts(unsigned which) {
+    return which == SC__PART_ROUTER || which == SC__PART_MLP_IN || which == SC__PART_MLP_OUT ||
+           which == SC__PART_UNROUTE;
+}
+
 static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc__layer_part which, unsigned phases) {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct sc__layer_kernel *x = &list->items[i];
@@ -90,6 +96,7 @@ static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc_
         double share = k->phase == SC__RECOMPUTE ? repeat_share(&k->l->plan, x) : 1;
         if (share <= 0) continue;
         k->launches += x->kernel.launches * share;
+        if (k->moe && of_experts(which)) share *= k->l->constants.moe[k->l->plan.moe_unfused];
         compute(k, x->kernel.work, share * sc__step_kernel_us(k->l, &x->kernel), part_name(x->kernel.work));
     }
 }
@@ -98,9 +105,9 @@ static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc_
 static void host(struct maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
     double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
-    double busy = k->script->us + k->comm, need = per * k->launches + (per > 0 ? c->host_layer : 0);
+    double busy = k->script->us + k->comm, need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
     if (need <= 0 || busy <= 0) return;
-    double extra = pow(pow(need, 8) + pow(busy, 8), 1.0 / 8) - busy; /* a soft corner: hosts jitter */
+    double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
     if (extra < 0.01 * busy) return;
     close_segment(k);
     compute(k, SC__WORK_HOST, extra, "host");
@@ -221,7 +228,7 @@ static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool
 }
 
 static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = phase};
+    struct maker k = {.l = l, .script = out, .phase = phase, .moe = kind == SC__LAYER_MOE};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     unsigned all = 1u << SC__FORWARD;
     part(&k, f, SC__PART_ATTENTION_NORM, all);
@@ -243,7 +250,7 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
  * needs no collective but the gathers of sequence parallelism. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
-    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE};
+    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE, .moe = kind == SC__LAYER_MOE};
     if (p->recompute == SC__RECOMPUTE_NONE) return;
     if (p->recompute == SC__RECOMPUTE_FULL) {
         forward_layer(l, kind, SC__RECOMPUTE, out);
@@ -312,7 +319,7 @@ static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
 }
 
 static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip};
+    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip, .moe = kind == SC__LAYER_MOE};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
     backward_part(&k, b, SC__PART_MLP_ADD);
     backward_mlp(&k, b, kind == SC__LAYER_MOE);
@@ -330,7 +337,7 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD};
+    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD, .moe = kind == SC__LAYER_MOE};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
     accumulate(&k, &params);

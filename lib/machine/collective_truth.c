@@ -67,13 +67,17 @@ static sc_status read_header(struct reader *r, struct sc__str line) {
     return SC_OK;
 }
 
-/* How the source ran: the first system whose text begins its name. */
+/* How the source ran: the first system whose text begins its name, or whose
+ * word ("EFA") is in it. */
+static bool is_system(const json_t *system, struct sc__str source) {
+    const char *begin = json_string_value(json_object_get(system, "source"));
+    const char *word = json_string_value(json_object_get(system, "word"));
+    return (begin && sc__str_starts(source, begin)) || (word && memmem(source.p, source.n, word, strlen(word)));
+}
+
 static json_t *find_system(const struct reader *r, struct sc__str source) {
-    size_t i;
-    json_t *system;
-    json_array_foreach(
-        r->systems, i,
-        system) if (sc__str_starts(source, json_string_value(json_object_get(system, "source")))) return system;
+    for (size_t i = 0; i < json_array_size(r->systems); i++)
+        if (is_system(json_array_get(r->systems, i), source)) return json_array_get(r->systems, i);
     return NULL;
 }
 
@@ -148,7 +152,8 @@ static sc_status take_row(struct reader *r, const struct sc__str *cell, bool *ta
     if (!*taken) return SC_OK;
     struct sc__sample s = {.op = op, .bytes = bytes, .us = us};
     const json_t *system = find_system(r, source);
-    if (system) source = sc__str(json_string_value(json_object_get(system, "source")));
+    const char *family = json_string_value(json_object_get(system, "source"));
+    if (family) source = sc__str(family);
     SC__TRY(make_cluster(r, cell, system, gpus, &s.cluster));
     s.shape = spread(r->ctx, s.cluster, gpus);
     s.source = sc__names_add(r->sources, source.p, source.n);

@@ -157,8 +157,7 @@ static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__st
 void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    const struct sc__prepared *b = r->blocks[s->call];
-    const struct sc__item *item = sc__stream_item(r, stream);
+    const struct sc__item *item = s->doing;
     if (item->sums) {
         bool whole = item->ops > 1;
         add_run(x, class, item, whole);
@@ -169,7 +168,7 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
         if (x->out->timeline) keep_run(x, class, s, item);
         return;
     }
-    const struct sc__op *op = &x->w->ops[b->order[item->first]];
+    const struct sc__op *op = s->op;
     struct sc__traffic *t = &result(x, class)->traffic[sc__lane(x, op)];
     if (op->kind != SC__OP_RECV) { /* a message counts where it is sent */
         t->ops++;
@@ -177,7 +176,7 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
     }
     t->busy += x->now - s->ready;
     if (!x->out->timeline) return;
-    keep_span(x, class, b->order[item->first], s->call, s->start, s->ready, x->now);
+    keep_span(x, class, (uint32_t)(op - x->w->ops), s->call, s->start, s->ready, x->now);
     s->span = x->out->timeline->count - 1;
 }
 

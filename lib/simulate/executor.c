@@ -4,15 +4,11 @@
 
 #include <string.h>
 
-const struct sc__item *sc__stream_item(const struct sc__runner *r, uint32_t stream) {
-    const struct sc__stream *s = &r->streams[stream];
-    const struct sc__prepared *b = r->blocks[s->call];
-    return &b->items[b->first[stream] + s->item];
-}
+const struct sc__item *sc__stream_item(const struct sc__runner *r, uint32_t stream) { return r->streams[stream].doing; }
 
 const struct sc__op *sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
-    const struct sc__stream *s = &r->streams[stream];
-    return &x->w->ops[r->blocks[s->call]->order[sc__stream_item(r, stream)->first]];
+    (void)x;
+    return r->streams[stream].op;
 }
 
 void sc__touch(struct sc__executor *x, uint32_t class) {
@@ -35,7 +31,11 @@ static bool find_item(const struct sc__executor *x, const struct sc__runner *r, 
         s->call++;
         s->item = 0;
     }
-    return s->call < r->calls;
+    if (s->call == r->calls) return false;
+    const struct sc__prepared *b = r->blocks[s->call];
+    s->doing = &b->items[b->first[stream] + s->item];
+    s->op = &x->w->ops[b->order[s->doing->first]];
+    return true;
 }
 
 static bool may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
@@ -287,6 +287,7 @@ static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const
     sc__arena_init(&x->arena, &ctx->recover);
     sc__heap_init(&x->heap, &x->arena);
     SC__TRY(sc__prepare(x));
+    x->items = ctx->progress ? count_items(x) : 0;
     prepare_results(x);
     return SC_OK;
 }

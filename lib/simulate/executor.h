@@ -46,15 +46,17 @@ enum sc__stream_state {
 
 struct sc__stream {
     uint8_t state;
-    uint32_t call, item;              /* where it is in the program */
-    uint32_t version;                 /* of its end event */
-    uint64_t ended;                   /* items */
-    uint64_t before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
+    uint32_t call, item;          /* where it is in the program */
+    uint32_t version;             /* of its end event */
+    const struct sc__item *doing; /* the item there; its first operation */
+    const struct sc__op *op;
+    uint64_t ended; /* items */
     int64_t start, ready;
     int64_t left; /* of a running item under comm_tax: work still to do at `since` */
     int64_t since;
-    uint32_t wait; /* the meeting or message it is in */
-    uint32_t span; /* of its last transfer, where a timeline is kept */
+    uint32_t wait;                    /* the meeting or message it is in */
+    uint32_t span;                    /* of its last transfer, where a timeline is kept */
+    uint64_t before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
 };
 
 struct sc__runner { /* a class */

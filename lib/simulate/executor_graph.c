@@ -13,101 +13,24 @@
  * engine charges the processors (overhead), or the block asks for slots.
  * Who meets whom is known beforehand (ir/match.h), but for ranks that receive
  * from anyone. */
-#include "ir/match.h"
-#include "simulate/queue.h"
-#include "simulate/simulate.h"
+#include "simulate/executor_graph.h"
 
-#include <stdlib.h>
+#include "ir/match.h"
+
 #include <string.h>
 
 enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING };
-enum { POSTED = 1, ARRIVED = 2, HELD = 4, FLYING = 8, DONE = 16 };
 
 #define COLLECTIVE_BIT ((uint64_t)1 << 63)
 
-struct ready {
-    int64_t time;
-    uint32_t op;
-};
-
-/* One stream of one rank. */
-struct lane {
-    struct ready *queue; /* a binary heap */
-    uint32_t count, capacity;
-    bool busy, dirty;
-};
-
-struct active {
-    uint32_t group; /* the last is point-to-point */
-    uint32_t count;
-};
-
-/* What a rank does now, for the account. */
-struct usage {
-    int64_t since;
-    uint32_t computing, recomputing, in_collective, in_recv;
-    struct active *active;
-    uint32_t active_count, active_capacity;
-    /* For ranks that receive from anyone. */
-    uint32_t *posted, posted_count, posted_capacity;
-    uint32_t *arrived, arrived_count, arrived_capacity;
-};
-
-struct arrival {
-    uint32_t op, class, next; /* next + 1 in the pool, or 0 */
-};
-
-struct meeting {
-    uint32_t arrived, first; /* arrival + 1 */
-};
-
-/* Meetings of a group that wait for the one under way. */
-struct line {
-    uint32_t *queue, head, count, capacity;
-    bool busy;
-};
-
-struct pending {
-    uint32_t class, op;
-};
-
-struct run {
-    struct sc_context *ctx;
-    const struct sc__workload *w;
-    const struct sc__net *net;
-    struct sc__sim_options options;
-    struct sc__sim *out;
-    struct sc__arena *arena;
-    const uint32_t *match;
-    uint16_t *waits; /* by operation: dependencies left */
-    uint8_t *state;
-    uint32_t *succ_first, *succ;
-    bool start_deps;
-    bool loads;         /* the engine charges the processors for messages */
-    bool *slots;        /* by class */
-    struct lane *lanes; /* by class · SC__MAX_STREAMS + stream */
-    uint32_t *dirty, dirty_count, dirty_capacity;
-    struct usage *usage;
-    struct meeting *meetings;
-    struct line *lines; /* by group */
-    struct arrival *arrivals;
-    uint32_t arrival_count, arrival_capacity;
-    struct pending *pending;
-    uint32_t pending_count, pending_capacity;
-    struct sc__queue queue;
-    int64_t now;
-    uint64_t done, total;
-    int64_t *started, *met; /* by operation, for the timeline; or NULL */
-};
-
 /* ---- the account ---- */
 
-static uint32_t p2p_slot(const struct run *r) { return r->w->group_count; }
+static uint32_t p2p_slot(const struct sc__graph_run *r) { return r->w->group_count; }
 
-static void keep_idle(struct run *r, uint32_t class, int64_t from) {
-    const struct usage *u = &r->usage[class];
+static void keep_idle(struct sc__graph_run *r, uint32_t class, int64_t from) {
+    const struct sc__graph_usage *u = &r->usage[class];
     struct sc__timeline *t = r->out->timeline;
-    uint32_t why = u->active_count   ? SC__IDLE_COMM + u->active[u->active_count - 1].group
+    uint32_t why = u->active_count    ? SC__IDLE_COMM + u->active[u->active_count - 1].group
                    : u->in_collective ? SC__IDLE_SKEW
                    : u->in_recv       ? SC__IDLE_BUBBLE
                                       : SC__IDLE_OTHER;
@@ -115,9 +38,8 @@ static void keep_idle(struct run *r, uint32_t class, int64_t from) {
         (struct sc__idle){.class = class, .why = why, .start = from, .end = r->now};
 }
 
-/* Books the time since the last change of a rank's state. */
-static void account(struct run *r, uint32_t class) {
-    struct usage *u = &r->usage[class];
+void sc__graph_account(struct sc__graph_run *r, uint32_t class) {
+    struct sc__graph_usage *u = &r->usage[class];
     int64_t dt = r->now - u->since;
     if (!dt) return;
     struct sc__class_result *c = &r->out->classes[class];
@@ -138,27 +60,27 @@ static void account(struct run *r, uint32_t class) {
         c->account.other += dt;
 }
 
-static void active_add(struct run *r, uint32_t class, uint32_t group) {
-    struct usage *u = &r->usage[class];
-    account(r, class);
+static void active_add(struct sc__graph_run *r, uint32_t class, uint32_t group) {
+    struct sc__graph_usage *u = &r->usage[class];
+    sc__graph_account(r, class);
     for (uint32_t i = 0; i < u->active_count; i++)
         if (u->active[i].group == group) {
             u->active[i].count++;
             return;
         }
-    *SC__PUSH(r->arena, u->active, u->active_count, u->active_capacity) = (struct active){group, 1};
+    *SC__PUSH(r->arena, u->active, u->active_count, u->active_capacity) = (struct sc__graph_active){group, 1};
 }
 
-static void active_remove(struct run *r, uint32_t class, uint32_t group) {
-    struct usage *u = &r->usage[class];
-    account(r, class);
+static void active_remove(struct sc__graph_run *r, uint32_t class, uint32_t group) {
+    struct sc__graph_usage *u = &r->usage[class];
+    sc__graph_account(r, class);
     uint32_t i = 0;
     while (u->active[i].group != group) i++;
     if (--u->active[i].count) return;
     for (u->active_count--; i < u->active_count; i++) u->active[i] = u->active[i + 1];
 }
 
-static void traffic(struct run *r, uint32_t class, uint32_t group, uint64_t bytes) {
+static void traffic(struct sc__graph_run *r, uint32_t class, uint32_t group, uint64_t bytes) {
     struct sc__traffic *t = &r->out->classes[class].traffic[group];
     t->ops++;
     t->bytes += bytes;
@@ -166,19 +88,19 @@ static void traffic(struct run *r, uint32_t class, uint32_t group, uint64_t byte
 
 /* ---- operations begin and end ---- */
 
-static void satisfy(struct run *r, uint32_t class, uint32_t op) {
+static void satisfy(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     if (--r->waits[op] == 0)
-        *SC__PUSH(r->arena, r->pending, r->pending_count, r->pending_capacity) = (struct pending){class, op};
+        *SC__PUSH(r->arena, r->pending, r->pending_count, r->pending_capacity) = (struct sc__graph_pending){class, op};
 }
 
-static void op_begin(struct run *r, uint32_t class, uint32_t op) {
+static void op_begin(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     if (r->started) r->started[op] = r->met[op] = r->now;
     if (!r->start_deps) return;
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
         if (r->succ[i] & SC__DEP_START) satisfy(r, class, r->succ[i] & ~SC__DEP_START);
 }
 
-static void keep_span(struct run *r, uint32_t class, uint32_t op) {
+static void keep_span(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     struct sc__timeline *t = r->out->timeline;
     *SC__PUSH(&r->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){.class = class,
                                                                                    .op = op,
@@ -189,8 +111,8 @@ static void keep_span(struct run *r, uint32_t class, uint32_t op) {
                                                                                    .peer_span = SC__NONE};
 }
 
-static void op_end(struct run *r, uint32_t class, uint32_t op) {
-    r->state[op] |= DONE;
+static void op_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    r->state[op] |= SC__DONE;
     r->done++;
     if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
@@ -200,7 +122,7 @@ static void op_end(struct run *r, uint32_t class, uint32_t op) {
 }
 
 /* A transfer is over; what is added after it may still be to come. */
-static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
+static void transfer_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
     if (more)
@@ -211,21 +133,23 @@ static void transfer_end(struct run *r, uint32_t class, uint32_t op) {
 
 /* ---- streams ---- */
 
-static struct lane *lane_of(struct run *r, uint32_t class, uint32_t op) {
+static struct sc__graph_lane *lane_of(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     return &r->lanes[(size_t) class * SC__MAX_STREAMS + r->w->ops[op].stream];
 }
 
-static bool sooner(struct ready x, struct ready y) { return x.time != y.time ? x.time < y.time : x.op < y.op; }
+static bool sooner(struct sc__graph_ready x, struct sc__graph_ready y) {
+    return x.time != y.time ? x.time < y.time : x.op < y.op;
+}
 
-static void mark_dirty(struct run *r, struct lane *l) {
+static void mark_dirty(struct sc__graph_run *r, struct sc__graph_lane *l) {
     if (l->dirty) return;
     l->dirty = true;
     *SC__PUSH(r->arena, r->dirty, r->dirty_count, r->dirty_capacity) = (uint32_t)(l - r->lanes);
 }
 
-static void lane_push(struct run *r, uint32_t class, uint32_t op) {
-    struct lane *l = lane_of(r, class, op);
-    struct ready e = {r->slots[class] ? 0 : r->now, op};
+static void lane_push(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    struct sc__graph_lane *l = lane_of(r, class, op);
+    struct sc__graph_ready e = {r->slots[class] ? 0 : r->now, op};
     uint32_t i;
     (void)SC__PUSH(r->arena, l->queue, l->count, l->capacity);
     for (i = l->count - 1; i && sooner(e, l->queue[(i - 1) / 2]); i = (i - 1) / 2) l->queue[i] = l->queue[(i - 1) / 2];
@@ -233,9 +157,9 @@ static void lane_push(struct run *r, uint32_t class, uint32_t op) {
     mark_dirty(r, l);
 }
 
-static uint32_t lane_pop(struct lane *l) {
+static uint32_t lane_pop(struct sc__graph_lane *l) {
     uint32_t op = l->queue[0].op, i = 0;
-    struct ready e = l->queue[--l->count];
+    struct sc__graph_ready e = l->queue[--l->count];
     for (uint32_t c = 1; c < l->count; c = 2 * i + 1) {
         if (c + 1 < l->count && sooner(l->queue[c + 1], l->queue[c])) c++;
         if (!sooner(l->queue[c], e)) break;
@@ -246,24 +170,29 @@ static uint32_t lane_pop(struct lane *l) {
     return op;
 }
 
-static void lane_free(struct run *r, uint32_t class, uint32_t op) {
-    struct lane *l = lane_of(r, class, op);
+static void lane_free(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    struct sc__graph_lane *l = lane_of(r, class, op);
     l->busy = false;
     if (l->count) mark_dirty(r, l);
 }
 
 /* ---- messages ---- */
 
-static sc_status start_message(struct run *r, uint32_t class, uint32_t op) {
+struct sc__transfer sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .group = o->group,
-                             .rank = r->w->classes[class].rank,
-                             .peer = o->peer,
-                             .class = class,
-                             .peer_class = r->w->rank_class[o->peer],
-                             .bytes = o->bytes,
-                             .user = op};
+    return (struct sc__transfer){.coll = SC__COLLS,
+                                 .group = o->group,
+                                 .rank = r->w->classes[class].rank,
+                                 .peer = o->peer,
+                                 .class = class,
+                                 .peer_class = r->w->rank_class[o->peer],
+                                 .bytes = o->bytes,
+                                 .user = op};
+}
+
+static sc_status start_message(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
+    struct sc__transfer t = sc__graph_message(r, class, op);
     traffic(r, class, p2p_slot(r), o->bytes);
     if (r->met) r->met[op] = r->now;
     if (!r->loads) active_add(r, class, p2p_slot(r));
@@ -271,24 +200,24 @@ static sc_status start_message(struct run *r, uint32_t class, uint32_t op) {
 }
 
 /* The receive sees its message begin to fly. */
-static void meet_receive(struct run *r, uint32_t recv, uint32_t class) {
-    if (r->state[recv] & POSTED) {
+static void meet_receive(struct sc__graph_run *r, uint32_t recv, uint32_t class) {
+    if (r->state[recv] & SC__POSTED) {
         active_add(r, class, p2p_slot(r));
         r->usage[class].in_recv--;
         if (r->met) r->met[recv] = r->now;
     }
-    r->state[recv] |= FLYING;
+    r->state[recv] |= SC__FLYING;
 }
 
-static sc_status begin_send(struct run *r, uint32_t class, uint32_t op) {
+static sc_status begin_send(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t recv = r->match[op];
     struct sc__overhead v = {0};
     if (r->loads) r->net->ops->overhead(r->net->self, o->bytes, &v);
     bool wait = v.rendezvous || !(o->flags & SC__OP_EAGER);
-    if (wait && recv != SC__NONE && !(r->state[recv] & POSTED)) {
-        r->state[op] |= HELD;
-        account(r, class);
+    if (wait && recv != SC__NONE && !(r->state[recv] & SC__POSTED)) {
+        r->state[op] |= SC__HELD;
+        sc__graph_account(r, class);
         if (!r->loads) r->usage[class].in_recv++;
         return SC_OK;
     }
@@ -296,7 +225,7 @@ static sc_status begin_send(struct run *r, uint32_t class, uint32_t op) {
     return start_message(r, class, op);
 }
 
-static void receive_arrived(struct run *r, uint32_t class, uint32_t recv) {
+static void receive_arrived(struct sc__graph_run *r, uint32_t class, uint32_t recv) {
     if (r->loads) {
         lane_push(r, class, recv);
         return;
@@ -314,7 +243,7 @@ static void drop(uint32_t *list, uint32_t *count, uint32_t i) {
     for ((*count)--; i < *count; i++) list[i] = list[i + 1];
 }
 
-static uint32_t rank_of_op(const struct run *r, uint32_t op) {
+static uint32_t rank_of_op(const struct sc__graph_run *r, uint32_t op) {
     uint32_t low = 0, high = r->w->class_count - 1; /* blocks lie in order of class */
     while (low < high) {
         uint32_t middle = (low + high + 1) / 2;
@@ -327,13 +256,13 @@ static uint32_t rank_of_op(const struct run *r, uint32_t op) {
 }
 
 /* A message to a rank that receives from anyone. */
-static void arrive_anywhere(struct run *r, uint32_t send, uint32_t source, uint32_t class) {
-    struct usage *u = &r->usage[class];
+static void arrive_anywhere(struct sc__graph_run *r, uint32_t send, uint32_t source, uint32_t class) {
+    struct sc__graph_usage *u = &r->usage[class];
     for (uint32_t i = 0; i < u->posted_count; i++) {
         uint32_t recv = u->posted[i];
         if (!fits(&r->w->ops[recv], &r->w->ops[send], source)) continue;
         drop(u->posted, &u->posted_count, i);
-        account(r, class);
+        sc__graph_account(r, class);
         u->in_recv--;
         receive_arrived(r, class, recv);
         return;
@@ -341,8 +270,8 @@ static void arrive_anywhere(struct run *r, uint32_t send, uint32_t source, uint3
     *SC__PUSH(r->arena, u->arrived, u->arrived_count, u->arrived_capacity) = send;
 }
 
-static void post_anywhere(struct run *r, uint32_t class, uint32_t recv) {
-    struct usage *u = &r->usage[class];
+static void post_anywhere(struct sc__graph_run *r, uint32_t class, uint32_t recv) {
+    struct sc__graph_usage *u = &r->usage[class];
     for (uint32_t i = 0; i < u->arrived_count; i++) {
         uint32_t send = u->arrived[i];
         if (!fits(&r->w->ops[recv], &r->w->ops[send], rank_of_op(r, send))) continue;
@@ -351,37 +280,37 @@ static void post_anywhere(struct run *r, uint32_t class, uint32_t recv) {
         return;
     }
     *SC__PUSH(r->arena, u->posted, u->posted_count, u->posted_capacity) = recv;
-    account(r, class);
+    sc__graph_account(r, class);
     u->in_recv++;
 }
 
-static sc_status post_receive(struct run *r, uint32_t class, uint32_t recv) {
+static sc_status post_receive(struct sc__graph_run *r, uint32_t class, uint32_t recv) {
     uint32_t send = r->match[recv];
     op_begin(r, class, recv);
-    r->state[recv] |= POSTED;
+    r->state[recv] |= SC__POSTED;
     if (send == SC__NONE) {
         post_anywhere(r, class, recv);
         return SC_OK;
     }
-    if (r->state[recv] & ARRIVED) {
+    if (r->state[recv] & SC__ARRIVED) {
         receive_arrived(r, class, recv);
         return SC_OK;
     }
-    account(r, class);
-    if (r->state[recv] & FLYING) {
+    sc__graph_account(r, class);
+    if (r->state[recv] & SC__FLYING) {
         active_add(r, class, p2p_slot(r));
         return SC_OK;
     }
     r->usage[class].in_recv++;
-    if (!(r->state[send] & HELD)) return SC_OK;
+    if (!(r->state[send] & SC__HELD)) return SC_OK;
     uint32_t from = r->w->rank_class[r->w->ops[recv].peer];
-    account(r, from);
+    sc__graph_account(r, from);
     if (!r->loads) r->usage[from].in_recv--;
     meet_receive(r, recv, class);
     return start_message(r, from, send);
 }
 
-static void message_done(struct run *r, const struct sc__transfer *t) {
+static void message_done(struct sc__graph_run *r, const struct sc__transfer *t) {
     uint32_t send = (uint32_t)t->user, recv = r->match[send];
     if (!r->loads) {
         active_remove(r, t->class, p2p_slot(r));
@@ -391,18 +320,30 @@ static void message_done(struct run *r, const struct sc__transfer *t) {
         arrive_anywhere(r, send, t->rank, t->peer_class);
         return;
     }
-    r->state[recv] |= ARRIVED;
-    if (!(r->state[recv] & POSTED)) return;
+    r->state[recv] |= SC__ARRIVED;
+    if (!(r->state[recv] & SC__POSTED)) return;
     active_remove(r, t->peer_class, p2p_slot(r));
     receive_arrived(r, t->peer_class, recv);
 }
 
 /* ---- collectives ---- */
 
-static sc_status start_meeting(struct run *r, uint32_t id) {
-    struct meeting *m = &r->meetings[id];
-    const struct sc__op *o = &r->w->ops[r->arrivals[m->first - 1].op];
+struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
     uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
+    return (struct sc__transfer){.coll = o->coll,
+                                 .group = o->group,
+                                 .rank = lead,
+                                 .peer = o->peer,
+                                 .class = r->w->rank_class[lead],
+                                 .peer_class = r->w->rank_class[lead],
+                                 .bytes = o->bytes,
+                                 .user = COLLECTIVE_BIT | r->match[op]};
+}
+
+static sc_status start_meeting(struct sc__graph_run *r, uint32_t id) {
+    struct sc__graph_meeting *m = &r->meetings[id];
+    const struct sc__op *o = &r->w->ops[r->arrivals[m->first - 1].op];
     r->lines[o->group].busy = true;
     for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
         uint32_t class = r->arrivals[a - 1].class;
@@ -411,14 +352,7 @@ static sc_status start_meeting(struct run *r, uint32_t id) {
         traffic(r, class, o->group, o->bytes);
         if (r->met) r->met[r->arrivals[a - 1].op] = r->now;
     }
-    struct sc__transfer t = {.coll = o->coll,
-                             .group = o->group,
-                             .rank = lead,
-                             .peer = o->peer,
-                             .class = r->w->rank_class[lead],
-                             .peer_class = r->w->rank_class[lead],
-                             .bytes = o->bytes,
-                             .user = COLLECTIVE_BIT | id};
+    struct sc__transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
     if (o->flags & SC__OP_MEASURED) {
         sc__queue_push(&r->queue, r->now + o->cost, id, EVENT_MEETING);
         return SC_OK;
@@ -426,14 +360,15 @@ static sc_status start_meeting(struct run *r, uint32_t id) {
     return r->net->ops->start(r->net->self, &t, r->now);
 }
 
-static sc_status arrive(struct run *r, uint32_t class, uint32_t op) {
+static sc_status arrive(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t id = r->match[op];
-    struct meeting *m = &r->meetings[id];
-    struct line *l = &r->lines[o->group];
-    account(r, class);
+    struct sc__graph_meeting *m = &r->meetings[id];
+    struct sc__graph_line *l = &r->lines[o->group];
+    sc__graph_account(r, class);
     r->usage[class].in_collective++;
-    *SC__PUSH(r->arena, r->arrivals, r->arrival_count, r->arrival_capacity) = (struct arrival){op, class, m->first};
+    *SC__PUSH(r->arena, r->arrivals, r->arrival_count, r->arrival_capacity) =
+        (struct sc__graph_arrival){op, class, m->first};
     m->first = r->arrival_count;
     if (++m->arrived < sc__group_size(r->w, o->group)) return SC_OK;
     if (!l->busy) return start_meeting(r, id);
@@ -441,12 +376,12 @@ static sc_status arrive(struct run *r, uint32_t class, uint32_t op) {
     return SC_OK;
 }
 
-static sc_status meeting_done(struct run *r, uint32_t id) {
-    struct meeting *m = &r->meetings[id];
+static sc_status meeting_done(struct sc__graph_run *r, uint32_t id) {
+    struct sc__graph_meeting *m = &r->meetings[id];
     uint16_t group = r->w->ops[r->arrivals[m->first - 1].op].group;
-    struct line *l = &r->lines[group];
+    struct sc__graph_line *l = &r->lines[group];
     for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
-        struct arrival *at = &r->arrivals[a - 1];
+        struct sc__graph_arrival *at = &r->arrivals[a - 1];
         active_remove(r, at->class, group);
         if (r->slots[at->class]) lane_free(r, at->class, at->op);
         transfer_end(r, at->class, at->op);
@@ -457,15 +392,15 @@ static sc_status meeting_done(struct run *r, uint32_t id) {
 
 /* ---- the loop ---- */
 
-static int64_t compute_time(const struct run *r, uint32_t class, const struct sc__op *o) {
+static int64_t compute_time(const struct sc__graph_run *r, uint32_t class, const struct sc__op *o) {
     double scale = (r->options.compute_scale > 0 ? r->options.compute_scale : 1) * r->w->classes[class].slow;
     return scale == 1 ? o->cost : llround((double)o->cost * scale);
 }
 
-static void begin_compute(struct run *r, uint32_t class, uint32_t op) {
+static void begin_compute(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     int64_t time = compute_time(r, class, o);
-    account(r, class);
+    sc__graph_account(r, class);
     if (o->phase == SC__RECOMPUTE)
         r->usage[class].recomputing++;
     else if (o->work != SC__WORK_HOST)
@@ -475,7 +410,7 @@ static void begin_compute(struct run *r, uint32_t class, uint32_t op) {
 }
 
 /* The processor's part of a message. */
-static void begin_overhead(struct run *r, uint32_t class, uint32_t op) {
+static void begin_overhead(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     struct sc__overhead v;
     r->net->ops->overhead(r->net->self, o->bytes, &v);
@@ -486,8 +421,8 @@ static void begin_overhead(struct run *r, uint32_t class, uint32_t op) {
         sc__queue_push(&r->queue, r->now + v.recv, op, class << 2 | EVENT_END);
 }
 
-static sc_status run_lane(struct run *r, uint32_t index) {
-    struct lane *l = &r->lanes[index];
+static sc_status run_lane(struct sc__graph_run *r, uint32_t index) {
+    struct sc__graph_lane *l = &r->lanes[index];
     uint32_t class = index / SC__MAX_STREAMS;
     l->dirty = false;
     if (l->busy || !l->count) return SC_OK;
@@ -506,7 +441,7 @@ static sc_status run_lane(struct run *r, uint32_t index) {
     return SC_OK;
 }
 
-static sc_status op_ready(struct run *r, uint32_t class, uint32_t op) {
+static sc_status op_ready(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     switch (o->kind) {
     case SC__OP_WAIT:
@@ -528,13 +463,13 @@ static sc_status op_ready(struct run *r, uint32_t class, uint32_t op) {
     return SC_OK;
 }
 
-static void end_on_lane(struct run *r, uint32_t class, uint32_t op) {
+static void end_on_lane(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     lane_free(r, class, op);
     if (o->kind == SC__OP_RECV)
         active_remove(r, class, p2p_slot(r));
     else {
-        account(r, class);
+        sc__graph_account(r, class);
         if (o->phase == SC__RECOMPUTE)
             r->usage[class].recomputing--;
         else if (o->work != SC__WORK_HOST)
@@ -543,7 +478,7 @@ static void end_on_lane(struct run *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
-static sc_status handle(struct run *r, struct sc__queued e) {
+static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
     uint32_t class = e.b >> 2;
     switch (e.b & 3) {
     case EVENT_END: end_on_lane(r, class, e.a); return SC_OK;
@@ -557,7 +492,7 @@ static sc_status handle(struct run *r, struct sc__queued e) {
     }
 }
 
-static sc_status network_done(struct run *r, const struct sc__transfer *t) {
+static sc_status network_done(struct sc__graph_run *r, const struct sc__transfer *t) {
     if (t->user & COLLECTIVE_BIT) return meeting_done(r, (uint32_t)t->user);
     if (!r->loads && r->slots[t->class]) lane_free(r, t->class, (uint32_t)t->user);
     message_done(r, t);
@@ -565,7 +500,7 @@ static sc_status network_done(struct run *r, const struct sc__transfer *t) {
 }
 
 /* All that happens now; then the streams choose among what has become ready. */
-static sc_status step(struct run *r) {
+static sc_status step(struct sc__graph_run *r) {
     struct sc__transfer t;
     while (r->net->ops->finish(r->net->self, r->now, &t)) SC__TRY(network_done(r, &t));
     while (sc__queue_time(&r->queue) == r->now) {
@@ -581,167 +516,18 @@ static sc_status step(struct run *r) {
     return SC_OK;
 }
 
-static sc_status loop(struct run *r) {
+static sc_status loop(struct sc__graph_run *r) {
     for (;;) {
         SC__TRY(step(r));
         if (r->dirty_count) continue;
         int64_t local = sc__queue_time(&r->queue), net = r->net->ops->next(r->net->self);
         int64_t next = local < net ? local : net;
         if (next == INT64_MAX) return SC_OK;
+        if (next > INT64_MAX / 4)
+            return sc__fail(r->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
+                            "the step takes more than 26 days");
         r->now = next;
     }
-}
-
-/* ---- setting up and closing ---- */
-
-static void count_successors(struct run *r, const struct sc__block *b) {
-    for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
-        const struct sc__op *o = &r->w->ops[i];
-        r->waits[i] = o->deps;
-        for (uint32_t d = 0; d < o->deps; d++) {
-            uint32_t dep = r->w->deps[o->first_dep + d];
-            if (dep & SC__DEP_START) r->start_deps = true;
-            r->succ_first[b->first_op + (dep & ~SC__DEP_START) + 2]++;
-        }
-    }
-}
-
-static void fill_successors(struct run *r, const struct sc__block *b) {
-    for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
-        const struct sc__op *o = &r->w->ops[i];
-        for (uint32_t d = 0; d < o->deps; d++) {
-            uint32_t dep = r->w->deps[o->first_dep + d];
-            r->succ[r->succ_first[b->first_op + (dep & ~SC__DEP_START) + 1]++] = i | (dep & SC__DEP_START);
-        }
-    }
-}
-
-/* Counts are shifted by one place while filling, so that the places become
- * the beginnings. */
-static void make_successors(struct run *r) {
-    const struct sc__workload *w = r->w;
-    r->succ_first = SC__NEW_ARRAY(r->arena, uint32_t, (size_t)w->op_count + 2);
-    r->succ = SC__NEW_ARRAY(r->arena, uint32_t, w->dep_count);
-    r->waits = SC__NEW_ARRAY(r->arena, uint16_t, w->op_count);
-    for (uint32_t c = 0; c < w->class_count; c++) count_successors(r, sc__rank_block(w, w->classes[c].rank));
-    for (uint32_t i = 1; i < w->op_count + 2; i++) r->succ_first[i] += r->succ_first[i - 1];
-    for (uint32_t c = 0; c < w->class_count; c++) fill_successors(r, sc__rank_block(w, w->classes[c].rank));
-}
-
-static uint32_t count_meetings(const struct sc__workload *w) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->match[i] >= n) n = w->match[i] + 1;
-    return n;
-}
-
-static void make_results(struct run *r) {
-    uint32_t classes = r->w->class_count, labels = r->w->group_count + 1;
-    struct sc__arena *a = &r->ctx->arena;
-    memset(r->out, 0, sizeof *r->out);
-    r->out->classes = SC__NEW_ARRAY(a, struct sc__class_result, classes);
-    int64_t *exposed = SC__NEW_ARRAY(a, int64_t, (size_t)classes * labels);
-    struct sc__traffic *t = SC__NEW_ARRAY(a, struct sc__traffic, (size_t)classes * labels);
-    for (uint32_t c = 0; c < classes; c++) {
-        r->out->classes[c].account.exposed = exposed + (size_t)c * labels;
-        r->out->classes[c].traffic = t + (size_t)c * labels;
-    }
-    if (!r->options.keep_timeline) return;
-    r->out->timeline = SC__NEW(a, struct sc__timeline);
-    r->out->timeline->workload = r->w;
-    r->started = SC__NEW_ARRAY(r->arena, int64_t, r->w->op_count);
-    r->met = SC__NEW_ARRAY(r->arena, int64_t, r->w->op_count);
-}
-
-static sc_status set_up(struct run *r) {
-    const struct sc__workload *w = r->w;
-    make_results(r);
-    make_successors(r);
-    r->match = w->match;
-    r->state = SC__NEW_ARRAY(r->arena, uint8_t, w->op_count);
-    r->lanes = SC__NEW_ARRAY(r->arena, struct lane, (size_t)w->class_count * SC__MAX_STREAMS);
-    r->loads = r->net->ops->overhead != NULL;
-    r->slots = SC__NEW_ARRAY(r->arena, bool, w->class_count);
-    r->usage = SC__NEW_ARRAY(r->arena, struct usage, w->class_count);
-    r->lines = SC__NEW_ARRAY(r->arena, struct line, w->group_count);
-    r->meetings = SC__NEW_ARRAY(r->arena, struct meeting, count_meetings(w));
-    sc__queue_init(&r->queue, r->arena);
-    for (uint32_t c = 0; c < w->class_count; c++) {
-        const struct sc__block *b = sc__rank_block(w, w->classes[c].rank);
-        r->total += b->ops;
-        r->slots[c] = b->slots;
-        for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++)
-            if (!r->waits[i])
-                *SC__PUSH(r->arena, r->pending, r->pending_count, r->pending_capacity) = (struct pending){c, i};
-    }
-    return SC_OK;
-}
-
-static void describe_waiting(const struct run *r, uint32_t class, uint32_t op, struct sc__buffer *b) {
-    const struct sc__op *o = &r->w->ops[op];
-    const struct sc__block *block = sc__rank_block(r->w, r->w->classes[class].rank);
-    sc__printf(b, "%srank %u, operation %u (%s)", b->size ? "; " : "", r->w->classes[class].rank, op - block->first_op,
-               r->w->names.text[o->name]);
-    if (o->kind == SC__OP_SEND || o->kind == SC__OP_RECV) {
-        if (o->flags & SC__OP_ANY_PEER)
-            sc__puts(b, " waits for any rank");
-        else
-            sc__printf(b, " waits for rank %u", o->peer);
-        if (!(o->flags & SC__OP_ANY_TAG)) sc__printf(b, ", tag %u", o->tag);
-    } else if (o->kind == SC__OP_COLLECTIVE)
-        sc__printf(b, " waits for %u of %u ranks of group %s",
-                   sc__group_size(r->w, o->group) - r->meetings[r->match[op]].arrived, sc__group_size(r->w, o->group),
-                   r->w->groups[o->group].label);
-    else
-        sc__puts(b, " waits for its dependencies");
-}
-
-static sc_status deadlock(struct run *r) {
-    struct sc__buffer b;
-    unsigned shown = 0;
-    sc__buffer_init(&b, &r->ctx->arena);
-    for (unsigned blocked = 0; blocked < 2 && !shown; blocked++)
-        for (uint32_t c = 0; c < r->w->class_count && shown < 4; c++) {
-            const struct sc__block *block = sc__rank_block(r->w, r->w->classes[c].rank);
-            for (uint32_t i = block->first_op; i < block->first_op + block->ops; i++) {
-                if ((r->state[i] & DONE) || (!blocked && r->waits[i])) continue;
-                describe_waiting(r, c, i, &b);
-                shown++;
-                break;
-            }
-        }
-    return sc__fail(r->ctx, SC_INPUT, NULL, "these operations can never run: look for an order in which all can",
-                    "deadlock after %.3f us: %llu of %llu operations were not executed: %s", sc__us(r->now),
-                    (unsigned long long)(r->total - r->done), (unsigned long long)r->total, b.text);
-}
-
-/* Spans were kept as they ended; readers want them by class, stream and start. */
-static int compare_spans(const void *a, const void *b, void *self) {
-    const struct sc__span *x = a, *y = b;
-    const struct sc__op *ops = ((const struct sc__workload *)self)->ops;
-    if (x->class != y->class) return x->class < y->class ? -1 : 1;
-    if (ops[x->op].stream != ops[y->op].stream) return ops[x->op].stream < ops[y->op].stream ? -1 : 1;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    return x->op < y->op ? -1 : x->op > y->op;
-}
-
-static void close_timeline(struct run *r) {
-    struct sc__timeline *t = r->out->timeline;
-    if (!t) return;
-    t->end = r->out->step;
-    if (t->count) qsort_r(t->spans, t->count, sizeof *t->spans, compare_spans, (void *)(uintptr_t)r->w);
-}
-
-static void close_accounts(struct run *r) {
-    int64_t step_time = 0;
-    for (uint32_t c = 0; c < r->w->class_count; c++)
-        if (r->out->classes[c].end > step_time) step_time = r->out->classes[c].end;
-    r->now = r->out->step = step_time;
-    for (uint32_t c = 0; c < r->w->class_count; c++) {
-        r->usage[c].in_collective = 1; /* waiting for slower ranks is skew */
-        account(r, c);
-    }
-    close_timeline(r);
 }
 
 bool sc__workload_is_graph(const struct sc__workload *w) {
@@ -765,12 +551,14 @@ sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *
     struct sc__arena arena;
     SC__TRY(check(ctx, w));
     sc__arena_init(&arena, ctx->arena.out_of_memory);
-    struct run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
+    struct sc__graph_run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
     if (options) r.options = *options;
-    sc_status status = set_up(&r);
-    if (status == SC_OK) status = loop(&r);
-    if (status == SC_OK && r.done < r.total) status = deadlock(&r);
-    if (status == SC_OK) close_accounts(&r);
+    if (r.options.comm_tax > 0)
+        sc__note(ctx, "graph-comm-tax", "compute of a graph is not slowed down by transfers beside it (--comm-sm-tax)");
+    sc__graph_set_up(&r);
+    sc_status status = loop(&r);
+    if (status == SC_OK && r.done < r.total) status = sc__graph_deadlock(&r);
+    if (status == SC_OK) sc__graph_close(&r);
     sc__arena_free(&arena);
     return status;
 }

@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LABELS 16    /* kinds of groups whose delay is told apart */
+#define REPORTED 64u /* links in a report */
+
 struct pattern {
     struct sc__pattern traffic;
     struct sc__quotient *alone; /* of this pattern by itself */
@@ -36,6 +39,7 @@ struct known_price {
 struct active {
     struct sc__transfer transfer;
     const struct known_price *known;
+    int64_t begin;
     uint32_t flows_left;
     uint32_t next_free;
 };
@@ -64,6 +68,11 @@ struct flow_net {
     uint32_t joint_patterns;
     struct sc__share *share;
     double *link_bytes; /* by class of the joint quotient */
+    struct delay {
+        const char *label;
+        int64_t time; /* ps beyond what the transfers take where every link has room */
+        uint64_t count;
+    } delays[LABELS];
     struct active *active;
     uint32_t active_count, active_capacity, free, running;
     struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
@@ -343,8 +352,11 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
             return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
         join_patterns(n);
     }
+    if (sc__share_violations(n->share))
+        return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair",
+                        sc__share_violations(n->share));
     uint32_t id = take_active(n);
-    n->active[id] = (struct active){.transfer = *t, .known = k};
+    n->active[id] = (struct active){.transfer = *t, .known = k, .begin = now};
     n->running++;
     bool flows = k->price.bytes_time > 0;
     sc__heap_push(&n->heap, now + (flows ? k->price.latency : k->price.total), id, !flows);
@@ -382,6 +394,24 @@ static void end_flows(struct flow_net *n, int64_t to) {
         if (--n->active[user].flows_left == 0) sc__heap_push(&n->heap, to, (uint32_t)user, 1);
 }
 
+/* How much longer than on a non-blocking fabric without other traffic, by kind
+ * of group. */
+static void count_delay(struct flow_net *n, const struct active *a, int64_t end) {
+    const struct sc__workload *w = n->jobs[a->transfer.job].w;
+    const char *label = a->transfer.coll == SC__COLLS ? "pp" : w->groups[a->transfer.group].label;
+    const struct price *price = &a->known->price;
+    int64_t late = end - a->begin - price->latency - to_ps(price->bytes_time);
+    if (late < SC__PS_PER_NS) return;
+    for (unsigned i = 0; i < LABELS; i++) {
+        struct delay *d = &n->delays[i];
+        if (d->label && strcmp(d->label, label)) continue;
+        d->label = label;
+        d->time += late;
+        d->count++;
+        return;
+    }
+}
+
 static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     struct flow_net *n = self;
     end_flows(n, to);
@@ -391,6 +421,7 @@ static bool finish(void *self, int64_t to, struct sc__transfer *done) {
             begin_bytes(n, e.a, e.time);
             continue;
         }
+        count_delay(n, &n->active[e.a], e.time);
         *done = n->active[e.a].transfer;
         n->active[e.a].next_free = n->free;
         n->free = e.a;
@@ -404,6 +435,19 @@ static int compare_use(const void *a, const void *b) {
     const struct sc__net_link_use *x = a, *y = b;
     if (x->busy_share != y->busy_share) return x->busy_share < y->busy_share ? 1 : -1;
     return strcmp(x->name, y->name);
+}
+
+static void note_delays(struct flow_net *n) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, n->arena);
+    for (unsigned i = 0; i < LABELS && n->delays[i].label; i++) {
+        sc__printf(&b, "%s%s ", i ? ", " : "", n->delays[i].label);
+        sc__put_time(&b, n->delays[i].time);
+        sc__printf(&b, " in %llu", (unsigned long long)n->delays[i].count);
+    }
+    if (b.size)
+        sc__note(n->ctx, "contention", "transfers that waited for links took longer than where every link has room: %s",
+                 b.text);
 }
 
 /* One line for each class of links, the busiest first. */
@@ -421,7 +465,8 @@ static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct 
         if (step > 0) (*out)[i].busy_share = n->link_bytes[i] / n->joint->capacity[i] / ((double)step * 1e-12);
     }
     qsort(*out, count, sizeof **out, compare_use);
-    return count;
+    note_delays(n);
+    return count < REPORTED ? count : REPORTED;
 }
 
 static const struct sc__net_ops flow_ops = {

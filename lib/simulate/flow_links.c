@@ -35,7 +35,8 @@ static uint32_t correct_dim(const struct dims *t, uint32_t *at, uint32_t to, uin
         links[n++] = t->first[d] + *at * each;
         links[n++] = t->first[d] + move_dim(t, *at, d, there) * each + 1;
     }
-    bool forth = 2 * ((there + size - here) % size) <= size;
+    uint32_t ahead = (there + size - here) % size;
+    bool forth = 2 * ahead == size ? here % 2 == 0 : 2 * ahead < size; /* half way round: either, in turn */
     while (dim->kind == SC__DIM_RING && at_dim(t, *at, d) != there) {
         links[n++] = t->first[d] + *at * each + !forth;
         *at = move_dim(t, *at, d, (at_dim(t, *at, d) + (forth ? 1 : size - 1)) % size);
@@ -232,8 +233,10 @@ static uint32_t listed_way(const struct sc__graph *g, uint32_t from, uint32_t to
     uint64_t choice = w;
     for (uint32_t at = from; at != to && far[at] != 255;) {
         uint32_t nearer[64], count = 0;
-        for (uint32_t k = t->first[at]; k < t->first[at + 1] && count < 64; k++)
-            if (far[link_end(t, t->out[k])] + 1 == far[at]) nearer[count++] = t->out[k];
+        for (uint32_t k = t->first[at]; k < t->first[at + 1] && count < 64; k++) {
+            uint32_t next = link_end(t, t->out[k]);
+            if (far[next] + 1 == far[at] && (next >= t->gpus || next == to)) nearer[count++] = t->out[k];
+        }
         links[n] = nearer[choice % count];
         choice = choice / count + sc__splitmix64(choice) % 7 * (count > 1);
         at = link_end(t, links[n++]);

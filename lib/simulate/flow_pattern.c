@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define PAIRS_APART 64u /* up to so many ranks all pairs are flows of their own */
+#define PAIRS_APART 64u    /* up to so many ranks all pairs are flows of their own */
+#define PAIRS_ROUTED 2048u /* up to so many each pair has its way */
 
 void sc__pattern_builder_init(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g,
                               const struct sc__route_policy *route, struct sc__pattern_builder *b) {
@@ -165,6 +166,99 @@ static sc_status add_tree(struct sc__pattern_builder *b, struct sc__pattern *p, 
     return SC_OK;
 }
 
+/* ---- dimensions ---- */
+
+static uint32_t coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t dim, uint32_t *stride) {
+    *stride = 1;
+    for (uint32_t i = 0; i < dim; i++) *stride *= f->dim[i].size;
+    return gpu / *stride % f->dim[dim].size;
+}
+
+static bool is_member(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (gpu[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && gpu[low] == wanted;
+}
+
+/* The next member along a dimension, `step` (1 or size - 1) at a time. */
+static uint32_t neighbour(const struct sc__fabric *f, const uint32_t *gpu, uint32_t n, uint32_t from, uint32_t dim,
+                          uint32_t step) {
+    uint32_t stride, at = coordinate(f, from, dim, &stride), size = f->dim[dim].size;
+    for (uint32_t k = 1; k < size; k++) {
+        uint32_t to = from - at * stride + (at + k * step) % size * stride;
+        if (is_member(gpu, n, to)) return to;
+    }
+    return from;
+}
+
+/* What goes through each dimension, per byte and rank, when the buffer is cut
+ * in as many parts as there are dimensions and part i begins with dimension i. */
+static double dim_volume(const uint32_t *extent, uint32_t dims, uint32_t dim) {
+    double volume = 0;
+    for (uint32_t first = 0; first < dims; first++) {
+        double left = 1.0 / dims;
+        for (uint32_t i = first; i % dims != dim; i++) left /= extent[i % dims];
+        volume += left * (extent[dim] - 1.0) / extent[dim];
+    }
+    return volume;
+}
+
+static uint32_t used_dims(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n, uint32_t *dim,
+                          uint32_t *extent) {
+    struct sc__shape shape = sc__cluster_shape(b->cluster, gpu, n);
+    uint32_t dims = 0;
+    for (uint32_t d = 0; d < b->cluster->fabric.dims; d++)
+        if (shape.extent[d] > 1) {
+            dim[dims] = d;
+            extent[dims++] = shape.extent[d];
+        }
+    return dims;
+}
+
+/* Rings along every dimension at once, both ways round where there are two. */
+static sc_status add_torus(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
+                           double passes) {
+    const struct sc__fabric *f = &b->cluster->fabric;
+    uint32_t dim[SC__FABRIC_DIMS_MAX], extent[SC__FABRIC_DIMS_MAX], dims = used_dims(b, gpu, n, dim, extent);
+    begin_flow(b, p, passes);
+    for (uint32_t d = 0; d < dims; d++) {
+        uint32_t size = f->dim[dim[d]].size;
+        bool two_ways = f->dim[dim[d]].kind == SC__DIM_RING && extent[d] == size && size > 2;
+        double load = dim_volume(extent, dims, d) / (two_ways ? 2 : 1);
+        for (uint32_t i = 0; i < n; i++) {
+            SC__TRY(wire(b, p, gpu[i], neighbour(f, gpu, n, gpu[i], dim[d], 1), load));
+            if (two_ways) SC__TRY(wire(b, p, gpu[i], neighbour(f, gpu, n, gpu[i], dim[d], size - 1), load));
+        }
+    }
+    return SC_OK;
+}
+
+/* Members in an order in which neighbours are next to each other: every other
+ * line is walked backwards. */
+static const uint32_t *snake(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
+    const struct sc__fabric *f = &b->cluster->fabric;
+    uint32_t *order = SC__NEW_ARRAY(b->arena, uint32_t, n), count = 0;
+    for (uint32_t place = 0; place < b->cluster->gpus && count < n; place++) {
+        uint32_t stride = b->cluster->gpus, at = 0, rest = place;
+        bool back = false;
+        for (uint32_t d = f->dims; d-- > 0;) {
+            stride /= f->dim[d].size;
+            uint32_t digit = rest / stride, here = back ? f->dim[d].size - 1 - digit : digit;
+            rest %= stride;
+            at += here * stride;
+            back = here % 2;
+        }
+        if (is_member(gpu, n, at)) order[count++] = at;
+    }
+    return order;
+}
+
 /* ---- all pairs ---- */
 
 /* The member of `from`'s node whose card is on the rail of `to`. */
@@ -179,9 +273,36 @@ static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint
     return wire(b, p, via, to, 1);
 }
 
+static uint32_t nic_count(const struct sc__pattern_builder *b) {
+    uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
+    return nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+}
+
+/* So many pairs that ways are not looked at: the ports alone, each as loaded
+ * as all pairs make it. */
+static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
+                      double volume) {
+    uint32_t inside = n < b->cluster->node_gpus ? n : b->cluster->node_gpus;
+    sc__note(b->ctx, "alltoall-ports", "all-to-all of %u ranks: only ports are shared, the fabric above them is not",
+             n);
+    begin_flow(b, p, volume);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, gpu[i]);
+        load_port(b, p, gpu[i], inside - 1);
+        if (n == inside) continue;
+        load_link(b, p, nic, n - inside);
+        load_link(b, p, nic + nic_count(b), n - inside);
+        p->network = true;
+    }
+}
+
 static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
                            bool pxn, double volume) {
     bool apart = n <= PAIRS_APART;
+    if (n > PAIRS_ROUTED && has_nodes(b)) {
+        add_ports(b, p, gpu, n, volume);
+        return SC_OK;
+    }
     for (uint32_t i = 0; i < n; i++) {
         if (!apart) begin_flow(b, p, volume);
         for (uint32_t k = 1; k < n; k++) {
@@ -198,7 +319,9 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__patte
                                  const uint32_t *gpu, uint32_t n) {
     double part = (n - 1.0) / n;
     if (n < 2) return SC_OK;
-    struct nodes s = split_nodes(b, gpu, n);
+    bool dims = b->cluster->fabric.kind == SC__FABRIC_DIMS;
+    if (dims && algo == SC__ALGO_TORUS) return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
+    struct nodes s = split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
     if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, algo == SC__ALGO_PXN, 1.0 / n);
     if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, false, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
     bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
@@ -220,8 +343,7 @@ static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     const struct sc__graph *g = b->graph;
     if (!has_nodes(b)) return false;
     if (link < g->first_plane) return true;
-    uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
-    return (link - g->first_plane) % g->plane_links < 2 * nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+    return (link - g->first_plane) % g->plane_links < 2 * nic_count(b);
 }
 
 void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {

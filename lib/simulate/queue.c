@@ -22,7 +22,8 @@ static uint32_t take_item(struct sc__queue *q) {
 }
 
 static void begin_run(struct sc__queue *q, int64_t time) {
-    if (q->unused_count) q->last = q->unused_runs[--q->unused_count];
+    if (q->unused_count)
+        q->last = q->unused_runs[--q->unused_count];
     else {
         (void)SC__PUSH(q->arena, q->runs, q->run_count, q->run_capacity);
         q->last = q->run_count - 1;
@@ -36,8 +37,10 @@ void sc__queue_push(struct sc__queue *q, int64_t time, uint32_t a, uint32_t b) {
     q->pool[i - 1] = (struct sc__queued){a, b, 0};
     if (q->last == NO_RUN || q->runs[q->last].time != time) begin_run(q, time);
     struct sc__queue_run *r = &q->runs[q->last];
-    if (r->tail) q->pool[r->tail - 1].next = i;
-    else r->head = i;
+    if (r->tail)
+        q->pool[r->tail - 1].next = i;
+    else
+        r->head = i;
     r->tail = i;
 }
 

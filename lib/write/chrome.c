@@ -41,21 +41,30 @@ struct chrome {
     uint32_t *lane_of;       /* by span: the lane it got (the same for every rank of its class) */
 };
 
+static void put_number(struct chrome *c, const char *before, uint64_t value) {
+    sc__puts(&c->out, before);
+    sc__put_u64(&c->out, value);
+}
+
 static void begin_event(struct chrome *c, const char *phase, uint32_t rank) {
     sc__puts(&c->out, c->after_event ? ",\n" : "\n");
-    sc__printf(&c->out, "{\"ph\":\"%s\",\"pid\":%u", phase, rank + 1);
+    sc__puts(&c->out, "{\"ph\":\"");
+    sc__puts(&c->out, phase);
+    put_number(c, "\",\"pid\":", rank + 1);
     c->after_event = true;
 }
 
 static void put_key_string(struct chrome *c, const char *key, const char *value) {
     struct sc__json j;
     sc__json_init(&j, &c->out);
-    sc__printf(&c->out, "\"%s\":", key);
+    sc__putc(&c->out, '"');
+    sc__puts(&c->out, key);
+    sc__puts(&c->out, "\":");
     sc__json_string(&j, NULL, value);
 }
 
 static void put_time(struct chrome *c, const char *key, int64_t ps) {
-    sc__printf(&c->out, ",\"%s\":", key);
+    sc__puts(&c->out, key);
     sc__put_us(&c->out, ps);
 }
 
@@ -93,11 +102,13 @@ static uint32_t pick_lane(struct chrome *c, struct rank_trace *k, unsigned strea
 }
 
 static void put_args(struct chrome *c, const struct sc__span *s, const struct sc__op *op) {
-    sc__printf(&c->out, ",\"args\":{\"phase\":\"%s\"", sc__phase_name(op->phase));
-    if (s->micro_batch != SC__NONE) sc__printf(&c->out, ",\"micro_batch\":%u", s->micro_batch);
-    if (c->w->vpp > 1) sc__printf(&c->out, ",\"chunk\":%u", s->chunk);
-    if (op->layer != SC__NONE) sc__printf(&c->out, ",\"layer\":%u", op->layer);
-    if (op->bytes) sc__printf(&c->out, ",\"bytes\":%llu", (unsigned long long)op->bytes);
+    sc__puts(&c->out, ",\"args\":{\"phase\":\"");
+    sc__puts(&c->out, sc__phase_name(op->phase));
+    sc__putc(&c->out, '"');
+    if (s->micro_batch != SC__NONE) put_number(c, ",\"micro_batch\":", s->micro_batch);
+    if (c->w->vpp > 1) put_number(c, ",\"chunk\":", s->chunk);
+    if (op->layer != SC__NONE) put_number(c, ",\"layer\":", op->layer);
+    if (op->bytes) put_number(c, ",\"bytes\":", op->bytes);
     if (op->kind == SC__OP_COLLECTIVE) {
         sc__putc(&c->out, ',');
         put_key_string(c, "group", sc__span_label(c->w, op));
@@ -111,10 +122,12 @@ static void put_args(struct chrome *c, const struct sc__span *s, const struct sc
 static void put_slice(struct chrome *c, const struct rank_trace *k, uint32_t tid, const char *name, const char *cat,
                       int64_t start, int64_t end) {
     begin_event(c, "X", k->rank);
-    sc__printf(&c->out, ",\"tid\":%u", tid);
-    put_time(c, "ts", start);
-    put_time(c, "dur", end - start);
-    sc__printf(&c->out, ",\"cat\":\"%s\",", cat);
+    put_number(c, ",\"tid\":", tid);
+    put_time(c, ",\"ts\":", start);
+    put_time(c, ",\"dur\":", end - start);
+    sc__puts(&c->out, ",\"cat\":\"");
+    sc__puts(&c->out, cat);
+    sc__puts(&c->out, "\",");
     put_key_string(c, "name", name);
 }
 
@@ -155,7 +168,7 @@ static void put_flow_end(struct chrome *c, const char *phase, const struct rank_
     const struct sc__span *s = &c->t->spans[span];
     begin_event(c, phase, k->rank);
     sc__printf(&c->out, ",\"tid\":%u", k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
-    put_time(c, "ts", moment_inside(s));
+    put_time(c, ",\"ts\":", moment_inside(s));
     sc__printf(&c->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}", c->flows,
                *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
@@ -188,7 +201,7 @@ static void put_flows(struct chrome *c, const struct rank_trace *all, const stru
 static void put_counter(struct chrome *c, const struct rank_trace *k, const char *name, const char *unit, int64_t at,
                         double value) {
     begin_event(c, "C", k->rank);
-    put_time(c, "ts", at);
+    put_time(c, ",\"ts\":", at);
     sc__printf(&c->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, unit, value);
 }
 

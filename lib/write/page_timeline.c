@@ -269,13 +269,19 @@ static bool is_usual(struct writer *p, enum column c) {
     return true;
 }
 
+static void put_signed(struct sc__buffer *b, bool comma, long long v) {
+    if (comma) sc__putc(b, ',');
+    if (v < 0) sc__putc(b, '-');
+    sc__put_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
 static void put_column(struct writer *p, enum column c) {
     int64_t before = 0;
     if (c != LENGTH && c != GAP && c != WHAT && is_usual(p, c)) return;
     sc__printf(&p->body, ",\"%s\":[", column_names[c]);
     for (uint32_t i = 0; i < p->scratch.count; i++) {
         const struct item *k = &p->scratch.list[i];
-        sc__printf(&p->body, "%s%lld", i ? "," : "", value_of(p, c, k, before));
+        put_signed(&p->body, i > 0, value_of(p, c, k, before));
         before = k->end;
     }
     sc__putc(&p->body, ']');

@@ -57,6 +57,11 @@ expect network_file 0 "32 GPUs on 32 nodes" "$STEPCAST" coll all_reduce -c tests
 expect against_without_cluster 2 "give --cluster" "$STEPCAST" coll all_reduce --against $tmp/table
 expect not_a_log 3 "no row" "$STEPCAST" coll all_reduce -c dgx-h100:8 --against Makefile
 
+expect drawn 0 "128 nodes" "$STEPCAST" show --cluster dgx-h100:1024
+"$STEPCAST" show --cluster tests/data/clusters/spectrum-16.topo --json $tmp/topo.json >/dev/null
+check topology_as_json "$("$STEPCAST" coll all_reduce -c $tmp/topo.json -b 64M -e 64M | awk '!/^#/ {print $6}')" \
+    "$("$STEPCAST" coll all_reduce -c tests/data/clusters/spectrum-16.topo -b 64M -e 64M | awk '!/^#/ {print $6}')"
+
 # a log of a machine that is not the preset: the fitted file predicts it
 "$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=270GB/s" -b 8 -e 8G -f 2 >$tmp/log
 expect fit 0 "constants that moved" "$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/log -o $tmp/fitted.json

@@ -3,7 +3,7 @@
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
 ok() { if [ "$2" = "$3" ]; then echo "ok manual: $1"; else echo "not ok manual: $1: $2, not $3"; fi; }
-commands=$("$STEPCAST" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+commands=$("$STEPCAST" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
 missing=""
 for shell in bash zsh fish; do "$STEPCAST" completion $shell >"$t/$shell"; done

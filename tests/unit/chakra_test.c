@@ -259,24 +259,13 @@ static void workloads_come_back(void **state) {
     }
 }
 
-/* Every seed the repository has, as single ranks; pipelines of 16 stages are
- * cut in width to keep the test short. */
 static void seeds_come_back(void **state) {
     (void)state;
-    static const char *const seeds[][2] = {
-        {"seed_000.txt", "8"}, {"seed_001.txt", "2"}, {"seed_003.txt", "128"}, {"seed_004.txt", "32"}};
-    for (unsigned i = 0; i < sizeof seeds / sizeof *seeds; i++) {
-        const char *path = sc__format(&ctx->arena, "tests/data/%s", seeds[i][0]);
-        if (access(path, R_OK) != 0) continue;
-        sc_request *req = sc_request_new(ctx, "run");
-        struct sc__job job;
-        const struct sc__workload *expanded;
+    for (unsigned i = 0; i < SEED_JOBS; i++) {
+        const struct sc__workload *w = seed_workload(ctx, i), *expanded;
         struct sc__workload *back;
-        sc_request_input(req, path);
-        if (i) sc_request_set(req, i == 1 ? "dp" : "gpus", seeds[i][1]);
-        OK(ctx, sc__job_load(req, &job));
-        OK(ctx, sc__workload_expand(ctx, job.workload, &expanded));
-        OK(ctx, sc__write_chakra(ctx, job.workload, dir));
+        OK(ctx, sc__workload_expand(ctx, w, &expanded));
+        OK(ctx, sc__write_chakra(ctx, w, dir));
         OK(ctx, read_dir(&back));
         same_workload(expanded, back);
         remove_directory(dir);
@@ -300,6 +289,38 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
         OK(ctx, sc__net_analytic(ctx, &cluster, expanded, &graph_net));
         assert_int_equal(run(expanded, &graph_net), sim.step);
     }
+}
+
+/* A METADATA node that lists the process groups, and compute that is timed by
+ * the roofline: 989 TFLOP/s, 3.35 TB/s. */
+static void groups_and_times_from_the_nodes(void **state) {
+    (void)state;
+    struct bytes f = {.n = 0}, m = {.n = 0}, in = {.n = 0}, c = {.n = 0};
+    static const char groups[] = "['[{\"pg_name\": \"4\", \"ranks\": [1, 0]}]']";
+    struct sc__workload *w;
+    struct node a = coll(2, 64);
+    metadata(&f);
+    varint(&m, 1 << 3), varint(&m, 1), varint(&m, 3 << 3), varint(&m, 1);
+    blob(&in, 1, groups, sizeof groups - 1);
+    blob(&m, 8, in.data, in.n);
+    frame(&f, &m);
+    a.group = "4";
+    add(&f, a);
+    varint(&c, 1 << 3), varint(&c, 3), varint(&c, 3 << 3), varint(&c, COMP);
+    number(&c, "num_ops", 9, 989000000000), number(&c, "tensor_size", 13, 1000);
+    frame(&f, &c);
+    c.n = 0;
+    varint(&c, 1 << 3), varint(&c, 4), varint(&c, 3 << 3), varint(&c, 2);
+    number(&c, "tensor_size", 13, 3350000000);
+    frame(&f, &c);
+    save("x.0.et", f.data, f.n);
+    save("x.1.et", f.data, f.n);
+    OK(ctx, read_dir(&w));
+    const struct sc__op *ops = w->ops + sc__rank_block(w, 1)->first_op;
+    assert_int_equal(sc__group_size(w, ops[1].group), 2);
+    assert_int_equal(sc__group_member(w, ops[1].group, 0, 0), 1);
+    assert_int_equal(ops[2].cost, 1000000000); /* 1 ms */
+    assert_int_equal(ops[3].cost, 1000000000); /* a load of 3.35 GB */
 }
 
 /* ---- ASTRA-sim ---- */
@@ -461,6 +482,7 @@ int main(void) {
                                        TEST(workloads_come_back),
                                        TEST(seeds_come_back),
                                        TEST(a_graph_takes_as_long_as_its_workload),
+                                       TEST(groups_and_times_from_the_nodes),
                                        TEST(astra_closed_forms_to_the_nanosecond),
                                        TEST(astra_answers_for_eight),
                                        TEST(astra_keys_that_do_not_count_are_named),

@@ -91,6 +91,9 @@ struct anchor {
     double low, high; /* busbw GB/s */
 };
 
+/* 16 GiB. Constants were set from some of these (collnet from the 480, hgx-h800
+ * from its 147, Blackwell from one system): those rows only keep it so. DGX
+ * H100 is asked for up to 16 nodes; at 32 the model gives 364, 4.2 % below. */
 static void published_plateaus(void **state) {
     static const struct anchor anchors[] = {
         {"dgx-a100:8", SC__ALGO_AUTO, SC__ALLREDUCE, 233 * .96, 233 * 1.04},
@@ -105,7 +108,7 @@ static void published_plateaus(void **state) {
         {"dgx-h100:128", SC__ALGO_AUTO, SC__ALLREDUCE, 380 * .96, 380 * 1.04},
         {"dgx-h100:256", SC__ALGO_COLLNET, SC__ALLREDUCE, 480 * .96, 480 * 1.04},
         {"hgx-h200:128 class=efa", SC__ALGO_AUTO, SC__ALLREDUCE, 370 * .96, 370 * 1.04},
-        {"dgx-h100:128", SC__ALGO_AUTO, SC__ALLTOALL, 46, 52},
+        {"dgx-h100:512", SC__ALGO_AUTO, SC__ALLTOALL, 46, 49},
         {"hgx-h800:2", SC__ALGO_AUTO, SC__ALLREDUCE, 164 * .95, 164 * 1.05},
         {"hgx-h800:4", SC__ALGO_RING, SC__ALLREDUCE, 164 * .96, 164 * 1.04},
         {"hgx-h800:16", SC__ALGO_AUTO, SC__ALLREDUCE, 147 * .96, 147 * 1.04},
@@ -121,6 +124,20 @@ static void published_plateaus(void **state) {
         double busbw = bytes / us_of(&c, a->coll, c.gpus, (uint64_t)bytes) / 1e3 * factor;
         if (busbw < a->low || busbw > a->high)
             fail_msg("%s %s: %.1f GB/s, not %.1f…%.1f", a->cluster, sc__algo_name(a->algo), busbw, a->low, a->high);
+    }
+}
+
+/* One NIC a GPU: what leaves a node does so at 46–49 GB/s of 50 whatever the
+ * number of nodes. busbw counts NVLink's part too: N/(N-1) times that. */
+static void alltoall_at_the_nic(void **state) {
+    (void)state;
+    for (uint32_t gpus = 16; gpus <= 1024; gpus *= 2) {
+        char text[64];
+        snprintf(text, sizeof text, "dgx-h100:%u", gpus);
+        struct sc__cluster c = cluster(text);
+        double n = gpus, bytes = 0x1p34, us = us_of(&c, SC__ALLTOALL, gpus, (uint64_t)bytes);
+        double nic = bytes * (n - 8) / n / us / 1e3;
+        if (nic < 46 || nic > 49) fail_msg("%s: %.2f GB/s a NIC", text, nic);
     }
 }
 
@@ -435,6 +452,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spec_vectors),
         cmocka_unit_test(published_plateaus),
+        cmocka_unit_test(alltoall_at_the_nic),
         cmocka_unit_test(ring_closed_form),
         cmocka_unit_test(no_cut_is_beaten),
         cmocka_unit_test(longer_with_size),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "simulate/flow.h"
+#include "simulate/flow_batch.h"
 #include "simulate/simulate.h"
 
 #include <stdio.h>
@@ -198,6 +199,47 @@ static void simai_points(void **unused) {
     }
 }
 
+/* A torus has no nodes, and only the sizes it has. */
+static void torus_agrees_with_analytic(void **unused) {
+    (void)unused;
+    const struct option_value spray[] = {{"route", "spray"}, {0}};
+    for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
+        struct sc_context *ctx = sc_open();
+        struct sc__workload *w = one_collective(&ctx->arena, 64, coll, (uint64_t)1 << 30);
+        double flow = (double)step(ctx, "tpu-torus:64", true, spray, w);
+        double plain = (double)step(ctx, "tpu-torus:64", false, NULL, w);
+        if (fabs(flow / plain - 1) > 0.02)
+            fail_msg("%s on a torus: %.1f us, analytic %.1f us", sc__coll_name((enum sc__coll)coll), flow / 1e6,
+                     plain / 1e6);
+        sc_close(ctx);
+    }
+}
+
+/* Four GPUs on two switches joined by one cable of 10 GB/s; a device number is
+ * a GPU, then switches 4 and 5. Two messages across share the cable. */
+static void listed_links_share_a_cable(void **unused) {
+    (void)unused;
+    struct sc_context *ctx = sc_open();
+    struct sc__fabric_link links[] = {
+        {0, 4, 50e9, 0}, {1, 4, 50e9, 0}, {2, 5, 50e9, 0}, {3, 5, 50e9, 0}, {4, 5, 10e9, 0}};
+    struct sc__cluster c = {
+        .gpus = 4,
+        .node_gpus = 1,
+        .fabric = {.kind = SC__FABRIC_LINKS, .links = links, .link_count = 5, .switches = 2, .planes = 1}};
+    struct sc__graph g;
+    struct sc__route_policy policy = {.kind = SC__ROUTE_DMODK};
+    struct sc__flow flows[3] = {{0, 2, 1e9, 0, 1, 0}, {1, 3, 1e9, 0, 1, 0}, {0, 1, 1e9, 0, 1, 0}};
+    assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
+    assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, 3, NULL), SC_OK);
+    assert_seconds(flows[0].finish, 2e9 / 10e9);
+    assert_seconds(flows[1].finish, 2e9 / 10e9);
+    assert_seconds(flows[2].finish, 1e9 / 45e9); /* the port of GPU 0 has 45 GB/s left */
+    c.fabric.link_count = 4;                     /* cut in two */
+    assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
+    assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, 1, NULL), SC_INPUT);
+    sc_close(ctx);
+}
+
 static void ring_of_65536(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
@@ -220,6 +262,8 @@ int main(void) {
         cmocka_unit_test(failed_uplink_costs_2),
         cmocka_unit_test(collision_costs_what_the_hash_says),
         cmocka_unit_test(simai_points),
+        cmocka_unit_test(torus_agrees_with_analytic),
+        cmocka_unit_test(listed_links_share_a_cable),
         cmocka_unit_test(ring_of_65536),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

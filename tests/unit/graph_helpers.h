@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "base/base.h"
+#include "command/job.h"
 #include "ir/expand.h"
 #include "ir/match.h"
 
@@ -120,6 +121,26 @@ static inline void remove_directory(const char *path) {
     char command[256];
     snprintf(command, sizeof command, "rm -rf '%s'", path);
     assert_int_equal(system(command), 0);
+}
+
+/* The seed documents as jobs, small enough to be expanded to single ranks in a
+ * test: name, then options and values. */
+static const char *const seed_jobs[][8] = {{"seed_000.txt", "dp", "4"},
+                                           {"seed_001.txt", "dp", "2"},
+                                           {"seed_002.txt", "tp", "1", "pp", "2", "dp", "2"},
+                                           {"seed_003.txt", "gpus", "128"},
+                                           {"seed_004.txt", "gpus", "32"}};
+#define SEED_JOBS (sizeof seed_jobs / sizeof *seed_jobs)
+
+static inline const struct sc__workload *seed_workload(struct sc_context *ctx, unsigned i) {
+    sc_request *req = sc_request_new(ctx, "run");
+    struct sc__job *job = SC__NEW(&ctx->arena, struct sc__job);
+    sc_request_input(req, sc__format(&ctx->arena, "tests/data/%s", seed_jobs[i][0]));
+    sc_status s = SC_OK;
+    for (unsigned k = 1; seed_jobs[i][k] && s == SC_OK; k += 2)
+        s = sc_request_set(req, seed_jobs[i][k], seed_jobs[i][k + 1]);
+    if (s != SC_OK || sc__job_load(req, job) != SC_OK) fail_msg("%s: %s", seed_jobs[i][0], sc_error_text(ctx));
+    return job->workload;
 }
 
 #define OK(ctx, call)                                                                                                  \

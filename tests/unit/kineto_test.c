@@ -165,6 +165,9 @@ static void long_files_read_the_same(void **state) {
     char *packed = sc__format(&ctx->arena, "%s.gz", path);
     OK(ctx, sc__write_file(ctx, packed, b.text, b.size));
     compare_with_jansson(packed);
+    struct sc__kineto_trace t;
+    assert_int_equal(truncate(packed, 100000), 0);
+    assert_int_equal(sc__kineto_read_trace(ctx, packed, &t), SC_INPUT);
     unlink(path);
     unlink(packed);
 }
@@ -255,17 +258,23 @@ static void ranks_meet_in_their_collectives(void **state) {
 }
 
 #define COLLECTIVE(ts, corr, size, ranks, what)                                                                        \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"ts\": " ts ", \"dur\": 10, \"args\": {\"stream\": " corr  \
-    ", \"correlation\": " corr ", \"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 4096, "           \
-    "\"Group size\": " size ", \"Process Group Ranks\": \"" ranks "\", \"Process Group Description\": \"" what "\", \"Seq\": 1}}"
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"ts\": " ts                          \
+    ", \"dur\": 10, \"args\": {\"stream\": " corr ", \"correlation\": " corr                                           \
+    ", \"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 4096, "                            \
+    "\"Group size\": " size ", \"Process Group Ranks\": \"" ranks "\", \"Process Group Description\": \"" what         \
+    "\", \"Seq\": 1}}"
 
 /* tp 2 by 1 and dp 4 by 2 in a world of 8: the mesh follows, and with it the
  * groups of every rank of a larger job. */
 static void one_trace_stands_for_a_larger_mesh(void **state) {
     (void)state;
-    static const char *const as_it_is[] = {"cluster", "ideal", NULL}, *const larger[] = {"cluster", "ideal", "dp", "16", NULL};
-    const char *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": [" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
-        "150", "2", "2", "[2, 3]", "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160", "3", "4", "[1, 3, 5, 7]", "DATA_PARALLEL_GROUP") "]}";
+    static const char *const as_it_is[] = {"cluster", "ideal", NULL}, *const larger[] = {"cluster", "ideal", "dp", "16",
+                                                                                         NULL};
+    const char *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": [" KERNEL(
+        "gemm", "100", "50", "7",
+        "1") ", " COLLECTIVE("150", "2", "2", "[2, 3]",
+                             "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160", "3", "4", "[1, 3, 5, 7]",
+                                                                            "DATA_PARALLEL_GROUP") "]}";
     const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
     const struct sc__workload *expanded;
     struct sc__job job;

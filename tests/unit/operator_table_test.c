@@ -190,6 +190,35 @@ static void buckets_follow_arrival(void **state) {
     }
 }
 
+static void a_full_bucket_closes(void **state) {
+    (void)state;
+    /* in order of arrival: 1 MiB exactly, then 2 MiB exactly, then the rest */
+    static const char text[] = HEADER "c\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n"
+                                      "b\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t524288\t0\tNone\t0\t0\n"
+                                      "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t262144\t0\tNone\t0\t0\n";
+    struct sc__document doc;
+    struct sc__workload *w;
+    uint64_t want[] = {1 << 20, 2 << 20, 20};
+    unsigned at = 0;
+    must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
+    must(sc__lower_operators(ctx, SETTINGS("dp=4", "bucket=2MiB"), doc.layers, 0, &w));
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (w->ops[i].kind == SC__OP_COLLECTIVE) assert_int_equal(w->ops[i].bytes, want[at++]);
+    assert_int_equal(at, 3);
+}
+
+static void gradients_are_reduced_once(void **state) {
+    (void)state;
+    /* three micro-batches of 2 ms; the all-reduce follows the last backward */
+    static const char text[] = HEADER "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n";
+    struct sc__document doc;
+    struct sc__workload *w;
+    struct sc__sim sim;
+    must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
+    must(sc__lower_operators(ctx, SETTINGS("dp=4", "micro-batches=3"), doc.layers, 0, &w));
+    assert_int_equal(step_of(w, SC__PS_PER_MS, 0, &sim), 7 * SC__PS_PER_MS);
+}
+
 static void synthesised_backward(void **state) {
     (void)state;
     struct sc__operators o;
@@ -335,6 +364,8 @@ int main(void) {
         TEST(named_block),
         TEST(random_tables_follow_the_reference),
         TEST(buckets_follow_arrival),
+        TEST(a_full_bucket_closes),
+        TEST(gradients_are_reduced_once),
         TEST(synthesised_backward),
         TEST(sendrecv_cuts_stages),
         TEST(messages_differ_by_boundary),

@@ -166,22 +166,26 @@ static void what_if(void **state) {
     int64_t plain = 97573 * US;
     struct sc__profile_step s;
     must(sc__profile_find_step(ctx, read_moe(), &s));
-    int64_t gate = 0, routed = 0;
+    int64_t gate = 0, routed = 0, experts = 0;
     for (uint32_t i = 0; i < s.count; i++) {
         int64_t t = s.pieces[i].forward + s.pieces[i].backward;
         if (!strcmp(s.pieces[i].name, "MOEGate")) gate += t;
         if (s.pieces[i].role >= SC__PIECE_DISPATCH) routed += t;
+        if (s.pieces[i].role == SC__PIECE_EXPERT) experts += t;
     }
     assert_int_equal(step_with(SETTINGS("gpu-speedup=2"), 0, 0) * 2 / US, plain / US);
     assert_true(llabs(step_with(SETTINGS("scale=MOEGate=0.5"), 0, 0) - (plain - gate / 2)) < 100);
     assert_int_equal(step_with(SETTINGS("scale=optimizer=0"), 0, 0), plain - 3362 * US);
     assert_true(llabs(step_with(SETTINGS("top-k=1"), 0, 0) - (plain - routed / 2)) < 100);
+    assert_true(llabs(step_with(SETTINGS("imbalance=1.5"), 0, 0) - (plain + experts / 2)) < 100);
     /* all-to-all bytes: 8 of 16 MiB at 1 ps a byte; half with top-1, double with capacity 2 */
     int64_t others = step_with(SETTINGS("ep=8"), 0, 1) - plain - 8 * (2 * 4096 * 1024 * 2);
     assert_int_equal(step_with(SETTINGS("top-k=1"), 0, 1) - step_with(SETTINGS("top-k=1"), 0, 0),
                      4 * 16777216 + others);
     assert_int_equal(step_with(SETTINGS("capacity=2"), 0, 1) - step_with(SETTINGS("capacity=2"), 0, 0),
                      16 * 16777216 + others);
+    assert_int_equal(step_with(SETTINGS("imbalance=1.5"), 0, 1) - step_with(SETTINGS("imbalance=1.5"), 0, 0),
+                     12 * 16777216 + others);
 }
 
 static void unknown_names_are_refused(void **state) {
@@ -193,6 +197,30 @@ static void unknown_names_are_refused(void **state) {
     assert_int_equal(sc__whatif_apply(ctx, SETTINGS("scale=MOEGate"), w), SC_USAGE);
     assert_int_equal(sc__whatif_apply(ctx, SETTINGS("scale=MOEGate=-1"), w), SC_USAGE);
     assert_int_equal(sc__whatif_apply(ctx, SETTINGS("gpu-speedup=0"), w), SC_USAGE);
+}
+
+/* A faster GPU does not wait less for the host, nor move bytes faster. */
+static void speedup_is_of_compute(void **state) {
+    (void)state;
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
+    sc__block_begin(w);
+    sc__block_add(w, SC__OP_COMPUTE, SC__FORWARD, 0, "work")->cost = 100;
+    struct sc__op *op = sc__block_add(w, SC__OP_COMPUTE, SC__FORWARD, 0, "wait");
+    op->cost = 100;
+    op->work = SC__WORK_HOST;
+    op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, "measured");
+    op->cost = 100;
+    op->flags = SC__OP_MEASURED;
+    sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, "update after it")->cost = 100;
+    sc__block_end(w);
+    must(sc__whatif_apply(ctx, SETTINGS("gpu-speedup=4"), w));
+    assert_int_equal(w->ops[0].cost, 25);
+    assert_int_equal(w->ops[1].cost, 100);
+    assert_int_equal(w->ops[2].cost, 100);
+    assert_int_equal(w->ops[3].cost, 25);
+    must(sc__whatif_apply(ctx, SETTINGS("scale=w*=2", "scale=host=2"), w));
+    assert_int_equal(w->ops[0].cost, 50);
+    assert_int_equal(w->ops[1].cost, 400);
 }
 
 /* Four chunks: the first chunk of tokens and the last one of results are
@@ -486,6 +514,29 @@ static void first_complete_table(void **state) {
     assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS("table=1"), text, sizeof text - 1, &doc), SC_INPUT);
 }
 
+/* Newer versions also list the engine around each node, with the same time. */
+static void engine_rows_hold_their_nodes(void **state) {
+    (void)state;
+    const struct sc__profile *p = read_moe();
+    struct sc__profile both = *p;
+    struct sc__profile_step s;
+    both.rows = SC__NEW_ARRAY(&ctx->arena, struct sc__profile_row, 2 * p->count);
+    both.count = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        both.rows[both.count++] = p->rows[i];
+        if (p->rows[i].kind != SC__PROFILE_NODE) continue;
+        both.rows[both.count] = p->rows[i];
+        both.rows[both.count].dev_total += US; /* the engine adds up gradients */
+        both.rows[both.count++].name =
+            sc__format(&ctx->arena, "autograd::engine::evaluate_function: %s", p->rows[i].name);
+    }
+    sc__profile_classify(&ctx->arena, &both);
+    must(sc__profile_find_step(ctx, &both, &s));
+    assert_int_equal(both.count, 84 + 30);
+    assert_int_equal(s.nodes, 30);
+    assert_int_equal(s.total, (97573 + 30) * US);
+}
+
 /* The same table, as if five equal steps had been added up. */
 static void several_steps_are_one(void **state) {
     (void)state;
@@ -535,6 +586,7 @@ int main(void) {
         TEST(waits_are_not_work),
         TEST(what_if),
         TEST(unknown_names_are_refused),
+        TEST(speedup_is_of_compute),
         TEST(overlapped_all_to_all),
         TEST(every_layout_loads),
         TEST(old_tables_add_up_totals),
@@ -544,6 +596,7 @@ int main(void) {
         TEST(first_complete_table),
         TEST(contradictions_are_refused),
         TEST(several_steps_are_one),
+        TEST(engine_rows_hold_their_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

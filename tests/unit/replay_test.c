@@ -50,7 +50,7 @@ static void seed_002_with_free_communication(void **state) {
 
 /* Two ranks of one expert group. Rank 0 is fast and waits 6 ms in the
  * all-to-all that really takes 0.5 ms; rank 1 computes 8 ms before it. */
-static const char *imbalanced_pair(void) {
+static const char *imbalanced_pair_of(unsigned world) {
     const char *directory = new_directory();
     char text[2][4096] = {"", ""};
     add(text[0], 0, "forward_step", 0, 0, 11.5, 1011.5, "None", "None", sub(6.5, 1008.5)); /* 2 + 6.5 + 3 */
@@ -61,9 +61,26 @@ static const char *imbalanced_pair(void) {
     add(text[1], 1, "dp_allreduce", 0, 0, 4, 5029, "dp", "[250000000]", "");
     for (int i = 0; i < 2; i++)
         add(text[i], i, "optimizer_step", 0, 0, 2 + i, (i ? 5031 : 1031) + i + 0.25, "None", "None", "");
-    write_file(directory, "wd2_tp1_pp1_exp2_expNum2_l1_bs1_rank0_20250101000000.txt", text[0]);
-    write_file(directory, "wd2_tp1_pp1_exp2_expNum2_l1_bs1_rank1_20250101000001.txt", text[1]);
+    for (int i = 0; i < 2; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "wd%u_tp1_pp1_exp2_expNum2_l1_bs1_rank%d_2025010100000%d.txt", world, i, i);
+        write_file(directory, name, text[i]);
+    }
     return directory;
+}
+
+static const char *imbalanced_pair(void) { return imbalanced_pair_of(2); }
+
+/* Two files for 4096 ranks: two kinds of ranks, and the step of the two. */
+static void few_files_stand_for_many_ranks(void **state) {
+    (void)state;
+    static const char *const ideal[] = {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", NULL};
+    const char *directory = imbalanced_pair_of(4096);
+    struct answer a = run_path(directory, ideal);
+    assert_int_equal(json_array_size(json_object_get(a.json, "ranks")), 2);
+    assert_int_equal(notes(&a, "trace-assumed", "and 2035 more: assumed equal to rank 1"), 1);
+    near(step_ms(&a), 8 + 1 + 0.25 + 15 + 0.25 + 2 + 0.25 + 3);
+    remove_directory(directory);
 }
 
 static void a_nested_collective_is_a_barrier(void **state) {
@@ -117,7 +134,10 @@ static void more_replicas(void **state) {
     const char *directory = imbalanced_pair();
     struct answer a = run_path(directory, options);
     assert_int_equal(json_integer_value(json_object_get(json_object_get(a.json, "plan"), "gpus")), 64);
-    assert_int_equal(json_array_size(json_object_get(a.json, "ranks")), 2);
+    const json_t *ranks = json_object_get(a.json, "ranks");
+    assert_int_equal(json_array_size(ranks), 2);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(ranks, i), "ranks")), 32);
     assert_int_equal(notes(&a, "trace-replicas", "dp 2"), 1);
     near(step_ms(&a), 8 + 1 + 0.25 + 15 + 0.25 + 2 + 0.25 + 3);
     a = run_path(directory, odd); /* expert groups of 2 do not fill 3 */
@@ -229,6 +249,23 @@ static void iterations_are_told_apart(void **state) {
     near(step_ms(&a), 30);
     a = run_path(directory, third);
     assert_int_equal(a.status, SC_USAGE);
+    remove_directory(directory);
+}
+
+/* A reduction of a group of one is local work: what was measured counts, not
+ * the 2 ms that scaling a gigabyte would take. */
+static void a_group_of_one_costs_what_it_cost(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "hbm", "1TB/s", NULL};
+    const char *directory = new_directory();
+    char text[4096] = "";
+    add(text, 0, "forward_step", 0, 0, 10, 1010, "None", "None", "");
+    add(text, 0, "backward_step", 0, 0, 10, 1020, "None", "None", "");
+    add(text, 0, "dp_allreduce", 0, 0, 7, 1027, "dp", "[250000000]", "");
+    add(text, 0, "optimizer_step", 0, 0, 10, 1037, "None", "None", "");
+    write_file(directory, "wd1_tp1_pp1_l2_bs1_rank0_20250101000000.txt", text);
+    struct answer a = run_path(directory, options);
+    near(step_ms(&a), 37);
     remove_directory(directory);
 }
 
@@ -371,10 +408,12 @@ int main(void) {
         cmocka_unit_test(host_gaps_are_added_before_calls),
         cmocka_unit_test(one_slow_rank_holds_the_others),
         cmocka_unit_test(more_replicas),
+        cmocka_unit_test(few_files_stand_for_many_ranks),
         cmocka_unit_test(fused_exchanges_count_once),
         cmocka_unit_test(a_missing_stage_is_refused),
         cmocka_unit_test(ranks_that_do_not_fit_are_refused),
         cmocka_unit_test(iterations_are_told_apart),
+        cmocka_unit_test(a_group_of_one_costs_what_it_cost),
         cmocka_unit_test(records_without_timestamps),
         cmocka_unit_test(profiles_take_the_median),
         cmocka_unit_test(measured_sets_are_met),

@@ -138,6 +138,50 @@ static void critical_path_goes_through_messages(void **state) {
     sc_close(s.ctx);
 }
 
+/* Two ranks and a collective of both: the path is the late one's compute, the
+ * collective, and what follows it on the rank that ends last. */
+static void critical_path_follows_who_came_last(void **state) {
+    (void)state;
+    sc_context *ctx = sc_open();
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
+    const int64_t before[2] = {10 * US, 30 * US}, after[2] = {25 * US, 5 * US};
+    w->mesh = sc__mesh(1, 1, 1, 1, 2, 0);
+    for (uint32_t c = 0; c < 2; c++) {
+        sc__block_begin(w);
+        sc__block_add(w, SC__OP_COMPUTE, SC__FORWARD, COMPUTE, "before")->cost = before[c];
+        struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, COMPUTE, "meet");
+        op->coll = SC__ALLREDUCE;
+        op->group = sc__workload_group(w, SC__GROUP_PP);
+        sc__block_add(w, SC__OP_COMPUTE, SC__BACKWARD, COMPUTE, "after")->cost = after[c];
+        uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+        sc__program_call(w, block, 0, 0, 0);
+        sc__class_add(w, program, c, 1, c);
+    }
+    struct sc__net net = fixed_net(ctx, 0, 4 * US);
+    struct sc__sim_options options = {.keep_timeline = true};
+    struct sc__sim sim;
+    struct sc__by_class index;
+    struct sc__critical path;
+    assert_int_equal(sc__simulate(ctx, w, &net, &options, &sim), SC_OK);
+    sc__by_class(&ctx->arena, sim.timeline, &index);
+    sc__critical_path(&ctx->arena, sim.timeline, &index, &path);
+    assert_int_equal(sim.step, (30 + 4 + 25) * US);
+    assert_int_equal(path.count, 3);
+    static const struct {
+        uint32_t class;
+        int64_t end;
+    } expected[] = {{1, 30 * US}, {0, 34 * US}, {0, 59 * US}};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(path.pieces[i].class, expected[i].class);
+        assert_int_equal(path.pieces[i].end, expected[i].end);
+    }
+    struct sc__segments g;
+    sc__segments(&ctx->arena, sim.timeline, &index, 0, &g);
+    assert_int_equal(g.total[SC__SEGMENT_SKEW], 20 * US);
+    assert_int_equal(g.total[SC__SEGMENT_COMM], 4 * US);
+    sc_close(ctx);
+}
+
 static void operations_add_up(void **state) {
     (void)state;
     struct step_plan p = plain;
@@ -205,6 +249,7 @@ int main(void) {
         cmocka_unit_test(measured_idleness_is_told_from_spans),
         cmocka_unit_test(critical_path_covers_the_step),
         cmocka_unit_test(critical_path_goes_through_messages),
+        cmocka_unit_test(critical_path_follows_who_came_last),
         cmocka_unit_test(operations_add_up),
         cmocka_unit_test(what_if_takes_off_the_cost),
     };

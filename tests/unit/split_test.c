@@ -104,6 +104,28 @@ static void no_more_classes_than_needed(void **state) {
     sc_close(ctx);
 }
 
+/* Every rank its own class, merged: as many classes as stages again, and the
+ * same step; with a slow rank, as many as splitting makes. */
+static void merging_undoes_splitting(void **state) {
+    (void)state;
+    struct sc_context *ctx = sc_open();
+    struct sc__mesh mesh = sc__mesh(2, 1, 2, 8, 3, 0);
+    struct sc__workload *w = make(ctx, mesh, true), *split = make(ctx, mesh, false);
+    int64_t step = step_of(ctx, w);
+    sc__workload_merge(ctx, w);
+    assert_int_equal(w->class_count, 3);
+    assert_true(step_of(ctx, w) == step);
+    w = make(ctx, mesh, true);
+    w->classes[17].slow = 3;
+    step = step_of(ctx, w);
+    sc__workload_merge(ctx, w);
+    assert_int_equal(sc__workload_slow_rank(ctx, split, 17, 3), SC_OK);
+    assert_int_equal(w->class_count, split->class_count);
+    assert_true(w->class_count < 48);
+    assert_true(step_of(ctx, w) == step);
+    sc_close(ctx);
+}
+
 static void many_ranks_split_too(void **state) {
     (void)state;
     struct sc_context *ctx = sc_open();
@@ -119,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_classes_run_like_single_ranks),
         cmocka_unit_test(no_more_classes_than_needed),
+        cmocka_unit_test(merging_undoes_splitting),
         cmocka_unit_test(many_ranks_split_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

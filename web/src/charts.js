@@ -72,7 +72,7 @@ export function links(rows) {
     return Plot.plot({ width, height: 46 + rows.length * 20, marginLeft: left, marginRight: 44, marginBottom: 34, marginTop: 8,
       style: { background: "none", fontSize: "11px" },
       y: { domain: rows.map((r) => r.name), label: null, tickSize: 0, tickFormat: short, padding: 0.25 },
-      x: { domain: [0, 100], label: "% of the step busy →", grid: true, ticks: 5 },
+      x: { domain: [0, Math.min(100, Math.max(5, 125 * rows[0].share))], label: "% of the capacity over the step →", grid: true, ticks: 5 },
       marks: [Plot.barX(rows, { y: "name", x: (r) => r.share * 100, fill: "var(--kind-forward)", title: (r) => `${r.name}: ${f.bytes(r.bytes)} at ${f.rate(r.capacity)}` }),
         Plot.text(rows, { y: "name", x: (r) => r.share * 100, text: (r) => f.share(r.share), textAnchor: "start", dx: 4, fill: "currentColor" }), Plot.ruleX([0])] });
   });

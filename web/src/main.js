@@ -18,6 +18,14 @@ function themeButton() {
   return button;
 }
 
+// Paper is white: in dark colours a report is printed in light ones.
+function printInLight() {
+  const root = document.documentElement, redraw = () => window.dispatchEvent(new Event("themechange"));
+  let theme;
+  window.addEventListener("beforeprint", () => { theme = root.dataset.theme; root.dataset.theme = "light"; redraw(); });
+  window.addEventListener("afterprint", () => { if (theme) root.dataset.theme = theme; else delete root.dataset.theme; redraw(); });
+}
+
 function head(title, subtitle, sections) {
   return h("header", { class: "head" },
     h("div", { class: "head-line" }, h("p", { class: "brand" }, h("i", { class: "mark", "aria-hidden": "true" }), "stepcast"), themeButton()),
@@ -50,6 +58,7 @@ function two(a, b) {
   return [head(`Two steps: ${title}`, null, sections), h("main", { id: "main" }, c.compareHeadline(a, b, names.map(short)), sections)];
 }
 
+printInLight();
 const version = results[0].version;
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...(results.length > 1 ? two(...results) : one(results[0])),

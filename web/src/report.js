@@ -21,7 +21,7 @@ function card(title, value, more, attributes = {}) {
 export function headline(r) {
   const b = r.breakdown_us, m = r.memory_bytes;
   const exposed = Object.values(b.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
-  const cards = [card("Step time", f.time(r.step_time_us), `${f.count(r.plan?.gpus ?? 1)} GPUs${r.plan ? `, ${planText(r.plan)}` : ""}`,
+  const cards = [card("Step time", f.time(r.step_time_us), r.plan?.gpus > 1 ? `${f.count(r.plan.gpus)} GPUs, ${planText(r.plan)}` : "1 GPU",
     { id: "step-time", "data-us": r.step_time_us, class: "first" })];
   if (r.tokens_per_s) cards.push(card("Throughput", `${f.count(r.tokens_per_s)}`, "tokens per second", { id: "tokens" }));
   if (r.mfu) cards.push(card("Model FLOP/s use", f.share(r.mfu), r.tflops_per_gpu ? `${r.tflops_per_gpu.toFixed(0)} TFLOP/s per GPU` : null, { id: "mfu" }));
@@ -36,7 +36,7 @@ export function headline(r) {
 }
 
 export function planText(plan) {
-  return ["tp", "cp", "ep", "dp", "pp", "vpp"].filter((k) => plan[k] > 1).map((k) => `${k} ${plan[k]}`).join(" · ") || "one GPU each";
+  return ["tp", "cp", "ep", "dp", "pp", "vpp"].filter((k) => plan[k] > 1).map((k) => `${k} ${plan[k]}`).join(" · ") || "each GPU on its own";
 }
 
 export function notes(r) {
@@ -143,8 +143,15 @@ export function linkSection(r) {
   const rows = (r.links ?? []).map((l) => ({ name: l.name, bytes: l.bytes, capacity: l.capacity_bytes_per_s ?? l.capacity, share: l.utilisation }))
     .sort((a, b) => b.share - a.share);
   if (!rows.length) return null;
-  const top = rows.slice(0, 16);
-  return section("links", "Links", `The busiest ${top.length} of ${f.count(rows.length)} links.`, links(top));
+  const seen = {}, kind = (l) => l.name.replace(/\d+/g, "#"); // "gpu#.nvlink.out"
+  const most = Math.max(3, 16 / new Set(rows.map(kind)).size);
+  const top = rows.filter((l) => (seen[kind(l)] = (seen[kind(l)] ?? 0) + 1) <= most).slice(0, 20);
+  return section("links", "Links", `${f.count(rows.length)} links, or sets of links that carry the same; shown are the busiest of each kind.`, links(top),
+    details("All links", table({ id: "link-table", caption: "Use of links", rows, search: "Search links", limit: 25, sort: { by: 1, down: true }, columns: [
+      { title: "link", value: (l) => l.name },
+      { title: "of its capacity", number: true, value: (l) => l.share, text: (l) => f.share(l.share), bar: (l) => l.share },
+      { title: "volume", number: true, value: (l) => l.bytes, text: (l) => f.bytes(l.bytes) },
+      { title: "capacity", number: true, value: (l) => l.capacity, text: (l) => f.rate(l.capacity) }] })));
 }
 
 export function whatifSection(r) {
@@ -164,7 +171,7 @@ export function operationSection(r) {
   if (!rows.length) return null;
   return section("operations", "Operations", "The mean over all ranks, added up over the step. The time communication waited for its peers is shown apart.",
     table({ id: "operation-table", caption: "Operations, longest first", rows, search: "Search operations", limit: 25, sort: { by: 1, down: true }, columns: [
-      { title: "name", value: (o) => o.name },
+      { title: "name", value: (o) => o.name, text: (o) => h("span", { class: "clip", title: o.name }, o.name) },
       { title: "total", number: true, value: (o) => o.total_us, text: (o) => f.time(o.total_us), bar: (o) => o.total_us / r.step_time_us },
       { title: "kind", value: (o) => (o.group ? `${o.kind.toLowerCase()} · ${o.group}` : o.kind) },
       { title: "phase", value: (o) => o.phase },

@@ -36,7 +36,6 @@ export class Timeline {
     this.element = this.build();
     new ResizeObserver(() => this.layout()).observe(this.holder);
     window.addEventListener("themechange", () => this.draw());
-    window.addEventListener("beforeprint", () => this.layout());
     this.layout();
   }
 
@@ -74,7 +73,7 @@ export class Timeline {
         hasLanes ? toggle("streams", this.showLanes, (on) => (this.showLanes = on)) : null,
         this.range),
       this.holder, this.tip, this.legend(),
-      h("p", { class: "hint" }, "Drag to pan; Ctrl + wheel or pinch to zoom; with the keyboard: arrows, + and −, 0."));
+      h("p", { class: "hint" }, "Drag to pan; Ctrl + wheel or pinch to zoom; with the keyboard: arrows, + and −, 0. Where operations are too thin to see, a column shows what share of its time each kind took."));
   }
 
   legend() {
@@ -249,34 +248,61 @@ export class Timeline {
   row(g, r) {
     const { lanes } = r.row, segments = this.items(r);
     g.globalAlpha = this.showPath ? 0.32 : 1;
-    this.bands(g, segments, (i) => this.palette[segments.kind[i]], r.y, this.band);
+    this.segments(g, segments, r.y);
     if (this.band >= 11) this.numbers(g, segments, r.y);
     if (this.showLanes) lanes.forEach((lane, k) => {
       const y = r.y + this.band + 1 + k * (LANE + 1);
-      this.bands(g, lane, () => this.palette[COMM], y, LANE);
+      this.lane(g, lane, y);
       this.waits(g, lane, y);
     });
     g.globalAlpha = 1;
   }
 
-  // Rectangles; of what is thinner than a pixel, the longest in that pixel.
-  bands(g, items, fill, y, height) {
-    const { start, end, n } = items, last = this.view.to;
-    let pixel = -1, best = -1, longest = 0;
-    const flush = () => { if (best >= 0) { g.fillStyle = fill(best); g.fillRect(pixel, y, 1, height); } best = -1; longest = 0; };
-    for (let i = firstAfter(end, n, this.view.from); i < n && start[i] < last; i++) {
+  // Rectangles. What is too thin to be told apart is gathered in columns of two
+  // pixels, each kind with its share of the height: the area stays true.
+  segments(g, { start, end, kind, n }, y) {
+    const share = new Float64Array(kinds.length), column = 2;
+    let at = -1, sum = 0;
+    const flush = () => {
+      let from = y;
+      for (let k = 0; sum && k < share.length; k++) {
+        if (!share[k]) continue;
+        const height = this.band * share[k] / sum;
+        g.fillStyle = this.palette[k];
+        g.fillRect(at * column, from, column, height);
+        from += height;
+        share[k] = 0;
+      }
+      sum = 0;
+    };
+    for (let i = firstAfter(end, n, this.view.from); i < n && start[i] < this.view.to; i++) {
       const a = this.x(start[i]), b = this.x(end[i]);
-      if (b - a >= 1) {
+      if (b - a >= 3.5) {
         flush();
-        g.fillStyle = fill(i);
-        g.fillRect(a, y, b - a > 3 ? b - a - 0.6 : b - a, height);
+        g.fillStyle = this.palette[kind[i]];
+        g.fillRect(a, y, b - a - 0.6, this.band);
         continue;
       }
-      const p = Math.floor(a);
-      if (p !== pixel) { flush(); pixel = p; }
-      if (end[i] - start[i] > longest) { longest = end[i] - start[i]; best = i; }
+      for (let from = a; from < b;) { // over the columns it touches
+        const c = Math.floor(from / column), to = Math.min(b, (c + 1) * column);
+        if (c !== at) { flush(); at = c; }
+        share[kind[i]] += to - from;
+        sum += to - from;
+        from = to;
+      }
     }
     flush();
+  }
+
+  lane(g, { start, end, n }, y) {
+    g.fillStyle = this.palette[COMM];
+    let drawn = -1;
+    for (let i = firstAfter(end, n, this.view.from); i < n && start[i] < this.view.to; i++) {
+      const a = Math.max(this.x(start[i]), drawn), b = Math.max(this.x(end[i]), a + 0.7);
+      if (b - a < 0.2) continue;
+      g.fillRect(a, y, b - a, LANE);
+      drawn = b;
+    }
   }
 
   // The part of a transfer that waits for its peers is lighter.

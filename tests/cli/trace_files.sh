@@ -5,8 +5,8 @@ trap 'rm -rf "$t"' EXIT
 check() { # NAME COMMAND…
     name=$1
     shift
-    if "$@" >"$t/log" 2>&1; then echo "ok traces: $name"; else
-        echo "not ok traces: $name"
+    if "$@" >"$t/log" 2>&1; then echo "ok trace_files: $name"; else
+        echo "not ok trace_files: $name"
         sed 's/^/# /' "$t/log"
     fi
 }
@@ -31,8 +31,12 @@ check "HTA, one rank of each class" python3 tests/tools/check_hta.py "$t/hta" 4
 check "HTA, chosen ranks" python3 tests/tools/check_hta.py "$t/hta2" 2
 
 "$STEPCAST" run "$t/small.txt" --trace "$t/x.json" --trace-ranks 99 >/dev/null 2>"$t/error"
-[ $? = 2 ] && grep -q 'ranks 0 to 31' "$t/error" && [ ! -e "$t/x.json" ] && echo "ok traces: a rank that is not there" || echo "not ok traces: a rank that is not there"
+[ $? = 2 ] && grep -q 'ranks 0 to 31' "$t/error" && [ ! -e "$t/x.json" ] && echo "ok trace_files: a rank that is not there" || echo "not ok traces: a rank that is not there"
 "$STEPCAST" run "$t/small.txt" --trace "$t/none/x.json" >/dev/null 2>&1
-[ $? = 3 ] || [ $? = 4 ] && echo "ok traces: a folder that is not there" || echo "not ok traces: a folder that is not there"
+[ $? = 3 ] || [ $? = 4 ] && echo "ok trace_files: a folder that is not there" || echo "not ok traces: a folder that is not there"
+"$STEPCAST" run "$t/small.txt" --trace-ranks 0 >/dev/null 2>&1
+[ $? = 2 ] && echo "ok trace_files: --trace-ranks alone" || echo "not ok trace_files: --trace-ranks alone"
+"$STEPCAST" run "$t/small.txt" --timeline >/dev/null 2>&1
+[ $? = 2 ] && echo "ok trace_files: --timeline alone" || echo "not ok trace_files: --timeline alone"
 for n in 1 2; do "$STEPCAST" run "$t/small.txt" -j $n --trace "$t/j$n.json" --html "$t/j$n.html" >/dev/null; done
-cmp -s "$t/j1.json" "$t/j2.json" && echo "ok traces: the same bytes for any number of threads" || echo "not ok traces: the same bytes for any number of threads"
+cmp -s "$t/j1.json" "$t/j2.json" && echo "ok trace_files: the same bytes for any number of threads" || echo "not ok traces: the same bytes for any number of threads"
