@@ -166,6 +166,8 @@ struct sc__workload {
     uint32_t *rank_class;      /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity;  /* of one GPU, bytes; 0 = unknown */
     double peak_flops;         /* of one GPU in the type of the products, FLOP/s; 0 = unknown */
+    double gpu_watts;          /* mean draw of one GPU over the step; 0 = unknown */
+    double gpu_usd_per_hour;   /* 0 = unknown */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */

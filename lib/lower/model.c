@@ -37,6 +37,8 @@ static void fill_totals(struct sc__lowering *l) {
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * l->gpu->peak[p->gemm];
+    w->gpu_watts = l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
+    w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
