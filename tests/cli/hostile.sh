@@ -52,3 +52,10 @@ expect loggops_default 0 "no --loggops given" "$STEPCAST" run $seed --net loggop
 # names of pipes
 expect empty_device 3 "/dev/null: error: the file is empty" "$STEPCAST" run /dev/null
 check stdin_in_result "$("$STEPCAST" run - --json - <$seed | grep '"files"')" '    "files": ["<stdin>"],'
+
+# more than can be simulated
+expect micro_batches 3 "more passes than" "$STEPCAST" run $seed --micro-batches 1000000000
+expect global_batch 3 "more passes than" "$STEPCAST" run --model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 1000000000 --ignore-memory
+expect sizes_by_factor 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -f 1.0000001
+expect sizes_by_step 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -i 8
+expect sizes_of_all_kinds 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -b 1 -e 18446744073709551615 -f 3
