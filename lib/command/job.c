@@ -41,9 +41,9 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
 /* What the options change in a workload, whatever it came from. */
 static sc_status change_workload(struct sc_request *req, struct sc__job *job) {
     const char *order = sc__option(req, "order");
+    if (order) SC__TRY(sc__workload_order(req->ctx, job->workload, order));
     SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
-    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
-    return order ? sc__mesh_order(req->ctx, &job->workload->mesh, order) : SC_OK;
+    return sc__workload_slow(req->ctx, &job->settings, job->workload);
 }
 
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
@@ -77,6 +77,10 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     bool model = false;
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
+    const char *name = sc__option(req, "model");
+    if (name && req->input_count)
+        return sc__usage(req, "give one of them", "both an input (%s) and --model %s say what is trained",
+                         req->inputs[0], name);
     if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
     if (model) return change_workload(req, job);
     SC__TRY(sc__job_read(req, job));
@@ -107,12 +111,38 @@ sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, con
     return sc__net_analytic(ctx, &job->cluster, w, out);
 }
 
+static bool in_table(const struct sc__option *table, const struct sc__option *o) {
+    for (; table && table->name; table++)
+        if (table == o) return true;
+    return false;
+}
+
+/* Options of jobs, not those that a command has beside them. */
+static bool is_job_option(const struct sc__option *o) {
+    static const struct sc__option *const tables[] = {SC__JOB_TABLES, NULL};
+    for (const struct sc__option *const *t = tables; *t; t++)
+        if (in_table(*t, o)) return true;
+    for (const struct sc__reader *const *r = sc__readers; *r; r++)
+        if (in_table((*r)->options, o)) return true;
+    return false;
+}
+
+/* An option that nobody has asked for by now says nothing about this input. */
+static void note_unused(struct sc_request *req) {
+    for (uint32_t k = 0; k < req->value_count; k++) {
+        const struct sc__option *o = req->values[k].option;
+        if (!req->values[k].used && is_job_option(o))
+            sc__note(req->ctx, "option-unused", "--%s has no effect on this input", o->name);
+    }
+}
+
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
     SC__TRY(sc__job_load(req, job));
     SC__TRY(sc__job_network(req->ctx, job, job->workload, &job->net));
     job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
     SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
+    note_unused(req);
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;

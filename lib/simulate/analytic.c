@@ -194,7 +194,7 @@ static void pace(struct analytic *n, uint32_t id, int64_t now) {
     a->since = now;
     a->rate = rate;
     a->version++;
-    sc__heap_push(&n->heap, now + (int64_t)ceil(a->left / rate), id, a->version);
+    sc__heap_push(&n->heap, now + (int64_t)ceil(fmin(a->left / rate, 0x1p62)), id, a->version);
 }
 
 static void pace_ports(struct analytic *n, const struct active *a, int64_t now) {
