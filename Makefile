@@ -11,7 +11,7 @@ OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
-LDLIBS  += -ljansson -lyajl -lyaml -lprotobuf-c -lz -lm -lpthread
+LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
 
 # make SAN=address,undefined test: the same, in a build folder of its own
 ifdef SAN

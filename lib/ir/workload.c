@@ -86,6 +86,15 @@ uint32_t sc__class_add(struct sc__workload *w, uint32_t program, uint32_t rank, 
     return w->class_count - 1;
 }
 
+sc_status sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *order) {
+    if (w->rank_class)
+        return sc__fail(ctx, SC_USAGE, NULL, "leave out --order", "the ranks of this input have their numbers already");
+    SC__TRY(sc__mesh_order(ctx, &w->mesh, order));
+    for (uint32_t c = 0; c < w->class_count; c++)
+        w->classes[c].rank = sc__mesh_move(&w->mesh, 0, SC__DIM_PP, w->classes[c].stage);
+    return SC_OK;
+}
+
 uint32_t sc__workload_class_of(const struct sc__workload *w, uint32_t rank) {
     return w->rank_class ? w->rank_class[rank] : sc__mesh_coordinate(&w->mesh, rank, SC__DIM_PP);
 }

@@ -166,6 +166,8 @@ struct sc__workload {
     uint32_t *rank_class;      /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity;  /* of one GPU, bytes; 0 = unknown */
     double peak_flops;         /* of one GPU in the type of the products, FLOP/s; 0 = unknown */
+    double gpu_watts;          /* mean draw of one GPU over the step; 0 = unknown */
+    double gpu_usd_per_hour;   /* 0 = unknown */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */
@@ -191,6 +193,9 @@ void sc__program_call(struct sc__workload *w, uint32_t block, uint32_t micro_bat
 /* Closes the program and makes a class that runs it. */
 uint32_t sc__class_add(struct sc__workload *w, uint32_t program, uint32_t rank, uint32_t ranks, uint32_t stage);
 
+/* Numbers the ranks in another order ("pp-dp-tp"): classes that are pipeline
+ * stages follow it; ranks that the input numbers itself cannot. */
+sc_status sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *order);
 /* Which class runs rank. */
 uint32_t sc__workload_class_of(const struct sc__workload *w, uint32_t rank);
 /* The rank a send or receive of this rank talks to. */

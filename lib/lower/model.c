@@ -37,6 +37,8 @@ static void fill_totals(struct sc__lowering *l) {
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * l->gpu->peak[p->gemm];
+    w->gpu_watts = l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
+    w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
@@ -66,18 +68,25 @@ static void note_assumptions(const struct sc__lowering *l) {
                  l->model->mtp_layers);
 }
 
+sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                           const struct sc__cluster *cluster, struct sc__lowering *l) {
+    *l = (struct sc__lowering){.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
+    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
+    SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
+    SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
+    l->pricer = sc__pricer_new(l->arena, l->gpu);
+    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l->pricer, plan->kernel_times));
+    l->workload = sc__workload_new(l->arena, "model");
+    sc__step_kernels(l);
+    sc__step_scripts(l);
+    return SC_OK;
+}
+
 sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
                          const struct sc__cluster *cluster, struct sc__workload **out) {
-    struct sc__lowering l = {.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
-    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
-    SC__TRY(sc__gpu_find(ctx, name, &l.gpu));
-    SC__TRY(sc__memory_check(ctx, m, plan, l.gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l.gpu, &l.constants));
-    l.pricer = sc__pricer_new(l.arena, l.gpu);
-    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l.pricer, plan->kernel_times));
-    l.workload = sc__workload_new(l.arena, "model");
-    sc__step_kernels(&l);
-    sc__step_scripts(&l);
+    struct sc__lowering l;
+    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     fill_totals(&l);
     SC__TRY(sc__step_blocks(&l));
     note_assumptions(&l);

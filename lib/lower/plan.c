@@ -203,8 +203,9 @@ static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p
     static const char *const kinds[] = {"mixed", "plain", NULL};
     uint32_t kind = p->fusion == SC__FUSION_EAGER && p->gpus == 1;
     if (kind && !sc__setting(s, "update"))
-        sc__note(s->ctx, "plain-update", "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
-                                         "gradients are not clipped; --update mixed says otherwise");
+        sc__note(s->ctx, "plain-update",
+                 "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
+                 "gradients are not clipped; --update mixed says otherwise");
     SC__TRY(word(s, "update", kinds, &kind));
     p->plain_update = kind == 1;
     return SC_OK;
@@ -232,6 +233,12 @@ sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, co
 double sc__plan_tokens(const struct sc__plan *p) { return (double)p->micro_batch * p->seq / p->mesh.cp; }
 double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
+}
+
+double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
+    double whole = sc__plan_tokens(p) * m->hidden * (p->dtype == SC__FP32 ? 4 : 2);
+    bool cut = p->sequence_parallel || (p->scatter_gather && p->mesh.tp > 1 && p->mesh.pp > 1);
+    return cut ? whole / p->mesh.tp : whole;
 }
 
 /* Ends may come out empty: then the embedding or the head is all they do. */

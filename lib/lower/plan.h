@@ -77,6 +77,9 @@ uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, ui
 double sc__plan_tokens(const struct sc__plan *p);
 double sc__plan_tokens_sp(const struct sc__plan *p);
 
+/* Bytes of a message between stages, of one rank. */
+double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
+
 /* Parameters of one rank, by who shares them. */
 struct sc__shard {
     double dense, experts; /* elements of one rank before ZeRO */

@@ -20,7 +20,7 @@ struct sc__step_constants {
     double host[3];         /* us of host time per kernel, by enum sc__fusion */
     double host_moe;        /* us more per layer with experts and direction: unfused routing waits for counts */
 
-    double host_message; /* us per message between stages that the host waits for (not where they overlap) */
+    double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
     double tp_exposed;       /* share of a chunked collective that still shows */
     double comm_tax;         /* compute is slower by this share while data-parallel traffic runs beside it */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
@@ -80,6 +80,12 @@ double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel 
 void sc__step_scripts(struct sc__lowering *l);
 /* Blocks from the scripts, and the pipeline over them. */
 sc_status sc__step_blocks(struct sc__lowering *l);
+
+/* Everything up to the scripts. */
+sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                           const struct sc__cluster *cluster, struct sc__lowering *l);
+/* Compute of the update at the end of the step, us. */
+double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 
 /* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);

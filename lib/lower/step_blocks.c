@@ -75,11 +75,16 @@ static void begin(struct emitter *e, struct sc__lowering *l) {
     sc__block_begin(l->workload);
 }
 
+/* The compute stream waits now, not with its next operation: else it would
+ * wait for what is issued in between as well. */
+static void wait_pending(struct emitter *e) {
+    if (!e->pending) return;
+    sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait")->after = e->pending;
+    e->pending = 0;
+}
+
 static uint32_t end(struct emitter *e) {
-    if (e->pending) {
-        struct sc__op *op = sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait");
-        op->after = e->pending;
-    }
+    wait_pending(e);
     return sc__block_end(e->w);
 }
 
@@ -125,9 +130,10 @@ static void run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
             compute(e, x, layer);
         else if (x->kind == SC__ITEM_JOIN)
             e->pending |= (uint16_t)(1u << x->stream);
-        else if (x->async)
+        else if (x->async) {
+            wait_pending(e);
             collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
-        else
+        } else
             block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
 }
@@ -162,22 +168,17 @@ static bool scattered(const struct sc__plan *p) {
     return p->scatter_gather && !p->sequence_parallel && p->mesh.tp > 1 && p->mesh.pp > 1;
 }
 
-static double message_bytes(const struct sc__lowering *l) {
-    const struct sc__plan *p = &l->plan;
-    double whole = sc__plan_tokens(p) * l->model->hidden * (p->dtype == SC__FP32 ? 4 : 2);
-    return p->sequence_parallel || scattered(p) ? whole / p->mesh.tp : whole;
-}
-
 /* What a received message costs: the host synchronises with the device, and
  * pieces are put together. */
 static void take_message(struct emitter *e, enum sc__phase phase) {
     const struct sc__lowering *l = e->l;
     bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
-    struct sc__item x = {.phase = (uint8_t)phase, .work = SC__WORK_HOST, .us = l->constants.host_message, .name = "host"};
+    struct sc__item x = {
+        .phase = (uint8_t)phase, .work = SC__WORK_HOST, .us = l->constants.host_message, .name = "host"};
     if (host && x.us > 0) compute(e, &x, SC__NONE);
     if (!scattered(&e->l->plan)) return;
-    block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, message_bytes(e->l) * e->l->plan.mesh.tp, "tp gather of message",
-             SC__NONE);
+    block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, sc__plan_message(&e->l->plan, e->l->model) * e->l->plan.mesh.tp,
+             "tp gather of message", SC__NONE);
 }
 
 static bool sharded_weights(const struct sc__plan *p, bool edge) { return p->zero >= 2 && (p->mesh.pp == 1 || edge); }
@@ -287,20 +288,36 @@ static void update_collective(struct emitter *e, enum sc__coll coll, enum sc__gr
     block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
 }
 
+/* Parameters this rank updates. */
+static double updated(const struct sc__plan *p, const struct sc__shard *s) {
+    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
+    return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
+}
+
+static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
+    return sc__memory_op(l->pricer, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(params / 1024) + 1);
+}
+
+static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
+    if (!l->plan.plain_update) return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
+    return sc__adamw(l->pricer, l->plan.dtype == SC__FP32 ? SC__FP32 : SC__BF16, params, 0);
+}
+
 /* Norm of all gradients, clipping, Adam on this rank's share. */
 static void optimizer(struct emitter *e, const struct sc__shard *s) {
-    const struct sc__plan *p = &e->l->plan;
-    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
-    double mine = p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
-    struct sc__pricer *q = e->l->pricer;
-    if (p->plain_update) {
-        update_compute(e, sc__adamw(q, p->dtype == SC__FP32 ? SC__FP32 : SC__BF16, mine, 0), "optimizer");
-        return;
+    double mine = updated(&e->l->plan, s);
+    if (!e->l->plan.plain_update) {
+        update_compute(e, norm_kernel(e->l, mine), "gradient norm");
+        update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
     }
-    update_compute(e, sc__memory_op(q, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(mine / 1024) + 1), "gradient norm");
-    update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
-    struct sc__kernel adam = sc__adamw(q, SC__FP32, mine, e->l->constants.adam_bytes);
-    update_compute(e, adam, "optimizer");
+    update_compute(e, adam_kernel(e->l, mine), "optimizer");
+}
+
+double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
+    struct sc__shard s = sc__plan_stage_shard(&l->plan, l->model, stage);
+    double mine = updated(&l->plan, &s);
+    struct sc__kernel norm = norm_kernel(l, mine), adam = adam_kernel(l, mine);
+    return (l->plan.plain_update ? 0 : sc__step_kernel_us(l, &norm)) + sc__step_kernel_us(l, &adam);
 }
 
 static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
@@ -371,7 +388,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .pp = p->mesh.pp,
                                     .vpp = p->vpp,
                                     .micro_batches = p->micro_batches,
-                                    .message = (uint64_t)message_bytes(l),
+                                    .message = (uint64_t)sc__plan_message(p, l->model),
                                     .overlap = p->overlap_p2p,
                                     .forward = forward,
                                     .backward = backward,

@@ -139,6 +139,11 @@ void sc__touch(struct sc__executor *x, uint32_t class);
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
 
+/* A clock past this is refused; times of up to twice as much can still be
+ * added to it. */
+#define SC__LONGEST (INT64_MAX / 4)
+sc_status sc__too_long(struct sc_context *ctx);
+
 /* meet.c */
 sc_status sc__meet_prepare(struct sc__executor *x);
 /* The group of op lies inside the class. */

@@ -11,7 +11,8 @@
 
 int64_t sc__compute_cost(const struct sc__executor *x, const struct sc__class *c, const struct sc__op *op) {
     double scale = c->slow * (x->options.compute_scale > 0 ? x->options.compute_scale : 1);
-    return scale == 1 ? op->cost : (int64_t)llround((double)op->cost * scale);
+    double cost = (double)op->cost * scale;
+    return scale == 1 ? op->cost : cost < 0x1p62 ? (int64_t)llround(cost) : INT64_MAX / 2;
 }
 
 static const struct sc__block *block_of(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
@@ -177,6 +178,10 @@ static void build_stream(struct building *b, uint32_t stream) {
         }
         last->ops++;
         if (price < 0) continue;
+        if (price > SC__LONGEST || last->duration > SC__LONGEST) {
+            x->status = sc__too_long(x->ctx);
+            return;
+        }
         last->duration += price;
         sum_op(x, last->sums, op, price);
     }
@@ -260,6 +265,6 @@ sc_status sc__prepare(struct sc__executor *x) {
     sc__map_init(&k.users, &x->arena);
     uint8_t *seen = SC__NEW_ARRAY(&x->arena, uint8_t, w->block_count);
     for (uint32_t c = 0; c < w->class_count; c++) claim_class(&k, c, seen);
-    for (uint32_t c = 0; c < w->class_count; c++) prepare_runner(&k, c);
-    return SC_OK;
+    for (uint32_t c = 0; c < w->class_count && x->status == SC_OK; c++) prepare_runner(&k, c);
+    return x->status;
 }

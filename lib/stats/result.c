@@ -85,6 +85,8 @@ static void add_rates(struct sc__result *r) {
     if (seconds <= 0) return;
     r->tokens_per_s = w->tokens / seconds;
     r->tflops_per_gpu = w->model_flops / seconds / ranks / 1e12;
+    r->energy_j = w->gpu_watts * ranks * seconds;
+    r->cost_usd = w->gpu_usd_per_hour * ranks * seconds / 3600;
     if (w->peak_flops <= 0) return;
     r->mfu = w->model_flops / seconds / ranks / w->peak_flops;
     r->hfu = w->hardware_flops / seconds / ranks / w->peak_flops;

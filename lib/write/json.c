@@ -179,9 +179,13 @@ static void put_work(struct sc__json *j, const struct sc__result *r) {
 
 static void put_rates(struct sc__json *j, const struct sc__result *r) {
     if (r->tokens_per_s > 0) sc__json_double(j, "tokens_per_s", r->tokens_per_s);
+    if (r->tokens_per_s > 0)
+        sc__json_double(j, "tokens_per_s_per_gpu", r->tokens_per_s / sc__mesh_ranks(&r->workload->mesh));
     if (r->tflops_per_gpu > 0) sc__json_double(j, "tflops_per_gpu", r->tflops_per_gpu);
     if (r->mfu > 0) sc__json_double(j, "mfu", r->mfu);
     if (r->hfu > 0) sc__json_double(j, "hfu", r->hfu);
+    if (r->energy_j > 0) sc__json_double(j, "energy_j", r->energy_j);
+    if (r->cost_usd > 0) sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
 void sc__write_json(struct sc_context *ctx, const struct sc__result *r, struct sc__buffer *out) {

@@ -79,6 +79,8 @@ static void put_headline(struct page *p) {
         sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
     if (r->tflops_per_gpu > 0) sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0) sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
+    if (r->energy_j > 0) sc__printf(p->out, "\n  energy     %.3g kWh a step of the GPUs", r->energy_j / 3.6e6);
+    if (r->cost_usd > 0) sc__printf(p->out, "    %.3g USD", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
 

@@ -1,0 +1,119 @@
+/* gen: a model and a plan as a workload file.
+ *
+ * Workload text has one kind of stage. With a pipeline, the embedding and the
+ * head, which only the first and the last stage have, are given to all stages
+ * in the measure that makes the step as long as the plan's: found by bisection
+ * on the simulated step. */
+#include "command/job.h"
+#include "import/model.h"
+#include "lower/model_rows.h"
+#include "write/convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct generation {
+    struct sc_request *req;
+    struct sc__job job;
+    struct sc__model model;
+    struct sc__plan plan;
+};
+
+static sc_status step_of(struct generation *g, const struct sc__workload *w, int64_t *step) {
+    struct sc__net net;
+    struct sc__sim sim;
+    SC__TRY(sc__job_network(g->req->ctx, &g->job, w, &net));
+    SC__TRY(sc__simulate(g->req->ctx, w, &net, &g->job.options, &sim));
+    *step = sim.step;
+    return SC_OK;
+}
+
+static sc_status rows_with(struct generation *g, double ends, struct sc__layers **rows, int64_t *step) {
+    struct sc__workload *w;
+    SC__TRY(sc__model_rows(g->req->ctx, &g->model, &g->plan, &g->job.cluster, ends, rows));
+    SC__TRY(sc__lower_layers(g->req->ctx, &g->job.settings, *rows, g->plan.gpus, &w));
+    return step_of(g, w, step);
+}
+
+static sc_status spread_ends(struct generation *g, struct sc__layers **rows) {
+    double low = 0, high = 2, ends = 1;
+    int64_t want, got;
+    SC__TRY(step_of(g, g->job.workload, &want));
+    for (int i = 0; i < 24; i++) {
+        SC__TRY(rows_with(g, ends, rows, &got));
+        if (g->plan.mesh.pp == 1 || llabs(got - want) < want / 20000) break;
+        if (got > want)
+            high = ends;
+        else
+            low = ends;
+        ends = (low + high) / 2;
+    }
+    double off = 100 * ((double)got / (double)want - 1);
+    if (g->plan.mesh.pp > 1)
+        sc__note(g->req->ctx, "ends-spread",
+                 "the format has one kind of stage: each gets %.3f of the embedding and the head", ends);
+    if (fabs(off) > 0.1)
+        sc__note(g->req->ctx, "text-differs",
+                 "as workload text the step is %+.2f %% off: the format waits for every "
+                 "collective of a micro-batch and has no gradients of tied embeddings",
+                 off);
+    return SC_OK;
+}
+
+static sc_status write_text(struct generation *g, struct sc__buffer *out) {
+    struct sc__layers *rows;
+    SC__TRY(spread_ends(g, &rows));
+    return sc__write_workload_text(g->req->ctx, rows, false, out);
+}
+
+static sc_status load(struct generation *g) {
+    struct sc_context *ctx = g->req->ctx;
+    bool given;
+    if (g->req->input_count)
+        return sc__usage(g->req, "'stepcast convert' turns files into other files", "gen takes a model, not a file");
+    SC__TRY(sc__job_load(g->req, &g->job));
+    SC__TRY(sc__model_settings(ctx, &g->job.settings, &g->model, &given));
+    SC__TRY(sc__plan_read(ctx, &g->job.settings, &g->model, g->job.cluster.gpus, &g->plan));
+    return SC_OK;
+}
+
+static sc_status execute(struct sc_request *req) {
+    static const char *const formats[] = {"workload-text", "ir-json", NULL};
+    struct generation *g = SC__NEW(&req->ctx->arena, struct generation);
+    struct sc__buffer b;
+    const char *path = sc__option(req, "output");
+    unsigned format = 0;
+    g->req = req;
+    SC__TRY(load(g));
+    SC__TRY(sc__setting_word(&g->job.settings, "to", formats, &format));
+    sc__buffer_init(&b, &req->ctx->arena);
+    if (format == 0)
+        SC__TRY(write_text(g, &b));
+    else
+        SC__TRY(sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, &b));
+    if (path && strcmp(path, "-")) {
+        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
+        for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
+        return SC_OK;
+    }
+    sc__put(&req->out, b.text, b.size);
+    return SC_OK;
+}
+
+static const struct sc__option options[] = {
+    {"to", 0, "FORMAT", "workload-text", "Output", "workload-text (SimAI, AICB) or ir-json", 0},
+    {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output", 0},
+    {0}};
+
+static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
+
+const struct sc__command sc__command_gen = {
+    .name = "gen",
+    .args = "--model M …",
+    .summary = "write a model and a plan as a workload file",
+    .text = "Takes the options of 'run --model' and writes what would be simulated: as workload text that SimAI runs, "
+            "with\n"
+            "AICB's row names, or as ir-json.",
+    .options = tables,
+    .execute = execute,
+};

@@ -1,0 +1,278 @@
+/* model_rows: a model and a plan as rows of a layer workload, the form AICB
+ * generates and SimAI reads.
+ *
+ * A layer's forward and backward scripts are cut at their collectives; row i
+ * holds the i-th piece of forward and the i-th piece of backward from the end:
+ *
+ *     forward    F0 C0 | F1 C1 | F2          rows 0, 1, 2
+ *     backward   B0 D0 | B1 D1 | B2          rows 2, 1, 0
+ *
+ * The format waits for every collective of forward and input gradient. Where
+ * the plan hides one behind compute, the hidden compute is left out: what
+ * remains is max(compute, collective), as in the plan. All stages run the same
+ * rows; what only the first and the last have is scaled by `ends`. */
+#include "lower/model_rows.h"
+
+#include "lower/step.h"
+
+#include <string.h>
+
+struct piece {
+    double us;
+    uint8_t coll, suffix; /* of a row */
+    double bytes;
+};
+
+struct pieces {
+    struct piece *items;
+    uint32_t count, capacity;
+    double hidden; /* us of a collective that compute may still hide */
+};
+
+struct rows {
+    struct sc__lowering *l;
+    struct sc__layers *out;
+    double ends;
+};
+
+static double collective_us(const struct sc__lowering *l, const struct sc__item *x) {
+    uint32_t n = sc__mesh_group_size(&l->plan.mesh, x->group);
+    uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) gpu[i] = sc__mesh_group_member(&l->plan.mesh, x->group, 0, i);
+    struct sc__shape shape = sc__cluster_shape(l->cluster, gpu, n);
+    return l->cluster->ideal ? 0 : sc__us(sc__collective_time(l->cluster, x->coll, &shape, (uint64_t)x->bytes));
+}
+
+static uint8_t row_coll(uint8_t coll) {
+    static const uint8_t names[] = {[SC__ALLREDUCE] = SC__ROW_ALLREDUCE,
+                                    [SC__ALLGATHER] = SC__ROW_ALLGATHER,
+                                    [SC__REDUCESCATTER] = SC__ROW_REDUCESCATTER,
+                                    [SC__ALLTOALL] = SC__ROW_ALLTOALL};
+    return names[coll];
+}
+
+static void add_piece(const struct sc__lowering *l, struct pieces *p) {
+    SC__PUSH(l->arena, p->items, p->count, p->capacity);
+}
+
+/* scale: of compute and bytes, for the ends. */
+static void cut(const struct sc__lowering *l, const struct sc__script *s, double scale, struct pieces *p) {
+    if (!p->count) add_piece(l, p);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct sc__item *x = &s->items[i];
+        struct piece *last = &p->items[p->count - 1];
+        if (x->kind == SC__ITEM_JOIN)
+            p->hidden = 0;
+        else if (x->kind == SC__ITEM_COMPUTE) {
+            double us = x->us * scale, hide = us < p->hidden ? us : p->hidden;
+            p->hidden -= hide;
+            last->us += us - hide;
+        } else {
+            last->coll = row_coll(x->coll);
+            last->suffix = x->group == SC__GROUP_EP ? SC__SUFFIX_EP : SC__SUFFIX_NONE;
+            last->bytes = x->bytes * scale;
+            if (x->async) p->hidden += collective_us(l, x) * scale;
+            add_piece(l, p);
+        }
+    }
+    p->hidden = 0;
+    const struct piece *last = &p->items[p->count - 1];
+    if (p->count > 1 && last->us <= 0 && !last->coll) p->count--;
+}
+
+static int64_t whole_ns(double us) { return sc__from_us(round(us * 1e3) / 1e3); }
+
+static void put(struct sc__row *row, unsigned part, const struct piece *x) {
+    row->part[part] = (struct sc__row_part){
+        .compute = whole_ns(x->us), .coll = x->coll, .suffix = x->suffix, .bytes = (uint64_t)x->bytes};
+}
+
+static struct sc__row *add_row(struct rows *r, const char *name) {
+    struct sc__row *row = SC__PUSH(r->l->arena, r->out->rows, r->out->count, r->out->capacity);
+    row->name = name;
+    row->recompute_from = SC__NONE;
+    return row;
+}
+
+static void add_rows(struct rows *r, const char *const *names, const struct pieces *f, const struct pieces *b) {
+    uint32_t n = f->count > b->count ? f->count : b->count, known = 0;
+    while (names[known]) known++;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sc__row *row = add_row(r, names[i < known ? i : known - 1]);
+        if (i < f->count) put(row, SC__PART_FORWARD, &f->items[i]);
+        if (n - 1 - i < b->count) put(row, SC__PART_INPUT, &b->items[n - 1 - i]);
+    }
+}
+
+static void layer_rows(struct rows *r, uint32_t layer) {
+    static const char *const dense[] = {"attention_column", "attention_row", "mlp_column", "mlp_row", "mlp_add", NULL};
+    static const char *const moe[] = {"attention_column", "attention_row",    "moelayer_gate", "moelayer_dispatch",
+                                      "moelayer_experts", "moelayer_combine", "moelayer_add",  NULL};
+    struct sc__lowering *l = r->l;
+    int kind = sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE;
+    struct pieces f = {0}, b = {0};
+    cut(l, &l->forward[kind], 1, &f);
+    if (!l->plan.recompute_block || layer < l->plan.recompute_layers) cut(l, &l->recompute[kind], 1, &b);
+    cut(l, &l->backward[kind], 1, &b);
+    add_rows(r, kind == SC__LAYER_MOE ? moe : dense, &f, &b);
+}
+
+/* The reduction of a bucket of gradients beside the rest of backward; that of
+ * the experts stands in the next row. */
+static void reduce(struct rows *r, uint32_t row, struct sc__shard *sum, double least) {
+    const struct sc__plan *p = &r->l->plan;
+    double n = sum->dense + sum->experts;
+    if (n * p->grad_bytes < least || n < 1 || p->mesh.dp == 1) return;
+    struct sc__row_part *w = &r->out->rows[row].part[SC__PART_WEIGHT],
+                        *e = &r->out->rows[row + 1].part[SC__PART_WEIGHT];
+    uint8_t coll = p->zero ? SC__ROW_REDUCESCATTER : SC__ROW_ALLREDUCE;
+    if (sum->dense >= 1) w->coll = coll, w->bytes = (uint64_t)(p->grad_bytes * sum->dense);
+    if (sum->experts >= 1) {
+        e->coll = coll, e->suffix = SC__SUFFIX_DP_EP;
+        e->bytes = (uint64_t)(p->grad_bytes * sum->experts);
+    }
+    *sum = (struct sc__shard){0};
+}
+
+/* One row for pieces of which at most one has a collective. */
+static void merge(struct pieces *p) {
+    for (uint32_t i = 1; i < p->count; i++) {
+        if (p->items[0].coll && p->items[i].coll) return;
+        p->items[0].us += p->items[i].us;
+        if (!p->items[i].coll) continue;
+        p->items[0].coll = p->items[i].coll, p->items[0].suffix = p->items[i].suffix;
+        p->items[0].bytes = p->items[i].bytes;
+    }
+    p->count = 1;
+}
+
+static void end_rows(struct rows *r, const char *name, const char *more, const struct sc__script *f,
+                     const struct sc__script *b) {
+    const char *const names[] = {name, more, NULL};
+    struct pieces forward = {0}, backward = {0};
+    cut(r->l, f, r->ends, &forward);
+    cut(r->l, b, r->ends, &backward);
+    if (f == &r->l->embedding_forward) merge(&forward), merge(&backward); /* layers begin in the second row */
+    add_rows(r, names, &forward, &backward);
+}
+
+/* Messages between stages arrive in tp pieces that are put together. */
+static void message_row(struct rows *r) {
+    const struct sc__plan *p = &r->l->plan;
+    struct piece x = {0};
+    if (p->mesh.pp == 1) return;
+    if (!p->overlap_p2p && p->host_launch != 0) x.us = r->l->constants.host_message;
+    if (p->scatter_gather && !p->sequence_parallel && p->mesh.tp > 1) {
+        x.coll = SC__ROW_ALLGATHER;
+        x.bytes = sc__plan_message(p, r->l->model) * p->mesh.tp;
+    }
+    struct sc__row *row = &r->out->rows[r->out->count - 1];
+    row->part[SC__PART_INPUT].compute += whole_ns(x.us);
+    row->part[SC__PART_FORWARD].compute += whole_ns(x.us);
+    if (x.bytes < 1) return;
+    row = add_row(r, "message");
+    put(row, SC__PART_FORWARD, &(struct piece){.coll = x.coll, .bytes = x.bytes});
+    put(row, SC__PART_INPUT, &(struct piece){.coll = x.coll, .bytes = x.bytes});
+}
+
+static uint32_t fullest_stage(const struct sc__lowering *l) {
+    uint32_t best = 0, most = 0;
+    for (uint32_t s = 0; s < l->plan.mesh.pp; s++) {
+        uint32_t sum = 0, first;
+        for (uint32_t c = 0; c < l->plan.vpp; c++) sum += sc__plan_layers(&l->plan, l->model, s, c, &first);
+        if (sum > most) most = sum, best = s;
+    }
+    return best;
+}
+
+/* Rows where each layer begins, for the buckets of the last micro-batch. */
+static void micro_batch(struct rows *r, uint32_t stage, bool last) {
+    struct sc__lowering *l = r->l;
+    const struct sc__plan *p = &l->plan;
+    uint32_t start[SC__MOST_LAYERS + 2], layer[SC__MOST_LAYERS + 2], n = 0;
+    start[n] = r->out->count;
+    end_rows(r, "embedding_layer", "embedding_more", &l->embedding_forward, &l->embedding_backward);
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first, count = sc__plan_layers(p, l->model, stage, c, &first);
+        for (uint32_t i = first; i < first + count; i++) {
+            start[++n] = r->out->count;
+            layer[n] = i;
+            layer_rows(r, i);
+        }
+    }
+    uint32_t head = r->out->count;
+    end_rows(r, "final_column", "final_more", &l->head_forward, &l->head_backward);
+    message_row(r);
+    if (!last || !p->overlap_grad) return;
+    struct sc__shard sum = {.dense = p->mesh.pp == 1 ? sc__plan_head_shard(p, l->model, 0) : 0};
+    reduce(r, head, &sum, (double)p->bucket);
+    for (; n > 0; n--) {
+        struct sc__shard s = sc__plan_layer_shard(p, l->model, layer[n]);
+        sum.dense += s.dense, sum.experts += s.experts;
+        reduce(r, start[n], &sum, (double)p->bucket);
+    }
+    struct sc__shard experts = {.experts = sum.experts};
+    if (experts.experts >= 1) reduce(r, start[1], &experts, 0);
+    sum.experts = 0;
+    if (p->mesh.pp == 1) sum.dense += sc__plan_embedding_shard(p, l->model);
+    reduce(r, start[0], &sum, 0);
+}
+
+static void weight_row(struct rows *r, const char *name, uint8_t coll, uint8_t suffix, double bytes) {
+    put(add_row(r, name), SC__PART_WEIGHT,
+        &(struct piece){.coll = bytes >= 1 ? coll : SC__ROW_NONE, .suffix = suffix, .bytes = bytes});
+}
+
+/* Rows of the step, as AICB names them. */
+static void step_rows(struct rows *r, uint32_t stage) {
+    struct sc__lowering *l = r->l;
+    const struct sc__plan *p = &l->plan;
+    struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
+    bool alone = p->mesh.dp == 1;
+    double after = p->overlap_grad || alone ? 0 : p->grad_bytes, gather = p->zero && !alone ? 2 : 0;
+    uint8_t coll = p->zero ? SC__ROW_REDUCESCATTER : SC__ROW_ALLREDUCE;
+    weight_row(r, "grad_gather", SC__ROW_ALLGATHER, SC__SUFFIX_NONE, gather * s.dense);
+    weight_row(r, "grad_param_comm", coll, SC__SUFFIX_NONE, after * s.dense);
+    double us = p->optimizer ? sc__step_update_us(l, stage) : 0;
+    put(add_row(r, "grad_param_compute"), SC__PART_INPUT, &(struct piece){.us = us + l->constants.fixed});
+    weight_row(r, "moe_grad_norm1", SC__ROW_ALLGATHER, SC__SUFFIX_DP_EP, gather * s.experts);
+    weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
+}
+
+static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
+    const char *what = p->mesh.cp > 1                                 ? "context parallelism"
+                       : p->zero >= 2                                 ? "sharded weights (ZeRO 2, 3)"
+                       : p->overlap_param                             ? "overlapped gathering of weights"
+                       : p->schedule == SC__SCHEDULE_ZBH1             ? "weight gradients apart (zb-h1)"
+                       : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp ? "another tensor-parallel size of experts"
+                                                                      : NULL;
+    if (!what) return SC_OK;
+    return sc__fail(ctx, SC_USAGE, NULL, "--to ir-json holds everything", "workload text cannot hold %s", what);
+}
+
+sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                         const struct sc__cluster *cluster, double ends, struct sc__layers **out) {
+    struct sc__lowering l;
+    SC__TRY(check(ctx, plan));
+    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
+    struct sc__layers *rows = SC__NEW(&ctx->arena, struct sc__layers);
+    struct rows r = {.l = &l, .out = rows, .ends = plan->mesh.pp > 1 ? ends : 1};
+    uint32_t stage = fullest_stage(&l);
+    *rows = (struct sc__layers){.file = "generated",
+                                .format = "workload-text",
+                                .policy = "HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+                                .tp = plan->mesh.tp,
+                                .ep = plan->mesh.ep,
+                                .pp = plan->mesh.pp,
+                                .vpp = plan->vpp,
+                                .ga = plan->micro_batches,
+                                .gpus = plan->gpus,
+                                .has_vpp = true,
+                                .pp_comm = sc__plan_message(plan, m),
+                                .has_pp_comm = plan->mesh.pp > 1};
+    step_rows(&r, stage);
+    for (uint32_t i = 0; i < plan->micro_batches; i++) micro_batch(&r, stage, i + 1 == plan->micro_batches);
+    put(add_row(&r, "optimizer1"), SC__PART_FORWARD, &(struct piece){.coll = SC__ROW_ALLREDUCE, .bytes = 4});
+    *out = rows;
+    return SC_OK;
+}

@@ -1,0 +1,14 @@
+/* model → rows of a layer workload, for `gen --to workload-text`. */
+#ifndef SC_LOWER_MODEL_ROWS_H
+#define SC_LOWER_MODEL_ROWS_H
+
+#include "ir/layers.h"
+#include "lower/plan.h"
+
+/* ends: how much of the embedding and the head every stage gets, where the
+ * plan has several (the format has one kind of stage). What the format cannot
+ * hold (context parallel, sharded weights …) is SC_USAGE. */
+sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
+                         const struct sc__cluster *cluster, double ends, struct sc__layers **out);
+
+#endif
