@@ -14,14 +14,29 @@ static int compare_starts(const void *a, const void *b) {
     return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->flow > y->flow) - (x->flow < y->flow);
 }
 
-static struct order *in_order(struct sc__arena *arena, const struct sc__flow *flows, uint32_t count) {
+/* All start at once: by source, so that flows that share a link lie side by
+ * side in memory. */
+static void by_source(struct sc__arena *arena, const struct sc__flow *flows, uint32_t count, uint32_t ports,
+                      struct order *order) {
+    uint32_t *place = SC__NEW_ARRAY(arena, uint32_t, (size_t)ports + 2);
+    for (uint32_t i = 0; i < count; i++) place[(flows[i].from < ports ? flows[i].from : ports) + 1]++;
+    for (uint32_t i = 1; i < ports + 2; i++) place[i] += place[i - 1];
+    for (uint32_t i = 0; i < count; i++)
+        order[place[flows[i].from < ports ? flows[i].from : ports]++] = (struct order){flows[i].start, i};
+}
+
+static struct order *in_order(struct sc__arena *arena, const struct sc__flow *flows, uint32_t count, uint32_t ports) {
     struct order *order = SC__NEW_ARRAY(arena, struct order, count);
-    bool sorted = true;
+    bool sorted = true, equal = true;
     for (uint32_t i = 0; i < count; i++) {
         order[i] = (struct order){flows[i].start, i};
         if (i && flows[i].start < flows[i - 1].start) sorted = false;
+        if (flows[i].start != flows[0].start) equal = false;
     }
-    if (!sorted) qsort(order, count, sizeof *order, compare_starts);
+    if (equal)
+        by_source(arena, flows, count, ports, order);
+    else if (!sorted)
+        qsort(order, count, sizeof *order, compare_starts);
     return order;
 }
 
@@ -56,7 +71,7 @@ static void end_at(struct batch *b, double time) {
 sc_status sc__flow_batch(struct sc_context *ctx, struct sc__graph *g, const struct sc__route_policy *route,
                          struct sc__flow *flows, uint32_t count, struct sc__flow_effort *effort) {
     struct batch b = {.ctx = ctx, .graph = g, .route = route, .flows = flows};
-    const struct order *order = in_order(&ctx->arena, flows, count);
+    const struct order *order = in_order(&ctx->arena, flows, count, g->ports);
     b.share = sc__share_new(&ctx->arena, g->capacity, g->links);
     b.hops = SC__NEW_ARRAY(&ctx->arena, struct sc__share_hop, sc__graph_room(g, route));
     for (uint32_t i = 0; i < count || sc__share_flows(b.share);) {

@@ -99,6 +99,7 @@ sc_status sc__cluster_graph(struct sc_context *ctx, const struct sc__cluster *c,
                             .self = n,
                             .hop_latency = c->fabric.hop_latency};
     g->planes = c->fabric.planes ? c->fabric.planes : 1;
+    if (n->net.shape.rails > 1) g->leaf_stride = c->node_gpus;
     g->first_plane = 2 * c->gpus;
     g->plane_links = n->net.links;
     uint64_t links = g->first_plane + (uint64_t)g->planes * g->plane_links;

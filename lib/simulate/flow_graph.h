@@ -40,9 +40,10 @@ struct sc__graph {
     uint32_t most_ways;
     struct sc__tree_shape shape;
     uint32_t leaves, pods;
-    uint32_t *load;      /* by link: routes laid, for adaptive routing */
-    int64_t hop_latency; /* ps per link */
-    int64_t *latency;    /* ps by link where they differ, or NULL */
+    uint32_t *load;       /* by link: routes laid, for adaptive routing */
+    uint32_t leaf_stride; /* ports that follow each other on a leaf are so far apart; 0 = 1 */
+    int64_t hop_latency;  /* ps per link */
+    int64_t *latency;     /* ps by link where they differ, or NULL */
     /* Planes: links from first_plane on exist `planes` times, plane_links
      * apart; a flow puts an equal part on each. */
     uint32_t planes, first_plane, plane_links;

@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define PAIRS_APART 64u    /* up to so many ranks all pairs are flows of their own */
+#define PAIRS_APART 16u    /* up to so many ranks all pairs are flows of their own */
+#define SOURCES_APART 64u  /* up to so many all of one source are one flow; above, all of a group */
 #define PAIRS_ROUTED 2048u /* up to so many each pair has its way */
 
 void sc__pattern_builder_init(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g,
@@ -298,13 +299,14 @@ static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, cons
 
 static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
                            bool pxn, double volume) {
-    bool apart = n <= PAIRS_APART;
+    bool apart = n <= PAIRS_APART, by_source = n <= SOURCES_APART;
     if (n > PAIRS_ROUTED && has_nodes(b)) {
         add_ports(b, p, gpu, n, volume);
         return SC_OK;
     }
+    if (!by_source) begin_flow(b, p, volume);
     for (uint32_t i = 0; i < n; i++) {
-        if (!apart) begin_flow(b, p, volume);
+        if (by_source && !apart) begin_flow(b, p, volume);
         for (uint32_t k = 1; k < n; k++) {
             if (apart) begin_flow(b, p, volume);
             SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], pxn && has_nodes(b)));

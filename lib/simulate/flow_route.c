@@ -1,6 +1,6 @@
 /* Routes: one way out of several, or all of them at once.
  *
- *   dmodk      the way is numbered by the destination
+ *   dmodk      the way is numbered by the destination (its place on its leaf, with rails)
  *   ecmp       by splitmix64(seed ^ (from << 32 | to))
  *   adaptive   the way whose busiest link has the fewest routes so far
  *   spray      all ways, an equal part of the flow on each
@@ -97,7 +97,7 @@ static uint32_t spray(const struct sc__graph *g, uint32_t from, uint32_t to, uin
 static uint32_t single_way(struct sc__graph *g, const struct sc__route_policy *p, uint32_t from, uint32_t to,
                            uint32_t plane, struct sc__share_hop *hops, uint32_t *count) {
     uint32_t links[LONGEST], n;
-    uint64_t number = to, pair = (uint64_t)from << 32 | to;
+    uint64_t number = to / (g->leaf_stride ? g->leaf_stride : 1), pair = (uint64_t)from << 32 | to;
     if (p->kind == SC__ROUTE_ECMP) number = sc__splitmix64((p->seed + plane) ^ pair);
     if (p->kind == SC__ROUTE_ADAPTIVE)
         n = least_loaded(g, from, to, plane, links);
