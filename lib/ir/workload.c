@@ -116,6 +116,18 @@ uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t
     return g->kind == SC__GROUP_LIST ? g->ranks[i] : sc__mesh_group_member(&w->mesh, g->kind, rank, i);
 }
 
+bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
+    const struct sc__group *g = &w->groups[group];
+    if (w->mesh.pp == 1) return false;
+    if (g->kind != SC__GROUP_LIST)
+        return g->kind == SC__GROUP_PP || g->kind == SC__GROUP_EMBEDDING || g->kind == SC__GROUP_WORLD;
+    for (uint32_t i = 1; i < g->count; i++)
+        if (sc__mesh_coordinate(&w->mesh, g->ranks[i], SC__DIM_PP) !=
+            sc__mesh_coordinate(&w->mesh, g->ranks[0], SC__DIM_PP))
+            return true;
+    return false;
+}
+
 const char *sc__coll_name(enum sc__coll coll) {
     static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",
                                                      "BROADCAST", "REDUCE",    "BARRIER",       "SENDRECV"};

@@ -203,6 +203,9 @@ uint32_t sc__op_peer(const struct sc__workload *w, const struct sc__op *op, uint
 /* Members of a group as seen from rank. */
 uint32_t sc__group_size(const struct sc__workload *w, uint16_t group);
 uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t rank, uint32_t i);
+/* The group has members on several pipeline stages: who waits in it waits for
+ * the pipeline, not for a slower peer. */
+bool sc__group_across_stages(const struct sc__workload *w, uint16_t group);
 
 /* Splits classes so that `rank` stands alone and computes `slow` times as
  * long, and every other rank that this distinguishes gets the class it then

@@ -109,8 +109,9 @@ struct sc__executor {
     uint32_t job; /* of several that share the network */
     struct sc__sim_options options;
     struct sc__sim *out;
-    uint32_t streams; /* per class */
-    uint32_t lanes;   /* groups + 1: the last is point-to-point */
+    uint32_t streams;    /* per class */
+    uint32_t lanes;      /* groups + 1: the last is point-to-point */
+    bool *across_stages; /* by group */
     struct sc__runner *runners;
     struct sc__meeting *meetings;
     uint32_t meeting_count, meeting_capacity;

@@ -256,6 +256,8 @@ sc_status sc__prepare(struct sc__executor *x) {
         return sc__fail(x->ctx, SC_INPUT, NULL, NULL, "an operation is on stream %u; there are %d", x->streams - 1,
                         SC__MAX_STREAMS);
     x->lanes = w->group_count + 1;
+    x->across_stages = SC__NEW_ARRAY(&x->arena, bool, x->lanes);
+    for (uint32_t g = 0; g < w->group_count; g++) x->across_stages[g] = sc__group_across_stages(w, (uint16_t)g);
     x->runners = SC__NEW_ARRAY(&x->arena, struct sc__runner, w->class_count);
     for (uint32_t c = 0; c < w->class_count; c++) {
         x->runners[c].class = &w->classes[c];

@@ -87,7 +87,8 @@ static uint8_t compute_kind(const struct sc__op *op) {
 static int weight(const struct sweep *s, unsigned stream) {
     if (s->active[stream] == SC__NONE) return 0;
     if (s->moving[stream]) return stream == s->t->workload->compute_stream ? 4 : 3;
-    return op_of(s, s->active[stream])->kind == SC__OP_COLLECTIVE ? 2 : 1;
+    const struct sc__op *op = op_of(s, s->active[stream]);
+    return op->kind == SC__OP_COLLECTIVE && !sc__group_across_stages(s->t->workload, op->group) ? 2 : 1;
 }
 
 static struct sc__segment guess(const struct sweep *s) {
@@ -108,7 +109,8 @@ static bool fits(const struct sweep *s, unsigned stream, uint32_t why) {
     if (s->active[stream] == SC__NONE) return false;
     const struct sc__op *op = op_of(s, s->active[stream]);
     bool collective = op->kind == SC__OP_COLLECTIVE;
-    if (why == SC__IDLE_BUBBLE) return !collective && !s->moving[stream];
+    if (why == SC__IDLE_BUBBLE)
+        return !s->moving[stream] && !(collective && !sc__group_across_stages(s->t->workload, op->group));
     if (why == SC__IDLE_SKEW) return collective && !s->moving[stream];
     return why >= SC__IDLE_COMM && s->moving[stream] &&
            why - SC__IDLE_COMM == (collective ? op->group : s->t->workload->group_count);
