@@ -73,10 +73,11 @@ void sc__input_close(struct sc__input *in) {
 
 static sc_status read_failed(struct sc__input *in) {
     int code;
-    const char *text = gzerror(in->gz, &code);
+    const char *text = gzerror(in->gz, &code), *reason = strstr(text, ": "); /* after zlib's name of the file */
     struct sc__place at = {.file = in->name};
     if (code == Z_ERRNO) return fail_errno(in->ctx, in->name, "cannot read");
-    return sc__fail(in->ctx, SC_INPUT, &at, "the .gz file is cut or damaged", "cannot unpack: %s", text);
+    return sc__fail(in->ctx, SC_INPUT, &at, "the .gz file is cut or damaged", "cannot unpack: %s",
+                    reason ? reason + 2 : text);
 }
 
 static sc_status read_more(struct sc__input *in) {

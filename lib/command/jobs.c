@@ -134,6 +134,15 @@ static sc_status write(struct sc_request *req, const struct placed *jobs, uint32
     return sc__job_output(req, "json", &b);
 }
 
+static sc_status refuse_outputs(struct sc_request *req) {
+    static const char *const names[] = {"csv",   "csv-simai", "html",     "trace",  "hta",
+                                        "gantt", "what-if",   "timeline", "amdahl", "compat"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (sc__flag(req, names[i]))
+            return sc__usage(req, "run one of them alone for it", "--%s is of one job, --place runs several", names[i]);
+    return SC_OK;
+}
+
 sc_status sc__jobs_run(struct sc_request *req) {
     uint32_t count = req->input_count;
     struct placed *jobs = SC__NEW_ARRAY(&req->ctx->arena, struct placed, count + 1);
@@ -144,6 +153,7 @@ sc_status sc__jobs_run(struct sc_request *req) {
         return sc__usage(req, "--net flow", "several jobs share links: they need the flow engine");
     if (!engine) sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
     if (!count) return sc__usage(req, NULL, "no input given");
+    SC__TRY(refuse_outputs(req));
     SC__TRY(read_places(req, jobs));
     for (uint32_t i = 0; i < count; i++) SC__TRY(load(req, i, &jobs[i]));
     for (uint32_t i = 0; i < count; i++) SC__TRY(simulate(req, jobs, i, 1, &net, &jobs[i].alone));

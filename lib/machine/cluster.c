@@ -242,11 +242,26 @@ static void resolve_dims(struct sc__cluster *c) {
     }
 }
 
-static void resolve_defaults(struct sc__cluster *c) {
+/* Uplinks matter where there are leaves and more than one. */
+static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (c->fabric.oversubscription <= 1 || sc__fabric_leaf_nodes(c) < (double)c->gpus / c->node_gpus) return;
+    sc__note(ctx, "one-leaf", "oversubscription has no effect: all nodes of '%s' meet below one leaf%s", c->name,
+             c->fabric.leaf_nodes ? "" : "; leaf=N says how many nodes a leaf has");
+}
+
+static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
     if (!c->fabric.planes) c->fabric.planes = 1;
     if (c->fabric.oversubscription < 1) c->fabric.oversubscription = 1;
     if (c->fabric.pod_oversubscription < 1) c->fabric.pod_oversubscription = 1;
-    if (c->nic > 0 && !c->node_nics) c->node_nics = c->node_gpus;
+    if (c->nic > 0 && !c->node_nics && c->fabric.kind != SC__FABRIC_DIMS) {
+        c->node_nics = c->node_gpus;
+        sc__note(ctx, "nics-default", "the cluster does not say how many NICs a node has: %u, one for each GPU",
+                 c->node_gpus);
+    }
+    if (c->fabric.kind == SC__FABRIC_NONE && c->fabric.leaf_nodes) {
+        c->fabric.kind = SC__FABRIC_FAT_TREE;
+        sc__note(ctx, "fabric-default", "the cluster has leaves but does not say of what: a fat tree");
+    }
     if (!c->name) c->name = "unnamed";
     resolve_dims(c);
 }
@@ -276,7 +291,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx, struct sc__cluster *c, cons
     SC__TRY(resolve_count(ctx, c, at, gpus));
     resolve_class(ctx, c);
     resolve_gpu(ctx, c);
-    resolve_defaults(c);
+    resolve_defaults(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
     for (uint32_t i = 0; i < c->override_count; i++) {
         const struct sc__constant *k = c->overrides[i].constant;
@@ -284,5 +299,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx, struct sc__cluster *c, cons
     }
     if (c->ideal) return SC_OK;
     SC__TRY(check_rates(ctx, c, at));
+    if (c->fabric.kind != SC__FABRIC_DIMS) note_idle_uplinks(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

@@ -18,7 +18,7 @@ const struct sc__field sc__cluster_fields[] = {
     IN("node", "inside", "inside", INSIDE, inside),
     IN("node", "nvlink", "nvlink", RATE, nvlink),
     IN("node", "latency", "step", TIME, nvlink_latency),
-    IN("node", "nics", "nics", WHOLE, node_nics),
+    IN("node", "nics", "nics", COUNT, node_nics),
     IN("node", "nic", "nic", RATE, nic),
     IN("fabric", "kind", "fabric", KIND, fabric.kind),
     IN("fabric", "class", "class", TEXT, fabric.class),

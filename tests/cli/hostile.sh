@@ -4,17 +4,7 @@
 seed=tests/data/seed_003.txt
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    timeout 20 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
+. tests/tools/expect
 check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
 run() { "$STEPCAST" run "$@" --json - | grep '"step_time_us"' | head -1; }
 
@@ -39,7 +29,7 @@ done
 plain=$(run $seed --cluster ideal)
 for order in pp-dp-tp dp-pp-tp dp-tp-pp; do check "order $order" "$(run $seed --cluster ideal --order $order)" "$plain"; done
 # … and where NVLink is dearer to leave, tensor parallel across nodes is slower
-faster() { awk -v a="${1#*: }" -v b="${2#*: }" 'BEGIN { print a + 0 < b + 0 ? "yes" : "no" }'; }
+faster() { awk -v a="${1#*: }" -v b="${2#*: }" 'BEGIN { print (a + 0 < b + 0) ? "yes" : "no" }'; }
 check order_matters "$(faster "$(run $seed)" "$(run $seed --order dp-pp-tp)")" yes
 
 # nothing is ignored in silence
@@ -59,3 +49,18 @@ expect global_batch 3 "more passes than" "$STEPCAST" run --model gpt3-175b --gpu
 expect sizes_by_factor 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -f 1.0000001
 expect sizes_by_step 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -i 8
 expect sizes_of_all_kinds 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -b 1 -e 18446744073709551615 -f 3
+
+# clusters that say less, or more, than they seem to
+odd() { "$STEPCAST" coll alltoall --cluster "gpu=h100 gpus=1024 node=8 nvlink=450GB/s class=ib $1" -b 1G -e 1G $2 2>&1; }
+case $(odd "nics=0 nic=400Gbps") in *"nics takes a whole number from 1 on"*) echo "ok no_nics" ;; *) echo "not ok no_nics" ;; esac
+case $(odd "nic=400Gbps") in *"how many NICs a node has: 8"*) echo "ok nics_noted" ;; *) echo "not ok nics_noted" ;; esac
+case $(odd "nics=8 nic=400Gbps oversubscription=4") in *"oversubscription has no effect"*) echo "ok one_leaf" ;; *) echo "not ok one_leaf" ;; esac
+time_of() { grep '^ *1073741824 ' | awk '{ print $6 }'; }
+# a quarter of the uplinks: most of the 15/16 of the traffic that leaves its leaf waits for them, in both engines
+near() { awk -v a="$1" -v b="$2" 'BEGIN { print (a > 0.9 * b && a < 1.1 * b) ? "yes" : a " and " b }'; }
+leaves="nics=8 nic=400Gbps oversubscription=4 leaf=8"
+check leaves_in_both_engines "$(near "$(odd "$leaves" | time_of)" "$(odd "$leaves" "--net flow" | time_of)")" yes
+check leaves_cost "$(near "$(odd "$leaves" | time_of)" "$(awk 'BEGIN { print 2^30 * (1 - 8 * 8 / 1024) / (50e9 / 4) * 1e6 }')")" yes
+
+expect place_alone 2 "is of one job" "$STEPCAST" run $seed $seed --place 0,128 --html "$tmp/x.html"
+expect cut_gzip 3 "cannot unpack: unexpected end of file" sh -c "gzip -c $seed | head -c 700 | $STEPCAST run -"
