@@ -56,15 +56,20 @@ static void print(const char *name, struct cost c, struct cost base, const char 
 static void write_rows(const char *path, unsigned micro_batches) {
     FILE *f = fopen(path, "w");
     if (!f) exit(1);
-    fprintf(f, "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 16 vpp: 1 ga: %u all_gpus: 1024\n%u\n",
-            micro_batches, micro_batches * 34);
+    fprintf(
+        f,
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 16 vpp: 1 ga: %u all_gpus: 1024\n%u\n",
+        micro_batches, micro_batches * 34);
     for (unsigned m = 0; m < micro_batches; m++) {
         fputs("embedding_layer\t-1\t2456804\tALLREDUCE\t134217728\t1\tNONE\t0\t2864860\tNONE\t0\t100\n", f);
         for (unsigned l = 0; l < 8; l++)
-            fputs("attention_column\t-1\t5729721\tALLGATHER\t134217728\t2864860\tREDUCESCATTER\t0\t2864860\tNONE\t0\t100\n"
-                  "attention_row\t-1\t5729721\tREDUCESCATTER\t134217728\t2864860\tALLGATHER\t134217728\t2864860\tNONE\t0\t100\n"
+            fputs("attention_column\t-"
+                  "1\t5729721\tALLGATHER\t134217728\t2864860\tREDUCESCATTER\t0\t2864860\tNONE\t0\t100\n"
+                  "attention_row\t-"
+                  "1\t5729721\tREDUCESCATTER\t134217728\t2864860\tALLGATHER\t134217728\t2864860\tNONE\t0\t100\n"
                   "mlp_column\t-1\t5278888\tALLGATHER\t134217728\t5278888\tREDUCESCATTER\t0\t5278888\tNONE\t0\t100\n"
-                  "mlp_row\t-1\t5278888\tREDUCESCATTER\t134217728\t5278888\tALLGATHER\t134217728\t5278888\tNONE\t0\t100\n",
+                  "mlp_row\t-"
+                  "1\t5278888\tREDUCESCATTER\t134217728\t5278888\tALLGATHER\t134217728\t5278888\tNONE\t0\t100\n",
                   f);
         fputs("final_column\t-1\t2864860\tALLGATHER\t134217728\t2864860\tREDUCESCATTER\t0\t2864860\tNONE\t0\t100\n", f);
     }
@@ -75,9 +80,11 @@ static void write_rows(const char *path, unsigned micro_batches) {
 static void write_large_job(const char *path, unsigned gpus) {
     FILE *f = fopen(path, "w");
     if (!f) exit(1);
-    fprintf(f, "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 64 vpp: 1 ga: 128 all_gpus: %u pp_comm: "
-               "16777216\n%u\n",
-            gpus, 2 + 128 * 9);
+    fprintf(
+        f,
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 8 ep: 1 pp: 64 vpp: 1 ga: 128 all_gpus: %u pp_comm: "
+        "16777216\n%u\n",
+        gpus, 2 + 128 * 9);
     fputs("grad_gather -1 1 NONE 0 1 NONE 0 1 ALLGATHER 6401032192 100\n"
           "grad_param_comm -1 1 NONE 0 1 NONE 0 1 REDUCESCATTER 12802064384 100\n",
           f);
@@ -103,10 +110,11 @@ int main(void) {
     write_large_job(small, 65536);
     struct cost nothing = run(20, (char *[]){"/bin/true", NULL});
     struct cost reading = run(5, (char *[]){"/usr/bin/wc", "-l", rows, NULL});
-    print("seed 003", run(20, (char *[]){program, "run", "tests/data/seed_003.txt", "--cluster", "dgx-h100:1024", NULL}), nothing,
+    print("seed 003",
+          run(20, (char *[]){program, "run", "tests/data/seed_003.txt", "--cluster", "dgx-h100:1024", NULL}), nothing,
           "a program that does nothing");
-    print("seed 004", run(20, (char *[]){program, "run", "tests/data/seed_004.txt", "--cluster", "dgx-h100:512", NULL}), nothing,
-          "a program that does nothing");
+    print("seed 004", run(20, (char *[]){program, "run", "tests/data/seed_004.txt", "--cluster", "dgx-h100:512", NULL}),
+          nothing, "a program that does nothing");
     print("1,000,008 rows, 16 stages", run(3, (char *[]){program, "run", rows, NULL}), reading, "counting its lines");
     struct cost few = run(5, (char *[]){program, "run", small, NULL});
     print("1,048,576 GPUs", run(5, (char *[]){program, "run", large, NULL}), few, "the same on 65,536");

@@ -21,7 +21,8 @@ static void put_overview(FILE *to) {
 
 /* Nothing is a success until standard output has taken it. */
 static int finish(int status) {
-    if (fclose(stdout) != 0) {
+    bool failed = ferror(stdout) != 0; /* what did not fit the buffer was written, or not, before */
+    if (fclose(stdout) != 0 || failed) {
         fputs("error: cannot write to standard output\n", stderr);
         return SC_SYSTEM;
     }

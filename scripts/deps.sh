@@ -1,20 +1,25 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; on another system says what
 # to install. Answers at once when nothing is missing.
+#     deps.sh [bench | page | format]      also what benchmarks, page tests or the format check need
 set -eu
-build="gcc make pkg-config libc6-dev libjansson-dev libyajl-dev libyaml-dev libprotobuf-c-dev protobuf-c-compiler zlib1g-dev"
-test="libcmocka-dev protobuf-compiler python3 clang-format-14 clang-format"
+build="gcc make pkg-config libc6-dev libjansson-dev libyaml-dev zlib1g-dev"
+test="libcmocka-dev protobuf-compiler python3"
 wanted="$build $test"
-[ "${1:-}" = bench ] && wanted="$wanted g++ libsimgrid-dev"
+case "${1:-}" in
+bench) wanted="$wanted g++ libsimgrid-dev" ;;
+page) wanted="$wanted chromium" ;;
+format) wanted="$wanted clang-format" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
-    for h in jansson.h yajl/yajl_parse.h yaml.h protobuf-c/protobuf-c.h zlib.h cmocka.h; do
+    for h in jansson.h yaml.h zlib.h cmocka.h; do
         if ! echo "#include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <$h>" | ${CC:-cc} -E - >/dev/null 2>&1; then
-            echo "stepcast needs: a C17 compiler, GNU make, pkg-config, jansson, yajl, libyaml, protobuf-c, zlib, cmocka, python3 (headers too); <$h> was not found" >&2
+            echo "stepcast needs: a C17 compiler, GNU make, pkg-config, jansson, libyaml, zlib, cmocka, python3 (headers too); <$h> was not found" >&2
             exit 1
         fi
     done

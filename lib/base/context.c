@@ -61,6 +61,12 @@ static void put_place(struct sc__buffer *b, const struct sc__place *at) {
     sc__puts(b, ": ");
 }
 
+const char *sc__shown_name(const struct sc_context *ctx, const char *path) {
+    for (uint32_t i = 0; i < ctx->spooled_count; i++)
+        if (!strcmp(ctx->spooled[i].path, path)) return ctx->spooled[i].shown;
+    return path;
+}
+
 sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
                    const char *fmt, ...) {
     struct sc__buffer message, text;
@@ -74,8 +80,8 @@ sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__pl
     memset(e, 0, sizeof *e);
     if (at) {
         e->place = *at;
-        if (at->file) e->place.file = sc__strdup(&ctx->arena, at->file);
-        put_place(&text, at);
+        if (at->file) e->place.file = sc__strdup(&ctx->arena, sc__shown_name(ctx, at->file));
+        put_place(&text, &e->place);
     }
     e->message = message.text;
     sc__printf(&text, "error: %s\n", message.text);

@@ -46,6 +46,8 @@ struct sc_context {
     jmp_buf recover;
 };
 
+/* The name a path had before it was copied to memory (sc__spool), else itself. */
+const char *sc__shown_name(const struct sc_context *ctx, const char *path);
 /* Sets the error and returns status, so that `return sc__fail(…)` reads well.
  * at and hint may be NULL. */
 sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,

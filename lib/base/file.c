@@ -31,12 +31,6 @@ static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
     return SC_OK;
 }
 
-static const char *shown_name(struct sc_context *ctx, const char *path) {
-    for (uint32_t i = 0; i < ctx->spooled_count; i++)
-        if (!strcmp(ctx->spooled[i].path, path)) return ctx->spooled[i].shown;
-    return sc__strdup(&ctx->arena, path);
-}
-
 sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in) {
     int fd;
     memset(in, 0, sizeof *in);
@@ -47,7 +41,7 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
         in->name = "<stdin>";
     } else {
         SC__TRY(open_path(ctx, path, &fd));
-        in->name = shown_name(ctx, path);
+        in->name = sc__strdup(&ctx->arena, sc__shown_name(ctx, path));
     }
     in->gz = gzdopen(fd, "rb");
     if (!in->gz) {

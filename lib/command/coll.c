@@ -47,6 +47,19 @@ static sc_status take_type(const struct sc_request *req, struct sc__coll_query *
     return sc__usage(req, "float, half, bfloat16, double, int8, int32 …", "there is no data type '%s'", q->type);
 }
 
+static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
+    if (!(q->factor > 1)) return bytes > UINT64_MAX - q->increment ? UINT64_MAX : bytes + q->increment;
+    double next = (double)bytes * q->factor;
+    uint64_t grown = next >= 0x1p63 ? UINT64_MAX : (uint64_t)next;
+    return grown > bytes ? grown : bytes + 1;
+}
+
+static bool few_sizes(const struct sc__coll_query *q) {
+    uint32_t n = 0;
+    for (uint64_t bytes = q->begin; bytes < q->end && n <= 100000; bytes = next_size(q, bytes)) n++;
+    return n <= 100000;
+}
+
 static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query *q) {
     struct sc__settings s = sc__settings(req);
     uint32_t iterations = 0;
@@ -62,8 +75,7 @@ static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query 
     if (q->end < q->begin) return sc__usage(req, NULL, "-e is smaller than -b");
     if (sc__option(req, "stepfactor") && !(q->factor > 1)) return sc__usage(req, NULL, "-f takes a factor above 1");
     if (!q->increment) return sc__usage(req, NULL, "-i takes a size above 0");
-    if (!(q->factor > 1) && (q->end - q->begin) / q->increment > 100000)
-        return sc__usage(req, "use -f 2", "more than 100000 sizes");
+    if (!few_sizes(q)) return sc__usage(req, "use -f 2", "more than 100000 sizes");
     return SC_OK;
 }
 
@@ -106,13 +118,6 @@ static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
     r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
     r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);
     return r;
-}
-
-static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
-    if (!(q->factor > 1)) return bytes > UINT64_MAX - q->increment ? UINT64_MAX : bytes + q->increment;
-    double next = (double)bytes * q->factor;
-    uint64_t grown = next >= 0x1p63 ? UINT64_MAX : (uint64_t)next;
-    return grown > bytes ? grown : bytes + 1;
 }
 
 static void put_head(const struct sc__coll_query *q, struct sc__buffer *out) {

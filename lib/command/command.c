@@ -99,7 +99,7 @@ sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     if (o->arg && !value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s needs a value (%s)", o->name, o->arg);
     if (!o->arg && value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
-        (struct sc__value){o, value ? sc__strdup(&ctx->arena, value) : NULL};
+        (struct sc__value){.option = o, .text = value ? sc__strdup(&ctx->arena, value) : NULL};
     return SC_OK;
 }
 
@@ -107,6 +107,30 @@ sc_status sc_request_input(sc_request *req, const char *path) {
     if (setjmp(req->ctx->recover)) return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
         sc__strdup(&req->ctx->arena, path);
+    return SC_OK;
+}
+
+/* Options that name a file to write. */
+static const char *const outputs[] = {"json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
+#define OUTPUTS (sizeof outputs / sizeof *outputs)
+
+bool sc__stdout_taken(const struct sc_request *req) {
+    for (unsigned i = 0; i < OUTPUTS; i++) {
+        const char *path = sc__option(req, outputs[i]);
+        if (path && !strcmp(path, "-")) return true;
+    }
+    return false;
+}
+
+/* Two outputs in one file would destroy each other. */
+static sc_status check_outputs(const struct sc_request *req) {
+    for (unsigned i = 0; i < OUTPUTS; i++)
+        for (unsigned k = 0; k < i; k++) {
+            const char *a = sc__option(req, outputs[k]), *b = sc__option(req, outputs[i]);
+            if (a && b && !strcmp(a, b) && strcmp(a, "/dev/null"))
+                return sc__usage(req, "give each a file of its own", "--%s and --%s both write to %s", outputs[k],
+                                 outputs[i], strcmp(a, "-") ? a : "standard output");
+        }
     return SC_OK;
 }
 
@@ -119,6 +143,7 @@ sc_status sc_execute(sc_request *req) {
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     ctx->jobs = jobs;
+    SC__TRY(check_outputs(req));
     return req->command->execute(req);
 }
 
@@ -128,8 +153,10 @@ size_t sc_request_output_size(const sc_request *req) { return req->out.size; }
 static const char *nth_value(const void *self, const char *name, unsigned i) {
     const struct sc_request *req = self;
     for (uint32_t k = 0; k < req->value_count; k++)
-        if (!strcmp(req->values[k].option->name, name) && i-- == 0)
-            return req->values[k].text ? req->values[k].text : "";
+        if (!strcmp(req->values[k].option->name, name)) {
+            req->values[k].used = true;
+            if (i-- == 0) return req->values[k].text ? req->values[k].text : "";
+        }
     return NULL;
 }
 

@@ -28,6 +28,7 @@ extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
 struct sc__value {
     const struct sc__option *option;
     const char *text; /* NULL for a flag */
+    bool used;        /* somebody asked for it */
 };
 
 struct sc_request {
@@ -50,6 +51,8 @@ struct sc__settings sc__settings(const struct sc_request *req);
 /* The last value given for the option, NULL when it was not given. */
 const char *sc__option(const struct sc_request *req, const char *name);
 bool sc__flag(const struct sc_request *req, const char *name);
+/* An output goes to "-": standard output holds it and no more. */
+bool sc__stdout_taken(const struct sc_request *req);
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -178,7 +178,7 @@ static sc_status write_comparison(struct sc_request *req, const struct sc__compa
     sc__buffer_init(&b, &req->ctx->arena);
     put_json(&b, c, tolerance, over);
     if (path) SC__TRY(sc__job_output(req, "json", &b));
-    if (path && !strcmp(path, "-")) return SC_OK;
+    if (sc__stdout_taken(req)) return SC_OK;
     put_text(&req->out, c, sc__flag(req, "all"));
     if (tolerance < 0) return SC_OK;
     sc__printf(&req->out, "\n%s: '%s' differs by %.2f %% of A's step; tolerance %.2f %%\n", over ? "over" : "within",

@@ -41,25 +41,29 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
 /* What the options change in a workload, whatever it came from. */
 static sc_status change_workload(struct sc_request *req, struct sc__job *job) {
     const char *order = sc__option(req, "order");
+    if (order) SC__TRY(sc__workload_order(req->ctx, job->workload, order));
     SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
-    SC__TRY(sc__workload_slow(req->ctx, &job->settings, job->workload));
-    return order ? sc__mesh_order(req->ctx, &job->workload->mesh, order) : SC_OK;
+    return sc__workload_slow(req->ctx, &job->settings, job->workload);
 }
 
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     uint32_t gpus;
     SC__TRY(sc__job_named_size(req, &gpus));
     job->workload = job->doc.workload;
-    if (job->doc.traces) SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
-    else if (!job->workload) SC__TRY(lower_rows(req, job, gpus));
+    if (job->doc.traces)
+        SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
+    else if (!job->workload)
+        SC__TRY(lower_rows(req, job, gpus));
     return change_workload(req, job);
 }
 
 sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
     const char *text = sc__option(req, "cluster");
+    if (!text) text = sc__option(req, "astra-network");
     if (!text) {
         text = "dgx-h100";
-        sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
+        if (!sc__option(req, "loggops")) /* which is the whole network by itself */
+            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
     if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
@@ -73,6 +77,10 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     bool model = false;
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
+    const char *name = sc__option(req, "model");
+    if (name && req->input_count)
+        return sc__usage(req, "give one of them", "both an input (%s) and --model %s say what is trained",
+                         req->inputs[0], name);
     if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
     if (model) return change_workload(req, job);
     SC__TRY(sc__job_read(req, job));
@@ -103,12 +111,38 @@ sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, con
     return sc__net_analytic(ctx, &job->cluster, w, out);
 }
 
+static bool in_table(const struct sc__option *table, const struct sc__option *o) {
+    for (; table && table->name; table++)
+        if (table == o) return true;
+    return false;
+}
+
+/* Options of jobs, not those that a command has beside them. */
+static bool is_job_option(const struct sc__option *o) {
+    static const struct sc__option *const tables[] = {SC__JOB_TABLES, NULL};
+    for (const struct sc__option *const *t = tables; *t; t++)
+        if (in_table(*t, o)) return true;
+    for (const struct sc__reader *const *r = sc__readers; *r; r++)
+        if (in_table((*r)->options, o)) return true;
+    return false;
+}
+
+/* An option that nobody has asked for by now says nothing about this input. */
+static void note_unused(struct sc_request *req) {
+    for (uint32_t k = 0; k < req->value_count; k++) {
+        const struct sc__option *o = req->values[k].option;
+        if (!req->values[k].used && is_job_option(o))
+            sc__note(req->ctx, "option-unused", "--%s has no effect on this input", o->name);
+    }
+}
+
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
     SC__TRY(sc__job_load(req, job));
     SC__TRY(sc__job_network(req->ctx, job, job->workload, &job->net));
     job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
     SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
+    note_unused(req);
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;
@@ -129,7 +163,8 @@ const struct sc__option sc__job_options[] = {
     {"cluster", 'c', "C", "dgx-h100 of the job's size", "Machine",
      "a preset with a GPU count, a one-line description or a file", 0},
     {"net", 0, "ENGINE", "analytic", "Machine", "network engine: analytic, flow (shares links) or loggops", 0},
-    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)", 0},
+    {"loggops", 0, "L,o,g,G,O,S", NULL, "Machine", "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)",
+     0},
     {"order", 0, "ORDER", "tp-cp-ep-dp-pp", "Machine", "how ranks are numbered, fastest first", 0},
     {"slow", 0, "rank:N=F", NULL, "Machine", "rank N computes F times as long", SC__OPT_REPEAT},
     {"comm-sm-tax", 0, "SHARE", "0", "Machine", "compute is slower by this share while transfers of its GPU run", 0},

@@ -5,12 +5,12 @@
 
 #include "command/command.h"
 #include "import/reader.h"
-#include "machine/cluster_options.h"
 #include "lower/layers.h"
 #include "lower/operators.h"
 #include "lower/plan.h"
 #include "lower/profile.h"
 #include "lower/whatif.h"
+#include "machine/cluster_options.h"
 #include "simulate/flow_cluster.h"
 #include "stats/result.h"
 

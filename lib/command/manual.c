@@ -149,7 +149,8 @@ static void put_bash(struct sc__buffer *out) {
     sc__puts(out, "' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "    %s) options='--help", (*c)->name);
-        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++) sc__printf(out, " --%s", (*o)->name);
+        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++)
+            sc__printf(out, " --%s", (*o)->name);
         sc__puts(out, "' ;;\n");
     }
     sc__puts(out, "    help) COMPREPLY=($(compgen -W '");

@@ -70,7 +70,11 @@ sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
     if (sc__flag(req, "trace-ranks") && !trace && !hta)
         return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
     SC__TRY(sc__trace_ranks(req->ctx, job->workload, sc__option(req, "trace-ranks"), &ranks));
-    if (trace) SC__TRY(sc__write_trace(req->ctx, &job->result, &ranks, trace));
+    if (trace) {
+        struct sc__buffer events;
+        sc__write_trace(req->ctx, &job->result, &ranks, &events);
+        SC__TRY(sc__job_output(req, "trace", &events));
+    }
     if (hta) SC__TRY(sc__write_hta(req->ctx, &job->result, &ranks, hta));
     return sc__flag(req, "html") ? write_page(req, job) : SC_OK;
 }

@@ -67,16 +67,6 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     return SC_OK;
 }
 
-/* With "-" for a file, standard output is that file and no more. */
-static bool stdout_taken(struct sc_request *req) {
-    static const char *const names[] = {"json", "csv", "csv-simai"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *path = sc__option(req, names[i]);
-        if (path && !strcmp(path, "-")) return true;
-    }
-    return false;
-}
-
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
     if (sc__flag(req, "place")) return sc__jobs_run(req);
@@ -86,7 +76,7 @@ static sc_status execute(struct sc_request *req) {
     if (profile || sc__flag(req, "amdahl")) job.result.shares = sc__result_shares(req->ctx, &job.result);
     SC__TRY(write_outputs(req, &job));
     SC__TRY(sc__pictures_write(req, &job));
-    if (stdout_taken(req)) return SC_OK;
+    if (sc__stdout_taken(req)) return SC_OK;
     sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
     return sc__pictures_text(req, &job);
 }
@@ -95,8 +85,9 @@ const struct sc__command sc__command_run = {
     .name = "run",
     .args = "INPUT…",
     .summary = "simulate a training step and say where the time goes",
-    .text = "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
-            "input, --model or Megatron's flags say what is trained.",
+    .text =
+        "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
+        "input, --model or Megatron's flags say what is trained.",
     .options = tables,
     .inputs = true,
     .execute = execute};

@@ -17,15 +17,9 @@ extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
-    &sc__reader_megatron_trace,
-    &sc__reader_workload_text,
-    &sc__reader_chakra,
-    &sc__reader_goal,
-    &sc__reader_operator_table,
-    &sc__reader_profiler_table,
-    &sc__reader_ir_json,
-    &sc__reader_kineto,
-    NULL,
+    &sc__reader_megatron_trace, &sc__reader_workload_text,  &sc__reader_chakra,
+    &sc__reader_goal,           &sc__reader_operator_table, &sc__reader_profiler_table,
+    &sc__reader_ir_json,        &sc__reader_kineto,         NULL,
 };
 
 static sc_status sniff(struct sc_context *ctx, const char *path, const struct sc__reader **best) {
@@ -96,5 +90,9 @@ sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings
     out->reader = reader;
     out->files = files;
     out->file_count = count;
-    return reader->read(ctx, settings, files, count, out);
+    SC__TRY(reader->read(ctx, settings, files, count, out));
+    const char **shown = SC__NEW_ARRAY(&ctx->arena, const char *, out->file_count);
+    for (uint32_t i = 0; i < out->file_count; i++) shown[i] = sc__shown_name(ctx, out->files[i]);
+    out->files = shown;
+    return SC_OK;
 }

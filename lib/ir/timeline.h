@@ -26,7 +26,7 @@ struct sc__timeline {
     const struct sc__workload *workload; /* names, groups, classes */
     struct sc__span *spans;              /* in order of start within a class and stream */
     uint32_t count, capacity;
-    struct sc__idle *idles;              /* in order of start within a class; empty for measurements */
+    struct sc__idle *idles; /* in order of start within a class; empty for measurements */
     uint32_t idle_count, idle_capacity;
     int64_t end; /* of the step */
 };

@@ -86,6 +86,15 @@ uint32_t sc__class_add(struct sc__workload *w, uint32_t program, uint32_t rank, 
     return w->class_count - 1;
 }
 
+sc_status sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *order) {
+    if (w->rank_class)
+        return sc__fail(ctx, SC_USAGE, NULL, "leave out --order", "the ranks of this input have their numbers already");
+    SC__TRY(sc__mesh_order(ctx, &w->mesh, order));
+    for (uint32_t c = 0; c < w->class_count; c++)
+        w->classes[c].rank = sc__mesh_move(&w->mesh, 0, SC__DIM_PP, w->classes[c].stage);
+    return SC_OK;
+}
+
 uint32_t sc__workload_class_of(const struct sc__workload *w, uint32_t rank) {
     return w->rank_class ? w->rank_class[rank] : sc__mesh_coordinate(&w->mesh, rank, SC__DIM_PP);
 }
@@ -105,6 +114,18 @@ uint32_t sc__group_size(const struct sc__workload *w, uint16_t group) {
 uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t rank, uint32_t i) {
     const struct sc__group *g = &w->groups[group];
     return g->kind == SC__GROUP_LIST ? g->ranks[i] : sc__mesh_group_member(&w->mesh, g->kind, rank, i);
+}
+
+bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
+    const struct sc__group *g = &w->groups[group];
+    if (w->mesh.pp == 1) return false;
+    if (g->kind != SC__GROUP_LIST)
+        return g->kind == SC__GROUP_PP || g->kind == SC__GROUP_EMBEDDING || g->kind == SC__GROUP_WORLD;
+    for (uint32_t i = 1; i < g->count; i++)
+        if (sc__mesh_coordinate(&w->mesh, g->ranks[i], SC__DIM_PP) !=
+            sc__mesh_coordinate(&w->mesh, g->ranks[0], SC__DIM_PP))
+            return true;
+    return false;
 }
 
 const char *sc__coll_name(enum sc__coll coll) {

@@ -193,6 +193,9 @@ void sc__program_call(struct sc__workload *w, uint32_t block, uint32_t micro_bat
 /* Closes the program and makes a class that runs it. */
 uint32_t sc__class_add(struct sc__workload *w, uint32_t program, uint32_t rank, uint32_t ranks, uint32_t stage);
 
+/* Numbers the ranks in another order ("pp-dp-tp"): classes that are pipeline
+ * stages follow it; ranks that the input numbers itself cannot. */
+sc_status sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *order);
 /* Which class runs rank. */
 uint32_t sc__workload_class_of(const struct sc__workload *w, uint32_t rank);
 /* The rank a send or receive of this rank talks to. */
@@ -200,6 +203,9 @@ uint32_t sc__op_peer(const struct sc__workload *w, const struct sc__op *op, uint
 /* Members of a group as seen from rank. */
 uint32_t sc__group_size(const struct sc__workload *w, uint16_t group);
 uint32_t sc__group_member(const struct sc__workload *w, uint16_t group, uint32_t rank, uint32_t i);
+/* The group has members on several pipeline stages: who waits in it waits for
+ * the pipeline, not for a slower peer. */
+bool sc__group_across_stages(const struct sc__workload *w, uint16_t group);
 
 /* Splits classes so that `rank` stands alone and computes `slow` times as
  * long, and every other rank that this distinguishes gets the class it then

@@ -75,6 +75,9 @@ static void lower_stage(struct sc__workload *w, const struct sc__pipeline *p, co
     sc__class_add(w, program, rank, sc__mesh_ranks(&w->mesh) / w->mesh.pp, stage);
 }
 
+/* A pass costs some 200 bytes: memory stays below 2 GB. */
+#define MOST_PASSES (1u << 23)
+
 static sc_status check(struct sc_context *ctx, const struct sc__pipeline *p) {
     if (p->schedule == SC__SCHEDULE_ZBH1 && !p->wgrad)
         return sc__fail(ctx, SC_INPUT, NULL, "use --schedule 1f1b",
@@ -83,9 +86,11 @@ static sc_status check(struct sc_context *ctx, const struct sc__pipeline *p) {
     if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED)
         return sc__fail(ctx, SC_INPUT, NULL, "use --schedule interleaved", "schedule %s has no virtual stages (vpp %u)",
                         sc__schedule_name(p->schedule), p->vpp);
-    if ((uint64_t)p->micro_batches * p->vpp > UINT32_MAX / 4)
-        return sc__fail(ctx, SC_INPUT, NULL, NULL, "%u micro-batches in %u chunks are more than can be numbered",
-                        p->micro_batches, p->vpp);
+    if ((uint64_t)p->micro_batches * p->vpp > MOST_PASSES / p->pp)
+        return sc__fail(
+            ctx, SC_INPUT, NULL, "fewer tell as much: each further one adds the same time",
+            "%u micro-batches through %u stages of %u chunks are more passes than the %u that are simulated",
+            p->micro_batches, p->pp, p->vpp, MOST_PASSES);
     return SC_OK;
 }
 

@@ -203,8 +203,9 @@ static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p
     static const char *const kinds[] = {"mixed", "plain", NULL};
     uint32_t kind = p->fusion == SC__FUSION_EAGER && p->gpus == 1;
     if (kind && !sc__setting(s, "update"))
-        sc__note(s->ctx, "plain-update", "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
-                                         "gradients are not clipped; --update mixed says otherwise");
+        sc__note(s->ctx, "plain-update",
+                 "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
+                 "gradients are not clipped; --update mixed says otherwise");
     SC__TRY(word(s, "update", kinds, &kind));
     p->plain_update = kind == 1;
     return SC_OK;

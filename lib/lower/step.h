@@ -20,7 +20,7 @@ struct sc__step_constants {
     double host[3];         /* us of host time per kernel, by enum sc__fusion */
     double host_moe;        /* us more per layer with experts and direction: unfused routing waits for counts */
 
-    double host_message; /* us per message between stages that the host waits for (not where they overlap) */
+    double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
     double tp_exposed;       /* share of a chunked collective that still shows */
     double comm_tax;         /* compute is slower by this share while data-parallel traffic runs beside it */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */

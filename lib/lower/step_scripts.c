@@ -105,7 +105,8 @@ static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc_
 static void host(struct maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
     double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
-    double busy = k->script->us + k->comm, need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
+    double busy = k->script->us + k->comm,
+           need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
     if (need <= 0 || busy <= 0) return;
     double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
     if (extra < 0.01 * busy) return;

@@ -24,7 +24,7 @@ struct sc__model {
 };
 
 /* us to ps, never less than it is: bounds hold to the last digit. */
-static inline int64_t sc__model_ps(double us) { return us > 9e12 ? INT64_MAX : (int64_t)ceil(us * 1e6); }
+static inline int64_t sc__model_ps(double us) { return us > 4e12 ? INT64_MAX / 2 : (int64_t)ceil(us * 1e6); }
 
 #define SC__NEVER 1e30 /* the time of what cannot be done */
 

@@ -32,6 +32,10 @@ static void offer(struct group *g, double *value, bool rate) {
 
 static bool main_type(const struct sc__kernel_key *k) { return k->dtype == SC__BF16 || k->dtype == SC__FP16; }
 
+static bool unaligned(const struct sc__kernel_key *k) {
+    return sc__dtype_bytes(k->dtype) == 2 && (k->size[1] | (k->size[5] ? k->size[0] : k->size[2])) & 7;
+}
+
 static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
     int i = 0;
     double qk = (double)k->size[5], v = (double)k->size[6];
@@ -44,7 +48,7 @@ static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key 
 /* Rows with the same answer belong together; small numbers are fitted first,
  * because the later ones build on them. */
 static uint32_t group_of(const struct sc__gpu *g, const struct sc__kernel_key *k) {
-    if (k->what == SC__PRICED_GEMM && main_type(k)) return 0;
+    if (k->what == SC__PRICED_GEMM && main_type(k)) return unaligned(k) ? 1 : k->size[6] ? 2 : 0;
     if (k->what <= SC__PRICED_BATCHED) return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
     if (k->what <= SC__PRICED_ATTENTION_B) return 100 + 10 * k->what + (uint32_t)attention_class(g, k);
     if (k->what == SC__PRICED_ADAMW) return 200 + k->dtype;
@@ -54,7 +58,11 @@ static uint32_t group_of(const struct sc__gpu *g, const struct sc__kernel_key *k
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_constants *c = &u->gemm;
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
-    if (k->what == SC__PRICED_GROUPED) {
+    if (k->what == SC__PRICED_GEMM && unaligned(k)) {
+        offer(g, &u->unaligned.odd, true), offer(g, &u->unaligned.even, true), offer(g, &u->unaligned.odd_n, true);
+    } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
+        offer(g, &u->accumulate.over_k, false), offer(g, &u->accumulate.element, false);
+    } else if (k->what == SC__PRICED_GROUPED) {
         offer(g, &u->grouped.step, false), offer(g, &u->grouped.t0, false), offer(g, &u->grouped.tile, false);
     } else if (k->what == SC__PRICED_BATCHED) {
         offer(g, &u->batched.memory, false), offer(g, &u->batched.t0, false), offer(g, &u->batched.step, false);
@@ -254,6 +262,7 @@ static struct group collect(struct sc_context *ctx, struct sc__fit *fit, const s
 
 static const char *group_name(struct sc_context *ctx, const struct group *g) {
     const struct sc__kernel_key *k = &g->rows[0]->key;
+    if (k->what == SC__PRICED_GEMM && unaligned(k)) return "gemm, unaligned";
     if (k->what <= SC__PRICED_BATCHED || k->what == SC__PRICED_ADAMW)
         return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
     if (k->what <= SC__PRICED_ATTENTION_B)

@@ -55,7 +55,8 @@ static int32_t stream_category(struct sc__executor *x, uint32_t class, uint32_t 
     if (s->state == SC__STREAM_DONE || s->state == SC__STREAM_NEXT) return -1;
     const struct sc__op *op = sc__stream_op(x, r, stream);
     if (s->state == SC__STREAM_RUNNING && op->kind == SC__OP_COMPUTE) return compute_category(op);
-    if (s->state == SC__STREAM_MEETING) return op->kind == SC__OP_COLLECTIVE ? SC__CAT_SKEW : SC__CAT_BUBBLE;
+    if (s->state == SC__STREAM_MEETING)
+        return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group] ? SC__CAT_SKEW : SC__CAT_BUBBLE;
     if (s->state != SC__STREAM_BLOCKED) return (int32_t)(SC__CAT_LANE + sc__lane(x, op));
     uint16_t others = op->deps ? UINT16_MAX : sc__stream_item(r, stream)->after;
     int32_t waiting = -1;

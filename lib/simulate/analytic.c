@@ -41,11 +41,11 @@ struct analytic {
     struct sc__heap heap;
 };
 
-enum { PORT_NVLINK, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
+enum { PORT_NVLINK_OUT, PORT_NVLINK_IN, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
 enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF }; /* what a port number counts */
 
 static uint64_t port_id(unsigned space, uint64_t number, unsigned which) {
-    return (uint64_t)space << 60 | number * PORTS | which;
+    return (uint64_t)space << 60 | (number * PORTS + which);
 }
 
 static uint32_t node_of(const struct analytic *n, uint32_t rank) { return sc__cluster_node(&n->cluster, rank); }
@@ -131,7 +131,10 @@ static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t
     const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
     if (s->ranks < 2) return 0;
     const struct sc__price *p = price_of(n, t, s);
-    if (s->per_node > 1 || s->nodes < 2) add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK), p->port);
+    if (s->per_node > 1 || s->nodes < 2) {
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), p->port);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
+    }
     if (s->nodes > 1) {
         add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), p->wire);
         add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), p->wire);
@@ -144,8 +147,8 @@ static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, s
     if (t->rank == t->peer) return 0;
     bool same = node_of(n, t->rank) == node_of(n, t->peer);
     if (same) {
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK), 1);
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK), 1);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
     add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
@@ -191,7 +194,7 @@ static void pace(struct analytic *n, uint32_t id, int64_t now) {
     a->since = now;
     a->rate = rate;
     a->version++;
-    sc__heap_push(&n->heap, now + (int64_t)ceil(a->left / rate), id, a->version);
+    sc__heap_push(&n->heap, now + (int64_t)ceil(fmin(a->left / rate, 0x1p62)), id, a->version);
 }
 
 static void pace_ports(struct analytic *n, const struct active *a, int64_t now) {

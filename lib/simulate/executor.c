@@ -59,7 +59,8 @@ static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t strea
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     int64_t takes = s->left;
-    if (x->options.comm_tax > 0 && r->computing >> stream & 1) takes = (int64_t)llround((double)s->left / speed(x, r));
+    if (x->options.comm_tax > 0 && r->computing >> stream & 1)
+        takes = (int64_t)llround(fmin((double)s->left / speed(x, r), 0x1p62));
     s->since = x->now;
     s->version++;
     sc__heap_push(&x->heap, x->now + takes, class * SC__MAX_STREAMS + stream, s->version);
@@ -242,6 +243,11 @@ static sc_status end_job(struct sc__executor *x) {
     return SC_OK;
 }
 
+sc_status sc__too_long(struct sc_context *ctx) {
+    return sc__fail(ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
+                    "the step takes more than 26 days");
+}
+
 static sc_status run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
     for (uint32_t i = 0; i < count; i++) {
@@ -258,9 +264,7 @@ static sc_status run(struct sc__executor *jobs, uint32_t count) {
             take_transfers(jobs, now);
         else
             take_events(jobs, count, now);
-        if (now > INT64_MAX / 4)
-            return sc__fail(jobs->ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
-                            "the step takes more than 26 days");
+        if (now > SC__LONGEST) return sc__too_long(jobs->ctx);
     }
     for (uint32_t i = 0; i < count; i++) SC__TRY(end_job(&jobs[i]));
     return SC_OK;

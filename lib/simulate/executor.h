@@ -109,8 +109,9 @@ struct sc__executor {
     uint32_t job; /* of several that share the network */
     struct sc__sim_options options;
     struct sc__sim *out;
-    uint32_t streams; /* per class */
-    uint32_t lanes;   /* groups + 1: the last is point-to-point */
+    uint32_t streams;    /* per class */
+    uint32_t lanes;      /* groups + 1: the last is point-to-point */
+    bool *across_stages; /* by group */
     struct sc__runner *runners;
     struct sc__meeting *meetings;
     uint32_t meeting_count, meeting_capacity;
@@ -138,6 +139,11 @@ void sc__touch(struct sc__executor *x, uint32_t class);
 /* The peers are all there: from now on it is communication. */
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
+
+/* A clock past this is refused; times of up to twice as much can still be
+ * added to it. */
+#define SC__LONGEST (INT64_MAX / 4)
+sc_status sc__too_long(struct sc_context *ctx);
 
 /* meet.c */
 sc_status sc__meet_prepare(struct sc__executor *x);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define LABELS 16    /* kinds of groups whose delay is told apart */
+#define HOTTEST 3u   /* links in a note */
 #define REPORTED 64u /* links in a report */
 
 struct pattern {
@@ -437,6 +438,15 @@ static int compare_use(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
+static void note_hottest(struct flow_net *n, const struct sc__net_link_use *use, uint32_t count) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, n->arena);
+    for (uint32_t i = 0; i < count && i < HOTTEST; i++)
+        sc__printf(&b, "%s%s %.1f %%", i ? "; " : "", use[i].name, 100 * use[i].busy_share);
+    if (b.size)
+        sc__note(n->ctx, "hottest-links", "links that carried most of what they could over the step: %s", b.text);
+}
+
 static void note_delays(struct flow_net *n) {
     struct sc__buffer b;
     sc__buffer_init(&b, n->arena);
@@ -466,6 +476,7 @@ static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct 
     }
     qsort(*out, count, sizeof **out, compare_use);
     note_delays(n);
+    note_hottest(n, *out, count);
     return count < REPORTED ? count : REPORTED;
 }
 

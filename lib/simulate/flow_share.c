@@ -33,6 +33,7 @@
 #define AFRESH 1024u /* solves between two summations of the slacks */
 #define LOOSE 0.1    /* a link with this share of its capacity free is unlikely to bind */
 #define MANY 8u      /* more rising flows than one in so many: take them all */
+#define PERSIST 16u  /* … and for so many solves */
 
 typedef double pair __attribute__((vector_size(16)));
 
@@ -49,9 +50,12 @@ struct link {
     double load;      /* summed over its flows */
 };
 
+#define NEAR 4u
+
 struct path {
     uint32_t first, hops; /* in the hop arrays */
     double load;          /* of every hop; 0: they differ, see hop_load */
+    uint32_t near[NEAR];  /* the links again where they are no more: one place to look */
 };
 
 struct flow {                 /* what solving need not look at */
@@ -93,11 +97,11 @@ struct sc__share {
     uint32_t solve;
     uint32_t *queue, queue_count, queue_room;    /* links met */
     uint32_t *rising, rising_count, rising_room; /* flows */
-    uint32_t *staying, staying_count, staying_room;
+    uint32_t *staying, staying_room;
     uint32_t *by_cap, by_cap_room;
     uint32_t *picked, picked_room; /* rising flows of the link that freezes */
     uint32_t left;                 /* flows that rise still */
-    bool many;
+    unsigned many;                 /* solves for which all flows from r0 up are taken */
     struct top *heap;
     uint32_t heap_count, heap_room;
     uint64_t solves, levels;
@@ -213,6 +217,7 @@ static void lay(struct sc__share *s, uint32_t id, const struct sc__share_hop *ho
     for (uint32_t i = 0; i < p->hops; i++) {
         s->hop_link[p->first + i] = hops[i].link;
         s->hop_load[p->first + i] = hops[i].load;
+        if (i < NEAR) p->near[i] = hops[i].link;
         if (hops[i].load != hops[0].load) p->load = 0;
         cap = fmin(cap, s->capacity[hops[i].link] / hops[i].load);
         s->least_load = fmin(s->least_load, hops[i].load);
@@ -239,18 +244,24 @@ void sc__share_add(struct sc__share *s, const struct sc__share_flow *f, double n
     *SC__PUSH(s->arena, s->rising, s->rising_count, s->rising_room) = id;
 }
 
-/* Adds change · load to the room of every link of the flow. */
-static inline void spread(struct sc__share *s, uint32_t id, pair change) {
+#define NO_LINK UINT32_MAX
+
+/* Adds change · load to the room of every link of the flow but one. */
+static inline void spread_past(struct sc__share *s, uint32_t id, pair change, uint32_t past) {
     const struct path *p = &s->path[id];
-    const uint32_t *link = s->hop_link + p->first, *end = link + p->hops;
+    const uint32_t *link = p->hops <= NEAR ? p->near : s->hop_link + p->first, *end = link + p->hops;
     pair *room = s->room;
     if (p->load > 0) {
         change *= p->load;
-        for (; link < end; link++) room[*link] += change;
+        for (; link < end; link++)
+            if (*link != past) room[*link] += change;
     } else {
-        for (const double *load = s->hop_load + p->first; link < end; link++, load++) room[*link] += change * *load;
+        for (const double *load = s->hop_load + p->first; link < end; link++, load++)
+            if (*link != past) room[*link] += change * *load;
     }
 }
+
+static inline void spread(struct sc__share *s, uint32_t id, pair change) { spread_past(s, id, change, NO_LINK); }
 
 static void take_out(struct sc__share *s, uint32_t id) {
     const struct path *f = &s->path[id];
@@ -289,7 +300,8 @@ static void move_flow(struct sc__share *s, uint32_t from, uint32_t to) {
     const struct path old = s->path[from];
     for (uint32_t h = 0; h < old.hops; h++) move_hop(s, old.first + h, s->hop_count + h, to);
     s->flows[to] = s->flows[from];
-    s->path[to] = (struct path){.first = s->hop_count, .hops = old.hops, .load = old.load};
+    s->path[to] = old;
+    s->path[to].first = s->hop_count;
     s->level[to] = s->level[from];
     s->ends.level[0][to] = s->ends.level[0][from];
     s->hop_count += old.hops;
@@ -353,28 +365,32 @@ static void follow_link(struct sc__share *s, uint32_t link) {
 /* Sorts the flows into those at r0 or above and those below, without branches. */
 static void split(struct sc__share *s) {
     const double *level = s->level, least = s->least;
-    uint32_t n = 0, m = 0, flows = s->flow_count, *rising = s->rising, *staying = s->staying;
+    uint32_t n = 0, flows = s->flow_count, *rising = s->rising;
     uint8_t *rises = s->rises;
     for (uint32_t i = 0; i < flows; i++) {
         bool up = level[i] >= least;
         rises[i] = up;
-        rising[n] = staying[m] = i;
+        rising[n] = i;
         n += up;
-        m += !up & (level[i] > 0);
     }
     s->rising_count = n;
-    s->staying_count = m;
 }
 
 /* What each flow from r0 up gives back, or what the others leave of the links:
  * the shorter sum. */
 static void make_room(struct sc__share *s) {
-    if (s->rising_count < s->staying_count) {
+    if (s->rising_count < s->running / 2) {
         for (uint32_t i = 0; i < s->rising_count; i++) let_rise(s, s->rising[i]);
         return;
     }
+    const double *level = s->level, least = s->least;
+    uint32_t n = 0, *staying = s->staying;
+    for (uint32_t i = 0; i < s->flow_count; i++) {
+        staying[n] = i;
+        n += (level[i] < least) & (level[i] > 0);
+    }
     for (uint32_t i = 0; i < s->link_count; i++) s->room[i] = (pair){s->capacity[i], s->links[i].load};
-    for (uint32_t i = 0; i < s->staying_count; i++) spread(s, s->staying[i], (pair){-s->level[s->staying[i]], -1});
+    for (uint32_t i = 0; i < n; i++) spread(s, staying[i], (pair){-level[staying[i]], -1});
 }
 
 static void reserve_all(struct sc__share *s) {
@@ -401,7 +417,7 @@ static bool are_many(const struct sc__share *s) { return s->rising_count > 64 &&
 static void follow_links(struct sc__share *s, uint32_t from) {
     for (uint32_t i = from; i < s->queue_count && !s->many; i++) {
         follow_link(s, s->queue[i]);
-        s->many = are_many(s);
+        if (are_many(s)) s->many = PERSIST;
     }
     if (s->many) take_all(s);
 }
@@ -471,10 +487,10 @@ static void build_heap(struct sc__share *s) {
 
 /* What is left of a flow is (its end − now) · its level; the new level moves
  * the end. */
-static inline void freeze(struct sc__share *s, uint32_t id, double level, double inverse) {
+static inline void freeze(struct sc__share *s, uint32_t id, double level, double inverse, uint32_t link) {
     double old = s->level[id], *end = &s->ends.level[0][id], left = (*end - s->now) * old;
     s->rises[id] = 0;
-    spread(s, id, (pair){-level, -1});
+    spread_past(s, id, (pair){-level, -1}, link);
     if (level == old) return;
     if (old == INFINITY) left = s->flows[id].work;
     if (left < 0) left = 0;
@@ -485,7 +501,9 @@ static inline void freeze(struct sc__share *s, uint32_t id, double level, double
         sc__tree_set(&s->ends, id, s->now + left * inverse);
 }
 
-/* Which flows of the link rise is found without branches, then they freeze. */
+/* Which flows of the link rise is found without branches, then they freeze.
+ * The link itself is settled at once: a sum into one place would wait for
+ * itself at every step. */
 static void freeze_link(struct sc__share *s, uint32_t link, double level) {
     const struct link *l = &s->links[link];
     double inverse = 1 / level;
@@ -498,12 +516,13 @@ static void freeze_link(struct sc__share *s, uint32_t link, double level) {
         picked[n] = list[i].flow;
         n += rises[list[i].flow];
     }
-    for (uint32_t i = 0; i < n; i++) freeze(s, picked[i], level, inverse);
+    for (uint32_t i = 0; i < n; i++) freeze(s, picked[i], level, inverse, link);
+    s->room[link] = (pair){s->room[link][0] - level * s->room[link][1], 0};
     s->left -= n;
 }
 
 static void freeze_at_cap(struct sc__share *s, uint32_t id) {
-    freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap);
+    freeze(s, id, s->flows[id].cap, 1 / s->flows[id].cap, NO_LINK);
     s->left--;
 }
 
@@ -594,7 +613,7 @@ static void solve(struct sc__share *s) {
     fill(s);
     repair(s);
     if (s->many) sc__tree_refresh(&s->ends);
-    s->many = are_many(s);
+    if (s->many && !--s->many && are_many(s)) s->many = 1;
     s->solves++;
     s->levels += s->rising_count;
     s->solve++;

@@ -36,8 +36,13 @@ struct loggops {
     struct sc__queue queue;
 };
 
+/* Past the longest step the executor takes; sums of a few still fit. */
+#define FOREVER ((int64_t)1 << 62)
+
+static int64_t at_most_forever(int64_t time) { return time < FOREVER ? time : FOREVER; }
+
 static int64_t stretch(double per_byte, uint64_t bytes) {
-    return bytes > 1 ? llround((double)(bytes - 1) * per_byte) : 0;
+    return bytes > 1 ? llround(fmin((double)(bytes - 1) * per_byte, (double)(FOREVER / 4))) : 0;
 }
 
 static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc__transfer *t) {
@@ -51,7 +56,7 @@ static void depart(struct loggops *n, uint32_t id, int64_t now) {
     int64_t wire = stretch(n->G, t->bytes), *in = &n->in_free[nic_of(n, t->peer, t)];
     int64_t there = now + n->L + (t->bytes > n->S ? 2 * n->L : 0);
     int64_t begin = there > *in ? there : *in;
-    *in = begin + n->g + wire;
+    *in = at_most_forever(begin + n->g + wire);
     n->flights[id].departed = true;
     sc__queue_push(&n->queue, begin + wire, id, 0);
 }
@@ -66,7 +71,8 @@ static int64_t collective_time(const struct loggops *n, const struct sc__transfe
         share = t->coll == SC__BARRIER ? 1 : t->bytes;
         for (steps = 0; 1u << steps < ranks;) steps++;
     }
-    return steps * (n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
+    double step = (double)(n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
+    return llround(fmin((double)steps * step, (double)(FOREVER / 2)));
 }
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
@@ -96,7 +102,7 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
         return SC_OK;
     }
     int64_t *out = &n->out_free[nic_of(n, t->rank, t)], leave = now > *out ? now : *out;
-    *out = leave + n->g + stretch(n->G, t->bytes);
+    *out = at_most_forever(leave + n->g + stretch(n->G, t->bytes));
     if (leave == now)
         depart(n, id, now);
     else
@@ -143,7 +149,7 @@ static bool parse_time(struct sc__str s, double *ps) {
     s.n -= strlen(units[i].unit);
     if (!sc__parse_double(s, ps)) return false;
     *ps *= units[i].ps;
-    return *ps >= 0 && *ps < 1e18;
+    return *ps >= 0 && *ps < 1e17;
 }
 
 static bool parse_field(struct loggops *n, unsigned i, struct sc__str s) {
@@ -172,6 +178,8 @@ static sc_status parse(struct sc_context *ctx, const char *text, struct loggops 
     return SC_OK;
 }
 
+#define DEFAULTS "3700,200,0,0.02,0,inf"
+
 static uint32_t count_nics(const struct sc__workload *w) {
     uint32_t nics = 1;
     for (uint32_t i = 0; i < w->op_count; i++)
@@ -185,7 +193,8 @@ sc_status sc__net_loggops(struct sc_context *ctx, const char *text, const struct
     n->arena = &ctx->arena;
     n->w = w;
     n->S = UINT64_MAX;
-    SC__TRY(parse(ctx, text ? text : "3700,200,0,0.02,0,inf", n));
+    if (!text) sc__note(ctx, "loggops-default", "no --loggops given: " DEFAULTS " (L,o,g,G,O in ns, S)");
+    SC__TRY(parse(ctx, text ? text : DEFAULTS, n));
     n->nics = count_nics(w);
     size_t ports = (size_t)sc__mesh_ranks(&w->mesh) * n->nics;
     n->out_free = SC__NEW_ARRAY(n->arena, int64_t, ports);

@@ -7,7 +7,8 @@
 
 struct sc__transfer sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op) {
     uint32_t rank = x->w->classes[class].rank;
-    struct sc__transfer t = {.rank = rank, .class = class, .peer = op->peer, .peer_class = class, .job = x->job, .bytes = op->bytes};
+    struct sc__transfer t = {
+        .rank = rank, .class = class, .peer = op->peer, .peer_class = class, .job = x->job, .bytes = op->bytes};
     if (op->kind == SC__OP_COLLECTIVE) {
         t.coll = op->coll;
         t.group = op->group;

@@ -29,7 +29,7 @@ struct sc__claim {
     uint64_t resource;
     double share; /* of the resource when alone, 0…1 */
 };
-#define SC__CLAIMS 4
+#define SC__CLAIMS 6
 
 struct sc__net_link_use {
     const char *name;

@@ -11,7 +11,8 @@
 
 int64_t sc__compute_cost(const struct sc__executor *x, const struct sc__class *c, const struct sc__op *op) {
     double scale = c->slow * (x->options.compute_scale > 0 ? x->options.compute_scale : 1);
-    return scale == 1 ? op->cost : (int64_t)llround((double)op->cost * scale);
+    double cost = (double)op->cost * scale;
+    return scale == 1 ? op->cost : cost < 0x1p62 ? (int64_t)llround(cost) : INT64_MAX / 2;
 }
 
 static const struct sc__block *block_of(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
@@ -177,6 +178,10 @@ static void build_stream(struct building *b, uint32_t stream) {
         }
         last->ops++;
         if (price < 0) continue;
+        if (price > SC__LONGEST || last->duration > SC__LONGEST) {
+            x->status = sc__too_long(x->ctx);
+            return;
+        }
         last->duration += price;
         sum_op(x, last->sums, op, price);
     }
@@ -251,6 +256,8 @@ sc_status sc__prepare(struct sc__executor *x) {
         return sc__fail(x->ctx, SC_INPUT, NULL, NULL, "an operation is on stream %u; there are %d", x->streams - 1,
                         SC__MAX_STREAMS);
     x->lanes = w->group_count + 1;
+    x->across_stages = SC__NEW_ARRAY(&x->arena, bool, x->lanes);
+    for (uint32_t g = 0; g < w->group_count; g++) x->across_stages[g] = sc__group_across_stages(w, (uint16_t)g);
     x->runners = SC__NEW_ARRAY(&x->arena, struct sc__runner, w->class_count);
     for (uint32_t c = 0; c < w->class_count; c++) {
         x->runners[c].class = &w->classes[c];
@@ -260,6 +267,6 @@ sc_status sc__prepare(struct sc__executor *x) {
     sc__map_init(&k.users, &x->arena);
     uint8_t *seen = SC__NEW_ARRAY(&x->arena, uint8_t, w->block_count);
     for (uint32_t c = 0; c < w->class_count; c++) claim_class(&k, c, seen);
-    for (uint32_t c = 0; c < w->class_count; c++) prepare_runner(&k, c);
-    return SC_OK;
+    for (uint32_t c = 0; c < w->class_count && x->status == SC_OK; c++) prepare_runner(&k, c);
+    return x->status;
 }

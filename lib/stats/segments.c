@@ -1,6 +1,7 @@
 /* A sweep over the moments at which something of the class starts, becomes
- * ready or ends. Each stream runs one operation at a time, so the state between
- * two moments is one span (or none) per stream.
+ * ready or ends. A stream computes one thing at a time, so the state between two
+ * moments is one compute span (or none) per stream, and the transfer that came
+ * last: those of graphs hold no stream and may overlap.
  *
  * Why a class is idle the simulator has noted; for a measurement it is told
  * from what its streams do: a transfer under way is communication, one that
@@ -67,9 +68,9 @@ struct sweep {
     const struct sc__timeline *t;
     struct sc__arena *arena;
     struct sc__segments *out;
-    uint32_t active[SC__MAX_STREAMS];
-    bool moving[SC__MAX_STREAMS]; /* past ready */
-    uint32_t idle;                /* in timeline.idles */
+    uint32_t computing[SC__MAX_STREAMS], active[SC__MAX_STREAMS]; /* active: transfers */
+    bool moving[SC__MAX_STREAMS];                                 /* past ready */
+    uint32_t idle;                                                /* in timeline.idles */
 };
 
 static const struct sc__op *op_of(const struct sweep *s, uint32_t span) {
@@ -82,15 +83,12 @@ static uint8_t compute_kind(const struct sc__op *op) {
     return op->work == SC__WORK_HOST ? SC__SEGMENT_OTHER : by_phase[op->phase];
 }
 
-static bool computes(const struct sweep *s, unsigned stream) {
-    return s->active[stream] != SC__NONE && op_of(s, s->active[stream])->kind == SC__OP_COMPUTE;
-}
-
 /* How telling a transfer is for an idle moment; 0: it says nothing. */
 static int weight(const struct sweep *s, unsigned stream) {
-    if (s->active[stream] == SC__NONE || computes(s, stream)) return 0;
+    if (s->active[stream] == SC__NONE) return 0;
     if (s->moving[stream]) return stream == s->t->workload->compute_stream ? 4 : 3;
-    return op_of(s, s->active[stream])->kind == SC__OP_COLLECTIVE ? 2 : 1;
+    const struct sc__op *op = op_of(s, s->active[stream]);
+    return op->kind == SC__OP_COLLECTIVE && !sc__group_across_stages(s->t->workload, op->group) ? 2 : 1;
 }
 
 static struct sc__segment guess(const struct sweep *s) {
@@ -108,10 +106,11 @@ static struct sc__segment guess(const struct sweep *s) {
 }
 
 static bool fits(const struct sweep *s, unsigned stream, uint32_t why) {
-    if (s->active[stream] == SC__NONE || computes(s, stream)) return false;
+    if (s->active[stream] == SC__NONE) return false;
     const struct sc__op *op = op_of(s, s->active[stream]);
     bool collective = op->kind == SC__OP_COLLECTIVE;
-    if (why == SC__IDLE_BUBBLE) return !collective && !s->moving[stream];
+    if (why == SC__IDLE_BUBBLE)
+        return !s->moving[stream] && !(collective && !sc__group_across_stages(s->t->workload, op->group));
     if (why == SC__IDLE_SKEW) return collective && !s->moving[stream];
     return why >= SC__IDLE_COMM && s->moving[stream] &&
            why - SC__IDLE_COMM == (collective ? op->group : s->t->workload->group_count);
@@ -129,8 +128,8 @@ static struct sc__segment noted(const struct sweep *s, uint32_t why) {
 /* What the class is doing now. */
 static struct sc__segment state(const struct sweep *s) {
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
-        if (computes(s, i))
-            return (struct sc__segment){.span = s->active[i], .kind = compute_kind(op_of(s, s->active[i]))};
+        if (s->computing[i] != SC__NONE)
+            return (struct sc__segment){.span = s->computing[i], .kind = compute_kind(op_of(s, s->computing[i]))};
     return s->idle == SC__NONE ? guess(s) : noted(s, s->t->idles[s->idle].why);
 }
 
@@ -153,16 +152,12 @@ static void apply(struct sweep *s, const struct moment *m) {
         s->idle = m->what == IDLE_STARTS ? m->span : SC__NONE;
         return;
     }
-    unsigned stream = op_of(s, m->span)->stream;
-    if (m->what == STARTS) {
-        s->active[stream] = m->span;
-        s->moving[stream] = false;
-    } else if (s->active[stream] == m->span) {
-        if (m->what == IS_READY)
-            s->moving[stream] = true;
-        else
-            s->active[stream] = SC__NONE;
-    }
+    const struct sc__op *op = op_of(s, m->span);
+    uint32_t *slot = &(op->kind == SC__OP_COMPUTE ? s->computing : s->active)[op->stream];
+    if (m->what == STARTS) *slot = m->span;
+    if (*slot != m->span) return;
+    if (m->what == ENDS) *slot = SC__NONE;
+    if (op->kind != SC__OP_COMPUTE) s->moving[op->stream] = m->what == IS_READY;
 }
 
 static uint32_t collect(const struct sc__timeline *t, const uint32_t *spans, uint32_t count, struct moment *m) {
@@ -197,6 +192,7 @@ void sc__segments(struct sc__arena *a, const struct sc__timeline *t, const struc
     int64_t now = 0;
     memset(out, 0, sizeof *out);
     memset(s.active, 0xff, sizeof s.active);
+    memset(s.computing, 0xff, sizeof s.computing);
     qsort(m, n, sizeof *m, by_time);
     for (uint32_t i = 0; i < n; i++) {
         if (m[i].time > now) emit(&s, now, m[i].time);

@@ -307,8 +307,8 @@ static void put_all(struct chrome *c) {
     for (uint32_t i = 0; i < c->ranks->count; i++) put_flows(c, all, &all[i]);
 }
 
-sc_status sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
-                          const char *path) {
+void sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
+                     struct sc__buffer *out) {
     struct chrome c = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload, .ranks = ranks};
     c.lane_of = SC__NEW_ARRAY(&ctx->arena, uint32_t, c.t->count + 1);
     sc__by_class(&ctx->arena, c.t, &c.index);
@@ -318,5 +318,5 @@ sc_status sc__write_trace(struct sc_context *ctx, const struct sc__result *r, co
     sc__puts(&c.out, "},\"traceEvents\":[");
     put_all(&c);
     sc__puts(&c.out, "\n]}\n");
-    return sc__write_file(ctx, path, c.out.text, c.out.size);
+    *out = c.out;
 }

@@ -41,8 +41,8 @@ static void put_data(struct sc_context *ctx, struct sc__buffer *out, const struc
     sc__puts(out, "]}");
 }
 
-sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names, unsigned count,
-                        struct sc__buffer *out) {
+sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names,
+                        unsigned count, struct sc__buffer *out) {
     if (!sc__page_file_count)
         return sc__fail(ctx, SC_SYSTEM, NULL, "install node and npm, and build stepcast again",
                         "this stepcast was built without the report page");

@@ -22,7 +22,7 @@ void sc__page_timeline(struct sc_context *ctx, const struct sc__timeline *t, con
 
 /* A page from one result document, or from two with their names. The text must
  * be valid JSON. SC_SYSTEM when the library was built without the page. */
-sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names, unsigned count,
-                        struct sc__buffer *out);
+sc_status sc__page_html(struct sc_context *ctx, const struct sc__str *documents, const char *const *names,
+                        unsigned count, struct sc__buffer *out);
 
 #endif

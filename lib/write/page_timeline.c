@@ -9,6 +9,7 @@
  *     blocks   FFFFF~~~··BBBB~~          per block, each kind side by side
  *     cells    the same for all that begins in one cell and is shorter than it
  *
+ * Of more than MOST_ROWS classes every second, third … has a row.
  * Kinds are never mixed: the lengths of a kind add up to the same sum at every
  * level, so the bubbles of the picture are the bubble of the breakdown. */
 #include "write/page.h"
@@ -17,6 +18,7 @@
 
 #define MOST_BLOCKS 60000 /* they repeat each other, so they are short */
 #define MOST_BYTES 1100000
+#define MOST_ROWS 512
 
 enum level { ALL, BLOCKS, CELLS };
 static const char *const level_names[] = {"all", "blocks", "cells"};
@@ -49,6 +51,7 @@ struct writer {
     const struct sc__workload *w;
     const struct sc__by_class *index;
     struct row *rows;
+    uint32_t step;           /* every so many classes have a row */
     struct detail detail[2]; /* of segments, of lanes */
     struct items scratch;
     struct sc__map lengths, whats;
@@ -163,7 +166,7 @@ static void join(struct writer *p, const struct items *from, bool lane) {
 
 static uint32_t count_items(struct writer *p, bool lanes) {
     uint32_t n = 0;
-    for (uint32_t c = 0; c < p->index->classes; c++)
+    for (uint32_t c = 0; c < p->index->classes; c += p->step)
         for (unsigned s = 0; s < (lanes ? SC__MAX_STREAMS : 1); s++) {
             join(p, lanes ? &p->rows[c].lanes[s] : &p->rows[c].segments, lanes);
             n += p->scratch.count;
@@ -338,14 +341,15 @@ static void put_rows(struct writer *p) {
     sc__buffer_init(&p->body, a);
     p->length_count = p->what_count = 0;
     length_id(p, 0); /* "wait" may be left out because 0 is entry 0 */
-    for (uint32_t c = 0; c < p->index->classes; c++) put_row(p, c);
+    for (uint32_t c = 0; c < p->index->classes; c += p->step) put_row(p, c);
 }
 
 void sc__page_timeline(struct sc_context *ctx, const struct sc__timeline *t, const struct sc__by_class *index,
                        struct sc__buffer *out) {
     struct writer p = {.ctx = ctx, .t = t, .w = t->workload, .index = index};
     p.rows = SC__NEW_ARRAY(&ctx->arena, struct row, index->classes + 1);
-    for (uint32_t c = 0; c < index->classes; c++) {
+    p.step = index->classes ? (index->classes + MOST_ROWS - 1) / MOST_ROWS : 1;
+    for (uint32_t c = 0; c < index->classes; c += p.step) {
         gather_segments(&p, c);
         gather_lanes(&p, c);
     }

@@ -18,9 +18,8 @@ struct sc__trace_ranks {
 sc_status sc__trace_ranks(struct sc_context *ctx, const struct sc__workload *w, const char *text,
                           struct sc__trace_ranks *out);
 
-/* path ending in .gz is packed. */
-sc_status sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
-                          const char *path);
+void sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
+                     struct sc__buffer *out);
 /* Makes the directory where it does not exist. */
 sc_status sc__write_hta(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
                         const char *directory);

@@ -2,18 +2,7 @@
 # coll: nccl-tests' flags and columns, other outputs, logs, mistakes.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
-check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+. tests/tools/expect
 
 # columns: size count type redop root time algbw busbw #wrong time algbw busbw #wrong
 "$STEPCAST" coll all_reduce --cluster dgx-h100:8 -b 8 -e 8G -f 2 >$tmp/table

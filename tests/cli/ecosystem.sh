@@ -4,18 +4,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 shared=${STEPCAST_SHARED:-../shared}
 seed=tests/data/seed_004.txt
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
-check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+. tests/tools/expect
 step() { "$STEPCAST" run "$@" --json - | sed -n 's/^ *"step_time_us": \(.*\),$/\1/p' | head -1; }
 
 # A workload and the traces made of it take the same time on a free network.

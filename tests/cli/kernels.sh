@@ -4,17 +4,7 @@ shared=${STEPCAST_SHARED:-../shared}
 here=tests/cli
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
+. tests/tools/expect
 
 if [ -f "$shared/reference/kernel_model.py" ]; then
     python3 $here/kernels_oracle.py make "$shared/reference/kernel_model.py" "$tmp/oracle.csv"

@@ -3,17 +3,7 @@
 seed=tests/data/seed_004.txt
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
+. tests/tools/expect
 expect overview 2 "usage: stepcast" "$STEPCAST"
 expect help 0 "--cluster" "$STEPCAST" help run
 expect help_flag 0 "--cluster" "$STEPCAST" run --help
@@ -35,7 +25,6 @@ if [ "$(id -u)" != 0 ]; then
     touch $tmp/secret; chmod 0 $tmp/secret
     expect unreadable 3 "cannot open" "$STEPCAST" run $tmp/secret
 else echo "skip unreadable: root reads everything"; fi
-check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
 step() { grep '"step_time_us"' | head -1; }
 plain=$("$STEPCAST" run $seed --json - | step)
 gzip -c $seed >$tmp/seed.gz

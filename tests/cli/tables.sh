@@ -4,18 +4,7 @@ operators=tests/data/seed_000.txt profile=tests/data/seed_001.txt
 layers="tests/data/seed_003.txt tests/data/seed_004.txt"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-expect() { # name, wanted exit code, text wanted in what was printed, command …
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
-    else
-        echo "not ok $name: exit $got, wanted $code and '$text'"
-        head -5 "$tmp/out" "$tmp/err"
-    fi
-}
-check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+. tests/tools/expect
 value() { sed -n "s/^ *\"$1\": \([0-9.]*\),*$/\1/p" | head -1; }
 run() { "$STEPCAST" run "$@" --json - 2>"$tmp/err" | value step_time_us; }
 

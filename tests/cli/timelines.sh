@@ -17,6 +17,14 @@ check "a slow rank" "$t/w.txt" --slow rank:5=1.5
 check "a model, interleaved" --model llama3-8b --gpus 16 --tp 2 --pp 4 --vpp 2 --global-batch 32 --seq 4096 --recompute full --ignore-memory
 check "a model, zero bubble" --model llama3-8b --gpus 16 --tp 1 --pp 4 --global-batch 32 --seq 4096 --schedule zb-h1 --ignore-memory
 check "a model with experts" --model mixtral-8x7b --gpus 32 --pp 2 --ep 8 --global-batch 32 --seq 4096 --moe-imbalance 1.3 --ignore-memory
+python3 - >"$t/ring.goal" <<'PY'
+n = 8
+print("num_ranks", n)
+for r in range(n):
+    print(f"rank {r} {{\na: calc {1000 + 700 * r}\nb: send 100000b to {(r + 1) % n} tag 1\n"
+          f"c: recv 100000b from {(r - 1) % n} tag 1\nb requires a\nd: calc 2000\nd requires c\n}}")
+PY
+check "a graph whose messages hold no stream" "$t/ring.goal"
 shared=${STEPCAST_SHARED:-../shared}
 if [ -d "$shared/seeds" ]; then
     for seed in 000 001 003 004; do check "seed $seed" "$shared"/seeds/$seed*; done

@@ -145,6 +145,23 @@ await test("wheel, buttons, keys and dragging move the view", async () => {
   same((await view())[1], whole[1], "all");
 });
 
+await test("Shift and dragging zooms into a range", async () => {
+  const canvas = page.locator("canvas.timeline"), box = await canvas.boundingBox(), [from, to] = await view();
+  await page.keyboard.down("Shift");
+  await page.mouse.move(box.x + 300, box.y + 60);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 500, box.y + 60, { steps: 4 });
+  check(await page.locator(".selection").isVisible(), "nothing is marked");
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await page.waitForTimeout(60);
+  const [a, b] = await view(), perPixel = (to - from) / (box.width - 75);
+  check(Math.abs((b - a) / (200 * perPixel) - 1) < 0.02, `shows ${a} to ${b}`);
+  await page.keyboard.press("0");
+  await page.getByRole("button", { name: "All: show the whole step" }).click();
+  await page.waitForTimeout(60);
+});
+
 const ink = () => page.$eval("canvas.timeline", (c) => c.toDataURL());
 await test("critical path and streams can be switched", async () => {
   const before = await ink();
@@ -201,4 +218,7 @@ await test("a comparison shows both timelines and no errors", async () => {
   check(!bad.length, bad.join("\n"));
 });
 await page.screenshot({ path: `${out}/compare-1280-light.png`, fullPage: true });
+await open(comparePage, 390, "dark");
+await test("a comparison fits 390 px", async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
+await page.screenshot({ path: `${out}/compare-390-dark.png`, fullPage: true });
 await browser.close();

@@ -15,7 +15,8 @@ for path in sys.argv[1:]:
         if abs(a - b) > 1e-6 + 1e-9 * abs(b):
             errors.append(f"{what}: {a} is not {b}")
 
-    for row, rank in zip(t["rows"], r["ranks"]):
+    for row in t["rows"]:
+        rank = r["ranks"][row["class"]]
         s, b = row["segments"], rank["breakdown_us"]
         sums = dict.fromkeys("FBWRUCbso", 0)
         for kind, length in zip(s["kind"], s["length"]):

@@ -97,8 +97,10 @@ static void map_keeps_all_keys(void **state) {
     assert_null(sc__map_find(&m, 1));
     for (uint64_t i = 0; i < 5000; i += 3) sc__map_remove(&m, i << 40);
     for (uint64_t i = 0; i < 5000; i++) {
-        if (i % 3) assert_true(*sc__map_find(&m, i << 40) == i);
-        else assert_null(sc__map_find(&m, i << 40));
+        if (i % 3)
+            assert_true(*sc__map_find(&m, i << 40) == i);
+        else
+            assert_null(sc__map_find(&m, i << 40));
     }
 }
 

@@ -388,6 +388,17 @@ static void astra_answers_for_eight(void **state) {
     assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false), 14 * (500000 + 2621440));
 }
 
+/* Two dimensions: reduce-scatter inwards, all-gather back, each dimension with
+ * what the one before left: 2 · (3(100 + S/4/100) + (1000 + S/4/2/50)) ns. */
+static void astra_dimensions_follow_each_other(void **state) {
+    (void)state;
+    static const char network[] =
+        "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 100, 50 ]\nlatency: [ 100, 1000 ]\n";
+    astra_files(8, "{}");
+    save("net.yml", network, strlen(network));
+    assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false), 23571520);
+}
+
 static bool noted(const char *text) {
     for (uint32_t i = 0; i < ctx->note_count; i++)
         if (strstr(ctx->notes[i].text, text)) return true;
@@ -485,6 +496,7 @@ int main(void) {
                                        TEST(groups_and_times_from_the_nodes),
                                        TEST(astra_closed_forms_to_the_nanosecond),
                                        TEST(astra_answers_for_eight),
+                                       TEST(astra_dimensions_follow_each_other),
                                        TEST(astra_keys_that_do_not_count_are_named),
                                        TEST(astra_files_are_checked),
                                        TEST(slots_run_one_at_a_time),

@@ -224,6 +224,29 @@ static void a_single_gpu_step_gets_gradients(void **state) {
     assert_int_equal(bytes, (uint64_t)220581888 * 2); /* elements of the recorded all-reduces, bfloat16 */
 }
 
+/* Parameters of 4 × 5 and 6 elements; without them the size is asked for. */
+static void gradients_are_those_the_optimizer_touches(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "dp", "4", NULL};
+    const char *text = "[" KERNEL(
+        "a", "1", "1", "7", "1") ", {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::_fused_adamw_\", "
+                                 "\"ts\": 1, \"dur\": 1, \"args\": {\"Input Dims\": [[[4, 5], [6]], [[9]], []]}}]";
+    const char *silent = "[" KERNEL("a", "1", "1", "7", "1") "]";
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(text, strlen(text))),
+                            sc__strdup(&ctx->arena, temporary_file(silent, strlen(silent)))};
+    struct sc__job job;
+    run_files(paths, 1, options, &job);
+    assert_int_equal(job.workload->ops[job.workload->op_count - 1].bytes, 26 * 4);
+    sc_request *req = sc_request_new(ctx, "run");
+    sc_request_input(req, paths[1]);
+    OK(ctx, sc_request_set(req, "format", "kineto"));
+    OK(ctx, sc_request_set(req, "dp", "4"));
+    assert_int_equal(sc_execute(req), SC_INPUT);
+    assert_non_null(strstr(sc_error_text(ctx), "--grad-bytes"));
+    unlink(paths[0]);
+    unlink(paths[1]);
+}
+
 #define NCCL(ts, dur, corr)                                                                                            \
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_bf16_RING_LL\", \"ts\": " ts         \
     ", \"dur\": " dur ", \"args\": {\"stream\": 20, \"correlation\": " corr                                            \
@@ -349,6 +372,7 @@ int main(void) {
                                        TEST(operators_take_what_pytorch_says),
                                        TEST(a_replay_takes_what_was_measured),
                                        TEST(a_single_gpu_step_gets_gradients),
+                                       TEST(gradients_are_those_the_optimizer_touches),
                                        TEST(ranks_meet_in_their_collectives),
                                        TEST(one_trace_stands_for_a_larger_mesh),
                                        TEST(bad_traces_are_refused),

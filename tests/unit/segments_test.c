@@ -177,7 +177,7 @@ static void critical_path_follows_who_came_last(void **state) {
     }
     struct sc__segments g;
     sc__segments(&ctx->arena, sim.timeline, &index, 0, &g);
-    assert_int_equal(g.total[SC__SEGMENT_SKEW], 20 * US);
+    assert_int_equal(g.total[SC__SEGMENT_BUBBLE], 20 * US); /* the group spans stages */
     assert_int_equal(g.total[SC__SEGMENT_COMM], 4 * US);
     sc_close(ctx);
 }

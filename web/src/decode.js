@@ -70,7 +70,7 @@ function decodePath(source) {
   const pieces = [];
   let at = 0;
   source.length_ps.forEach((length, i) => {
-    pieces.push({ row: source.row[i], start: at, end: at + length, kind: kindIndex[source.kind[i]] });
+    pieces.push({ class: source.row[i], start: at, end: at + length, kind: kindIndex[source.kind[i]] });
     at += length;
   });
   return pieces;

@@ -46,19 +46,23 @@ export function notes(r) {
     h("ul", { class: "notes" }, list.map((n) => h("li", {}, h("code", {}, n.code), h("span", {}, n.text)))));
 }
 
+// Evenly spaced, where there are too many to show.
+const sample = (list, most) => (list.length <= most ? list : list.filter((_, i) => i % Math.ceil(list.length / most) === 0));
+
 export function breakdown(r) {
   const labels = labelsOf([r.breakdown_us, ...r.ranks.map((x) => x.breakdown_us)]);
   const series = parts(r.breakdown_us, labels).map(([key, title, , colour]) => ({ key, title, colour }));
   const used = new Set(), rows = [];
-  for (const rank of r.ranks)
+  const classes = sample(r.ranks, 256);
+  for (const rank of classes)
     for (const [key, title, value] of parts(rank.breakdown_us, labels)) {
       if (value > 0) used.add(key);
       rows.push({ place: place(r, rank), key, title, value, text: `${f.time(value)} (${f.share(value / rank.step_time_us)})` });
     }
   const shown = series.filter((s) => used.has(s.key)), [unit, scale] = unitFor(r.step_time_us);
   const chart = stacked({ label: "Where the time of each class of ranks goes", rows: rows.filter((x) => used.has(x.key)), series: shown,
-    places: [...new Set(r.ranks.map((x) => place(r, x)))], unit, scale });
-  return section("breakdown", "Where the time goes", "Every picosecond of each class of ranks belongs to one part; the parts add up to the step.",
+    places: [...new Set(classes.map((x) => place(r, x)))], unit, scale });
+  return section("breakdown", "Where the time goes", `Every picosecond of each class of ranks belongs to one part; the parts add up to the step.${classes.length < r.ranks.length ? ` ${classes.length} of ${f.count(r.ranks.length)} classes are shown.` : ""}`,
     legend(shown.map((s) => [s.title, s.colour, s.key === "bubble" ? "bubble" : null])), chart,
     details("Figures by class", breakdownTable(r, labels, used)));
 }
@@ -69,7 +73,7 @@ function breakdownTable(r, labels, used) {
     if (used.has(key)) columns.push({ title, number: true, value: (x) => parts(x.breakdown_us, labels)[i][2], text: (x) => f.time(parts(x.breakdown_us, labels)[i][2]) });
   });
   columns.push({ title: "step", number: true, value: (x) => x.step_time_us, text: (x) => f.time(x.step_time_us) });
-  return table({ id: "breakdown-table", caption: "Breakdown by class of ranks", columns, rows: r.ranks });
+  return table({ id: "breakdown-table", caption: "Breakdown by class of ranks", columns, rows: r.ranks, limit: r.ranks.length > 300 ? 100 : Infinity });
 }
 
 export function details(title, ...content) {
@@ -87,7 +91,7 @@ export function timelineSection(r, decoded) {
   kinds.forEach((k, i) => {
     if (rows.some((x) => x.sums[i])) columns.push({ title: k.title, number: true, value: (x) => x.sums[i] / 1e6, text: (x) => f.time(x.sums[i] / 1e6) });
   });
-  const node = section("timeline", "Pipeline timeline", detail, view.element, details("Sums of the rows", table({ id: "timeline-table", caption: "Time by kind in each row", columns, rows })));
+  const node = section("timeline", "Pipeline timeline", detail, view.element, details("Sums of the rows", table({ id: "timeline-table", caption: "Time by kind in each row", columns, rows, limit: rows.length > 300 ? 100 : Infinity })));
   node.timeline = view;
   return node;
 }

@@ -60,7 +60,8 @@ export class Timeline {
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-roledescription": "timeline",
       "aria-label": "Pipeline timeline. Arrow keys pan, plus and minus zoom, 0 shows everything.", class: "timeline" });
     this.tip = h("div", { class: "tip", hidden: true, role: "status" });
-    this.holder = h("div", { class: "timeline-holder" }, this.canvas);
+    this.marked = h("div", { class: "selection", hidden: true });
+    this.holder = h("div", { class: "timeline-holder" }, this.canvas, this.marked);
     this.range = h("output", { class: "range" });
     const hasPath = this.timelines.some((t) => t.path), hasLanes = this.rows.some((r) => r.row.lanes.length);
     this.listen();
@@ -73,7 +74,7 @@ export class Timeline {
         hasLanes ? toggle("streams", this.showLanes, (on) => (this.showLanes = on)) : null,
         this.range),
       this.holder, this.tip, this.legend(),
-      h("p", { class: "hint" }, "Drag to pan; Ctrl + wheel or pinch to zoom; with the keyboard: arrows, + and −, 0. Where operations are too thin to see, a column shows what share of its time each kind took."));
+      h("p", { class: "hint" }, "Drag to pan, Shift + drag to zoom into a range; Ctrl + wheel or pinch to zoom; with the keyboard: arrows, + and −, 0. Where operations are too thin to see, a column shows what share of its time each kind took."));
   }
 
   legend() {
@@ -93,14 +94,37 @@ export class Timeline {
       this.zoom(Math.exp(e.deltaY * 0.0025), this.timeAt(e.offsetX));
     }, { passive: false });
     c.addEventListener("dblclick", (e) => this.zoom(0.4, this.timeAt(e.offsetX)));
-    c.addEventListener("pointerdown", (e) => { c.setPointerCapture(e.pointerId); this.pointers.set(e.pointerId, e.offsetX); });
+    c.addEventListener("pointerdown", (e) => {
+      c.setPointerCapture(e.pointerId);
+      if (e.shiftKey) this.selecting = e.offsetX;
+      else this.pointers.set(e.pointerId, e.offsetX);
+    });
+    c.addEventListener("pointerup", (e) => this.endSelection(e));
     for (const name of ["pointerup", "pointercancel"]) c.addEventListener(name, (e) => this.pointers.delete(e.pointerId));
     c.addEventListener("pointermove", (e) => this.move(e));
     c.addEventListener("pointerleave", () => { this.tip.hidden = true; });
     c.addEventListener("keydown", (e) => this.key(e));
   }
 
+  // Shift + drag marks a range; letting go shows it.
+  select(x) {
+    const a = Math.max(this.left, Math.min(x, this.selecting)), b = Math.max(x, this.selecting);
+    this.marked.hidden = false;
+    this.marked.style.left = `${a}px`;
+    this.marked.style.width = `${b - a}px`;
+    return [a, b];
+  }
+
+  endSelection(e) {
+    if (this.selecting == null) return;
+    const [a, b] = this.select(e.offsetX);
+    this.marked.hidden = true;
+    this.selecting = null;
+    if (b - a > 4) this.show(Math.max(0, this.timeAt(a)), Math.min(this.end, this.timeAt(b)));
+  }
+
   move(e) {
+    if (this.selecting != null) { this.tip.hidden = true; this.select(e.offsetX); return; }
     if (!this.pointers.has(e.pointerId)) { this.hover(e); return; }
     this.tip.hidden = true;
     const before = this.pointers.get(e.pointerId), others = [...this.pointers].filter(([id]) => id !== e.pointerId);
@@ -330,10 +354,11 @@ export class Timeline {
   path(g) {
     this.timelines.forEach((t, which) => {
       if (!t.path) return;
-      const rows = this.rows.filter((r) => r.which === which).sort((a, b) => a.index - b.index);
+      const rows = new Map(this.rows.filter((r) => r.which === which).map((r) => [r.row.class, r]));
       let before = null;
       for (const p of t.path) {
-        const r = rows[p.row];
+        const r = rows.get(p.class);
+        if (!r) continue; // one of many classes without a row
         if (p.end >= this.view.from && p.start <= this.view.to) {
           const a = this.x(p.start), b = this.x(p.end);
           g.fillStyle = this.palette[p.kind];

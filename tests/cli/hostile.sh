@@ -1,0 +1,61 @@
+#!/bin/sh
+# What a careless or hostile user may ask for: a clear refusal or the right
+# answer, never a wrong number, a hang or two outputs in one file.
+seed=tests/data/seed_003.txt
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+expect() { # name, wanted exit code, text wanted in what was printed, command …
+    name=$1 code=$2 text=$3
+    shift 3
+    timeout 20 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    if [ $got -eq "$code" ] && cat "$tmp/out" "$tmp/err" | grep -qF -- "$text"; then echo "ok $name"
+    else
+        echo "not ok $name: exit $got, wanted $code and '$text'"
+        head -5 "$tmp/out" "$tmp/err"
+    fi
+}
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
+run() { "$STEPCAST" run "$@" --json - | grep '"step_time_us"' | head -1; }
+
+# standard output holds one thing, and it must take it
+for what in "--json -" "--csv -" "--trace -" "--html -" ""; do
+    "$STEPCAST" run $seed $what >/dev/full 2>"$tmp/err"
+    check "full_disk $what" "$? $(head -1 "$tmp/err")" "4 error: cannot write to standard output"
+done
+expect two_on_stdout 2 "both write to standard output" "$STEPCAST" run $seed --json - --csv -
+expect two_in_one_file 2 "both write to $tmp/a" "$STEPCAST" run $seed --json "$tmp/a" --trace "$tmp/a"
+check nothing_written "$(ls "$tmp/a" 2>/dev/null)" ""
+check only_a_trace "$("$STEPCAST" run $seed --trace - | head -c 18)" '{"displayTimeUnit"'
+check only_a_page "$("$STEPCAST" run $seed --html - | tail -n 1)" "</html>"
+
+# times past what the clock can hold
+for what in "--pp-comm 18446744073709551615" "--pp-comm 18446744073709551615 --net loggops" \
+    "--scale attention_column=1e300" "--gpu-speedup 1e-300" "--loggops 1000s,1000s,1000s,1000s,1000s"; do
+    expect "too_long $what" 3 "the step takes more than 26 days" "$STEPCAST" run $seed $what
+done
+
+# where nothing costs anything, the order of ranks cannot matter
+plain=$(run $seed --cluster ideal)
+for order in pp-dp-tp dp-pp-tp dp-tp-pp; do check "order $order" "$(run $seed --cluster ideal --order $order)" "$plain"; done
+# … and where NVLink is dearer to leave, tensor parallel across nodes is slower
+faster() { awk -v a="${1#*: }" -v b="${2#*: }" 'BEGIN { print a + 0 < b + 0 ? "yes" : "no" }'; }
+check order_matters "$(faster "$(run $seed)" "$(run $seed --order dp-pp-tp)")" yes
+
+# nothing is ignored in silence
+expect model_and_input 2 "say what is trained" "$STEPCAST" run $seed --model gpt3-175b
+expect unused_option 0 "--zero has no effect on this input" "$STEPCAST" run $seed --zero 3
+"$STEPCAST" run $seed --vpp 1 --gpus 1024 --cluster dgx-h100 --slow rank:1=1.5 --net analytic --pp-comm 1MiB >"$tmp/out"
+check used_options "$(grep -c 'no effect' "$tmp/out")" 0
+expect loggops_default 0 "no --loggops given" "$STEPCAST" run $seed --net loggops
+
+# names of pipes
+expect empty_device 3 "/dev/null: error: the file is empty" "$STEPCAST" run /dev/null
+check stdin_in_result "$("$STEPCAST" run - --json - <$seed | grep '"files"')" '    "files": ["<stdin>"],'
+
+# more than can be simulated
+expect micro_batches 3 "more passes than" "$STEPCAST" run $seed --micro-batches 1000000000
+expect global_batch 3 "more passes than" "$STEPCAST" run --model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 1000000000 --ignore-memory
+expect sizes_by_factor 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -f 1.0000001
+expect sizes_by_step 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -i 8
+expect sizes_of_all_kinds 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -b 1 -e 18446744073709551615 -f 3
