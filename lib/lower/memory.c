@@ -35,7 +35,6 @@ static double attention_activations(const struct sc__model *m, const struct sc__
 static double mlp_activations(const struct sc__model *m, const struct sc__plan *p, double tokens, double ffn,
                               double t) {
     double e = width(p), g = m->gated ? 3 : 2;
-    (void)m;
     return tokens * e * g * ffn / t;
 }
 
@@ -86,8 +85,7 @@ static double stage_activations(const struct sc__model *m, const struct sc__plan
 }
 
 /* The logits, in type and in fp32 with their gradient. */
-static double logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    (void)m;
+static double logits(const struct sc__plan *p, uint32_t stage) {
     if (stage != p->mesh.pp - 1) return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
     return p->fusion == SC__FUSION_EAGER ? n * 10 : n * (width(p) + 4);
@@ -108,7 +106,7 @@ struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct 
     out.gradients = (p->zero >= 3 || p->plain_update ? w : 4) * (p->zero >= 2 ? sharded : n);
     if (p->optimizer) out.optimizer = (p->plain_update ? 2 * w : main + 8) * (p->zero >= 1 ? sharded : n);
     out.activations = stage_activations(m, p, stage);
-    out.logits = logits(m, p, stage);
+    out.logits = logits(p, stage);
     out.buffers = 1.5e9; /* CUDA context, NCCL channels, workspace of cuBLAS */
     return out;
 }

@@ -234,7 +234,7 @@ static void step_rows(struct rows *r, uint32_t stage) {
     weight_row(r, "grad_gather", SC__ROW_ALLGATHER, SC__SUFFIX_NONE, gather * s.dense);
     weight_row(r, "grad_param_comm", coll, SC__SUFFIX_NONE, after * s.dense);
     double us = p->optimizer ? sc__step_update_us(l, stage) : 0;
-    put(add_row(r, "grad_param_compute"), SC__PART_INPUT, &(struct piece){.us = us + l->constants.fixed});
+    put(add_row(r, "grad_param_compute"), SC__PART_INPUT, &(struct piece){.us = us});
     weight_row(r, "moe_grad_norm1", SC__ROW_ALLGATHER, SC__SUFFIX_DP_EP, gather * s.experts);
     weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
 }

@@ -26,7 +26,6 @@ struct sc__step_constants {
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double jitter;           /* compute is slower by this share per doubling of the nodes */
-    double fixed;            /* us per step: data, logging, launch of the optimizer */
 };
 
 sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,

@@ -340,8 +340,6 @@ static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
     }
-    struct sc__item host = {.phase = SC__UPDATE, .work = SC__WORK_HOST, .us = l->constants.fixed, .name = "host"};
-    if (host.us > 0) compute(&e, &host, SC__NONE);
     return end(&e);
 }
 

@@ -38,7 +38,6 @@ static const struct field fields[] = {
     FIELD("accumulate_bytes", accumulate_bytes),
     FIELD("adam_bytes", adam_bytes),
     FIELD("jitter", jitter),
-    FIELD("fixed_us", fixed),
     {NULL, 0},
 };
 

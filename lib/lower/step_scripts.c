@@ -125,9 +125,8 @@ static bool chunked(const struct sc__lowering *l) {
 
 /* Before a column-parallel product. In chunks: a share shows, the rest runs
  * beside the product; the caller joins after it. */
-static void gather_tokens(struct maker *k, bool repeated) {
+static void gather_tokens(struct maker *k) {
     double bytes = activation_bytes(k->l), shown = k->l->constants.tp_exposed;
-    (void)repeated;
     if (!k->l->plan.sequence_parallel) return;
     if (!chunked(k->l)) {
         collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp gather");
@@ -208,7 +207,7 @@ static void expert_tensor(struct maker *k, enum sc__coll coll) {
 static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool moe) {
     unsigned all = 1u << SC__FORWARD;
     if (!moe) {
-        gather_tokens(k, false);
+        gather_tokens(k);
         part(k, f, SC__PART_MLP_IN, all);
         join_chunks(k);
         begin_reduce(k);
@@ -233,7 +232,7 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     unsigned all = 1u << SC__FORWARD;
     part(&k, f, SC__PART_ATTENTION_NORM, all);
-    gather_tokens(&k, false);
+    gather_tokens(&k);
     part(&k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(&k);
     core(&k, f, false);
@@ -257,7 +256,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         forward_layer(l, kind, SC__RECOMPUTE, out);
         return;
     }
-    if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k, true), gather_tokens(&k, true);
+    if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k), gather_tokens(&k);
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++) part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS) join_chunks(&k);
 }
@@ -286,7 +285,7 @@ static void backward_part(struct maker *k, const struct sc__layer_kernels *b, en
 
 static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, bool moe) {
     if (!moe) {
-        gather_tokens(k, false);
+        gather_tokens(k);
         backward_part(k, b, SC__PART_MLP_OUT);
         join_chunks(k);
         backward_column(k, b, SC__PART_MLP_IN);
@@ -326,7 +325,7 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
     backward_mlp(&k, b, kind == SC__LAYER_MOE);
     backward_part(&k, b, SC__PART_MLP_NORM);
     backward_part(&k, b, SC__PART_ATTENTION_ADD);
-    gather_tokens(&k, false);
+    gather_tokens(&k);
     backward_part(&k, b, SC__PART_ATTENTION_OUT);
     join_chunks(&k);
     core(&k, b, true);
@@ -372,7 +371,7 @@ static void head_scripts(struct sc__lowering *l) {
     struct maker b = {.l = l, .script = &l->head_backward, .phase = SC__BACKWARD};
     struct maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
     bool split = p->schedule == SC__SCHEDULE_ZBH1;
-    gather_tokens(&f, false);
+    gather_tokens(&f);
     plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
     for (int i = 0; i < 3; i++)

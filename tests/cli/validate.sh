@@ -1,0 +1,77 @@
+# Forecasts of published steps against the bounds we hold ourselves to, and generated workload files against the plan they come from.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+check() { if [ "$2" = 0 ]; then echo "ok $1"; else echo "not ok $1"; fi; }
+
+"$S" validate data/truth/training_steps.csv -j 2 --json "$dir/v.json" --markdown "$dir/v.md" --plot "$dir/v.svg" >"$dir/out" 2>"$dir/err"
+check "validate runs" $?
+cat >"$dir/check.py" <<'P'
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+text, bound = sys.argv[2], float(sys.argv[3])
+experts = ("Qwen", "DeepSeek", "OSS", "Kimi")
+names = {line.split(",")[0]: line for line in open("data/truth/training_steps.csv")}
+def wanted(r):
+    moe = any(e.lower() in names.get(r["id"], "").lower() for e in experts)
+    if text == "MoE": return moe
+    if text == "Blackwell": return r["gpu"] in ("B200", "B300", "GB200", "GB300") and not moe
+    return text in r["source"] and not moe
+errors = [abs(r["error_pct"]) for r in rows if r["error_pct"] is not None and (text == "all" or wanted(r))]
+if text == "all":
+    known = sum(r["measured_s"] is not None for r in rows)
+    assert len(errors) >= 0.85 * known, (len(errors), known)
+    errors.sort()
+    value = errors[len(errors) // 2]
+else:
+    value = sum(errors) / len(errors)
+print("%s: %d rows, %.2f %%, bound %g %%" % (text, len(errors), value, bound))
+assert value <= bound
+P
+bound() { python3 "$dir/check.py" "$dir/v.json" "$1" "$2"; check "published steps, $1: within $2 %" $?; }
+bound "SC'21" 5
+bound "Korthikanti 2022 (arXiv" 5
+bound "ground_truth_multi" 7
+bound "ground_truth_single" 8
+bound "Zero Bubble" 6
+bound "[A100" 4
+bound "[H100" 12
+bound "dgxc" 5
+bound "torchtitan" 10
+bound "Blackwell" 15
+bound "MoE" 25
+bound "all" 5
+grep -q '^### By source' "$dir/v.md" && grep -q '<circle' "$dir/v.svg"
+check "validate writes tables and a plot" $?
+head -1 data/truth/training_steps.csv | cut -d, -f2- >"$dir/bad.csv"
+"$S" validate "$dir/bad.csv" >/dev/null 2>"$dir/err"
+[ $? = 3 ] && grep -q 'column "id" is missing' "$dir/err"
+check "a table without a column is refused" $?
+
+same() { # name, cluster, plan: the generated file and the plan take the same time
+    name=$1 cluster=$2
+    shift 2
+    "$S" gen "$@" --cluster "$cluster" -o "$dir/g.txt" >/dev/null 2>"$dir/err" &&
+        "$S" run "$@" --cluster "$cluster" --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
+        "$S" run "$dir/g.txt" --cluster "$cluster" --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
+        python3 -c "
+import json
+a, b = (json.load(open('$dir/%s.json' % f))['step_time_us'] for f in 'ab')
+assert abs(b / a - 1) < 1e-3, (a, b)"
+    check "gen: $name" $?
+}
+same "data parallel, distributed optimizer" dgx-h100:8 --model llama3-8b --gpus 8 --zero 1 --seq 4096 --global-batch 16
+same "sequence parallel, full recompute" dgx-h100:8 --model gpt3-6.7b --gpus 8 --tp 4 --sequence-parallel --recompute full --seq 2048 --global-batch 16
+same "pipeline" dgx-h100:64 --model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 32 --sequence-parallel
+same "virtual stages" dgx-h100:128 --model gpt3-175b --gpus 128 --tp 8 --pp 8 --vpp 3 --zero 1 --seq 2048 --global-batch 64 --sequence-parallel
+"$S" gen --model llama3-8b --gpus 8 --zero 3 --global-batch 8 >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q 'ir-json' "$dir/err"
+check "gen: what the text cannot hold is refused" $?
+"$S" gen --model gpt2 --gpus 2 --global-batch 2 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
+    "$S" run "$dir/i.json" --cluster dgx-h100:2 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
+    "$S" run --model gpt2 --gpus 2 --global-batch 2 --cluster dgx-h100:2 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
+    python3 -c "
+import json
+a, b = (json.load(open('$dir/%s.json' % f))['step_time_us'] for f in 'ab')
+assert abs(b / a - 1) < 1e-3, (a, b)"
+check "gen: ir-json says the same" $?
