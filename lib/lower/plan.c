@@ -4,7 +4,11 @@
 
 /* The short name, or Megatron's. */
 static sc_status number(const struct sc__settings *s, const char *name, const char *megatron, uint32_t *out) {
-    SC__TRY(sc__setting_u32(s, megatron, 1, out));
+    const char *short_form = sc__setting(s, name), *long_form = megatron ? sc__setting(s, megatron) : NULL;
+    if (short_form && long_form && strcmp(short_form, long_form))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s %s contradicts --%s %s", name, short_form,
+                        megatron, long_form);
+    if (long_form) SC__TRY(sc__setting_u32(s, megatron, 1, out));
     return sc__setting_u32(s, name, 1, out);
 }
 
@@ -189,6 +193,8 @@ static sc_status read_software(const struct sc__settings *s, struct sc__plan *p)
     p->dropout = sc__setting_flag(s, "dropout") || p->fusion == SC__FUSION_2021;
     p->host_launch = -1;
     SC__TRY(sc__setting_double(s, "host-launch", &p->host_launch));
+    if (sc__setting(s, "host-launch") && p->host_launch < 0)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "0 for CUDA graphs", "--host-launch is a time from 0 on");
     p->kernel_times = sc__setting(s, "kernel-times");
     p->constants = sc__setting(s, "step-constants");
     p->gpu = sc__setting(s, "gpu");

@@ -54,6 +54,9 @@ static sc_status check_shapes(struct sc_context *ctx, const struct sc__model *m,
                         "tp %u does not divide the feed-forward size %u", tp, m->ffn);
     if (p->mesh.ep > 1 && !m->experts)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --ep out", "ep %u, but %s has no experts", p->mesh.ep, m->name);
+    if (p->imbalance > (m->experts ? m->experts : 1))
+        return sc__fail(ctx, SC_USAGE, NULL, "1 is balanced; all tokens on one rank of ep is the worst",
+                        "--moe-imbalance %g is more than the %u experts could cause", p->imbalance, m->experts);
     if (m->experts % p->mesh.ep)
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->experts, p->mesh.ep, "ep"),
                         "ep %u does not divide the %u experts", p->mesh.ep, m->experts);
@@ -74,6 +77,10 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers, chunks, "pp·vpp"),
                         "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks,
                         m->layers);
+    if ((uint64_t)p->first_layers + p->last_layers > m->layers)
+        return sc__fail(ctx, SC_USAGE, NULL, "change --decoder-first-pipeline-num-layers or -last-",
+                        "the first stage has %u layers and the last %u, the model only %u", p->first_layers,
+                        p->last_layers, m->layers);
     if (m->layers % chunks && !p->uneven && !p->first_layers && !p->last_layers)
         return sc__fail(
             ctx, SC_USAGE, NULL,
@@ -97,9 +104,10 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
                         "the global batch %u is not a multiple of dp %u · micro-batch %u = %llu", p->global_batch,
                         p->mesh.dp, p->micro_batch, (unsigned long long)unit);
     if (p->schedule == SC__SCHEDULE_INTERLEAVED && p->vpp > 1 && p->micro_batches % p->mesh.pp)
-        return sc__fail(ctx, SC_USAGE, NULL, near_multiples(ctx, unit * p->mesh.pp, p->global_batch, "--global-batch"),
-                        "the interleaved schedule wants micro-batches in multiples of pp %u, not %u", p->mesh.pp,
-                        p->micro_batches);
+        sc__note(ctx, "interleaved-remainder",
+                 "%u micro-batches are not a multiple of pp %u, which older Megatron refuses: the first group takes "
+                 "the rest",
+                 p->micro_batches, p->mesh.pp);
     return SC_OK;
 }
 

@@ -17,6 +17,10 @@ sc_status sc__steps_parse(const struct sc__settings *settings, struct sc__steps 
     if (send && !sc__parse_time(sc__str(send), &out->send))
         return sc__fail(settings->ctx, SC_USAGE, NULL, "write it like 3us", "--send-latency takes a time, not '%s'",
                         send);
+    if (out->send > SC__PS_PER_S)
+        return sc__fail(settings->ctx, SC_USAGE, NULL, NULL, "--send-latency %s: at most 1s before a send", send);
+    if (packet && !send)
+        return sc__fail(settings->ctx, SC_USAGE, NULL, "add --send-latency 3us", "--packet goes with --send-latency");
     if (!packet) return SC_OK;
     struct sc__str rest = sc__str(packet), part = {NULL, 0};
     sc__split(&rest, '+', &part);
