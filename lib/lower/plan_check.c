@@ -81,7 +81,11 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
         return sc__fail(ctx, SC_USAGE, NULL, "change --decoder-first-pipeline-num-layers or -last-",
                         "the first stage has %u layers and the last %u, the model only %u", p->first_layers,
                         p->last_layers, m->layers);
-    if (m->layers % chunks && !p->uneven && !p->first_layers && !p->last_layers)
+    bool given = p->uneven || p->first_layers || p->last_layers;
+    if (m->layers % chunks && !given && (m->layers + 2) % chunks == 0)
+        sc__note(ctx, "short-ends",
+                 "the first and the last of %u chunks have one layer less, beside embedding and head", chunks);
+    else if (m->layers % chunks && !given)
         return sc__fail(
             ctx, SC_USAGE, NULL,
             sc__format(&ctx->arena, "%s; or --uneven-stages", near_divisors(ctx, m->layers, chunks, "pp·vpp")),
