@@ -69,13 +69,19 @@ const char *sc__shown_name(const struct sc_context *ctx, const char *path) {
 
 sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
                    const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    status = sc__vfail(ctx, status, at, hint, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+sc_status sc__vfail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
+                    const char *fmt, va_list ap) {
     struct sc__buffer message, text;
     sc__buffer_init(&message, &ctx->arena);
     sc__buffer_init(&text, &ctx->arena);
-    va_list ap;
-    va_start(ap, fmt);
     sc__vprintf(&message, fmt, ap);
-    va_end(ap);
     struct sc__error *e = &ctx->error;
     memset(e, 0, sizeof *e);
     if (at) {

@@ -52,6 +52,8 @@ const char *sc__shown_name(const struct sc_context *ctx, const char *path);
  * at and hint may be NULL. */
 sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+sc_status sc__vfail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
+                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
 void sc__clear_error(struct sc_context *ctx);
 
 /* Adds a note; one with the same code and text is kept once. */

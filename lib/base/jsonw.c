@@ -1,5 +1,6 @@
 #include "base/jsonw.h"
 
+#include "base/context.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -127,4 +128,15 @@ void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t 
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps) {
     begin(j, key);
     sc__put_us(j->out, ps);
+}
+
+void sc__json_notes(struct sc__json *j, const struct sc_context *ctx) {
+    sc__json_array(j, "notes");
+    for (uint32_t i = 0; i < ctx->note_count; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "code", ctx->notes[i].code);
+        sc__json_string(j, "text", ctx->notes[i].text);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
 }

@@ -33,6 +33,9 @@ void sc__json_bool(struct sc__json *j, const char *key, bool value);
 void sc__json_null(struct sc__json *j, const char *key);
 /* A value that is JSON already. */
 void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t n);
+/* "notes": [{"code", "text"}…] of the context. */
+struct sc_context;
+void sc__json_notes(struct sc__json *j, const struct sc_context *ctx);
 /* Picoseconds as exact microseconds. */
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps);
 

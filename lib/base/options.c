@@ -21,13 +21,11 @@ static sc_status usage(const struct sc__settings *s, const char *hint, const cha
     __attribute__((format(printf, 3, 4)));
 
 static sc_status usage(const struct sc__settings *s, const char *hint, const char *fmt, ...) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, &s->ctx->arena);
     va_list ap;
     va_start(ap, fmt);
-    sc__vprintf(&b, fmt, ap);
+    sc_status status = sc__vfail(s->ctx, SC_USAGE, NULL, hint, fmt, ap);
     va_end(ap);
-    return sc__fail(s->ctx, SC_USAGE, NULL, hint, "%s", b.text);
+    return status;
 }
 
 sc_status sc__setting_u32(const struct sc__settings *s, const char *name, uint32_t least, uint32_t *out) {

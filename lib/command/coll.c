@@ -190,14 +190,7 @@ static void put_json(const struct sc_request *req, const struct sc__coll_query *
     sc__json_string(&j, "cluster", q->cluster.name);
     sc__json_u64(&j, "gpus", q->shape.ranks);
     sc__json_u64(&j, "nodes", q->shape.nodes);
-    sc__json_array(&j, "notes");
-    for (uint32_t i = 0; i < req->ctx->note_count; i++) {
-        sc__json_row(&j, NULL);
-        sc__json_string(&j, "code", req->ctx->notes[i].code);
-        sc__json_string(&j, "text", req->ctx->notes[i].text);
-        sc__json_end_object(&j);
-    }
-    sc__json_end_array(&j);
+    sc__json_notes(&j, req->ctx);
     sc__json_array(&j, "rows");
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
         struct row r = make_row(q, bytes);

@@ -172,13 +172,11 @@ const char *sc__option(const struct sc_request *req, const char *name) {
 bool sc__flag(const struct sc_request *req, const char *name) { return sc__option(req, name) != NULL; }
 
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, &req->ctx->arena);
     va_list ap;
     va_start(ap, fmt);
-    sc__vprintf(&b, fmt, ap);
+    sc_status status = sc__vfail(req->ctx, SC_USAGE, NULL, hint, fmt, ap);
     va_end(ap);
-    return sc__fail(req->ctx, SC_USAGE, NULL, hint, "%s", b.text);
+    return status;
 }
 
 static void put_option(struct sc__buffer *out, const struct sc__option *o) {

@@ -116,16 +116,7 @@ static void put_ends_json(struct sc__json *j, const char *key, const struct sc__
     sc__json_end_array(j);
 }
 
-static void put_notes_json(struct sc_context *ctx, struct sc__json *j) {
-    sc__json_array(j, "notes");
-    for (uint32_t i = 0; i < ctx->note_count; i++) {
-        sc__json_row(j, NULL);
-        sc__json_string(j, "code", ctx->notes[i].code);
-        sc__json_string(j, "text", ctx->notes[i].text);
-        sc__json_end_object(j);
-    }
-    sc__json_end_array(j);
-}
+static void put_notes_json(struct sc_context *ctx, struct sc__json *j) { sc__json_notes(j, ctx); }
 
 static sc_status write_json(struct sc_request *req, const struct sc__lowering *l, const struct layer *main,
                             const struct layer kinds[SC__LAYER_KINDS]) {

@@ -108,14 +108,7 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
         job->doc.reader->show(ctx, &job->doc, &scratch, &j);
         sc__json_end_object(&j);
     }
-    sc__json_array(&j, "notes");
-    for (uint32_t i = 0; i < ctx->note_count; i++) {
-        sc__json_row(&j, NULL);
-        sc__json_string(&j, "code", ctx->notes[i].code);
-        sc__json_string(&j, "text", ctx->notes[i].text);
-        sc__json_end_object(&j);
-    }
-    sc__json_end_array(&j);
+    sc__json_notes(&j, ctx);
     sc__json_end_object(&j);
 }
 

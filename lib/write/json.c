@@ -20,14 +20,7 @@ static void put_input(struct sc_context *ctx, struct sc__json *j, const struct s
     sc__json_list(j, "files");
     for (uint32_t i = 0; i < r->file_count; i++) sc__json_string(j, NULL, r->files[i]);
     sc__json_end_array(j);
-    sc__json_array(j, "notes");
-    for (uint32_t i = 0; i < ctx->note_count; i++) {
-        sc__json_row(j, NULL);
-        sc__json_string(j, "code", ctx->notes[i].code);
-        sc__json_string(j, "text", ctx->notes[i].text);
-        sc__json_end_object(j);
-    }
-    sc__json_end_array(j);
+    sc__json_notes(j, ctx);
     sc__json_end_object(j);
 }
 
