@@ -57,7 +57,7 @@ static void test_refused_plans(void **state) {
         const char *plan, *number, *hint;
     } cases[] = {
         {"model gpt3-175b;tp 7;gpus 7;global-batch 8", "96 attention heads", "tp 6 or 8"},
-        {"model gpt3-175b;pp 7;gpus 7;global-batch 8", "does not divide the 96 layers", "pp·vpp 6 or 8"},
+        {"model gpt3-175b;pp 9;gpus 9;global-batch 9", "does not divide the 96 layers", "pp·vpp 8 or 12"},
         {"model gpt3-175b;pp 8;vpp 5;gpus 8;global-batch 8", "= 40 does not divide", "pp·vpp 32 or 48"},
         {"model mixtral-8x7b;ep 3;etp 1;gpus 6;global-batch 6", "8 experts", "ep 2 or 4"},
         {"model llama3-8b;gpus 8;global-batch 12", "multiple of dp 8", "--global-batch 8 or 16"},
