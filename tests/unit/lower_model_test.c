@@ -64,7 +64,7 @@ static void test_refused_plans(void **state) {
         {"model llama3-8b;gpus 12;tp 8;global-batch 8", "12 GPUs", "GPUs: 8 or 16"},
         {"model llama3-8b;ep 2;gpus 2;global-batch 2", "no experts", "leave --ep out"},
         {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4", "4100 tokens", "--seq 4096 or 4104"},
-        {"model llama3-8b;pp 4;vpp 2;gpus 4;global-batch 6", "multiples of pp 4", "--global-batch 4 or 8"},
+        {"model llama3-8b;tp 2;tensor-model-parallel-size 4;gpus 4;global-batch 4", "contradicts", "give one of them"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__model m;
