@@ -57,14 +57,14 @@ static void test_refused_plans(void **state) {
         const char *plan, *number, *hint;
     } cases[] = {
         {"model gpt3-175b;tp 7;gpus 7;global-batch 8", "96 attention heads", "tp 6 or 8"},
-        {"model gpt3-175b;pp 7;gpus 7;global-batch 8", "does not divide the 96 layers", "pp·vpp 6 or 8"},
+        {"model gpt3-175b;pp 9;gpus 9;global-batch 9", "does not divide the 96 layers", "pp·vpp 8 or 12"},
         {"model gpt3-175b;pp 8;vpp 5;gpus 8;global-batch 8", "= 40 does not divide", "pp·vpp 32 or 48"},
         {"model mixtral-8x7b;ep 3;etp 1;gpus 6;global-batch 6", "8 experts", "ep 2 or 4"},
         {"model llama3-8b;gpus 8;global-batch 12", "multiple of dp 8", "--global-batch 8 or 16"},
         {"model llama3-8b;gpus 12;tp 8;global-batch 8", "12 GPUs", "GPUs: 8 or 16"},
         {"model llama3-8b;ep 2;gpus 2;global-batch 2", "no experts", "leave --ep out"},
         {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4", "4100 tokens", "--seq 4096 or 4104"},
-        {"model llama3-8b;pp 4;vpp 2;gpus 4;global-batch 6", "multiples of pp 4", "--global-batch 4 or 8"},
+        {"model llama3-8b;tp 2;tensor-model-parallel-size 4;gpus 4;global-batch 4", "contradicts", "give one of them"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__model m;
