@@ -131,6 +131,8 @@ static sc_status read_sheet(struct reader *r, json_t *sheet) {
     g->memory *= 0x1p30;
     g->l2 *= 1e6;
     g->peak[SC__FP8_ROW] = g->peak[SC__FP8];
+    if (g->sms > 0 && (g->sms < 1 || g->sms > 1e6))
+        return bad(r, NULL, "%s.%s is from 1 to 1000000", "datasheet", "sms");
     if (!(g->sms > 0 && g->dram > 0 && g->boost_mhz > 0 && g->tdp > 0 &&
           (g->peak[SC__BF16] > 0 || g->peak[SC__FP16] > 0)))
         return bad(r, NULL, "%s needs sms, dram_tbs, boost_mhz, tdp_w and peak_tflops of bf16 or fp16%s", "datasheet",
@@ -203,6 +205,9 @@ static sc_status read_dtypes(struct reader *r, json_t *types) {
     json_object_foreach(types, key, v) {
         if (!sc__dtype_parse(sc__str(key), &t)) return bad(r, NULL, "%s has no type '%s'", "dtype", key);
         SC__TRY(read_fields(r, key, v, sc__gpu_dtype_fields, &r->gpu->dtype[t]));
+        double tile = r->gpu->dtype[t].tile;
+        if (tile > 0 && (tile < 16 || tile > 1024))
+            return bad(r, "0 allows all", "%s.%s is from 16 to 1024", key, "tile");
     }
     return SC_OK;
 }

@@ -316,8 +316,14 @@ static void bad_gpu_files(void **state) {
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}", "no kernel 'gelu'");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}", "5 numbers");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}", "no type 'int4'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"fp8\": {\"tile\": 5}}}", "tile is from 16 to 1024");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"host\": {\"bert\": {}}}", "no style 'bert'");
     expect_gpu("\"base\": \"h200\", \"name\": \"y\"", "duplicate");
+    static const char half[] =
+        "{\"name\": \"x\", \"base\": \"h200\", \"datasheet\": {\"peak_tflops\": {\"bf16\": 100}, "
+        "\"dram_tbs\": 1, \"sms\": 0.5, \"boost_mhz\": 1000, \"tdp_w\": 100}}";
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str(half), &g), SC_INPUT);
+    assert_non_null(strstr(sc_error_text(ctx), "sms is from 1 to"));
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("[]"), &g), SC_INPUT);
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{\"name\": \"x\"}"), &g), SC_INPUT);
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{"), &g), SC_INPUT);
