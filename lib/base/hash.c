@@ -29,7 +29,7 @@ static uint32_t find_slot(const struct sc__names *t, const char *s, size_t n) {
     uint32_t mask = t->slot_count - 1, i = (uint32_t)sc__hash(s, n, 0) & mask;
     while (t->slots[i]) {
         const char *have = t->text[t->slots[i] - 1];
-        if (!strncmp(have, s, n) && have[n] == '\0') break;
+        if ((!n || !strncmp(have, s, n)) && have[n] == '\0') break; /* s may be NULL where n is 0 */
         i = (i + 1) & mask;
     }
     return i;

@@ -82,6 +82,8 @@ static void names_are_dense_and_found(void **state) {
         assert_int_equal(sc__names_add(&t, name, (size_t)n), i);
     }
     assert_int_equal(sc__names_find(&t, "name", 4), SC__NO_NAME);
+    assert_int_equal(sc__names_add(&t, NULL, 0), 3000); /* the empty name, wherever it comes from */
+    assert_int_equal(sc__names_add(&t, "", 0), 3000);
 }
 
 static void map_keeps_all_keys(void **state) {
