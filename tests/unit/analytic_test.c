@@ -2,28 +2,10 @@
  * meet on a port share it. */
 #include "simulate/network.h"
 
+#include "test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static struct sc_context *ctx;
-
-static int open_context(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 struct job {
     struct sc__cluster cluster;

@@ -4,19 +4,7 @@
 
 #include <zlib.h>
 
-static sc_context *ctx;
-
-static int open_context(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static void arena_grows_and_keeps(void **state) {
     (void)state;

@@ -4,31 +4,10 @@
 #include "machine/cluster_fields.h"
 #include "machine/placement.h"
 
+#include "test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static struct sc_context *ctx;
-
-static int open_context(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static struct sc__cluster cluster(const char *text) {
     struct sc__cluster c;

@@ -3,29 +3,10 @@
 #include "ir/workload.h"
 #include "machine/cluster.h"
 
+#include "test.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static struct sc_context *ctx;
-
-static int open_context(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int close_context(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static struct sc__cluster cluster(const char *text) {
     struct sc__cluster c;

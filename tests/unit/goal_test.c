@@ -7,19 +7,7 @@
 
 extern const struct sc__reader sc__reader_goal;
 
-static struct sc_context *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static sc_status read_bytes(const void *bytes, size_t n, struct sc__workload **out) {
     struct sc__document doc = {0};
@@ -279,7 +267,7 @@ static void damaged_bytes_do_no_harm(void **state) {
     unlink(path);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(the_ring_takes_what_the_closed_form_says),

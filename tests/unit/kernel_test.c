@@ -7,19 +7,7 @@
 
 #include <math.h>
 
-static struct sc_context *ctx;
-
-static int begin(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static const struct sc__gpu *gpu(const char *name) {
     const struct sc__gpu *g;
@@ -451,23 +439,23 @@ static void fit_finds_attention(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(products_by_brute_force, begin, end),
-        cmocka_unit_test_setup_teardown(nothing_costs_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(attention_shapes, begin, end),
-        cmocka_unit_test_setup_teardown(layer_flops, begin, end),
-        cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel, begin, end),
-        cmocka_unit_test_setup_teardown(layer_of_experts, begin, end),
-        cmocka_unit_test_setup_teardown(layer_of_latent_attention, begin, end),
-        cmocka_unit_test_setup_teardown(power_closed_form, begin, end),
-        cmocka_unit_test_setup_teardown(carried_over, begin, end),
-        cmocka_unit_test_setup_teardown(every_gpu_reads, begin, end),
-        cmocka_unit_test_setup_teardown(published_rates, begin, end),
-        cmocka_unit_test_setup_teardown(bad_gpu_files, begin, end),
-        cmocka_unit_test_setup_teardown(bad_tables, begin, end),
-        cmocka_unit_test_setup_teardown(measured_times, begin, end),
-        cmocka_unit_test_setup_teardown(aiob_text, begin, end),
-        cmocka_unit_test_setup_teardown(written_and_read, begin, end),
-        cmocka_unit_test_setup_teardown(fit_finds_attention, begin, end),
+        cmocka_unit_test_setup_teardown(products_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_flops, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_of_experts, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_of_latent_attention, open_context, close_context),
+        cmocka_unit_test_setup_teardown(power_closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
+        cmocka_unit_test_setup_teardown(every_gpu_reads, open_context, close_context),
+        cmocka_unit_test_setup_teardown(published_rates, open_context, close_context),
+        cmocka_unit_test_setup_teardown(bad_gpu_files, open_context, close_context),
+        cmocka_unit_test_setup_teardown(bad_tables, open_context, close_context),
+        cmocka_unit_test_setup_teardown(measured_times, open_context, close_context),
+        cmocka_unit_test_setup_teardown(aiob_text, open_context, close_context),
+        cmocka_unit_test_setup_teardown(written_and_read, open_context, close_context),
+        cmocka_unit_test_setup_teardown(fit_finds_attention, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

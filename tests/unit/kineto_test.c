@@ -10,19 +10,7 @@
 
 extern const struct sc__reader sc__reader_kineto;
 
-static struct sc_context *ctx;
-
-static int setup(void **state) {
-    (void)state;
-    ctx = sc_open();
-    return ctx ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    sc_close(ctx);
-    return 0;
-}
+#include "context.h"
 
 static sc_status read_text(const char *text, struct sc__kineto_trace *t) {
     const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
@@ -361,7 +349,7 @@ static void missing_ranks_are_refused(void **state) {
     unlink(paths[1]);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(times_are_exact_to_the_nanosecond),
