@@ -28,7 +28,7 @@ static const char *const part_names[] = {[SC__PART_ATTENTION_NORM] = "attention 
                                          [SC__PART_MLP_ADD] = "mlp add"};
 
 static const char *const kind_names[] = {"gemm", "attention", "memory"};
-static const char *const layer_names[] = {"dense", "moe"};
+static const char *const layer_names[SC__LAYER_KINDS] = {"dense", "moe", "dense, windowed", "moe, windowed"};
 static const char *const direction_names[] = {"forward", "backward"};
 
 /* One kind of layer, alone in a loop of forward and backward. */
@@ -173,7 +173,7 @@ static void put_ends(struct sc__buffer *out, const char *title, const struct sc_
 static void write_text(struct sc_request *req, const struct sc__lowering *l,
                        const struct layer kinds[SC__LAYER_KINDS]) {
     struct sc__buffer *out = &req->out;
-    const struct sc__heat *h = &kinds[l->has_kind[SC__LAYER_DENSE] ? SC__LAYER_DENSE : SC__LAYER_MOE].heat;
+    const struct sc__heat *h = &kinds[sc__layer_kind(l, 0)].heat;
     sc__printf(out, "%s: %s\n", l->model->name ? l->model->name : "model", l->gpu->title);
     sc__printf(out, "sustained: clock 1/%.2f, products x%.2f, attention x%.2f, memory-bound x%.2f\n\n", h->clock,
                h->factor[SC__KERNEL_GEMM], h->factor[SC__KERNEL_ATTENTION], h->factor[SC__KERNEL_MEMORY]);
@@ -188,9 +188,8 @@ static sc_status show_layers(struct sc_request *req, struct sc__lowering *l) {
     struct layer kinds[SC__LAYER_KINDS];
     for (unsigned k = 0; k < SC__LAYER_KINDS; k++)
         if (l->has_kind[k]) kinds[k] = sum_layer(l, k, sc__flag(req, "cold"));
-    bool moe = 2 * sc__model_moe_layers(l->model) > l->model->layers;
     const char *json = sc__option(req, "json");
-    if (json) SC__TRY(write_json(req, l, &kinds[moe ? SC__LAYER_MOE : SC__LAYER_DENSE], kinds));
+    if (json) SC__TRY(write_json(req, l, &kinds[sc__layer_kind(l, l->model->layers - 1)], kinds));
     if (!json || strcmp(json, "-")) write_text(req, l, kinds);
     return SC_OK;
 }

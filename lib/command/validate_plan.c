@@ -36,6 +36,12 @@ static bool holds(const struct sc__truth_row *row, enum sc__truth_column c, cons
     return !text || strstr(cell(row, c), text);
 }
 
+/* "GB" stands for GB200 and GB300, not for B200. */
+static bool begins(const struct sc__truth_row *row, enum sc__truth_column c, const json_t *entry, const char *key) {
+    const char *text = json_string_value(json_object_get(entry, key));
+    return !text || !strncmp(cell(row, c), text, strlen(text));
+}
+
 static bool number_is(const struct sc__truth_row *row, enum sc__truth_column c, const json_t *entry, const char *key) {
     const json_t *v = json_object_get(entry, key);
     uint64_t n;
@@ -52,7 +58,8 @@ static bool matches(const struct sc__truth_row *row, const json_t *entry) {
            empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
            holds(row, SC__TRUTH_SOURCE, entry, "source") && holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            holds(row, SC__TRUTH_MODEL, entry, "model") && holds(row, SC__TRUTH_PRECISION, entry, "precision") &&
-           number_is(row, SC__TRUTH_LAYERS, entry, "layers") && number_is(row, SC__TRUTH_HIDDEN, entry, "hidden");
+           number_is(row, SC__TRUTH_LAYERS, entry, "layers") && number_is(row, SC__TRUTH_HIDDEN, entry, "hidden") &&
+           number_is(row, SC__TRUTH_TP, entry, "tp") && begins(row, SC__TRUTH_GPU, entry, "gpu");
 }
 
 /* "{pp}" in an entry's options is the row's number of stages. */

@@ -23,7 +23,11 @@ enum {
     NO_NORM_BIAS = 256,
     ROUTER_BIAS = 512,
     EXPERT_BIAS = 1024,
-    SHARED_GATE = 2048
+    SHARED_GATE = 2048,
+    POST_NORMS = 4096,    /* norms after attention and feed-forward as well */
+    ALIBI = 8192,         /* no position enters the weights or the heads */
+    WINDOW_HALF = 16384,  /* each second layer sees all keys, the others a window */
+    WINDOW_SIXTH = 32768  /* each sixth */
 };
 
 struct family {
@@ -36,11 +40,20 @@ static const struct family families[] = {
     {"gpt", BIAS | TIED | LEARNED},
     {"opt", BIAS | TIED | LEARNED},
     {"gpt_neox", BIAS},
+    {"bloom", BIAS | TIED | ALIBI},
+    {"falcon", TIED},
+    {"palm", GATED | TIED | NO_NORM_BIAS},
     {"mpt", TIED | LEARNED | NO_NORM_BIAS},
     {"nemotron", 0},
     {"llama", GATED | RMS},
     {"mistral", GATED | RMS},
     {"phi3", GATED | RMS},
+    {"gemma", GATED | RMS | TIED},
+    {"gemma2", GATED | RMS | TIED | POST_NORMS | WINDOW_HALF},
+    {"gemma3_text", GATED | RMS | TIED | POST_NORMS | QK_NORM | WINDOW_SIXTH},
+    {"glm4", GATED | RMS | QKV_BIAS | POST_NORMS},
+    {"glm4_moe", GATED | RMS | QKV_BIAS | QK_NORM | ROUTER_BIAS},
+    {"llama4_text", GATED | RMS},
     {"grok", GATED | RMS | TIED},
     {"qwen2", GATED | RMS | QKV_BIAS},
     {"qwen3", GATED | RMS | QK_NORM},
@@ -51,7 +64,7 @@ static const struct family families[] = {
     {"deepseek_v2", GATED | RMS},
     {"deepseek_v3", GATED | RMS | ROUTER_BIAS},
     {"kimi_k2", GATED | RMS | ROUTER_BIAS},
-    {"gpt_oss", GATED | RMS | QKV_BIAS | OUT_BIAS | ROUTER_BIAS | EXPERT_BIAS},
+    {"gpt_oss", GATED | RMS | QKV_BIAS | OUT_BIAS | ROUTER_BIAS | EXPERT_BIAS | WINDOW_HALF},
     {NULL, 0},
 };
 
@@ -59,9 +72,9 @@ static const struct family families[] = {
 static const char *const hidden_keys[] = {"hidden_size", "n_embd", "d_model", NULL};
 static const char *const layer_keys[] = {"num_hidden_layers", "n_layer", "n_layers", NULL};
 static const char *const head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
-static const char *const kv_keys[] = {"num_key_value_heads", NULL};
+static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
 static const char *const dim_keys[] = {"head_dim", NULL};
-static const char *const ffn_keys[] = {"intermediate_size", "n_inner", "ffn_dim", NULL};
+static const char *const ffn_keys[] = {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", NULL};
 static const char *const vocab_keys[] = {"vocab_size", NULL};
 static const char *const position_keys[] = {"max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", NULL};
 static const char *const expert_keys[] = {"num_local_experts", "num_experts", "n_routed_experts", NULL};
@@ -77,13 +90,15 @@ static const char *const kv_lora_keys[] = {"kv_lora_rank", NULL};
 static const char *const nope_keys[] = {"qk_nope_head_dim", NULL};
 static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
+static const char *const window_keys[] = {"sliding_window", NULL};
+static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
 static const char *const mtp_keys[] = {"num_nextn_predict_layers", NULL};
 
 static const char *const *const number_keys[] = {
     hidden_keys,       layer_keys,       head_keys,   kv_keys,     dim_keys,        ffn_keys,
     vocab_keys,        position_keys,    expert_keys, topk_keys,   expert_ffn_keys, shared_ffn_keys,
     shared_count_keys, first_dense_keys, every_keys,  q_lora_keys, kv_lora_keys,    nope_keys,
-    rope_keys,         v_keys,           mtp_keys,    NULL};
+    rope_keys,         v_keys,           mtp_keys,    window_keys, pattern_keys,    NULL};
 
 /* Read elsewhere, or without weight for the time of a training step. */
 static const char *const quiet_keys[] = {"model_type",
@@ -149,7 +164,18 @@ static const char *const quiet_keys[] = {"model_type",
                                          "learned_pos_emb",
                                          "attn_config",
                                          "use_sliding_window",
-                                         "sliding_window",
+                                         "query_pre_attn_scalar",
+                                         "attn_logit_softcapping",
+                                         "final_logit_softcapping",
+                                         "cache_implementation",
+                                         "rope_local_base_freq",
+                                         "parallel_attn",
+                                         "new_decoder_architecture",
+                                         "multi_query",
+                                         "alibi",
+                                         "bias",
+                                         "apply_residual_connection_post_layernorm",
+                                         "use_qk_norm",
                                          "max_window_layers",
                                          "mlp_only_layers",
                                          "layer_types",
@@ -237,6 +263,8 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->router_bias = t & ROUTER_BIAS;
     m->expert_bias = t & EXPERT_BIAS;
     m->shared_gate = t & SHARED_GATE;
+    m->post_norms = t & POST_NORMS;
+    m->no_rotary = t & ALIBI;
 }
 
 static sc_status read_dense(const struct reading *r, unsigned traits, struct sc__model *m) {
@@ -244,7 +272,7 @@ static sc_status read_dense(const struct reading *r, unsigned traits, struct sc_
     SC__TRY(need(r, hidden_keys, 1u << 20, &m->hidden));
     SC__TRY(need(r, head_keys, 1u << 16, &m->heads));
     SC__TRY(need(r, vocab_keys, 1u << 28, &m->vocab));
-    m->kv_heads = m->heads;
+    m->kv_heads = truth(r, "multi_query", false) && !truth(r, "new_decoder_architecture", false) ? 1 : m->heads;
     SC__TRY(number(r, kv_keys, 1u << 16, &m->kv_heads));
     m->head_dim = m->hidden / m->heads;
     SC__TRY(number(r, dim_keys, 1u << 16, &m->head_dim));
@@ -257,7 +285,8 @@ static sc_status read_dense(const struct reading *r, unsigned traits, struct sc_
     if (traits & LEARNED && truth(r, "learned_pos_emb", true)) m->positions = m->context;
     m->tied = truth(r, "tie_word_embeddings", m->tied);
     if (truth(r, "attention_bias", false)) m->qkv_bias = m->out_bias = true;
-    if (!truth(r, "no_bias", true)) m->linear_bias = m->norm_bias = true;
+    if (!truth(r, "no_bias", true) || truth(r, "bias", false)) m->linear_bias = m->norm_bias = true;
+    m->one_norm = truth(r, "parallel_attn", false) && !truth(r, "new_decoder_architecture", false);
     return SC_OK;
 }
 
@@ -276,6 +305,25 @@ static sc_status read_experts(const struct reading *r, struct sc__model *m) {
     SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
     if (!m->moe_every) m->moe_every = 1;
     return SC_OK;
+}
+
+/* The n of "each n-th layer sees all keys", from a list with a word per layer. */
+static uint32_t full_every(const json_t *types) {
+    for (size_t i = 0; i < json_array_size(types); i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        if (word && !strcmp(word, "full_attention")) return (uint32_t)i + 1;
+    }
+    return 0;
+}
+
+/* Layers whose queries see a window of keys. */
+static sc_status read_window(const struct reading *r, unsigned traits, struct sc__model *m) {
+    const json_t *types = json_object_get(r->root, "layer_types");
+    SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
+    if (!truth(r, "use_sliding_window", true)) m->window = 0;
+    m->window_every = traits & WINDOW_HALF ? 2 : traits & WINDOW_SIXTH ? 6 : 0;
+    if (json_is_array(types)) m->window_every = full_every(types);
+    return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
 }
 
 static sc_status read_latent(const struct reading *r, struct sc__model *m) {
@@ -332,6 +380,7 @@ static sc_status read_model(const struct reading *r, struct sc__model *m) {
     SC__TRY(read_dense(r, f->traits, m));
     SC__TRY(read_experts(r, m));
     SC__TRY(read_latent(r, m));
+    SC__TRY(read_window(r, f->traits, m));
     note_unknown_keys(r);
     return check(r, m);
 }

@@ -10,6 +10,10 @@ uint32_t sc__model_moe_layers(const struct sc__model *m) {
     return n;
 }
 
+bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq) {
+    return m->window && m->window < seq && (!m->window_every || (layer + 1) % m->window_every != 0);
+}
+
 uint32_t sc__model_qk_dim(const struct sc__model *m) { return m->kv_lora ? m->nope_dim + m->rope_dim : m->head_dim; }
 uint32_t sc__model_v_dim(const struct sc__model *m) { return m->kv_lora ? m->v_dim : m->head_dim; }
 
@@ -49,7 +53,7 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
     p->head = m->tied ? 0 : (double)m->vocab * h;
     p->final_norm = norm;
     p->attention = attention_params(m);
-    p->norms = 2 * norm;
+    p->norms = (m->post_norms ? 4 : m->one_norm ? 1 : 2) * norm;
     p->dense_mlp = mlp_params(m, m->ffn, m->linear_bias);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);
@@ -62,9 +66,11 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
     p->active = p->total - (m->experts ? moe * p->experts * (1 - (double)m->topk / m->experts) : 0);
 }
 
-double sc__model_attention_core_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
-    double width = (double)m->heads * (sc__model_qk_dim(m) + sc__model_v_dim(m));
-    return 3 * 2 * sequences * seq * seq * width * (causal ? 0.5 : 1);
+double sc__model_attention_core_flops(const struct sc__model *m, uint32_t layer, double sequences, double seq,
+                                      bool causal) {
+    double width = (double)m->heads * (sc__model_qk_dim(m) + sc__model_v_dim(m)), w = m->window;
+    double pairs = sc__model_windowed(m, layer, seq) ? 2 * seq * w - w * w : seq * seq;
+    return 3 * 2 * sequences * pairs * width * (causal ? 0.5 : 1);
 }
 
 double sc__model_layer_flops(const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
@@ -74,7 +80,7 @@ double sc__model_layer_flops(const struct sc__model *m, uint32_t layer, double s
             m->topk * mlp_matrix(m, m->expert_ffn) + mlp_matrix(m, m->shared_ffn) + (double)m->hidden * m->experts;
     else
         weights += mlp_matrix(m, m->ffn);
-    return 6 * sequences * seq * weights + sc__model_attention_core_flops(m, sequences, seq, causal);
+    return 6 * sequences * seq * weights + sc__model_attention_core_flops(m, layer, sequences, seq, causal);
 }
 
 double sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal) {

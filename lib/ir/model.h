@@ -29,6 +29,8 @@ struct sc__model {
     bool qkv_bias, out_bias; /* these alone have one */
     bool qk_norm;            /* queries and keys are normalised per head */
     bool norm_bias;          /* a LayerNorm with its bias */
+    bool post_norms;         /* norms after attention and feed-forward as well as before */
+    bool one_norm;           /* attention and feed-forward side by side behind one norm */
     bool tied;               /* input and output embedding are one matrix */
 
     uint32_t experts; /* 0 = no expert layers */
@@ -41,7 +43,9 @@ struct sc__model {
 
     uint32_t q_lora, kv_lora; /* multi-head latent attention: ranks; kv_lora 0 = none */
     uint32_t nope_dim, rope_dim, v_dim;
-    uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count of parameters */
+    uint32_t window;       /* keys a query of a windowed layer sees, itself among them; 0 = all */
+    uint32_t window_every; /* each n-th layer sees all keys; 0 = every layer is windowed */
+    uint32_t mtp_layers;   /* multi-token prediction layers after the last; not in the count of parameters */
 };
 
 /* Parameters of the parts; a layer's are one layer's. */
@@ -60,6 +64,8 @@ struct sc__model_params {
 
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer);
 uint32_t sc__model_moe_layers(const struct sc__model *m);
+/* Attention of this layer is cut to a window shorter than the sequence. */
+bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq);
 void sc__model_count(const struct sc__model *m, struct sc__model_params *out);
 /* Head dimensions of queries/keys and of values. */
 uint32_t sc__model_qk_dim(const struct sc__model *m);
@@ -70,6 +76,7 @@ uint32_t sc__model_v_dim(const struct sc__model *m);
  * is 72·B·s·l·h²(1 + s/6h + V/12lh). forward_only: a third of it. */
 double sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal);
 double sc__model_layer_flops(const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
-double sc__model_attention_core_flops(const struct sc__model *m, double sequences, double seq, bool causal);
+double sc__model_attention_core_flops(const struct sc__model *m, uint32_t layer, double sequences, double seq,
+                                      bool causal);
 
 #endif

@@ -43,10 +43,10 @@ double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p
     if (p->recompute == SC__RECOMPUTE_FULL && !p->recompute_block) return n * e * h / (p->sequence_parallel ? t : 1);
     double norms = 2 * n * e * h / sp, drop = p->dropout ? n * h / sp : 0,
            sum = norms + attention_activations(m, p) + drop;
-    bool act =
-        p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & (SC__MODULE_ACTIVATION | SC__MODULE_MLP);
-    double keep = act ? (m->gated ? 2.0 / 3 : 0.5) : 1;
-    if (sc__model_has_experts(m, layer)) {
+    bool moe = sc__model_has_experts(m, layer), selective = p->recompute == SC__RECOMPUTE_SELECTIVE;
+    unsigned dropped = moe ? SC__MODULE_EXPERT_ACTIVATION | SC__MODULE_MOE : SC__MODULE_ACTIVATION | SC__MODULE_MLP;
+    double keep = selective && p->recompute_modules & dropped ? (m->gated ? 2.0 / 3 : 0.5) : 1;
+    if (moe) {
         double routed = n / (p->mesh.tp > 1 ? t : 1) * m->topk * p->imbalance;
         sum += n * e * h / sp + routed * e * h * 2;
         sum += keep * mlp_activations(m, p, routed * p->mesh.etp, m->expert_ffn, p->mesh.etp);

@@ -11,12 +11,14 @@ static double mtp_flops(const struct sc__model *m, double sequences, double seq,
 
 double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch, s = p->seq, sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
-    double layers = 0;
-    for (uint32_t i = 0; i < m->layers; i++) layers += sc__model_layer_flops(m, i, b, s, false);
+    double layers = 0, core = 0;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        layers += sc__model_layer_flops(m, i, b, s, false);
+        core += sc__model_attention_core_flops(m, i, b, s, false);
+    }
     double share = p->recompute_block && m->layers ? (double)p->recompute_layers * p->mesh.pp / m->layers : 1;
-    double core = m->layers * sc__model_attention_core_flops(m, b, s, false);
     if (p->recompute == SC__RECOMPUTE_FULL) sum += layers / 3 * (share < 1 ? share : 1);
-    if (p->recompute == SC__RECOMPUTE_OPS) sum += (layers - core) / 6;
+    if (p->recompute == SC__RECOMPUTE_OPS) sum += (layers - core) / 3 * sc__repeated_products(m);
     if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE) sum += core / 3;
     return sum;
 }

@@ -109,12 +109,12 @@ static void layer_rows(struct rows *r, uint32_t layer) {
     static const char *const moe[] = {"attention_column", "attention_row",    "moelayer_gate", "moelayer_dispatch",
                                       "moelayer_experts", "moelayer_combine", "moelayer_add",  NULL};
     struct sc__lowering *l = r->l;
-    int kind = sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE;
+    int kind = sc__layer_kind(l, layer);
     struct pieces f = {0}, b = {0};
     cut(l, &l->forward[kind], 1, &f);
     if (!l->plan.recompute_block || layer < l->plan.recompute_layers) cut(l, &l->recompute[kind], 1, &b);
     cut(l, &l->backward[kind], 1, &b);
-    add_rows(r, kind == SC__LAYER_MOE ? moe : dense, &f, &b);
+    add_rows(r, sc__kind_has_experts(kind) ? moe : dense, &f, &b);
 }
 
 /* The reduction of a bucket of gradients beside the rest of backward; that of

@@ -92,15 +92,22 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
 
 static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) {
     const char *text = sc__setting(s, "recompute-modules");
-    static const char *const names[] = {"core_attn", "layernorm", "act", "mlp", "moe_act", "moe", "mla_up_proj", NULL};
-    static const unsigned bits[] = {SC__MODULE_CORE,       SC__MODULE_NORM, SC__MODULE_ACTIVATION, SC__MODULE_MLP,
-                                    SC__MODULE_ACTIVATION, SC__MODULE_MLP,  SC__MODULE_CORE};
+    static const char *const names[] = {"core_attn", "layernorm",      "act",         "mlp", "moe_act",
+                                        "moe",       "shared_experts", "mla_up_proj", NULL};
+    static const unsigned bits[] = {SC__MODULE_CORE,
+                                    SC__MODULE_NORM,
+                                    SC__MODULE_ACTIVATION | SC__MODULE_EXPERT_ACTIVATION,
+                                    SC__MODULE_MLP,
+                                    SC__MODULE_EXPERT_ACTIVATION,
+                                    SC__MODULE_MOE,
+                                    SC__MODULE_SHARED,
+                                    SC__MODULE_LATENT};
     struct sc__str rest = sc__str(text ? text : "core_attn"), part;
     while (sc__split(&rest, text && strchr(text, ' ') ? ' ' : ',', &part)) {
         unsigned i = 0;
         while (names[i] && !sc__str_is(part, names[i])) i++;
         if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act or mlp",
+            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
                             "--recompute-modules: unknown '%.*s'", SC__SHOW(part));
         p->recompute_modules |= bits[i];
     }
@@ -123,12 +130,15 @@ static sc_status read_recompute(const struct sc__settings *s, struct sc__plan *p
 static sc_status read_precision(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", NULL};
     static const char *const wire[] = {"fp32", "bf16", "fp16", NULL};
-    unsigned grad = 0;
+    static const char *const scalings[] = {"fused", "dynamic", NULL};
+    unsigned grad = 0, scaling = 0;
     p->dtype = sc__setting_flag(s, "fp16") ? SC__FP16 : SC__BF16;
     SC__TRY(word(s, "dtype", types, &p->dtype));
     p->gemm = p->dtype;
     if (sc__setting_flag(s, "fp8") || sc__setting_flag(s, "fp8-format")) p->gemm = SC__FP8;
     if (sc__setting_flag(s, "fp4")) p->gemm = SC__FP4;
+    SC__TRY(word(s, "fp8-scaling", scalings, &scaling));
+    p->dynamic_casts = scaling;
     if (p->dtype == SC__FP16 || sc__setting_flag(s, "grad-reduce-in-bf16")) grad = 1;
     SC__TRY(word(s, "grad-dtype", wire, &grad));
     p->grad_bytes = grad ? 2 : 4;
@@ -138,7 +148,8 @@ static sc_status read_precision(const struct sc__settings *s, struct sc__plan *p
 static sc_status read_sharding(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const zeros[] = {"0", "1", "2", "3", NULL};
     if (sc__setting_flag(s, "use-distributed-optimizer")) p->zero = 1;
-    if (sc__setting_flag(s, "use-torch-fsdp2") || sc__setting_flag(s, "use-megatron-fsdp")) p->zero = 3;
+    p->torch_copies = sc__setting_flag(s, "use-torch-fsdp2");
+    if (p->torch_copies || sc__setting_flag(s, "use-megatron-fsdp")) p->zero = 3;
     SC__TRY(word(s, "zero", zeros, &p->zero));
     uint32_t params = 0;
     uint64_t dflt = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000 : 40000000; /* Megatron's own rule */
@@ -164,13 +175,16 @@ static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) 
 
 static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const dispatchers[] = {"alltoall", "allgather", "flex", NULL};
-    unsigned dispatcher = 0;
+    static const char *const kernels[] = {"fused", "unfused", NULL};
+    unsigned dispatcher = 0, unfused = 0;
     p->imbalance = 1;
     SC__TRY(sc__setting_double(s, "moe-imbalance", &p->imbalance));
     SC__TRY(sc__setting_double(s, "moe-expert-capacity-factor", &p->capacity));
     SC__TRY(word(s, "moe-token-dispatcher-type", dispatchers, &dispatcher));
     p->dedup = dispatcher == 2;
-    p->moe_unfused = sc__setting_flag(s, "moe-unfused");
+    unfused = sc__setting_flag(s, "moe-unfused");
+    SC__TRY(word(s, "moe-kernels", kernels, &unfused));
+    p->moe_unfused = unfused;
     if (p->imbalance < 1 || p->capacity < 0)
         return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
                         "--moe-imbalance is at least 1, and a capacity factor is positive");
@@ -185,11 +199,41 @@ static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, uint3
     return (uint32_t)((vocab + unit - 1) / unit * unit);
 }
 
+/* --cuda-graph, or Megatron's --cuda-graph-scope unless --cuda-graph-impl is none. */
+static sc_status read_graphs(const struct sc__settings *s, struct sc__plan *p) {
+    static const char *const names[] = {"none",       "attn",           "mlp", "moe", "moe_router", "moe_preprocess",
+                                        "full_layer", "full_iteration", "full", NULL};
+    static const unsigned bits[] = {0,
+                                    SC__GRAPH_ATTENTION,
+                                    SC__GRAPH_MLP,
+                                    SC__GRAPH_ROUTER | SC__GRAPH_MLP,
+                                    SC__GRAPH_ROUTER,
+                                    SC__GRAPH_ROUTER,
+                                    SC__GRAPH_ATTENTION | SC__GRAPH_ROUTER | SC__GRAPH_MLP,
+                                    SC__GRAPH_FULL,
+                                    SC__GRAPH_FULL};
+    const char *impl = sc__setting(s, "cuda-graph-impl"), *text = sc__setting(s, "cuda-graph");
+    if (!text && impl && !strcmp(impl, "none")) return SC_OK;
+    if (!text) text = sc__setting(s, "cuda-graph-scope");
+    if (!text && impl) text = strcmp(impl, "full_iteration") ? "full_layer" : impl;
+    struct sc__str rest = sc__str(text ? text : ""), part;
+    while (text && sc__split(&rest, strchr(text, ' ') ? ' ' : ',', &part)) {
+        unsigned i = 0;
+        while (names[i] && !sc__str_is(part, names[i])) i++;
+        if (!names[i])
+            return sc__fail(s->ctx, SC_USAGE, NULL, "attn, mlp, moe_router, moe_preprocess, full_layer or full_iteration",
+                            "--cuda-graph: unknown '%.*s'", SC__SHOW(part));
+        p->graphs |= bits[i];
+    }
+    return SC_OK;
+}
+
 static sc_status read_software(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const fusions[] = {"megatron", "eager", "2021", NULL};
     static const char *const kernels[] = {"current", "flash2", "flash1", NULL};
     SC__TRY(word(s, "fusion", fusions, &p->fusion));
     SC__TRY(word(s, "attention", kernels, &p->attention));
+    SC__TRY(read_graphs(s, p));
     p->dropout = sc__setting_flag(s, "dropout") || p->fusion == SC__FUSION_2021;
     p->host_launch = -1;
     SC__TRY(sc__setting_double(s, "host-launch", &p->host_launch));
@@ -256,11 +300,26 @@ static uint32_t even_share(uint32_t layers, uint32_t chunks, uint32_t extra_fron
     return n;
 }
 
+/* What the ends count for beside their layers so that all chunks come out
+ * equal: the embedding and the loss a layer each, or the loss alone; with a
+ * prediction layer its layer and its loss as well, or its layer alone. */
+static bool find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint32_t *back) {
+    const uint32_t tries[][2] = {{0, 1 + 2 * mtp}, {1, 1 + mtp}, {0, 1 + mtp}};
+    for (unsigned i = mtp ? 0 : 1; i < 3; i++) {
+        uint32_t units = layers + tries[i][0] + tries[i][1];
+        if (units % chunks || units / chunks < tries[i][1]) continue;
+        *front = tries[i][0], *back = tries[i][1];
+        return true;
+    }
+    return false;
+}
+
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
- * up; else the embedding and the head count as a layer, where that goes up;
- * else as even as possible, the last chunk lightened by the head. */
+ * up; else with the ends counted as find_ends has it; else, where up to three
+ * layers are missing, they are missing in the last chunk, which has the head;
+ * else as even as possible. */
 static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
-    uint32_t chunks = p->mesh.pp * p->vpp, l = m->layers;
+    uint32_t chunks = p->mesh.pp * p->vpp, l = m->layers, front = 0, back = 0;
     if (p->first_layers || p->last_layers) {
         uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u),
                  middle = chunks > ends ? chunks - ends : 1;
@@ -268,10 +327,12 @@ static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m
         if (i == chunks - 1 && p->last_layers) return p->last_layers;
         return (l - p->first_layers - p->last_layers) / middle;
     }
-    if (l % chunks == 0) return l / chunks;
-    if ((l + 2) % chunks == 0) return even_share(l, chunks, 1, 1, i);
-    if ((l + 1) % chunks == 0) return even_share(l, chunks, 0, 1, i);
-    return even_share(l, chunks, 0, 0, i);
+    if (l % chunks == 0 && !(p->uneven && m->mtp_layers)) return l / chunks;
+    if (!find_ends(l, m->mtp_layers, chunks, &front, &back)) {
+        uint32_t missing = (chunks - l % chunks) % chunks;
+        if (missing <= 3 && missing < (l + missing) / chunks) back = missing;
+    }
+    return even_share(l, chunks, front, back, i);
 }
 
 uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t stage, uint32_t chunk,

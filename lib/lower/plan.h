@@ -20,7 +20,18 @@ enum { /* --recompute-modules */
        SC__MODULE_CORE = 1,
        SC__MODULE_NORM = 2,
        SC__MODULE_ACTIVATION = 4,
-       SC__MODULE_MLP = 8
+       SC__MODULE_MLP = 8,  /* of layers without experts */
+       SC__MODULE_MOE = 16, /* of layers with them, dispatch included */
+       SC__MODULE_EXPERT_ACTIVATION = 32,
+       SC__MODULE_SHARED = 64,
+       SC__MODULE_LATENT = 128 /* the way up of latent attention */
+};
+
+enum { /* --cuda-graph: what is launched as one graph */
+       SC__GRAPH_ATTENTION = 1,
+       SC__GRAPH_ROUTER = 2, /* routing and what prepares the exchange */
+       SC__GRAPH_MLP = 4,
+       SC__GRAPH_FULL = 8 /* the whole iteration: no host at all */
 };
 
 /* How the collectives of tensor parallelism hide. */
@@ -59,6 +70,9 @@ struct sc__plan {
     bool ignore_memory;
     bool optimizer;     /* the step ends with one */
     bool plain_update;  /* weights, gradients and state of one type, no clipping: plain PyTorch on one GPU */
+    bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
+    bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2, DTensor */
+    unsigned graphs;    /* SC__GRAPH_… */
     double host_launch; /* us of host time per kernel; < 0: of the software */
     const char *gpu;
     const char *kernel_times, *constants;

@@ -15,7 +15,7 @@
 struct sc__step_constants {
     double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
     double moe[2];          /* the same for routing and experts, on top of the others: fused, and as before 2026 */
-    double attention[3][2]; /* the same by enum sc__attention_software: forward, backward */
+    double attention[2];    /* the same for current attention kernels: forward, backward */
     double attention_64;    /* more for heads up to 64 wide */
     double host[3];         /* us of host time per kernel, by enum sc__fusion */
     double host_moe;        /* us more per layer with experts and direction: unfused routing waits for counts */
@@ -49,7 +49,8 @@ struct sc__script {
     double us; /* compute */
 };
 
-enum { SC__LAYER_DENSE, SC__LAYER_MOE, SC__LAYER_KINDS };
+/* Kinds of layers: with experts or not, and the same under a window of attention. */
+enum { SC__LAYER_DENSE, SC__LAYER_MOE, SC__LAYER_WINDOW, SC__LAYER_KINDS = 2 * SC__LAYER_WINDOW };
 
 struct sc__lowering {
     struct sc_context *ctx;
@@ -72,6 +73,9 @@ struct sc__lowering {
     uint32_t *after;  /* by stage: the end of the step */
 };
 
+int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
+static inline bool sc__kind_has_experts(int kind) { return kind & SC__LAYER_MOE; }
+
 /* Kernel lists of every part, and the power they draw together. */
 void sc__step_kernels(struct sc__lowering *l);
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);
@@ -83,6 +87,10 @@ sc_status sc__step_blocks(struct sc__lowering *l);
 /* Everything up to the scripts. */
 sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
                            const struct sc__cluster *cluster, struct sc__lowering *l);
+/* Part of a forward kernel that runs again before backward, by the plan's recomputation. */
+double sc__step_repeat_share(const struct sc__lowering *l, const struct sc__layer_kernel *x, bool moe);
+/* Part of the products' FLOPs that --recompute ops repeats. */
+double sc__repeated_products(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 

@@ -45,7 +45,7 @@ static void push_unit(struct sc__lowering *l, struct chunk *c, struct unit u) {
 static struct unit layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
     const struct sc__plan *p = &l->plan;
     struct unit u = {.kind = UNIT_LAYER, .layer = layer, .params = sc__plan_layer_shard(p, l->model, layer)};
-    u.layer_kind = sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE;
+    u.layer_kind = (uint8_t)sc__layer_kind(l, layer);
     u.repeat = !p->recompute_block || at < p->recompute_layers;
     return u;
 }

@@ -2,7 +2,12 @@
  * together. */
 #include "lower/step.h"
 
-static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe) {
+int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
+    return (sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE) +
+           (sc__model_windowed(l->model, layer, l->plan.seq) ? SC__LAYER_WINDOW : 0);
+}
+
+static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
     struct sc__layer_shape s = {.fusion = (enum sc__fusion)p->fusion,
@@ -23,15 +28,19 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe
                                 .bias = m->linear_bias,
                                 .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
+                                .post_norms = m->post_norms,
+                                .dynamic_casts = p->dynamic_casts,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,
                                 .q_rank = m->q_lora,
                                 .kv_rank = m->kv_lora,
                                 .rope_dim = m->rope_dim,
                                 .v_dim = m->v_dim};
-    if (moe) {
+    if (kind & SC__LAYER_WINDOW) s.window = m->window;
+    if (sc__kind_has_experts(kind)) {
         s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep, s.expert_tp = p->mesh.etp;
         s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn, s.imbalance = p->imbalance;
+        s.expert_bias = m->expert_bias;
     }
     return s;
 }
@@ -80,7 +89,7 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
     const struct sc__step_constants *c = &l->constants;
     if (k->kind == SC__KERNEL_MEMORY) return c->memory;
     if (k->kind == SC__KERNEL_ATTENTION)
-        return c->attention[l->plan.attention][k->phase != SC__FORWARD] *
+        return (l->plan.attention == SC__ATTENTION_CURRENT ? c->attention[k->phase != SC__FORWARD] : 1) *
                (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1);
     if (k->work == SC__WORK_ATTENTION) return c->batched;
     if (l->plan.gemm == l->plan.dtype) return c->gemm;
@@ -102,15 +111,18 @@ static double list_load(struct sc__load *load, const struct sc__layer_kernels *l
     return us;
 }
 
-/* The power limit sees the mean over the step of an average rank: its kernels,
- * and the time without kernels, which is estimated from the bubble of the
- * schedule and the tensor-parallel traffic. */
+/* The power limit sees the mean over some 40 ms of an average rank: its
+ * kernels, and the time without kernels, which is estimated from the
+ * tensor-parallel traffic and from the bubble of the schedule. A bubble longer
+ * than the limit takes to act is no rest: the clock falls when it is over. */
 static void find_heat(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__load load = {0};
-    double repeat = p->recompute == SC__RECOMPUTE_FULL ? 2 : p->recompute == SC__RECOMPUTE_OPS ? 1.5 : 1, layers = 0;
-    uint32_t moe = sc__model_moe_layers(l->model);
-    const uint32_t count[SC__LAYER_KINDS] = {l->model->layers - moe, moe};
+    double layers = 0, repeat = p->recompute == SC__RECOMPUTE_FULL  ? 2
+                                : p->recompute == SC__RECOMPUTE_OPS ? 1 + sc__repeated_products(l->model)
+                                                                    : 1;
+    uint32_t count[SC__LAYER_KINDS] = {0};
+    for (uint32_t i = 0; i < l->model->layers; i++) count[sc__layer_kind(l, i)]++;
     for (int k = 0; k < SC__LAYER_KINDS; k++) {
         double n = (double)count[k] / p->mesh.pp * p->micro_batches;
         list_load(&load, &l->kernels[k][0], n * repeat);
@@ -121,18 +133,17 @@ static void find_heat(struct sc__lowering *l) {
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
     double bubble = (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
+    if (bubble > l->gpu->power.onset_us) bubble = 0;
     double tp =
         layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
 }
 
 void sc__step_kernels(struct sc__lowering *l) {
-    uint32_t moe = sc__model_moe_layers(l->model);
-    l->has_kind[SC__LAYER_DENSE] = moe < l->model->layers;
-    l->has_kind[SC__LAYER_MOE] = moe > 0;
+    for (uint32_t i = 0; i < l->model->layers; i++) l->has_kind[sc__layer_kind(l, i)] = true;
     for (int k = 0; k < SC__LAYER_KINDS; k++) {
         if (!l->has_kind[k]) continue;
-        struct sc__layer_shape shape = layer_shape(l, k == SC__LAYER_MOE);
+        struct sc__layer_shape shape = layer_shape(l, k);
         sc__layer_kernels(l->arena, l->pricer, &shape, &l->kernels[k][0], &l->kernels[k][1]);
     }
     embedding_kernels(l);

@@ -68,46 +68,46 @@ static const char *part_name(enum sc__work work) {
     return names[work] ? names[work] : "compute";
 }
 
-/* Which kernels of the forward a recomputation runs again, as a share. */
-static double repeat_share(const struct sc__plan *p, const struct sc__layer_kernel *x) {
-    unsigned part = x->part, modules = p->recompute_modules;
-    if (p->recompute == SC__RECOMPUTE_FULL) return 1;
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        return x->kernel.kind == SC__KERNEL_MEMORY ? 1 : x->kernel.kind == SC__KERNEL_GEMM ? 0.5 : 0;
-    bool mlp = part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER ||
-               part == SC__PART_UNROUTE || part == SC__PART_SHARED;
-    if (part == SC__PART_ATTENTION_CORE) return modules & SC__MODULE_CORE ? 1 : 0;
-    if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM) return modules & SC__MODULE_NORM ? 1 : 0;
-    if (!mlp) return 0;
-    if (modules & SC__MODULE_MLP) return 1;
-    return modules & SC__MODULE_ACTIVATION && part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY ? 1 : 0;
-}
-
 /* Routing and experts, whose kernels are many and small. */
 static bool of_experts(unsigned which) {
     return which == SC__PART_ROUTER || which == SC__PART_MLP_IN || which == SC__PART_MLP_OUT ||
            which == SC__PART_UNROUTE;
 }
 
+/* Launched with a graph: the host is not asked. */
+static bool captured(const struct sc__plan *p, unsigned which, bool moe) {
+    if (p->graphs & SC__GRAPH_FULL) return true;
+    if (which <= SC__PART_ATTENTION_ADD) return p->graphs & SC__GRAPH_ATTENTION;
+    if (which == SC__PART_ROUTER || which == SC__PART_SHARED || (moe && which == SC__PART_MLP_NORM))
+        return p->graphs & SC__GRAPH_ROUTER;
+    return p->graphs & SC__GRAPH_MLP && !(moe && of_experts(which));
+}
+
 static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc__layer_part which, unsigned phases) {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct sc__layer_kernel *x = &list->items[i];
         if (x->part != which || !(phases >> x->kernel.phase & 1)) continue;
-        double share = k->phase == SC__RECOMPUTE ? repeat_share(&k->l->plan, x) : 1;
+        double share = k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->moe) : 1;
         if (share <= 0) continue;
-        k->launches += x->kernel.launches * share;
+        if (!captured(&k->l->plan, which, k->moe)) k->launches += x->kernel.launches * share;
         if (k->moe && of_experts(which)) share *= k->l->constants.moe[k->l->plan.moe_unfused];
         compute(k, x->kernel.work, share * sc__step_kernel_us(k->l, &x->kernel), part_name(x->kernel.work));
     }
+}
+
+/* More host time of a layer with experts before routing was fused: half of it
+ * prepares the exchange, half feeds the experts one by one. */
+static double expert_host(const struct maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    return k->moe && p->moe_unfused ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1) : 0;
 }
 
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. */
 static void host(struct maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
     double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
-    double busy = k->script->us + k->comm,
-           need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
-    if (need <= 0 || busy <= 0) return;
+    double busy = k->script->us + k->comm, need = per > 0 ? per * k->launches + expert_host(k) : 0;
+    if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL) return;
     double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
     if (extra < 0.01 * busy) return;
     close_segment(k);
@@ -119,17 +119,33 @@ static double activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * (l->plan.dtype == SC__FP32 ? 4 : 2);
 }
 
+/* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
+static double gathered_bytes(const struct sc__lowering *l) {
+    return activation_bytes(l) * (l->plan.dynamic_casts && l->plan.gemm == SC__FP8 ? 0.5 : 1);
+}
+
 static bool chunked(const struct sc__lowering *l) {
     return l->plan.tp_overlap == SC__TP_CHUNKS && l->plan.sequence_parallel;
+}
+
+/* DTensor keeps the batch in front: what is gathered or scattered along the
+ * sequence of several is put in order by a copy. */
+static void reorder(struct maker *k, double bytes) {
+    const struct sc__plan *p = &k->l->plan;
+    if (!p->torch_copies || p->micro_batch == 1 || p->mesh.tp == 1) return;
+    struct sc__kernel x = sc__elementwise(k->l->pricer, "reorder", 2 * bytes);
+    k->launches += x.launches;
+    compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
 }
 
 /* Before a column-parallel product. In chunks: a share shows, the rest runs
  * beside the product; the caller joins after it. */
 static void gather_tokens(struct maker *k) {
-    double bytes = activation_bytes(k->l), shown = k->l->constants.tp_exposed;
+    double bytes = gathered_bytes(k->l), shown = k->l->constants.tp_exposed;
     if (!k->l->plan.sequence_parallel) return;
     if (!chunked(k->l)) {
         collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp gather");
+        reorder(k, bytes);
         return;
     }
     collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes * shown, false, "tp gather");
@@ -154,13 +170,16 @@ static void end_reduce(struct maker *k) {
         return;
     }
     join_chunks(k);
+    if (!chunked(k->l)) reorder(k, bytes);
     collective(k, SC__REDUCESCATTER, SC__GROUP_TP, SC__STREAM_COMM,
                bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1), false, "tp reduce");
 }
 
+/* Keys and values of the whole sequence. PyTorch's context parallelism sees
+ * them after they were repeated for every head of the queries. */
 static double kv_bytes(const struct sc__lowering *l) {
     const struct sc__model *m = l->model;
-    double heads = m->kv_lora ? m->heads : m->kv_heads, tp = l->plan.mesh.tp;
+    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : m->kv_heads, tp = l->plan.mesh.tp;
     double local = heads / tp < 1 ? 1 : heads / tp;
     return (double)l->plan.micro_batch * l->plan.seq * local * (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
 }
@@ -169,18 +188,18 @@ static double kv_bytes(const struct sc__lowering *l) {
 static void core(struct maker *k, const struct sc__layer_kernels *list, bool backward) {
     unsigned kind = k->l->plan.cp_kind;
     bool ring = kind == SC__CP_RING;
-    double kv = kv_bytes(k->l);
+    double kv = kv_bytes(k->l), gradients = kv * (k->l->plan.torch_copies ? 2 : 1); /* in fp32 there */
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (kind == SC__CP_ALLTOALL) {
         double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) / k->l->plan.mesh.cp;
         collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, q, false, "cp exchange");
     } else
         collective(k, SC__ALLGATHER, SC__GROUP_CP, SC__STREAM_CP, kv, ring, "cp keys and values");
-    if (backward && ring) collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, true, "cp gradients");
+    if (backward && ring) collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, gradients, true, "cp gradients");
     part(k, list, SC__PART_ATTENTION_CORE, phases);
     if (ring && k->l->plan.mesh.cp > 1) join(k, SC__STREAM_CP);
     if (backward && kind == SC__CP_GATHER)
-        collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, kv, false, "cp gradients");
+        collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, gradients, false, "cp gradients");
     if (kind == SC__CP_ALLTOALL)
         collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP,
                    kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp, false, "cp exchange");
@@ -228,7 +247,7 @@ static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool
 }
 
 static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = phase, .moe = kind == SC__LAYER_MOE};
+    struct maker k = {.l = l, .script = out, .phase = phase, .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     unsigned all = 1u << SC__FORWARD;
     part(&k, f, SC__PART_ATTENTION_NORM, all);
@@ -241,7 +260,7 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
     end_reduce(&k);
     part(&k, f, SC__PART_ATTENTION_ADD, all);
     part(&k, f, SC__PART_MLP_NORM, all);
-    forward_mlp(&k, f, kind == SC__LAYER_MOE);
+    forward_mlp(&k, f, k.moe);
     part(&k, f, SC__PART_MLP_ADD, all);
     host(&k);
 }
@@ -250,7 +269,7 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
  * needs no collective but the gathers of sequence parallelism. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
-    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE, .moe = kind == SC__LAYER_MOE};
+    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE, .moe = sc__kind_has_experts(kind)};
     if (p->recompute == SC__RECOMPUTE_NONE) return;
     if (p->recompute == SC__RECOMPUTE_FULL) {
         forward_layer(l, kind, SC__RECOMPUTE, out);
@@ -303,10 +322,14 @@ static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, boo
     backward_part(k, b, SC__PART_ROUTER);
 }
 
-/* Adding the weight gradients of a micro-batch to those of the step. */
+/* Adding the weight gradients of a micro-batch to those of the step; or, where
+ * they are sharded with copies, out of the gathered buffer twice (read, write)
+ * and into the one that is reduced. */
 static void accumulate(struct maker *k, const struct sc__shard *params) {
-    double bytes = k->l->constants.accumulate_bytes * (params->dense + params->experts);
-    if (k->l->plan.zero >= 2 || bytes < 1) return;
+    const struct sc__plan *p = &k->l->plan;
+    double copies = p->torch_copies ? 8 + 2 + p->grad_bytes : 0;
+    double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) * (params->dense + params->experts);
+    if (bytes < 1) return;
     struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
     k->launches += x.launches;
     compute(k, SC__WORK_ELEMENTWISE, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_ELEMENTWISE));
@@ -314,15 +337,15 @@ static void accumulate(struct maker *k, const struct sc__shard *params) {
 
 static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
     uint32_t i = 0;
-    while (sc__model_has_experts(l->model, i) != (kind == SC__LAYER_MOE)) i++;
+    while (sc__layer_kind(l, i) != kind) i++;
     return sc__plan_layer_shard(&l->plan, l->model, i);
 }
 
 static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip, .moe = kind == SC__LAYER_MOE};
+    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip, .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
     backward_part(&k, b, SC__PART_MLP_ADD);
-    backward_mlp(&k, b, kind == SC__LAYER_MOE);
+    backward_mlp(&k, b, k.moe);
     backward_part(&k, b, SC__PART_MLP_NORM);
     backward_part(&k, b, SC__PART_ATTENTION_ADD);
     gather_tokens(&k);
@@ -337,7 +360,7 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD, .moe = kind == SC__LAYER_MOE};
+    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD, .moe = sc__kind_has_experts(kind)};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
     accumulate(&k, &params);

@@ -100,6 +100,7 @@ const struct sc__gpu *sc__gpu_limit_power(struct sc_context *ctx, const struct s
     struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
     *g = *gpu;
     g->power.limit *= watts / gpu->tdp;
+    g->power.slope *= gpu->tdp / watts;
     g->tdp = watts;
     return g;
 }

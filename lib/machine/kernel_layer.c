@@ -18,6 +18,7 @@ struct maker {
     struct sc__layer_kernels *out;
     enum sc__layer_part part;
     bool backward;
+    bool up;         /* kernels of latent attention's way up */
     uint64_t tokens; /* of this GPU inside tensor parallel regions */
     uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
 };
@@ -26,7 +27,7 @@ static void push(struct maker *m, struct sc__kernel k) {
     if (!m->backward) k.phase = SC__FORWARD;
     if (m->backward && k.phase == SC__FORWARD) k.phase = SC__BACKWARD;
     *SC__PUSH(m->arena, m->out->items, m->out->count, m->out->capacity) =
-        (struct sc__layer_kernel){k, (uint8_t)m->part};
+        (struct sc__layer_kernel){k, (uint8_t)m->part, m->up};
 }
 
 static void memory(struct maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
@@ -55,10 +56,21 @@ static struct sc__kernel one_product(struct maker *m, const struct linear *l, co
     return sc__gemm(m->pricer, name, t, a, b, k);
 }
 
+/* PyTorch scales by the maximum of the moment: a pass over the operand finds
+ * it (2 bytes an element), another casts (3), and a transpose (2) is made for
+ * backward's products; weights are cast every time, inputs again in backward. */
+static void dynamic_cast(struct maker *m, const struct linear *l, uint64_t rows) {
+    double in = (double)rows * (double)l->in, out = (double)rows * (double)l->out, w = (double)l->in * (double)l->out;
+    push(m, sc__elementwise(m->pricer, "cast_dynamic", m->backward ? 7 * (in + out + w) : 5 * (in + w)));
+}
+
 /* Transformer Engine casts each operand that is not a weight, with its
  * transpose; weights are cast once a step. */
 static void cast(struct maker *m, const struct linear *l, uint64_t rows, uint64_t cols) {
-    if (m->s->gemm == SC__FP8 || m->s->gemm == SC__FP4)
+    if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4) return;
+    if (m->s->dynamic_casts && !l->experts)
+        dynamic_cast(m, l, rows);
+    else
         memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
 }
 
@@ -105,6 +117,7 @@ static void head_norm(struct maker *m, enum sc__layer_part part) {
 static void residual(struct maker *m, enum sc__layer_part part) {
     const struct sc__layer_shape *s = m->s;
     m->part = part;
+    if (s->post_norms) norm(m, m->rows, s->hidden);
     if (eager(m)) {
         if (m->backward && s->dropout) memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
         if (!m->backward && s->dropout) memory(m, SC__MEM_DROPOUT_F, m->rows, s->hidden);
@@ -158,12 +171,17 @@ static void latent_in(struct maker *m, const struct heads *h) {
     struct linear kv_up = {"kv_up", "kv_up_dgrad", "kv_up_wgrad", s->kv_rank, h->q * (s->head_dim + s->v_dim),
                            0,       false};
     if (m->backward) rotate(m, h);
-    if (s->q_rank) linear(m, m->backward ? &q_up : &q_down, m->tokens), norm(m, m->tokens, s->q_rank);
-    linear(m, s->q_rank && m->backward ? &q_down : &q_up, m->tokens);
-    linear(m, m->backward ? &kv_up : &kv_down, m->tokens);
-    norm(m, m->tokens, s->kv_rank);
-    linear(m, m->backward ? &kv_down : &kv_up, m->tokens);
+    if (s->q_rank && !m->backward) linear(m, &q_down, m->tokens), norm(m, m->tokens, s->q_rank);
+    m->up = true;
+    linear(m, &q_up, m->tokens);
+    m->up = false;
+    if (s->q_rank && m->backward) norm(m, m->tokens, s->q_rank), linear(m, &q_down, m->tokens);
+    if (!m->backward) linear(m, &kv_down, m->tokens), norm(m, m->tokens, s->kv_rank);
+    m->up = true;
+    linear(m, &kv_up, m->tokens);
     if (!m->backward) rotate(m, h);
+    m->up = false;
+    if (m->backward) norm(m, m->tokens, s->kv_rank), linear(m, &kv_down, m->tokens);
 }
 
 /* What autograd does to put the gradients of q, k and v together. */
@@ -190,8 +208,16 @@ static void attention_in(struct maker *m, const struct heads *h) {
     if (m->backward) linear(m, &qkv, m->tokens);
 }
 
+/* Part of the blocks of 128 queries by 128 keys that a window leaves. */
+static double window_share(uint64_t seq, uint64_t window) {
+    double blocks = ceil((double)seq / 128), wide = ceil((double)(window - 1) / 128) + 1;
+    if (!window || wide >= blocks) return 0;
+    return (wide * blocks - wide * (wide - 1) / 2) / (blocks * blocks);
+}
+
 static void flash(struct maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
+    double window = s->causal ? window_share(s->seq, s->window) : 0;
     struct sc__attention a = {.batch = s->batch,
                               .heads = h->q,
                               .kv_heads = h->kv,
@@ -200,7 +226,9 @@ static void flash(struct maker *m, const struct heads *h) {
                               .head_dim = h->qk_dim,
                               .v_dim = h->v_dim,
                               .causal = s->causal,
-                              .share = s->causal && s->cp > 1 ? 0.5 : 0,
+                              .share = window > 0                ? window
+                                       : s->causal && s->cp > 1 ? 0.5
+                                                                : 0,
                               .software = s->attention};
     push(m, m->backward ? sc__attention_backward(m->pricer, &a) : sc__attention_forward(m->pricer, &a));
 }
@@ -308,6 +336,14 @@ static void unroute(struct maker *m) {
     either(m, SC__MEM_UNPERMUTE_F, m->rows * m->s->topk, m->s->hidden);
 }
 
+/* Megatron adds bias times probability to each expert's rows and joins them
+ * again: 28 bytes an element of fp32 traffic forward (product 4, sum 10, join
+ * 8, cast 6), about as much backward. */
+static void expert_biases(struct maker *m, double elements) {
+    m->part = SC__PART_MLP_OUT;
+    push(m, sc__elementwise(m->pricer, "expert_bias", 28 * elements));
+}
+
 static void experts(struct maker *m) {
     const struct sc__layer_shape *s = m->s;
     uint64_t ep = s->ep ? s->ep : 1, etp = s->expert_tp ? s->expert_tp : 1;
@@ -317,7 +353,9 @@ static void experts(struct maker *m) {
     bool sorted = f.experts > 1 && ep > 1; /* arriving tokens are sorted by expert, and back */
     m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
     if (sorted) either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
-    mlp(m, &f);
+    if (!m->backward) mlp(m, &f);
+    if (s->expert_bias) expert_biases(m, (double)(f.rows * f.experts) * (double)s->hidden);
+    if (m->backward) mlp(m, &f);
     if (sorted) either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
 }
 
