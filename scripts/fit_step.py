@@ -33,11 +33,11 @@ MODELS = [  # of the tables that hold many
 GPUS = {"ampere": ("A100",), "hopper": ("H100", "H200"), "blackwell": ("B200", "B300", "GB200", "GB300")}
 START = {
     "ampere": dict(gemm=1.05, memory=0.9, batched=1.3, attention_64=0.8, host_2021_us=50, host_message_us=300,
-                   comm_tax=0.2, accumulate_bytes=8, adam_bytes=56),
-    "hopper": dict(gemm=1.05, fp8=1, memory=1, attention_forward=1.1, attention_backward=1.1, moe_unfused=1,
-                   host_moe_us=2500, tp_exposed=0.5, comm_tax=0.2),
-    "blackwell": dict(gemm=1.2, fp4=1, memory=1, attention_forward=1.2, attention_backward=1.2, moe=1, moe_unfused=1,
-                      host_moe_us=2500, tp_exposed=0.5),
+                   accumulate_bytes=8, adam_bytes=56),
+    "hopper": dict(gemm=1.05, memory=1, attention_forward=1.1, attention_backward=1.1, comm_tax=0.2, tp_exposed=0.5,
+                   moe_unfused=1, host_moe_us=2500),
+    "blackwell": dict(gemm=1.2, memory=1, attention_forward=1.2, attention_backward=1.2, moe=1, moe_unfused=1,
+                      host_moe_us=2500),
 }
 PULL = 0.004  # of the loss, per constant moved by a factor of e
 
@@ -48,7 +48,7 @@ def group_of(row):
     return names[0] if names else None
 
 
-def load(path, arch, most=20):
+def load(path, arch, most=14):
     """At most so many rows of a group, evenly spaced: they repeat each other."""
     groups = {}
     for row in csv.DictReader(open(path)):

@@ -24,10 +24,10 @@ enum {
     ROUTER_BIAS = 512,
     EXPERT_BIAS = 1024,
     SHARED_GATE = 2048,
-    POST_NORMS = 4096,    /* norms after attention and feed-forward as well */
-    ALIBI = 8192,         /* no position enters the weights or the heads */
-    WINDOW_HALF = 16384,  /* each second layer sees all keys, the others a window */
-    WINDOW_SIXTH = 32768  /* each sixth */
+    POST_NORMS = 4096,   /* norms after attention and feed-forward as well */
+    ALIBI = 8192,        /* no position enters the weights or the heads */
+    WINDOW_HALF = 16384, /* each second layer sees all keys, the others a window */
+    WINDOW_SIXTH = 32768 /* each sixth */
 };
 
 struct family {

@@ -107,7 +107,8 @@ static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) 
         unsigned i = 0;
         while (names[i] && !sc__str_is(part, names[i])) i++;
         if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL, "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
+            return sc__fail(s->ctx, SC_USAGE, NULL,
+                            "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
                             "--recompute-modules: unknown '%.*s'", SC__SHOW(part));
         p->recompute_modules |= bits[i];
     }
@@ -137,6 +138,7 @@ static sc_status read_precision(const struct sc__settings *s, struct sc__plan *p
     p->gemm = p->dtype;
     if (sc__setting_flag(s, "fp8") || sc__setting_flag(s, "fp8-format")) p->gemm = SC__FP8;
     if (sc__setting_flag(s, "fp4")) p->gemm = SC__FP4;
+    p->fp8_attention = sc__setting_flag(s, "fp8-dot-product-attention");
     SC__TRY(word(s, "fp8-scaling", scalings, &scaling));
     p->dynamic_casts = scaling;
     if (p->dtype == SC__FP16 || sc__setting_flag(s, "grad-reduce-in-bf16")) grad = 1;
@@ -201,7 +203,7 @@ static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, uint3
 
 /* --cuda-graph, or Megatron's --cuda-graph-scope unless --cuda-graph-impl is none. */
 static sc_status read_graphs(const struct sc__settings *s, struct sc__plan *p) {
-    static const char *const names[] = {"none",       "attn",           "mlp", "moe", "moe_router", "moe_preprocess",
+    static const char *const names[] = {"none",       "attn",           "mlp",  "moe", "moe_router", "moe_preprocess",
                                         "full_layer", "full_iteration", "full", NULL};
     static const unsigned bits[] = {0,
                                     SC__GRAPH_ATTENTION,
@@ -221,7 +223,8 @@ static sc_status read_graphs(const struct sc__settings *s, struct sc__plan *p) {
         unsigned i = 0;
         while (names[i] && !sc__str_is(part, names[i])) i++;
         if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL, "attn, mlp, moe_router, moe_preprocess, full_layer or full_iteration",
+            return sc__fail(s->ctx, SC_USAGE, NULL,
+                            "attn, mlp, moe_router, moe_preprocess, full_layer or full_iteration",
                             "--cuda-graph: unknown '%.*s'", SC__SHOW(part));
         p->graphs |= bits[i];
     }

@@ -70,6 +70,7 @@ struct sc__plan {
     bool ignore_memory;
     bool optimizer;     /* the step ends with one */
     bool plain_update;  /* weights, gradients and state of one type, no clipping: plain PyTorch on one GPU */
+    bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
     bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2, DTensor */
     unsigned graphs;    /* SC__GRAPH_… */

@@ -22,6 +22,7 @@ static const struct field fields[] = {
     FIELD("attention_forward", attention[0]),
     FIELD("attention_backward", attention[1]),
     FIELD("attention_64", attention_64),
+    FIELD("attention_fp8", attention_fp8),
     FIELD("batched", batched),
     FIELD("memory", memory),
     FIELD("host_megatron_us", host[SC__FUSION_MEGATRON]),

@@ -90,7 +90,8 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
     if (k->kind == SC__KERNEL_MEMORY) return c->memory;
     if (k->kind == SC__KERNEL_ATTENTION)
         return (l->plan.attention == SC__ATTENTION_CURRENT ? c->attention[k->phase != SC__FORWARD] : 1) *
-               (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1);
+               (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1) *
+               (l->plan.fp8_attention ? c->attention_fp8 : 1);
     if (k->work == SC__WORK_ATTENTION) return c->batched;
     if (l->plan.gemm == l->plan.dtype) return c->gemm;
     return c->gemm * (l->plan.gemm == SC__FP4 ? c->fp4 : c->fp8);

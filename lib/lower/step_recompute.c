@@ -45,7 +45,8 @@ static bool module_holds(unsigned modules, const struct sc__layer_kernel *x, boo
     if (!of_feed_forward(part)) return false;
     if (modules & (moe ? SC__MODULE_MOE : SC__MODULE_MLP)) return true;
     if (part == SC__PART_SHARED) return modules & SC__MODULE_SHARED;
-    bool activation = part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY && x->kernel.work != SC__WORK_ROUTER;
+    bool activation =
+        part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY && x->kernel.work != SC__WORK_ROUTER;
     return activation && modules & (moe ? SC__MODULE_EXPERT_ACTIVATION : SC__MODULE_ACTIVATION);
 }
 

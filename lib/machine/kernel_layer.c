@@ -226,7 +226,7 @@ static void flash(struct maker *m, const struct heads *h) {
                               .head_dim = h->qk_dim,
                               .v_dim = h->v_dim,
                               .causal = s->causal,
-                              .share = window > 0                ? window
+                              .share = window > 0               ? window
                                        : s->causal && s->cp > 1 ? 0.5
                                                                 : 0,
                               .software = s->attention};

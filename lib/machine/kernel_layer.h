@@ -41,14 +41,14 @@ struct sc__layer_shape {
     enum sc__dtype gemm;                             /* of the linear layers' products: fp8 or as dtype */
     uint64_t batch, seq;                             /* one micro-batch, whole sequence */
     uint64_t hidden, heads, kv_heads, head_dim, ffn; /* of the whole model */
-    uint64_t window; /* keys a query sees; 0: all */
+    uint64_t window;                                 /* keys a query sees; 0: all */
     uint32_t tp, cp;
     bool sequence_parallel; /* norm and adds on 1/tp of the tokens */
     bool gated;             /* SwiGLU: fc1 is twice as wide */
     bool rmsnorm, bias, rope, causal, dropout;
-    bool post_norms; /* norms after attention and feed-forward as well */
+    bool post_norms;    /* norms after attention and feed-forward as well */
     bool dynamic_casts; /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in backward */
-    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool accumulate;    /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
