@@ -107,7 +107,7 @@ static struct sc__kernel attention(struct sc__pricer *p, const struct sc__attent
     k.us = sc__kernel_us(p, &key, &k.measured);
     k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
     /* an older kernel spends more instructions, and so more energy, on a FLOP: H200 held at 500 to 700 W */
-    k.effort *= sqrt(p->gpu->software[a->software][forward ? 0 : 1]);
+    k.effort *= pow(p->gpu->software[a->software][forward ? 0 : 1], 0.4);
     k.bytes = times * 2 * heads * (sq + skv) * width;
     k.launches = p->gpu->launches[SC__KERNEL_ATTENTION];
     return k;

@@ -194,6 +194,25 @@ static void power_closed_form(void **state) {
     assert_true(sc__heat(limited, &load, 100).clock > h.clock);
 }
 
+/* An H200 held at 500 W (nvidia-smi -pl): loops of an 8192 product fall from
+ * 675 to 570 TFLOP/s, of FlashAttention 2 forward (2·32 heads, 8192, 128) from
+ * 331 to 285. */
+static void held_at_500_watts(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200"), *low = sc__gpu_limit_power(ctx, g, 500);
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__attention a = {
+        .batch = 2, .heads = 32, .kv_heads = 32, .sq = 8192, .head_dim = 128, .causal = true, .software = 1};
+    struct sc__kernel k[2] = {sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192), sc__attention_forward(p, &a)};
+    const double measured[2] = {675.0 / 570, 331.0 / 285};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sc__load load = {0};
+        sc__load_add(&load, &k[i], 10);
+        double slower = sc__heat(low, &load, 0).factor[k[i].kind] / sc__heat(g, &load, 0).factor[k[i].kind];
+        if (fabs(slower / measured[i] - 1) > 0.05) fail_msg("%u: %.3f, measured %.3f", i, slower, measured[i]);
+    }
+}
+
 /* ---- other GPUs ---- */
 
 static void carried_over(void **state) {
@@ -447,6 +466,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(layer_of_experts, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_of_latent_attention, open_context, close_context),
         cmocka_unit_test_setup_teardown(power_closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(held_at_500_watts, open_context, close_context),
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
         cmocka_unit_test_setup_teardown(every_gpu_reads, open_context, close_context),
         cmocka_unit_test_setup_teardown(published_rates, open_context, close_context),

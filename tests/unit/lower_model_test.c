@@ -297,6 +297,119 @@ static void test_stages_hold_the_model(void **state) {
     }
 }
 
+/* NeMo's layouts of 61 layers with a prediction layer: "Et*4|(t*4|)*14tmL" and "Et|(tt|)*30mL". */
+static void test_stages_of_prediction_layers(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    uint32_t first;
+    assert_int_equal(plan_of(*state, "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16", &m, &p),
+                     SC_OK);
+    for (uint32_t i = 0; i < 16; i++) assert_int_equal(sc__plan_layers(&p, &m, i, 0, &first), i < 15 ? 4 : 1);
+    assert_int_equal(plan_of(*state, "model deepseek-v3;pp 8;vpp 4;ep 8;gpus 64;uneven-stages;global-batch 64", &m, &p),
+                     SC_OK);
+    for (uint32_t i = 0; i < 32; i++)
+        assert_int_equal(sc__plan_layers(&p, &m, i % 8, i / 8, &first), i == 0 ? 1 : i == 31 ? 0 : 2);
+}
+
+/* Sixteen ranks on two nodes, eight experts of 128 a token: with one copy a
+ * node, 2·(1 − 2⁻⁸) go out; within a node one a rank, 8·(1 − (7/8)⁸). */
+static void test_tokens_go_once_to_a_node(void **state) {
+    static const char text[] = "model qwen3-30b-a3b;gpus %u;ep %u;etp 1;seq 4096;global-batch 16;"
+                               "moe-token-dispatcher-type flex;zero 1";
+    for (uint32_t ep = 8; ep <= 16; ep += 8) {
+        struct sc__model m;
+        struct sc__plan p;
+        char plan[256];
+        snprintf(plan, sizeof plan, text, ep, ep);
+        struct traffic t = lower(*state, plan, &m, &p);
+        double places = ep == 16 ? 2 : 8, copies = places * (1 - pow(1 - 1 / places, 8));
+        same(t.bytes[SC__GROUP_EP][SC__ALLTOALL] / (16.0 / ep), 4 * 48 * 4096 * copies * 2048 * 2);
+    }
+}
+
+/* us of the operations of one phase (SC__PHASES: any) and kind of work (SC__WORKS: any) on the first class. */
+static double time_of(struct sc_context *ctx, const char *text, unsigned phase, unsigned work) {
+    struct sc__model m;
+    struct sc__plan plan;
+    struct sc__workload *w;
+    struct sc__cluster c;
+    double us = 0;
+    if (plan_of(ctx, text, &m, &plan) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    plan.ignore_memory = true;
+    assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", plan.gpus, &c), SC_OK);
+    if (sc__lower_plan(ctx, &m, &plan, &c, &w) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    const struct sc__program *p = &w->programs[w->classes[0].program];
+    for (uint32_t i = 0; i < p->calls; i++) {
+        const struct sc__block *b = &w->blocks[w->calls[p->first_call + i].block];
+        for (uint32_t k = 0; k < b->ops; k++) {
+            const struct sc__op *op = &w->ops[b->first_op + k];
+            bool in = (phase == SC__PHASES || op->phase == phase) && (work == SC__WORKS || op->work == work);
+            if (op->kind == SC__OP_COMPUTE && in) us += sc__us(op->cost);
+        }
+    }
+    return us;
+}
+
+#define MLA "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16;seq 1024;host-launch 0"
+#define ALL_EXPERTS "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 1024;global-batch 8;host-launch 0"
+
+/* Modules as Megatron names them: "mlp" is of layers without experts, "moe" of
+ * those with them; what a module repeats is less than the forward that holds it. */
+static void test_recompute_modules(void **state) {
+    double none = time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules mlp", SC__RECOMPUTE, SC__WORKS);
+    double moe = time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules moe", SC__RECOMPUTE, SC__WORKS);
+    double act =
+        time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules moe_act", SC__RECOMPUTE, SC__WORKS);
+    double full = time_of(*state, ALL_EXPERTS ";recompute full", SC__RECOMPUTE, SC__WORKS);
+    assert_true(none == 0 && act > 0 && act < moe && moe < full);
+    double up = time_of(*state, MLA ";recompute selective;recompute-modules mla_up_proj", SC__RECOMPUTE, SC__WORK_GEMM);
+    double core =
+        time_of(*state, MLA ";recompute selective;recompute-modules mla_up_proj", SC__RECOMPUTE, SC__WORK_ATTENTION);
+    assert_true(up > 0 && core == 0);
+    assert_true(up < time_of(*state, MLA, SC__FORWARD, SC__WORK_GEMM));
+}
+
+/* Every second product in PyTorch's order: keys, output and up projection of a
+ * Llama layer, 36.5 % of its products' FLOPs, and no attention. */
+static void test_recompute_of_operators(void **state) {
+#define LLAMA "model llama3-8b;gpus 1;seq 8192;global-batch 1;host-launch 0;no-optimizer"
+    double again = time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_GEMM);
+    double layers = time_of(*state, LLAMA ";recompute full", SC__RECOMPUTE, SC__WORK_GEMM);
+    double h = 4096, f = 14336, kv = 1024, share = (h * kv + h * h + h * f) / (2 * h * kv + 2 * h * h + 3 * h * f);
+    assert_true(fabs(again / layers / share - 1) < 0.03);
+    assert_true(time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_ATTENTION) == 0);
+}
+
+/* A graph of the whole iteration asks nothing of the host, parts of a layer less. */
+static void test_graphs_spare_the_host(void **state) {
+#define SMALL "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 512;global-batch 8;moe-kernels unfused"
+    double alone = time_of(*state, SMALL, SC__PHASES, SC__WORK_HOST);
+    double parts = time_of(*state, SMALL ";cuda-graph attn,moe_router", SC__PHASES, SC__WORK_HOST);
+    assert_true(alone > parts && parts > 0);
+    assert_true(time_of(*state, SMALL ";cuda-graph full_iteration", SC__PHASES, SC__WORK_HOST) == 0);
+}
+
+/* Half of gpt-oss's layers see 128 keys of 8192: their attention costs next to nothing. */
+static void test_windows_cut_attention(void **state) {
+    static const char text[] = "model gpt-oss-20b;gpus 1;seq %u;global-batch 1;host-launch 0;ignore-memory";
+    double us[2];
+    for (unsigned i = 0; i < 2; i++) {
+        char plan[128];
+        snprintf(plan, sizeof plan, text, i ? 16384 : 8192);
+        us[i] = time_of(*state, plan, SC__FORWARD, SC__WORK_ATTENTION);
+    }
+    struct sc__model m;
+    struct sc__plan p;
+    assert_int_equal(plan_of(*state, "model gpt-oss-20b;gpus 1;seq 8192;global-batch 1", &m, &p), SC_OK);
+    m.window = 0;
+    double pairs = 0, s = 8192, whole = sc__model_attention_core_flops(&m, 0, 1, s, false);
+    m.window = 128;
+    for (unsigned q = 1; q <= 8192; q++) pairs += q < 128 ? q : 128;
+    assert_true(fabs(sc__model_attention_core_flops(&m, 0, 1, s, false) / whole / (2 * pairs / (s * s)) - 1) < 0.01);
+    assert_true(sc__model_attention_core_flops(&m, 1, 1, s, false) == whole);
+    assert_true(us[1] / us[0] > 3.2 && us[1] / us[0] < 4.1); /* the full half grows with the square */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_refused_plans, setup, teardown),
@@ -307,6 +420,12 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_traffic_of_sharded_weights, setup, teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_experts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stages_hold_the_model, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stages_of_prediction_layers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tokens_go_once_to_a_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_recompute_modules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_recompute_of_operators, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_graphs_spare_the_host, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_windows_cut_attention, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 static int setup(void **state) {
@@ -49,6 +50,40 @@ static void test_presets_have_published_parameters(void **state) {
     }
     assert_int_equal(wrong, 0);
     assert_true(seen >= 40);
+}
+
+static sc_status parse(struct sc_context *ctx, const char *more, struct sc__model *m) {
+    char text[512];
+    int n = snprintf(text, sizeof text,
+                     "{\"num_hidden_layers\": 12, \"hidden_size\": 512, \"num_attention_heads\": 8, "
+                     "\"intermediate_size\": 1024, \"vocab_size\": 1000, %s}",
+                     more);
+    return sc__model_parse(ctx, "config.json", (struct sc__str){text, (size_t)n}, m);
+}
+
+/* Which of twelve layers see a window, as the families' own code has it. */
+static void test_windows(void **state) {
+    static const struct {
+        const char *more, *layers; /* w: a window, f: all keys */
+    } cases[] = {
+        {"\"model_type\": \"mistral\", \"sliding_window\": 64", "wwwwwwwwwwww"},
+        {"\"model_type\": \"mistral\", \"sliding_window\": null", "ffffffffffff"},
+        {"\"model_type\": \"mistral\", \"sliding_window\": 4096", "ffffffffffff"},
+        {"\"model_type\": \"qwen2\", \"sliding_window\": 64, \"use_sliding_window\": false", "ffffffffffff"},
+        {"\"model_type\": \"gemma2\", \"sliding_window\": 64", "wfwfwfwfwfwf"},
+        {"\"model_type\": \"gemma3_text\", \"sliding_window\": 64", "wwwwwfwwwwwf"},
+        {"\"model_type\": \"gemma3_text\", \"sliding_window\": 64, \"sliding_window_pattern\": 4", "wwwfwwwfwwwf"},
+        {"\"model_type\": \"llama\", \"sliding_window\": 64, \"layer_types\": [\"sliding_attention\", "
+         "\"sliding_attention\", \"full_attention\"]",
+         "wwfwwfwwfwwf"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__model m;
+        assert_int_equal(parse(*state, cases[i].more, &m), SC_OK);
+        for (uint32_t k = 0; k < 12; k++)
+            if (sc__model_windowed(&m, k, 1024) != (cases[i].layers[k] == 'w'))
+                fail_msg("%s: layer %u", cases[i].more, k);
+    }
 }
 
 /* 72·B·s·l·h²(1 + s/6h + V/12lh), Narayanan et al. 2021. */
@@ -169,6 +204,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_presets_have_published_parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flops_of_gpt, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_active_parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_configurations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_keys_are_noted, setup, teardown),
