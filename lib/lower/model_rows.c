@@ -9,8 +9,11 @@
  *
  * The format waits for every collective of forward and input gradient. Where
  * the plan hides one behind compute, the hidden compute is left out: what
- * remains is max(compute, collective), as in the plan. All stages run the same
- * rows; what only the first and the last have is scaled by `ends`. */
+ * remains is max(compute, collective), as in the plan. That holds for a
+ * collective alone; in the last micro-batch, where the gradients of the layers
+ * above are on the same links, both take longer, and the plan hides more of it
+ * than rows can say: `last` makes up for that. All stages run the same rows;
+ * what only the first and the last have is scaled by `ends`. */
 #include "lower/model_rows.h"
 
 #include "lower/step.h"
@@ -32,7 +35,8 @@ struct pieces {
 struct rows {
     struct sc__lowering *l;
     struct sc__layers *out;
-    double ends;
+    struct sc__row_fit fit;
+    double backward; /* factor on the compute of backward: fit.last in the last micro-batch */
 };
 
 static double collective_us(const struct sc__lowering *l, const struct sc__item *x) {
@@ -100,7 +104,10 @@ static void add_rows(struct rows *r, const char *const *names, const struct piec
     for (uint32_t i = 0; i < n; i++) {
         struct sc__row *row = add_row(r, names[i < known ? i : known - 1]);
         if (i < f->count) put(row, SC__PART_FORWARD, &f->items[i]);
-        if (n - 1 - i < b->count) put(row, SC__PART_INPUT, &b->items[n - 1 - i]);
+        if (n - 1 - i >= b->count) continue;
+        struct piece input = b->items[n - 1 - i];
+        input.us *= r->backward;
+        put(row, SC__PART_INPUT, &input);
     }
 }
 
@@ -150,8 +157,8 @@ static void end_rows(struct rows *r, const char *name, const char *more, const s
                      const struct sc__script *b) {
     const char *const names[] = {name, more, NULL};
     struct pieces forward = {0}, backward = {0};
-    cut(r->l, f, r->ends, &forward);
-    cut(r->l, b, r->ends, &backward);
+    cut(r->l, f, r->fit.ends, &forward);
+    cut(r->l, b, r->fit.ends, &backward);
     if (f == &r->l->embedding_forward) merge(&forward), merge(&backward); /* layers begin in the second row */
     add_rows(r, names, &forward, &backward);
 }
@@ -191,6 +198,7 @@ static void micro_batch(struct rows *r, uint32_t stage, bool last) {
     const struct sc__plan *p = &l->plan;
     uint32_t start[SC__MOST_LAYERS + 2], layer[SC__MOST_LAYERS + 2], n = 0;
     start[n] = r->out->count;
+    r->backward = last ? r->fit.last : 1;
     end_rows(r, "embedding_layer", "embedding_more", &l->embedding_forward, &l->embedding_backward);
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first, count = sc__plan_layers(p, l->model, stage, c, &first);
@@ -242,7 +250,6 @@ static void step_rows(struct rows *r, uint32_t stage) {
 static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
     const char *what = p->mesh.cp > 1                                 ? "context parallelism"
                        : p->zero >= 2                                 ? "sharded weights (ZeRO 2, 3)"
-                       : p->overlap_param                             ? "overlapped gathering of weights"
                        : p->schedule == SC__SCHEDULE_ZBH1             ? "weight gradients apart (zb-h1)"
                        : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp ? "another tensor-parallel size of experts"
                                                                       : NULL;
@@ -251,12 +258,12 @@ static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
 }
 
 sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                         const struct sc__cluster *cluster, double ends, struct sc__layers **out) {
+                         const struct sc__cluster *cluster, const struct sc__row_fit *fit, struct sc__layers **out) {
     struct sc__lowering l;
     SC__TRY(check(ctx, plan));
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     struct sc__layers *rows = SC__NEW(&ctx->arena, struct sc__layers);
-    struct rows r = {.l = &l, .out = rows, .ends = plan->mesh.pp > 1 ? ends : 1};
+    struct rows r = {.l = &l, .out = rows, .fit = *fit};
     uint32_t stage = fullest_stage(&l);
     *rows = (struct sc__layers){.file = "generated",
                                 .format = "workload-text",
