@@ -8,8 +8,8 @@
 /* What rows leave open, chosen by the caller so that the step is as long as the
  * plan's. */
 struct sc__row_fit {
-    double ends; /* how much of the embedding and the head every stage gets, where the plan has several */
-    double last; /* factor on the compute of the last micro-batch's backward, beside which gradients travel */
+    double ends;  /* how much of the embedding and the head every stage gets, where the plan has several */
+    double edges; /* factor on compute beside which gradients or weights travel: the last backward, the first forward */
 };
 
 /* What the format cannot hold (context parallel, sharded weights …) is SC_USAGE. */

@@ -1,4 +1,5 @@
-"""gen --to workload-text fed back as a file gives the plan's step, for random Megatron plans.
+"""gen --to workload-text fed back as a file gives the plan's step, for random Megatron plans. One in twenty may
+be refused: weights that arrive behind other collectives have no place in the format.
 
     check_roundtrip.py STEPCAST COUNT [SEED]
 """
@@ -36,12 +37,15 @@ def step(*words):
     return json.loads(p.stdout)["step_time_us"]
 
 
-r, worst, bad = random.Random(seed), 0.0, []
+r, worst, bad, refused = random.Random(seed), 0.0, [], 0
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "w.txt")
     for _ in range(count):
         words = plan(r)
         p = subprocess.run([program, "gen", *words, "-o", path], capture_output=True, text=True)
+        if p.returncode == 2 and "as workload text the step would be" in p.stderr:
+            refused += 1
+            continue
         if p.returncode:
             bad.append((words, p.stderr))
             continue
@@ -51,4 +55,4 @@ with tempfile.TemporaryDirectory() as folder:
             bad.append((words, "%+.3f %%" % off))
 for words, why in bad:
     print("#", " ".join(words), "\n#   ", why.strip())
-print(f"{'not ok' if bad else 'ok'} round trip of {count} random plans through workload text: worst {worst:.4f} %, limit 0.1 %")
+print(f"{'not ok' if bad or refused > count / 20 else 'ok'} round trip of {count} random plans through workload text: worst {worst:.4f} %, limit 0.1 %, {refused} refused")
