@@ -41,6 +41,13 @@ bound "torchtitan" 10
 bound "Blackwell" 15
 bound "MoE" 25
 bound "all" 5
+"$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" <<'P'
+import json, sys
+errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
+print("NeMo summaries, never fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
+assert len(errors) == 27 and sum(errors) / len(errors) <= 12
+P
+check "published steps that no constant has seen: within 12 %" $?
 grep -q '^### By source' "$dir/v.md" && grep -q '<circle' "$dir/v.svg"
 check "validate writes tables and a plot" $?
 head -1 data/truth/training_steps.csv | cut -d, -f2- >"$dir/bad.csv"
