@@ -44,7 +44,7 @@ struct search {
     struct given *given;
     uint32_t given_count, given_capacity;
     const char *cluster;
-    uint32_t gpus;
+    uint32_t gpus, layers;
     struct candidate *items;
     uint32_t count, capacity;
     bool fixed_recompute;
@@ -70,6 +70,10 @@ static const char *given_value(const struct search *s, const char *name) {
     return NULL;
 }
 
+static bool uneven(const struct search *s, const struct candidate *c) {
+    return s->layers % (c->value[FREE_PP] * c->value[FREE_VPP]) != 0;
+}
+
 static const char *nth(const void *self, const char *name, unsigned i) {
     const struct view *v = self;
     if (i) return NULL;
@@ -77,6 +81,7 @@ static const char *nth(const void *self, const char *name, unsigned i) {
     if (text) return text;
     if (!strcmp(name, "zero")) return "1"; /* what a search takes for granted, see execute */
     if (!strcmp(name, "sequence-parallel") && v->c->value[FREE_TP] > 1) return "";
+    if (!strcmp(name, "uneven-stages") && uneven(v->s, v->c)) return "";
     return NULL;
 }
 
@@ -160,13 +165,15 @@ static void powers(struct range *r, uint32_t from, uint64_t to) {
     for (uint64_t x = from; x <= to && x <= UINT32_MAX; x *= 2) add_value(r, (uint32_t)x);
 }
 
-static void divisors(struct range *r, uint32_t n, uint32_t most) {
+/* Divisors of n, and the powers of two below it: uneven ones. */
+static void parts(struct range *r, uint32_t n, uint32_t most) {
     for (uint32_t d = 1; d <= n && d <= most; d++)
-        if (n % d == 0) add_value(r, d);
+        if (n % d == 0 || (d & (d - 1)) == 0) add_value(r, d);
 }
 
-/* Where the user left the choice: tensor parallel inside a node, any pipeline
- * that divides the layers, context parallel while a rank keeps 4096 tokens. */
+/* Where the user left the choice: tensor parallel inside a node, pipelines that
+ * divide the layers or are a power of two, context parallel while a rank keeps
+ * 4096 tokens. */
 static void choices(const struct search *s, const struct sc__model *m, const struct sc__plan *base,
                     const struct sc__cluster *cluster, int which, uint32_t pp, struct range *r) {
     uint32_t fixed;
@@ -176,13 +183,13 @@ static void choices(const struct search *s, const struct sc__model *m, const str
     else if (which == FREE_TP)
         powers(r, 1, cluster->node_gpus);
     else if (which == FREE_PP)
-        divisors(r, m->layers, 64);
+        parts(r, m->layers, 64);
     else if (which == FREE_CP)
         add_value(r, 1), powers(r, 2, base->seq / 4096);
     else if (which == FREE_EP)
         powers(r, 1, m->experts ? m->experts : 1);
     else if (which == FREE_VPP)
-        divisors(r, pp > 1 && m->layers % pp == 0 ? m->layers / pp : 1, 12);
+        parts(r, pp > 1 ? m->layers / pp : 1, 12);
     else
         powers(r, 1, 8);
 }
@@ -241,6 +248,7 @@ static sc_status prepare(struct search *s) {
     if (!given) return sc__usage(req, "--model NAME, or Megatron's flags", "plans are searched for a model");
     if (!sc__option(req, "global-batch") && !sc__option(req, "global-batch-size"))
         return sc__usage(req, "--global-batch N: the sequences of a step", "the batch decides which plan is best");
+    s->layers = m->layers;
     SC__TRY(sc__job_named_size(req, &s->gpus));
     SC__TRY(sc__setting_u32(&settings, "gpus", 1, &s->gpus));
     if (!s->gpus) return sc__usage(req, "--gpus N", "the number of GPUs is not known");
@@ -285,6 +293,7 @@ static void put_command(const struct search *s, const struct candidate *c, struc
         if (!given_value(s, free_names[i]) && c->value[i] > 1) sc__printf(out, " --%s %u", free_names[i], c->value[i]);
     if (!s->fixed_recompute && c->recompute) sc__printf(out, " --recompute %s", recomputes[c->recompute]);
     if (!given_value(s, "zero")) sc__puts(out, " --zero 1");
+    if (!given_value(s, "uneven-stages") && uneven(s, c)) sc__puts(out, " --uneven-stages");
     if (!given_value(s, "sequence-parallel") && c->value[FREE_TP] > 1) sc__puts(out, " --sequence-parallel");
 }
 
@@ -356,8 +365,9 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(sc__setting_u32(&settings, "top", 1, &top));
     keep_given(&s);
     SC__TRY(prepare(&s));
-    sc__note(req->ctx, "plans-assume",
-             "every plan shards the optimizer (--zero 1) and, with tensor parallel, the sequence, unless told otherwise");
+    sc__note(
+        req->ctx, "plans-assume",
+        "every plan shards the optimizer (--zero 1) and, with tensor parallel, the sequence, unless told otherwise");
     sc__parallel(req->ctx->jobs, s.count, try_candidate, &s);
     if (s.count) qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS)) return nothing_fits(&s);
@@ -381,9 +391,10 @@ const struct sc__command sc__command_plans = {
     .name = "plans",
     .args = "--model M --gpus N --global-batch N …",
     .summary = "try every parallel plan of a model and show the fastest",
-    .text = "Takes the options of 'run --model'. What they leave open is tried: tensor parallel within a node, pipeline\n"
-            "stages and virtual stages that divide the layers, context and expert parallel, micro-batch sizes, and the\n"
-            "least recomputation that fits into memory. Every plan is simulated as 'run' does.",
+    .text =
+        "Takes the options of 'run --model'. What they leave open is tried: tensor parallel within a node, pipeline\n"
+        "stages and virtual stages, context and expert parallel, micro-batch sizes, and the\n"
+        "least recomputation that fits into memory. Every plan is simulated as 'run' does.",
     .options = tables,
     .execute = execute,
 };
