@@ -173,7 +173,8 @@ static sc_status read_attention_class(struct reader *r, json_t *o) {
     SC__TRY(read_optional(r, o, "bk", &a->bk));
     SC__TRY(read_optional(r, o, "whole", &a->whole));
     if (!(a->bq >= 1)) return bad(r, NULL, "%s: %s is missing", "attention", "bq");
-    if (a->bk > 0 && a->bk < 16) return bad(r, NULL, "%s: %s is less than 16", "attention", "bk");
+    if (a->bq > 65536 || a->bk > 65536 || (a->bk > 0 && a->bk < 1))
+        return bad(r, NULL, "%s and %s are from 1 to 65536", "attention: bq", "bk");
     SC__TRY(read_list(r, "attention.forward", json_object_get(o, "forward"), 4, a->forward));
     return read_list(r, "attention.backward", json_object_get(o, "backward"), 6, a->backward);
 }

@@ -11,7 +11,8 @@
 
 enum {
     WHOLE = 1000000, /* share of the blocks computed, in 1e-6 */
-    LONGEST = 8192,  /* walk that is followed step by step */
+    LONGEST = 8192,  /* steps of a walk, and tiles, up to which the schedule is followed */
+    MOST = 1 << 22,
 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
@@ -82,8 +83,8 @@ static double sm_steps(const struct sc__gpu *gpu, const struct tiles *t, uint64_
     double all = (double)heads * (double)t->count, sms = (double)(uint64_t)gpu->sms;
     if (share == WHOLE && scheduled) return ceil(all / sms) * (double)t->longest;
     if (share) return all * (double)t->longest * (double)share * 1e-6 / gpu->sms;
-    double steps = causal_steps(t);
-    if (!scheduled || t->longest > LONGEST) return (double)heads * steps / gpu->sms;
+    double steps = causal_steps(t), tiles = fmin((double)heads, 2 * sms) * (double)t->count;
+    if (!scheduled || t->longest > LONGEST || tiles > MOST) return (double)heads * steps / gpu->sms;
     return busiest(t, heads, (uint64_t)gpu->sms, steps);
 }
 

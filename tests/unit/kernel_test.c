@@ -413,6 +413,8 @@ static void bad_gpu_files(void **state) {
     expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": 3}", "not an object");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64}]}", "list of 4");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{}]}", "head_dim");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64, \"bk\": 1e9}]}", "65536");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"unaligned\": {\"odd_m\": 1}}", "odd_m");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}", "no kernel 'gelu'");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}", "5 numbers");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}", "no type 'int4'");
