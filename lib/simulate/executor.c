@@ -233,12 +233,29 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
     return SC_OK;
 }
 
+/* Steps that overlap follow each other at the distance of the class that is
+ * busy longest, from its first to its last operation: all operations of a step
+ * moved by that distance are the next step, and no class runs two at once. The
+ * wait for the first message is then the end of the step before. */
+static int64_t step_distance(const struct sc__executor *x) {
+    int64_t longest = 0;
+    if (!x->w->steps_overlap) return x->now;
+    for (uint32_t c = 0; c < x->w->class_count; c++) {
+        struct sc__class_result *r = &x->out->classes[c];
+        if (r->begin < 0) r->begin = r->end;
+        if (r->end - r->begin > longest) longest = r->end - r->begin;
+    }
+    return longest;
+}
+
 static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE) return sc__meet_deadlock(x);
     sc__account_finish(x);
-    x->out->step = x->now;
+    x->out->step = step_distance(x);
+    x->out->overlap = x->now - x->out->step;
+    for (uint32_t c = 0; c < x->w->class_count; c++) x->out->classes[c].account.bubble -= x->out->overlap;
     if (x->out->timeline) x->out->timeline->end = x->now;
     return SC_OK;
 }
@@ -274,6 +291,7 @@ static void prepare_results(struct sc__executor *x) {
     struct sc__arena *a = &x->ctx->arena;
     x->out->classes = SC__NEW_ARRAY(a, struct sc__class_result, x->w->class_count);
     for (uint32_t c = 0; c < x->w->class_count; c++) {
+        x->out->classes[c].begin = -1;
         x->out->classes[c].account.exposed = SC__NEW_ARRAY(a, int64_t, x->lanes);
         x->out->classes[c].traffic = SC__NEW_ARRAY(a, struct sc__traffic, x->lanes);
     }
