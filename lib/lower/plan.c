@@ -81,14 +81,13 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
     SC__TRY(sc__setting_u32(s, "decoder-last-pipeline-num-layers", 1, &p->last_layers));
     SC__TRY(word(s, "schedule", names, &schedule));
     p->schedule = (enum sc__schedule)schedule;
-    bool v = p->schedule == SC__SCHEDULE_ZBV;
-    if (v && p->vpp == 1 && !per_chunk && !sc__setting(s, "vpp")) p->vpp = 2;
+    if (p->schedule == SC__SCHEDULE_ZBV && p->mesh.pp > 1 && p->vpp == 1) p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
     p->uneven = sc__setting_flag(s, "uneven-stages") ||
                 sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
                 sc__setting_flag(s, "account-for-loss-in-pipeline-split");
     p->scatter_gather = !sc__setting_flag(s, "no-scatter-gather-tensors-in-pipeline");
-    p->overlap_p2p = p->vpp > 1 && !v;
+    p->overlap_p2p = p->vpp > 1 || sc__schedule_overlaps_steps(p->schedule);
     return yes_no(s, "overlap-p2p", NULL, &p->overlap_p2p);
 }
 

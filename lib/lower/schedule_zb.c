@@ -40,9 +40,9 @@ struct rule {
 };
 
 static const struct rule line_rules[] = {
-    {DEPTH_1F1B, AT_ONCE}, {DEPTH_H2, 0.5},     {DEPTH_FITS, 0.5},      {DEPTH_FITS_MORE, 0.5}, {DEPTH_H2, 0},
-    {DEPTH_H2, 1},         {DEPTH_FITS, 0},     {DEPTH_FITS, 1},        {DEPTH_FITS_MORE, 0},   {DEPTH_FITS_MORE, 1},
-    {DEPTH_1F1B, 0},       {DEPTH_1F1B, 0.5},   {DEPTH_1F1B, 1},
+    {DEPTH_1F1B, AT_ONCE}, {DEPTH_H2, 0.5},   {DEPTH_FITS, 0.5}, {DEPTH_FITS_MORE, 0.5}, {DEPTH_H2, 0},
+    {DEPTH_H2, 1},         {DEPTH_FITS, 0},   {DEPTH_FITS, 1},   {DEPTH_FITS_MORE, 0},   {DEPTH_FITS_MORE, 1},
+    {DEPTH_1F1B, 0},       {DEPTH_1F1B, 0.5}, {DEPTH_1F1B, 1},
 };
 static const struct rule v_rules[] = {{.gap = 0.5}, {.gap = 0}, {.gap = 1}, {.gap = AT_ONCE}};
 
