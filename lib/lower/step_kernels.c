@@ -120,8 +120,8 @@ static void find_heat(struct sc__lowering *l) {
     for (int d = 0; d < 2; d++)
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
-    double stages = sc__schedule_overlaps_steps(p->schedule) ? 0 : p->mesh.pp - 1.0;
-    double bubble = stages / ((double)p->micro_batches * p->vpp) * load.us;
+    double left = sc__schedule_overlaps_steps(p->schedule) ? 0 : sc__schedule_splits(p->schedule) ? 1.0 / 3 : 1;
+    double bubble = left * (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
     double tp =
         layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));

@@ -80,7 +80,7 @@ static int32_t idle_category(struct sc__executor *x, uint32_t class) {
     return x->w->mesh.pp > 1 ? SC__CAT_BUBBLE : SC__CAT_SKEW;
 }
 
-static void find_category(struct sc__executor *x, uint32_t class) {
+void sc__account_classify(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
     uint32_t main = x->w->compute_stream;
     struct sc__stream *s = &r->streams[main];
@@ -97,11 +97,6 @@ static void find_category(struct sc__executor *x, uint32_t class) {
         }
     int32_t found = s->state == SC__STREAM_DONE ? idle_category(x, class) : stream_category(x, class, main, &seen);
     if (found >= 0) r->category = found;
-}
-
-void sc__account_classify(struct sc__executor *x, uint32_t class) {
-    find_category(x, class);
-    if (result(x, class)->begin < 0 && x->runners[class].category != SC__CAT_BUBBLE) result(x, class)->begin = x->now;
 }
 
 static void add_run(struct sc__executor *x, uint32_t class, const struct sc__item *item, bool times) {

@@ -120,11 +120,16 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
 }
 
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
-    struct sc__stream *s = &x->runners[class].streams[stream];
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
+    if (s->op->kind != SC__OP_COLLECTIVE && !r->met) {
+        x->out->classes[class].lead = x->out->classes[class].account.bubble;
+        r->met = true;
+    }
     s->state = SC__STREAM_TRANSFER;
     s->ready = x->now;
-    change_moving(x, class, x->runners[class].moving | (uint16_t)(1u << stream));
+    change_moving(x, class, r->moving | (uint16_t)(1u << stream));
 }
 
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
@@ -233,17 +238,17 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
     return SC_OK;
 }
 
-/* Steps that overlap follow each other at the distance of the class that is
- * busy longest, from its first to its last operation: all operations of a step
- * moved by that distance are the next step, and no class runs two at once. The
- * wait for the first message is then the end of the step before. */
+/* Steps that overlap follow each other at the distance of the class that takes
+ * longest, from its first to its last operation: all operations of a step
+ * moved by that distance are the next step, and no class runs two at once.
+ * What a class does before its first message nobody notices: it may begin
+ * later by the time it then waits, while the step before still ends. */
 static int64_t step_distance(const struct sc__executor *x) {
     int64_t longest = 0;
     if (!x->w->steps_overlap) return x->now;
     for (uint32_t c = 0; c < x->w->class_count; c++) {
-        struct sc__class_result *r = &x->out->classes[c];
-        if (r->begin < 0) r->begin = r->end;
-        if (r->end - r->begin > longest) longest = r->end - r->begin;
+        const struct sc__class_result *r = &x->out->classes[c];
+        if (r->end - r->lead > longest) longest = r->end - r->lead;
     }
     return longest;
 }
@@ -291,7 +296,6 @@ static void prepare_results(struct sc__executor *x) {
     struct sc__arena *a = &x->ctx->arena;
     x->out->classes = SC__NEW_ARRAY(a, struct sc__class_result, x->w->class_count);
     for (uint32_t c = 0; c < x->w->class_count; c++) {
-        x->out->classes[c].begin = -1;
         x->out->classes[c].account.exposed = SC__NEW_ARRAY(a, int64_t, x->lanes);
         x->out->classes[c].traffic = SC__NEW_ARRAY(a, struct sc__traffic, x->lanes);
     }

@@ -21,8 +21,8 @@ struct sc__traffic {
 };
 
 struct sc__class_result {
-    int64_t begin; /* when it first did something but wait for the pipeline */
-    int64_t end;   /* when its last operation ended */
+    int64_t end;  /* when its last operation ended */
+    int64_t lead; /* how long it waited before its first message: it could have begun that much later */
     struct sc__account account;
     struct sc__traffic *traffic; /* like exposed */
     int64_t work[SC__WORKS];     /* compute time by kind of work */

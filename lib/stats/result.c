@@ -108,7 +108,7 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     for (unsigned i = 0; usual_labels[i]; i++) label_index(out, usual_labels[i]);
     for (uint32_t i = 0; i < w->class_count; i++) {
         out->classes[i].class = &w->classes[i];
-        out->classes[i].end = sim->classes[i].end - (w->steps_overlap ? sim->classes[i].begin : 0);
+        out->classes[i].end = sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);
         add_class(out, i, &sim->classes[i]);
         if (out->classes[i].end > out->classes[out->slowest].end) out->slowest = i;
     }
