@@ -14,8 +14,8 @@
  * or at the end. Where the gap is shorter than it, it depends: beginning holds
  * up the next operation, waiting wastes the gap. So several shares of a gap
  * are tried, with every depth, and the best order wins (the paper searches the
- * same way). One that is tried is plain 1F1B, so that the result is never
- * slower.
+ * same way). Two that are tried are 1F1B with each weight gradient right after
+ * its input gradient, and ZB-H1, so that the result is never slower.
  *
  * What is made small is the period, the longest time from the first to the
  * last operation of one stage: without a synchronisation of all stages at the
@@ -32,22 +32,23 @@
 
 enum depth { DEPTH_1F1B, DEPTH_H2, DEPTH_FITS, DEPTH_FITS_MORE };
 
-#define AT_ONCE (-1.0)
+#define AT_ONCE (-1.0) /* right after its input gradient */
+#define PUT_OFF (-2.0) /* s micro-batches later on stage s, as in ZB-H1 */
 
 struct rule {
     enum depth depth; /* line */
-    double gap;       /* a weight gradient begins in a gap of at least this share of it, or right after B */
+    double gap;       /* a weight gradient begins in a gap of at least this share of it, or as above */
 };
 
 static const struct rule line_rules[] = {
-    {DEPTH_1F1B, AT_ONCE}, {DEPTH_H2, 0.5},   {DEPTH_FITS, 0.5}, {DEPTH_FITS_MORE, 0.5}, {DEPTH_H2, 0},
-    {DEPTH_H2, 1},         {DEPTH_FITS, 0},   {DEPTH_FITS, 1},   {DEPTH_FITS_MORE, 0},   {DEPTH_FITS_MORE, 1},
-    {DEPTH_1F1B, 0},       {DEPTH_1F1B, 0.5}, {DEPTH_1F1B, 1},
+    {DEPTH_1F1B, AT_ONCE}, {DEPTH_1F1B, PUT_OFF}, {DEPTH_H2, 0.5},   {DEPTH_FITS, 0.5}, {DEPTH_FITS_MORE, 0.5},
+    {DEPTH_H2, 0},         {DEPTH_H2, 1},         {DEPTH_FITS, 0},   {DEPTH_FITS, 1},   {DEPTH_FITS_MORE, 0},
+    {DEPTH_FITS_MORE, 1},  {DEPTH_1F1B, 0},       {DEPTH_1F1B, 0.5}, {DEPTH_1F1B, 1},
 };
 static const struct rule v_rules[] = {{.gap = 0.5}, {.gap = 0}, {.gap = 1}, {.gap = AT_ONCE}};
 
 /* Orders are tried on this many micro-batches per stage: what follows repeats. */
-enum { TRIED_PER_STAGE = 8, MANY_PASSES = 1 << 20, FEW_RULES = 4 };
+enum { TRIED_PER_STAGE = 8, MANY_PASSES = 1 << 17, FEW_RULES = 5 };
 
 enum { UNIT = 4096 }; /* of one chunk activation */
 
@@ -217,18 +218,29 @@ static bool due_weight(const struct player *p, const struct stage_state *s, stru
     return found;
 }
 
+/* Of what is next in the main sequence; INT64_MAX: not known yet. */
 static int64_t arrival(const struct stage_state *s) {
-    if (s->next == s->main_count) return INT64_MAX;
     const struct sc__slot *x = &s->main[s->next];
     const struct chunk_state *c = &s->chunk[x->chunk];
     return x->kind == 'F' ? c->f_ready[x->micro_batch] : c->b_ready[x->micro_batch];
 }
 
+/* In ZB-H1 one follows each input gradient, once more wait than the stage's
+ * number, or the last forwards have been left behind. */
+static bool put_off_is_over(const struct player *p, uint32_t stage) {
+    const struct stage_state *s = &p->stages[stage];
+    const struct chunk_state *c = &s->chunk[0];
+    return s->slots[s->count - 1].kind == 'B' &&
+           (c->b - c->w > stage || c->b + p->z->pp - stage - 1 > p->micro_batches);
+}
+
 static bool weight_goes_first(const struct player *p, uint32_t stage, const struct sc__slot *w, int64_t now) {
     const struct stage_state *s = &p->stages[stage];
-    int64_t next = arrival(s);
-    if (next == INT64_MAX || p->rule->gap == AT_ONCE || s->held > p->limit) return true;
+    if (s->next == s->main_count || p->rule->gap == AT_ONCE || s->held > p->limit) return true;
     if (s->main[s->next].kind == 'F' && s->held + UNIT > p->limit) return true;
+    if (p->rule->gap == PUT_OFF) return put_off_is_over(p, stage);
+    int64_t next = arrival(s);
+    if (next == INT64_MAX) return true;
     return next > now && (double)(next - now) >= p->rule->gap * (double)times_of(p, stage, w->chunk)->w;
 }
 
@@ -237,7 +249,7 @@ static void decide(struct player *p, uint32_t stage, int64_t now) {
     struct sc__slot w;
     if (due_weight(p, s, &w) && weight_goes_first(p, stage, &w, now))
         run(p, stage, w, now);
-    else if (arrival(s) <= now)
+    else if (s->next < s->main_count && arrival(s) <= now)
         run(p, stage, s->main[s->next++], now);
 }
 
@@ -295,7 +307,7 @@ static const struct rule *best_rule(struct player *p) {
     const struct rule *rules = is_v(p) ? v_rules : line_rules, *best = rules;
     size_t count = is_v(p) ? sizeof v_rules / sizeof *v_rules : sizeof line_rules / sizeof *line_rules;
     int64_t least = INT64_MAX;
-    for (size_t i = 0; i < (many ? FEW_RULES : count); i++) {
+    for (size_t i = 0; i < (many && count > FEW_RULES ? FEW_RULES : count); i++) {
         int64_t period = play(p, &rules[i], m);
         if (period < least) least = period, best = &rules[i];
     }

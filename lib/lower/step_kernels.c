@@ -112,6 +112,16 @@ static double list_load(struct sc__load *load, const struct sc__layer_kernels *l
     return us;
 }
 
+/* The bubble of equal stages over their work: (p − 1)/(m·v); with tF = tB = tW
+ * zero-bubble schedules leave p − 1 (ZB-H1) or nothing of 3m, but 2p − 1 − m
+ * where there are fewer micro-batches. */
+static double idle_share(const struct sc__plan *p) {
+    double stages = p->mesh.pp - 1.0, m = p->micro_batches, few = 2 * stages + 1 - m;
+    if (!sc__schedule_splits(p->schedule)) return stages / (m * p->vpp);
+    if (sc__schedule_overlaps_steps(p->schedule)) stages = 0;
+    return (few > stages ? few : stages) / (3 * m);
+}
+
 /* The power limit sees the mean over the step of an average rank: its kernels,
  * and the time without kernels, which is estimated from the bubble of the
  * schedule and the tensor-parallel traffic. */
@@ -130,8 +140,7 @@ static void find_heat(struct sc__lowering *l) {
     for (int d = 0; d < 2; d++)
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
-    double left = sc__schedule_overlaps_steps(p->schedule) ? 0 : sc__schedule_splits(p->schedule) ? 1.0 / 3 : 1;
-    double bubble = left * (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
+    double bubble = idle_share(p) * load.us;
     double tp =
         layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));

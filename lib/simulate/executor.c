@@ -245,7 +245,7 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
  * later by the time it then waits, while the step before still ends. */
 static int64_t step_distance(const struct sc__executor *x) {
     int64_t longest = 0;
-    if (!x->w->steps_overlap) return x->now;
+    if (!x->w->steps_overlap || x->w->mesh.pp == 1) return x->now;
     for (uint32_t c = 0; c < x->w->class_count; c++) {
         const struct sc__class_result *r = &x->out->classes[c];
         if (r->end - r->lead > longest) longest = r->end - r->lead;

@@ -84,6 +84,7 @@ static int64_t replay(struct run *r, struct sc__slot *const *slots) {
     uint32_t done[STAGES] = {0}, count = 3 * r->z.chunks * r->z.micro_batches;
     int64_t period = 0;
     memset(r->ends, 0xff, sizeof r->ends);
+    memset(r->end, 0, sizeof r->end);
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t s = 0; s < r->z.pp; s++)
@@ -184,6 +185,24 @@ static void random_times(uint32_t chunks, double tolerance) {
 static void random_lines_are_valid(void **state) {
     (void)state;
     random_times(1, 0);
+}
+
+/* ZB-H1 as it stands, played with the same times. */
+static void lines_are_never_slower_than_h1(void **state) {
+    (void)state;
+    uint64_t seed = 31;
+    for (uint32_t p = 2; p <= 8; p++)
+        for (uint32_t m = 1; m <= 24; m++) {
+            struct sc__zb_order o;
+            struct sc__slot *h1[STAGES];
+            uint32_t count;
+            set_up(&run, p, 1, m, 0, 0, 0);
+            randomise(&run, &seed);
+            int64_t period = find(&run, &o);
+            for (uint32_t s = 0; s < p; s++)
+                h1[s] = sc__schedule_order(&ctx->arena, SC__SCHEDULE_ZBH1, p, 1, s, m, &count);
+            assert_true(period <= replay(&run, h1));
+        }
 }
 
 /* The V is made for chunks of like times. With times a thousandfold apart a
@@ -319,6 +338,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equal_times_leave_no_bubble),
                                        cmocka_unit_test(other_times_leave_no_more_than_the_closed_form),
                                        cmocka_unit_test(random_lines_are_valid),
+                                       cmocka_unit_test(lines_are_never_slower_than_h1),
                                        cmocka_unit_test(random_vs_are_valid),
                                        cmocka_unit_test(like_chunks_are_never_slower),
                                        cmocka_unit_test(large_fragments_do_not_pile_up),
