@@ -81,7 +81,8 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
     SC__TRY(sc__setting_u32(s, "decoder-last-pipeline-num-layers", 1, &p->last_layers));
     SC__TRY(word(s, "schedule", names, &schedule));
     p->schedule = (enum sc__schedule)schedule;
-    if (p->schedule == SC__SCHEDULE_ZBV && p->mesh.pp > 1 && p->vpp == 1) p->vpp = 2;
+    bool said = per_chunk || sc__setting(s, "vpp") || sc__setting(s, "num-virtual-stages-per-pipeline-rank");
+    if (p->schedule == SC__SCHEDULE_ZBV && !said) p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
     p->uneven = sc__setting_flag(s, "uneven-stages") ||
                 sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
