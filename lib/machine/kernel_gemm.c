@@ -169,14 +169,16 @@ static double unaligned_rate(const struct sc__unaligned_constants *c, const stru
     return key->size[2] & 7 ? c->odd : c->odd_n;
 }
 
-/* Tiles of 128x128 and 128x256 in steps of 32; k is split up to four waves. */
+/* Tiles of 128x256, for odd ones of 128x128 too, in steps of 32; k is split up
+ * to four waves. */
 static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    static const struct tile shapes[] = {{128, 128}, {128, 256}, {256, 128}};
+    static const struct tile shapes[] = {{128, 256}, {256, 128}, {128, 128}};
     uint64_t m = key->size[0], n = key->size[1], k = key->size[2], sms = (uint64_t)gpu->sms;
-    double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms, te = leading(key) & 1 ? 0 : gpu->unaligned.te;
+    bool odd = leading(key) & 1;
+    double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms, te = odd ? 0 : gpu->unaligned.te;
     double best = INFINITY, area = (double)m * (double)n;
     if (!(rate > 0)) return 0;
-    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (unsigned i = 0; i < (odd ? 3 : 2); i++) {
         uint64_t count = ceil_div(m, shapes[i].m) * ceil_div(n, shapes[i].n);
         double tile = (double)shapes[i].m * shapes[i].n;
         for (unsigned j = 0; j < sizeof splits / sizeof *splits; j++) {

@@ -64,7 +64,7 @@ static double one_unaligned_way(double m, double n, double k, const int *tile, i
 static double by_trying(double m, double n, double k, double rate, double te) {
     static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}}, splits[] = {1, 2, 3, 4, 6, 8, 16};
     double best = INFINITY;
-    for (int t = 0; t < 3; t++)
+    for (int t = te > 0; t < 3; t++) /* even ones have no square tile */
         for (int s = 0; s < 7; s++) best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
     return best;
 }
@@ -79,7 +79,7 @@ static void unaligned_products(void **state) {
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us, by_trying(2048, 4096, 4097, 129e6, 0));
     near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us, by_trying(2048, 4097, 4096, 145e6, 0));
     near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us, by_trying(4097, 512, 2048, 156e6, 0));
-    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us, by_trying(8192, 1028, 4090, 292e6, 21.5e-5));
+    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us, by_trying(8192, 1028, 4090, 303e6, 20.6e-5));
     double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
     assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
     assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
@@ -310,8 +310,8 @@ static void carried_over(void **state) {
     const struct sc__gpu *h = gpu("h200"), *a = gpu("h100-sxm"), *b = gpu("b200");
     near(a->gemm.bw, 4.4e6 * 3.35 / 4.8);
     near(a->gemm.write, 3.3e6 * 3.35 / 4.8);
-    near(b->unaligned.even, 292e6 * (148 * 1850.0) / (132 * 1830));
-    near(b->unaligned.te, 21.5e-5 * 1830 / 1850);
+    near(b->unaligned.even, 303e6 * (148 * 1850.0) / (132 * 1830));
+    near(b->unaligned.te, 20.6e-5 * 1830 / 1850);
     near(a->gemm.te, 5.99e-5 * 4.8 / 3.35);
     near(a->gemm.r, h->gemm.r);
     near(b->gemm.r, 10.65e6 * (2250 / 148.0) / (989.4 / 132));
