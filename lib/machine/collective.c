@@ -26,10 +26,14 @@ static double transfer(double bytes, double rate) { return bytes > 0 ? bytes / (
 /* A ring that leaves the node has one hop fewer inside it than ranks, so its
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
  * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
+static double ring_inside(const struct sc__model *m, unsigned proto) {
+    if (proto < 2) return m->nvlink;
+    return m->k->ring_outside * m->nvlink * m->per_node / fmax(1, m->per_node - 1);
+}
+
 static double ring_bandwidth(const struct sc__model *m, unsigned proto) {
-    double inside = proto == 2 ? m->k->ring_outside * m->nvlink * m->per_node / fmax(1, m->per_node - 1) : m->nvlink;
     if (m->nodes < 2) return m->nvlink;
-    return m->per_node < 2 ? m->wire : fmin(inside, m->wire);
+    return m->per_node < 2 ? m->wire : fmin(ring_inside(m, proto), m->wire);
 }
 
 static bool gathers(const struct sc__model *m) { return m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER; }
@@ -49,17 +53,47 @@ static double ring_channels(const struct sc__model *m) {
     return m->per_node >= 8 ? m->k->channels[1] : 2 * m->per_node;
 }
 
+/* A ring as the parts that may overlap see it. */
+struct ring {
+    double steps;   /* of every rank */
+    double latency; /* us of all steps one after the other */
+    double volume;  /* bytes through every connection, all channels */
+    double chunk;   /* bytes of a step on one channel; more take several rounds */
+    double share;   /* of a hop's bandwidth that its protocol and operation reach */
+    double rate;    /* GB/s of the slowest hop */
+};
+
+static struct ring make_ring(const struct sc__model *m, unsigned proto) {
+    const struct sc__constants *k = m->k;
+    double passes = m->coll == SC__ALLREDUCE ? 2 : 1, outside = passes * (m->nodes - 1);
+    struct ring r = {.steps = passes * (m->ranks - 1)};
+    double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
+    r.latency = (r.steps - outside) * ring_step(m, proto) + outside * net;
+    r.volume = m->bytes * r.steps / m->ranks;
+    r.chunk = m->bytes / (m->ranks * ring_channels(m));
+    r.share = k->share[proto] * (gathers(m) ? k->ring_gather : 1);
+    r.rate = r.share * ring_bandwidth(m, proto);
+    return r;
+}
+
+/* Simple between nodes. Three things go on at once, and the longest decides:
+ * the wire carries the volume; the threads of a rank copy it and synchronise at
+ * every step; and a chunk goes round, where a rank passes on the first half of
+ * it (a slice, of 32 KiB at least) while the second arrives. */
+static double ring_overlapped(const struct sc__model *m, const struct ring *r) {
+    double rounds = fmax(1, r->chunk / (2 * MIB)), slice = fmax(0.5, fmin(1, 32 * KIB / r->chunk));
+    double wire = transfer(r->volume, r->share * m->wire);
+    double round = rounds * r->latency + slice * transfer(r->volume, r->rate);
+    double copies = transfer(r->volume, r->share * ring_inside(m, 2)) + r->steps * m->k->ring_step[2] * m->k->latency;
+    return fmax(fmax(wire, round), m->per_node > 1 ? copies : 0);
+}
+
 static double ring_time(const struct sc__model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
-    double passes = m->coll == SC__ALLREDUCE ? 2 : 1;
-    double steps = passes * (m->ranks - 1), outside = passes * (m->nodes - 1);
-    double rate = ring_bandwidth(m, proto) * (gathers(m) ? k->ring_gather : 1);
-    double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
-    double time = k->base[proto] + (steps - outside) * ring_step(m, proto) + outside * net +
-                  transfer(m->bytes * steps / m->ranks, k->share[proto] * rate);
-    if (proto < 2) return time;
-    double channels = ring_channels(m), slice = fmin(MIB, m->bytes / (2 * m->ranks * channels));
-    return time + k->slice * transfer(slice * channels, rate);
+    struct ring r = make_ring(m, proto);
+    if (proto < 2) return k->base[proto] + r.latency + transfer(r.volume, r.rate);
+    double time = leaves_node(m) ? ring_overlapped(m, &r) : r.latency + transfer(r.volume, r.rate);
+    return k->base[2] + time + k->slice * transfer(fmin(MIB, r.chunk / 2) * ring_channels(m), r.rate);
 }
 
 /* Bytes per node and direction of a double binary tree, of the buffer. */
