@@ -5,11 +5,17 @@
  *           next node, so that traffic stays on its rail. Each connection
  *           carries 2(n-1)/n · S/C (all-reduce), (n-1)/n · S/C (gather, scatter).
  *   chain   a ring without its last connection, S/C each (broadcast, reduce).
- *   tree    two binary trees over the nodes, S/2C up and down each edge; inside
- *           a node a chain up and down (tree), or the switch (NVLS): S(1 + 1/p)/C.
+ *   tree    NCCL's two binary trees over the nodes (node_tree.h), S/2C up and
+ *           down each edge; inside a node a chain up and down (tree), or the
+ *           switch (NVLS): S(1 + 1/p)/C.
+ *   PAT     every rank to those 1, 2, 4 … further on; parts of S/n, the nearer
+ *           the more.
+ *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
  *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
  *           to the GPU whose card is on the destination's rail, and from there. */
 #include "simulate/flow_pattern.h"
+
+#include "machine/node_tree.h"
 
 #include <string.h>
 
@@ -44,12 +50,19 @@ static void load_link(struct sc__pattern_builder *b, struct sc__pattern *p, uint
     p->hops[b->slot[link]].load += load;
 }
 
+/* Bytes on a cable between nodes for a byte of payload. */
+static double overhead(const struct sc__pattern_builder *b) {
+    return b->cluster->constants.wire > 0 ? 1 / b->cluster->constants.wire : 1;
+}
+
 /* A connection of the open flow. */
 static sc_status wire(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, double load) {
     uint32_t count;
+    bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    if (network) load *= overhead(b);
     for (uint32_t i = 0; i < count; i++) load_link(b, p, b->way[i].link, b->way[i].load * load);
-    if (from / b->cluster->node_gpus != to / b->cluster->node_gpus) p->network = true;
+    if (network) p->network = true;
     return SC_OK;
 }
 
@@ -140,12 +153,11 @@ static sc_status add_ring(struct sc__pattern_builder *b, struct sc__pattern *p, 
 
 /* ---- trees ---- */
 
-/* Parent of a node in a binary tree in heap order. The second tree is turned
- * by half the nodes: who is inside one is at the edge of the other. */
 static sc_status tree_edges(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, uint32_t c,
-                            uint32_t turn) {
-    for (uint32_t i = 1; i < s->count; i++) {
-        uint32_t child = (i + turn) % s->count, parent = ((i - 1) / 2 + turn) % s->count;
+                            unsigned tree) {
+    for (uint32_t child = 0; child < s->count; child++) {
+        uint32_t parent = sc__node_tree_parent(tree, child, s->count);
+        if (parent == SC__NO_PARENT) continue;
         SC__TRY(wire(b, p, member(s, child, c), member(s, parent, c), 0.5));
         SC__TRY(wire(b, p, member(s, parent, c), member(s, child, c), 0.5));
     }
@@ -161,8 +173,7 @@ static sc_status add_tree(struct sc__pattern_builder *b, struct sc__pattern *p, 
             load_port(b, p, s->gpu[i], nvls ? 1 + 1 / size : 2 * (size - 1) / size);
         }
         if (s->count < 2) continue;
-        SC__TRY(tree_edges(b, p, s, c, 0));
-        SC__TRY(tree_edges(b, p, s, c, s->count / 2));
+        for (unsigned tree = 0; tree < SC__NODE_TREES; tree++) SC__TRY(tree_edges(b, p, s, c, tree));
     }
     return SC_OK;
 }
@@ -291,8 +302,8 @@ static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, cons
         uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, gpu[i]);
         load_port(b, p, gpu[i], inside - 1);
         if (n == inside) continue;
-        load_link(b, p, nic, n - inside);
-        load_link(b, p, nic + nic_count(b), n - inside);
+        load_link(b, p, nic, (n - inside) * overhead(b));
+        load_link(b, p, nic + nic_count(b), (n - inside) * overhead(b));
         p->network = true;
     }
 }
@@ -315,6 +326,17 @@ static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p,
     return SC_OK;
 }
 
+/* Bruck's steps, the farthest first: what a rank holds by then goes `far` ranks
+ * on, but for what is there already. */
+static sc_status add_pat(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n) {
+    begin_flow(b, p, 1);
+    for (uint32_t far = 1; far < n; far *= 2) {
+        double parts = (n - 1 - far) / (2 * far) + 1;
+        for (uint32_t i = 0; i < n; i++) SC__TRY(wire(b, p, gpu[i], gpu[(i + far) % n], parts / n));
+    }
+    return SC_OK;
+}
+
 /* ---- the whole ---- */
 
 sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__pattern *p, int coll, enum sc__algo algo,
@@ -328,16 +350,18 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__patte
     if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, false, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
     bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
     if (reduce && algo == SC__ALGO_TREE) return add_tree(b, p, &s, false);
-    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE || algo == SC__ALGO_COLLNET))
-        return add_tree(b, p, &s, true);
+    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE)) return add_tree(b, p, &s, true);
+    if (algo == SC__ALGO_COLLNET) return add_ring(b, p, &s, 1, true);
+    if (algo == SC__ALGO_PAT) return add_pat(b, p, gpu, n);
     if (coll == SC__BROADCAST || coll == SC__REDUCE) return add_ring(b, p, &s, 1, false);
     return add_ring(b, p, &s, reduce ? 2 * part : part, true);
 }
 
 sc_status sc__pattern_message(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to) {
+    bool pxn = sc__fabric_has_rails(b->cluster) && !b->cluster->tuning.no_pxn;
     if (from == to) return SC_OK;
     begin_flow(b, p, 1);
-    return wire(b, p, from, to, 1);
+    return pair(b, p, from, to, pxn);
 }
 
 /* Ports: what a GPU or card has for itself, and no route can avoid. */

@@ -2,6 +2,7 @@
  * published plateaus, and limits that hold whatever the constants are. */
 #include "ir/workload.h"
 #include "machine/cluster.h"
+#include "machine/node_tree.h"
 
 #include "test.h"
 #include <math.h>
@@ -365,6 +366,67 @@ static void all_reduce_is_two_halves(void **state) {
     }
 }
 
+/* --- trees over nodes ---------------------------------------------------- */
+
+/* NCCL's first tree over 16 nodes as its source draws it: 8 below 0; 4 and 12
+ * below 8; 2, 6, 10, 14 below those. The second is its mirror image. */
+static const uint32_t drawn[16] = {SC__NO_PARENT, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 14, 12, 14};
+
+static void trees_as_drawn(void **state) {
+    (void)state;
+    for (uint32_t node = 0; node < 16; node++) {
+        uint32_t mirror = sc__node_tree_parent(1, 15 - node, 16);
+        assert_int_equal(sc__node_tree_parent(0, node, 16), drawn[node]);
+        assert_int_equal(mirror == SC__NO_PARENT ? mirror : 15 - mirror, drawn[node]);
+    }
+}
+
+/* Any number of nodes: one top, no circles, and the cut is what counting says;
+ * no node has more than four neighbours in both trees together. */
+static void trees_of_any_size(void **state) {
+    (void)state;
+    for (uint32_t n = 2; n < 40; n++)
+        for (uint32_t first = 0; first < n; first++)
+            for (uint32_t end = first + 1; end <= n; end++) {
+                uint32_t cut = 0, tops = 0;
+                for (unsigned tree = 0; tree < SC__NODE_TREES; tree++)
+                    for (uint32_t node = 0; node < n; node++) {
+                        uint32_t up = sc__node_tree_parent(tree, node, n), depth = 0;
+                        for (uint32_t at = node; at != SC__NO_PARENT && depth < n; depth++)
+                            at = sc__node_tree_parent(tree, at, n);
+                        assert_true(depth <= 2 + log2(n));
+                        tops += up == SC__NO_PARENT;
+                        if (up != SC__NO_PARENT) cut += (node >= first && node < end) != (up >= first && up < end);
+                    }
+                assert_int_equal(tops, 2);
+                assert_int_equal(sc__node_tree_cut(first, end, n), cut);
+                assert_true(end > first + 1 || cut <= 4);
+            }
+}
+
+/* 16 nodes of 8 behind leaves of 4, 8:1: four nodes' 32 NICs have 4 NICs' worth
+ * of uplinks. A leaf's share of the trees is counted in the drawing. */
+static void trees_through_thin_uplinks(void **state) {
+    struct sc__cluster c = cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=fat-tree leaf=4 "
+                                   "oversubscription=8");
+    double most = 0, bytes = 0x1p32;
+    (void)state;
+    for (uint32_t leaf = 0; leaf < 4; leaf++) {
+        double edges = 0;
+        for (uint32_t node = 0; node < 16; node++) {
+            if (drawn[node] == SC__NO_PARENT) continue;
+            edges += (node / 4 == leaf) != (drawn[node] / 4 == leaf);
+            edges += ((15 - node) / 4 == leaf) != ((15 - drawn[node]) / 4 == leaf);
+        }
+        most = fmax(most, edges);
+    }
+    c.tuning.algo = SC__ALGO_NVLS_TREE;
+    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes), most / 2 * bytes / (4 * 50e3 * 0.955), 0.01, "tree");
+    c.tuning.algo = SC__ALGO_AUTO;
+    struct sc__shape s = sc__cluster_shape(&c, NULL, 128);
+    assert_string_equal(sc__algo_name(sc__collective_price(&c, SC__ALLREDUCE, &s, (uint64_t)bytes).algo), "ring");
+}
+
 /* --- where others are known to be wrong ---------------------------------- */
 
 static void slow_hop_of_two_nodes(void **state) {
@@ -472,6 +534,9 @@ int main(void) {
         cmocka_unit_test(slower_links_never_help),
         cmocka_unit_test(not_below_latency),
         cmocka_unit_test(all_reduce_is_two_halves),
+        cmocka_unit_test(trees_as_drawn),
+        cmocka_unit_test(trees_of_any_size),
+        cmocka_unit_test(trees_through_thin_uplinks),
         cmocka_unit_test(slow_hop_of_two_nodes),
         cmocka_unit_test(direct_obeys_injection),
         cmocka_unit_test(few_nics_cost),
