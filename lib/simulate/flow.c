@@ -11,7 +11,7 @@
  * (flow_quotient.h), and the sharing runs on that. */
 #include "simulate/flow.h"
 
-#include "simulate/flow_quotient.h"
+#include "simulate/flow_live.h"
 #include "simulate/flow_steps.h"
 
 #include <stdlib.h>
@@ -42,7 +42,6 @@ struct active {
     struct sc__transfer transfer;
     const struct known_price *known;
     int64_t begin;
-    uint32_t flows_left;
     uint32_t next_free;
 };
 
@@ -69,8 +68,7 @@ struct flow_net {
     uint32_t pattern_count, pattern_capacity;
     struct sc__quotient *joint;
     uint32_t joint_patterns;
-    struct sc__share *share;
-    double *link_bytes; /* by class of the joint quotient */
+    struct sc__live *live; /* on the joint quotient */
     struct delay {
         const char *label;
         int64_t time; /* ps beyond what the transfers take where every link has room */
@@ -254,38 +252,6 @@ static struct sc__price model_time(struct flow_net *n, const struct sc__transfer
     return p;
 }
 
-static void add_flows(struct sc__share *share, const struct sc__quotient *q, uint32_t pattern,
-                      const struct price *price, double now, uint64_t user, uint32_t *count) {
-    for (uint32_t f = q->pattern[pattern]; f < q->pattern[pattern + 1]; f++) {
-        double volume = q->flows[f].volume * price->bytes;
-        sc__share_add(share,
-                      &(struct sc__share_flow){.hops = q->hops + q->flows[f].first,
-                                               .count = q->flows[f].count,
-                                               .weight = 1,
-                                               .bytes = volume,
-                                               .cap = volume / price->bytes_time,
-                                               .user = user},
-                      now);
-    }
-    *count = q->pattern[pattern + 1] - q->pattern[pattern];
-}
-
-/* Seconds that the bytes take when nothing else runs. */
-static double flow_alone(const struct pattern *p, const struct price *price, jmp_buf *out_of_memory) {
-    struct sc__arena work;
-    sc__arena_init(&work, out_of_memory);
-    struct sc__share *share = sc__share_new(&work, p->alone->capacity, p->alone->links);
-    uint32_t count;
-    uint64_t user;
-    double end = 0;
-    add_flows(share, p->alone, 0, price, 0, 0, &count);
-    for (double next; (next = sc__share_next(share)) < INFINITY; end = next)
-        while (sc__share_finish(share, next, &user)) {
-        }
-    sc__arena_free(&work);
-    return end;
-}
-
 static int64_t to_ps(double seconds) { return (int64_t)ceil(seconds * 1e12 - 1e-3); }
 
 /* How the time divides into latency and bytes: as the model says, and at least
@@ -310,6 +276,10 @@ static struct known_price *known(struct flow_net *n, const struct sc__transfer *
     return (struct known_price *)(uintptr_t)*slot;
 }
 
+static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
+    return (struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
+}
+
 static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, const struct known_price **out) {
     bool fresh;
     struct known_price *k = known(n, t, &fresh);
@@ -322,7 +292,10 @@ static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, co
         model = model_time(n, t);
     SC__TRY(find_pattern(n, t, model.algo, &k->pattern));
     divide(k->pattern, &model, t->bytes, &k->price);
-    if (k->price.bytes_time > 0) k->price.total += to_ps(flow_alone(k->pattern, &k->price, n->arena->out_of_memory));
+    if (k->price.bytes_time > 0) {
+        struct sc__burden burden = burden_of(&k->price, 0);
+        k->price.total += to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
+    }
     return SC_OK;
 }
 
@@ -349,8 +322,7 @@ static void join_patterns(struct flow_net *n) {
     for (uint32_t i = 0; i < n->pattern_count; i++) list[i] = &n->patterns[i]->traffic;
     n->joint = sc__quotient_make(&n->builder, list, n->pattern_count);
     n->joint_patterns = n->pattern_count;
-    n->share = sc__share_new(n->arena, n->joint->capacity, n->joint->links);
-    n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->joint->links);
+    n->live = sc__live_new(n->arena, n->joint);
 }
 
 static uint32_t take_active(struct flow_net *n) {
@@ -373,9 +345,8 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
             return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
         join_patterns(n);
     }
-    if (sc__share_violations(n->share))
-        return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair",
-                        sc__share_violations(n->share));
+    if (sc__live_violations(n->live))
+        return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair", sc__live_violations(n->live));
     uint32_t id = take_active(n);
     n->active[id] = (struct active){.transfer = *t, .known = k, .begin = now};
     n->running++;
@@ -384,34 +355,22 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     return SC_OK;
 }
 
-static void count_bytes(struct flow_net *n, const struct active *a) {
-    const struct sc__quotient *q = n->joint;
-    for (uint32_t f = q->pattern[a->known->pattern->id]; f < q->pattern[a->known->pattern->id + 1]; f++)
-        for (uint32_t h = q->flows[f].first; h < q->flows[f].first + q->flows[f].count; h++)
-            n->link_bytes[q->hops[h].link] += q->hops[h].load * q->flows[f].volume * a->known->price.bytes;
-}
-
 static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
-    struct active *a = &n->active[id];
-    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, (double)now * 1e-12, id, &a->flows_left);
-    count_bytes(n, a);
+    const struct known_price *k = n->active[id].known;
+    struct sc__burden burden = burden_of(&k->price, k->pattern->id);
+    sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
 }
 
 static int64_t next(void *self) {
     struct flow_net *n = self;
-    int64_t event = sc__heap_time(&n->heap);
-    double flow = n->share ? sc__share_next(n->share) : INFINITY;
-    int64_t end = flow < 9e6 ? to_ps(flow) : INT64_MAX;
+    int64_t event = sc__heap_time(&n->heap), end = n->live ? sc__live_next(n->live) : INT64_MAX;
     return end < event ? end : event;
 }
 
-/* Flows that end by `to`; their transfers end with the last of them. */
+/* Transfers end with the last of their flows. */
 static void end_flows(struct flow_net *n, int64_t to) {
-    double at = n->share ? sc__share_next(n->share) : INFINITY;
-    uint64_t user;
-    if (!(at < 9e6) || to_ps(at) > to) return;
-    while (sc__share_finish(n->share, at, &user))
-        if (--n->active[user].flows_left == 0) sc__heap_push(&n->heap, to, (uint32_t)user, 1);
+    uint32_t id;
+    while (n->live && sc__live_end(n->live, to, &id)) sc__heap_push(&n->heap, to, id, 1);
 }
 
 /* How much longer than on a non-blocking fabric without other traffic, by kind
@@ -489,9 +448,10 @@ static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct 
         sc__buffer_init(&name, arena);
         n->graph.name(&n->graph, n->joint->sample[i], &name);
         if (n->joint->size[i] > 1) sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
-        (*out)[i] =
-            (struct sc__net_link_use){.name = name.text, .bytes = n->link_bytes[i], .capacity = n->joint->capacity[i]};
-        if (step > 0) (*out)[i].busy_share = n->link_bytes[i] / n->joint->capacity[i] / ((double)step * 1e-12);
+        (*out)[i] = (struct sc__net_link_use){
+            .name = name.text, .bytes = sc__live_bytes(n->live, i), .capacity = n->joint->capacity[i]};
+        if (step > 0)
+            (*out)[i].busy_share = sc__live_bytes(n->live, i) / n->joint->capacity[i] / ((double)step * 1e-12);
     }
     qsort(*out, count, sizeof **out, compare_use);
     note_delays(n);
