@@ -152,7 +152,8 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
  * Sixteen GPUs of one card each (50 GB/s, no latency); stage 0 is GPUs 0–7,
  * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
 
-#define PLAIN "gpus=16 node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
+#define ONE_CARD "node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
+#define PLAIN "gpus=16 " ONE_CARD
 
 static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(arena, "test");
@@ -244,6 +245,41 @@ static void collision_costs_what_the_hash_says(void **unused) {
         assert_true(most > 1);
         assert_seconds(message_seconds(PLAIN " leaf=8", ecmp), most * 1e9 / 50e9);
     }
+}
+
+/* All-to-alls above 16 ranks are fewer flows than pairs. Alone they end when the
+ * slowest of all pairs does: equal flows that start together rise together,
+ * and the first link to fill decides whoever they are counted with. */
+static double slowest_pair(struct sc_context *ctx, const char *cluster, uint32_t n, uint64_t seed) {
+    struct sc__cluster c;
+    struct sc__graph g;
+    struct sc__route_policy policy = {.kind = SC__ROUTE_ECMP, .seed = seed};
+    struct sc__flow *flows = SC__NEW_ARRAY(&ctx->arena, struct sc__flow, (size_t)n * n);
+    uint32_t count = 0;
+    double last = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (i != k) flows[count++] = (struct sc__flow){.from = i, .to = k, .bytes = 1e6, .weight = 1};
+    assert_int_equal(sc__cluster_parse(ctx, cluster, n, &c), SC_OK);
+    assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
+    assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, count, NULL), SC_OK);
+    for (uint32_t i = 0; i < count; i++) last = fmax(last, flows[i].finish);
+    return last;
+}
+
+static void alltoall_alone_is_exact(void **unused) {
+    (void)unused;
+    for (uint32_t n = 32; n <= 96; n += 32)
+        for (uint64_t seed = 1; seed < 4; seed++) {
+            struct sc_context *ctx = sc_open();
+            char cluster[160], route[32];
+            snprintf(route, sizeof route, "ecmp:%u", (unsigned)seed);
+            snprintf(cluster, sizeof cluster, "gpus=%u " ONE_CARD " leaf=8 oversubscription=2", n);
+            const struct option_value ecmp[] = {{"route", route}, {0}};
+            struct sc__workload *w = one_collective(&ctx->arena, n, SC__ALLTOALL, n * (uint64_t)1000000);
+            assert_seconds((double)step(ctx, cluster, true, ecmp, w) * 1e-12, slowest_pair(ctx, cluster, n, seed));
+            sc_close(ctx);
+        }
 }
 
 /* ---- SimAI's ns-3 simulation: 8 GPUs a server, NVSwitch 2880 Gb/s and 25 ns a
@@ -346,6 +382,7 @@ int main(void) {
         cmocka_unit_test(halved_uplink_costs_2),
         cmocka_unit_test(failed_uplink_costs_2),
         cmocka_unit_test(collision_costs_what_the_hash_says),
+        cmocka_unit_test(alltoall_alone_is_exact),
         cmocka_unit_test(simai_points),
         cmocka_unit_test(torus_agrees_with_analytic),
         cmocka_unit_test(listed_links_share_a_cable),
