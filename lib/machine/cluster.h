@@ -212,6 +212,9 @@ int64_t sc__collective_time(const struct sc__cluster *c, int coll, const struct 
 /* Gives the cluster a memory for prices. Not to be shared between threads:
  * copy the cluster and give the copy its own. */
 void sc__cluster_remember(struct sc__cluster *c, struct sc__arena *arena);
+/* Two-level all-to-all: of the copies of a token to other nodes, the share that
+ * goes over the NIC, since it goes to each node once. */
+double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
 /* The same when it has one part in `sharing` of a NIC. */

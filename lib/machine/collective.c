@@ -244,9 +244,9 @@ static struct sc__span pxn_span(const struct sc__model *m, unsigned proto) {
     return pairs_span(m, m->k->pxn, m->ranks - m->per_node);
 }
 
-double sc__model_copies(const struct sc__model *m) {
-    double copies = m->cluster->tuning.copies > 0 ? m->cluster->tuning.copies : m->ranks;
-    return m->nodes * (1 - pow(1 - 1 / m->nodes, copies)) / copies;
+double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes) {
+    double copies = c->tuning.copies > 0 ? c->tuning.copies : ranks;
+    return nodes * (1 - pow(1 - 1.0 / nodes, copies)) / copies;
 }
 
 /* DeepEP: a token crosses to a node once, whatever number of its ranks want
@@ -255,7 +255,8 @@ double sc__model_copies(const struct sc__model *m) {
 static struct sc__span two_level_span(const struct sc__model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     if (proto < 2 || m->coll != SC__ALLTOALL) return never;
-    double wire = transfer(m->bytes * sc__model_copies(m) * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
+    double share = sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
+    double wire = transfer(m->bytes * share * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
     double port = transfer(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
     return span(k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0), fmax(wire, port));
 }

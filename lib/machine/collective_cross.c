@@ -66,7 +66,8 @@ static double leaving(const struct sc__model *m, const struct sc__part *p, enum 
     case SC__ALGO_PAT: return pat(m, p);
     case SC__ALGO_DIRECT: return passes * each * pairs(m, p, false);
     case SC__ALGO_PXN: return each * pairs(m, p, true);
-    case SC__ALGO_HIERARCHICAL: return each * pairs(m, p, true) * sc__model_copies(m);
+    case SC__ALGO_HIERARCHICAL:
+        return each * pairs(m, p, true) * sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
     default: return whole ? 0 : m->bytes;
     }
 }

@@ -53,9 +53,6 @@ void sc__model_parts(struct sc__model *m, const struct sc__shape *s);
 double sc__model_crossing(const struct sc__model *m, enum sc__algo algo, unsigned proto);
 /* … and the share of the leaf's uplinks it uses on average in so many us. */
 float sc__model_uplink_share(const struct sc__model *m, enum sc__algo algo, double us);
-/* Of the copies of a token that leave a node, the share that does when it goes
- * to each node once (DeepEP). */
-double sc__model_copies(const struct sc__model *m);
 /* The class "plain" and torus fabrics: latency and bandwidth only. */
 struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes);
 /* us that NCCL's own cost table gives. */

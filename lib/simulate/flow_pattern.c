@@ -12,7 +12,8 @@
  *           the more.
  *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
  *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
- *           to the GPU whose card is on the destination's rail, and from there. */
+ *           to the GPU whose card is on the destination's rail, and from there;
+ *           or (two-level) once to each node, and on over NVLink there. */
 #include "simulate/flow_pattern.h"
 
 #include "machine/node_tree.h"
@@ -273,16 +274,27 @@ static const uint32_t *snake(struct sc__pattern_builder *b, const uint32_t *gpu,
 
 /* ---- all pairs ---- */
 
-/* The member of `from`'s node whose card is on the rail of `to`. */
-static uint32_t proxy(const struct sc__pattern_builder *b, uint32_t from, uint32_t to, bool pxn) {
+/* How messages of pairs go. */
+struct ways {
+    enum sc__algo algo; /* direct, PXN or hierarchical */
+    double share;       /* hierarchical: of the bytes that go between nodes */
+};
+
+/* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
+static uint32_t counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
     uint32_t size = b->cluster->node_gpus;
-    return pxn && from / size != to / size ? from / size * size + to % size : from;
+    return at / size * size + like % size;
 }
 
-static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, bool pxn) {
-    uint32_t via = proxy(b, from, to, pxn);
-    if (via != from) SC__TRY(wire(b, p, from, via, 1));
-    return wire(b, p, via, to, 1);
+/* PXN changes GPUs before the network, two levels after it. */
+static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to,
+                      struct ways ways) {
+    bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
+    if (near || ways.algo == SC__ALGO_DIRECT) return wire(b, p, from, to, 1);
+    bool first = ways.algo == SC__ALGO_PXN;
+    uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
+    if (via != from) SC__TRY(wire(b, p, from, via, first ? 1 : ways.share));
+    return via == to ? SC_OK : wire(b, p, via, to, 1);
 }
 
 static uint32_t nic_count(const struct sc__pattern_builder *b) {
@@ -309,7 +321,7 @@ static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, cons
 }
 
 static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
-                           bool pxn, double volume) {
+                           struct ways ways, double volume) {
     bool apart = n <= PAIRS_APART, by_source = n <= SOURCES_APART;
     if (n > PAIRS_ROUTED && has_nodes(b)) {
         add_ports(b, p, gpu, n, volume);
@@ -320,7 +332,7 @@ static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p,
         if (by_source && !apart) begin_flow(b, p, volume);
         for (uint32_t k = 1; k < n; k++) {
             if (apart) begin_flow(b, p, volume);
-            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], pxn && has_nodes(b)));
+            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], ways));
         }
     }
     return SC_OK;
@@ -346,8 +358,9 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__patte
     bool dims = b->cluster->fabric.kind == SC__FABRIC_DIMS;
     if (dims && algo == SC__ALGO_TORUS) return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
     struct nodes s = split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
-    if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, algo == SC__ALGO_PXN, 1.0 / n);
-    if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, false, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
+    struct ways ways = {algo, sc__two_level_share(b->cluster, n, s.count)};
+    if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, ways, 1.0 / n);
+    if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, ways, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
     bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
     if (reduce && algo == SC__ALGO_TREE) return add_tree(b, p, &s, false);
     if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE)) return add_tree(b, p, &s, true);
@@ -361,7 +374,7 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b, struct sc__pattern 
     bool pxn = sc__fabric_has_rails(b->cluster) && !b->cluster->tuning.no_pxn;
     if (from == to) return SC_OK;
     begin_flow(b, p, 1);
-    return pair(b, p, from, to, pxn);
+    return pair(b, p, from, to, (struct ways){pxn ? SC__ALGO_PXN : SC__ALGO_DIRECT, 1});
 }
 
 /* Ports: what a GPU or card has for itself, and no route can avoid. */

@@ -119,7 +119,7 @@ static void all_agree(const char *cluster, uint32_t gpus) {
                   {SC__ALLREDUCE, SC__ALGO_COLLNET, 1}, {SC__ALLREDUCE, SC__ALGO_NVLS_TREE, 1},
                   {SC__ALLTOALL, SC__ALGO_DIRECT, 1},   {SC__ALLTOALL, SC__ALGO_PXN, 1},
                   {SC__ALLGATHER, SC__ALGO_DIRECT, 1},  {SC__ALLGATHER, SC__ALGO_PAT, 8},
-                  {SC__ALLREDUCE, SC__ALGO_TREE, 8}};
+                  {SC__ALLREDUCE, SC__ALGO_TREE, 8},    {SC__ALLTOALL, SC__ALGO_HIERARCHICAL, 1}};
     for (uint64_t bytes = (uint64_t)16 << 20; bytes <= (uint64_t)1 << 30; bytes <<= 6) {
         for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
             thin_uplinks_agree(cluster, gpus, 1, SC__ALGO_AUTO, coll, bytes);
