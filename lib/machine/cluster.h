@@ -156,6 +156,10 @@ static inline uint32_t sc__cluster_nic(const struct sc__cluster *c, uint32_t gpu
 /* gpus: the job's size, used where the description gives none. */
 sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t gpus, struct sc__cluster *out);
 
+/* Parts of a fabric that have uplinks: leaves (segments of rails, dragonfly
+ * groups), and pods of a three-level tree. */
+enum sc__level { SC__LEAF, SC__POD, SC__LEVELS };
+
 /* How a group lies on the nodes. */
 struct sc__shape {
     uint32_t ranks;    /* in the group */
@@ -164,14 +168,14 @@ struct sc__shape {
     uint32_t least;    /* ranks on the emptiest node it touches */
     /* What follows may be 0: then the group is alone and takes consecutive
      * GPUs. */
-    uint32_t nics;                        /* distinct NICs its ranks have on the node that has fewest */
-    uint32_t leaves;                      /* leaves (rail: segments) it touches */
-    uint32_t on_leaf;                     /* ranks on the leaf whose uplinks an all-to-all fills most */
-    uint32_t pods, on_pod;                /* the same for pods of a three-level tree */
-    uint32_t leaf_edges, pod_edges;       /* edges of both trees (node_tree.h) that leave the leaf, pod with most */
-    uint32_t sharing_nic;                 /* groups that use each of its NICs at once, itself included */
-    uint32_t sharing_port;                /* groups that use the NVLink port of its GPUs at once */
-    uint32_t sharing_leaf;                /* groups that use the uplinks of its leaf at once, itself included */
+    uint32_t nics;                   /* distinct NICs its ranks have on the node that has fewest */
+    uint32_t leaves;                 /* leaves (rail: segments) it touches */
+    uint32_t on_leaf;                /* ranks on the leaf whose uplinks an all-to-all fills most */
+    uint32_t pods, on_pod;           /* the same for pods of a three-level tree */
+    uint32_t leaf_edges, pod_edges;  /* edges of both trees (node_tree.h) that leave the leaf, pod with most */
+    uint32_t sharing_nic;            /* groups that use each of its NICs at once, itself included */
+    uint32_t sharing_port;           /* groups that use the NVLink port of its GPUs at once */
+    uint32_t sharing_up[SC__LEVELS]; /* groups that use the uplinks of its leaf, its pod at once, itself included */
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
 };
 
@@ -186,9 +190,9 @@ double sc__fabric_leaf_nodes(const struct sc__cluster *c);
 double sc__fabric_oversubscription(const struct sc__cluster *c);
 /* Nodes of a pod; all of them where the tree has two levels. */
 double sc__fabric_pod_nodes(const struct sc__cluster *c);
-/* NICs that what leaves a leaf (a segment of all rails), or a pod, is worth. */
-double sc__fabric_leaf_uplinks(const struct sc__cluster *c);
-double sc__fabric_pod_uplinks(const struct sc__cluster *c);
+/* Nodes of a part, and how many NICs its uplinks are worth (a segment: of all rails). */
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level);
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level);
 bool sc__fabric_has_rails(const struct sc__cluster *c);
 /* Refuses what cannot be wired: too many ports, devices that nothing joins. */
 sc_status sc__fabric_check(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__place *at);
@@ -199,8 +203,8 @@ struct sc__price {
     uint8_t algo;  /* enum sc__algo */
     uint8_t proto; /* enum sc__proto */
     /* Share of what the group can have of its NVLink ports, its NICs and the
-     * uplinks of its leaf that it uses on average while it runs, 0…1. */
-    float port, wire, uplink;
+     * uplinks of its leaf and pod that it uses on average while it runs, 0…1. */
+    float port, wire, uplink[SC__LEVELS];
 };
 
 /* One collective alone, with how it is run. coll is enum sc__coll of

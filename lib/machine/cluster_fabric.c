@@ -41,14 +41,15 @@ bool sc__fabric_has_rails(const struct sc__cluster *c) {
     return c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
 }
 
-/* A leaf that is half empty has all its uplinks. */
-double sc__fabric_leaf_uplinks(const struct sc__cluster *c) {
-    return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / sc__fabric_oversubscription(c);
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
+    return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : sc__fabric_pod_nodes(c);
 }
 
-double sc__fabric_pod_uplinks(const struct sc__cluster *c) {
-    double over = sc__fabric_oversubscription(c) * c->fabric.pod_oversubscription;
-    return sc__fabric_pod_nodes(c) * c->node_nics / over;
+/* A leaf that is half empty has all its uplinks. */
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
+    double over = sc__fabric_oversubscription(c);
+    if (level == SC__LEAF) return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
+    return sc__fabric_pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
 }
 
 /* Leaves of rails serve one NIC of a node each. */

@@ -13,12 +13,12 @@
 
 #include "ir/workload.h"
 
-/* Uplinks worth `nics` NICs, as much as the group has of them: every group of
- * its kind uses them at once, and a group on rails has those of its rails. */
-static double uplinks(const struct sc__model *m, const struct sc__shape *s, double nics) {
+/* Uplinks of a part, as much as the group has of them: every group of its kind
+ * uses them at once, and a group on rails has those of its rails. */
+static double uplinks(const struct sc__model *m, const struct sc__shape *s, enum sc__level level) {
     const struct sc__cluster *c = m->cluster;
-    double rate = nics * c->nic / 1e9 * m->k->wire, on_nic = fmax(1, s->sharing_nic);
-    double all = rate / fmax(on_nic, s->sharing_leaf), rails = rate * fmin(1, m->nics / c->node_nics) / on_nic;
+    double rate = sc__fabric_uplinks(c, level) * c->nic / 1e9 * m->k->wire, on_nic = fmax(1, s->sharing_nic);
+    double all = rate / fmax(on_nic, s->sharing_up[level]), rails = rate * fmin(1, m->nics / c->node_nics) / on_nic;
     return sc__fabric_has_rails(c) ? fmin(all, rails) : all;
 }
 
@@ -26,22 +26,22 @@ static struct sc__part part(double rate, double ranks, double edges) {
     return (struct sc__part){.rate = rate, .ranks = ranks, .edges = edges};
 }
 
+/* On rails a message to another rail crosses the spines inside a segment too. */
 void sc__model_parts(struct sc__model *m, const struct sc__shape *s) {
-    const struct sc__cluster *c = m->cluster;
-    m->leaf = m->pod = part(SC__NEVER, m->ranks, 0);
+    struct sc__part *p = m->part;
+    bool changes_rails = sc__fabric_has_rails(m->cluster) && m->per_node > 1;
+    p[SC__LEAF] = p[SC__POD] = part(SC__NEVER, m->ranks, 0);
     if (m->nodes < 2) return;
-    if (s->leaves > 1) m->leaf = part(uplinks(m, s, sc__fabric_leaf_uplinks(c)), s->on_leaf, s->leaf_edges);
-    if (s->pods > 1) m->pod = part(uplinks(m, s, sc__fabric_pod_uplinks(c)), s->on_pod, s->pod_edges);
-    /* On rails a message to another rail crosses the spines inside a segment too. */
-    if (sc__fabric_has_rails(c) && m->per_node > 1 && m->leaf.rate >= SC__NEVER)
-        m->leaf.rate = uplinks(m, s, sc__fabric_leaf_uplinks(c));
+    if (s->leaves > 1) p[SC__LEAF] = part(uplinks(m, s, SC__LEAF), s->on_leaf, s->leaf_edges);
+    if (s->pods > 1) p[SC__POD] = part(uplinks(m, s, SC__POD), s->on_pod, s->pod_edges);
+    if (s->leaves < 2 && changes_rails) p[SC__LEAF].rate = uplinks(m, s, SC__LEAF);
 }
 
 /* Pairs of ranks whose messages leave the part. Those that stay in it cross its
  * uplinks where it is a segment of rails and they do not change rails first. */
 static double pairs(const struct sc__model *m, const struct sc__part *p, bool change_rails) {
     double away = p->ranks * (m->ranks - p->ranks), near = p->ranks * fmax(0, p->ranks - m->per_node);
-    if (p != &m->leaf || change_rails || !sc__fabric_has_rails(m->cluster)) return away;
+    if (p != &m->part[SC__LEAF] || change_rails || !sc__fabric_has_rails(m->cluster)) return away;
     return away + near * (m->per_node - 1) / m->per_node;
 }
 
@@ -72,11 +72,14 @@ static double leaving(const struct sc__model *m, const struct sc__part *p, enum 
     }
 }
 
-float sc__model_uplink_share(const struct sc__model *m, enum sc__algo algo, double us) {
-    return (float)fmin(1, leaving(m, &m->leaf, algo) / (1e3 * m->leaf.rate * us));
+void sc__model_uplink_shares(const struct sc__model *m, enum sc__algo algo, double us, float share[SC__LEVELS]) {
+    for (int i = 0; i < SC__LEVELS; i++)
+        share[i] = (float)fmin(1, leaving(m, &m->part[i], algo) / (1e3 * m->part[i].rate * us));
 }
 
 double sc__model_crossing(const struct sc__model *m, enum sc__algo algo, unsigned proto) {
-    double leaf = leaving(m, &m->leaf, algo) / m->leaf.rate, pod = leaving(m, &m->pod, algo) / m->pod.rate;
-    return fmax(leaf, pod) / (1e3 * sc__proto_payload((enum sc__proto)(proto + 1)));
+    double longest = 0;
+    for (int i = 0; i < SC__LEVELS; i++)
+        longest = fmax(longest, leaving(m, &m->part[i], algo) / (1e3 * m->part[i].rate));
+    return longest / sc__proto_payload((enum sc__proto)(proto + 1));
 }

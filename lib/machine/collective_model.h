@@ -27,7 +27,7 @@ struct sc__model {
     double nic;    /* of one GPU: what the wire gives it */
     double wire;   /* of a node: all NICs of the group */
     double hop;    /* us added per network hop */
-    struct sc__part leaf, pod;
+    struct sc__part part[SC__LEVELS];
 };
 
 /* us to ps, never less than it is: bounds hold to the last digit. */
@@ -46,13 +46,13 @@ struct sc__span {
 struct sc__span sc__model_span(const struct sc__model *m, enum sc__algo algo, unsigned proto);
 /* Both parts, us. */
 double sc__model_time(const struct sc__model *m, enum sc__algo algo, unsigned proto);
-/* collective_cross.c: sets leaf and pod; … */
+/* collective_cross.c: sets part; … */
 void sc__model_parts(struct sc__model *m, const struct sc__shape *s);
 /* … us that the fullest uplinks need for what the algorithm sends through
  * them; 0 where the group lies on one leaf. */
 double sc__model_crossing(const struct sc__model *m, enum sc__algo algo, unsigned proto);
-/* … and the share of the leaf's uplinks it uses on average in so many us. */
-float sc__model_uplink_share(const struct sc__model *m, enum sc__algo algo, double us);
+/* … and the share of the uplinks it uses on average in so many us. */
+void sc__model_uplink_shares(const struct sc__model *m, enum sc__algo algo, double us, float share[SC__LEVELS]);
 /* The class "plain" and torus fabrics: latency and bandwidth only. */
 struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes);
 /* us that NCCL's own cost table gives. */

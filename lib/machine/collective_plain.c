@@ -72,7 +72,7 @@ static struct sc__price node_price(const struct sc__cluster *c, int coll, const 
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
     double us = node_time(m, coll, algo, m.bytes);
     struct sc__price p = plain_price(us, node_time(m, coll, algo, 0), algo, s);
-    p.uplink = sc__model_uplink_share(&m, algo, us);
+    sc__model_uplink_shares(&m, algo, us, p.uplink);
     return p;
 }
 

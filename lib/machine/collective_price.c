@@ -116,7 +116,7 @@ static void volumes(const struct sc__model *m, double *port, double *wire) {
 static void set_shares(const struct sc__model *m, double us, struct sc__price *p) {
     double port, wire;
     volumes(m, &port, &wire);
-    p->uplink = sc__model_uplink_share(m, p->algo, us);
+    sc__model_uplink_shares(m, p->algo, us, p->uplink);
     p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
     p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
 }

@@ -182,11 +182,11 @@ static sc_status find_pattern(struct flow_net *n, const struct sc__transfer *t, 
 
 /* ---- prices ---- */
 
-/* Groups of the kind that lie on the leaf of the transfer's rank: which
+/* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
  * algorithm is best depends on what they leave of its uplinks. */
-static uint32_t groups_on_leaf(struct flow_net *n, const struct sc__transfer *t) {
+static uint32_t groups_on_part(struct flow_net *n, enum sc__level level, const struct sc__transfer *t) {
     const struct job *j = &n->jobs[t->job];
-    uint32_t width = (uint32_t)sc__fabric_leaf_nodes(n->cluster) * n->cluster->node_gpus, count = 0;
+    uint32_t width = (uint32_t)sc__fabric_part_nodes(n->cluster, level) * n->cluster->node_gpus, count = 0;
     struct sc__map seen;
     sc__map_init(&seen, n->arena);
     for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
@@ -207,7 +207,8 @@ static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__tra
         struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
         uint32_t count, *gpu = group_gpus(n, &n->jobs[t->job], t->group, t->rank, &count);
         *s = sc__cluster_shape(n->cluster, gpu, count);
-        if (s->leaves > 1) s->sharing_leaf = groups_on_leaf(n, t);
+        if (s->leaves > 1) s->sharing_up[SC__LEAF] = groups_on_part(n, SC__LEAF, t);
+        if (s->pods > 1) s->sharing_up[SC__POD] = groups_on_part(n, SC__POD, t);
         *slot = (uintptr_t)s;
     }
     return (const struct sc__shape *)(uintptr_t)*slot;

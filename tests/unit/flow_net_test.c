@@ -123,7 +123,8 @@ static void all_agree(const char *cluster, uint32_t gpus) {
     for (uint64_t bytes = (uint64_t)16 << 20; bytes <= (uint64_t)1 << 30; bytes <<= 6) {
         for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
             thin_uplinks_agree(cluster, gpus, 1, SC__ALGO_AUTO, coll, bytes);
-            thin_uplinks_agree(cluster, gpus, 8, SC__ALGO_AUTO, coll, bytes);
+            for (uint32_t tp = 2; tp <= 16 && gpus % tp == 0 && coll < SC__BROADCAST; tp *= 2)
+                thin_uplinks_agree(cluster, gpus, tp, SC__ALGO_AUTO, coll, bytes);
         }
         for (unsigned i = 0; i < sizeof forced / sizeof *forced; i++)
             thin_uplinks_agree(cluster, gpus, forced[i].tp, forced[i].algo, forced[i].coll, bytes);
