@@ -35,9 +35,9 @@ START = {
     "ampere": dict(gemm=1.05, memory=0.9, batched=1.3, attention_64=0.8, host_2021_us=50, host_message_us=300,
                    accumulate_bytes=8, adam_bytes=56),
     "hopper": dict(gemm=1.05, memory=1, attention_forward=1.1, attention_backward=1.1, comm_tax=0.2, tp_exposed=0.5,
-                   moe_unfused=1, host_moe_us=2500),
-    "blackwell": dict(gemm=1.2, memory=1, attention_forward=1.2, attention_backward=1.2, moe=1, moe_unfused=1,
-                      host_moe_us=2500),
+                   moe_unfused=2, host_moe_us=3000),
+    "blackwell": dict(gemm=1.2, memory=1, attention_forward=1.2, attention_backward=1.2, moe=0.5, moe_unfused=2,
+                      host_moe_us=3000),
 }
 PULL = 0.004  # of the loss, per constant moved by a factor of e
 

@@ -24,10 +24,11 @@ enum {
     ROUTER_BIAS = 512,
     EXPERT_BIAS = 1024,
     SHARED_GATE = 2048,
-    POST_NORMS = 4096,   /* norms after attention and feed-forward as well */
-    ALIBI = 8192,        /* no position enters the weights or the heads */
-    WINDOW_HALF = 16384, /* each second layer sees all keys, the others a window */
-    WINDOW_SIXTH = 32768 /* each sixth */
+    POST_NORMS = 4096,    /* norms after attention and feed-forward as well */
+    ALIBI = 8192,         /* no position enters the weights or the heads */
+    WINDOW_HALF = 16384,  /* each second layer sees all keys, the others a window */
+    WINDOW_SIXTH = 32768, /* each sixth */
+    NEW_GELU = 65536
 };
 
 struct family {
@@ -36,7 +37,7 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"gpt2", BIAS | TIED | LEARNED},
+    {"gpt2", BIAS | TIED | LEARNED | NEW_GELU},
     {"gpt", BIAS | TIED | LEARNED},
     {"opt", BIAS | TIED | LEARNED},
     {"gpt_neox", BIAS},
@@ -265,6 +266,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->shared_gate = t & SHARED_GATE;
     m->post_norms = t & POST_NORMS;
     m->no_rotary = t & ALIBI;
+    m->new_gelu = t & NEW_GELU;
 }
 
 static sc_status read_dense(const struct reading *r, unsigned traits, struct sc__model *m) {
@@ -284,6 +286,8 @@ static sc_status read_dense(const struct reading *r, unsigned traits, struct sc_
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
     if (traits & LEARNED && truth(r, "learned_pos_emb", true)) m->positions = m->context;
     m->tied = truth(r, "tie_word_embeddings", m->tied);
+    const char *activation = json_string_value(json_object_get(r->root, "activation_function"));
+    if (activation) m->new_gelu = !strcmp(activation, "gelu_new");
     if (truth(r, "attention_bias", false)) m->qkv_bias = m->out_bias = true;
     if (!truth(r, "no_bias", true) || truth(r, "bias", false)) m->linear_bias = m->norm_bias = true;
     m->one_norm = truth(r, "parallel_attn", false) && !truth(r, "new_decoder_architecture", false);

@@ -26,13 +26,12 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
-    static const char *const schedules[] = {"1f1b", "1f1b", "gpipe", "interleaved", "zb-h1"};
     bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
     if (beside && p->mesh.dp * p->mesh.cp > 1) w->comm_tax = l->constants.comm_tax;
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
-    w->schedule = schedules[p->schedule];
+    w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
     w->model_flops =
         sc__model_flops(l->model, p->global_batch, p->seq, false) + mtp_flops(l->model, p->global_batch, p->seq, false);
@@ -54,8 +53,12 @@ static void fill_totals(struct sc__lowering *l) {
 
 static void note_assumptions(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    static const char *const fusions[] = {"Megatron's fused operators", "plain PyTorch operators",
-                                          "Megatron's operators of 2021"};
+    static const char *const fusions[SC__FUSIONS] = {
+        [SC__FUSION_MEGATRON] = "Megatron's fused operators",
+        [SC__FUSION_EAGER] = "plain PyTorch operators",
+        [SC__FUSION_2021] = "Megatron's operators of 2021",
+        [SC__FUSION_HF] = "the operators of transformers' modules",
+    };
     sc__note(l->ctx, "kernel-model", "kernel times are a model of %s with %s; power factor of products %.3f",
              l->gpu->title ? l->gpu->title : l->gpu->name, fusions[p->fusion], l->heat.factor[SC__KERNEL_GEMM]);
     if (p->vocab != l->model->vocab)

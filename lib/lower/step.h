@@ -14,11 +14,11 @@
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
     double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
-    double moe[2];        /* the same for routing and experts, on top of the others: fused, and as before 2026 */
+    double moe[2];        /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
     double attention[2];  /* the same for current attention kernels: forward, backward */
     double attention_64;  /* more for heads up to 64 wide */
     double attention_fp8; /* for attention in fp8: its products halve, its exponentials do not */
-    double host[3];       /* us of host time per kernel, by enum sc__fusion */
+    double host[SC__FUSIONS]; /* us of host time per kernel */
     double host_moe;      /* us more per layer with experts and direction: unfused routing waits for counts */
 
     double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
@@ -72,6 +72,7 @@ struct sc__lowering {
     struct sc__workload *workload;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
+    uint32_t *tied;   /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
@@ -95,6 +96,8 @@ double sc__repeated_products(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 
+/* A collective of the first stage's group of this kind, us. */
+double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes);
 /* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);
 

@@ -26,6 +26,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .gated = m->gated,
                                 .rmsnorm = m->norm == SC__RMSNORM,
                                 .bias = m->linear_bias,
+                                .qkv_bias = m->qkv_bias,
+                                .qk_norm = m->qk_norm,
+                                .new_gelu = m->new_gelu,
                                 .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
                                 .post_norms = m->post_norms,
@@ -65,23 +68,30 @@ static void embedding_kernels(struct sc__lowering *l) {
     add(l, b, sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h), SC__BACKWARD, SC__WORK_EMBEDDING);
 }
 
+static void add_norm(struct sc__lowering *l, struct sc__kernels *list, uint64_t rows, enum sc__phase phase) {
+    struct sc__layer_shape shape = layer_shape(l, false);
+    struct sc__layer_kernels kernels = {0};
+    sc__norm_kernels(l->arena, l->pricer, &shape, phase == SC__BACKWARD, rows, &kernels);
+    for (uint32_t i = 0; i < kernels.count; i++) add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+}
+
 static void head_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__pricer *q = l->pricer;
     uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
     uint64_t v = p->vocab / p->mesh.tp;
     enum sc__dtype t = (enum sc__dtype)p->dtype;
-    bool rms = l->model->norm == SC__RMSNORM, fused = p->fusion == SC__FUSION_MEGATRON;
+    bool fused = p->fusion == SC__FUSION_MEGATRON;
     struct sc__kernels *f = &l->head[0], *b = &l->head[1];
-    add(l, f, sc__memory_op(q, rms ? SC__MEM_RMSNORM_F : SC__MEM_LAYERNORM_F, cut, h), SC__FORWARD, SC__WORK_NORM);
+    add_norm(l, f, cut, SC__FORWARD);
     add(l, f, sc__gemm(q, "logits", t, rows, v, h), SC__FORWARD, SC__WORK_GEMM);
     add(l, f, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F, rows, v), SC__FORWARD,
         SC__WORK_LOSS);
     add(l, b, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B, rows, v), SC__BACKWARD,
         SC__WORK_LOSS);
-    add(l, b, sc__gemm(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
-    add(l, b, sc__gemm(q, "logits wgrad", t, v, h, rows), SC__WGRAD, SC__WORK_GEMM);
-    add(l, b, sc__memory_op(q, rms ? SC__MEM_RMSNORM_B : SC__MEM_LAYERNORM_B, cut, h), SC__BACKWARD, SC__WORK_NORM);
+    add(l, b, sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
+    add(l, b, sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false), SC__WGRAD, SC__WORK_GEMM);
+    add_norm(l, b, cut, SC__BACKWARD);
 }
 
 /* What single kernels do not show: see struct sc__step_constants. */
@@ -112,6 +122,16 @@ static double list_load(struct sc__load *load, const struct sc__layer_kernels *l
     return us;
 }
 
+/* The bubble of equal stages over their work: (p − 1)/(m·v); with tF = tB = tW
+ * zero-bubble schedules leave p − 1 (ZB-H1) or nothing of 3m, but 2p − 1 − m
+ * where there are fewer micro-batches. */
+static double idle_share(const struct sc__plan *p) {
+    double stages = p->mesh.pp - 1.0, m = p->micro_batches, few = 2 * stages + 1 - m;
+    if (!sc__schedule_splits(p->schedule)) return stages / (m * p->vpp);
+    if (sc__schedule_overlaps_steps(p->schedule)) stages = 0;
+    return (few > stages ? few : stages) / (3 * m);
+}
+
 /* The power limit sees the mean over some 40 ms of an average rank: its
  * kernels, and the time without kernels, which is estimated from the
  * tensor-parallel traffic and from the bubble of the schedule. A bubble longer
@@ -133,7 +153,7 @@ static void find_heat(struct sc__lowering *l) {
     for (int d = 0; d < 2; d++)
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
-    double bubble = (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
+    double bubble = idle_share(p) * load.us;
     if (bubble > l->gpu->power.onset_us) bubble = 0;
     double tp =
         layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
@@ -150,6 +170,15 @@ void sc__step_kernels(struct sc__lowering *l) {
     embedding_kernels(l);
     head_kernels(l);
     find_heat(l);
+}
+
+double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes) {
+    uint32_t n = sc__mesh_group_size(&l->plan.mesh, group);
+    if (n == 1 || l->cluster->ideal) return 0;
+    uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);
+    struct sc__shape shape = sc__cluster_shape(l->cluster, gpu, n);
+    return sc__us(sc__collective_time(l->cluster, coll, &shape, (uint64_t)bytes));
 }
 
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes) {

@@ -90,7 +90,8 @@ static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc_
         double share = k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->moe) : 1;
         if (share <= 0) continue;
         if (!captured(&k->l->plan, which, k->moe)) k->launches += x->kernel.launches * share;
-        if (k->moe && of_experts(which)) share *= k->l->constants.moe[k->l->plan.moe_unfused];
+        if (k->moe && of_experts(which) && x->kernel.kind == SC__KERNEL_MEMORY)
+            share *= k->l->constants.moe[k->l->plan.moe_unfused];
         compute(k, x->kernel.work, share * sc__step_kernel_us(k->l, &x->kernel), part_name(x->kernel.work));
     }
 }
@@ -108,7 +109,8 @@ static void host(struct maker *k) {
     double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
     double busy = k->script->us + k->comm, need = per > 0 ? per * k->launches + expert_host(k) : 0;
     if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL) return;
-    double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
+    /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
+    double sum = k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy), extra = sum - busy;
     if (extra < 0.01 * busy) return;
     close_segment(k);
     compute(k, SC__WORK_HOST, extra, "host");
@@ -409,7 +411,7 @@ static void head_scripts(struct sc__lowering *l) {
     struct maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
     struct maker b = {.l = l, .script = &l->head_backward, .phase = SC__BACKWARD};
     struct maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
-    bool split = p->schedule == SC__SCHEDULE_ZBH1;
+    bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
     plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
@@ -425,7 +427,7 @@ static void head_scripts(struct sc__lowering *l) {
 }
 
 void sc__step_scripts(struct sc__lowering *l) {
-    bool split = l->plan.schedule == SC__SCHEDULE_ZBH1;
+    bool split = sc__schedule_splits(l->plan.schedule);
     for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
         if (!l->has_kind[kind]) continue;
         forward_layer(l, kind, SC__FORWARD, &l->forward[kind]);
