@@ -14,12 +14,12 @@
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
     double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
-    double moe[2];        /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
-    double attention[2];  /* the same for current attention kernels: forward, backward */
-    double attention_64;  /* more for heads up to 64 wide */
-    double attention_fp8; /* for attention in fp8: its products halve, its exponentials do not */
+    double moe[2];            /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
+    double attention[2];      /* the same for current attention kernels: forward, backward */
+    double attention_64;      /* more for heads up to 64 wide */
+    double attention_fp8;     /* for attention in fp8: its products halve, its exponentials do not */
     double host[SC__FUSIONS]; /* us of host time per kernel */
-    double host_moe;      /* us more per layer with experts and direction: unfused routing waits for counts */
+    double host_moe;          /* us more per layer with experts and direction: unfused routing waits for counts */
 
     double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
     double tp_exposed;       /* share of a chunked collective that still shows */
