@@ -284,7 +284,8 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
 }
 
 /* What is computed again before a layer's backward. Partial recomputation
- * needs no collective but the gathers of sequence parallelism. */
+ * needs no collective but the gathers of sequence parallelism, and the
+ * exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
     struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE, .moe = sc__kind_has_experts(kind)};
@@ -296,6 +297,10 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
     if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k), gather_tokens(&k);
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++) part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS) join_chunks(&k);
+    if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_MOE) {
+        exchange(&k), exchange(&k);
+        if (p->overlap_moe) join(&k, SC__STREAM_EP);
+    }
 }
 
 /* The input gradient of a column-parallel product, its reduction beside the

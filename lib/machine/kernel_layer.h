@@ -62,6 +62,7 @@ struct sc__layer_shape {
     /* Mixture of experts; experts 0: dense. */
     uint32_t experts, topk, ep, expert_tp;
     uint64_t expert_ffn, shared_ffn;
+    bool looped;      /* one product per expert, one after another, instead of one kernel for all */
     bool expert_bias; /* experts with biases: added expert by expert, in fp32, outside the products */
     double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
 };
