@@ -1,5 +1,7 @@
 #include "base/context.h"
 
+#include "base/output.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ sc_context *sc_open(void) {
 
 void sc_close(sc_context *ctx) {
     if (!ctx) return;
+    sc__outputs_abandon(ctx);
     for (uint32_t i = 0; i < ctx->spooled_count; i++) close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx);
@@ -40,13 +43,15 @@ void sc__progress(struct sc_context *ctx, const char *what, double share) {
 }
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, a);
     va_list ap;
     va_start(ap, fmt);
-    sc__vprintf(&b, fmt, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    return b.text;
+    char *text = sc__alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+    va_start(ap, fmt);
+    if (n > 0) vsnprintf(text, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return text;
 }
 
 static void put_place(struct sc__buffer *b, const struct sc__place *at) {

@@ -30,6 +30,8 @@ struct sc__error {
     const char *message, *hint, *text;
 };
 
+struct sc__output;
+
 struct sc_context {
     struct sc__arena arena;
     struct sc__error error;
@@ -41,6 +43,7 @@ struct sc_context {
         int fd;
     } * spooled;
     uint32_t spooled_count, spooled_capacity;
+    struct sc__output *outputs;                                   /* those open, see output.h */
     void (*progress)(void *user, const char *what, double share); /* or NULL */
     void *progress_user;
     jmp_buf recover;

@@ -1,5 +1,5 @@
-/* file: bytes in, bytes out. Input may be plain or gzip, a file, a pipe or
- * "-" for standard input. Output appears whole or not at all. */
+/* file: bytes in. Input may be plain or gzip, a file, a pipe or "-" for
+ * standard input. The way out is output.h. */
 #ifndef SC_BASE_FILE_H
 #define SC_BASE_FILE_H
 
@@ -46,9 +46,5 @@ struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line
 
 /* The whole stream, at most limit bytes, NUL-terminated. */
 sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
-
-/* Writes the bytes to a temporary file beside path and renames it; path ending
- * in .gz is packed. */
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);
 
 #endif

@@ -136,7 +136,10 @@ static sc_status check_outputs(const struct sc_request *req) {
 
 sc_status sc_execute(sc_request *req) {
     struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    if (setjmp(ctx->recover)) {
+        sc__outputs_abandon(ctx);
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
     sc__clear_error(ctx);
     ctx->note_count = 0;
     uint32_t jobs = 1;

@@ -128,7 +128,7 @@ static sc_status check_options(struct sc_request *req, const struct sc__job *job
 
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
-    struct sc__buffer b;
+    struct sc__sink sink;
     const struct target *target = NULL;
     const char *path = sc__option(req, "output");
     bool to_stdout = !path || !strcmp(path, "-");
@@ -147,13 +147,9 @@ static sc_status execute(struct sc_request *req) {
     } else {
         SC__TRY(check_options(req, &job));
         SC__TRY(change_rows(req, &job));
-        sc__buffer_init(&b, &req->ctx->arena);
-        SC__TRY(target->write(req, &job, &b));
-        if (to_stdout) {
-            sc__put(&req->out, b.text, b.size);
-            return SC_OK;
-        }
-        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
+        SC__TRY(sc__sink_open(req, to_stdout ? "-" : path, &sink));
+        SC__TRY(sc__sink_end(&sink, target->write(req, &job, sink.to)));
+        if (to_stdout) return SC_OK;
     }
     sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)

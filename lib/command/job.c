@@ -152,6 +152,18 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     return SC_OK;
 }
 
+sc_status sc__sink_open(struct sc_request *req, const char *path, struct sc__sink *sink) {
+    *sink = (struct sc__sink){.to = &req->out};
+    if (!strcmp(path, "-")) return SC_OK;
+    SC__TRY(sc__output_open(req->ctx, path, &sink->file));
+    sink->to = &sink->file->buffer;
+    return SC_OK;
+}
+
+sc_status sc__sink_end(struct sc__sink *sink, sc_status status) {
+    return sink->file ? sc__output_end(sink->file, status) : status;
+}
+
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b) {
     const char *path = sc__option(req, option);
     if (strcmp(path, "-")) return sc__write_file(req->ctx, path, b->text ? b->text : "", b->size);

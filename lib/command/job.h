@@ -67,6 +67,15 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
  * false when there are none. */
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 
+/* Where an output goes piece by piece: a file, or standard output for "-". */
+struct sc__sink {
+    struct sc__output *file; /* or NULL */
+    struct sc__buffer *to;
+};
+sc_status sc__sink_open(struct sc_request *req, const char *path, struct sc__sink *sink);
+/* A file appears with SC_OK only; returns status, or why it could not. */
+sc_status sc__sink_end(struct sc__sink *sink, sc_status status);
+
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 

@@ -12,7 +12,13 @@
 /* Tags from here on belong to collectives. */
 #define SC__COLLECTIVE_TAG 0x40000000u
 
-/* w is expanded (ir/expand.h); so is *out, which has no collectives. */
+/* One rank at a time: *out has block 0, that of the rank, and holds until the
+ * next call. w is expanded (ir/expand.h). */
+struct sc__messages;
+struct sc__messages *sc__messages_new(struct sc_context *ctx, const struct sc__workload *w);
+sc_status sc__messages_of_rank(struct sc__messages *m, uint32_t rank, const struct sc__workload **out);
+
+/* All ranks. w is expanded (ir/expand.h); so is *out, which has no collectives. */
 sc_status sc__workload_messages(struct sc_context *ctx, const struct sc__workload *w, const struct sc__workload **out);
 
 #endif

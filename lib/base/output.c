@@ -1,0 +1,130 @@
+#include "base/output.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static void fail_with(struct sc__output *o, int reason) {
+    if (!o->reason) o->reason = reason ? reason : EIO;
+}
+
+static void write_plain(struct sc__output *o, const char *bytes, size_t size) {
+    while (size && !o->reason) {
+        ssize_t n = write(o->fd, bytes, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) {
+            fail_with(o, errno);
+            return;
+        }
+        bytes += n;
+        size -= (size_t)n;
+    }
+}
+
+static void write_packed(struct sc__output *o, const char *bytes, size_t size) {
+    while (size && !o->reason) {
+        unsigned n = size > (1u << 30) ? 1u << 30 : (unsigned)size;
+        errno = 0;
+        if (gzwrite(o->gz, bytes, n) != (int)n) fail_with(o, errno);
+        bytes += n;
+        size -= n;
+    }
+}
+
+static void take(void *self, const char *bytes, size_t size) {
+    struct sc__output *o = self;
+    (o->gz ? write_packed : write_plain)(o, bytes, size);
+}
+
+static void open_packed(struct sc__output *o) {
+    int copy = dup(o->fd);
+    o->gz = copy < 0 ? NULL : gzdopen(copy, "wb6");
+    if (o->gz) return;
+    fail_with(o, copy < 0 ? errno : ENOMEM);
+    if (copy >= 0) close(copy);
+}
+
+static void open_file(struct sc__output *o) {
+    struct stat st;
+    if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
+    } else {
+        o->temporary = sc__format(&o->memory, "%s.XXXXXX", o->path);
+        o->fd = mkostemp(o->temporary, O_CLOEXEC);
+    }
+    if (o->fd < 0)
+        fail_with(o, errno);
+    else if (o->temporary && sc__str_ends(sc__str(o->path), ".gz"))
+        open_packed(o);
+}
+
+static void close_file(struct sc__output *o) {
+    if (o->gz && gzclose_w(o->gz) != Z_OK) fail_with(o, errno);
+    o->gz = NULL;
+    if (o->fd >= 0 && close(o->fd) < 0) fail_with(o, errno);
+    o->fd = -1;
+}
+
+static void give_mode(struct sc__output *o) {
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(o->fd, 0666 & ~mask) < 0) fail_with(o, errno);
+}
+
+static void forget(struct sc__output *o) {
+    struct sc__output **at = &o->ctx->outputs;
+    while (*at != o) at = &(*at)->older;
+    *at = o->older;
+    sc__arena_free(&o->memory);
+}
+
+static sc_status say_why(struct sc__output *o) {
+    struct sc__place at = {.file = o->path};
+    int r = o->reason;
+    sc_status status = r == ENOENT || r == EISDIR || r == EACCES ? SC_INPUT : SC_SYSTEM;
+    return sc__fail(o->ctx, status, &at, NULL, "cannot write: %s", strerror(r));
+}
+
+sc_status sc__output_open(struct sc_context *ctx, const char *path, struct sc__output **out) {
+    struct sc__output *o = SC__NEW(&ctx->arena, struct sc__output);
+    o->ctx = ctx;
+    o->path = sc__strdup(&ctx->arena, path);
+    o->fd = -1;
+    sc__arena_init(&o->memory, ctx->arena.out_of_memory);
+    sc__buffer_init(&o->buffer, &o->memory);
+    sc__buffer_stream(&o->buffer, take, o);
+    o->older = ctx->outputs;
+    ctx->outputs = o;
+    open_file(o);
+    *out = o;
+    return o->reason ? sc__output_end(o, say_why(o)) : SC_OK;
+}
+
+sc_status sc__output_end(struct sc__output *o, sc_status status) {
+    if (status == SC_OK) sc__buffer_flush(&o->buffer);
+    if (status == SC_OK && o->temporary) give_mode(o);
+    close_file(o);
+    if (status == SC_OK && !o->reason && o->temporary && rename(o->temporary, o->path) < 0) fail_with(o, errno);
+    if (status == SC_OK && o->reason) status = say_why(o);
+    if (status != SC_OK && o->temporary) unlink(o->temporary);
+    forget(o);
+    return status;
+}
+
+void sc__outputs_abandon(struct sc_context *ctx) {
+    while (ctx->outputs) sc__output_end(ctx->outputs, SC_SYSTEM);
+}
+
+sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size) {
+    struct sc__output *o;
+    SC__TRY(sc__output_open(ctx, path, &o));
+    take(o, bytes, size);
+    return sc__output_end(o, SC_OK);
+}
