@@ -192,16 +192,44 @@ struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line
     return (struct sc__place){.file = in->name, .line = in->line, .column = (uint64_t)(at - line.p) + 1};
 }
 
-sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+/* Room for a stream of unknown length: that of the file, which is right for
+ * one that is not packed, or a little. */
+static size_t first_room(const char *path, size_t limit) {
+    struct stat st;
+    size_t room = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : WINDOW;
+    return room <= limit ? room : limit + 1;
+}
+
+static sc_status read_whole(struct sc__input *in, struct sc__arena *arena, size_t room, size_t limit,
+                            struct sc__str *out) {
+    char *text = sc__alloc(arena, room + 1);
+    size_t n = 0, got;
+    for (;;) {
+        SC__TRY(sc__input_read(in, text + n, room - n, &got));
+        n += got;
+        if (n < room) break;
+        if (n > limit) {
+            struct sc__place at = {.file = in->name};
+            return sc__fail(in->ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
+        }
+        size_t more = room + room / 2 <= limit ? room + room / 2 : limit + 1;
+        text = sc__realloc(arena, text, room + 1, more + 1);
+        room = more;
+    }
+    text[n] = '\0';
+    *out = (struct sc__str){text, n};
+    return SC_OK;
+}
+
+sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+                        struct sc__str *out) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
-    sc_status status = sc__input_fill(&in, limit + 1);
-    size_t n = in.end - in.begin;
-    if (status == SC_OK && n > limit) {
-        struct sc__place at = {.file = in.name};
-        status = sc__fail(ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
-    }
-    if (status == SC_OK) *out = (struct sc__str){sc__strndup(&ctx->arena, (const char *)in.bytes + in.begin, n), n};
+    sc_status status = read_whole(&in, arena, first_room(path, limit), limit, out);
     sc__input_close(&in);
     return status;
+}
+
+sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+    return sc__read_into(ctx, &ctx->arena, path, limit, out);
 }

@@ -44,7 +44,10 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
 /* The place of a pointer into the current line. */
 struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);
 
-/* The whole stream, at most limit bytes, NUL-terminated. */
+/* The whole stream, at most limit bytes, NUL-terminated; in the context's
+ * memory, or in an arena of the caller's. */
 sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
+sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+                        struct sc__str *out);
 
 #endif

@@ -9,8 +9,6 @@ struct sc__str sc__str(const char *s) {
     return (struct sc__str){s, strlen(s)};
 }
 
-bool sc__str_is(struct sc__str s, const char *word) { return s.n == strlen(word) && !memcmp(s.p, word, s.n); }
-
 bool sc__str_starts(struct sc__str s, const char *prefix) {
     size_t n = strlen(prefix);
     return s.n >= n && !memcmp(s.p, prefix, n);
@@ -105,6 +103,16 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
     v += round;
     *out = minus ? -(int64_t)v : (int64_t)v;
     return any;
+}
+
+unsigned sc__utf8_length(const char *s) {
+    const unsigned char *p = (const unsigned char *)s;
+    unsigned n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)) return 0; /* too long; half of a pair */
+    if ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)) return 0; /* too long; past the last */
+    for (unsigned i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    return n;
 }
 
 /* Insertions, deletions, changes and swaps of neighbours. */

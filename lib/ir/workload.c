@@ -42,11 +42,16 @@ void sc__block_begin(struct sc__workload *w) {
 
 struct sc__op *sc__block_add(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
                              const char *name) {
+    return sc__block_add_id(w, kind, phase, stream, sc__workload_name(w, name));
+}
+
+struct sc__op *sc__block_add_id(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
+                                uint32_t name) {
     struct sc__op *op = SC__PUSH(w->arena, w->ops, w->op_count, w->op_capacity);
     op->kind = (uint8_t)kind;
     op->phase = (uint8_t)phase;
     op->stream = stream;
-    op->name = sc__workload_name(w, name);
+    op->name = name;
     op->row = op->layer = op->peer = SC__NONE;
     op->first_dep = w->dep_count;
     return op;

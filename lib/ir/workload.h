@@ -185,6 +185,9 @@ uint32_t sc__workload_name(struct sc__workload *w, const char *name);
 void sc__block_begin(struct sc__workload *w);
 struct sc__op *sc__block_add(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
                              const char *name);
+/* The same with a name of workload.names. */
+struct sc__op *sc__block_add_id(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
+                                uint32_t name);
 /* The operation added last depends on operation `index` of the open block. */
 void sc__block_depend(struct sc__workload *w, uint32_t index);
 uint32_t sc__block_end(struct sc__workload *w); /* the block's index */
