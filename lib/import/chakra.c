@@ -193,22 +193,21 @@ static sc_status find_group(struct reader *r, const struct sc__chakra_node *n, u
 }
 
 static sc_status set_collective(struct reader *r, const struct sc__chakra_node *n, struct sc__op *op) {
-    static const uint8_t kinds[10] = {SC__ALLREDUCE, SC__REDUCE,   SC__ALLGATHER,     SC__COLLS,         SC__COLLS,
+    static const uint8_t kinds[10] = {SC__ALLREDUCE, SC__REDUCE,   SC__ALLGATHER,     SC__GATHER,        SC__SCATTER,
                                       SC__BROADCAST, SC__ALLTOALL, SC__REDUCESCATTER, SC__REDUCESCATTER, SC__BARRIER};
     int64_t type = n->number[SC__ATTR_COMM_TYPE], size = n->number[SC__ATTR_COMM_SIZE];
     if (!has(n, SC__ATTR_COMM_TYPE)) return node_error(r, n, NULL, "a collective without comm_type");
-    if (type < 0 || type > 9 || kinds[type] == SC__COLLS)
-        return node_error(r, n,
-                          "all-reduce, reduce, all-gather, broadcast, all-to-all, reduce-scatter and barrier are known",
-                          sc__format(&r->ctx->arena, "comm_type %lld is not supported", (long long)type));
+    if (type < 0 || type > 9)
+        return node_error(r, n, "the schema has 0 (ALL_REDUCE) to 9 (BARRIER)",
+                          sc__format(&r->ctx->arena, "comm_type %lld is not known", (long long)type));
     if (size < 0) return node_error(r, n, NULL, "a negative comm_size");
     SC__TRY(find_group(r, n, &op->group));
     op->coll = kinds[type];
     op->bytes = (uint64_t)size;
-    if (op->coll == SC__ALLGATHER && __builtin_mul_overflow(op->bytes, sc__group_size(r->w, op->group), &op->bytes))
+    bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
+    if (shard && __builtin_mul_overflow(op->bytes, sc__group_size(r->w, op->group), &op->bytes))
         return node_error(r, n, NULL, "more than 2^64 bytes");
-    bool rooted = op->coll == SC__BROADCAST || op->coll == SC__REDUCE;
-    if (rooted)
+    if (sc__coll_rooted(op->coll))
         op->peer = has(n, SC__ATTR_ROOT) ? (uint32_t)n->number[SC__ATTR_ROOT] : sc__group_member(r->w, op->group, 0, 0);
     op->stream = (uint8_t)(STREAM_COLLECTIVES + op->group % (SC__MAX_STREAMS - STREAM_COLLECTIVES));
     return SC_OK;

@@ -203,6 +203,8 @@ static uint8_t collective_of(struct sc__str name, bool *send) {
                  {"broadcast", SC__BROADCAST},
                  {"reduce", SC__REDUCE},
                  {"barrier", SC__BARRIER},
+                 {"gather", SC__GATHER},
+                 {"scatter", SC__SCATTER},
                  {"send", SC__COLLS},
                  {"recv", SC__COLLS}};
     *send = sc__str_starts(name, "send");

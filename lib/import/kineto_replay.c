@@ -108,13 +108,20 @@ static enum sc__work work_of(struct replay *r, const struct sc__kineto_kernel *k
     return *known - 1;
 }
 
+/* A gather's output is on the root only, a scatter's input too. */
+static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
+    if (c->coll == SC__GATHER) return c->in_bytes * ranks;
+    if (c->coll == SC__SCATTER) return c->out_bytes * ranks;
+    return c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
+}
+
 static void add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
     uint16_t group = group_of(r, c);
     struct sc__op *op = sc__block_add(r->w, SC__OP_COLLECTIVE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->coll = c->coll;
     op->group = group;
-    op->bytes = c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
-    if (c->coll == SC__BROADCAST || c->coll == SC__REDUCE) op->peer = sc__group_member(r->w, group, r->t->rank, 0);
+    op->bytes = bytes_of(c, sc__group_size(r->w, group));
+    if (sc__coll_rooted(c->coll)) op->peer = sc__group_member(r->w, group, r->t->rank, 0);
     if (r->plan->measured_comm) {
         op->flags |= SC__OP_MEASURED;
         op->cost = transfer_time(r, k) * SC__PS_PER_NS;

@@ -134,10 +134,12 @@ bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
 }
 
 const char *sc__coll_name(enum sc__coll coll) {
-    static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",
-                                                     "BROADCAST", "REDUCE",    "BARRIER",       "SENDRECV"};
+    static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL", "BROADCAST",
+                                                     "REDUCE",    "BARRIER",   "GATHER",        "SCATTER",  "SENDRECV"};
     return names[coll];
 }
+
+bool sc__coll_rooted(unsigned coll) { return coll == SC__BROADCAST || coll == SC__REDUCE || sc__coll_to_root(coll); }
 
 const char *sc__phase_name(enum sc__phase phase) {
     static const char *const names[SC__PHASES] = {"forward", "backward", "wgrad", "recompute", "update"};

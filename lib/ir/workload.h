@@ -49,6 +49,8 @@ enum sc__coll {
     SC__BROADCAST,
     SC__REDUCE,
     SC__BARRIER,
+    SC__GATHER,  /* bytes: the full tensor, as the root has it then */
+    SC__SCATTER, /* bytes: the full tensor, as the root had it */
     SC__COLLS
 };
 
@@ -92,7 +94,7 @@ struct sc__op {
     uint32_t name;      /* in workload.names */
     uint32_t row;       /* row of the input it comes from, or SC__NONE */
     uint32_t layer;     /* layer of the model, or SC__NONE */
-    uint32_t peer;      /* send, recv: rank (see flags); broadcast, reduce: root */
+    uint32_t peer;      /* send, recv: rank (see flags); rooted collectives: root */
     uint32_t tag;       /* send, recv; the call's tag is added */
     int64_t cost;       /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
     uint64_t bytes;     /* transfers: bytes. Compute: bytes moved where known */
@@ -222,6 +224,10 @@ void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
 sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */
+/* One rank of the group is its root: broadcast, reduce, gather, scatter. */
+bool sc__coll_rooted(unsigned coll);
+/* The root exchanges a part with every other rank: gather, scatter. */
+static inline bool sc__coll_to_root(unsigned coll) { return coll == SC__GATHER || coll == SC__SCATTER; }
 const char *sc__phase_name(enum sc__phase phase);
 const char *sc__work_name(enum sc__work work);
 

@@ -198,6 +198,8 @@ static double direct_time(const struct sc__model *m, unsigned proto) {
     case SC__ALLREDUCE: return 2 * pairs_time(m, m->bytes, fmin(m->nic, m->crossing), 0);
     case SC__ALLGATHER:
     case SC__REDUCESCATTER: return pairs_time(m, m->bytes, fmin(m->nic, m->crossing), 0);
+    case SC__GATHER:
+    case SC__SCATTER: return pairs_time(m, m->bytes, m->card, 0); /* the root's part of it, over its card alone */
     default: return SC__NEVER;
     }
 }

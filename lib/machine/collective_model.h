@@ -17,6 +17,7 @@ struct sc__model {
     double nvlink;        /* a ring's share of the GPU's port */
     double port;          /* the GPU's port as specified, what others leave of it */
     double nic;           /* of one GPU: what the wire gives it */
+    double card;          /* of one GPU when the others leave the NICs to it */
     double wire;          /* of a node: all NICs of the group */
     double crossing;      /* of one GPU: what all-to-all traffic gets through the spines */
     double rail_crossing; /* the same when it stays on its rail */

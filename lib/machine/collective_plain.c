@@ -4,6 +4,7 @@
  *
  *     ring    steps · (l + S / (n·B)), steps 2(n-1) for an all-reduce, else n-1
  *     direct  every rank to every other at once; a NIC's injection counts
+ *     root    all parts through the ports of the root (gather, scatter)
  *     torus   dimension by dimension on what the ones before left */
 #include "machine/collective_model.h"
 
@@ -38,7 +39,8 @@ static struct hop slowest_hop(const struct sc__model *m) {
 static double direct(const struct sc__model *m) {
     double inside = m->per_node - 1, outside = m->ranks - m->least;
     double node = inside > 0 ? US(m->cluster->nvlink_latency) + m->bytes * inside / m->ranks / (m->port * 1e3) : 0;
-    double net = US(m->cluster->nic_latency) + m->bytes * outside / m->ranks / (fmin(m->nic, m->crossing) * 1e3);
+    double nic = sc__coll_to_root((unsigned)m->coll) ? m->card : fmin(m->nic, m->crossing);
+    double net = US(m->cluster->nic_latency) + m->bytes * outside / m->ranks / (nic * 1e3);
     return passes(m->coll) * (m->nodes > 1 ? fmax(node, net) : node);
 }
 
@@ -46,6 +48,7 @@ static struct sc__price node_price(const struct sc__cluster *c, int coll, const 
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT ? SC__ALGO_DIRECT : SC__ALGO_RING;
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
+    if (sc__coll_to_root((unsigned)coll)) algo = SC__ALGO_DIRECT;
     double us = algo == SC__ALGO_DIRECT ? direct(&m) : ring(coll, m.ranks, m.bytes, slowest_hop(&m));
     return (struct sc__price){sc__model_ps(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
 }
@@ -134,6 +137,18 @@ static double torus_alltoall(const struct box *b, double bytes) {
     return latency + slowest;
 }
 
+/* Gather and scatter: the links of the root, all of them at once. */
+static double torus_root(const struct box *b, double bytes, double ranks) {
+    double latency = 0, rate = 0;
+    for (uint32_t i = 0; i < b->dims; i++) {
+        const struct sc__fabric_dim *d = &b->dim[i];
+        double hops = d->kind != SC__DIM_RING ? 1 : b->whole[i] ? floor(d->size / 2.0) : d->size - 1.0;
+        latency += hops * US(d->latency);
+        rate += dim_rate(b, i);
+    }
+    return latency + bytes * (ranks - 1) / ranks / rate;
+}
+
 static struct sc__price dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
     struct box b;
     bool boxed = make_box(c, s, &b);
@@ -143,6 +158,9 @@ static struct sc__price dims_price(const struct sc__cluster *c, int coll, const 
     if (coll == SC__ALLTOALL) {
         algo = SC__ALGO_DIRECT;
         us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
+    } else if (sc__coll_to_root((unsigned)coll)) {
+        algo = SC__ALGO_DIRECT;
+        if (boxed) us = torus_root(&b, bytes, s->ranks);
     } else if (boxed && !chain && c->tuning.algo != SC__ALGO_RING) {
         us = torus(coll, &b, bytes);
         algo = SC__ALGO_TORUS;

@@ -69,6 +69,8 @@ static int64_t time_of(const struct engine *e, const struct sc__transfer *t) {
     case SC__ALLREDUCE: return sc__astra_collective(&e->machine, SC__ASTRA_ALLREDUCE, size, t->bytes);
     case SC__ALLGATHER: return sc__astra_collective(&e->machine, SC__ASTRA_ALLGATHER, size, t->bytes / ranks);
     case SC__REDUCESCATTER: return sc__astra_collective(&e->machine, SC__ASTRA_REDUCESCATTER, size, t->bytes);
+    case SC__GATHER:
+    case SC__SCATTER: /* the root's part of it */
     case SC__ALLTOALL: return sc__astra_collective(&e->machine, SC__ASTRA_ALLTOALL, size, t->bytes);
     case SC__BARRIER: return sc__astra_collective(&e->machine, SC__ASTRA_ALLREDUCE, size, 0);
     default: return sc__astra_collective(&e->machine, SC__ASTRA_REDUCESCATTER, size, t->bytes);

@@ -11,7 +11,8 @@
  * pays a round trip for asking. Alone: L + 2o + (s−1)(G + 2O).
  *
  * Collectives, where the input has them, are ring or pairwise exchanges priced
- * with the same figures. */
+ * with the same figures; in a gather or scatter the root takes or gives its
+ * messages one after the other, as fast as its processor and NIC go. */
 #include "simulate/network.h"
 #include "simulate/queue.h"
 
@@ -61,11 +62,18 @@ static void depart(struct loggops *n, uint32_t id, int64_t now) {
     sc__queue_push(&n->queue, begin + wire, id, 0);
 }
 
+static int64_t root_time(const struct loggops *n, uint32_t ranks, uint64_t share) {
+    double processor = (double)(n->o + stretch(n->O, share)), wire = (double)(n->g + stretch(n->G, share));
+    double first = (double)(n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
+    return llround(fmin(first + (ranks - 2.0) * fmax(processor, wire), (double)(FOREVER / 2)));
+}
+
 static int64_t collective_time(const struct loggops *n, const struct sc__transfer *t) {
     uint32_t ranks = sc__group_size(n->w, t->group);
     int64_t steps = ranks - 1;
     uint64_t share = (t->bytes + ranks - 1) / ranks;
     if (ranks < 2) return 0;
+    if (sc__coll_to_root(t->coll)) return root_time(n, ranks, share);
     if (t->coll == SC__ALLREDUCE) steps *= 2;
     if (t->coll == SC__BROADCAST || t->coll == SC__REDUCE || t->coll == SC__BARRIER) {
         share = t->coll == SC__BARRIER ? 1 : t->bytes;

@@ -96,18 +96,19 @@ static void put_message(struct writer *x, const struct sc__op *op) {
 
 static void put_collective(struct writer *x, const struct sc__op *op) {
     static const uint8_t types[SC__COLLS] = {
-        [SC__ALLREDUCE] = 0, [SC__REDUCE] = 1,        [SC__ALLGATHER] = 2, [SC__BROADCAST] = 5,
-        [SC__ALLTOALL] = 6,  [SC__REDUCESCATTER] = 7, [SC__BARRIER] = 9};
+        [SC__ALLREDUCE] = 0,     [SC__REDUCE] = 1,  [SC__ALLGATHER] = 2, [SC__BROADCAST] = 5, [SC__ALLTOALL] = 6,
+        [SC__REDUCESCATTER] = 7, [SC__BARRIER] = 9, [SC__GATHER] = 3,    [SC__SCATTER] = 4};
+    bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
     uint32_t size = sc__group_size(x->w, op->group);
     attr_bool(x, "is_cpu_op", false);
     attr_int(x, "comm_type", types[op->coll]);
-    attr_int(x, "comm_size", (int64_t)(op->coll == SC__ALLGATHER ? (op->bytes + size - 1) / size : op->bytes));
-    if (op->coll == SC__ALLGATHER && op->bytes % size) attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
+    attr_int(x, "comm_size", (int64_t)(shard ? (op->bytes + size - 1) / size : op->bytes));
+    if (shard && op->bytes % size) attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
     sc__put_u64(&x->list, op->group + 1u);
     attr_string(x, "pg_name", x->list.text);
     x->list.size = 0;
     attr_string(x, "stepcast_label", x->w->groups[op->group].label);
-    if (op->coll == SC__BROADCAST || op->coll == SC__REDUCE) attr_int(x, "root_rank", op->peer);
+    if (sc__coll_rooted(op->coll)) attr_int(x, "root_rank", op->peer);
 }
 
 static void put_rest(struct writer *x, const struct sc__op *op) {

@@ -30,7 +30,9 @@ static const char *kernel_name(const struct hta *h, const struct sc__op *op) {
                                                 "ncclDevKernel_SendRecv",
                                                 "ncclDevKernel_Broadcast_RING_LL",
                                                 "ncclDevKernel_Reduce_Sum_bf16_RING_LL",
-                                                "ncclDevKernel_AllReduce_Sum_i32_RING_LL"};
+                                                "ncclDevKernel_AllReduce_Sum_i32_RING_LL",
+                                                "ncclDevKernel_SendRecv",
+                                                "ncclDevKernel_SendRecv"};
     if (op->kind == SC__OP_COLLECTIVE) return nccl[op->coll];
     return op->kind == SC__OP_COMPUTE ? sc__trace_name(h->w, op) : "ncclDevKernel_SendRecv";
 }
@@ -61,8 +63,9 @@ static void put_launch(struct hta *h, const struct sc__span *s, uint32_t correla
 }
 
 static const char *nccl_word(const struct sc__op *op) {
-    static const char *const words[SC__COLLS] = {
-        "allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_all", "broadcast", "reduce", "barrier"};
+    static const char *const words[SC__COLLS] = {"allreduce",  "_allgather_base", "_reduce_scatter_base",
+                                                 "all_to_all", "broadcast",       "reduce",
+                                                 "barrier",    "gather",          "scatter"};
     if (op->kind == SC__OP_COLLECTIVE) return words[op->coll];
     return op->kind == SC__OP_SEND ? "send" : "recv";
 }

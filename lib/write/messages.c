@@ -105,6 +105,20 @@ static void tree(struct sc__messages *m, struct ring *r, bool down) {
     }
 }
 
+/* Gather and scatter: everyone's part to or from the root at once. */
+static void to_root(struct sc__messages *m, struct ring *r, bool gather) {
+    uint32_t root = root_place(m, r);
+    if (r->me != root) {
+        enum sc__op_kind kind = gather ? SC__OP_SEND : SC__OP_RECV;
+        edge(m, r->end, message(m, r, kind, root, part(r->op->bytes, r->size, r->me), r->begin));
+        return;
+    }
+    for (uint32_t k = 1; k < r->size; k++) {
+        enum sc__op_kind kind = gather ? SC__OP_RECV : SC__OP_SEND;
+        edge(m, r->end, message(m, r, kind, root + k, part(r->op->bytes, r->size, root + k), r->begin));
+    }
+}
+
 static void disseminate(struct sc__messages *m, struct ring *r) {
     for (uint32_t bit = 1; bit < r->size; bit *= 2) {
         edge(m, r->end, message(m, r, SC__OP_SEND, r->me + bit, 1, r->last_recv));
@@ -125,6 +139,8 @@ static void exchange(struct sc__messages *m, struct ring *r) {
     case SC__ALLTOALL: all_to_all(m, r); break;
     case SC__BROADCAST: tree(m, r, true); break;
     case SC__REDUCE: tree(m, r, false); break;
+    case SC__GATHER:
+    case SC__SCATTER: to_root(m, r, r->op->coll == SC__GATHER); break;
     default: disseminate(m, r);
     }
 }

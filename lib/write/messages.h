@@ -1,7 +1,7 @@
 /* messages: a graph whose collectives are sends and receives.
  *
  * all-reduce, all-gather, reduce-scatter: rings; all-to-all: everyone to
- * everyone; broadcast and reduce: binomial trees; barrier: dissemination. A
+ * everyone; gather and scatter: the root and everyone; broadcast and reduce: binomial trees; barrier: dissemination. A
  * collective becomes a begin and an end (calculations of no time) with its
  * messages between them, all under one tag of its own. */
 #ifndef SC_WRITE_MESSAGES_H
