@@ -11,6 +11,7 @@ sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx) return NULL;
     sc__arena_init(&ctx->arena, &ctx->recover);
+    sc__map_init(&ctx->note_at, &ctx->arena);
     ctx->jobs = 1;
     return ctx;
 }
@@ -111,8 +112,10 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     va_start(ap, fmt);
     sc__vprintf(&b, fmt, ap);
     va_end(ap);
-    for (uint32_t i = 0; i < ctx->note_count; i++)
-        if (!strcmp(ctx->notes[i].code, code) && !strcmp(ctx->notes[i].text, b.text)) return;
+    bool fresh;
+    uint64_t *at = sc__map_at(&ctx->note_at, sc__hash(b.text, b.size, sc__hash(code, strlen(code), 0)), &fresh);
+    if (!fresh && *at < ctx->note_count && !strcmp(ctx->notes[*at].text, b.text)) return;
+    *at = ctx->note_count;
     struct sc__note *n = SC__PUSH(&ctx->arena, ctx->notes, ctx->note_count, ctx->note_capacity);
     n->code = code;
     n->text = b.text;

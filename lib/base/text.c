@@ -137,8 +137,11 @@ static unsigned distance(const char *a, const char *b) {
 
 const char *sc__nearest(const char *s, const char *const *words) {
     const char *best = NULL;
-    unsigned least = (unsigned)strlen(s) / 3 + 2;
+    size_t n = strlen(s);
+    unsigned least = (unsigned)n / 3 + 2;
     for (; *words; words++) {
+        size_t m = strlen(*words);
+        if ((m > n ? m - n : n - m) >= least) continue; /* as many letters must go or come */
         unsigned d = distance(s, *words);
         if (d < least) {
             least = d;

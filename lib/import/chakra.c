@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGEST ((size_t)4 << 30) /* bytes of one rank's file */
+
 enum { STREAM_COMPUTE, STREAM_CPU, STREAM_MESSAGES, STREAM_COLLECTIVES };
 
 struct reader {
@@ -299,11 +301,7 @@ static sc_status make_block(struct reader *r) {
 }
 
 static sc_status read_rank(struct reader *r) {
-    struct sc__input in;
-    SC__TRY(sc__input_open(r->ctx, r->files.path[r->rank], &in));
-    sc_status status = SC_OK;
-    while (status == SC_OK && !in.at_end) status = sc__input_fill(&in, 2 * (in.end - in.begin) + 65536);
-    r->file = (struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin};
+    sc_status status = sc__read_into(r->ctx, &r->memory, r->files.path[r->rank], LARGEST, &r->file);
     r->nodes = NULL;
     r->edges = NULL;
     r->deps = (struct sc__id_list){0};
@@ -311,7 +309,6 @@ static sc_status read_rank(struct reader *r) {
     if (status == SC_OK) status = read_nodes(r);
     if (status == SC_OK) status = sort_nodes(r);
     if (status == SC_OK) status = make_block(r);
-    sc__input_close(&in);
     sc__arena_free(&r->memory);
     return status;
 }

@@ -135,7 +135,8 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     SC__TRY(sc__node_u32(&mesh, "etp", 1, UINT32_MAX, &etp));
     w->mesh = sc__mesh(tp, cp, ep, dp, pp, etp);
     SC__TRY(read_order(&mesh, &w->mesh));
-    return sc__mesh_check(sc__node_context(n), &w->mesh);
+    if (sc__mesh_check(sc__node_context(n), &w->mesh) == SC_OK) return SC_OK;
+    return sc__node_fail(&mesh, NULL, "%s", sc_error_message(sc__node_context(n)));
 }
 
 static sc_status read_ranks(const struct sc__node *n, const struct sc__workload *w, uint32_t **ranks, uint32_t *count) {

@@ -61,11 +61,10 @@ struct sc__kineto_trace {
     uint32_t recorded_count, recorded_capacity;
     struct sc__kineto_step *steps; /* by start */
     uint32_t step_count, step_capacity;
-    struct sc__kineto_range *optimizer; /* Optimizer.step annotations */
+    struct sc__kineto_range *optimizer; /* Optimizer.step annotations, by start */
     uint32_t optimizer_count, optimizer_capacity;
-    uint32_t *backward; /* threads of the autograd engine */
-    uint32_t backward_count, backward_capacity;
-    uint32_t *operators; /* by External id: name of the operator on the host + 1 */
+    struct sc__map backward; /* threads of the autograd engine */
+    uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count, operator_capacity;
     uint64_t optimizer_elements; /* of the parameters the optimizer touches */
 };

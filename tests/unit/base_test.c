@@ -288,6 +288,18 @@ static void outputs_that_fail_leave_nothing(void **state) {
     assert_non_null(strstr(sc_error_text(ctx), "/dev/full: error: cannot write: No space left"));
 }
 
+static void notes_are_kept_once(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < 2; round++) { /* commands begin with no notes */
+        ctx->note_count = 0;
+        for (unsigned i = 0; i < 1000; i++) sc__note(ctx, "code", "number %u", i % 10);
+        sc__note(ctx, "other", "number 3");
+        assert_int_equal(ctx->note_count, 11);
+        for (unsigned i = 0; i < 10; i++)
+            assert_string_equal(ctx->notes[i].text, sc__format(&ctx->arena, "number %u", i));
+    }
+}
+
 static void splitmix_matches_its_reference(void **state) {
     (void)state;
     uint64_t s = 1234567; /* Steele, Lea, Flood; values of the published C code */
@@ -312,6 +324,7 @@ int main(void) {
                                        cmocka_unit_test(files_appear_whole),
                                        cmocka_unit_test(large_files_are_written_in_pieces),
                                        cmocka_unit_test(outputs_that_fail_leave_nothing),
+                                       cmocka_unit_test(notes_are_kept_once),
                                        cmocka_unit_test(splitmix_matches_its_reference)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
