@@ -124,6 +124,11 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx, const struct sc__kineto
 /* The group of a collective; SC__NONE when it was not found before. */
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups, const struct sc__kineto_comm *c);
 /* The mesh that gives this rank exactly these groups; false when there is none. */
+/* Which of the traces (in order of rank) stands for each rank of the mesh: one
+ * of its own stage, and then one with the same place in tp, cp and dp. A stage
+ * without a trace is an error. */
+sc_status sc__kineto_stand_in(struct sc_context *ctx, const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces, uint32_t count, uint32_t *trace_of);
 bool sc__kineto_mesh(const struct sc__kineto_groups *groups, uint32_t rank, uint32_t world, struct sc__mesh *mesh);
 
 struct sc__kineto_plan {

@@ -25,6 +25,8 @@ static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
 
 static const struct word *word_of(const char *description) {
     for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(description, words[i].label)) return &words[i]; /* as our own traces say it */
+    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
         if (strstr(description, words[i].part)) return &words[i];
     return NULL;
 }
@@ -134,4 +136,30 @@ bool sc__kineto_mesh(const struct sc__kineto_groups *groups, uint32_t rank, uint
         for (uint32_t i = 0; fits && i < groups->count; i++) fits = agrees(mesh, &groups->items[i], rank);
         if (fits || etp == 1) return fits;
     }
+}
+
+static unsigned likeness(const struct sc__mesh *m, uint32_t rank, uint32_t of) {
+    static const enum sc__dim dims[] = {SC__DIM_PP, SC__DIM_TP, SC__DIM_CP, SC__DIM_DP};
+    unsigned score = 0;
+    for (unsigned i = 0; i < SC__DIMS; i++)
+        score = 2 * score + (sc__mesh_coordinate(m, rank, dims[i]) == sc__mesh_coordinate(m, of, dims[i]));
+    return score;
+}
+
+sc_status sc__kineto_stand_in(struct sc_context *ctx, const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces, uint32_t count, uint32_t *trace_of) {
+    const unsigned own_stage = 1u << (SC__DIMS - 1);
+    for (uint32_t rank = 0; rank < sc__mesh_ranks(mesh); rank++) {
+        unsigned best = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            unsigned score = likeness(mesh, rank, traces[i]->rank);
+            if (score > best) best = score, trace_of[rank] = i;
+        }
+        struct sc__place at = {.file = traces[0]->file};
+        if (best < own_stage)
+            return sc__fail(ctx, SC_INPUT, &at, "give one trace of each stage at least, or one in all",
+                            "%u traces, but none of pipeline stage %u (ranks like %u)", count,
+                            sc__mesh_coordinate(mesh, rank, SC__DIM_PP), rank);
+    }
+    return SC_OK;
 }

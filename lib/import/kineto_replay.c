@@ -297,17 +297,18 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     return SC_OK;
 }
 
-static void notes(const struct replay *r) {
+/* whose: the file, or how many there are. */
+static void notes(const struct replay *r, const char *whose) {
     if (r->messages)
-        sc__note(r->ctx, "kineto-messages", "%s: %llu send and receive kernels keep their measured times", r->t->file,
+        sc__note(r->ctx, "kineto-messages", "%s: %llu send and receive kernels keep their measured times", whose,
                  (unsigned long long)r->messages);
     if (r->unknown)
         sc__note(r->ctx, "kineto-unknown",
-                 "%s: %llu NCCL kernels without a known collective name keep their measured times", r->t->file,
+                 "%s: %llu NCCL kernels without a known collective name keep their measured times", whose,
                  (unsigned long long)r->unknown);
     if (r->comms)
-        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times",
-                 r->t->file, (unsigned long long)r->comms,
+        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times", whose,
+                 (unsigned long long)r->comms,
                  r->plan->measured_comm ? "take the least time measured on any rank" : "are simulated again");
 }
 
@@ -318,7 +319,22 @@ static sc_status replay_trace(struct replay *r, uint32_t rank, uint32_t ranks, c
     sc__program_call(r->w, block, SC__NONE, 0, 0);
     uint32_t class = sc__class_add(r->w, program, rank, ranks, 0);
     r->w->classes[class].name = name;
-    notes(r);
+    return SC_OK;
+}
+
+/* The i-th of several traces, which is class i. */
+static sc_status replay_class(struct replay *r, const struct sc__kineto_trace *t, uint32_t i, uint32_t ranks,
+                              uint32_t world) {
+    struct replay one = *r;
+    one.t = t;
+    one.class = i;
+    one.ranks = world;
+    one.messages = one.unknown = one.comms = 0;
+    SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
+    SC__TRY(replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
+    r->messages += one.messages;
+    r->unknown += one.unknown;
+    r->comms += one.comms;
     return SC_OK;
 }
 
@@ -353,22 +369,55 @@ static sc_status replay_one(struct replay *r) {
     r->ranks = sc__mesh_ranks(&r->w->mesh);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->ranks);
     if (r->ranks > 1) sc__note(r->ctx, "kineto-replicated", "one trace stands for all %u ranks", r->ranks);
-    return replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks");
+    SC__TRY(replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks"));
+    notes(r, r->t->file);
+    return SC_OK;
+}
+
+/* The mesh the groups of all traces are cut from. */
+static sc_status common_mesh(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count, uint32_t world) {
+    struct sc__mesh mesh;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__kineto_groups groups;
+        struct sc__place at = {.file = traces[i]->file};
+        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], world, &groups));
+        bool meshed = sc__kineto_mesh(&groups, traces[i]->rank, world, &mesh);
+        if (!meshed || (i && memcmp(&mesh, &r->w->mesh, sizeof mesh) != 0))
+            return sc__fail(r->ctx, SC_INPUT, &at, "give one trace, or those of all ranks",
+                            "%u traces of a job of %u ranks: its process groups do not tell what the other ranks do",
+                            count, world);
+        r->w->mesh = mesh;
+    }
+    return SC_OK;
+}
+
+/* Some of the ranks: each trace is a class, of the ranks it stands for. */
+static sc_status replay_some(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count, uint32_t world) {
+    SC__TRY(common_mesh(r, traces, count, world));
+    uint32_t *ranks = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+    SC__TRY(sc__kineto_stand_in(r->ctx, &r->w->mesh, traces, count, r->w->rank_class));
+    for (uint32_t i = 0; i < world; i++) ranks[r->w->rank_class[i]]++;
+    r->meshed = true;
+    for (uint32_t i = 0; i < count; i++) {
+        SC__TRY(replay_class(r, traces[i], i, ranks[i], world));
+        r->w->classes[i].stage = sc__mesh_coordinate(&r->w->mesh, traces[i]->rank, SC__DIM_PP);
+    }
+    sc__note(r->ctx, "kineto-replicated", "%u traces stand for all %u ranks, each for those like it in its stage",
+             count, world);
+    return SC_OK;
 }
 
 static sc_status replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count) {
+    uint32_t world = traces[0]->world;
     if (r->plan->dp || r->plan->ep)
         return sc__fail(r->ctx, SC_USAGE, NULL, "give the trace of one rank, which then stands for all",
                         "--dp and --ep change a job of one trace, not of %u", count);
+    if (world > count) return replay_some(r, traces, count, world);
     r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
-        struct replay one = *r;
-        one.t = traces[i];
-        one.class = i;
-        one.ranks = count;
-        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], count, &one.groups));
-        SC__TRY(replay_trace(&one, i, 1, sc__format(&r->ctx->arena, "rank %u", i)));
+        SC__TRY(replay_class(r, traces[i], i, 1, count));
         r->w->rank_class[i] = i;
     }
     return SC_OK;
@@ -388,5 +437,8 @@ sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *con
     r.measured->workload = r.w;
     sc__map_init(&transfers, &ctx->arena);
     for (uint32_t i = 0; i < count; i++) collect_transfers(&transfers, traces[i]);
-    return count == 1 ? replay_one(&r) : replay_all(&r, traces, count);
+    if (count == 1) return replay_one(&r);
+    SC__TRY(replay_all(&r, traces, count));
+    notes(&r, sc__format(&ctx->arena, "%u traces", count));
+    return SC_OK;
 }

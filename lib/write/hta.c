@@ -21,6 +21,7 @@ struct hta {
     struct sc__by_class index;
     struct sc__buffer *out;
     int64_t host_free; /* when the host can launch again */
+    uint32_t rank;
 };
 
 static const char *kernel_name(const struct hta *h, const struct sc__op *op) {
@@ -70,6 +71,31 @@ static const char *nccl_word(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "recv";
 }
 
+/* torch names 30 ranks at most. */
+static void put_members(struct hta *h, const struct sc__op *op) {
+    uint32_t size = sc__group_size(h->w, op->group);
+    sc__puts(h->out, ",\"Process Group Ranks\":\"[");
+    for (uint32_t i = 0; i < size && i < 30; i++) {
+        if (i) sc__puts(h->out, ", ");
+        sc__put_u64(h->out, sc__group_member(h->w, op->group, h->rank, i));
+    }
+    sc__puts(h->out, size > 30 ? ", ...]\"" : "]\"");
+}
+
+/* What goes in and comes out on each rank; of a gather or scatter on those
+ * that are not its root. */
+static void put_transfer(struct hta *h, const struct sc__op *op) {
+    bool coll = op->kind == SC__OP_COLLECTIVE;
+    uint32_t size = coll ? sc__group_size(h->w, op->group) : 2;
+    bool gathers = coll && (op->coll == SC__ALLGATHER || op->coll == SC__GATHER);
+    bool scatters = coll && (op->coll == SC__REDUCESCATTER || op->coll == SC__SCATTER);
+    sc__printf(h->out,
+               ",\"Collective name\":\"%s\",\"dtype\":\"Byte\",\"In msg nelems\":%llu,\"Out msg nelems\":%llu,"
+               "\"Group size\":%u,\"Process Group Description\":\"%s\"",
+               nccl_word(op), (unsigned long long)(gathers ? op->bytes / size : op->bytes),
+               (unsigned long long)(scatters ? op->bytes / size : op->bytes), size, sc__span_label(h->w, op));
+}
+
 static void put_kernel(struct hta *h, const struct sc__span *s, const struct sc__op *op, uint32_t correlation) {
     unsigned stream = FIRST_STREAM + op->stream;
     sc__printf(h->out, ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":%u", stream);
@@ -77,12 +103,8 @@ static void put_kernel(struct hta *h, const struct sc__span *s, const struct sc_
     put_times(h, s->start + LEAD, s->end + LEAD);
     sc__printf(h->out, ",\"args\":{\"device\":0,\"stream\":%u,\"correlation\":%u,\"External id\":%u", stream,
                correlation, correlation);
-    if (op->kind != SC__OP_COMPUTE)
-        sc__printf(h->out,
-                   ",\"Collective name\":\"%s\",\"dtype\":\"Byte\",\"In msg nelems\":%llu,\"Group size\":%u,"
-                   "\"Process Group Description\":\"%s\"",
-                   nccl_word(op), (unsigned long long)op->bytes,
-                   op->kind == SC__OP_COLLECTIVE ? sc__group_size(h->w, op->group) : 2, sc__span_label(h->w, op));
+    if (op->kind != SC__OP_COMPUTE) put_transfer(h, op);
+    if (op->kind == SC__OP_COLLECTIVE) put_members(h, op);
     sc__puts(h->out, "}}");
 }
 
@@ -107,6 +129,7 @@ static void put_head(struct hta *h, uint32_t rank, uint32_t world) {
 static void put_rank(struct hta *h, uint32_t rank) {
     uint32_t class = sc__workload_class_of(h->w, rank), correlation = 0;
     h->host_free = 0;
+    h->rank = rank;
     put_head(h, rank, sc__mesh_ranks(&h->w->mesh));
     for (uint32_t i = h->index.first[class]; i < h->index.first[class + 1]; i++) {
         const struct sc__span *s = &h->t->spans[h->index.spans[i]];
