@@ -178,15 +178,16 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     return SC_OK;
 }
 
-static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, uint32_t tp) {
-    uint32_t multiple = 128;
+/* Megatron pads; plain PyTorch does not. */
+static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, const struct sc__plan *p) {
+    uint32_t multiple = sc__fusion_eager(p->fusion) ? 1 : 128, tp = p->mesh.tp;
     if (sc__setting_u32(s, "make-vocab-size-divisible-by", 1, &multiple) != SC_OK) sc__clear_error(s->ctx);
     uint64_t unit = (uint64_t)multiple * tp;
     return (uint32_t)((vocab + unit - 1) / unit * unit);
 }
 
 static sc_status read_software(const struct sc__settings *s, struct sc__plan *p) {
-    static const char *const fusions[] = {"megatron", "eager", "2021", NULL};
+    static const char *const fusions[] = {"megatron", "eager", "2021", "hf", NULL};
     static const char *const kernels[] = {"current", "flash2", "flash1", NULL};
     SC__TRY(word(s, "fusion", fusions, &p->fusion));
     SC__TRY(word(s, "attention", kernels, &p->attention));
@@ -207,7 +208,7 @@ static sc_status read_software(const struct sc__settings *s, struct sc__plan *p)
  * weights as they are. */
 static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const kinds[] = {"mixed", "plain", NULL};
-    uint32_t kind = p->fusion == SC__FUSION_EAGER && p->gpus == 1;
+    uint32_t kind = sc__fusion_eager(p->fusion) && p->gpus == 1;
     if (kind && !sc__setting(s, "update"))
         sc__note(s->ctx, "plain-update",
                  "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "
@@ -232,7 +233,7 @@ sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, co
     SC__TRY(read_experts(s, p));
     SC__TRY(read_optimizer(s, p));
     p->sequence_parallel = sc__setting_flag(s, "sequence-parallel") && p->mesh.tp > 1;
-    p->vocab = padded_vocab(s, m->vocab, p->mesh.tp);
+    p->vocab = padded_vocab(s, m->vocab, p);
     return SC_OK;
 }
 

@@ -16,7 +16,7 @@ struct active {
     struct sc__transfer transfer;
     double left, rate; /* ps alone; share of full speed */
     int64_t since;
-    uint32_t version;
+    uint32_t version; /* of its end in the heap; goes on when the slot is used again, so that old ends stay stale */
     int claims;
     struct sc__claim claim[SC__CLAIMS];
     uint32_t next_on[SC__CLAIMS]; /* list of the port */
@@ -188,7 +188,7 @@ static double rate_of(struct analytic *n, const struct active *a) {
 static void pace(struct analytic *n, uint32_t id, int64_t now) {
     struct active *a = &n->active[id];
     double rate = rate_of(n, a);
-    if (a->version && rate == a->rate) return;
+    if (rate == a->rate) return;
     a->left -= (double)(now - a->since) * a->rate;
     if (a->left < 0) a->left = 0;
     a->since = now;
@@ -210,13 +210,13 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = n->free;
     if (id != SC__NONE)
-        n->free = n->active[id].version;
+        n->free = n->active[id].next_on[0];
     else {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
         id = n->count - 1;
     }
     struct active *a = &n->active[id];
-    *a = (struct active){.transfer = *t, .rate = 1, .since = now, .used = true};
+    *a = (struct active){.transfer = *t, .since = now, .version = a->version, .used = true};
     a->left = (double)alone(n, t, a->claim, &a->claims);
     for (int i = 0; i < a->claims; i++) {
         struct port *p = port_at(n, a->claim[i].resource);
@@ -256,7 +256,7 @@ static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     *done = a->transfer;
     for (int i = 0; i < a->claims; i++) leave_port(n, id, i);
     a->used = false;
-    a->version = n->free;
+    a->next_on[0] = n->free;
     n->free = id;
     pace_ports(n, &gone, to);
     return true;
