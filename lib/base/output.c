@@ -51,25 +51,41 @@ static void open_packed(struct sc__output *o) {
     if (copy >= 0) close(copy);
 }
 
+/* A file in the folder of the path that has no name yet. */
+static bool open_nameless(struct sc__output *o) {
+    const char *slash = strrchr(o->path, '/');
+    const char *folder = slash ? sc__strndup(&o->memory, o->path, (size_t)(slash - o->path) + 1) : ".";
+    if (access("/proc/self/fd", X_OK) < 0) return false; /* naming it takes that */
+    o->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    return o->nameless = o->fd >= 0;
+}
+
+static void give_name(struct sc__output *o) {
+    char *file = sc__format(&o->memory, "/proc/self/fd/%d", o->fd), *tail = o->temporary + strlen(o->temporary) - 6;
+    for (unsigned i = 0; i < 1000000; i++) {
+        snprintf(tail, 7, "%06u", i);
+        if (linkat(AT_FDCWD, file, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) == 0) {
+            o->nameless = false;
+            return;
+        }
+        if (errno != EEXIST) break;
+    }
+    fail_with(o, errno);
+}
+
 static void open_file(struct sc__output *o) {
     struct stat st;
     if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
         o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
     } else {
         o->temporary = sc__format(&o->memory, "%s.XXXXXX", o->path);
-        o->fd = mkostemp(o->temporary, O_CLOEXEC);
+        if (!open_nameless(o)) o->fd = mkostemp(o->temporary, O_CLOEXEC);
     }
-    if (o->fd < 0)
+    if (o->fd < 0) {
         fail_with(o, errno);
-    else if (o->temporary && sc__str_ends(sc__str(o->path), ".gz"))
+        o->temporary = NULL;
+    } else if (o->temporary && sc__str_ends(sc__str(o->path), ".gz"))
         open_packed(o);
-}
-
-static void close_file(struct sc__output *o) {
-    if (o->gz && gzclose_w(o->gz) != Z_OK) fail_with(o, errno);
-    o->gz = NULL;
-    if (o->fd >= 0 && close(o->fd) < 0) fail_with(o, errno);
-    o->fd = -1;
 }
 
 static void give_mode(struct sc__output *o) {
@@ -107,13 +123,35 @@ sc_status sc__output_open(struct sc_context *ctx, const char *path, struct sc__o
     return o->reason ? sc__output_end(o, say_why(o)) : SC_OK;
 }
 
-sc_status sc__output_end(struct sc__output *o, sc_status status) {
-    if (status == SC_OK) sc__buffer_flush(&o->buffer);
-    if (status == SC_OK && o->temporary) give_mode(o);
+static void close_packed(struct sc__output *o) {
+    if (o->gz && gzclose_w(o->gz) != Z_OK) fail_with(o, errno);
+    o->gz = NULL;
+}
+
+static void close_file(struct sc__output *o) {
+    if (o->fd >= 0 && close(o->fd) < 0) fail_with(o, errno);
+    o->fd = -1;
+}
+
+/* All is written: the file gets its mode and its name. */
+static void appear(struct sc__output *o) {
+    sc__buffer_flush(&o->buffer);
+    close_packed(o);
+    if (!o->temporary || o->reason) return;
+    if (o->nameless)
+        give_name(o);
+    else
+        give_mode(o);
     close_file(o);
-    if (status == SC_OK && !o->reason && o->temporary && rename(o->temporary, o->path) < 0) fail_with(o, errno);
+    if (!o->reason && rename(o->temporary, o->path) < 0) fail_with(o, errno);
+}
+
+sc_status sc__output_end(struct sc__output *o, sc_status status) {
+    if (status == SC_OK) appear(o);
+    close_packed(o);
+    close_file(o);
     if (status == SC_OK && o->reason) status = say_why(o);
-    if (status != SC_OK && o->temporary) unlink(o->temporary);
+    if (status != SC_OK && o->temporary && !o->nameless) unlink(o->temporary);
     forget(o);
     return status;
 }

@@ -1,7 +1,9 @@
 /* output: a file that appears whole or not at all. Writers fill its buffer,
- * which is written in pieces to a temporary file beside the path; the end
- * renames it. A path ending in .gz is packed. What is no regular file (a pipe,
- * /dev/null) is written in place. */
+ * which is written in pieces to a file without a name where the system has
+ * such, so that nothing is left behind when the program is killed, else to a
+ * temporary one beside the path; the end gives it its name. A path ending in
+ * .gz is packed. What is no regular file (a pipe, /dev/null) is written in
+ * place. */
 #ifndef SC_BASE_OUTPUT_H
 #define SC_BASE_OUTPUT_H
 
@@ -14,7 +16,8 @@ struct sc__output {
     char *temporary; /* NULL: written in place */
     void *gz;        /* or NULL */
     int fd;
-    int reason; /* errno of the first failure, or 0 */
+    bool nameless; /* the temporary name is not taken yet */
+    int reason;    /* errno of the first failure, or 0 */
     struct sc__arena memory;
     struct sc__buffer buffer;
 };

@@ -271,7 +271,7 @@ static void outputs_that_fail_leave_nothing(void **state) {
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(sc__output_open(ctx, path, &o), SC_OK);
         put_lines(&o->buffer);
-        assert_int_equal(files_beside(path), 1);
+        assert_in_range(files_beside(path), 0, 1); /* one where the system has no files without a name */
         if (k)
             sc__outputs_abandon(ctx);
         else
