@@ -76,17 +76,20 @@ static sc_status check_group(struct sc_context *ctx, const struct sc__kineto_tra
     return sc__fail(ctx, SC_INPUT, &at, NULL, "rank %u calls a collective of a group it is not in", t->rank);
 }
 
+static uint64_t key_of(const struct sc__kineto_comm *c) {
+    uint32_t parts[3] = {c->ranks, c->description, c->group_size};
+    return sc__hash(parts, sizeof parts, 0);
+}
+
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups, const struct sc__kineto_comm *c) {
-    for (uint32_t i = 0; i < groups->count; i++) {
-        const struct sc__kineto_group *g = &groups->items[i];
-        if (g->text == c->ranks && g->description == c->description && g->given_size == c->group_size) return i;
-    }
-    return SC__NONE;
+    const uint64_t *index = sc__map_find(&groups->at, key_of(c));
+    return index ? (uint32_t)*index : SC__NONE;
 }
 
 static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace *t, const struct sc__kineto_comm *c,
                            uint32_t world, struct sc__kineto_groups *out) {
     struct sc__place at = {.file = t->file};
+    if (out->count == UINT16_MAX) return sc__fail(ctx, SC_INPUT, &at, NULL, "more than 65535 process groups");
     struct sc__kineto_group g = {.text = c->ranks, .description = c->description, .given_size = c->group_size};
     g.size = c->group_size ? c->group_size : world;
     if (g.size > world)
@@ -94,6 +97,7 @@ static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace
     g.ranks = member_list(ctx, t->file, c->ranks == SC__NO_NAME ? NULL : t->names.text[c->ranks], g.size);
     SC__TRY(check_group(ctx, t, &g, world));
     name_group(&ctx->arena, &g, c->description == SC__NO_NAME ? NULL : t->names.text[c->description], world);
+    *sc__map_at(&out->at, key_of(c), NULL) = out->count;
     *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = g;
     return SC_OK;
 }
@@ -101,6 +105,7 @@ static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace
 sc_status sc__kineto_find_groups(struct sc_context *ctx, const struct sc__kineto_trace *t, uint32_t world,
                                  struct sc__kineto_groups *out) {
     memset(out, 0, sizeof *out);
+    sc__map_init(&out->at, &ctx->arena);
     for (uint32_t i = 0; i < t->comm_count; i++)
         if (t->comms[i].coll < SC__COLLS && sc__kineto_group_index(out, &t->comms[i]) == SC__NONE)
             SC__TRY(add_group(ctx, t, &t->comms[i], world, out));

@@ -582,6 +582,32 @@ static void set_phases(struct sc__kineto_trace *t) {
     }
 }
 
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void set_rising(struct sc__kineto_trace *t) {
+    int64_t end = INT64_MIN, launch = INT64_MIN;
+    t->ended = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    t->launched = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        t->ended[i] = end = later(end, k->start + k->dur);
+        t->launched[i] = launch = later(launch, l ? l->start : k->start);
+    }
+}
+
+uint32_t sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value) {
+    uint32_t low = 0, high = t->kernel_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rising[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct sc__kineto_trace *t) {
     struct document d = {.parser = {.ctx = ctx, .t = t}};
     memset(t, 0, sizeof *t);
@@ -602,5 +628,6 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct
     if (t->launch_count) qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
     if (t->step_count) qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
     set_phases(t);
+    set_rising(t);
     return SC_OK;
 }

@@ -33,6 +33,7 @@ struct replay {
     uint64_t messages, unknown, comms;
     struct sc__kineto_groups groups;
     bool meshed;                     /* groups are those of the workload's mesh */
+    struct sc__map *lists;           /* hash of ranks → group of the workload */
     const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
     struct sc__timeline *measured;
     uint32_t class;
@@ -60,17 +61,29 @@ static sc_status choose_lanes(struct replay *r) {
 
 /* ---- groups ---- */
 
-static uint16_t group_of(struct replay *r, const struct sc__kineto_comm *c) {
-    uint32_t index = sc__kineto_group_index(&r->groups, c);
-    struct sc__kineto_group *g = &r->groups.items[index];
-    if (r->meshed) return sc__workload_group(r->w, g->kind);
-    for (uint32_t i = 0; i < r->w->group_count; i++) {
-        const struct sc__group *known = &r->w->groups[i];
-        if (known->kind == SC__GROUP_LIST && known->count == g->size &&
-            !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks))
-            return (uint16_t)i;
-    }
-    return sc__workload_group_list(r->w, g->label, g->ranks, g->size);
+static bool same_ranks(const struct sc__group *known, const struct sc__kineto_group *g) {
+    return known->count == g->size && !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks);
+}
+
+/* A group of the workload with these ranks, which an earlier trace may have
+ * made; SC__NONE when 16 bits do not number it. */
+static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
+    bool fresh;
+    uint64_t *at = sc__map_at(r->lists, sc__hash(g->ranks, g->size * sizeof *g->ranks, g->size), &fresh);
+    if (!fresh && same_ranks(&r->w->groups[*at], g)) return (uint32_t)*at;
+    if (r->w->group_count == UINT16_MAX) return SC__NONE;
+    *at = sc__workload_group_list(r->w, g->label, g->ranks, g->size);
+    return (uint32_t)*at;
+}
+
+static sc_status group_of(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
+    struct sc__kineto_group *g = &r->groups.items[sc__kineto_group_index(&r->groups, c)];
+    struct sc__place at = {.file = r->t->file};
+    uint32_t group = r->meshed ? sc__workload_group(r->w, g->kind) : g->made ? g->made - 1 : group_list(r, g);
+    if (group == SC__NONE) return sc__fail(r->ctx, SC_INPUT, &at, NULL, "more than 65535 process groups in all");
+    g->made = group + 1;
+    *out = (uint16_t)group;
+    return SC_OK;
 }
 
 /* ---- transfers ---- */
@@ -115,8 +128,9 @@ static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
     return c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
 }
 
-static void add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
-    uint16_t group = group_of(r, c);
+static sc_status add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
+    uint16_t group = 0;
+    SC__TRY(group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w, SC__OP_COLLECTIVE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->coll = c->coll;
     op->group = group;
@@ -127,6 +141,7 @@ static void add_collective(struct replay *r, const struct sc__kineto_kernel *k, 
         op->cost = transfer_time(r, k) * SC__PS_PER_NS;
     }
     r->comms++;
+    return SC_OK;
 }
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
@@ -181,7 +196,7 @@ static void advance(struct replay *r, int64_t now) {
         if (r->last[s].op && r->last[s].end <= now) r->ended[s] = r->last[s];
 }
 
-static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
+static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     uint8_t lane = r->lane[k->stream];
     const struct sc__kineto_comm *c = k->comm == SC__NONE ? NULL : &r->t->comms[k->comm];
     advance(r, k->start);
@@ -190,7 +205,7 @@ static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     add_gap(r, k, dep);
     bool gap = r->w->op_count > before;
     if (c && c->coll < SC__COLLS)
-        add_collective(r, k, c);
+        SC__TRY(add_collective(r, k, c));
     else {
         if (c) *(c->coll == SC__COLLS ? &r->messages : &r->unknown) += 1;
         add_kernel(r, k);
@@ -200,6 +215,7 @@ static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
     if (k->phase == SC__BACKWARD) r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update) r->first_update = index_of_last(r) + 1;
+    return SC_OK;
 }
 
 /* ---- gradients of a step that was measured on one GPU ---- */
@@ -246,18 +262,12 @@ static void add_gradients(struct replay *r, uint64_t bytes) {
 /* A step begins with the first kernel launched in it and ends with the first
  * of the next one. */
 static int64_t first_kernel(const struct sc__kineto_trace *t, int64_t from) {
-    int64_t best = INT64_MAX;
-    for (uint32_t i = 0; i < t->kernel_count && best == INT64_MAX; i++) {
-        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, t->kernels[i].correlation);
-        if ((l ? l->start : t->kernels[i].start) >= from) best = t->kernels[i].start;
-    }
-    return best;
+    uint32_t i = sc__kineto_first(t, t->launched, from);
+    return i < t->kernel_count ? t->kernels[i].start : INT64_MAX;
 }
 
 void sc__kineto_step_window(const struct sc__kineto_trace *t, uint32_t step, int64_t *start, int64_t *end) {
-    int64_t last = INT64_MIN;
-    for (uint32_t i = 0; i < t->kernel_count; i++)
-        if (t->kernels[i].start + t->kernels[i].dur > last) last = t->kernels[i].start + t->kernels[i].dur;
+    int64_t last = t->ended[t->kernel_count - 1];
     *start = t->kernels[0].start;
     *end = last;
     if (!t->step_count) return;
@@ -290,7 +300,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                                                                                               << (SC__MAX_STREAMS - 1);
             due = false;
         }
-        replay_kernel(r, k);
+        SC__TRY(replay_kernel(r, k));
     }
     if (due) add_gradients(r, bytes);
     *block = sc__block_end(r->w);
@@ -426,16 +436,18 @@ static sc_status replay_all(struct replay *r, struct sc__kineto_trace *const *tr
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
                             const struct sc__kineto_plan *plan, struct sc__workload **out,
                             struct sc__timeline **measured) {
-    struct sc__map transfers;
+    struct sc__map transfers, lists;
     struct replay r = {.ctx = ctx,
                        .w = sc__workload_new(&ctx->arena, "kineto"),
                        .t = traces[0],
                        .plan = plan,
+                       .lists = &lists,
                        .transfers = &transfers};
     *out = r.w;
     *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
     r.measured->workload = r.w;
     sc__map_init(&transfers, &ctx->arena);
+    sc__map_init(&lists, &ctx->arena);
     for (uint32_t i = 0; i < count; i++) collect_transfers(&transfers, traces[i]);
     if (count == 1) return replay_one(&r);
     SC__TRY(replay_all(&r, traces, count));

@@ -45,6 +45,10 @@ awk 'BEGIN { print "{\"schemaVersion\": 1, \"traceEvents\": ["
     for (i = 0; i < 150000; i++) printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":%d,\"dur\":1,\"args\":{\"stream\":%d}}\n", i ? "," : "", 2 * i, i
     print "]}" }' >"$tmp/streams.json"
 expect many_streams 3 "150000 streams" timeout 10 "$STEPCAST" show "$tmp/streams.json"
+awk 'BEGIN { print "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"world_size\": 100000}, \"traceEvents\": ["
+    for (i = 1; i < 70000; i++) printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\",\"ts\":%d,\"dur\":1,\"args\":{\"stream\":7,\"Collective name\":\"allreduce\",\"In msg nelems\":1,\"Group size\":2,\"Process Group Ranks\":\"[0, %d]\"}}\n", (i > 1 ? "," : ""), 2 * i, i
+    print "]}" }' >"$tmp/groups.json"
+expect many_groups 3 "more than 65535 process groups" timeout 10 "$STEPCAST" run "$tmp/groups.json"
 
 # memory: that of the workload, not of what is written (sanitizers need their own)
 case $STEPCAST in
