@@ -9,8 +9,19 @@
 #define CHUNK ((size_t)64 << 10)
 #define LARGE ((size_t)16 << 10) /* from here on a piece is a block of its own */
 /* From here on a block is mapped: it grows without being copied, and the part
- * not yet used takes no memory. */
+ * not yet used takes no memory. Not under a sanitizer, which watches malloc. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WATCHED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED
+#endif
+#endif
+#ifdef WATCHED
+#define MAPPED SIZE_MAX
+#else
 #define MAPPED ((size_t)1 << 20)
+#endif
 
 struct sc__arena_block {
     struct sc__arena_block *older, *newer;
