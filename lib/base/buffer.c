@@ -15,6 +15,17 @@ void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char
     b->user = user;
 }
 
+static void drop(void *user, const char *bytes, size_t n) {
+    (void)user;
+    (void)bytes;
+    (void)n;
+}
+
+void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena) {
+    sc__buffer_init(b, arena);
+    sc__buffer_stream(b, drop, NULL);
+}
+
 void sc__buffer_flush(struct sc__buffer *b) {
     if (!b->take || !b->size) return;
     b->take(b->user, b->text, b->size);

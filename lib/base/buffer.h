@@ -19,6 +19,8 @@ void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena);
 /* From now on what is written goes to take, some 256 KiB at a time; size and
  * text are those of the piece not yet handed on. */
 void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char *bytes, size_t n), void *user);
+/* A buffer that keeps nothing: to see whether writing goes well. */
+void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena);
 /* Hands on what is left. */
 void sc__buffer_flush(struct sc__buffer *b);
 void sc__put(struct sc__buffer *b, const char *s, size_t n);

@@ -93,7 +93,10 @@ static sc_status fit_rows(struct generation *g, struct sc__layers **rows) {
 
 static sc_status write_text(struct generation *g, struct sc__buffer *out) {
     struct sc__layers *rows;
+    struct sc__buffer nowhere; /* standard output cannot be taken back: see first whether it goes well */
     SC__TRY(fit_rows(g, &rows));
+    sc__buffer_nowhere(&nowhere, &g->req->ctx->arena);
+    SC__TRY(sc__write_workload_text(g->req->ctx, rows, false, &nowhere));
     return sc__write_workload_text(g->req->ctx, rows, false, out);
 }
 

@@ -50,6 +50,14 @@ awk 'BEGIN { print "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, \"
     print "]}" }' >"$tmp/groups.json"
 expect many_groups 3 "more than 65535 process groups" timeout 10 "$STEPCAST" run "$tmp/groups.json"
 
+# what cannot be written is found before standard output has any of it
+{ head -1 tests/data/seed_000.txt
+  awk 'BEGIN { for (i = 0; i < 20000; i++) printf "row_%d\t0.5\tNone\t0\t0.0\tNone\t0\t0.0\tNone\t0\t0\n", i }'
+  printf 'last\t0.5\tSENDRECV\t4\t0.0\tNone\t0\t0.0\tNone\t0\t0\n'; } >"$tmp/late.txt"
+expect late_loss 3 "SENDRECV in row 20000 (last)" "$STEPCAST" convert "$tmp/late.txt" --to workload-text
+check late_loss_is_clean "$(wc -c <"$tmp/out")" 0
+check late_success "$("$STEPCAST" convert "$tmp/late.txt" --to operator-table | tail -1 | cut -f 1)" last
+
 # memory: that of the workload, not of what is written (sanitizers need their own)
 case $STEPCAST in
 *san*) echo "skip memory_of_outputs: sanitized build" ;;
