@@ -34,7 +34,8 @@ struct reader {
     struct sc__chakra_node *nodes;
     uint32_t node_count, node_capacity;
     struct sc__id_list deps;
-    uint32_t *seen; /* by node: the last one, + 1, that waits for it */
+    uint32_t *seen;    /* by node: the last one, + 1, that waits for it */
+    uint32_t *started; /* … for its start */
     struct sc__edge *edges;
     uint32_t edge_count, edge_capacity;
 };
@@ -127,14 +128,17 @@ static uint32_t find_node(const struct reader *r, uint64_t id) {
     return low < r->node_count && r->nodes[low].id == id ? low : SC__NONE;
 }
 
-static bool on_start(const struct reader *r, const struct sc__chakra_node *n, uint64_t id) {
-    for (uint32_t i = 0; i < n->start_deps; i++)
-        if (r->deps.ids[n->first_start + i] == id) return true;
-    return false;
+static void mark_starts(struct reader *r, uint32_t i) {
+    const struct sc__chakra_node *n = &r->nodes[i];
+    for (uint32_t d = 0; d < n->start_deps; d++) {
+        uint32_t on = find_node(r, r->deps.ids[n->first_start + d]);
+        if (on != SC__NONE) r->started[on] = i + 1;
+    }
 }
 
 static sc_status add_edges(struct reader *r, uint32_t i) {
     const struct sc__chakra_node *n = &r->nodes[i];
+    mark_starts(r, i);
     for (uint32_t d = 0; d < n->deps; d++) {
         uint64_t id = r->deps.ids[n->first_dep + d];
         uint32_t on = find_node(r, id);
@@ -145,7 +149,7 @@ static sc_status add_edges(struct reader *r, uint32_t i) {
         if (on == i) return node_error(r, n, NULL, "waits for itself");
         if (r->seen[on] == i + 1) continue; /* a data and a control dependency */
         r->seen[on] = i + 1;
-        if (n->start_deps && on_start(r, n, id)) on |= SC__DEP_START;
+        if (r->started[on] == i + 1) on |= SC__DEP_START;
         *SC__PUSH(&r->memory, r->edges, r->edge_count, r->edge_capacity) = (struct sc__edge){i, on};
     }
     return SC_OK;
@@ -284,6 +288,7 @@ static sc_status make_block(struct reader *r) {
     struct sc__workload *w = r->w;
     SC__TRY(define_groups(r));
     r->seen = SC__NEW_ARRAY(&r->memory, uint32_t, r->node_count);
+    r->started = SC__NEW_ARRAY(&r->memory, uint32_t, r->node_count);
     sc__block_begin(w);
     for (uint32_t i = 0; i < r->node_count; i++) {
         SC__TRY(add_op(r, &r->nodes[i]));
