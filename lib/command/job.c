@@ -63,9 +63,13 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
     if (!text) {
         text = "dgx-h100";
         if (!sc__option(req, "loggops")) /* which is the whole network by itself */
-            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
+            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPU%s", ranks,
+                     ranks == 1 ? "" : "s");
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
+    if (sc__option(req, "algo"))
+        sc__note(req->ctx, "algo-forced", "--algo %s: collectives that cannot run so run as NCCL would choose",
+                 sc__option(req, "algo"));
     if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
     return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
@@ -93,20 +97,33 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
     return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
 }
 
+/* One network: what names another beside it would be ignored. */
+static sc_status check_network(const struct sc__settings *s, bool astra, bool loggops) {
+    const char *net = sc__setting(s, "net"), *other = astra ? "astra-network" : "loggops";
+    bool clash = net && ((astra && strcmp(net, "analytic")) || (loggops && strcmp(net, "loggops")));
+    if (clash || (astra && loggops))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s and --%s%s%s are two networks", other,
+                        clash ? "net" : "loggops", clash ? " " : "", clash ? net : "");
+    if (astra && sc__setting(s, "cluster"))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--astra-network and --cluster are two networks");
+    return SC_OK;
+}
+
 sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
                           struct sc__net *out) {
     static const char *const engines[] = {"analytic", "loggops", "flow", NULL};
     const struct sc__settings *s = &job->settings;
     unsigned engine = 0;
     SC__TRY(sc__setting_word(s, "net", engines, &engine));
-    const char *loggops = sc__setting(s, "loggops");
-    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
-    if (engine == 2) return sc__net_flow(ctx, &job->cluster, w, s, out);
-    const char *astra = sc__setting(s, "astra-network"), *compat = sc__setting(s, "compat");
+    const char *loggops = sc__setting(s, "loggops"), *astra = sc__setting(s, "astra-network");
+    const char *compat = sc__setting(s, "compat");
     bool count_as_astra = compat && !strcmp(compat, "astra");
+    SC__TRY(check_network(s, astra, loggops));
     if (!astra && count_as_astra)
         return sc__fail(ctx, SC_USAGE, NULL, "--astra-network FILE",
                         "--compat astra needs ASTRA-sim's network description");
+    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
+    if (engine == 2) return sc__net_flow(ctx, &job->cluster, w, s, out);
     if (astra) return sc__net_astra(ctx, astra, sc__setting(s, "astra-system"), count_as_astra, w, out);
     return sc__net_analytic(ctx, &job->cluster, w, out);
 }
@@ -132,7 +149,10 @@ static void note_unused(struct sc_request *req) {
     for (uint32_t k = 0; k < req->value_count; k++) {
         const struct sc__option *o = req->values[k].option;
         if (!req->values[k].used && is_job_option(o))
-            sc__note(req->ctx, "option-unused", "--%s has no effect on this input", o->name);
+            sc__note(req->ctx, "option-unused",
+                     in_table(sc__flow_options, o) ? "--%s has no effect without --net flow"
+                                                   : "--%s has no effect on this input",
+                     o->name);
     }
 }
 
