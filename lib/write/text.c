@@ -66,6 +66,13 @@ static void put_head(struct page *p) {
     sc__printf(p->out, "\non %s, %s network\n\n", r->cluster->name, r->cluster->ideal ? "free" : r->net);
 }
 
+static void put_energy(struct sc__buffer *out, double joule) {
+    double wh = joule / 3600;
+    if (joule <= 0) return;
+    const char *unit = wh >= 1000 ? "kWh" : wh >= 1 ? "Wh" : "J";
+    sc__printf(out, "\n  energy     %.3g %s a step of the GPUs", wh >= 1000 ? wh / 1000 : wh >= 1 ? wh : joule, unit);
+}
+
 static void put_headline(struct page *p) {
     const struct sc__result *r = p->r;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
@@ -79,7 +86,7 @@ static void put_headline(struct page *p) {
         sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
     if (r->tflops_per_gpu > 0) sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0) sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
-    if (r->energy_j > 0) sc__printf(p->out, "\n  energy     %.3g kWh a step of the GPUs", r->energy_j / 3.6e6);
+    put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0) sc__printf(p->out, "    %.3g USD", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
