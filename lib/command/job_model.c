@@ -20,6 +20,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     SC__TRY(sc__job_named_size(req, &gpus));
     SC__TRY(sc__plan_read(req->ctx, &job->settings, model, gpus, &plan));
     SC__TRY(sc__plan_check(req->ctx, model, &plan));
+    sc__plan_note_idle(&job->settings, model, &plan);
     SC__TRY(sc__job_cluster(req, job, plan.gpus));
+    if (model->experts && !sc__option(req, "copies")) job->cluster.tuning.copies = sc__plan_copies(&plan, model);
     return sc__lower_plan(req->ctx, model, &plan, &job->cluster, &job->workload);
 }

@@ -70,10 +70,14 @@ static sc_status check_shapes(struct sc_context *ctx, const struct sc__model *m,
 }
 
 static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
-    uint32_t chunks = p->mesh.pp * p->vpp, sum = 0;
+    uint32_t chunks = p->mesh.pp * p->vpp, sum = 0, counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);
     if (p->vpp > 1 && p->mesh.pp == 1)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
-    if (chunks > m->layers + (p->uneven ? 2 : 0))
+    if (counted && (p->first_layers || p->last_layers || (m->layers + counted) % chunks))
+        return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers + counted, chunks, "pp·vpp"),
+                        "pp %u · vpp %u = %u does not divide the %u layers and what counts as a layer beside them",
+                        p->mesh.pp, p->vpp, chunks, m->layers);
+    if (chunks > m->layers + (p->uneven ? 2 : counted))
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers, chunks, "pp·vpp"),
                         "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks,
                         m->layers);
@@ -81,7 +85,7 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
         return sc__fail(ctx, SC_USAGE, NULL, "change --decoder-first-pipeline-num-layers or -last-",
                         "the first stage has %u layers and the last %u, the model only %u", p->first_layers,
                         p->last_layers, m->layers);
-    bool given = p->uneven || p->first_layers || p->last_layers;
+    bool given = p->uneven || counted || p->first_layers || p->last_layers;
     if (m->layers % chunks && !given && (m->layers + 2) % chunks == 0)
         sc__note(ctx, "short-ends",
                  "the first and the last of %u chunks have one layer less, beside embedding and head", chunks);

@@ -300,7 +300,7 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
 
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     if (!l->plan.plain_update) return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
-    return sc__adamw(l->pricer, l->plan.dtype == SC__FP32 ? SC__FP32 : SC__BF16, params, 0);
+    return sc__adamw(l->pricer, sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16, params, 0);
 }
 
 /* Norm of all gradients, clipping, Adam on this rank's share. */
