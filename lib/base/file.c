@@ -19,6 +19,12 @@ static sc_status fail_errno(struct sc_context *ctx, const char *path, const char
     return sc__fail(ctx, status, &at, NULL, "%s: %s", what, strerror(reason));
 }
 
+/* Whatever the reason, what cannot be written is the system's matter. */
+static sc_status fail_write(struct sc_context *ctx, const char *path) {
+    fail_errno(ctx, path, "cannot write");
+    return SC_SYSTEM;
+}
+
 static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
     struct stat st;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -235,19 +241,19 @@ sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *b
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_errno(ctx, path, "cannot write");
+        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_write(ctx, path);
         return SC_OK;
     }
     char *temporary = sc__format(&ctx->arena, "%s.XXXXXX", path);
     int fd = mkstemp(temporary);
-    if (fd < 0) return fail_errno(ctx, path, "cannot write");
+    if (fd < 0) return fail_write(ctx, path);
     mode_t mask = umask(0);
     umask(mask);
     bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
     ok = ok && fchmod(fd, 0666 & ~mask) == 0;
     if (close(fd) < 0) ok = false;
     if (ok && rename(temporary, path) == 0) return SC_OK;
-    sc_status status = fail_errno(ctx, path, "cannot write");
+    sc_status status = fail_write(ctx, path);
     unlink(temporary);
     return status;
 }

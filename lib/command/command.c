@@ -134,11 +134,23 @@ static sc_status check_outputs(const struct sc_request *req) {
     return SC_OK;
 }
 
+/* The last value of an option counts; that there were others is said. */
+static void note_repeated(const struct sc_request *req) {
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const struct sc__value *v = &req->values[i];
+        const char *last = sc__option(req, v->option->name);
+        if (v->text && !(v->option->flags & SC__OPT_REPEAT) && strcmp(v->text, last))
+            sc__note(req->ctx, "option-repeated", "--%s is given more than once: %s counts", v->option->name, last);
+    }
+    for (uint32_t i = 0; i < req->value_count; i++) req->values[i].used = false;
+}
+
 sc_status sc_execute(sc_request *req) {
     struct sc_context *ctx = req->ctx;
     if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     sc__clear_error(ctx);
     ctx->note_count = 0;
+    note_repeated(req);
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));

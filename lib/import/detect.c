@@ -59,6 +59,14 @@ static sc_status unknown(struct sc_context *ctx, const char *path) {
     return sc__fail(ctx, SC_INPUT, &at, b.text, "the content is of no known format");
 }
 
+static const char *known_names(struct sc_context *ctx) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    for (const struct sc__reader *const *r = sc__readers; *r; r++)
+        sc__printf(&b, "%s%s", r == sc__readers ? "one of: " : ", ", (*r)->name);
+    return b.text;
+}
+
 static const struct sc__reader *by_name(const char *name) {
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         if (!strcmp((*r)->name, name)) return *r;
@@ -71,7 +79,7 @@ sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings
     const char **files = SC__NEW_ARRAY(&ctx->arena, const char *, count);
     memset(out, 0, sizeof *out);
     if (format && !(reader = by_name(format)))
-        return sc__fail(ctx, SC_USAGE, NULL, NULL, "there is no format '%s'", format);
+        return sc__fail(ctx, SC_USAGE, NULL, known_names(ctx), "there is no format '%s'", format);
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__reader *this = reader;
         files[i] = paths[i];

@@ -73,6 +73,10 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
     uint32_t chunks = p->mesh.pp * p->vpp, sum = 0, counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);
     if (p->vpp > 1 && p->mesh.pp == 1)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
+    bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
+    if (p->mesh.pp > 1 && interleaved != (p->vpp > 1))
+        return sc__fail(ctx, SC_USAGE, NULL, interleaved ? "add --vpp N" : "use --schedule interleaved",
+                        "schedule %s does not go with vpp %u", sc__schedule_name(p->schedule), p->vpp);
     if (counted && (p->first_layers || p->last_layers || (m->layers + counted) % chunks))
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers + counted, chunks, "pp·vpp"),
                         "pp %u · vpp %u = %u does not divide the %u layers and what counts as a layer beside them",

@@ -64,3 +64,21 @@ check leaves_cost "$(near "$(odd "$leaves" | time_of)" "$(awk 'BEGIN { print 2^3
 
 expect place_alone 2 "is of one job" "$STEPCAST" run $seed $seed --place 0,128 --html "$tmp/x.html"
 expect cut_gzip 3 "cannot unpack: unexpected end of file" sh -c "gzip -c $seed | head -c 700 | $STEPCAST run -"
+
+# what cannot be written is exit 4, whatever the reason and the command
+none="$tmp/no/such/file"
+for o in --json --csv --csv-simai --html --trace --hta; do expect "unwritable $o" 4 "$none" "$STEPCAST" run $seed $o "$none"; done
+for to in goal chakra ir-json workload-text; do expect "unwritable $to" 4 "$none" "$STEPCAST" convert $seed --to $to -o "$none"; done
+expect unwritable_gen 4 "cannot write" "$STEPCAST" gen --model gpt2 --gpus 1 -o "$none"
+expect unwritable_coll 4 "cannot write" "$STEPCAST" coll all_reduce --json "$none"
+expect unwritable_kernels 4 "cannot write" "$STEPCAST" kernels --model gpt2 --json "$none"
+expect unwritable_compare 4 "cannot write" "$STEPCAST" compare $seed $seed --json "$none"
+expect a_folder 4 "Is a directory" "$STEPCAST" run $seed --json "$tmp/"
+# names that are none are exit 2, with the nearest that is one
+expect wrong_gpu 2 "did you mean h200?" "$STEPCAST" run --model gpt2 --gpus 1 --gpu h2000
+expect wrong_cluster 2 "did you mean dgx-h100?" "$STEPCAST" run $seed --cluster dgx-h101:8
+expect wrong_model 2 "did you mean gpt3-175b?" "$STEPCAST" run --model gtp3-175b
+expect wrong_format 2 "one of: megatron-trace" "$STEPCAST" run $seed --format text
+expect wrong_schedule 2 "add --vpp N" "$STEPCAST" run --model gpt2 --gpus 2 --pp 2 --schedule interleaved
+expect repeated 0 "--gpus is given more than once: 2 counts" "$STEPCAST" run --model gpt2 --gpus 1 --gpus 2
+expect not_repeated 0 "rank 1 computes 3 times" "$STEPCAST" run --model gpt2 --gpus 2 --slow rank:0=2 --slow rank:1=3
