@@ -128,6 +128,8 @@ bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
     return false;
 }
 
+const char *sc__message_label(const struct sc__workload *w) { return w->mesh.pp > 1 ? "pp" : "p2p"; }
+
 const char *sc__coll_name(enum sc__coll coll) {
     static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",
                                                      "BROADCAST", "REDUCE",    "BARRIER",       "SENDRECV"};

@@ -218,6 +218,8 @@ void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
 /* sc__workload_slow_rank for every --slow rank:N=F given. */
 sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
+/* What messages between two ranks are called: "pp" where there is a pipeline. */
+const char *sc__message_label(const struct sc__workload *w);
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */
 const char *sc__phase_name(enum sc__phase phase);
 const char *sc__work_name(enum sc__work work);

@@ -46,23 +46,35 @@ static void put_breakdown(struct page *p) {
         snprintf(name, sizeof name, "exposed %s", b->comm[i].label);
         put_line(p, name, b->comm[i].exposed, "33");
     }
-    put_line(p, "pipeline bubble", b->bubble, "31");
+    put_line(p, p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "wait for messages", b->bubble, "31");
     put_line(p, "skew", b->skew, "35");
     put_line(p, "host and other", b->other, "90");
 }
 
-static void put_head(struct page *p) {
-    const struct sc__result *r = p->r;
-    const struct sc__workload *w = r->workload;
+/* Graphs of operations name their groups and know no plan. */
+static bool has_plan(const struct sc__workload *w) {
+    return strcmp(w->format, "chakra") != 0 && strcmp(w->format, "goal") != 0;
+}
+
+static void put_plan(struct page *p) {
+    const struct sc__workload *w = p->r->workload;
     const struct sc__mesh *m = &w->mesh;
-    if (r->file_count) sc__printf(p->out, "%s%s (%s)\n", r->files[0], r->file_count > 1 ? " …" : "", w->format);
-    sc__printf(p->out, "%u GPU%s: tp %u", sc__mesh_ranks(m), sc__mesh_ranks(m) > 1 ? "s" : "", m->tp);
+    sc__printf(p->out, ": tp %u", m->tp);
     if (m->cp > 1) sc__printf(p->out, " · cp %u", m->cp);
     if (m->ep > 1) sc__printf(p->out, " · ep %u", m->ep);
     sc__printf(p->out, " · pp %u", m->pp);
     if (w->vpp > 1) sc__printf(p->out, " (vpp %u)", w->vpp);
     sc__printf(p->out, " · dp %u · %u micro-batch%s", m->dp, w->micro_batches, w->micro_batches > 1 ? "es" : "");
     if (w->schedule) sc__printf(p->out, " · %s", w->schedule);
+}
+
+static void put_head(struct page *p) {
+    const struct sc__result *r = p->r;
+    const struct sc__workload *w = r->workload;
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    if (r->file_count) sc__printf(p->out, "%s%s (%s)\n", r->files[0], r->file_count > 1 ? " …" : "", w->format);
+    sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
+    if (has_plan(w)) put_plan(p);
     sc__printf(p->out, "\non %s, %s network\n\n", r->cluster->name, r->cluster->ideal ? "free" : r->net);
 }
 
@@ -82,7 +94,7 @@ static void put_headline(struct page *p) {
     paint(p, "0");
     if (r->tokens_per_s > 0)
         sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
-    else if (seconds > 0)
+    else if (seconds > 0 && has_plan(r->workload))
         sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
     if (r->tflops_per_gpu > 0) sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0) sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
