@@ -1,5 +1,6 @@
 /* The analytic network: groups are priced where they lie, and transfers that
  * meet on a port share it. */
+#include "base/random.h"
 #include "simulate/network.h"
 
 #include "test.h"
@@ -124,6 +125,51 @@ static void latency_is_not_bandwidth(void **state) {
     assert_true(end[1] < 1.1 * alone_us(&j, &a));
 }
 
+/* A group across classes uses the ports of all of them, whoever came last. */
+static void classes_of_a_group_meet(void **state) {
+    double same[2], end[2];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 4, 2, NULL);
+    uint16_t world = sc__workload_group(j.w, SC__GROUP_WORLD);
+    connect_net(&j);
+    struct sc__transfer a = all_reduce(world, BYTES, 0), b = all_reduce(world, BYTES, 1);
+    both(&j, &a, &b, same);
+    assert_true(same[1] > 1.2 * alone_us(&j, &b));
+    b.class = 1;
+    b.rank = 32;
+    both(&j, &a, &b, end);
+    for (int i = 0; i < 2; i++) assert_true(fabs(end[i] - same[i]) < 1e-3);
+}
+
+#define MANY 2000
+
+/* Whatever comes and goes beside it, no transfer is faster than alone. */
+static void nothing_ends_early(void **state) {
+    static int64_t begun[MANY], least[MANY];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    uint64_t random = 7;
+    struct sc__transfer done;
+    int64_t now = 0;
+    connect_net(&j);
+    for (uint32_t i = 0, ended = 0; ended < MANY;) {
+        int64_t next = j.net.ops->next(j.net.self),
+                arrival = i < MANY ? now + (int64_t)(sc__random_unit(&random) * 4e9) : INT64_MAX;
+        if (arrival < next) {
+            struct sc__transfer t = all_reduce(j.dp, (uint64_t)1 << (16 + sc__random(&random) % 12), i);
+            now = begun[i] = arrival;
+            least[i++] = sc__from_us(alone_us(&j, &t));
+            assert_int_equal(j.net.ops->start(j.net.self, &t, now), SC_OK);
+            continue;
+        }
+        now = next;
+        while (j.net.ops->finish(j.net.self, now, &done)) {
+            assert_true(now - begun[done.user] >= least[done.user] - 1);
+            ended++;
+        }
+    }
+}
+
 /* Two stages of a node with one NIC between them meet on it. */
 static void stages_meet_on_one_nic(void **state) {
     double end[2];
@@ -158,6 +204,7 @@ int main(void) {
         cmocka_unit_test(groups_where_they_lie),      cmocka_unit_test(tensor_parallel_over_two_nodes),
         cmocka_unit_test(few_nics_are_shared),        cmocka_unit_test(a_nic_carries_two),
         cmocka_unit_test(nvlink_and_nic_do_not_meet), cmocka_unit_test(latency_is_not_bandwidth),
+        cmocka_unit_test(classes_of_a_group_meet),    cmocka_unit_test(nothing_ends_early),
         cmocka_unit_test(stages_meet_on_one_nic),     cmocka_unit_test(ranks_from_a_file),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
