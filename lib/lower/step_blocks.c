@@ -105,7 +105,7 @@ static void compute(struct emitter *e, const struct sc__item *x, uint32_t layer)
 
 static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
                            uint8_t stream, double bytes, const char *name, uint32_t layer) {
-    uint16_t g = sc__workload_group(e->w, group);
+    uint16_t g = sc__workload_communicator(e->w, group, stream == STREAM_REDUCE);
     struct sc__op *op = sc__block_add(e->w, SC__OP_COLLECTIVE, phase, stream, name);
     op->coll = (uint8_t)coll;
     op->group = g;
