@@ -32,8 +32,9 @@ static void of_recompute(const struct sc__settings *s, const struct sc__plan *p)
 }
 
 static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
-    bool alone = p->mesh.dp * p->mesh.cp == 1, sharded = p->zero >= 2;
-    static const char one[] = "there are no other data-parallel ranks",
+    bool alone = p->mesh.dp * p->mesh.cp == 1 && sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+    bool sharded = p->zero >= 2;
+    static const char one[] = "no other rank has the same weights",
                       always[] = "sharded gradients are reduced layer by layer beside backward",
                       later[] = "gradients are reduced after backward, all at once";
     const char *why = alone ? one : sharded ? always : later;

@@ -81,8 +81,8 @@ static void put_head(struct page *p) {
 static void put_energy(struct sc__buffer *out, double joule) {
     double wh = joule / 3600;
     if (joule <= 0) return;
-    const char *unit = wh >= 1000 ? "kWh" : wh >= 1 ? "Wh" : "J";
-    sc__printf(out, "\n  energy     %.3g %s a step of the GPUs", wh >= 1000 ? wh / 1000 : wh >= 1 ? wh : joule, unit);
+    const char *unit = wh >= 1000 ? "kWh" : wh >= 0.1 ? "Wh" : "J";
+    sc__printf(out, "\n  energy     %.3g %s a step of the GPUs", wh >= 1000 ? wh / 1000 : wh >= 0.1 ? wh : joule, unit);
 }
 
 static void put_headline(struct page *p) {
