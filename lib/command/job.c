@@ -144,6 +144,16 @@ static bool is_job_option(const struct sc__option *o) {
     return false;
 }
 
+/* Options about all-to-alls, where there are none. */
+static void note_exchanges(struct sc_request *req, const struct sc__workload *w) {
+    static const char *const names[] = {"two-level", "no-pxn"};
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->ops[i].coll == SC__ALLTOALL) return;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (sc__flag(req, names[i]))
+            sc__note(req->ctx, "option-unused", "--%s has no effect: there is no all-to-all", names[i]);
+}
+
 /* An option that nobody has asked for by now says nothing about this input. */
 static void note_unused(struct sc_request *req) {
     for (uint32_t k = 0; k < req->value_count; k++) {
@@ -163,6 +173,7 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     note_unused(req);
+    note_exchanges(req, job->workload);
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;
