@@ -38,7 +38,7 @@ static bool is_directory(const char *path) {
 static sc_status look(struct sc_request *req, const char *path, bool *result) {
     struct sc__input in;
     SC__TRY(sc__input_open(req->ctx, path, &in));
-    sc_status status = sc__input_fill(&in, 4096);
+    sc_status status = sc__input_fill_text(&in, 4096);
     if (status == SC_OK) *result = is_result((struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin});
     sc__input_close(&in);
     return status;

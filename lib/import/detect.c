@@ -30,20 +30,21 @@ static sc_status sniff(struct sc_context *ctx, const char *path, const struct sc
     *best = NULL;
     if (!directory) {
         SC__TRY(sc__input_open(ctx, path, &in));
-        sc_status status = sc__input_fill(&in, HEAD);
+        sc_status status = sc__input_fill_text(&in, HEAD);
         if (status != SC_OK) {
             sc__input_close(&in);
             return status;
         }
     }
+    const unsigned char *head = directory ? NULL : in.bytes + in.begin;
     for (const struct sc__reader *const *r = sc__readers; *r; r++) {
-        int sure = (*r)->detect(in.bytes, in.end, path, directory);
+        int sure = (*r)->detect(head, in.end - in.begin, path, directory);
         if (sure > most) {
             most = sure;
             *best = *r;
         }
     }
-    bool empty = !directory && in.end == 0;
+    bool empty = !directory && in.end == in.begin;
     if (!directory) sc__input_close(&in);
     struct sc__place at = {.file = path};
     if (empty) return sc__fail(ctx, SC_INPUT, &at, NULL, "the file is empty");

@@ -82,3 +82,13 @@ expect wrong_format 2 "one of: megatron-trace" "$STEPCAST" run $seed --format te
 expect wrong_schedule 2 "add --vpp N" "$STEPCAST" run --model gpt2 --gpus 2 --pp 2 --schedule interleaved
 expect repeated 0 "--gpus is given more than once: 2 counts" "$STEPCAST" run --model gpt2 --gpus 1 --gpus 2
 expect not_repeated 0 "rank 1 computes 3 times" "$STEPCAST" run --model gpt2 --gpus 2 --slow rank:0=2 --slow rank:1=3
+
+# marks, line ends and cuts that editors and copies leave in text
+for f in tests/data/seed_00*.txt; do
+    { printf '\357\273\277' && cat "$f"; } >"$tmp/marked.txt"
+    "$STEPCAST" show "$f" --format "$("$STEPCAST" show "$f" --json - | sed -n 's/.*"format": "\([a-z-]*\)".*/\1/p' | head -1)" >"$tmp/plain.out" 2>&1
+    "$STEPCAST" show "$tmp/marked.txt" >"$tmp/marked.out" 2>&1
+    check "byte-order mark $f" "$(tail -n +2 "$tmp/marked.out")" "$(tail -n +2 "$tmp/plain.out")"
+done
+head -c -3 $seed >"$tmp/cut.txt"
+expect cut_last_line 0 "no line end" "$STEPCAST" run "$tmp/cut.txt"
