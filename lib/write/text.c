@@ -10,6 +10,7 @@ struct page {
     struct sc__buffer *out;
     const struct sc__result *r;
     bool colour;
+    int names; /* width of the column of names */
 };
 
 static void paint(struct page *p, const char *code) {
@@ -25,16 +26,32 @@ static void put_bar(struct sc__buffer *out, double share) {
 }
 
 static void put_line(struct page *p, const char *name, int64_t ps, const char *code) {
-    struct sc__buffer time;
+    struct sc__buffer time, bar;
     double share = p->r->step ? (double)ps / (double)p->r->step : 0;
     if (!ps) return;
     sc__buffer_init(&time, p->out->arena);
+    sc__buffer_init(&bar, p->out->arena);
     sc__put_time(&time, ps);
-    sc__printf(p->out, "  %-22s %12s %6.1f %%  ", name, time.text, 100 * share);
-    paint(p, code);
-    put_bar(p->out, share);
-    paint(p, "0");
+    put_bar(&bar, share);
+    sc__printf(p->out, "  %-*s %12s %6.1f %%", p->names, name, time.text, 100 * share);
+    if (bar.size) {
+        sc__puts(p->out, "  ");
+        paint(p, code);
+        sc__puts(p->out, bar.text);
+        paint(p, "0");
+    }
     sc__putc(p->out, '\n');
+}
+
+/* Names of groups are the input's and may be long. */
+static int names_width(const struct sc__result *r) {
+    const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
+    int most = 22;
+    for (uint32_t i = 0; i < r->labels; i++) {
+        int n = (int)strlen("exposed ") + (int)strlen(b->comm[i].label);
+        if (b->comm[i].ops && n > most && n < 60) most = n;
+    }
+    return most;
 }
 
 static void put_breakdown(struct page *p) {
@@ -110,14 +127,16 @@ static void put_traffic(struct page *p) {
         const struct sc__by_label *l = &b->comm[i];
         struct sc__buffer cell[3];
         if (!l->ops) continue;
-        if (!any) sc__puts(p->out, "\n  communication            ops        bytes         busy      exposed\n");
+        if (!any)
+            sc__printf(p->out, "\n  %-*s       ops        bytes         busy      exposed\n", p->names - 4,
+                       "communication");
         any = true;
         for (int k = 0; k < 3; k++) sc__buffer_init(&cell[k], p->out->arena);
         sc__put_bytes(&cell[0], l->bytes);
         sc__put_time(&cell[1], l->busy);
         sc__put_time(&cell[2], l->exposed);
-        sc__printf(p->out, "  %-18s %9llu %12s %12s %12s\n", l->label, (unsigned long long)l->ops, cell[0].text,
-                   cell[1].text, cell[2].text);
+        sc__printf(p->out, "  %-*s %9llu %12s %12s %12s\n", p->names - 4, l->label, (unsigned long long)l->ops,
+                   cell[0].text, cell[1].text, cell[2].text);
     }
 }
 
@@ -144,18 +163,14 @@ static void put_notes(struct sc_context *ctx, struct page *p, unsigned width) {
         sc__puts(p->out, "  - ");
         for (const char *word = text; *word;) {
             size_t n = strcspn(word, " ");
-            if (column > 4 && column + n + 1 > width) {
+            bool wrap = column > 4 && column + n + 1 > width;
+            if (wrap)
                 sc__puts(p->out, "\n    ");
-                column = 4;
-            }
-            sc__put(p->out, word, n);
-            column += (unsigned)n;
-            word += n;
-            if (*word == ' ') {
-                word++;
+            else if (word > text)
                 sc__putc(p->out, ' ');
-                column++;
-            }
+            sc__put(p->out, word, n);
+            column = (wrap ? 4 : column) + (unsigned)n + 1;
+            word += n + (word[n] == ' ');
         }
         sc__putc(p->out, '\n');
     }
@@ -176,7 +191,7 @@ static void put_spread(struct page *p) {
 
 void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width,
                     struct sc__buffer *out) {
-    struct page p = {.out = out, .r = r, .colour = colour};
+    struct page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
     put_head(&p);
     put_headline(&p);
     put_breakdown(&p);

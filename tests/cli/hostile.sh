@@ -92,3 +92,12 @@ for f in tests/data/seed_00*.txt; do
 done
 head -c -3 $seed >"$tmp/cut.txt"
 expect cut_last_line 0 "no line end" "$STEPCAST" run "$tmp/cut.txt"
+# names of files need not be text, JSON and pages must be
+odd_name="$tmp/$(printf 'a\377\376b \303\251.txt')"
+cp $seed "$odd_name"
+"$STEPCAST" run "$odd_name" --json "$tmp/odd.json" --trace "$tmp/odd.trace.json" >/dev/null 2>&1
+for f in odd.json odd.trace.json; do
+    python3 -c "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))" "$tmp/$f" 2>/dev/null
+    check "utf-8 $f" $? 0
+done
+check no_trailing_blanks "$("$STEPCAST" run $seed --slow rank:1=1.01 | grep -c ' $')" 0
