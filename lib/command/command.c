@@ -94,8 +94,8 @@ sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
-        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option --%s",
-                        req->command->name, name);
+        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option %s%s",
+                        req->command->name, name[0] && !name[1] ? "-" : "--", name);
     if (o->arg && !value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s needs a value (%s)", o->name, o->arg);
     if (!o->arg && value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =

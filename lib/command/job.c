@@ -155,7 +155,7 @@ static void note_exchanges(struct sc_request *req, const struct sc__workload *w)
 }
 
 /* An option that nobody has asked for by now says nothing about this input. */
-static void note_unused(struct sc_request *req) {
+void sc__job_note_unused(struct sc_request *req) {
     for (uint32_t k = 0; k < req->value_count; k++) {
         const struct sc__option *o = req->values[k].option;
         if (!req->values[k].used && is_job_option(o))
@@ -172,7 +172,7 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
     SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
-    note_unused(req);
+    sc__job_note_unused(req);
     note_exchanges(req, job->workload);
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;

@@ -67,6 +67,10 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
  * false when there are none. */
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 
+/* A note for each option of jobs that was given and that nobody has asked for:
+ * before the notes are written, after everything else was read. */
+void sc__job_note_unused(struct sc_request *req);
+
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 

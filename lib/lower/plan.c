@@ -81,9 +81,8 @@ static sc_status read_batch(const struct sc__settings *s, const struct sc__model
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
         p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
-        sc__note(s->ctx, "batch-assumed",
-                 "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)", p->global_batch,
-                 per_rank);
+        sc__note(s->ctx, "batch-assumed", "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
+                 p->global_batch, per_rank, per_rank == 1 ? "" : "es");
     }
     if (p->mesh.dp) p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
     return SC_OK;

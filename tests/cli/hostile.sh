@@ -101,3 +101,14 @@ for f in odd.json odd.trace.json; do
     check "utf-8 $f" $? 0
 done
 check no_trailing_blanks "$("$STEPCAST" run $seed --slow rank:1=1.01 | grep -c ' $')" 0
+
+# every command that takes a model takes it, and none ignores options in silence
+expect show_model 0 "1 micro-batch" "$STEPCAST" show --model gpt2 --gpus 1 --global-batch 1
+expect show_unused 0 "--net has no effect" "$STEPCAST" show $seed --net flow
+expect convert_unused 0 "--net has no effect" "$STEPCAST" convert $seed --to ir-json -o "$tmp/x.json" --net flow
+expect coll_unused 0 "--route has no effect without --net flow" "$STEPCAST" coll all_reduce --route dmodk
+expect compare_notes 0 "  B  no cluster given" "$STEPCAST" compare $seed sim:$seed
+expect place_too_many 2 "does not name 1 place" "$STEPCAST" run $seed --place 0,1
+expect no_such_row 2 "no row has" "$STEPCAST" validate data/truth/training_steps.csv --only nothing-like-it
+expect short_option 2 "no option -x" "$STEPCAST" run $seed -x
+check flows_has_its_options "$("$STEPCAST" help flows | grep -c -e --iteration -e --grad-bytes)" 0
