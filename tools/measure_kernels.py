@@ -91,13 +91,26 @@ def gemm_fp32(quick):
 
 def gemm_unaligned(quick):
     """Sizes that are no multiple of 8 in one place: vocabularies, odd head counts."""
-    for m, n, k in [(4096, 50257, 768), (8192, 50257, 1024), (8192, 50257, 1600), (4096, 768, 50257), (50257, 768, 4096),
+    odd = [] if quick else [(m, n, k) for m in (2048, 8192) for n in (1023, 2049, 4090, 8190, 8193) for k in (1028, 2050, 4096)]
+    for m, n, k in odd + [(4096, 50257, 768), (8192, 50257, 1024), (8192, 50257, 1600), (4096, 768, 50257), (50257, 768, 4096),
                     (1024, 2145, 1024), (2048, 4097, 4096), (2048, 4098, 4096), (2048, 4100, 4096), (2048, 4096, 4097),
                     (2048, 4096, 4098), (2048, 4096, 4100), (4095, 4096, 4096), (8192, 3001, 2048),
                     (8192, 2048, 3001), (8192, 8194, 8192), (8192, 8192, 8195), (512, 1001, 512)]:
         a, b, g = random(m, k), random(n, k), random(m, n)
         yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
+        yield dict(op="gemm", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
         yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
+
+
+def gemm_short(quick):
+    """Short inner sizes with large outputs: heads of small models, low ranks, slices of tensor parallelism."""
+    for k in [64, 256, 768] if quick else [64, 128, 192, 256, 384, 512, 768, 1024, 1536]:
+        for m, n in [(8192, 8192)] if quick else [(1024, 8192), (2048, 32000), (4096, 4096), (4096, 16384), (4096, 50304),
+                                                  (8192, 8192), (8192, 28672), (8192, 128256), (16384, 2048), (16384, 12288)]:
+            a, b, g = random(m, k), random(n, k), random(m, n)
+            yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
+            yield dict(op="gemm", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
+            yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
 
 
 def gemm_accumulate(quick):
@@ -151,6 +164,9 @@ def attention_shapes(quick):
     for b, h, g, s in [(1, 32, 8, 4096), (1, 8, 1, 8192), (2, 16, 4, 2048), (1, 64, 8, 8192)]:
         yield b, h, g, s, s, 128, 128, 1
         yield b, h, g, s, s, 64, 64, 1
+    for d, v in [(192, 192), (192, 128), (256, 256)]:
+        for b, h, g, s in [(2, 8, 4, 2048), (1, 32, 8, 4096), (1, 128, 128, 4096), (4, 16, 16, 4096), (1, 64, 64, 2048), (1, 8, 1, 8192)]:
+            yield b, h, g, s, s, d, v, 1
     for sq, skv in [(2048, 8192), (1024, 16384), (4096, 8192), (8192, 65536)]:
         yield 1, 8, 8, sq, skv, 128, 128, 0
         yield 1, 16, 2, sq, skv, 128, 128, 0
@@ -316,8 +332,8 @@ def optimizer(quick):
             yield dict(op="adamw", dtype=name, params=params), opt.step
 
 
-SUITES = dict(gemm=gemm, unaligned=gemm_unaligned, accumulate=gemm_accumulate, fp32=gemm_fp32, fp8=gemm_fp8, batched=batched, grouped=grouped,
-              attention=attention, memory=memory, embedding=embedding, optimizer=optimizer)
+SUITES = dict(gemm=gemm, unaligned=gemm_unaligned, short=gemm_short, accumulate=gemm_accumulate, fp32=gemm_fp32, fp8=gemm_fp8,
+              batched=batched, grouped=grouped, attention=attention, memory=memory, embedding=embedding, optimizer=optimizer)
 
 
 def main():

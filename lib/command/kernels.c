@@ -39,9 +39,11 @@ struct layer {
     double flop[2];
 };
 
-static double host_us(const struct sc__lowering *l, unsigned direction) {
+/* By the layer where whole layers were measured, else by the kernel. */
+static double host_us(const struct sc__lowering *l, unsigned direction, double launches) {
     const struct sc__model *m = l->model;
-    if (l->plan.fusion != SC__FUSION_EAGER || l->plan.host_launch >= 0) return 0;
+    if (!sc__fusion_eager(l->plan.fusion) || l->plan.host_launch >= 0) return 0;
+    if (l->plan.fusion == SC__FUSION_HF) return l->constants.host[SC__FUSION_HF] * launches;
     enum sc__host_style style = m->gated || m->norm == SC__RMSNORM ? SC__HOST_LLAMA : SC__HOST_GPT;
     const struct sc__host_constants *h = &l->gpu->host[style];
     return direction ? h->backward_grad : h->forward;
@@ -55,13 +57,15 @@ static struct layer sum_layer(const struct sc__lowering *l, unsigned kind, bool 
     struct sc__load idle = {0};
     r.heat = sc__heat(l->gpu, cold ? &idle : &load, 0);
     for (unsigned d = 0; d < 2; d++) {
+        double launches = 0;
         for (uint32_t i = 0; i < r.kernels[d]->count; i++) {
             const struct sc__kernel *k = &r.kernels[d]->items[i].kernel;
             r.cold[d] += k->us;
             r.gpu[d] += k->us * r.heat.factor[k->kind] + l->gpu->gap * k->launches;
             r.flop[d] += k->flop;
+            launches += k->launches;
         }
-        r.host[d] = host_us(l, d);
+        r.host[d] = host_us(l, d, launches);
         r.us[d] = r.host[d] > r.gpu[d] ? r.host[d] : r.gpu[d];
     }
     return r;

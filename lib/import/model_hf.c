@@ -23,7 +23,8 @@ enum {
     NO_NORM_BIAS = 256,
     ROUTER_BIAS = 512,
     EXPERT_BIAS = 1024,
-    SHARED_GATE = 2048
+    SHARED_GATE = 2048,
+    NEW_GELU = 4096
 };
 
 struct family {
@@ -32,7 +33,7 @@ struct family {
 };
 
 static const struct family families[] = {
-    {"gpt2", BIAS | TIED | LEARNED},
+    {"gpt2", BIAS | TIED | LEARNED | NEW_GELU},
     {"gpt", BIAS | TIED | LEARNED},
     {"opt", BIAS | TIED | LEARNED},
     {"gpt_neox", BIAS},
@@ -237,6 +238,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->router_bias = t & ROUTER_BIAS;
     m->expert_bias = t & EXPERT_BIAS;
     m->shared_gate = t & SHARED_GATE;
+    m->new_gelu = t & NEW_GELU;
 }
 
 static sc_status read_dense(const struct reading *r, unsigned traits, struct sc__model *m) {
@@ -256,6 +258,8 @@ static sc_status read_dense(const struct reading *r, unsigned traits, struct sc_
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
     if (traits & LEARNED && truth(r, "learned_pos_emb", true)) m->positions = m->context;
     m->tied = truth(r, "tie_word_embeddings", m->tied);
+    const char *activation = json_string_value(json_object_get(r->root, "activation_function"));
+    if (activation) m->new_gelu = !strcmp(activation, "gelu_new");
     if (truth(r, "attention_bias", false)) m->qkv_bias = m->out_bias = true;
     if (!truth(r, "no_bias", true)) m->linear_bias = m->norm_bias = true;
     return SC_OK;

@@ -28,6 +28,7 @@ struct sc__model {
     bool linear_bias;        /* every linear has a bias */
     bool qkv_bias, out_bias; /* these alone have one */
     bool qk_norm;            /* queries and keys are normalised per head */
+    bool new_gelu;           /* "gelu_new": GELU by tanh, which transformers writes out */
     bool norm_bias;          /* a LayerNorm with its bias */
     bool tied;               /* input and output embedding are one matrix */
 

@@ -90,7 +90,7 @@ static double stage_activations(const struct sc__model *m, const struct sc__plan
 static double logits(const struct sc__plan *p, uint32_t stage) {
     if (stage != p->mesh.pp - 1) return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
-    return p->fusion == SC__FUSION_EAGER ? n * 10 : n * (sc__plan_width(p) + 4);
+    return sc__fusion_eager(p->fusion) ? n * 10 : n * (sc__plan_width(p) + 4);
 }
 
 struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {

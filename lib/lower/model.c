@@ -57,8 +57,12 @@ static void fill_totals(struct sc__lowering *l) {
 
 static void note_assumptions(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    static const char *const fusions[] = {"Megatron's fused operators", "plain PyTorch operators",
-                                          "Megatron's operators of 2021"};
+    static const char *const fusions[SC__FUSIONS] = {
+        [SC__FUSION_MEGATRON] = "Megatron's fused operators",
+        [SC__FUSION_EAGER] = "plain PyTorch operators",
+        [SC__FUSION_2021] = "Megatron's operators of 2021",
+        [SC__FUSION_HF] = "the operators of transformers' modules",
+    };
     sc__note(l->ctx, "kernel-model", "kernel times are a model of %s with %s; power factor of products %.3f",
              l->gpu->title ? l->gpu->title : l->gpu->name, fusions[p->fusion], l->heat.factor[SC__KERNEL_GEMM]);
     if (p->vocab != l->model->vocab)

@@ -9,7 +9,11 @@
  *
  * The format waits for every collective of forward and input gradient. Where
  * the plan hides one behind compute, the hidden compute is left out: what
- * remains is max(compute, collective), as in the plan. All stages run the same
+ * remains is max(compute, collective), as in the plan. That holds for a
+ * collective alone. At the edges of the step it is not so: in the last backward
+ * the gradients of the layers above are on the same links, and in the first
+ * forward updated weights may still come in, which rows gather at the end; the
+ * factor `edges` on their compute makes up for it. All stages run the same
  * rows; what only the first and the last have is scaled by `ends`. */
 #include "lower/model_rows.h"
 
@@ -32,7 +36,8 @@ struct pieces {
 struct rows {
     struct sc__lowering *l;
     struct sc__layers *out;
-    double ends;
+    struct sc__row_fit fit;
+    double forward, backward; /* factors on the compute of this micro-batch */
 };
 
 static double collective_us(const struct sc__lowering *l, const struct sc__item *x) {
@@ -82,9 +87,9 @@ static void cut(const struct sc__lowering *l, const struct sc__script *s, double
 
 static int64_t whole_ns(double us) { return sc__from_us(round(us * 1e3) / 1e3); }
 
-static void put(struct sc__row *row, unsigned part, const struct piece *x) {
+static void put(struct sc__row *row, unsigned part, const struct piece *x, double scale) {
     row->part[part] = (struct sc__row_part){
-        .compute = whole_ns(x->us), .coll = x->coll, .suffix = x->suffix, .bytes = (uint64_t)x->bytes};
+        .compute = whole_ns(x->us * scale), .coll = x->coll, .suffix = x->suffix, .bytes = (uint64_t)x->bytes};
 }
 
 static struct sc__row *add_row(struct rows *r, const char *name) {
@@ -99,8 +104,8 @@ static void add_rows(struct rows *r, const char *const *names, const struct piec
     while (names[known]) known++;
     for (uint32_t i = 0; i < n; i++) {
         struct sc__row *row = add_row(r, names[i < known ? i : known - 1]);
-        if (i < f->count) put(row, SC__PART_FORWARD, &f->items[i]);
-        if (n - 1 - i < b->count) put(row, SC__PART_INPUT, &b->items[n - 1 - i]);
+        if (i < f->count) put(row, SC__PART_FORWARD, &f->items[i], r->forward);
+        if (n - 1 - i < b->count) put(row, SC__PART_INPUT, &b->items[n - 1 - i], r->backward);
     }
 }
 
@@ -150,8 +155,8 @@ static void end_rows(struct rows *r, const char *name, const char *more, const s
                      const struct sc__script *b) {
     const char *const names[] = {name, more, NULL};
     struct pieces forward = {0}, backward = {0};
-    cut(r->l, f, r->ends, &forward);
-    cut(r->l, b, r->ends, &backward);
+    cut(r->l, f, r->fit.ends, &forward);
+    cut(r->l, b, r->fit.ends, &backward);
     if (f == &r->l->embedding_forward) merge(&forward), merge(&backward); /* layers begin in the second row */
     add_rows(r, names, &forward, &backward);
 }
@@ -171,8 +176,8 @@ static void message_row(struct rows *r) {
     row->part[SC__PART_FORWARD].compute += whole_ns(x.us);
     if (x.bytes < 1) return;
     row = add_row(r, "message");
-    put(row, SC__PART_FORWARD, &(struct piece){.coll = x.coll, .bytes = x.bytes});
-    put(row, SC__PART_INPUT, &(struct piece){.coll = x.coll, .bytes = x.bytes});
+    put(row, SC__PART_FORWARD, &(struct piece){.coll = x.coll, .bytes = x.bytes}, 1);
+    put(row, SC__PART_INPUT, &(struct piece){.coll = x.coll, .bytes = x.bytes}, 1);
 }
 
 static uint32_t fullest_stage(const struct sc__lowering *l) {
@@ -186,15 +191,17 @@ static uint32_t fullest_stage(const struct sc__lowering *l) {
 }
 
 /* Rows where each layer begins, for the buckets of the last micro-batch. */
-static void micro_batch(struct rows *r, uint32_t stage, bool last) {
+static void micro_batch(struct rows *r, uint32_t stage, bool first, bool last) {
     struct sc__lowering *l = r->l;
     const struct sc__plan *p = &l->plan;
     uint32_t start[SC__MOST_LAYERS + 2], layer[SC__MOST_LAYERS + 2], n = 0;
     start[n] = r->out->count;
+    r->forward = first && p->overlap_param ? r->fit.edges : 1;
+    r->backward = last ? r->fit.edges : 1;
     end_rows(r, "embedding_layer", "embedding_more", &l->embedding_forward, &l->embedding_backward);
     for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first, count = sc__plan_layers(p, l->model, stage, c, &first);
-        for (uint32_t i = first; i < first + count; i++) {
+        uint32_t from, count = sc__plan_layers(p, l->model, stage, c, &from);
+        for (uint32_t i = from; i < from + count; i++) {
             start[++n] = r->out->count;
             layer[n] = i;
             layer_rows(r, i);
@@ -220,7 +227,7 @@ static void micro_batch(struct rows *r, uint32_t stage, bool last) {
 
 static void weight_row(struct rows *r, const char *name, uint8_t coll, uint8_t suffix, double bytes) {
     put(add_row(r, name), SC__PART_WEIGHT,
-        &(struct piece){.coll = bytes >= 1 ? coll : SC__ROW_NONE, .suffix = suffix, .bytes = bytes});
+        &(struct piece){.coll = bytes >= 1 ? coll : SC__ROW_NONE, .suffix = suffix, .bytes = bytes}, 1);
 }
 
 /* Rows of the step, as AICB names them. */
@@ -234,7 +241,7 @@ static void step_rows(struct rows *r, uint32_t stage) {
     weight_row(r, "grad_gather", SC__ROW_ALLGATHER, SC__SUFFIX_NONE, gather * s.dense);
     weight_row(r, "grad_param_comm", coll, SC__SUFFIX_NONE, after * s.dense);
     double us = p->optimizer ? sc__step_update_us(l, stage) : 0;
-    put(add_row(r, "grad_param_compute"), SC__PART_INPUT, &(struct piece){.us = us});
+    put(add_row(r, "grad_param_compute"), SC__PART_INPUT, &(struct piece){.us = us}, 1);
     weight_row(r, "moe_grad_norm1", SC__ROW_ALLGATHER, SC__SUFFIX_DP_EP, gather * s.experts);
     weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
 }
@@ -242,7 +249,6 @@ static void step_rows(struct rows *r, uint32_t stage) {
 static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
     const char *what = p->mesh.cp > 1                                 ? "context parallelism"
                        : p->zero >= 2                                 ? "sharded weights (ZeRO 2, 3)"
-                       : p->overlap_param                             ? "overlapped gathering of weights"
                        : p->schedule == SC__SCHEDULE_ZBH1             ? "weight gradients apart (zb-h1)"
                        : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp ? "another tensor-parallel size of experts"
                                                                       : NULL;
@@ -251,12 +257,12 @@ static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
 }
 
 sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                         const struct sc__cluster *cluster, double ends, struct sc__layers **out) {
+                         const struct sc__cluster *cluster, const struct sc__row_fit *fit, struct sc__layers **out) {
     struct sc__lowering l;
     SC__TRY(check(ctx, plan));
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     struct sc__layers *rows = SC__NEW(&ctx->arena, struct sc__layers);
-    struct rows r = {.l = &l, .out = rows, .ends = plan->mesh.pp > 1 ? ends : 1};
+    struct rows r = {.l = &l, .out = rows, .fit = *fit};
     uint32_t stage = fullest_stage(&l);
     *rows = (struct sc__layers){.file = "generated",
                                 .format = "workload-text",
@@ -271,8 +277,8 @@ sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, cons
                                 .pp_comm = sc__plan_message(plan, m),
                                 .has_pp_comm = plan->mesh.pp > 1};
     step_rows(&r, stage);
-    for (uint32_t i = 0; i < plan->micro_batches; i++) micro_batch(&r, stage, i + 1 == plan->micro_batches);
-    put(add_row(&r, "optimizer1"), SC__PART_FORWARD, &(struct piece){.coll = SC__ROW_ALLREDUCE, .bytes = 4});
+    for (uint32_t i = 0; i < plan->micro_batches; i++) micro_batch(&r, stage, i == 0, i + 1 == plan->micro_batches);
+    put(add_row(&r, "optimizer1"), SC__PART_FORWARD, &(struct piece){.coll = SC__ROW_ALLREDUCE, .bytes = 4}, 1);
     *out = rows;
     return SC_OK;
 }

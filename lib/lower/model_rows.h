@@ -5,10 +5,15 @@
 #include "ir/layers.h"
 #include "lower/plan.h"
 
-/* ends: how much of the embedding and the head every stage gets, where the
- * plan has several (the format has one kind of stage). What the format cannot
- * hold (context parallel, sharded weights …) is SC_USAGE. */
+/* What rows leave open, chosen by the caller so that the step is as long as the
+ * plan's. */
+struct sc__row_fit {
+    double ends;  /* how much of the embedding and the head every stage gets, where the plan has several */
+    double edges; /* factor on compute beside which gradients or weights travel: the last backward, the first forward */
+};
+
+/* What the format cannot hold (context parallel, sharded weights …) is SC_USAGE. */
 sc_status sc__model_rows(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                         const struct sc__cluster *cluster, double ends, struct sc__layers **out);
+                         const struct sc__cluster *cluster, const struct sc__row_fit *fit, struct sc__layers **out);
 
 #endif

@@ -228,8 +228,9 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     return SC_OK;
 }
 
+/* Megatron pads; plain PyTorch does not. */
 static sc_status read_vocab(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
-    uint32_t multiple = 128;
+    uint32_t multiple = sc__fusion_eager(p->fusion) ? 1 : 128;
     SC__TRY(sc__setting_u32(s, "make-vocab-size-divisible-by", 1, &multiple));
     uint64_t unit = (uint64_t)multiple * p->mesh.tp, padded = (m->vocab + unit - 1) / unit * unit;
     p->vocab = (uint32_t)padded;
@@ -241,7 +242,7 @@ static sc_status read_vocab(const struct sc__settings *s, const struct sc__model
 }
 
 static sc_status read_software(const struct sc__settings *s, struct sc__plan *p) {
-    static const char *const fusions[] = {"megatron", "eager", "2021", NULL};
+    static const char *const fusions[] = {"megatron", "eager", "2021", "hf", NULL};
     static const char *const kernels[] = {"current", "flash2", "flash1", NULL};
     SC__TRY(word(s, "fusion", fusions, &p->fusion));
     SC__TRY(word(s, "attention", kernels, &p->attention));
@@ -262,7 +263,7 @@ static sc_status read_software(const struct sc__settings *s, struct sc__plan *p)
  * weights as they are. */
 static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const kinds[] = {"mixed", "plain", NULL};
-    uint32_t kind = p->fusion == SC__FUSION_EAGER && p->gpus == 1;
+    uint32_t kind = sc__fusion_eager(p->fusion) && p->gpus == 1;
     if (kind && !sc__setting(s, "update"))
         sc__note(s->ctx, "plain-update",
                  "plain PyTorch on one GPU: the optimizer's state has the type of the weights, and "

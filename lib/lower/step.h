@@ -14,11 +14,11 @@
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
     double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
-    double moe[2];          /* the same for routing and experts, on top of the others: fused, and as before 2026 */
-    double attention[3][2]; /* the same by enum sc__attention_software: forward, backward */
-    double attention_64;    /* more for heads up to 64 wide */
-    double host[3];         /* us of host time per kernel, by enum sc__fusion */
-    double host_moe;        /* us more per layer with experts and direction: unfused routing waits for counts */
+    double moe[2];            /* the same for routing and experts, on top of the others: fused, and as before 2026 */
+    double attention[3][2];   /* the same by enum sc__attention_software: forward, backward */
+    double attention_64;      /* more for heads up to 64 wide */
+    double host[SC__FUSIONS]; /* us of host time per kernel */
+    double host_moe;          /* us more per layer with experts and direction: unfused routing waits for counts */
 
     double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
     double tp_exposed;       /* share of a chunked collective that still shows */

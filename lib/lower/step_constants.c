@@ -83,6 +83,7 @@ sc_status sc__step_constants(struct sc_context *ctx, const char *path, const str
     sc_status status = apply(ctx, path, json_object_get(root, "default"), out);
     if (status == SC_OK && gpu->architecture) status = apply(ctx, path, json_object_get(root, gpu->architecture), out);
     if (status == SC_OK) status = apply(ctx, path, json_object_get(root, gpu->name), out);
+    out->host[SC__FUSION_HF] = out->host[SC__FUSION_EAGER];
     json_decref(root);
     return status;
 }

@@ -21,6 +21,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, bool moe
                                 .gated = m->gated,
                                 .rmsnorm = m->norm == SC__RMSNORM,
                                 .bias = m->linear_bias,
+                                .qkv_bias = m->qkv_bias,
+                                .qk_norm = m->qk_norm,
+                                .new_gelu = m->new_gelu,
                                 .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
                                 .dropout = p->dropout,
@@ -56,15 +59,22 @@ static void embedding_kernels(struct sc__lowering *l) {
     add(l, b, sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h), SC__BACKWARD, SC__WORK_EMBEDDING);
 }
 
+static void add_norm(struct sc__lowering *l, struct sc__kernels *list, uint64_t rows, enum sc__phase phase) {
+    struct sc__layer_shape shape = layer_shape(l, false);
+    struct sc__layer_kernels kernels = {0};
+    sc__norm_kernels(l->arena, l->pricer, &shape, phase == SC__BACKWARD, rows, &kernels);
+    for (uint32_t i = 0; i < kernels.count; i++) add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+}
+
 static void head_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__pricer *q = l->pricer;
     uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
     uint64_t v = p->vocab / p->mesh.tp;
     enum sc__dtype t = (enum sc__dtype)p->dtype;
-    bool rms = l->model->norm == SC__RMSNORM, fused = p->fusion == SC__FUSION_MEGATRON;
+    bool fused = p->fusion == SC__FUSION_MEGATRON;
     struct sc__kernels *f = &l->head[0], *b = &l->head[1];
-    add(l, f, sc__memory_op(q, rms ? SC__MEM_RMSNORM_F : SC__MEM_LAYERNORM_F, cut, h), SC__FORWARD, SC__WORK_NORM);
+    add_norm(l, f, cut, SC__FORWARD);
     add(l, f, sc__gemm(q, "logits", t, rows, v, h), SC__FORWARD, SC__WORK_GEMM);
     add(l, f, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F, rows, v), SC__FORWARD,
         SC__WORK_LOSS);
@@ -72,7 +82,7 @@ static void head_kernels(struct sc__lowering *l) {
         SC__WORK_LOSS);
     add(l, b, sc__gemm(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
     add(l, b, sc__gemm(q, "logits wgrad", t, v, h, rows), SC__WGRAD, SC__WORK_GEMM);
-    add(l, b, sc__memory_op(q, rms ? SC__MEM_RMSNORM_B : SC__MEM_LAYERNORM_B, cut, h), SC__BACKWARD, SC__WORK_NORM);
+    add_norm(l, b, cut, SC__BACKWARD);
 }
 
 /* What single kernels do not show: see struct sc__step_constants. */

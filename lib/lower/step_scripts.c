@@ -108,7 +108,8 @@ static void host(struct maker *k) {
     double busy = k->script->us + k->comm,
            need = per * k->launches + (per > 0 && k->moe && k->l->plan.moe_unfused ? c->host_moe : 0);
     if (need <= 0 || busy <= 0) return;
-    double extra = pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) - busy; /* a soft corner: hosts jitter */
+    /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
+    double sum = k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy), extra = sum - busy;
     if (extra < 0.01 * busy) return;
     close_segment(k);
     compute(k, SC__WORK_HOST, extra, "host");

@@ -60,6 +60,12 @@ enum sc__memory_op {
     SC__MEM_ROPE_B,
     SC__MEM_ROPE_EAGER_F,
     SC__MEM_ROPE_EAGER_B,
+    SC__MEM_RMSNORM_OPS_F, /* operator by operator, as transformers' modules run them */
+    SC__MEM_RMSNORM_OPS_B,
+    SC__MEM_ROPE_OPS_F,
+    SC__MEM_ROPE_OPS_B,
+    SC__MEM_NEW_GELU_F,
+    SC__MEM_NEW_GELU_B,
     SC__MEM_PERMUTE_F, /* MoE: rows = token copies, cols = hidden */
     SC__MEM_PERMUTE_B,
     SC__MEM_UNPERMUTE_F, /* with the weighted sum over top-k */

@@ -5,7 +5,8 @@
  *   backward  the same from the end; a linear layer has an input gradient and
  *             a weight gradient (and a bias gradient where nothing fuses it)
  *
- * What differs between softwares is which elementwise kernels there are. */
+ * What differs between softwares is which elementwise kernels there are, and in
+ * transformers' modules which products. */
 #include "machine/kernel_layer.h"
 
 #include <math.h>
@@ -38,7 +39,8 @@ static void either(struct maker *m, enum sc__memory_op forward, uint64_t rows, u
     memory(m, m->backward ? forward + 1 : forward, rows, cols);
 }
 
-static bool eager(const struct maker *m) { return m->s->fusion == SC__FUSION_EAGER; }
+static bool eager(const struct maker *m) { return sc__fusion_eager(m->s->fusion); }
+static bool of_modules(const struct maker *m) { return m->s->fusion == SC__FUSION_HF; }
 
 /* ---- linear layers ---- */
 
@@ -88,10 +90,18 @@ static void linear(struct maker *m, const struct linear *l, uint64_t rows) {
         linear_forward(m, l, rows);
 }
 
+/* Layers with one input; its gradient is the sum of theirs. */
+static void linears(struct maker *m, const struct linear *l, unsigned n, uint64_t rows) {
+    for (unsigned i = 0; i < n; i++) linear(m, &l[i], rows);
+    if (m->backward)
+        for (unsigned i = 1; i < n; i++) memory(m, SC__MEM_ADD, rows, l->in);
+}
+
 /* ---- norms, adds, activations ---- */
 
 static void norm(struct maker *m, uint64_t rows, uint64_t cols) {
-    either(m, m->s->rmsnorm ? SC__MEM_RMSNORM_F : SC__MEM_LAYERNORM_F, rows, cols);
+    enum sc__memory_op rms = of_modules(m) ? SC__MEM_RMSNORM_OPS_F : SC__MEM_RMSNORM_F;
+    either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
 }
 
 /* Norm at the head of a half layer; in backward the gradient of the residual
@@ -120,8 +130,12 @@ static void residual(struct maker *m, enum sc__layer_part part) {
 
 static void activation(struct maker *m, uint64_t rows, uint64_t ffn) {
     const struct sc__layer_shape *s = m->s;
-    if (s->gated)
+    if (s->gated && of_modules(m))
+        either(m, SC__MEM_SWIGLU_F, rows, ffn);
+    else if (s->gated)
         either(m, eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F, rows, ffn);
+    else if (s->new_gelu && of_modules(m))
+        either(m, SC__MEM_NEW_GELU_F, rows, ffn);
     else
         either(m, !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F, rows, ffn);
 }
@@ -144,7 +158,8 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
 static void rotate(struct maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
-    if (s->rope) either(m, eager(m) ? SC__MEM_ROPE_EAGER_F : SC__MEM_ROPE_F, m->tokens, width);
+    enum sc__memory_op op = of_modules(m) ? SC__MEM_ROPE_OPS_F : eager(m) ? SC__MEM_ROPE_EAGER_F : SC__MEM_ROPE_F;
+    if (s->rope) either(m, op, m->tokens, width);
 }
 
 /* Latent attention: down to the ranks, norm, up to the heads. */
@@ -168,7 +183,7 @@ static void latent_in(struct maker *m, const struct heads *h) {
 
 /* What autograd does to put the gradients of q, k and v together. */
 static void join_qkv_gradients(struct maker *m, const struct heads *h) {
-    if (m->s->rmsnorm || m->s->gated) {
+    if (m->s->rmsnorm || m->s->gated || of_modules(m)) {
         memory(m, SC__MEM_CAT, m->tokens, h->width);
     } else {
         memory(m, SC__MEM_CAT_STRIDED, m->tokens, h->width);
@@ -176,18 +191,44 @@ static void join_qkv_gradients(struct maker *m, const struct heads *h) {
     }
 }
 
+static void project_qkv(struct maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    bool bias = s->bias || s->qkv_bias, apart = of_modules(m) && s->rmsnorm;
+    uint64_t q = h->q * s->head_dim, kv = h->kv * s->head_dim;
+    const struct linear one = {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias},
+                        three[] = {{"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias},
+                                   {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias},
+                                   {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias}};
+    if (m->backward && eager(m) && !apart) join_qkv_gradients(m, h);
+    linears(m, apart ? three : &one, apart ? 3 : 1, m->tokens);
+}
+
+/* Megatron's norm takes several short rows to a block and goes by its bytes. */
+static void norm_heads(struct maker *m, const struct heads *h) {
+    uint64_t rows = m->tokens * (h->q + h->kv), cols = m->s->head_dim;
+    if (!m->s->qk_norm) return;
+    if (eager(m)) {
+        norm(m, rows, cols);
+        return;
+    }
+    struct sc__kernel k =
+        sc__elementwise(m->pricer, "qk_norm", (m->backward ? 8.0 : 4.0) * (double)rows * (double)cols);
+    k.work = SC__WORK_NORM;
+    push(m, k);
+}
+
 static void attention_in(struct maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
-    struct linear qkv = {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, s->bias};
     m->part = SC__PART_ATTENTION_IN;
     if (s->kv_rank) {
         latent_in(m, h);
         return;
     }
-    if (!m->backward) linear(m, &qkv, m->tokens);
+    if (!m->backward) project_qkv(m, h);
+    if (!m->backward) norm_heads(m, h);
     rotate(m, h);
-    if (m->backward && eager(m)) join_qkv_gradients(m, h);
-    if (m->backward) linear(m, &qkv, m->tokens);
+    if (m->backward) norm_heads(m, h);
+    if (m->backward) project_qkv(m, h);
 }
 
 static void flash(struct maker *m, const struct heads *h) {
@@ -276,21 +317,23 @@ struct mlp {
 static void mlp(struct maker *m, const struct mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
-    bool bias = s->bias && !f->experts;
-    struct linear fc1 = {"fc1",
-                         "fc1_dgrad",
-                         "fc1_wgrad",
-                         s->hidden,
-                         (s->gated ? 2 : 1) * f->ffn,
-                         f->experts,
-                         bias && (eager(m) || s->gated)};
+    bool bias = s->bias && !f->experts, apart = s->gated && of_modules(m) && !f->experts;
+    uint64_t width = (s->gated && !apart ? 2 : 1) * f->ffn;
+    struct linear fc1 = {"fc1", "fc1_dgrad", "fc1_wgrad", s->hidden, width, f->experts, bias && (eager(m) || s->gated)};
+    const struct linear two[] = {fc1, fc1};
     struct linear fc2 = {"fc2", "fc2_dgrad", "fc2_wgrad", f->ffn, s->hidden, f->experts, bias && eager(m)};
-    m->part = m->backward ? f->out : f->in;
-    linear(m, m->backward ? &fc2 : &fc1, f->rows);
+    if (m->backward) {
+        m->part = f->out;
+        linear(m, &fc2, f->rows);
+    }
     m->part = f->in;
+    if (!m->backward) linears(m, two, apart ? 2 : 1, f->rows);
     activation(m, all, f->ffn);
-    m->part = m->backward ? f->in : f->out;
-    linear(m, m->backward ? &fc1 : &fc2, f->rows);
+    if (m->backward) linears(m, two, apart ? 2 : 1, f->rows);
+    if (!m->backward) {
+        m->part = f->out;
+        linear(m, &fc2, f->rows);
+    }
 }
 
 static void router(struct maker *m) {
@@ -381,6 +424,12 @@ static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) 
 
 static void apply_pieces(const struct sc__pricer *p, struct sc__layer_kernels *list) {
     for (uint32_t i = 0; i < list->count; i++) apply_piece(p, &list->items[i]);
+}
+
+void sc__norm_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s, bool backward,
+                      uint64_t rows, struct sc__layer_kernels *out) {
+    struct maker m = {.arena = arena, .pricer = p, .s = s, .out = out, .backward = backward};
+    norm(&m, rows, s->hidden);
 }
 
 void sc__layer_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s,

@@ -16,8 +16,13 @@
 enum sc__fusion {
     SC__FUSION_MEGATRON, /* fused norm, bias+activation, bias+dropout+add, flash attention */
     SC__FUSION_EAGER,    /* plain PyTorch: every elementwise operator its own kernel; SDPA attention */
-    SC__FUSION_2021      /* Megatron of 2021: unfused attention, masked softmax, dropout */
+    SC__FUSION_2021,     /* Megatron of 2021: unfused attention, masked softmax, dropout */
+    SC__FUSION_HF,       /* eager with the modules of Hugging Face's transformers: RMSNorm and "gelu_new" operator by
+                          * operator, a product for each of q, k, v, gate and up */
+    SC__FUSIONS
 };
+
+static inline bool sc__fusion_eager(unsigned fusion) { return fusion == SC__FUSION_EAGER || fusion == SC__FUSION_HF; }
 
 enum sc__layer_part {
     SC__PART_ATTENTION_NORM, /* before it: gather of sequence parallel comes after */
@@ -45,7 +50,8 @@ struct sc__layer_shape {
     bool sequence_parallel; /* norm and adds on 1/tp of the tokens */
     bool gated;             /* SwiGLU: fc1 is twice as wide */
     bool rmsnorm, bias, rope, causal, dropout;
-    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool qkv_bias, qk_norm, new_gelu; /* new_gelu: the tanh approximation written out */
+    bool accumulate;                  /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
@@ -66,6 +72,9 @@ struct sc__layer_kernels {
     uint32_t count, capacity;
 };
 
+/* The norm of a layer's or a model's end, its gradient with backward. Appends. */
+void sc__norm_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s, bool backward,
+                      uint64_t rows, struct sc__layer_kernels *out);
 /* Appends to forward and backward. */
 void sc__layer_kernels(struct sc__arena *arena, struct sc__pricer *p, const struct sc__layer_shape *s,
                        struct sc__layer_kernels *forward, struct sc__layer_kernels *backward);

@@ -8,6 +8,7 @@ static const struct memory_name {
     const char *name;
     uint8_t work;
     uint8_t phase;
+    uint8_t kernels; /* 0: one */
 } ops[SC__MEM_OPS] = {
     [SC__MEM_LAYERNORM_F] = {"layernorm_f", SC__WORK_NORM, SC__FORWARD},
     [SC__MEM_LAYERNORM_B] = {"layernorm_b", SC__WORK_NORM, SC__BACKWARD},
@@ -50,6 +51,12 @@ static const struct memory_name {
     [SC__MEM_ROPE_B] = {"rope_b", SC__WORK_ELEMENTWISE, SC__BACKWARD},
     [SC__MEM_ROPE_EAGER_F] = {"rope_eager_f", SC__WORK_ELEMENTWISE, SC__FORWARD},
     [SC__MEM_ROPE_EAGER_B] = {"rope_eager_b", SC__WORK_ELEMENTWISE, SC__BACKWARD},
+    [SC__MEM_RMSNORM_OPS_F] = {"rmsnorm_ops_f", SC__WORK_NORM, SC__FORWARD, 8},
+    [SC__MEM_RMSNORM_OPS_B] = {"rmsnorm_ops_b", SC__WORK_NORM, SC__BACKWARD, 15},
+    [SC__MEM_ROPE_OPS_F] = {"rope_ops_f", SC__WORK_ELEMENTWISE, SC__FORWARD, 10},
+    [SC__MEM_ROPE_OPS_B] = {"rope_ops_b", SC__WORK_ELEMENTWISE, SC__BACKWARD, 18},
+    [SC__MEM_NEW_GELU_F] = {"new_gelu_f", SC__WORK_ELEMENTWISE, SC__FORWARD, 8},
+    [SC__MEM_NEW_GELU_B] = {"new_gelu_b", SC__WORK_ELEMENTWISE, SC__BACKWARD, 11},
     [SC__MEM_PERMUTE_F] = {"permute_f", SC__WORK_ROUTER, SC__FORWARD},
     [SC__MEM_PERMUTE_B] = {"permute_b", SC__WORK_ROUTER, SC__BACKWARD},
     [SC__MEM_UNPERMUTE_F] = {"unpermute_f", SC__WORK_ROUTER, SC__FORWARD},
@@ -85,6 +92,7 @@ struct sc__kernel sc__memory_op(struct sc__pricer *p, enum sc__memory_op op, uin
     struct sc__kernel k =
         memory_kernel(p, ops[op].name, ops[op].work, p->gpu->memory_op[op].bytes * (double)rows * (double)cols);
     k.phase = ops[op].phase;
+    if (ops[op].kernels) k.launches *= ops[op].kernels;
     if (rows && cols) k.us = sc__kernel_us(p, &key, &k.measured);
     return k;
 }

@@ -23,8 +23,8 @@ struct active {
     struct sc__transfer transfer;
     double left, rate; /* ps alone; share of full speed */
     int64_t since;
-    uint32_t version; /* of the event that ends it; goes on when the entry is used again, as old events may be about */
-    bool used, paced;
+    uint32_t version; /* of its end in the heap; goes on when the slot is used again, so that old ends stay stale */
+    bool used;
     uint32_t next_free;
     struct link *links;
     uint32_t claims, room;
@@ -207,13 +207,12 @@ static double rate_of(struct analytic *n, const struct active *a) {
 static void pace(struct analytic *n, uint32_t id, int64_t now) {
     struct active *a = &n->active[id];
     double rate = rate_of(n, a);
-    if (a->paced && rate == a->rate) return;
+    if (rate == a->rate) return;
     a->left -= (double)(now - a->since) * a->rate;
     if (a->left < 0) a->left = 0;
     a->since = now;
     a->rate = rate;
     a->version++;
-    a->paced = true;
     sc__heap_push(&n->heap, now + (int64_t)ceil(fmin(a->left / rate, 0x1p62)), id, a->version);
 }
 
@@ -293,13 +292,8 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct active *a = &n->active[id];
     struct sc__claim own[SC__CLAIMS];
     int owns;
-    *a = (struct active){.transfer = *t,
-                         .rate = 1,
-                         .since = now,
-                         .used = true,
-                         .version = a->version,
-                         .links = a->links,
-                         .room = a->room};
+    *a = (struct active){
+        .transfer = *t, .since = now, .used = true, .version = a->version, .links = a->links, .room = a->room};
     a->left = (double)alone(n, t, own, &owns);
     claim_ports(n, a, own, owns);
     join_ports(n, id);

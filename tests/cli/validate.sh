@@ -41,6 +41,13 @@ bound "torchtitan" 10
 bound "Blackwell" 15
 bound "MoE" 25
 bound "all" 5
+"$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" <<'P'
+import json, sys
+errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
+print("NeMo summaries, never fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
+assert len(errors) == 27 and sum(errors) / len(errors) <= 12
+P
+check "published steps that no constant has seen: within 12 %" $?
 grep -q '^### By source' "$dir/v.md" && grep -q '<circle' "$dir/v.svg"
 check "validate writes tables and a plot" $?
 head -1 data/truth/training_steps.csv | cut -d, -f2- >"$dir/bad.csv"
@@ -64,6 +71,7 @@ same "data parallel, distributed optimizer" dgx-h100:8 --model llama3-8b --gpus 
 same "sequence parallel, full recompute" dgx-h100:8 --model gpt3-6.7b --gpus 8 --tp 4 --sequence-parallel --recompute full --seq 2048 --global-batch 16
 same "pipeline" dgx-h100:64 --model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 32 --sequence-parallel
 same "virtual stages" dgx-h100:128 --model gpt3-175b --gpus 128 --tp 8 --pp 8 --vpp 3 --zero 1 --seq 2048 --global-batch 64 --sequence-parallel
+python3 tests/tools/check_roundtrip.py "$S" 40
 "$S" gen --model llama3-8b --gpus 8 --zero 3 --global-batch 8 >"$dir/out" 2>"$dir/err"
 [ $? = 2 ] && grep -q 'ir-json' "$dir/err"
 check "gen: what the text cannot hold is refused" $?

@@ -1,6 +1,5 @@
 /* The analytic network: groups are priced where they lie, and transfers that
  * meet on a port share it. */
-#include "base/random.h"
 #include "simulate/network.h"
 
 #include "test.h"
@@ -141,33 +140,87 @@ static void classes_of_a_group_meet(void **state) {
     for (int i = 0; i < 2; i++) assert_true(fabs(end[i] - same[i]) < 1e-3);
 }
 
-#define MANY 2000
+/* Random traffic against a fluid simulation of the same claims, from scratch
+ * at every event: nothing an earlier transfer left behind may end a later one. */
+enum { TRAFFIC = 400, STAGES = 4 };
 
-/* Whatever comes and goes beside it, no transfer is faster than alone. */
-static void nothing_ends_early(void **state) {
-    static int64_t begun[MANY], least[MANY];
-    (void)state;
-    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
-    uint64_t random = 7;
-    struct sc__transfer done;
-    int64_t now = 0;
-    connect_net(&j);
-    for (uint32_t i = 0, ended = 0; ended < MANY;) {
-        int64_t next = j.net.ops->next(j.net.self),
-                arrival = i < MANY ? now + (int64_t)(sc__random_unit(&random) * 4e9) : INT64_MAX;
-        if (arrival < next) {
-            struct sc__transfer t = all_reduce(j.dp, (uint64_t)1 << (16 + sc__random(&random) % 12), i);
-            now = begun[i] = arrival;
-            least[i++] = sc__from_us(alone_us(&j, &t));
-            assert_int_equal(j.net.ops->start(j.net.self, &t, now), SC_OK);
-            continue;
+struct fluid {
+    struct sc__claim claim[SC__CLAIMS];
+    int claims;
+    double left, end;
+    int64_t start;
+    bool runs;
+};
+
+static double fluid_load(const struct fluid *f, uint64_t resource) {
+    double load = 0;
+    for (int i = 0; i < TRAFFIC; i++)
+        for (int k = 0; f[i].runs && k < f[i].claims; k++)
+            if (f[i].claim[k].resource == resource) load += f[i].claim[k].share;
+    return load;
+}
+
+static double fluid_rate(const struct fluid *all, const struct fluid *f) {
+    double worst = 1;
+    for (int k = 0; k < f->claims; k++) worst = fmax(worst, fluid_load(all, f->claim[k].resource));
+    return 1 / worst;
+}
+
+static void run_fluid(struct fluid *f) {
+    double now = 0, rate[TRAFFIC];
+    for (int begun = 0, running = 0; begun < TRAFFIC || running;) {
+        double next = begun < TRAFFIC ? (double)f[begun].start : INFINITY;
+        int ends = -1;
+        for (int i = 0; i < begun; i++) {
+            if (!f[i].runs) continue;
+            rate[i] = fluid_rate(f, &f[i]);
+            if (now + f[i].left / rate[i] < next) next = now + f[i].left / rate[i], ends = i;
         }
+        for (int i = 0; i < begun; i++)
+            if (f[i].runs) f[i].left -= (next - now) * rate[i];
         now = next;
-        while (j.net.ops->finish(j.net.self, now, &done)) {
-            assert_true(now - begun[done.user] >= least[done.user] - 1);
-            ended++;
-        }
+        if (ends >= 0)
+            f[ends].runs = false, f[ends].end = now, running--;
+        else
+            f[begun++].runs = true, running++;
     }
+}
+
+static void finish_until(struct job *j, int64_t to, const struct fluid *f) {
+    struct sc__transfer done;
+    for (int64_t now = j->net.ops->next(j->net.self); now <= to && now < INT64_MAX; now = j->net.ops->next(j->net.self))
+        while (j->net.ops->finish(j->net.self, now, &done)) /* 1 ps of rounding per change of rate */
+            assert_true(fabs((double)now - f[done.user].end) < 1e-6 * (double)now + 1000);
+}
+
+static uint64_t draw(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+static void random_traffic(void **state) {
+    static struct fluid f[TRAFFIC];
+    struct sc__transfer t[TRAFFIC];
+    uint64_t seed = 7;
+    int64_t now = 0;
+    (void)state;
+    struct job j = make_job("dgx-h100:256", 8, 8, STAGES, NULL);
+    connect_net(&j);
+    for (int i = 0; i < TRAFFIC; i++) {
+        uint32_t stage = (uint32_t)draw(&seed) % STAGES;
+        t[i] = all_reduce(draw(&seed) & 1 ? j.dp : j.tp, 1 + draw(&seed) % 100000000, (uint64_t)i);
+        t[i].class = stage;
+        t[i].rank = j.w->classes[stage].rank;
+        now += (int64_t)(draw(&seed) % 1000000000);
+        f[i].start = now;
+        f[i].left = (double)j.net.ops->alone(j.net.self, &t[i], f[i].claim, &f[i].claims);
+    }
+    run_fluid(f);
+    for (int i = 0; i < TRAFFIC; i++) {
+        finish_until(&j, f[i].start, f);
+        assert_int_equal(j.net.ops->start(j.net.self, &t[i], f[i].start), SC_OK);
+    }
+    finish_until(&j, INT64_MAX - 1, f);
 }
 
 /* Two stages of a node with one NIC between them meet on it. */
@@ -204,7 +257,7 @@ int main(void) {
         cmocka_unit_test(groups_where_they_lie),      cmocka_unit_test(tensor_parallel_over_two_nodes),
         cmocka_unit_test(few_nics_are_shared),        cmocka_unit_test(a_nic_carries_two),
         cmocka_unit_test(nvlink_and_nic_do_not_meet), cmocka_unit_test(latency_is_not_bandwidth),
-        cmocka_unit_test(classes_of_a_group_meet),    cmocka_unit_test(nothing_ends_early),
+        cmocka_unit_test(classes_of_a_group_meet),    cmocka_unit_test(random_traffic),
         cmocka_unit_test(stages_meet_on_one_nic),     cmocka_unit_test(ranks_from_a_file),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
