@@ -38,12 +38,11 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
     return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-/* What the options change in a workload, whatever it came from. */
-static sc_status change_workload(struct sc_request *req, struct sc__job *job) {
-    const char *order = sc__option(req, "order");
-    if (order) SC__TRY(sc__workload_order(req->ctx, job->workload, order));
-    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
-    return sc__workload_slow(req->ctx, &job->settings, job->workload);
+sc_status sc__job_change(struct sc_context *ctx, const struct sc__settings *s, struct sc__workload *w) {
+    const char *order = sc__setting(s, "order");
+    if (order) SC__TRY(sc__workload_order(ctx, w, order));
+    SC__TRY(sc__whatif_apply(ctx, s, w));
+    return sc__workload_slow(ctx, s, w);
 }
 
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
@@ -54,7 +53,7 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
         SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
     else if (!job->workload)
         SC__TRY(lower_rows(req, job, gpus));
-    return change_workload(req, job);
+    return sc__job_change(req->ctx, &job->settings, job->workload);
 }
 
 sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
@@ -86,7 +85,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
         return sc__usage(req, "give one of them", "both an input (%s) and --model %s say what is trained",
                          req->inputs[0], name);
     if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
-    if (model) return change_workload(req, job);
+    if (model) return sc__job_change(req->ctx, &job->settings, job->workload);
     SC__TRY(sc__job_read(req, job));
     SC__TRY(sc__job_lower(req, job));
     return sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
