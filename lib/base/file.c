@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,23 +249,25 @@ static bool write_packed(int fd, const char *bytes, size_t size) {
     return ok;
 }
 
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size) {
+sc_status sc__write_file(struct sc_context *ctx, const char *name, const char *bytes, size_t size) {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
+    char real[PATH_MAX];
+    const char *path = realpath(name, real) ? real : name; /* a link stays one, and what it names is replaced */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {    /* a pipe, /dev/null: nothing to rename */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_write(ctx, path);
+        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_write(ctx, name);
         return SC_OK;
     }
     char *temporary = sc__format(&ctx->arena, "%s.XXXXXX", path);
     int fd = mkstemp(temporary);
-    if (fd < 0) return fail_write(ctx, path);
+    if (fd < 0) return fail_write(ctx, name);
     mode_t mask = umask(0);
     umask(mask);
     bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
     ok = ok && fchmod(fd, 0666 & ~mask) == 0;
     if (close(fd) < 0) ok = false;
     if (ok && rename(temporary, path) == 0) return SC_OK;
-    sc_status status = fail_write(ctx, path);
+    sc_status status = fail_write(ctx, name);
     unlink(temporary);
     return status;
 }

@@ -88,10 +88,11 @@ static void read_switches(const struct sc__settings *s, struct sc__model *m) {
 /* Learned positions, one for each of the longest sequence; a preset keeps its
  * own kind unless told otherwise. */
 static sc_status read_positions(const struct sc__settings *s, struct sc__model *m, bool preset) {
-    static const char *const kinds[] = {"learned_absolute", "rope", "none", NULL};
+    static const char *const kinds[] = {"learned_absolute", "rope", "none", "yarn", "mrope", NULL};
     unsigned kind = preset && !m->positions ? (m->no_rotary ? 2 : 1) : 0;
     bool same = preset && !sc__setting(s, "position-embedding-type");
     SC__TRY(sc__setting_word(s, "position-embedding-type", kinds, &kind));
+    if (kind > 2) kind = 1; /* ways of rotating that cost the same */
     m->no_rotary = same ? m->no_rotary : kind == 2;
     if (kind) m->positions = 0;
     if (kind) return SC_OK;

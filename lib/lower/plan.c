@@ -196,7 +196,7 @@ static sc_status read_sharding(const struct sc__settings *s, struct sc__plan *p)
 
 static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const tp[] = {"no", "wgrad", "chunks", NULL};
-    static const char *const cp[] = {"p2p", "all_gather", "a2a", NULL};
+    static const char *const cp[] = {"p2p", "all_gather", "a2a", "allgather", NULL};
     bool script = sc__setting(s, "megatron-args") != NULL;
     p->overlap_grad = !script;
     p->tp_overlap = sc__setting_flag(s, "tp-comm-overlap") ? SC__TP_CHUNKS
@@ -204,6 +204,7 @@ static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) 
                                                            : SC__TP_WGRAD;
     SC__TRY(word(s, "overlap-tp", tp, &p->tp_overlap));
     SC__TRY(word(s, "cp-comm-type", cp, &p->cp_kind));
+    if (p->cp_kind > SC__CP_ALLTOALL) p->cp_kind = SC__CP_GATHER;
     SC__TRY(yes_no(s, "overlap-grad", "overlap-grad-reduce", &p->overlap_grad));
     SC__TRY(yes_no(s, "overlap-param", "overlap-param-gather", &p->overlap_param));
     return yes_no(s, "overlap-moe", "overlap-moe-expert-parallel-comm", &p->overlap_moe);

@@ -112,3 +112,17 @@ expect place_too_many 2 "does not name 1 place" "$STEPCAST" run $seed --place 0,
 expect no_such_row 2 "no row has" "$STEPCAST" validate data/truth/training_steps.csv --only nothing-like-it
 expect short_option 2 "no option -x" "$STEPCAST" run $seed -x
 check flows_has_its_options "$("$STEPCAST" help flows | grep -c -e --iteration -e --grad-bytes)" 0
+
+# an input is not written over, and a link stays a link
+cp $seed "$tmp/mine.txt"
+ln -s mine.txt "$tmp/also_mine.txt"
+expect over_the_input 2 "would write over the input" "$STEPCAST" run "$tmp/mine.txt" --json "$tmp/also_mine.txt"
+expect convert_in_place 2 "would write over the input" "$STEPCAST" convert "$tmp/mine.txt" --to ir-json -o "$tmp/mine.txt"
+check input_is_whole "$(cmp $seed "$tmp/mine.txt" && echo same)" same
+echo old >"$tmp/target.json"
+ln -s target.json "$tmp/link.json"
+ln -s /proc/self/fd/1 "$tmp/out.link"
+"$STEPCAST" run $seed --json "$tmp/link.json" >/dev/null
+"$STEPCAST" run $seed --json "$tmp/out.link" >"$tmp/redirected"
+check links_stay "$(test -L "$tmp/link.json" && test -L "$tmp/out.link" && head -c 1 "$tmp/target.json")" "{"
+expect stdout_by_name 2 "both write to standard output" "$STEPCAST" run $seed --json /dev/stdout --csv -
