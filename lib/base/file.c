@@ -253,7 +253,8 @@ sc_status sc__write_file(struct sc_context *ctx, const char *name, const char *b
     struct stat st;
     char real[PATH_MAX];
     const char *path = realpath(name, real) ? real : name; /* a link stays one, and what it names is replaced */
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {    /* a pipe, /dev/null: nothing to rename */
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_write(ctx, name);
         return SC_OK;
@@ -264,7 +265,7 @@ sc_status sc__write_file(struct sc_context *ctx, const char *name, const char *b
     mode_t mask = umask(0);
     umask(mask);
     bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
-    ok = ok && fchmod(fd, 0666 & ~mask) == 0;
+    ok = ok && fchmod(fd, exists ? st.st_mode & 0777 : 0666 & ~mask) == 0;
     if (close(fd) < 0) ok = false;
     if (ok && rename(temporary, path) == 0) return SC_OK;
     sc_status status = fail_write(ctx, name);

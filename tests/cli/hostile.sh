@@ -126,3 +126,6 @@ ln -s /proc/self/fd/1 "$tmp/out.link"
 "$STEPCAST" run $seed --json "$tmp/out.link" >"$tmp/redirected"
 check links_stay "$(test -L "$tmp/link.json" && test -L "$tmp/out.link" && head -c 1 "$tmp/target.json")" "{"
 expect stdout_by_name 2 "both write to standard output" "$STEPCAST" run $seed --json /dev/stdout --csv -
+chmod 600 "$tmp/target.json"
+"$STEPCAST" run $seed --json "$tmp/target.json" >/dev/null
+check permissions_stay "$(stat -c %a "$tmp/target.json")" 600
