@@ -73,6 +73,10 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
 static sc_status check_pairs(struct sc_request *req) {
     if (sc__flag(req, "simai") && !sc__flag(req, "compat") && !sc__flag(req, "csv-simai"))
         return sc__usage(req, "give --compat simai or --csv-simai FILE too", "--simai says what SimAI is given");
+    if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
+        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
+    if (sc__flag(req, "trace-ranks") && !sc__flag(req, "trace") && !sc__flag(req, "hta"))
+        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
     if (sc__flag(req, "gantt") && sc__stdout_taken(req))
         return sc__usage(req, "write the other output to a file",
                          "--gantt draws on standard output, which another output has for itself");

@@ -129,3 +129,7 @@ expect stdout_by_name 2 "both write to standard output" "$STEPCAST" run $seed --
 chmod 600 "$tmp/target.json"
 "$STEPCAST" run $seed --json "$tmp/target.json" >/dev/null
 check permissions_stay "$(stat -c %a "$tmp/target.json")" 600
+# what is wrong with the command line is said before anything is written
+expect timeline_alone 2 "give --json FILE too" "$STEPCAST" run $seed --timeline --csv "$tmp/early.csv"
+expect ranks_alone 2 "give --trace FILE" "$STEPCAST" run $seed --trace-ranks 0 --csv "$tmp/early.csv"
+check nothing_before_it "$(ls "$tmp/early.csv" 2>/dev/null)" ""
