@@ -71,6 +71,7 @@ struct sc__runner { /* a class */
     int32_t category;
     int64_t mark; /* accounted up to here */
     bool touched;
+    bool met;          /* a message of it has begun */
     uint32_t *meeting; /* by group: index in executor.meetings, SC__NONE inside one class */
     uint32_t *place;   /* by group: which member of the meeting this class is */
 };

@@ -75,6 +75,20 @@ python3 tests/tools/check_roundtrip.py "$S" 40
 "$S" gen --model llama3-8b --gpus 8 --zero 3 --global-batch 8 >"$dir/out" 2>"$dir/err"
 [ $? = 2 ] && grep -q 'ir-json' "$dir/err"
 check "gen: what the text cannot hold is refused" $?
+for s in zb-h1 zb-2p zb-v; do
+    "$S" gen --model llama3-8b --gpus 8 --pp 4 --schedule $s --global-batch 8 --ignore-memory >"$dir/out" 2>"$dir/err"
+    [ $? = 2 ] && grep -q 'ir-json' "$dir/err" || echo "$s" >>"$dir/kept"
+done
+[ ! -e "$dir/kept" ]
+check "gen: zero-bubble schedules are refused" $?
+"$S" gen --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
+    "$S" run "$dir/i.json" --cluster dgx-h100:4 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
+    "$S" run --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --cluster dgx-h100:4 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
+    python3 -c "
+import json
+a, b = (json.load(open('$dir/%s.json' % f)) for f in 'ab')
+assert a['step_time_us'] == b['step_time_us'] and a['step_overlap_us'] == b['step_overlap_us'] > 0, (a, b)"
+check "gen: steps that overlap are kept in ir-json" $?
 "$S" gen --model gpt2 --gpus 2 --global-batch 2 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
     "$S" run "$dir/i.json" --cluster dgx-h100:2 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
     "$S" run --model gpt2 --gpus 2 --global-batch 2 --cluster dgx-h100:2 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
