@@ -80,8 +80,8 @@ static void head_kernels(struct sc__lowering *l) {
         SC__WORK_LOSS);
     add(l, b, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B, rows, v), SC__BACKWARD,
         SC__WORK_LOSS);
-    add(l, b, sc__gemm(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
-    add(l, b, sc__gemm(q, "logits wgrad", t, v, h, rows), SC__WGRAD, SC__WORK_GEMM);
+    add(l, b, sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
+    add(l, b, sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false), SC__WGRAD, SC__WORK_GEMM);
     add_norm(l, b, cut, SC__BACKWARD);
 }
 
