@@ -13,7 +13,9 @@ Some slack is physics, not error:
   sharing   where a network is the bottleneck, the order in which equal
             transfers share it decides the last small part of a step
   nvls      a group that comes to fill its nodes gets NVLink SHARP, which half
-            of it does not: twice the ranks may be a little faster
+            of it does not: its collectives may be a third faster
+  zb        weight gradients that wait keep what recomputation would drop, and
+            take the place of bubbles: less can be said about both
   buckets   several reductions cost more latency and SMs than one; where there
             is nothing to hide behind, overlap costs that
 """
@@ -23,7 +25,7 @@ import subprocess
 import sys
 from decimal import Decimal
 
-HEAT, SHARING, NVLS, BUCKETS = Decimal("1.01"), Decimal("1.005"), Decimal("1.04"), Decimal("1.02")
+HEAT, SHARING, NVLS, BUCKETS = Decimal("1.01"), Decimal("1.005"), Decimal("0.35"), Decimal("1.02")
 LAYERS = {"gpt3-1.3b": 24, "gpt3-6.7b": 32, "llama2-7b": 32, "llama2-13b": 40, "llama3-70b": 80, "mixtral-8x7b": 32,
           "qwen3-30b-a3b": 48, "deepseek-v2-lite": 27, "mistral-7b": 32}
 EXPERTS = {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite"}
@@ -85,10 +87,15 @@ def random_plan(rng):
             "recompute": rng.choice(["none", "none", "selective", "full"])}
     plan["global-batch"] = plan["dp"] * plan["micro-batch"] * max(rng.choice([1, 2, 4, 8, 16]), pp if pp > 1 else 1)
     if tp > 1 and rng.random() < 0.5: plan["sequence-parallel"] = True
+    if pp > 1 and rng.random() < 0.4:
+        plan["schedule"] = rng.choice(["gpipe", "zb-h1", "zb-2p"] + (["zb-v"] if LAYERS[model] % (2 * pp) == 0 else []))
     if model in EXPERTS:
         plan["etp"] = 1
         plan["ep"] = rng.choice([e for e in (1, 2, 4, 8) if plan["dp"] * tp * plan["cp"] % e == 0])
     return plan, rng.choice(sorted(CLUSTERS))
+
+
+def zero_bubble(plan): return plan.get("schedule", "").startswith("zb")
 
 
 def size(plan): return plan["tp"] * plan["pp"] * plan["cp"] * plan["dp"]
@@ -137,7 +144,7 @@ def check_work(c):
         for kind in ("selective", "full"):
             r = c.other(recompute=kind)
             c.slower(f"recompute {kind} is slower", r)
-            c.smaller(f"recompute {kind} needs no more memory", r)
+            if not zero_bubble(p): c.smaller(f"recompute {kind} needs no more memory", r)
     if p.get("ep", 1) > 1:
         r = c.other(moe_imbalance=1.5)
         c.slower("uneven experts are slower", r)
@@ -147,10 +154,12 @@ def check_work(c):
 def check_plan(c):
     p = c.plan
     if p["zero"] == 0:  # else more ranks share the optimizer
-        c.slower("more data parallel ranks are not faster than linear", c.other(dp=2 * p["dp"], global_batch=2 * p["global-batch"]), NVLS)
+        busy = sum(v["busy_us"] for k, v in c.base["comm"].items() if k.startswith("dp"))
+        c.slower("more data parallel ranks are not faster than linear",
+                 c.other(dp=2 * p["dp"], global_batch=2 * p["global-batch"]), SHARING + NVLS * busy / c.base["step_time_us"])
     if p["zero"] < 3: c.smaller("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1))
     c.smaller("more tensor parallel needs less memory", c.other(tp=2 * p["tp"]))
-    if p["pp"] > 1:
+    if p["pp"] > 1 and not zero_bubble(p):
         r = c.other(global_batch=2 * p["global-batch"])
         if r:
             share = [x["breakdown_us"]["bubble"] / x["step_time_us"] for x in (r, c.base)]
