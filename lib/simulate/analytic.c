@@ -49,7 +49,8 @@ struct analytic {
     struct sc__arena *arena;
     struct sc__cluster cluster;
     const struct sc__workload *w;
-    struct sc__map shapes, prices, members; /* memoised */
+    bool thin[SC__LEVELS];                          /* uplinks are fewer than the NICs below */
+    struct sc__map shapes, prices, crowds, members; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
     uint32_t port_count, port_capacity;
@@ -59,7 +60,7 @@ struct analytic {
 };
 
 enum { PORT_NVLINK_OUT, PORT_NVLINK_IN, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
-enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF }; /* what a port number counts */
+enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF, SPACE_POD }; /* what a port number counts */
 
 static uint64_t port_id(unsigned space, uint64_t number, unsigned which) {
     return (uint64_t)space << 60 | (number * PORTS + which);
@@ -75,8 +76,16 @@ static uint64_t nic_port(const struct analytic *n, uint32_t class, uint32_t rank
     return port_id(SPACE_NIC, (uint64_t)(gpu / c->node_gpus) * c->node_nics + sc__cluster_nic(c, gpu), which);
 }
 
-static uint64_t leaf_port(const struct analytic *n, uint32_t rank) {
-    return port_id(SPACE_LEAF, (uint64_t)(node_of(n, rank) / sc__fabric_leaf_nodes(&n->cluster)), PORT_UPLINK);
+static uint32_t part_of(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return (uint32_t)(node_of(n, rank) / sc__fabric_part_nodes(&n->cluster, level));
+}
+
+static uint64_t uplink_port(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return port_id(level == SC__LEAF ? SPACE_LEAF : SPACE_POD, part_of(n, level, rank), PORT_UPLINK);
+}
+
+static uint32_t rank_on(const struct analytic *n, uint32_t gpu) {
+    return n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : gpu;
 }
 
 /* Calls that the ranks of a class make on one NIC at once: how many different
@@ -87,7 +96,7 @@ static uint32_t sharing(const struct analytic *n, uint32_t group, uint32_t class
     uint32_t ranks = sc__mesh_ranks(&n->w->mesh), seen[1024], count = 0;
     if (c->node_nics >= c->node_gpus) return 1;
     for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
-        uint32_t r = c->rank_of ? c->rank_of[g] - 1 : g, i = 0;
+        uint32_t r = rank_on(n, g), i = 0;
         if (r >= ranks || sc__cluster_nic(c, g) != nic || sc__workload_class_of(n->w, r) != class) continue;
         uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
         while (i < count && seen[i] != id) i++;
@@ -96,12 +105,41 @@ static uint32_t sharing(const struct analytic *n, uint32_t group, uint32_t class
     return count ? count : 1;
 }
 
-static struct sc__shape group_shape(const struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+/* Different groups of the class (for messages, group SC__NONE, its ranks) that
+ * lie on the leaf or pod of rank: they use its uplinks at once. */
+static uint32_t count_crowd(const struct analytic *n, enum sc__level level, uint32_t group, uint32_t class,
+                            uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint64_t width = (uint64_t)sc__fabric_part_nodes(c, level) * c->node_gpus, first = part_of(n, level, rank) * width;
+    uint32_t ranks = sc__mesh_ranks(&n->w->mesh), count = 0;
+    struct sc__map seen;
+    sc__map_init(&seen, n->arena);
+    for (uint64_t g = first; g < first + width && g < c->gpus; g++) {
+        uint32_t r = rank_on(n, (uint32_t)g);
+        bool fresh = true;
+        if (r >= ranks || sc__workload_class_of(n->w, r) != class) continue;
+        if (group != SC__NONE) sc__map_at(&seen, sc__group_member(n->w, (uint16_t)group, r, 0), &fresh);
+        count += fresh;
+    }
+    return count ? count : 1;
+}
+
+static uint32_t crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class, uint32_t rank) {
+    bool fresh;
+    uint64_t key[2] = {(uint64_t)group << 32 | class, (uint64_t)level << 32 | part_of(n, level, rank)};
+    uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
+    if (fresh) *slot = count_crowd(n, level, group, class, rank);
+    return (uint32_t)*slot;
+}
+
+static struct sc__shape group_shape(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     uint32_t size = sc__group_size(n->w, group);
     uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
     for (uint32_t i = 0; i < size; i++) gpu[i] = sc__cluster_gpu(&n->cluster, sc__group_member(n->w, group, rank, i));
     struct sc__shape s = sc__cluster_shape(&n->cluster, gpu, size);
     if (s.nodes > 1) s.sharing_nic = sharing(n, group, class, rank);
+    for (int i = 0; i < SC__LEVELS && s.nodes > 1; i++)
+        if (n->thin[i]) s.sharing_up[i] = crowd(n, (enum sc__level)i, group, class, rank);
     return s;
 }
 
@@ -133,16 +171,6 @@ static void add_claim(struct sc__claim *claim, int *claims, uint64_t resource, d
     if (share > 0) claim[(*claims)++] = (struct sc__claim){resource, share};
 }
 
-/* A leaf's uplinks matter where they are fewer than its NICs. What the group
- * takes of its NICs it takes of the uplinks, times the oversubscription, for
- * the part of a ring that crosses. */
-static double uplink_share(const struct analytic *n, const struct sc__shape *s, int coll, double wire) {
-    double over = sc__fabric_oversubscription(&n->cluster), leaf = sc__fabric_leaf_nodes(&n->cluster);
-    if (s->leaves < 2 || over <= 1) return 0;
-    double crossing = coll == SC__ALLTOALL ? 1 - 1.0 / s->leaves : 1 / leaf;
-    return fmin(1, wire * over * crossing);
-}
-
 static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
                                 int *claims) {
     const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
@@ -155,9 +183,28 @@ static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t
     if (s->nodes > 1) {
         add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), p->wire);
         add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), p->wire);
-        add_claim(claim, claims, leaf_port(n, t->rank), uplink_share(n, s, t->coll, p->wire));
+        for (int i = 0; i < SC__LEVELS; i++)
+            if (n->thin[i]) add_claim(claim, claims, uplink_port(n, (enum sc__level)i, t->rank), p->uplink[i]);
     }
     return p->time;
+}
+
+/* A message goes over uplinks to another part, and to another rail unless it
+ * may change rails inside its node. */
+static bool takes_uplinks(const struct analytic *n, enum sc__level level, const struct sc__transfer *t) {
+    const struct sc__cluster *c = &n->cluster;
+    if (part_of(n, level, t->rank) != part_of(n, level, t->peer)) return true;
+    uint32_t from = sc__cluster_nic(c, sc__cluster_gpu(c, t->rank)),
+             to = sc__cluster_nic(c, sc__cluster_gpu(c, t->peer));
+    return level == SC__LEAF && sc__fabric_has_rails(c) && c->tuning.no_pxn && from != to;
+}
+
+/* Messages of the class per NIC's worth of uplinks, where this one takes them. */
+static double uplink_sharing(struct analytic *n, enum sc__level level, const struct sc__transfer *t) {
+    const struct sc__cluster *c = &n->cluster;
+    if (!n->thin[level] || !takes_uplinks(n, level, t)) return 0;
+    double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+    return crowd(n, level, SC__NONE, t->class, t->rank) * nics / sc__fabric_uplinks(c, level);
 }
 
 static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
@@ -168,9 +215,13 @@ static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, s
         add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
+    double leaf = uplink_sharing(n, SC__LEAF, t), pod = uplink_sharing(n, SC__POD, t);
+    double all = fmax(fmax(leaf, pod), sharing(n, SC__NONE, t->class, t->rank));
     add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
     add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), 1);
-    return sc__message_time_shared(&n->cluster, false, sharing(n, SC__NONE, t->class, t->rank), t->bytes);
+    add_claim(claim, claims, uplink_port(n, SC__LEAF, t->rank), leaf / all);
+    add_claim(claim, claims, uplink_port(n, SC__POD, t->rank), pod / all);
+    return sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
@@ -249,7 +300,7 @@ static const struct members *members_of(struct analytic *n, const struct sc__tra
 /* The port that is to this class what the given one is to another. */
 static uint64_t same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t rank) {
     unsigned which = (unsigned)((resource & (((uint64_t)1 << 60) - 1)) % PORTS);
-    if (which == PORT_UPLINK) return leaf_port(n, rank);
+    if (which == PORT_UPLINK) return uplink_port(n, resource >> 60 == SPACE_LEAF ? SC__LEAF : SC__POD, rank);
     if (which == PORT_NIC_OUT || which == PORT_NIC_IN) return nic_port(n, class, rank, which);
     return port_id(SPACE_CLASS, class, which);
 }
@@ -348,6 +399,9 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
     sc__map_init(&n->shapes, n->arena);
     sc__map_init(&n->prices, n->arena);
     sc__map_init(&n->members, n->arena);
+    sc__map_init(&n->crowds, n->arena);
+    n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
+    n->thin[SC__POD] = cluster->fabric.pod_leaves && (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
     sc__map_init(&n->port_ids, n->arena);
     sc__heap_init(&n->heap, n->arena);
     *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};
