@@ -115,6 +115,16 @@ sc_status sc__input_fill(struct sc__input *in, size_t n) {
     return SC_OK;
 }
 
+sc_status sc__input_fill_text(struct sc__input *in, size_t n) {
+    static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
+    SC__TRY(sc__input_fill(in, n < sizeof mark ? sizeof mark : n));
+    if (in->offset || in->end - in->begin < sizeof mark || memcmp(in->bytes + in->begin, mark, sizeof mark))
+        return SC_OK;
+    in->begin += sizeof mark;
+    in->offset += sizeof mark;
+    return sc__input_fill(in, n);
+}
+
 sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
@@ -164,7 +174,7 @@ static sc_status refuse_line(struct sc__input *in, const char *what, const char 
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more) {
     size_t searched = 0;
     const unsigned char *nl = NULL;
-    in->line++;
+    if (!in->line++) SC__TRY(sc__input_fill_text(in, 1));
     for (;;) {
         size_t have = in->end - in->begin;
         if (have > searched) nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
@@ -184,7 +194,8 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
         return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
                            (uint64_t)(nul - line->p) + 1);
     if (line->n && line->p[line->n - 1] == '\r') line->n--;
-    if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
+    if (*more && !nl)
+        sc__note(in->ctx, "no-line-end", "%s: the last line has no line end, as in a file that was cut", in->name);
     return SC_OK;
 }
 
@@ -231,5 +242,7 @@ sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const c
 }
 
 sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
-    return sc__read_into(ctx, &ctx->arena, path, limit, out);
+    SC__TRY(sc__read_into(ctx, &ctx->arena, path, limit, out));
+    if (sc__str_starts(*out, "\xef\xbb\xbf")) out->p += 3, out->n -= 3;
+    return SC_OK;
 }

@@ -1,6 +1,7 @@
 #include "base/jsonw.h"
 
 #include "base/context.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static void new_line(struct sc__json *j) {
     sc__repeat(j->out, "  ", j->depth);
 }
 
-static bool is_plain(unsigned char c) { return c >= 0x20 && c != 0x7f && c != '"' && c != '\\'; }
+static bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 static void put_escaped(struct sc__buffer *b, unsigned char c) {
     if (c == '"' || c == '\\')
@@ -33,12 +34,24 @@ static void put_escaped(struct sc__buffer *b, unsigned char c) {
         sc__printf(b, "\\u%04x", c);
 }
 
+/* File names may hold any bytes, JSON may not: the replacement character
+ * stands for what is no text. */
+static size_t put_wide(struct sc__buffer *b, const char *s, size_t n) {
+    size_t length = sc__utf8_length(s, n);
+    if (!length) sc__puts(b, "\xef\xbf\xbd");
+    sc__put(b, s, length);
+    return length ? length : 1;
+}
+
 static void put_string(struct sc__buffer *b, const char *s, size_t n) {
     sc__putc(b, '"');
     for (size_t i = 0, from = 0; i < n; from = i) {
         while (i < n && is_plain((unsigned char)s[i])) i++;
         sc__put(b, s + from, i - from);
-        if (i < n) put_escaped(b, (unsigned char)s[i++]);
+        if (i < n && (unsigned char)s[i] >= 0x80)
+            i += put_wide(b, s + i, n - i);
+        else if (i < n)
+            put_escaped(b, (unsigned char)s[i++]);
     }
     sc__putc(b, '"');
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,9 @@ static void give_name(struct sc__output *o) {
 
 static void open_file(struct sc__output *o) {
     struct stat st;
-    if (stat(o->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    bool exists = stat(o->path, &st) == 0;
+    if (exists) o->mode = st.st_mode & 0777;
+    if (exists && !S_ISREG(st.st_mode)) {
         o->fd = open(o->path, O_WRONLY | O_CLOEXEC);
     } else {
         o->temporary = sc__format(&o->memory, "%s.XXXXXX", o->path);
@@ -88,10 +91,13 @@ static void open_file(struct sc__output *o) {
         open_packed(o);
 }
 
+/* The mode of the file it replaces, or the usual one, which a file without a
+ * name has already. */
 static void give_mode(struct sc__output *o) {
     mode_t mask = umask(0);
     umask(mask);
-    if (fchmod(o->fd, 0666 & ~mask) < 0) fail_with(o, errno);
+    if (o->mode < 0 && o->nameless) return;
+    if (fchmod(o->fd, o->mode < 0 ? 0666 & ~mask : (mode_t)o->mode) < 0) fail_with(o, errno);
 }
 
 static void forget(struct sc__output *o) {
@@ -101,17 +107,24 @@ static void forget(struct sc__output *o) {
     sc__arena_free(&o->memory);
 }
 
+/* Whatever the reason, what cannot be written is the system's matter. */
 static sc_status say_why(struct sc__output *o) {
-    struct sc__place at = {.file = o->path};
-    int r = o->reason;
-    sc_status status = r == ENOENT || r == EISDIR || r == EACCES ? SC_INPUT : SC_SYSTEM;
-    return sc__fail(o->ctx, status, &at, NULL, "cannot write: %s", strerror(r));
+    struct sc__place at = {.file = o->name};
+    return sc__fail(o->ctx, SC_SYSTEM, &at, NULL, "cannot write: %s", strerror(o->reason));
+}
+
+/* A link stays one, and what it names is replaced. */
+static const char *real_path(struct sc_context *ctx, const char *name) {
+    char real[PATH_MAX];
+    return realpath(name, real) ? sc__strdup(&ctx->arena, real) : name;
 }
 
 sc_status sc__output_open(struct sc_context *ctx, const char *path, struct sc__output **out) {
     struct sc__output *o = SC__NEW(&ctx->arena, struct sc__output);
     o->ctx = ctx;
-    o->path = sc__strdup(&ctx->arena, path);
+    o->name = sc__strdup(&ctx->arena, path);
+    o->path = real_path(ctx, o->name);
+    o->mode = -1;
     o->fd = -1;
     sc__arena_init(&o->memory, ctx->arena.out_of_memory);
     sc__buffer_init(&o->buffer, &o->memory);
@@ -138,10 +151,8 @@ static void appear(struct sc__output *o) {
     sc__buffer_flush(&o->buffer);
     close_packed(o);
     if (!o->temporary || o->reason) return;
-    if (o->nameless)
-        give_name(o);
-    else
-        give_mode(o);
+    give_mode(o);
+    if (o->nameless) give_name(o);
     close_file(o);
     if (!o->reason && rename(o->temporary, o->path) < 0) fail_with(o, errno);
 }

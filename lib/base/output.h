@@ -12,9 +12,10 @@
 struct sc__output {
     struct sc_context *ctx;
     struct sc__output *older; /* of those open, so that none is left behind when memory is short */
-    const char *path;
-    char *temporary; /* NULL: written in place */
-    void *gz;        /* or NULL */
+    const char *name, *path;  /* as given; what it is a link to, or the same */
+    int mode;                 /* of the file it replaces; -1: none */
+    char *temporary;          /* NULL: written in place */
+    void *gz;                 /* or NULL */
     int fd;
     bool nameless; /* the temporary name is not taken yet */
     int reason;    /* errno of the first failure, or 0 */

@@ -105,14 +105,15 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
     return any;
 }
 
-unsigned sc__utf8_length(const char *s) {
+size_t sc__utf8_length(const char *s, size_t n) {
     const unsigned char *p = (const unsigned char *)s;
-    unsigned n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)) return 0; /* too long; half of a pair */
-    if ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)) return 0; /* too long; past the last */
-    for (unsigned i = 1; i < n; i++)
+    size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    if (length > n) return 0;
+    for (size_t i = 1; i < length; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
-    return n;
+    bool longer = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
+    bool beyond = (*p == 0xed && p[1] > 0x9f) || (*p == 0xf4 && p[1] > 0x8f); /* half of a pair; past the last */
+    return longer || beyond ? 0 : length;
 }
 
 /* Insertions, deletions, changes and swaps of neighbours. */

@@ -37,8 +37,8 @@ bool sc__parse_double(struct sc__str s, double *out);
  * beyond that many decimals: "1.25" with 3 digits is 1250. */
 bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out);
 
-/* Bytes of the UTF-8 character at s (which ends in NUL), 0 where there is none. */
-unsigned sc__utf8_length(const char *s);
+/* Bytes of the UTF-8 character at s, which has n > 0; 0 where there is none. */
+size_t sc__utf8_length(const char *s, size_t n);
 
 /* The word of a NULL-terminated list nearest to s, or NULL when none is near. */
 const char *sc__nearest(const char *s, const char *const *words);

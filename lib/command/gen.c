@@ -123,8 +123,9 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(sc__sink_open(req, path ? path : "-", &sink));
     SC__TRY(sc__sink_end(&sink, format == 0 ? write_text(g, sink.to)
                                             : sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, sink.to)));
-    for (uint32_t i = 0; sink.file && i < req->ctx->note_count; i++)
-        sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
+    if (!sink.file) return SC_OK;
+    sc__job_note_unused(req);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 

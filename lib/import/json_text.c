@@ -71,7 +71,8 @@ static bool check_string(struct check *c) {
             if (!check_escape(c)) return false;
             continue;
         }
-        unsigned n = (unsigned char)*c->p < 0x80 ? 0 : sc__utf8_length(c->p);
+        size_t left = (size_t)(c->t->text.p + c->t->text.n - c->p);
+        size_t n = (unsigned char)*c->p < 0x80 ? 0 : sc__utf8_length(c->p, left);
         if (!n) return fail(c, (unsigned char)*c->p < 0x80 ? "a control character in a string" : "not UTF-8");
         c->p += n;
     }

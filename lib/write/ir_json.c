@@ -13,8 +13,8 @@ struct writing {
 
 /* JSON holds UTF-8 only; a name in another encoding would not come back. */
 static bool is_utf8(const char *s) {
-    for (unsigned n; *s; s += n)
-        if (!(n = sc__utf8_length(s))) return false;
+    for (size_t left = strlen(s), n; left; s += n, left -= n)
+        if (!(n = sc__utf8_length(s, left))) return false;
     return true;
 }
 
