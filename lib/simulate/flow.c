@@ -82,10 +82,11 @@ struct flow_net {
 
 /* ---- which GPUs ---- */
 
-/* Ranks fill nodes in order; the job's nodes are `stride` apart. */
+/* Ranks fill nodes in order, or as the rank file says; the job's nodes are
+ * `stride` apart. */
 static uint32_t gpu_of(const struct flow_net *n, const struct job *j, uint32_t rank) {
-    uint32_t size = n->cluster->node_gpus;
-    return (j->at.node + rank / size * j->at.stride) * size + rank % size;
+    uint32_t size = n->cluster->node_gpus, gpu = sc__cluster_gpu(n->cluster, rank);
+    return (j->at.node + gpu / size * j->at.stride) * size + gpu % size;
 }
 
 static void sort_classes(struct sc__arena *arena, struct job *j) {
@@ -485,14 +486,22 @@ static const struct sc__net_ops flow_ops = {
 
 /* ---- making it ---- */
 
+static bool fits(const struct flow_net *n, uint32_t ranks, struct sc__place_at at) {
+    uint64_t size = n->cluster->node_gpus, last = 0;
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t gpu = sc__cluster_gpu(n->cluster, r);
+        if (gpu > last) last = gpu;
+    }
+    return (at.node + last / size * at.stride) * size + last % size < n->cluster->gpus;
+}
+
 sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at) {
     struct flow_net *n = net->self;
-    uint64_t ranks = sc__mesh_ranks(&w->mesh), size = n->cluster->node_gpus;
-    uint64_t last = at.node + (ranks - 1) / size * at.stride;
-    if (last * size + (ranks - 1) % size >= n->cluster->gpus)
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    if (!fits(n, ranks, at))
         return sc__fail(n->ctx, SC_INPUT, NULL, "name a larger cluster, or place the job elsewhere",
-                        "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
-                        (unsigned long long)ranks, at.node, at.stride, n->cluster->gpus);
+                        "a job of %u ranks from node %u on, every %u, does not fit on %u GPUs", ranks, at.node,
+                        at.stride, n->cluster->gpus);
     struct job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
     *j = (struct job){.w = w, .at = at};
     sort_classes(n->arena, j);
