@@ -27,13 +27,16 @@ enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING };
 
 static uint32_t p2p_slot(const struct sc__graph_run *r) { return r->w->group_count; }
 
+/* For slower ranks: in a collective, or at the end of the step. */
+static bool waits_for_others(const struct sc__graph_usage *u) { return u->in_collective || !u->left; }
+
 static void keep_idle(struct sc__graph_run *r, uint32_t class, int64_t from) {
     const struct sc__graph_usage *u = &r->usage[class];
     struct sc__timeline *t = r->out->timeline;
-    uint32_t why = u->active_count    ? SC__IDLE_COMM + u->active[u->active_count - 1].group
-                   : u->in_collective ? SC__IDLE_SKEW
-                   : u->in_recv       ? SC__IDLE_BUBBLE
-                                      : SC__IDLE_OTHER;
+    uint32_t why = u->active_count       ? SC__IDLE_COMM + u->active[u->active_count - 1].group
+                   : waits_for_others(u) ? SC__IDLE_SKEW
+                   : u->in_recv          ? SC__IDLE_BUBBLE
+                                         : SC__IDLE_OTHER;
     *SC__PUSH(&r->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
         (struct sc__idle){.class = class, .why = why, .start = from, .end = r->now};
 }
@@ -52,7 +55,7 @@ void sc__graph_account(struct sc__graph_run *r, uint32_t class) {
         c->account.compute += dt;
     else if (u->active_count)
         c->account.exposed[u->active[u->active_count - 1].group] += dt;
-    else if (u->in_collective)
+    else if (waits_for_others(u))
         c->account.skew += dt;
     else if (u->in_recv)
         c->account.bubble += dt;
@@ -116,19 +119,33 @@ static void op_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     r->done++;
     if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
+    sc__graph_account(r, class);
+    r->usage[class].left--;
     if (r->started) keep_span(r, class, op);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
         if (!(r->succ[i] & SC__DEP_START)) satisfy(r, class, r->succ[i]);
 }
 
-/* A transfer is over; what is added after it may still be to come. */
+static uint32_t slot_of(const struct sc__graph_run *r, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
+    return o->kind == SC__OP_COLLECTIVE ? o->group : p2p_slot(r);
+}
+
+/* A transfer is over; what is added after it counts as part of it. */
 static void transfer_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
-    if (more)
-        sc__queue_push(&r->queue, r->now + o->cost, op, class << 2 | EVENT_AFTER);
-    else
+    if (!more) {
         op_end(r, class, op);
+        return;
+    }
+    active_add(r, class, slot_of(r, op));
+    sc__queue_push(&r->queue, r->now + o->cost, op, class << 2 | EVENT_AFTER);
+}
+
+static void after_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    active_remove(r, class, slot_of(r, op));
+    op_end(r, class, op);
 }
 
 /* ---- streams ---- */
@@ -482,7 +499,7 @@ static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
     uint32_t class = e.b >> 2;
     switch (e.b & 3) {
     case EVENT_END: end_on_lane(r, class, e.a); return SC_OK;
-    case EVENT_AFTER: op_end(r, class, e.a); return SC_OK;
+    case EVENT_AFTER: after_end(r, class, e.a); return SC_OK;
     case EVENT_MEETING: return meeting_done(r, e.a);
     default: /* the processor has sent it */
         lane_free(r, class, e.a);
