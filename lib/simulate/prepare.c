@@ -15,7 +15,7 @@ int64_t sc__compute_cost(const struct sc__executor *x, const struct sc__class *c
     return scale == 1 ? op->cost : cost < 0x1p62 ? (int64_t)llround(cost) : INT64_MAX / 2;
 }
 
-static const struct sc__block *block_of(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
+const struct sc__block *sc__call_block(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
     const struct sc__workload *w = x->w;
     return &w->blocks[w->calls[w->programs[r->class->program].first_call + call].block];
 }
@@ -194,7 +194,7 @@ static void build_stream(struct building *b, uint32_t stream) {
 static bool one_compute_stream(const struct sc__executor *x, const struct sc__runner *r) {
     const struct sc__block *last = NULL;
     for (uint32_t c = 0; c < r->calls; c++) {
-        const struct sc__block *b = block_of(x, r, c);
+        const struct sc__block *b = sc__call_block(x, r, c);
         for (uint32_t i = 0; b != last && i < b->ops; i++) {
             const struct sc__op *op = &x->w->ops[b->first_op + i];
             if (op->kind == SC__OP_COMPUTE && op->stream != x->w->compute_stream) return false;
@@ -239,16 +239,17 @@ static void prepare_runner(struct claims *k, uint32_t class) {
     r->done = SC__NEW_ARRAY(&x->arena, uint8_t *, p->calls);
     for (uint32_t c = 0; c < p->calls; c++) {
         bool fresh;
-        const struct sc__block *block = block_of(x, r, c);
+        const struct sc__block *block = sc__call_block(x, r, c);
         uint64_t *slot = sc__map_at(&known, x->w->calls[p->first_call + c].block, &fresh);
         if (fresh) *slot = (uintptr_t)prepare_block(k, class, block, sums);
         r->blocks[c] = (struct sc__prepared *)(uintptr_t)*slot;
         if (r->blocks[c]->deps) r->done[c] = SC__NEW_ARRAY(&x->arena, uint8_t, block->ops);
     }
+    sc__meet_number(x, class);
 }
 
 static uint32_t count_streams(const struct sc__workload *w) {
-    uint32_t most = 0;
+    uint32_t most = w->compute_stream; /* asked for even where nothing is on it */
     for (uint32_t i = 0; i < w->op_count; i++)
         if (w->ops[i].stream > most) most = w->ops[i].stream;
     return most + 1;

@@ -73,7 +73,6 @@ static void ref_expand(struct ref *r, struct sc__arena *a) {
     r->meets = SC__NEW_ARRAY(a, struct ref_meet, room + 1);
     r->first = SC__NEW_ARRAY(a, uint32_t, w->class_count + 1);
     r->oldest = SC__NEW_ARRAY(a, uint32_t, w->class_count + 1);
-    r->arrivals = SC__NEW_ARRAY(a, uint32_t, (size_t)w->class_count * (w->group_count + 1));
     r->classes = SC__NEW_ARRAY(a, struct sc__class_result, w->class_count);
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__program *p = &w->programs[w->classes[c].program];
@@ -168,7 +167,9 @@ static void ref_come(struct ref *r, uint32_t i, struct ref_meet *m) {
 static void ref_collective(struct ref *r, uint32_t i) {
     struct ref_op *o = &r->ops[i];
     uint64_t members = ref_members(r, o->class, o->op->group);
-    uint32_t number = r->arrivals[o->class * r->w->group_count + o->op->group]++;
+    uint32_t number = 0;
+    for (uint32_t k = r->first[o->class]; k < i; k++)
+        number += r->ops[k].op->kind == SC__OP_COLLECTIVE && r->ops[k].op->group == o->op->group;
     struct ref_meet like = {.collective = true, .key = {o->op->group, members, number}};
     struct ref_meet *m = ref_find(r, &like, false);
     ref_come(r, i, m);
