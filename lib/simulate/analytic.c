@@ -28,11 +28,21 @@ struct port {
     uint32_t first; /* active · SC__CLAIMS + which claim, or SC__NONE */
 };
 
+/* Of what several use at once, how many are the class's own. */
+struct part {
+    uint32_t own, all;
+};
+
+struct place {
+    struct sc__shape shape;
+    struct part nic, leaf; /* where it leaves its node, and its leaf */
+};
+
 struct analytic {
     struct sc__arena *arena;
     struct sc__cluster cluster;
     const struct sc__workload *w;
-    struct sc__map shapes, prices; /* memoised */
+    struct sc__map places, prices, joined; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
     uint32_t port_count, port_capacity;
@@ -62,41 +72,87 @@ static uint64_t leaf_port(const struct analytic *n, uint32_t rank) {
     return port_id(SPACE_LEAF, (uint64_t)(node_of(n, rank) / sc__fabric_leaf_nodes(&n->cluster)), PORT_UPLINK);
 }
 
-/* Calls that the ranks of a class make on one NIC at once: how many different
- * groups (for messages, group SC__NONE, how many ranks) share the NIC of rank. */
-static uint32_t sharing(const struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
-    const struct sc__cluster *c = &n->cluster;
-    uint32_t gpu = sc__cluster_gpu(c, rank), nic = sc__cluster_nic(c, gpu), first = gpu - gpu % c->node_gpus;
-    uint32_t ranks = sc__mesh_ranks(&n->w->mesh), seen[1024], count = 0;
-    if (c->node_nics >= c->node_gpus) return 1;
-    for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
-        uint32_t r = c->rank_of ? c->rank_of[g] - 1 : g, i = 0;
-        if (r >= ranks || sc__cluster_nic(c, g) != nic || sc__workload_class_of(n->w, r) != class) continue;
-        uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
-        while (i < count && seen[i] != id) i++;
-        if (i == count) seen[count++] = id;
-    }
-    return count ? count : 1;
+/* Whether a rank of class `class` is in the group of rank; where classes are
+ * as the workload makes them, this is so for all ranks of a class or none. */
+static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    uint32_t own = sc__workload_class_of(n->w, rank);
+    bool fresh, found = false;
+    if (own == class || group == SC__NONE) return own == class;
+    uint64_t key[2] = {group, (uint64_t)own << 32 | class};
+    uint64_t *slot = sc__map_at(&n->joined, sc__hash(key, sizeof key, 0), &fresh);
+    if (!fresh) return *slot;
+    for (uint32_t i = 0; !found && i < sc__group_size(n->w, (uint16_t)group); i++)
+        found = sc__workload_class_of(n->w, sc__group_member(n->w, (uint16_t)group, rank, i)) == class;
+    *slot = found;
+    return found;
 }
 
-static struct sc__shape group_shape(const struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+/* Ranks of several classes with one program do the same at the same time. */
+static bool same_program(const struct analytic *n, uint32_t class, uint32_t rank) {
+    return n->w->classes[sc__workload_class_of(n->w, rank)].program == n->w->classes[class].program;
+}
+
+/* The rank on a GPU, or SC__NONE. */
+static uint32_t rank_on(const struct analytic *n, uint32_t gpu) {
+    if (gpu >= n->cluster.gpus) return SC__NONE;
+    uint32_t rank = n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : gpu;
+    return rank < sc__mesh_ranks(&n->w->mesh) ? rank : SC__NONE;
+}
+
+/* Calls made at once on the NIC of rank: how many different groups (for
+ * messages, group SC__NONE, how many ranks), and how many of them the transfer
+ * of the class stands for. */
+static struct part nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t gpu = sc__cluster_gpu(c, rank), nic = sc__cluster_nic(c, gpu), first = gpu - gpu % c->node_gpus;
+    uint32_t seen[1024], count = 0, own = 0;
+    if (c->node_nics >= c->node_gpus) return (struct part){1, 1};
+    for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
+        uint32_t r = rank_on(n, g), i = 0;
+        if (r == SC__NONE || sc__cluster_nic(c, g) != nic || !same_program(n, class, r)) continue;
+        uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
+        while (i < count && seen[i] != id) i++;
+        if (i < count) continue;
+        seen[count++] = id;
+        own += joins(n, group, class, r);
+    }
+    return count ? (struct part){own, count} : (struct part){1, 1};
+}
+
+/* How many GPUs of a leaf the transfer of the class stands for. */
+static struct part leaf_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    uint32_t size = (uint32_t)sc__fabric_leaf_nodes(&n->cluster) * n->cluster.node_gpus;
+    uint32_t first = sc__cluster_gpu(&n->cluster, rank) / size * size, own = 0;
+    for (uint32_t g = first; g < first + size; g++)
+        own += rank_on(n, g) != SC__NONE && joins(n, group, class, rank_on(n, g));
+    return (struct part){own ? own : 1, size};
+}
+
+static double share_of(struct part p, double whole) { return whole * p.own / p.all; }
+
+/* How a group lies on the cluster, and the part of what it shares with others
+ * that is its class's. */
+static struct place group_place(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     uint32_t size = sc__group_size(n->w, group);
     uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
     for (uint32_t i = 0; i < size; i++) gpu[i] = sc__cluster_gpu(&n->cluster, sc__group_member(n->w, group, rank, i));
-    struct sc__shape s = sc__cluster_shape(&n->cluster, gpu, size);
-    if (s.nodes > 1) s.sharing_nic = sharing(n, group, class, rank);
-    return s;
+    struct place p = {.shape = sc__cluster_shape(&n->cluster, gpu, size)};
+    if (p.shape.nodes < 2) return p;
+    p.nic = nic_part(n, group, class, rank);
+    p.shape.sharing_nic = p.nic.all;
+    if (p.shape.leaves > 1) p.leaf = leaf_part(n, group, class, rank);
+    return p;
 }
 
-static const struct sc__shape *shape_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+static const struct place *place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     bool fresh;
-    uint64_t *slot = sc__map_at(&n->shapes, (uint64_t)group << 32 | class, &fresh);
+    uint64_t *slot = sc__map_at(&n->places, (uint64_t)group << 32 | class, &fresh);
     if (fresh) {
-        struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
-        *s = group_shape(n, group, class, rank);
-        *slot = (uintptr_t)s;
+        struct place *p = SC__NEW(n->arena, struct place);
+        *p = group_place(n, group, class, rank);
+        *slot = (uintptr_t)p;
     }
-    return (const struct sc__shape *)(uintptr_t)*slot;
+    return (const struct place *)(uintptr_t)*slot;
 }
 
 /* The price of a collective, remembered by what decides it. */
@@ -116,19 +172,21 @@ static void add_claim(struct sc__claim *claim, int *claims, uint64_t resource, d
     if (share > 0) claim[(*claims)++] = (struct sc__claim){resource, share};
 }
 
-/* A leaf's uplinks matter where they are fewer than its NICs. What the group
- * takes of its NICs it takes of the uplinks, times the oversubscription, for
+/* A leaf's uplinks matter where they are fewer than its NICs. What the groups
+ * take of their NICs they take of the uplinks, times the oversubscription, for
  * the part of a ring that crosses. */
-static double uplink_share(const struct analytic *n, const struct sc__shape *s, int coll, double wire) {
+static double uplink_share(const struct analytic *n, const struct place *at, int coll, double wire) {
+    const struct sc__shape *s = &at->shape;
     double over = sc__fabric_oversubscription(&n->cluster), leaf = sc__fabric_leaf_nodes(&n->cluster);
     if (s->leaves < 2 || over <= 1) return 0;
     double crossing = coll == SC__ALLTOALL ? 1 - 1.0 / s->leaves : 1 / leaf;
-    return fmin(1, wire * over * crossing);
+    return share_of(at->leaf, fmin(1, wire * over * crossing));
 }
 
 static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
                                 int *claims) {
-    const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
+    const struct place *at = place_of(n, t->group, t->class, t->rank);
+    const struct sc__shape *s = &at->shape;
     if (s->ranks < 2) return 0;
     const struct sc__price *p = price_of(n, t, s);
     if (s->per_node > 1 || s->nodes < 2) {
@@ -136,9 +194,10 @@ static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t
         add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
     }
     if (s->nodes > 1) {
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), p->wire);
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), p->wire);
-        add_claim(claim, claims, leaf_port(n, t->rank), uplink_share(n, s, t->coll, p->wire));
+        double nic = share_of(at->nic, p->wire);
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), nic);
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), nic);
+        add_claim(claim, claims, leaf_port(n, t->rank), uplink_share(n, at, t->coll, p->wire));
     }
     return p->time;
 }
@@ -151,9 +210,10 @@ static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, s
         add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
-    add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
-    add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), 1);
-    return sc__message_time_shared(&n->cluster, false, sharing(n, SC__NONE, t->class, t->rank), t->bytes);
+    struct part nic = nic_part(n, SC__NONE, t->class, t->rank);
+    add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), share_of(nic, 1));
+    add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), share_of(nic, 1));
+    return sc__message_time_shared(&n->cluster, false, nic.all, t->bytes);
 }
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
@@ -272,8 +332,9 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
     n->cluster = *cluster;
     n->w = w;
     n->free = SC__NONE;
-    sc__map_init(&n->shapes, n->arena);
+    sc__map_init(&n->places, n->arena);
     sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->joined, n->arena);
     sc__map_init(&n->port_ids, n->arena);
     sc__heap_init(&n->heap, n->arena);
     *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};

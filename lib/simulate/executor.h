@@ -84,7 +84,8 @@ struct sc__meeting {
     uint32_t *classes;
     uint32_t count;
     uint32_t group;
-    uint32_t first; /* open gatherings, oldest first */
+    uint32_t lead;  /* the class with most ranks: it stands for all where one is asked, whoever comes last */
+    uint32_t first; /* open gatherings */
 };
 
 /* One collective, or one message, that some have come to and others not yet. */

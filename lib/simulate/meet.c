@@ -65,6 +65,9 @@ static uint32_t find_meeting(struct sc__executor *x, struct sc__map *known, uint
     m->count = n;
     m->group = group;
     m->first = SC__NONE;
+    m->lead = classes[0];
+    for (uint32_t i = 1; i < n; i++)
+        if (x->w->classes[classes[i]].ranks > x->w->classes[m->lead].ranks) m->lead = classes[i];
     *slot = x->meeting_count - 1;
     return x->meeting_count - 1;
 }
@@ -256,7 +259,7 @@ sc_status sc__meet_collective(struct sc__executor *x, uint32_t class, uint32_t s
     if (op->cost > g->cost) g->cost = op->cost;
     come(x, g, class, stream);
     if (g->here < x->meetings[meeting].count) return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc__transfer t = sc__transfer_of(x, x->meetings[meeting].lead, op);
     t.bytes = g->bytes;
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
