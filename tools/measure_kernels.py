@@ -95,22 +95,32 @@ def gemm_unaligned(quick):
     for m, n, k in odd + [(4096, 50257, 768), (8192, 50257, 1024), (8192, 50257, 1600), (4096, 768, 50257), (50257, 768, 4096),
                     (1024, 2145, 1024), (2048, 4097, 4096), (2048, 4098, 4096), (2048, 4100, 4096), (2048, 4096, 4097),
                     (2048, 4096, 4098), (2048, 4096, 4100), (4095, 4096, 4096), (8192, 3001, 2048),
-                    (8192, 2048, 3001), (8192, 8194, 8192), (8192, 8192, 8195), (512, 1001, 512)]:
+                    (8192, 2048, 3001), (8192, 8194, 8192), (8192, 8192, 8195), (512, 1001, 512),
+                    (4096, 32001, 2048), (8192, 151643, 1536), (2048, 50258, 1280), (4096, 30522, 768),
+                    (8192, 65001, 4096), (4096, 4104, 1004), (16384, 1001, 1000), (3000, 6002, 3000)]:
         a, b, g = random(m, k), random(n, k), random(m, n)
         yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
-        yield dict(op="gemm", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
+        yield dict(op="gemm_dgrad", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
         yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
+
+
+def short_shapes(quick):
+    for k in [64, 256, 768] if quick else [64, 128, 192, 256, 384, 512, 768, 1024, 1536]:
+        for m, n in [(8192, 8192)] if quick else [(1024, 8192), (2048, 32000), (4096, 4096), (4096, 16384), (4096, 50304),
+                                                  (8192, 8192), (8192, 28672), (8192, 128256), (16384, 2048), (16384, 12288)]:
+            yield m, n, k
+    if not quick:
+        yield from [(8192, 4096, 16), (8192, 4096, 32), (16384, 16384, 96), (4096, 28672, 160), (8192, 64000, 320),
+                    (2048, 2048, 448), (32768, 3072, 640), (6144, 6144, 224)]
 
 
 def gemm_short(quick):
     """Short inner sizes with large outputs: heads of small models, low ranks, slices of tensor parallelism."""
-    for k in [64, 256, 768] if quick else [64, 128, 192, 256, 384, 512, 768, 1024, 1536]:
-        for m, n in [(8192, 8192)] if quick else [(1024, 8192), (2048, 32000), (4096, 4096), (4096, 16384), (4096, 50304),
-                                                  (8192, 8192), (8192, 28672), (8192, 128256), (16384, 2048), (16384, 12288)]:
-            a, b, g = random(m, k), random(n, k), random(m, n)
-            yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
-            yield dict(op="gemm", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
-            yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
+    for m, n, k in short_shapes(quick):
+        a, b, g = random(m, k), random(n, k), random(m, n)
+        yield dict(op="gemm", dtype="bf16", m=m, n=n, k=k), lambda a=a, b=b: a @ b.t()
+        yield dict(op="gemm_dgrad", dtype="bf16", m=m, n=k, k=n), lambda b=b, g=g: g @ b
+        yield dict(op="gemm_wgrad", dtype="bf16", m=n, n=k, k=m), lambda a=a, g=g: g.t() @ a
 
 
 def gemm_accumulate(quick):
@@ -170,6 +180,20 @@ def attention_shapes(quick):
     for sq, skv in [(2048, 8192), (1024, 16384), (4096, 8192), (8192, 65536)]:
         yield 1, 8, 8, sq, skv, 128, 128, 0
         yield 1, 16, 2, sq, skv, 128, 128, 0
+    yield from attention_odd_shapes()
+
+
+def attention_odd_shapes():
+    """Long sequences, head counts and lengths that fill no wave."""
+    for d, v, lengths in [(64, 64, (32768, 65536)), (128, 128, (12288, 24576, 32768, 65536)), (192, 128, (12288, 32768)),
+                          (192, 192, (6144, 12288, 24576)), (256, 256, (6144, 12288, 24576))]:
+        for s, h in itertools.product(lengths, (4, 10)):
+            if h * s * s * d < 3e12:
+                yield 1, h, h, s, s, d, v, 1
+    for d, v in [(128, 128), (192, 128), (192, 192), (256, 256), (64, 64)]:
+        for b, h, g, s, causal in [(3, 20, 20, 1536, 1), (1, 40, 40, 3072, 1), (1, 40, 8, 3072, 1), (1, 12, 12, 4096, 0),
+                                   (2, 7, 7, 700, 1), (1, 10, 10, 16384, 0)]:
+            yield b, h, g, s, s, d, v, causal
 
 
 def attention(quick):

@@ -47,10 +47,13 @@ static sc_status take_type(const struct sc_request *req, struct sc__coll_query *
     return sc__usage(req, "float, half, bfloat16, double, int8, int32 …", "there is no data type '%s'", q->type);
 }
 
+#define TOO_LARGE ((uint64_t)1 << 63) /* sizes are below */
+
+/* At most TOO_LARGE: below it nothing wraps round. */
 static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
-    if (!(q->factor > 1)) return bytes > UINT64_MAX - q->increment ? UINT64_MAX : bytes + q->increment;
+    if (!(q->factor > 1)) return bytes >= TOO_LARGE - q->increment ? TOO_LARGE : bytes + q->increment;
     double next = (double)bytes * q->factor;
-    uint64_t grown = next >= 0x1p63 ? UINT64_MAX : (uint64_t)next;
+    uint64_t grown = next >= 0x1p63 ? TOO_LARGE : (uint64_t)next;
     return grown > bytes ? grown : bytes + 1;
 }
 
@@ -72,6 +75,8 @@ static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query 
     SC__TRY(sc__setting_bytes(&s, "stepbytes", &q->increment));
     SC__TRY(sc__setting_u32(&s, "iters", 1, &iterations));
     if (!q->begin) return sc__usage(req, NULL, "-b takes a size above 0");
+    if (q->begin >= TOO_LARGE || q->end >= TOO_LARGE || q->increment >= TOO_LARGE)
+        return sc__usage(req, "8EiB is 2^63 bytes; write it like 16G", "a size of 8 EiB or more");
     if (q->end < q->begin) return sc__usage(req, NULL, "-e is smaller than -b");
     if (sc__option(req, "stepfactor") && !(q->factor > 1)) return sc__usage(req, NULL, "-f takes a factor above 1");
     if (!q->increment) return sc__usage(req, NULL, "-i takes a size above 0");
@@ -90,6 +95,14 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
     SC__TRY(sc__cluster_apply(&s, ranks, &q->cluster));
     q->shape = sc__cluster_shape(&q->cluster, q->cluster.gpu_of, ranks);
     return SC_OK;
+}
+
+/* Times are counted in picoseconds and end at the largest number of them. */
+static sc_status check_longest(const struct sc_request *req, const struct sc__coll_query *q) {
+    struct sc__price p = sc__coll_op_price(&q->cluster, q->op, &q->shape, q->end);
+    if (p.time < INT64_MAX / 2) return SC_OK;
+    return sc__usage(req, "a smaller -e", "%s of %llu bytes takes longer than the 46 days that can be counted",
+                     q->op->name, (unsigned long long)q->end);
 }
 
 /* The first price shows whether the fabric can carry the collective at all. */
@@ -163,7 +176,6 @@ static void put_table(const struct sc_request *req, const struct sc__coll_query 
         struct row r = make_row(q, bytes);
         put_row(q, &r, out);
         sum += r.busbw;
-        if (bytes == UINT64_MAX) break;
     }
     sc__printf(out, "# Avg bus bandwidth    : %g\n", rows ? sum / rows : 0);
     put_notes(req, out);
@@ -195,7 +207,6 @@ static void put_json(const struct sc_request *req, const struct sc__coll_query *
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
         struct row r = make_row(q, bytes);
         put_json_row(&j, &r);
-        if (bytes == UINT64_MAX) break;
     }
     sc__json_end_array(&j);
     sc__json_end_object(&j);
@@ -211,7 +222,6 @@ static void put_csv(const struct sc_request *req, const struct sc__coll_query *q
         sc__put_us(out, r.price.time);
         sc__printf(out, ",%.6g,%.6g,%s,%s\n", r.algbw, r.busbw, sc__algo_name(r.price.algo),
                    sc__proto_name(r.price.proto));
-        if (bytes == UINT64_MAX) break;
     }
 }
 
@@ -262,6 +272,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(take_sizes(req, &q));
     SC__TRY(take_cluster(req, &q));
     SC__TRY(check_forced(req, &q));
+    SC__TRY(check_longest(req, &q));
     SC__TRY(take_network(req, &q));
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));

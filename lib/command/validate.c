@@ -2,20 +2,19 @@
  * be spread over threads and their memory goes with them. */
 #include "command/validate.h"
 
+#include "command/parallel.h"
 #include "import/model.h"
 #include "lower/model.h"
 #include "machine/cluster_options.h"
 #include "simulate/simulate.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 struct job {
     struct sc__truth *truth;
     struct sc_context *ctx;
     const char *constants;
-    atomic_uint next;
     pthread_mutex_t lock; /* of ctx */
 };
 
@@ -82,22 +81,9 @@ static void one_row(struct job *job, struct sc__truth_row *row) {
     sc_close(ctx);
 }
 
-static void *worker(void *self) {
+static void forecast_row(void *self, uint32_t i) {
     struct job *job = self;
-    unsigned i;
-    while ((i = atomic_fetch_add(&job->next, 1)) < job->truth->count) one_row(job, &job->truth->rows[i]);
-    return NULL;
-}
-
-static void forecast_all(struct job *job, unsigned jobs) {
-    pthread_t threads[64];
-    unsigned n = jobs > 64 ? 64 : jobs, started = 0;
-    pthread_mutex_init(&job->lock, NULL);
-    for (unsigned i = 1; i < n; i++)
-        if (pthread_create(&threads[started], NULL, worker, job) == 0) started++;
-    worker(job);
-    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
-    pthread_mutex_destroy(&job->lock);
+    one_row(job, &job->truth->rows[i]);
 }
 
 /* Only rows whose source or id holds the text. */
@@ -127,7 +113,9 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
-    forecast_all(&job, req->ctx->jobs);
+    pthread_mutex_init(&job.lock, NULL);
+    sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
+    pthread_mutex_destroy(&job.lock);
     if (!json || strcmp(json, "-")) sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
     SC__TRY(write_document(req, &truth, "markdown", sc__truth_markdown));

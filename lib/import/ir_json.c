@@ -486,15 +486,16 @@ static sc_status read_workload(const struct sc__node *parent, bool runs, struct 
     uint32_t stream = 0;
     const char *format = "ir-json";
     if (!n.value) return SC_OK;
-    SC__TRY(sc__node_keys(&n, KEYS("format", "mesh", "vpp", "micro_batches", "schedule", "tokens", "model_flops",
-                                   "hardware_flops", "compute_stream", "comm_tax", "streams", "groups", "blocks",
-                                   "programs", "classes", "rank_class")));
+    SC__TRY(sc__node_keys(&n, KEYS("format", "mesh", "vpp", "micro_batches", "schedule", "steps_overlap", "tokens",
+                                   "model_flops", "hardware_flops", "compute_stream", "comm_tax", "streams", "groups",
+                                   "blocks", "programs", "classes", "rank_class")));
     SC__TRY(sc__node_string(&n, "format", &format));
     struct sc__workload *w = sc__workload_new(&parent->file->ctx->arena, format);
     SC__TRY(read_mesh(&n, w));
     SC__TRY(sc__node_u32(&n, "vpp", 1, UINT32_MAX, &w->vpp));
     SC__TRY(sc__node_u32(&n, "micro_batches", 1, UINT32_MAX, &w->micro_batches));
     SC__TRY(sc__node_string(&n, "schedule", &w->schedule));
+    SC__TRY(sc__node_bool(&n, "steps_overlap", &w->steps_overlap));
     SC__TRY(sc__node_double(&n, "tokens", &w->tokens));
     SC__TRY(sc__node_double(&n, "model_flops", &w->model_flops));
     SC__TRY(sc__node_double(&n, "hardware_flops", &w->hardware_flops));

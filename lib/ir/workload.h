@@ -141,7 +141,8 @@ struct sc__workload {
     const char *format; /* "workload-text", "megatron-trace", … */
     struct sc__mesh mesh;
     uint32_t vpp, micro_batches;
-    const char *schedule;   /* "1f1b", "interleaved", "gpipe", "zb-h1", or NULL */
+    const char *schedule;   /* "1f1b", "interleaved", "gpipe", "zb-h1", "zb-2p", "zb-v", or NULL */
+    bool steps_overlap;     /* pp > 1: a class begins the next step when it has ended this one, not when all have */
     double tokens;          /* per step over all ranks; 0 = unknown */
     double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */

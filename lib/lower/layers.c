@@ -155,7 +155,7 @@ static void make_blocks(struct lowering *l) {
     l->forward = SC__NEW_ARRAY(l->w->arena, uint32_t, (size_t)l->kinds * v);
     l->backward = SC__NEW_ARRAY(l->w->arena, uint32_t, (size_t)l->kinds * v);
     l->wgrad = SC__NEW_ARRAY(l->w->arena, uint32_t, (size_t)l->kinds * v);
-    bool split = l->p.schedule == SC__SCHEDULE_ZBH1;
+    bool split = sc__schedule_splits(l->p.schedule);
     for (uint32_t k = 0; k < l->kinds; k++)
         for (uint32_t c = 0; c < v; c++) {
             uint32_t from = l->chunk_start[c], to = l->chunk_start[c + 1];
@@ -319,6 +319,26 @@ static sc_status choose_message(struct lowering *l, const struct sc__settings *s
     return SC_OK;
 }
 
+/* Schedules that part weight from input gradients need both. */
+static sc_status check_parted(struct lowering *l) {
+    const char *name = sc__schedule_name(l->p.schedule);
+    if (l->inference)
+        return sc__fail(l->ctx, SC_USAGE, NULL, "use --schedule 1f1b",
+                        "inference has no weight gradients, which %s moves", name);
+    for (uint32_t i = l->blocks.head; i < l->tail; i++)
+        if (l->in->rows[i].part[SC__PART_WEIGHT].compute) return SC_OK;
+    return sc__fail(l->ctx, SC_USAGE, NULL, "use --schedule 1f1b: a backward that is one time cannot be parted",
+                    "no row has compute in its weight gradient, which %s moves", name);
+}
+
+/* Two chunks on each stage, whatever the file says. */
+static sc_status choose_v(struct lowering *l) {
+    if (l->p.vpp != 2)
+        sc__note(l->ctx, "vpp-ignored", "schedule zb-v has two chunks on each stage: vpp %u is not used", l->p.vpp);
+    l->p.vpp = 2;
+    return SC_OK;
+}
+
 static sc_status choose_schedule(struct lowering *l, const struct sc__settings *s) {
     unsigned word = 0;
     bool given = sc__setting(s, "schedule") != NULL, vpp_given = sc__setting(s, "vpp") != NULL;
@@ -337,6 +357,8 @@ static sc_status choose_schedule(struct lowering *l, const struct sc__settings *
         return SC_OK;
     }
     l->p.schedule = (enum sc__schedule)(word + 1);
+    if (sc__schedule_splits(l->p.schedule)) SC__TRY(check_parted(l));
+    if (l->p.schedule == SC__SCHEDULE_ZBV) return choose_v(l);
     if (l->p.schedule == SC__SCHEDULE_INTERLEAVED && l->p.vpp == 1 && l->p.pp > 1)
         return sc__fail(l->ctx, SC_USAGE, NULL, "add --vpp N", "--schedule interleaved needs virtual stages");
     if (l->p.schedule != SC__SCHEDULE_INTERLEAVED && l->p.vpp > 1) {
@@ -430,7 +452,8 @@ sc_status sc__lower_layers(struct sc_context *ctx, const struct sc__settings *se
     l->after = after_block(l);
     l->p.forward = give_forward;
     l->p.backward = give_backward;
-    l->p.wgrad = l->p.schedule == SC__SCHEDULE_ZBH1 ? give_wgrad : NULL;
+    l->p.wgrad = sc__schedule_splits(l->p.schedule) ? give_wgrad : NULL;
+    l->p.kept = 1;
     l->p.before = give_before;
     l->p.after = give_after;
     l->p.self = l;
@@ -445,6 +468,6 @@ const struct sc__option sc__layers_options[] = {
     {"ep", 0, "N", NULL, "Plan", "expert-parallel size", 0},
     {"vpp", 0, "N", NULL, "Plan", "virtual stages per pipeline stage (interleaved)", 0},
     {"micro-batches", 0, "N", NULL, "Plan", "micro-batches per step", 0},
-    {"schedule", 0, "S", "as Megatron", "Plan", "1f1b, gpipe, interleaved or zb-h1", 0},
+    {"schedule", 0, "S", "as Megatron", "Plan", "1f1b, gpipe, interleaved, zb-h1, zb-2p or zb-v", 0},
     {"pp-comm", 0, "SIZE", NULL, "Plan", "bytes of one message between stages", 0},
     {0}};

@@ -57,36 +57,85 @@ double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p
     return sum;
 }
 
-/* Micro-batches whose activations a stage holds at once. */
+/* What the weight gradients of a layer need, held from input to weight
+ * gradient where a schedule parts them: the inputs of its products and the
+ * gradients of their outputs, 32·s·b·h bytes in a GPT layer (Qi et al.). */
+static double layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden / (p->sequence_parallel ? t : 1);
+    double g = m->gated ? 3 : 2, qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m),
+           out = (double)m->heads * sc__model_v_dim(m);
+    double sum = n * e * (2 * h + (qkv + out) / t);
+    if (!sc__model_has_experts(m, layer)) return sum + n * e * (2 * h + g * m->ffn / t);
+    double routed = n / t * m->topk * p->imbalance;
+    return sum + n * e * (2 * h + g * m->shared_ffn / t) + routed * e * (2.0 * m->hidden + g * m->expert_ffn);
+}
+
+double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p) {
+    double kept = 0, whole = 0;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        kept += layer_fragment(m, p, i);
+        whole += sc__layer_activations(m, p, i);
+    }
+    return whole > 0 ? kept / whole : 1;
+}
+
+/* Micro-batches whose activations a stage holds at once. ZB-2p and ZB-V find
+ * their order within this limit, and what waits for its weight gradients
+ * counts against it. */
 static double in_flight(const struct sc__plan *p, uint32_t stage) {
-    double pp = p->mesh.pp, m = p->micro_batches, most = m;
+    double pp = p->mesh.pp, m = p->micro_batches, most = pp - stage;
     if (p->schedule == SC__SCHEDULE_GPIPE) return m;
-    if (p->vpp > 1)
-        most = (2 * (pp - stage - 1) + (p->vpp - 1) * pp + 1) / p->vpp;
-    else
-        most = pp - stage;
+    if (p->vpp > 1) most = (2 * (pp - stage - 1) + (p->vpp - 1) * pp + 1) / p->vpp;
+    if (p->schedule == SC__SCHEDULE_ZB2P) most = 2 * pp;
+    if (p->schedule == SC__SCHEDULE_ZBV) most = pp;
     return most < m ? most : m;
 }
 
-static double stage_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    double sum = 0, full = 0;
+/* Of one micro-batch, in all layers of a stage. */
+struct kept {
+    double activations, fragment; /* for all of backward; from input to weight gradient */
+    double whole;                 /* of one layer that is computed again */
+};
+
+static void add_layer(const struct sc__model *m, const struct sc__plan *p, uint32_t layer, struct kept *k) {
+    struct sc__plan once = *p;
+    once.recompute = SC__RECOMPUTE_NONE;
+    double whole = sc__layer_activations(m, &once, layer);
+    k->activations += sc__layer_activations(m, p, layer);
+    k->fragment += layer_fragment(m, p, layer);
+    if (p->recompute == SC__RECOMPUTE_FULL && whole > k->whole) k->whole = whole;
+}
+
+/* ZB-V limits the number of chunks: all may be of the larger kind. */
+static struct kept stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+    struct kept k = {0};
+    bool v = p->schedule == SC__SCHEDULE_ZBV;
+    double larger = 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first, n = sc__plan_layers(p, m, stage, c, &first);
-        for (uint32_t i = first; i < first + n; i++) {
-            sum += sc__layer_activations(m, p, i);
-            struct sc__plan once = *p;
-            once.recompute = SC__RECOMPUTE_NONE;
-            double whole = sc__layer_activations(m, &once, i);
-            if (p->recompute == SC__RECOMPUTE_FULL && whole > full) full = whole;
-        }
+        double before = k.activations;
+        for (uint32_t i = first; i < first + n; i++) add_layer(m, p, i, &k);
+        if (k.activations - before > larger) larger = k.activations - before;
     }
-    double embedding = stage == 0 && p->dropout ? sc__plan_tokens_sp(p) * m->hidden : 0;
-    return (sum + embedding) * in_flight(p, stage) + full;
+    if (v) k.activations = 2 * larger;
+    if (stage == 0 && p->dropout) k.activations += sc__plan_tokens_sp(p) * m->hidden;
+    return k;
+}
+
+static double stage_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+    struct kept k = stage_keeps(m, p, stage);
+    double n = in_flight(p, stage), sum = k.activations * n + k.whole;
+    if (!sc__schedule_splits(p->schedule)) return sum;
+    /* recomputation keeps less than the weight gradients need */
+    if (k.fragment > k.activations) sum += k.fragment - k.activations;
+    if (p->schedule != SC__SCHEDULE_ZBH1) return sum;
+    double waiting = p->micro_batches - n < stage ? p->micro_batches - n : stage;
+    return sum + waiting * k.fragment;
 }
 
 /* The logits, in type and in fp32 with their gradient. */
 static double logits(const struct sc__plan *p, uint32_t stage) {
-    if (stage != p->mesh.pp - 1) return 0;
+    if (stage != sc__plan_last_stage(p)) return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
     return sc__fusion_eager(p->fusion) ? n * 10 : n * (width(p) + 4);
 }

@@ -24,13 +24,12 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
-    static const char *const schedules[] = {"1f1b", "1f1b", "gpipe", "interleaved", "zb-h1"};
     bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
     if (beside && p->mesh.dp * p->mesh.cp > 1) w->comm_tax = l->constants.comm_tax;
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
-    w->schedule = schedules[p->schedule];
+    w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
     w->model_flops =
         sc__model_flops(l->model, p->global_batch, p->seq, false) + mtp_flops(l->model, p->global_batch, p->seq, false);

@@ -21,6 +21,9 @@ struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct 
 double sc__memory_sum(const struct sc__stage_memory *m);
 /* Bytes of activations one layer keeps for one micro-batch. */
 double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
+/* The share of its activations that is held from input to weight gradient
+ * where a schedule parts them; more than 1 where they are computed again. */
+double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p);
 /* SC_NO when a stage needs more than capacity. */
 sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p,
                            double capacity);

@@ -40,14 +40,6 @@ struct rows {
     double forward, backward; /* factors on the compute of this micro-batch */
 };
 
-static double collective_us(const struct sc__lowering *l, const struct sc__item *x) {
-    uint32_t n = sc__mesh_group_size(&l->plan.mesh, x->group);
-    uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
-    for (uint32_t i = 0; i < n; i++) gpu[i] = sc__mesh_group_member(&l->plan.mesh, x->group, 0, i);
-    struct sc__shape shape = sc__cluster_shape(l->cluster, gpu, n);
-    return l->cluster->ideal ? 0 : sc__us(sc__collective_time(l->cluster, x->coll, &shape, (uint64_t)x->bytes));
-}
-
 static uint8_t row_coll(uint8_t coll) {
     static const uint8_t names[] = {[SC__ALLREDUCE] = SC__ROW_ALLREDUCE,
                                     [SC__ALLGATHER] = SC__ROW_ALLGATHER,
@@ -76,7 +68,7 @@ static void cut(const struct sc__lowering *l, const struct sc__script *s, double
             last->coll = row_coll(x->coll);
             last->suffix = x->group == SC__GROUP_EP ? SC__SUFFIX_EP : SC__SUFFIX_NONE;
             last->bytes = x->bytes * scale;
-            if (x->async) p->hidden += collective_us(l, x) * scale;
+            if (x->async) p->hidden += sc__step_collective_us(l, x->coll, x->group, x->bytes) * scale;
             add_piece(l, p);
         }
     }
@@ -249,7 +241,7 @@ static void step_rows(struct rows *r, uint32_t stage) {
 static sc_status check(struct sc_context *ctx, const struct sc__plan *p) {
     const char *what = p->mesh.cp > 1                                 ? "context parallelism"
                        : p->zero >= 2                                 ? "sharded weights (ZeRO 2, 3)"
-                       : p->schedule == SC__SCHEDULE_ZBH1             ? "weight gradients apart (zb-h1)"
+                       : sc__schedule_splits(p->schedule)             ? "weight gradients apart (zero bubble)"
                        : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp ? "another tensor-parallel size of experts"
                                                                       : NULL;
     if (!what) return SC_OK;

@@ -20,7 +20,7 @@ const struct sc__option sc__model_options[] = {
     {"ep", 0, "N", "1", PLAN, "expert parallel", 0},
     {"etp", 0, "N", "tp", PLAN, "tensor parallel of experts", 0},
     {"vpp", 0, "N", "1", PLAN, "virtual stages per pipeline stage", 0},
-    {"schedule", 0, "NAME", NULL, PLAN, "1f1b, gpipe, interleaved or zb-h1", 0},
+    {"schedule", 0, "NAME", NULL, PLAN, "1f1b, gpipe, interleaved, zb-h1, zb-2p or zb-v", 0},
     {"uneven-stages", 0, NULL, NULL, PLAN, "spread layers that pp·vpp does not divide as evenly as possible", 0},
     {"micro-batch", 0, "N", "1", TRAIN, "sequences per micro-batch and rank", 0},
     {"micro-batches", 0, "N", NULL, TRAIN, "micro-batches per step and rank; gives --micro-batch", 0},

@@ -70,7 +70,7 @@ static sc_status read_batch(const struct sc__settings *s, const struct sc__model
 }
 
 static sc_status read_pipeline(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
-    static const char *const names[] = {"auto", "1f1b", "gpipe", "interleaved", "zb-h1", NULL};
+    static const char *const names[] = {"auto", "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
     uint32_t per_chunk = 0;
     unsigned schedule = SC__SCHEDULE_AUTO;
     SC__TRY(sc__setting_u32(s, "num-layers-per-virtual-pipeline-stage", 1, &per_chunk));
@@ -81,12 +81,14 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
     SC__TRY(sc__setting_u32(s, "decoder-last-pipeline-num-layers", 1, &p->last_layers));
     SC__TRY(word(s, "schedule", names, &schedule));
     p->schedule = (enum sc__schedule)schedule;
+    bool said = per_chunk || sc__setting(s, "vpp") || sc__setting(s, "num-virtual-stages-per-pipeline-rank");
+    if (p->schedule == SC__SCHEDULE_ZBV && !said) p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
     p->uneven = sc__setting_flag(s, "uneven-stages") ||
                 sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
                 sc__setting_flag(s, "account-for-loss-in-pipeline-split");
     p->scatter_gather = !sc__setting_flag(s, "no-scatter-gather-tensors-in-pipeline");
-    p->overlap_p2p = p->vpp > 1;
+    p->overlap_p2p = p->vpp > 1 || sc__schedule_overlaps_steps(p->schedule);
     return yes_no(s, "overlap-p2p", NULL, &p->overlap_p2p);
 }
 
@@ -277,7 +279,7 @@ static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m
 
 uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t stage, uint32_t chunk,
                          uint32_t *first) {
-    uint32_t at = chunk * p->mesh.pp + stage;
+    uint32_t at = sc__schedule_part(p->schedule, p->mesh.pp, stage, chunk);
     *first = 0;
     for (uint32_t i = 0; i < at; i++) *first += chunk_layers(p, m, i);
     return chunk_layers(p, m, at);
@@ -308,8 +310,10 @@ double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model
     return (double)p->vocab * m->hidden / p->mesh.tp + (double)m->positions * m->hidden;
 }
 
+uint32_t sc__plan_last_stage(const struct sc__plan *p) { return sc__schedule_last_stage(p->schedule, p->mesh.pp); }
+
 double sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
-    bool copy = !m->tied || (p->mesh.pp > 1 && stage == p->mesh.pp - 1);
+    bool copy = !m->tied || stage != 0;
     return (copy ? (double)p->vocab * m->hidden / p->mesh.tp : 0) + m->hidden * (m->norm_bias ? 2.0 : 1.0);
 }
 
@@ -324,6 +328,6 @@ struct sc__shard sc__plan_stage_shard(const struct sc__plan *p, const struct sc_
         }
     }
     if (stage == 0) sum.dense += sc__plan_embedding_shard(p, m);
-    if (stage == p->mesh.pp - 1) sum.dense += sc__plan_head_shard(p, m, stage);
+    if (stage == sc__plan_last_stage(p)) sum.dense += sc__plan_head_shard(p, m, stage);
     return sum;
 }

@@ -87,6 +87,8 @@ struct sc__shard {
 struct sc__shard sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
 /* With what only the first and the last stage hold. */
 struct sc__shard sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* The stage with the head. */
+uint32_t sc__plan_last_stage(const struct sc__plan *p);
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m);
 double sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
 

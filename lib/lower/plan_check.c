@@ -71,6 +71,9 @@ static sc_status check_shapes(struct sc_context *ctx, const struct sc__model *m,
 
 static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     uint32_t chunks = p->mesh.pp * p->vpp, sum = 0;
+    if (p->schedule == SC__SCHEDULE_ZBV && (p->vpp != 2 || p->mesh.pp == 1))
+        return sc__fail(ctx, SC_USAGE, NULL, p->mesh.pp == 1 ? "use --schedule 1f1b" : "leave --vpp out",
+                        "schedule zb-v has two chunks on each of several stages, not %u on %u", p->vpp, p->mesh.pp);
     if (p->vpp > 1 && p->mesh.pp == 1)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
     if (chunks > m->layers + (p->uneven ? 2 : 0))

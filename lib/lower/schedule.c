@@ -10,14 +10,28 @@
  *   ZB-H1        1F1B whose weight gradients stage s puts off by s micro-batches,
  *                so that input gradients reach the stages before it sooner
  *                (Qi et al., Zero Bubble Pipeline Parallelism, 2024)
- */
+ *
+ * ZB-2p and ZB-V depend on times: schedule_zb.c. */
 #include "lower/pipeline.h"
 
-const char *const sc__schedule_words[] = {"1f1b", "gpipe", "interleaved", "zb-h1", NULL};
+const char *const sc__schedule_words[] = {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
 
 const char *sc__schedule_name(enum sc__schedule s) {
     return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
 }
+
+bool sc__schedule_splits(enum sc__schedule s) {
+    return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV;
+}
+
+bool sc__schedule_overlaps_steps(enum sc__schedule s) { return s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV; }
+
+uint32_t sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk) {
+    if (s == SC__SCHEDULE_ZBV && chunk) return 2 * pp - 1 - stage;
+    return chunk * pp + stage;
+}
+
+uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp) { return s == SC__SCHEDULE_ZBV ? 0 : pp - 1; }
 
 struct order {
     struct sc__slot *slots;
@@ -94,13 +108,15 @@ static void order_interleaved(struct order *o, uint32_t pp, uint32_t vpp, uint32
 
 struct sc__slot *sc__schedule_order(struct sc__arena *a, enum sc__schedule s, uint32_t pp, uint32_t vpp, uint32_t stage,
                                     uint32_t micro_batches, uint32_t *count) {
-    uint64_t pieces = (uint64_t)micro_batches * vpp * (s == SC__SCHEDULE_ZBH1 ? 3 : 2);
+    uint64_t pieces = (uint64_t)micro_batches * vpp * (sc__schedule_splits(s) ? 3 : 2);
     struct order o = {.slots = SC__NEW_ARRAY(a, struct sc__slot, pieces)};
     switch (s) {
     case SC__SCHEDULE_GPIPE: order_gpipe(&o, micro_batches); break;
     case SC__SCHEDULE_INTERLEAVED: order_interleaved(&o, pp, vpp, stage, micro_batches); break;
     case SC__SCHEDULE_ZBH1: order_zbh1(&o, pp, stage, micro_batches); break;
     case SC__SCHEDULE_AUTO:
+    case SC__SCHEDULE_ZB2P:
+    case SC__SCHEDULE_ZBV:
     case SC__SCHEDULE_1F1B: order_1f1b(&o, pp, stage, micro_batches); break;
     }
     *count = o.count;

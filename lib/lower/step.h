@@ -70,6 +70,7 @@ struct sc__lowering {
     struct sc__workload *workload;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
+    uint32_t *tied;   /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
 };
 
 /* Kernel lists of every part, and the power they draw together. */
@@ -86,6 +87,8 @@ sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, co
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 
+/* A collective of the first stage's group of this kind, us. */
+double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes);
 /* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);
 

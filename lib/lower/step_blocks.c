@@ -12,9 +12,8 @@
  *               gradients of the last one; with a pipeline once per step */
 #include "lower/step.h"
 
-enum { FORWARD, FORWARD_FIRST, BACKWARD, BACKWARD_LAST, WGRAD, WGRAD_LAST, BLOCK_KINDS };
+enum { FORWARD, FORWARD_FIRST, BACKWARD, BACKWARD_LAST, WGRAD, WGRAD_LAST, HEAD, LAYERS, LAYERS_LAST, BLOCK_KINDS };
 enum { UNIT_EMBEDDING, UNIT_LAYER, UNIT_HEAD };
-enum { STREAM_REDUCE = SC__STREAM_RECV_BACK + 1 };
 
 struct unit {
     uint8_t kind;
@@ -52,7 +51,8 @@ static struct unit layer_unit(const struct sc__lowering *l, uint32_t layer, uint
 
 static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     const struct sc__plan *p = &l->plan;
-    struct chunk c = {.first = !stage && !index, .last = stage == p->mesh.pp - 1 && index == p->vpp - 1};
+    uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, index);
+    struct chunk c = {.first = part == 0, .last = part == p->mesh.pp * p->vpp - 1};
     uint32_t first, n = sc__plan_layers(p, l->model, stage, index, &first), before = 0;
     for (uint32_t i = 0; i < index; i++) {
         uint32_t unused;
@@ -238,7 +238,7 @@ static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bo
     const struct sc__plan *p = &l->plan;
     struct emitter e;
     bool sharded = sharded_weights(p, last), regather = sharded && p->zero == 3 && p->mesh.pp == 1;
-    bool buckets = last && p->zero < 2 && p->overlap_grad && p->schedule != SC__SCHEDULE_ZBH1;
+    bool buckets = last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
     begin(&e, l);
     if (!c->last) take_message(&e, SC__BACKWARD);
@@ -252,7 +252,7 @@ static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bo
         e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
         backward_unit(&e, u);
         e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
-        if (sharded) reduce(&e, &u->params, STREAM_REDUCE, u->layer);
+        if (sharded) reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
         sum.dense += u->params.dense, sum.experts += u->params.experts;
         if (buckets) flush(&e, &sum, (double)p->bucket);
     }
@@ -260,19 +260,28 @@ static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bo
     return end(&e);
 }
 
-static uint32_t wgrad_block(struct sc__lowering *l, const struct chunk *c, bool last) {
+/* head: with the head's, which otherwise stand apart (head_block). */
+static uint32_t wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last) {
     struct emitter e;
     struct sc__shard sum = {0};
     bool buckets = last && l->plan.zero < 2 && l->plan.overlap_grad;
     begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct unit *u = &c->items[i];
-        if (u->kind == UNIT_HEAD) run(&e, &l->head_wgrad, SC__NONE);
+        if (u->kind == UNIT_HEAD && head) run(&e, &l->head_wgrad, SC__NONE);
         if (u->kind == UNIT_LAYER) run(&e, &l->wgrad[u->layer_kind], u->layer);
         sum.dense += u->params.dense, sum.experts += u->params.experts;
         if (buckets) flush(&e, &sum, (double)l->plan.bucket);
     }
     if (buckets) flush(&e, &sum, 0);
+    return end(&e);
+}
+
+static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
+    struct emitter e;
+    begin(&e, l);
+    for (uint32_t i = c->count; i-- > 0;)
+        if (c->items[i].kind == UNIT_HEAD) run(&e, &l->head_wgrad, SC__NONE);
     return end(&e);
 }
 
@@ -303,12 +312,41 @@ static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params
     return sc__adamw(l->pricer, l->plan.dtype == SC__FP32 ? SC__FP32 : SC__BF16, params, 0);
 }
 
+/* Not the tag of any micro-batch. */
+#define NORM_TAG 0x7fffffffu
+
+static void norm_message(struct emitter *e, bool send) {
+    struct sc__op *op = sc__block_add(e->w, send ? SC__OP_SEND : SC__OP_RECV, SC__UPDATE,
+                                      send ? SC__STREAM_P2P : SC__STREAM_COMPUTE, "gradient norm");
+    op->bytes = 4;
+    op->tag = NORM_TAG;
+    op->flags = send ? SC__OP_PEER_NEXT : SC__OP_PEER_PREV;
+    op->after = send ? 1u << SC__STREAM_COMPUTE : e->pending;
+    if (!send) e->pending = 0;
+}
+
+/* The norm of all gradients. Where steps overlap nobody waits for it: a stage
+ * adds its part to the sum of those before it, hands it on and updates; the
+ * whole sum is checked in the next step, and the rare update that should have
+ * been clipped is taken back (post-validation of Qi et al.). */
+static void sum_norm(struct emitter *e, uint32_t stage) {
+    const struct sc__plan *p = &e->l->plan;
+    if (!sc__schedule_overlaps_steps(p->schedule) || p->mesh.pp == 1) {
+        update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
+        return;
+    }
+    update_collective(e, SC__ALLREDUCE, SC__GROUP_TP, 4, "gradient norm");
+    if (p->zero) update_collective(e, SC__ALLREDUCE, SC__GROUP_DP_CP, 4, "gradient norm");
+    if (stage > 0) norm_message(e, false);
+    if (stage + 1 < p->mesh.pp) norm_message(e, true);
+}
+
 /* Norm of all gradients, clipping, Adam on this rank's share. */
-static void optimizer(struct emitter *e, const struct sc__shard *s) {
+static void optimizer(struct emitter *e, uint32_t stage, const struct sc__shard *s) {
     double mine = updated(&e->l->plan, s);
     if (!e->l->plan.plain_update) {
         update_compute(e, norm_kernel(e->l, mine), "gradient norm");
-        update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
+        sum_norm(e, stage);
     }
     update_compute(e, adam_kernel(e->l, mine), "optimizer");
 }
@@ -320,22 +358,42 @@ double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
     return (l->plan.plain_update ? 0 : sc__step_kernel_us(l, &norm)) + sc__step_kernel_us(l, &adam);
 }
 
+/* First and last stage hold a copy each of tied embeddings; the V has one. */
+static bool shares_embedding(const struct sc__lowering *l, uint32_t stage) {
+    uint32_t last = sc__plan_last_stage(&l->plan);
+    return l->model->tied && last > 0 && (stage == 0 || stage == last);
+}
+
+static double tied_bytes(const struct sc__lowering *l) {
+    return (double)l->plan.grad_bytes * l->plan.vocab / l->plan.mesh.tp * l->model->hidden;
+}
+
+/* Where steps overlap, the copies' gradients are added up beside the weight
+ * gradients of the layers. */
+static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
+    struct emitter e;
+    if (!sc__schedule_overlaps_steps(l->plan.schedule) || !shares_embedding(l, stage)) return SC__NONE;
+    begin(&e, l);
+    collective(&e, SC__UPDATE, SC__ALLREDUCE, SC__GROUP_EMBEDDING, SC__STREAM_TIED, tied_bytes(l), "tied embedding",
+               SC__NONE);
+    return end(&e);
+}
+
 static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
     struct emitter e;
     begin(&e, l);
-    e.pending = 1u << SC__STREAM_DP | 1u << STREAM_REDUCE;
-    bool ends = p->mesh.pp > 1 && (stage == 0 || stage == p->mesh.pp - 1);
+    e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
+    if (l->tied[stage] != SC__NONE) e.pending |= 1u << SC__STREAM_TIED;
     if (p->zero < 2 && !p->overlap_grad) {
         enum sc__coll coll = p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE;
         update_collective(&e, coll, SC__GROUP_DP_CP, p->grad_bytes * s.dense, "gradients");
         update_collective(&e, coll, SC__GROUP_DP_EP, p->grad_bytes * s.experts, "gradients");
     }
-    if (ends && l->model->tied)
-        update_collective(&e, SC__ALLREDUCE, SC__GROUP_EMBEDDING,
-                          (double)p->grad_bytes * p->vocab / p->mesh.tp * l->model->hidden, "tied embedding");
-    if (p->optimizer) optimizer(&e, &s);
+    if (shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
+        update_collective(&e, SC__ALLREDUCE, SC__GROUP_EMBEDDING, tied_bytes(l), "tied embedding");
+    if (p->optimizer) optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
@@ -361,6 +419,27 @@ static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro
     return *block_at(l, stage, chunk, micro_batch + 1 == l->plan.micro_batches ? WGRAD_LAST : WGRAD);
 }
 
+static uint32_t tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
+    struct sc__lowering *l = self;
+    if (part == SC__TAIL_MEET) return l->tied[stage];
+    if (part == SC__TAIL_EARLY) return *block_at(l, stage, s->chunk, HEAD);
+    return *block_at(l, stage, s->chunk, s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
+}
+
+static int64_t price(void *self, const struct sc__op *op) {
+    struct sc__lowering *l = self;
+    enum sc__group_kind kind = l->workload->groups[op->group].kind;
+    return sc__from_us(sc__step_collective_us(l, op->coll, kind, (double)op->bytes));
+}
+
+static int64_t message_time(void *self, uint32_t stage) {
+    const struct sc__lowering *l = self;
+    uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage),
+             next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage + 1), node = l->cluster->node_gpus;
+    if (l->cluster->ideal) return 0;
+    return sc__message_time(l->cluster, here / node == next / node, (uint64_t)sc__plan_message(&l->plan, l->model));
+}
+
 static uint32_t after(void *self, uint32_t stage) { return ((struct sc__lowering *)self)->after[stage]; }
 
 static void make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
@@ -369,16 +448,22 @@ static void make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) 
     *block_at(l, stage, index, FORWARD_FIRST) = forward_block(l, &c, true);
     *block_at(l, stage, index, BACKWARD) = backward_block(l, &c, false);
     *block_at(l, stage, index, BACKWARD_LAST) = backward_block(l, &c, true);
-    if (l->plan.schedule != SC__SCHEDULE_ZBH1) return;
-    *block_at(l, stage, index, WGRAD) = wgrad_block(l, &c, false);
-    *block_at(l, stage, index, WGRAD_LAST) = wgrad_block(l, &c, true);
+    if (!sc__schedule_splits(l->plan.schedule)) return;
+    *block_at(l, stage, index, WGRAD) = wgrad_block(l, &c, true, false);
+    *block_at(l, stage, index, WGRAD_LAST) = wgrad_block(l, &c, true, true);
+    if (l->tied[stage] == SC__NONE) return;
+    *block_at(l, stage, index, HEAD) = c.last ? head_block(l, &c) : SC__NONE;
+    *block_at(l, stage, index, LAYERS) = wgrad_block(l, &c, false, false);
+    *block_at(l, stage, index, LAYERS_LAST) = wgrad_block(l, &c, false, true);
 }
 
 sc_status sc__step_blocks(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     l->blocks = SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * BLOCK_KINDS);
     l->after = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
+    l->tied = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        l->tied[s] = tied_block(l, s);
         for (uint32_t c = 0; c < p->vpp; c++) make_blocks(l, s, c);
         l->after[s] = after_block(l, s);
     }
@@ -390,9 +475,14 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .overlap = p->overlap_p2p,
                                     .forward = forward,
                                     .backward = backward,
-                                    .wgrad = p->schedule == SC__SCHEDULE_ZBH1 ? wgrad : NULL,
+                                    .wgrad = sc__schedule_splits(p->schedule) ? wgrad : NULL,
                                     .after = after,
+                                    .price = price,
+                                    .message_time = message_time,
+                                    .kept = sc__plan_kept(l->model, p),
+                                    .tail = tail,
                                     .self = l};
-    l->workload->stream_names[STREAM_REDUCE] = "gradients";
+    l->workload->stream_names[SC__STREAM_REDUCE] = "gradients";
+    if (l->tied[0] != SC__NONE) l->workload->stream_names[SC__STREAM_TIED] = "tied embeddings";
     return sc__pipeline_lower(l->ctx, l->workload, &pipeline);
 }

@@ -80,8 +80,8 @@ static void head_kernels(struct sc__lowering *l) {
         SC__WORK_LOSS);
     add(l, b, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B, rows, v), SC__BACKWARD,
         SC__WORK_LOSS);
-    add(l, b, sc__gemm(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
-    add(l, b, sc__gemm(q, "logits wgrad", t, v, h, rows), SC__WGRAD, SC__WORK_GEMM);
+    add(l, b, sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
+    add(l, b, sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false), SC__WGRAD, SC__WORK_GEMM);
     add_norm(l, b, cut, SC__BACKWARD);
 }
 
@@ -112,6 +112,16 @@ static double list_load(struct sc__load *load, const struct sc__layer_kernels *l
     return us;
 }
 
+/* The bubble of equal stages over their work: (p − 1)/(m·v); with tF = tB = tW
+ * zero-bubble schedules leave p − 1 (ZB-H1) or nothing of 3m, but 2p − 1 − m
+ * where there are fewer micro-batches. */
+static double idle_share(const struct sc__plan *p) {
+    double stages = p->mesh.pp - 1.0, m = p->micro_batches, few = 2 * stages + 1 - m;
+    if (!sc__schedule_splits(p->schedule)) return stages / (m * p->vpp);
+    if (sc__schedule_overlaps_steps(p->schedule)) stages = 0;
+    return (few > stages ? few : stages) / (3 * m);
+}
+
 /* The power limit sees the mean over the step of an average rank: its kernels,
  * and the time without kernels, which is estimated from the bubble of the
  * schedule and the tensor-parallel traffic. */
@@ -130,7 +140,7 @@ static void find_heat(struct sc__lowering *l) {
     for (int d = 0; d < 2; d++)
         for (uint32_t i = 0; i < l->head[d].count; i++)
             sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
-    double bubble = (p->mesh.pp - 1.0) / ((double)p->micro_batches * p->vpp) * load.us;
+    double bubble = idle_share(p) * load.us;
     double tp =
         layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
@@ -148,6 +158,15 @@ void sc__step_kernels(struct sc__lowering *l) {
     embedding_kernels(l);
     head_kernels(l);
     find_heat(l);
+}
+
+double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes) {
+    uint32_t n = sc__mesh_group_size(&l->plan.mesh, group);
+    if (n == 1 || l->cluster->ideal) return 0;
+    uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);
+    struct sc__shape shape = sc__cluster_shape(l->cluster, gpu, n);
+    return sc__us(sc__collective_time(l->cluster, coll, &shape, (uint64_t)bytes));
 }
 
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes) {

@@ -371,7 +371,7 @@ static void head_scripts(struct sc__lowering *l) {
     struct maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
     struct maker b = {.l = l, .script = &l->head_backward, .phase = SC__BACKWARD};
     struct maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
-    bool split = p->schedule == SC__SCHEDULE_ZBH1;
+    bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
     plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
@@ -387,7 +387,7 @@ static void head_scripts(struct sc__lowering *l) {
 }
 
 void sc__step_scripts(struct sc__lowering *l) {
-    bool split = l->plan.schedule == SC__SCHEDULE_ZBH1;
+    bool split = sc__schedule_splits(l->plan.schedule);
     for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
         if (!l->has_kind[kind]) continue;
         forward_layer(l, kind, SC__FORWARD, &l->forward[kind]);

@@ -249,6 +249,15 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N says how many nodes a leaf has");
 }
 
+/* What is known of the ways through a dragonfly differs by engine. */
+static void note_ways(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (c->fabric.kind != SC__FABRIC_DRAGONFLY) return;
+    sc__note(
+        ctx, "dragonfly-ways",
+        "prices of collectives spread what leaves a dragonfly group over all its global links, as adaptive routing "
+        "does, and leave out the links inside it; --net flow takes the shortest ways only");
+}
+
 static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
     if (!c->fabric.planes) c->fabric.planes = 1;
     if (c->fabric.oversubscription < 1) c->fabric.oversubscription = 1;
@@ -300,5 +309,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx, struct sc__cluster *c, cons
     if (c->ideal) return SC_OK;
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS) note_idle_uplinks(ctx, c);
+    note_ways(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

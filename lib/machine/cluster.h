@@ -156,6 +156,10 @@ static inline uint32_t sc__cluster_nic(const struct sc__cluster *c, uint32_t gpu
 /* gpus: the job's size, used where the description gives none. */
 sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t gpus, struct sc__cluster *out);
 
+/* Parts of a fabric that have uplinks: leaves (segments of rails, dragonfly
+ * groups), and pods of a three-level tree. */
+enum sc__level { SC__LEAF, SC__POD, SC__LEVELS };
+
 /* How a group lies on the nodes. */
 struct sc__shape {
     uint32_t ranks;    /* in the group */
@@ -164,12 +168,14 @@ struct sc__shape {
     uint32_t least;    /* ranks on the emptiest node it touches */
     /* What follows may be 0: then the group is alone and takes consecutive
      * GPUs. */
-    uint32_t nics;                        /* distinct NICs its ranks have on the node that has fewest */
-    uint32_t leaves;                      /* leaves (rail: segments) it touches */
-    uint32_t on_leaf;                     /* ranks on the leaf whose uplinks an all-to-all fills most */
-    uint32_t pods, on_pod;                /* the same for pods of a three-level tree */
-    uint32_t sharing_nic;                 /* groups that use each of its NICs at once, itself included */
-    uint32_t sharing_port;                /* groups that use the NVLink port of its GPUs at once */
+    uint32_t nics;                   /* distinct NICs its ranks have on the node that has fewest */
+    uint32_t leaves;                 /* leaves (rail: segments) it touches */
+    uint32_t on_leaf;                /* ranks on the leaf whose uplinks an all-to-all fills most */
+    uint32_t pods, on_pod;           /* the same for pods of a three-level tree */
+    uint32_t leaf_edges, pod_edges;  /* edges of both trees (node_tree.h) that leave the leaf, pod with most */
+    uint32_t sharing_nic;            /* groups that use each of its NICs at once, itself included */
+    uint32_t sharing_port;           /* groups that use the NVLink port of its GPUs at once */
+    uint32_t sharing_up[SC__LEVELS]; /* groups that use the uplinks of its leaf, its pod at once, itself included */
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
 };
 
@@ -184,16 +190,21 @@ double sc__fabric_leaf_nodes(const struct sc__cluster *c);
 double sc__fabric_oversubscription(const struct sc__cluster *c);
 /* Nodes of a pod; all of them where the tree has two levels. */
 double sc__fabric_pod_nodes(const struct sc__cluster *c);
+/* Nodes of a part, and how many NICs its uplinks are worth (a segment: of all rails). */
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level);
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level);
+bool sc__fabric_has_rails(const struct sc__cluster *c);
 /* Refuses what cannot be wired: too many ports, devices that nothing joins. */
 sc_status sc__fabric_check(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__place *at);
 
 struct sc__price {
     int64_t time;  /* ps */
+    int64_t still; /* ps of it in which no bytes move: latency and software */
     uint8_t algo;  /* enum sc__algo */
     uint8_t proto; /* enum sc__proto */
-    /* Share of what the group can have of its NVLink ports and NICs that it
-     * uses on average while it runs, 0…1. */
-    float port, wire;
+    /* Share of what the group can have of its NVLink ports, its NICs and the
+     * uplinks of its leaf and pod that it uses on average while it runs, 0…1. */
+    float port, wire, uplink[SC__LEVELS];
 };
 
 /* One collective alone, with how it is run. coll is enum sc__coll of
@@ -205,16 +216,22 @@ int64_t sc__collective_time(const struct sc__cluster *c, int coll, const struct 
 /* Gives the cluster a memory for prices. Not to be shared between threads:
  * copy the cluster and give the copy its own. */
 void sc__cluster_remember(struct sc__cluster *c, struct sc__arena *arena);
+/* Two-level all-to-all: of the copies of a token to other nodes, the share that
+ * goes over the NIC, since it goes to each node once. */
+double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
-/* The same when `sharing` messages leave through the same NIC. */
-int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes);
+/* The same when it has one part in `sharing` of a NIC. */
+int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, double sharing, uint64_t bytes);
 
 /* "ring", "ll128" …, and back; SC__ALGOS / SC__PROTOS when there is no such. */
 const char *sc__algo_name(enum sc__algo algo);
 const char *sc__proto_name(enum sc__proto proto);
 enum sc__algo sc__algo_find(const char *name);
 enum sc__proto sc__proto_find(const char *name);
+/* Bytes of payload in a byte that goes over a link: LL sends a flag with every
+ * 4 bytes, LL128 one with every 120. */
+double sc__proto_payload(enum sc__proto proto);
 
 /* The drawing of `stepcast show --cluster`: levels, counts, bandwidths, bisection. */
 void sc__cluster_show(const struct sc__cluster *c, struct sc__buffer *out);

@@ -1,6 +1,7 @@
 /* cluster_fabric: what follows from the description of a fabric: how groups
  * lie on it, how much fits through its middle, and whether it can be wired. */
 #include "machine/cluster.h"
+#include "machine/node_tree.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,19 +30,33 @@ double sc__fabric_oversubscription(const struct sc__cluster *c) {
         return up > 0 ? fmax(1, f->router_nics * c->nic / up) : 1;
     }
     if (f->spines && f->leaf_nodes && f->kind != SC__FABRIC_NONE) {
-        bool rails = f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN;
-        double down = (double)f->leaf_nodes * (rails ? 1 : c->node_nics) * c->nic;
+        double down = (double)f->leaf_nodes * (sc__fabric_has_rails(c) ? 1 : c->node_nics) * c->nic;
         double up = (double)f->spines * f->planes * (f->link > 0 ? f->link : c->nic / f->planes);
         return fmax(f->oversubscription, down / up);
     }
     return f->oversubscription;
 }
 
+bool sc__fabric_has_rails(const struct sc__cluster *c) {
+    return c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
+}
+
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
+    return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : sc__fabric_pod_nodes(c);
+}
+
+/* A leaf that is half empty has all its uplinks. */
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
+    double over = sc__fabric_oversubscription(c);
+    if (level == SC__LEAF) return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
+    return sc__fabric_pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
+}
+
 /* Leaves of rails serve one NIC of a node each. */
 double sc__fabric_pod_nodes(const struct sc__cluster *c) {
     const struct sc__fabric *f = &c->fabric;
     double nodes = node_count(c), leaves = f->pod_leaves;
-    if (f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN) leaves /= fmax(1, (double)c->node_nics * f->planes);
+    if (sc__fabric_has_rails(c)) leaves /= fmax(1, (double)c->node_nics * f->planes);
     double pod = fmax(1, floor(leaves)) * sc__fabric_leaf_nodes(c);
     return f->pod_leaves && pod < nodes ? pod : nodes;
 }
@@ -74,45 +89,60 @@ static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
     if (!s->nics || nics < s->nics) s->nics = nics;
 }
 
-/* A part of the fabric: how many of them the group touches, and how many ranks
- * are on the one whose uplinks an all-to-all fills most. It moves
- * ranks · (all - ranks) parts out of one. */
+/* A part of the fabric: how many of them the group touches; how many ranks are
+ * on the one whose uplinks an all-to-all fills most (it moves
+ * ranks · (all - ranks) parts out of one); and how many edges of trees leave
+ * the one that most leave. */
 struct parts {
-    uint32_t count, most;
+    uint32_t count, most, edges;
 };
 
-static void count_part(struct parts *p, uint32_t ranks, uint32_t all) {
+/* One more part: so many ranks, on nodes first … end-1 of the group's. */
+static void count_part(struct parts *p, const struct sc__shape *s, uint32_t ranks, uint32_t first, uint32_t end) {
+    uint32_t all = s->ranks;
     uint64_t now = (uint64_t)ranks * (all - ranks), best = (uint64_t)p->most * (all - p->most);
     p->count++;
     if (now > best || !p->most) p->most = ranks;
+    if (ranks == all) return;
+    uint32_t edges = sc__node_tree_cut(first, end, s->nodes);
+    if (edges > p->edges) p->edges = edges;
 }
 
-/* GPUs 0 … n-1 on parts of `width` GPUs. */
-static struct parts consecutive_parts(uint32_t n, uint64_t width) {
-    struct parts p = {0, 0};
-    if (width < n) count_part(&p, (uint32_t)width, n);
-    if (width >= n || n % width) count_part(&p, width >= n ? n : (uint32_t)(n % width), n);
-    p.count = (uint32_t)((n + width - 1) / width);
-    return p;
-}
-
-static struct parts sorted_parts(const uint32_t *gpu, uint32_t n, uint64_t width) {
-    struct parts p = {0, 0};
-    for (uint32_t i = 0, j; i < n; i = j) {
-        for (j = i; j < n && gpu[j] / width == gpu[i] / width; j++) {
-        }
-        count_part(&p, j - i, n);
+/* GPUs 0 … ranks-1 on parts of `width` nodes. */
+static struct parts consecutive_parts(const struct sc__cluster *c, const struct sc__shape *s, uint32_t width) {
+    struct parts p = {0};
+    for (uint32_t first = 0; first < s->nodes; first += width) {
+        uint32_t end = s->nodes - first > width ? first + width : s->nodes;
+        uint32_t last = end == s->nodes ? s->ranks : end * c->node_gpus;
+        count_part(&p, s, last - first * c->node_gpus, first, end);
     }
     return p;
 }
 
+static struct parts sorted_parts(const struct sc__cluster *c, const uint32_t *gpu, const struct sc__shape *s,
+                                 uint32_t width) {
+    struct parts p = {0};
+    uint32_t gpus = c->node_gpus, node = 0;
+    for (uint32_t i = 0, j; i < s->ranks; i = j) {
+        uint32_t first = node;
+        for (j = i; j < s->ranks && gpu[j] / gpus / width == gpu[i] / gpus / width; j++)
+            node += j == i || gpu[j] / gpus != gpu[j - 1] / gpus;
+        count_part(&p, s, j - i, first, node);
+    }
+    return p;
+}
+
+static struct parts count_parts(const struct sc__cluster *c, const uint32_t *sorted, const struct sc__shape *s,
+                                double width) {
+    uint32_t nodes = width < 1 ? 1 : width > UINT32_MAX ? UINT32_MAX : (uint32_t)width;
+    return sorted ? sorted_parts(c, sorted, s, nodes) : consecutive_parts(c, s, nodes);
+}
+
 static void set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
-    uint64_t leaf = (uint64_t)sc__fabric_leaf_nodes(c) * c->node_gpus,
-             pod = (uint64_t)sc__fabric_pod_nodes(c) * c->node_gpus;
-    struct parts leaves = sorted ? sorted_parts(sorted, s->ranks, leaf) : consecutive_parts(s->ranks, leaf);
-    struct parts pods = sorted ? sorted_parts(sorted, s->ranks, pod) : consecutive_parts(s->ranks, pod);
-    s->leaves = leaves.count, s->on_leaf = leaves.most;
-    s->pods = pods.count, s->on_pod = pods.most;
+    struct parts leaves = count_parts(c, sorted, s, sc__fabric_leaf_nodes(c));
+    struct parts pods = count_parts(c, sorted, s, sc__fabric_pod_nodes(c));
+    s->leaves = leaves.count, s->on_leaf = leaves.most, s->leaf_edges = leaves.edges;
+    s->pods = pods.count, s->on_pod = pods.most, s->pod_edges = pods.edges;
 }
 
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
@@ -241,7 +271,7 @@ static sc_status check_dragonfly(struct sc_context *ctx, const struct sc__cluste
 static sc_status check_leaf(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__place *at) {
     const struct sc__fabric *f = &c->fabric;
     if (!f->switch_ports || f->kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus) return SC_OK;
-    bool rails = f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN;
+    bool rails = sc__fabric_has_rails(c);
     double nodes = sc__fabric_leaf_nodes(c), port = f->link > 0 ? f->link : c->nic / f->planes;
     double down = nodes * (rails ? 1 : c->node_nics) * (c->nic / f->planes / port);
     bool one_leaf = nodes >= node_count(c) && (rails ? c->node_nics == 1 : true);

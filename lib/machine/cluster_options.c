@@ -35,12 +35,21 @@ static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) 
     return SC_OK;
 }
 
+/* Who forbids PXN should know where that cannot change anything. */
+static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (sc__fabric_has_rails(c) && sc__fabric_oversubscription(c) > 1) return;
+    sc__note(ctx, "no-pxn",
+             "without PXN nothing changes here: the model uses it where rails have thin uplinks, which it avoids; that "
+             "it joins small messages on their way is not modelled");
+}
+
 sc_status sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct sc__cluster *c) {
     const char *file = sc__setting(s, "rank-file");
     SC__TRY(take_words(s, &c->tuning));
     c->tuning.by_tuner |= sc__setting_flag(s, "by-tuner");
     c->tuning.no_pxn |= sc__setting_flag(s, "no-pxn");
     c->tuning.two_level |= sc__setting_flag(s, "two-level");
+    if (c->tuning.no_pxn) note_pxn(s->ctx, c);
     SC__TRY(sc__setting_double(s, "copies", &c->tuning.copies));
     SC__TRY(sc__setting_u32(s, "gpus-per-process", 1, &c->tuning.gpus_per_process));
     return file ? sc__placement_read(s->ctx, file, ranks, c) : SC_OK;

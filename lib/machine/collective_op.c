@@ -45,5 +45,8 @@ struct sc__price sc__coll_op_price(const struct sc__cluster *c, const struct sc_
                                    const struct sc__shape *shape, uint64_t bytes) {
     if (op->coll != SC__COLLS) return sc__collective_price(c, op->coll, shape, bytes);
     int64_t time = shape->ranks < 2 ? 0 : sc__message_time(c, shape->nodes < 2, bytes);
-    return (struct sc__price){time, SC__ALGO_DIRECT, SC__PROTO_SIMPLE, shape->nodes<2, shape->nodes> 1};
+    return (struct sc__price){.time = time,
+                              .algo = SC__ALGO_DIRECT,
+                              .proto = SC__PROTO_SIMPLE,
+                              .port = shape->nodes<2, .wire = shape->nodes> 1};
 }

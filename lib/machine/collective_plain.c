@@ -25,6 +25,16 @@ static double ring(int coll, double ranks, double bytes, struct hop h) {
     return passes(coll) * (ranks - 1) * (h.latency + bytes / (ranks * h.rate));
 }
 
+/* It fills its ports and NICs while it runs. `still`: us without bytes. */
+static struct sc__price plain_price(double us, double still, enum sc__algo algo, const struct sc__shape *s) {
+    return (struct sc__price){.time = sc__model_ps(us),
+                              .still = sc__model_ps(still),
+                              .algo = (uint8_t)algo,
+                              .proto = SC__PROTO_SIMPLE,
+                              .port = 1,
+                              .wire = s->nodes > 1};
+}
+
 /* --- nodes and NICs ------------------------------------------------------ */
 
 static struct hop slowest_hop(const struct sc__model *m) {
@@ -38,16 +48,32 @@ static struct hop slowest_hop(const struct sc__model *m) {
 static double direct(const struct sc__model *m) {
     double inside = m->per_node - 1, outside = m->ranks - m->least;
     double node = inside > 0 ? US(m->cluster->nvlink_latency) + m->bytes * inside / m->ranks / (m->port * 1e3) : 0;
-    double net = US(m->cluster->nic_latency) + m->bytes * outside / m->ranks / (fmin(m->nic, m->crossing) * 1e3);
+    double sent = m->bytes * outside / m->ranks / (m->nic * 1e3);
+    double crossing = sc__model_crossing(m, SC__ALGO_DIRECT, 2) / passes(m->coll);
+    double net = US(m->cluster->nic_latency) + fmax(sent, crossing);
     return passes(m->coll) * (m->nodes > 1 ? fmax(node, net) : node);
+}
+
+static double around(const struct sc__model *m, int coll, enum sc__algo algo) {
+    struct hop slowest = slowest_hop(m);
+    double us = ring(coll, m->ranks, m->bytes, slowest);
+    if (m->nodes < 2) return us;
+    return fmax(us, ring(coll, m->ranks, 0, slowest) + sc__model_crossing(m, algo, 2));
+}
+
+static double node_time(struct sc__model m, int coll, enum sc__algo algo, double bytes) {
+    m.bytes = bytes;
+    return algo == SC__ALGO_DIRECT ? direct(&m) : around(&m, coll, algo);
 }
 
 static struct sc__price node_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT ? SC__ALGO_DIRECT : SC__ALGO_RING;
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
-    double us = algo == SC__ALGO_DIRECT ? direct(&m) : ring(coll, m.ranks, m.bytes, slowest_hop(&m));
-    return (struct sc__price){sc__model_ps(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
+    double us = node_time(m, coll, algo, m.bytes);
+    struct sc__price p = plain_price(us, node_time(m, coll, algo, 0), algo, s);
+    sc__model_uplink_shares(&m, algo, us, p.uplink);
+    return p;
 }
 
 /* --- dimensions ---------------------------------------------------------- */
@@ -134,21 +160,29 @@ static double torus_alltoall(const struct box *b, double bytes) {
     return latency + slowest;
 }
 
+/* A group on dimensions; box is NULL where it fills none. */
+static double dims_time(const struct sc__cluster *c, int coll, const struct sc__shape *s, const struct box *box,
+                        enum sc__algo algo, double bytes) {
+    if (algo == SC__ALGO_TORUS) return torus(coll, box, bytes);
+    if (algo == SC__ALGO_RING) return ring(coll, s->ranks, bytes, ring_hop(c, s));
+    return box ? torus_alltoall(box, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
+}
+
+static enum sc__algo dims_algo(const struct sc__cluster *c, int coll, const struct sc__shape *s, const struct box *box,
+                               double bytes) {
+    bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
+    if (coll == SC__ALLTOALL) return SC__ALGO_DIRECT;
+    if (!box || chain || c->tuning.algo == SC__ALGO_RING) return SC__ALGO_RING;
+    if (c->tuning.algo) return SC__ALGO_TORUS;
+    bool faster = dims_time(c, coll, s, box, SC__ALGO_RING, bytes) < dims_time(c, coll, s, box, SC__ALGO_TORUS, bytes);
+    return faster ? SC__ALGO_RING : SC__ALGO_TORUS;
+}
+
 static struct sc__price dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
     struct box b;
-    bool boxed = make_box(c, s, &b);
-    double around = ring(coll, s->ranks, bytes, ring_hop(c, s)), us = around;
-    enum sc__algo algo = SC__ALGO_RING;
-    bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
-    if (coll == SC__ALLTOALL) {
-        algo = SC__ALGO_DIRECT;
-        us = boxed ? torus_alltoall(&b, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
-    } else if (boxed && !chain && c->tuning.algo != SC__ALGO_RING) {
-        us = torus(coll, &b, bytes);
-        algo = SC__ALGO_TORUS;
-        if (around < us && !c->tuning.algo) us = around, algo = SC__ALGO_RING;
-    }
-    return (struct sc__price){sc__model_ps(us), (uint8_t)algo, SC__PROTO_SIMPLE, 1, s->nodes > 1};
+    const struct box *box = make_box(c, s, &b) ? &b : NULL;
+    enum sc__algo algo = dims_algo(c, coll, s, box, bytes);
+    return plain_price(dims_time(c, coll, s, box, algo, bytes), dims_time(c, coll, s, box, algo, 0), algo, s);
 }
 
 struct sc__price sc__plain_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {

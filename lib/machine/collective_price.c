@@ -22,6 +22,10 @@ const char *sc__proto_name(enum sc__proto proto) { return proto_names[proto]; }
 enum sc__algo sc__algo_find(const char *name) { return (enum sc__algo)find_word(algo_names, name, SC__ALGOS); }
 enum sc__proto sc__proto_find(const char *name) { return (enum sc__proto)find_word(proto_names, name, SC__PROTOS); }
 
+double sc__proto_payload(enum sc__proto proto) {
+    return proto == SC__PROTO_LL ? 0.5 : proto == SC__PROTO_LL128 ? 120.0 / 128 : 1;
+}
+
 /* Bandwidth a ring reaches inside a node. */
 static double node_bandwidth(const struct sc__cluster *c, double per_node, double port) {
     const struct sc__constants *k = &c->constants;
@@ -33,41 +37,13 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
 }
 
-/* GB/s out of so many nodes, `over` of whose NICs share an uplink. */
-static double uplinks(const struct sc__model *m, double nodes, double over) {
-    const struct sc__cluster *c = m->cluster;
-    return nodes * c->node_nics * c->nic / 1e9 * m->k->wire / over;
-}
-
-/* What a GPU's traffic to other nodes gets when `crossing` parts of the buffer
- * go through uplinks. */
-static double through(const struct sc__model *m, double rate, double crossing) {
-    return crossing > 0 ? rate * (m->ranks - m->least) / crossing : SC__NEVER;
-}
-
-/* On rails a message to another GPU's rail crosses the spines even inside a
- * segment, unless it changes rails over NVLink first. */
-static void set_crossings(struct sc__model *m, const struct sc__shape *s) {
-    const struct sc__cluster *c = m->cluster;
-    double on_leaf = s->on_leaf ? s->on_leaf : m->ranks, on_pod = s->on_pod ? s->on_pod : m->ranks;
-    double far = on_leaf * (m->ranks - on_leaf), near = on_leaf * fmax(0, on_leaf - m->per_node);
-    bool rails = c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
-    double wrong_rail = rails && m->per_node > 1 ? near * (m->per_node - 1) / m->per_node : 0;
-    double over = sc__fabric_oversubscription(c), sharing = s->sharing_nic ? s->sharing_nic : 1;
-    double leaf = uplinks(m, sc__fabric_leaf_nodes(c), over) / sharing;
-    double pod = uplinks(m, sc__fabric_pod_nodes(c), over * c->fabric.pod_oversubscription) / sharing;
-    double to_pods = through(m, pod, on_pod * (m->ranks - on_pod));
-    m->crossing = fmin(to_pods, through(m, leaf, far + wrong_rail));
-    m->rail_crossing = fmin(to_pods, through(m, leaf, far));
-    if (s->leaves < 2) return;
-    m->hop += (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
-    m->wire = fmin(m->wire, s->pods > 1 ? fmin(leaf, pod) : leaf);
-    m->nic = m->wire / m->per_node;
+/* A group on several leaves goes through more switches. */
+static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
+    return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
 }
 
 struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const struct sc__shape *s, uint64_t bytes) {
     struct sc__model m = {.cluster = c, .k = &c->constants, .coll = coll, .bytes = (double)bytes};
-    double nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     double nic = c->nic / 1e9 * c->constants.wire / (s->sharing_nic ? s->sharing_nic : 1);
     if (coll == SC__BARRIER) m.coll = SC__ALLREDUCE, m.bytes = 8;
     m.ranks = s->ranks;
@@ -76,10 +52,11 @@ struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const str
     m.least = s->least ? s->least : s->per_node;
     m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
-    m.wire = nics * nic;
+    m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
+    m.wire = m.nics * nic;
     m.nic = m.wire / m.per_node;
-    m.hop = c->constants.hop + sc__us(c->nic_latency);
-    if (m.nodes > 1) set_crossings(&m, s);
+    m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
+    sc__model_parts(&m, s);
     return m;
 }
 
@@ -139,6 +116,7 @@ static void volumes(const struct sc__model *m, double *port, double *wire) {
 static void set_shares(const struct sc__model *m, double us, struct sc__price *p) {
     double port, wire;
     volumes(m, &port, &wire);
+    sc__model_uplink_shares(m, p->algo, us, p->uplink);
     p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
     p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
 }
@@ -158,20 +136,21 @@ struct sc__price sc__collective_price(const struct sc__cluster *c, int coll, con
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
     struct sc__price p = {.time = sc__model_ps(us), .algo = (uint8_t)best.algo, .proto = (uint8_t)(best.proto + 1)};
+    p.still = p.time - sc__model_ps(sc__model_span(&m, best.algo, best.proto).move);
     set_shares(&m, us, &p);
     return p;
 }
 
-static double message_us(const struct sc__cluster *c, bool same_node, uint32_t sharing, double bytes) {
+static double message_us(const struct sc__cluster *c, bool same_node, double sharing, double bytes) {
     const struct sc__constants *k = &c->constants;
-    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / (sharing ? sharing : 1);
+    double nic = c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / fmax(1, sharing);
     double rate = same_node ? c->nvlink : nic, latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
     if (is_plain(c)) return latency + bytes / rate * 1e6;
     if (same_node) return k->p2p_base * k->latency + k->p2p_peer[0] + bytes / (rate * k->p2p_share) * 1e6;
     return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency + bytes / rate * 1e6;
 }
 
-int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, uint32_t sharing, uint64_t bytes) {
+int64_t sc__message_time_shared(const struct sc__cluster *c, bool same_node, double sharing, uint64_t bytes) {
     const struct sc__fabric_dim *d = &c->fabric.dim[0];
     if (c->ideal) return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS) return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);

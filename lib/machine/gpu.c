@@ -53,7 +53,14 @@ static void carry_gemm(struct sc__gpu *g, const struct sc__gpu *base, double sm_
     g->gemm.rp *= main_peak(g) / main_peak(base);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
+    g->gemm.write *= dram;
     g->gemm.te *= g->sms / base->sms / dram;
+}
+
+static void carry_unaligned(struct sc__unaligned_constants *u, double issue, double clock) {
+    u->even *= issue, u->odd *= issue, u->odd_n *= issue;
+    u->odd_dgrad *= issue, u->odd_wgrad *= issue;
+    u->te /= clock;
 }
 
 static void carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
@@ -85,7 +92,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     double issue = g->sms / base->sms * clock;
     carry_gemm(g, base, sm_rate, dram, clock);
     carry_dtypes(g, base);
-    g->unaligned.odd_n *= issue, g->unaligned.odd *= issue, g->unaligned.even *= issue;
+    carry_unaligned(&g->unaligned, issue, clock);
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) carry_attention(&g->attention[i], sm_rate, dram);
     for (unsigned i = 0; i < SC__MEM_OPS; i++) carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;

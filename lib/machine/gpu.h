@@ -88,6 +88,7 @@ struct sc__gemm_constants {
     double t0, ts; /* us: fixed, and more for a split over k */
     double rp;     /* FLOP/us of the whole chip on random data */
     double bw;     /* B/us */
+    double write;  /* B/us at which outputs reach memory: a floor; 0: none */
     double q, w;   /* sharpness of the maximum; weight of the output in traffic */
 };
 
@@ -100,9 +101,15 @@ struct sc__gemm_dtype {
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
 };
 
-/* Sizes that are no multiple of 8 elements: FLOP/us of the kernels for them. */
+/* Leading dimensions that are no multiple of 8 elements: FLOP/us of the kernels
+ * for them on the whole chip. */
 struct sc__unaligned_constants {
-    double odd_n, odd, even; /* n odd; m or k odd; multiples of 2 or 4 only */
+    double even;      /* all multiples of 2 */
+    double odd;       /* forward with one odd, but for */
+    double odd_n;     /* n alone, k a multiple of 8 */
+    double odd_dgrad; /* input gradient with one odd */
+    double odd_wgrad; /* weight gradient with one odd */
+    double te;        /* us per output element and SM: epilogue of even ones */
 };
 
 /* A weight gradient added to an fp32 buffer in its epilogue, as Megatron does:
@@ -118,15 +125,18 @@ struct sc__batched_constants {
 
 /* Section 1, mixtures of experts. */
 struct sc__grouped_constants {
-    double step, tile, t0; /* factor on a step; us per tile; us */
+    double step, memory; /* factors on a step and on the traffic */
+    double tile, t0;     /* us per tile; us */
 };
 
 /* Section 2: one head-size class. */
 struct sc__attention_constants {
     double head_dim, v_dim; /* up to this; v_dim 0: any */
-    double bq;
-    double forward[4];  /* fixed, per step, per tile, causal imbalance */
-    double backward[6]; /* the same, per element, and more with shared kv heads */
+    double bq;              /* queries of a tile, forward */
+    double bk;              /* keys of a tile, backward; 0: as bq, and steps are means over the SMs */
+    double whole;           /* factor on a backward step without a mask; 0: 1 */
+    double forward[4];      /* fixed, per step, per tile, causal imbalance */
+    double backward[6];     /* the same, per element, and more with shared kv heads */
 };
 
 enum { SC__HEAD_CLASSES = 6 };

@@ -12,7 +12,8 @@ enum { MOST = 8 }; /* constants of a group */
 
 struct parameter {
     double *value;
-    bool rate; /* larger is faster */
+    bool rate;  /* larger is faster */
+    bool ratio; /* of others: stays when all are scaled */
 };
 
 struct group {
@@ -25,16 +26,19 @@ struct group {
 };
 
 static void offer(struct group *g, double *value, bool rate) {
-    if (*value > 0 && g->parameter_count < MOST) g->parameters[g->parameter_count++] = (struct parameter){value, rate};
+    if (*value > 0 && g->parameter_count < MOST)
+        g->parameters[g->parameter_count++] = (struct parameter){value, rate, false};
+}
+
+static void offer_ratio(struct group *g, double *value) {
+    offer(g, value, false);
+    if (g->parameter_count && g->parameters[g->parameter_count - 1].value == value)
+        g->parameters[g->parameter_count - 1].ratio = true;
 }
 
 /* ---- which kernels share which constants ---- */
 
 static bool main_type(const struct sc__kernel_key *k) { return k->dtype == SC__BF16 || k->dtype == SC__FP16; }
-
-static bool unaligned(const struct sc__kernel_key *k) {
-    return sc__dtype_bytes(k->dtype) == 2 && (k->size[1] | (k->size[5] ? k->size[0] : k->size[2])) & 7;
-}
 
 static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
     int i = 0;
@@ -48,7 +52,7 @@ static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key 
 /* Rows with the same answer belong together; small numbers are fitted first,
  * because the later ones build on them. */
 static uint32_t group_of(const struct sc__gpu *g, const struct sc__kernel_key *k) {
-    if (k->what == SC__PRICED_GEMM && main_type(k)) return unaligned(k) ? 1 : k->size[6] ? 2 : 0;
+    if (k->what == SC__PRICED_GEMM && main_type(k)) return sc__gemm_unaligned(k) ? 1 : k->size[6] ? 2 : 0;
     if (k->what <= SC__PRICED_BATCHED) return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
     if (k->what <= SC__PRICED_ATTENTION_B) return 100 + 10 * k->what + (uint32_t)attention_class(g, k);
     if (k->what == SC__PRICED_ADAMW) return 200 + k->dtype;
@@ -58,19 +62,22 @@ static uint32_t group_of(const struct sc__gpu *g, const struct sc__kernel_key *k
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_constants *c = &u->gemm;
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
-    if (k->what == SC__PRICED_GEMM && unaligned(k)) {
-        offer(g, &u->unaligned.odd, true), offer(g, &u->unaligned.even, true), offer(g, &u->unaligned.odd_n, true);
+    if (sc__gemm_unaligned(k)) {
+        struct sc__unaligned_constants *n = &u->unaligned;
+        offer(g, &n->odd, true), offer(g, &n->even, true), offer(g, &n->odd_n, true);
+        offer(g, &n->odd_dgrad, true), offer(g, &n->odd_wgrad, true), offer(g, &n->te, false);
     } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
         offer(g, &u->accumulate.over_k, false), offer(g, &u->accumulate.element, false);
     } else if (k->what == SC__PRICED_GROUPED) {
         offer(g, &u->grouped.step, false), offer(g, &u->grouped.t0, false), offer(g, &u->grouped.tile, false);
+        offer(g, &u->grouped.memory, false);
     } else if (k->what == SC__PRICED_BATCHED) {
         offer(g, &u->batched.memory, false), offer(g, &u->batched.t0, false), offer(g, &u->batched.step, false);
     } else if (!main_type(k)) {
         offer(g, &f->r, true), offer(g, &f->rp, true), offer(g, &f->b, false);
     } else {
         offer(g, &c->r, true), offer(g, &c->rp, true), offer(g, &c->bw, true), offer(g, &c->t0, false);
-        offer(g, &c->b, false), offer(g, &c->te, false);
+        offer(g, &c->b, false), offer(g, &c->te, false), offer(g, &c->write, true), offer_ratio(g, &c->w);
     }
 }
 
@@ -80,6 +87,7 @@ static void offer_attention(struct group *g, struct sc__gpu *u, const struct sc_
     bool forward = k->what == SC__PRICED_ATTENTION_F;
     for (unsigned i = 0; i < 6; i++)
         if (!forward || order[i] < 4) offer(g, forward ? &a->forward[order[i]] : &a->backward[order[i]], false);
+    if (!forward) offer_ratio(g, &a->whole);
 }
 
 static void offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
@@ -137,6 +145,7 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
     double median = ratio[g->count / 2], before = error_of(g), kept[MOST];
     for (unsigned i = 0; i < g->parameter_count; i++) {
         kept[i] = *g->parameters[i].value;
+        if (g->parameters[i].ratio) continue;
         *g->parameters[i].value *= g->parameters[i].rate ? 1 / median : median;
     }
     if (error_of(g) <= before) return;
@@ -220,7 +229,30 @@ static uint64_t shape_hash(const struct sc__kernel_key *k) {
     bool product = k->what <= SC__PRICED_BATCHED;
     uint64_t hash = product ? 0 : k->what;
     for (uint64_t i = 0; i < 8; i++) hash += sc__splitmix64(k->size[i] + (product ? 0 : i << 52));
-    return sc__splitmix64(hash);
+    /* attention with and without a mask apart, so that both halves have both */
+    return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
+}
+
+static int by_hash(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The shapes of a group in the order of their hashes; returns how many. */
+static uint32_t list_shapes(const struct group *g, uint64_t *shapes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < g->count; i++) shapes[i] = shape_hash(&g->rows[i]->key);
+    qsort(shapes, g->count, sizeof *shapes, by_hash);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (!i || shapes[i] != shapes[i - 1]) shapes[count++] = shapes[i];
+    return count;
+}
+
+/* Every other shape. */
+static unsigned half_of(const uint64_t *shapes, uint32_t count, const struct sc__kernel_key *k) {
+    uint64_t hash = shape_hash(k);
+    const uint64_t *found = bsearch(&hash, shapes, count, sizeof *shapes, by_hash);
+    return (unsigned)(found - shapes) & 1;
 }
 
 static double half_error(struct sc__arena *arena, const struct group *whole, unsigned half) {
@@ -228,9 +260,11 @@ static double half_error(struct sc__arena *arena, const struct group *whole, uns
     struct group in = *whole, out = *whole;
     in.rows = SC__NEW_ARRAY(arena, const struct sc__kernel_row *, whole->count);
     out.rows = SC__NEW_ARRAY(arena, const struct sc__kernel_row *, whole->count);
+    uint64_t *shapes = SC__NEW_ARRAY(arena, uint64_t, whole->count + 1);
+    uint32_t count = list_shapes(whole, shapes);
     in.count = out.count = 0;
     for (uint32_t i = 0; i < whole->count; i++) {
-        struct group *to = (shape_hash(&whole->rows[i]->key) >> 32 & 1) == half ? &in : &out;
+        struct group *to = half_of(shapes, count, &whole->rows[i]->key) == half ? &in : &out;
         to->rows[to->count++] = whole->rows[i];
     }
     if (in.count < 4 || out.count < 4) return -1;
@@ -262,7 +296,7 @@ static struct group collect(struct sc_context *ctx, struct sc__fit *fit, const s
 
 static const char *group_name(struct sc_context *ctx, const struct group *g) {
     const struct sc__kernel_key *k = &g->rows[0]->key;
-    if (k->what == SC__PRICED_GEMM && unaligned(k)) return "gemm, unaligned";
+    if (sc__gemm_unaligned(k)) return "gemm, unaligned";
     if (k->what <= SC__PRICED_BATCHED || k->what == SC__PRICED_ADAMW)
         return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
     if (k->what <= SC__PRICED_ATTENTION_B)

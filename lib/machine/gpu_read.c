@@ -26,18 +26,34 @@ const struct sc__gpu_field sc__gpu_sheet_fields[] = {{"memory_gib", AT(memory)},
                                                      {"tdp_w", AT(tdp)},
                                                      {"usd_per_hour", AT(usd_per_hour)},
                                                      {0}};
-const struct sc__gpu_field sc__gpu_gemm_fields[] = {
-    {"r", AT(gemm.r)},   {"b", AT(gemm.b)},   {"te", AT(gemm.te)}, {"t0", AT(gemm.t0)}, {"ts", AT(gemm.ts)},
-    {"rp", AT(gemm.rp)}, {"bw", AT(gemm.bw)}, {"q", AT(gemm.q)},   {"w", AT(gemm.w)},   {0}};
+const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
+                                                    {"b", AT(gemm.b)},
+                                                    {"te", AT(gemm.te)},
+                                                    {"t0", AT(gemm.t0)},
+                                                    {"ts", AT(gemm.ts)},
+                                                    {"rp", AT(gemm.rp)},
+                                                    {"bw", AT(gemm.bw)},
+                                                    {"q", AT(gemm.q)},
+                                                    {"w", AT(gemm.w)},
+                                                    {"write", AT(gemm.write)},
+                                                    {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {
     {"r", DTYPE(r)},   {"b", DTYPE(b)},       {"rp", DTYPE(rp)},         {"te", DTYPE(te)},
     {"t0", DTYPE(t0)}, {"tile", DTYPE(tile)}, {"energy", DTYPE(energy)}, {0}};
-const struct sc__gpu_field sc__gpu_grouped_fields[] = {
-    {"step", AT(grouped.step)}, {"tile", AT(grouped.tile)}, {"t0", AT(grouped.t0)}, {0}};
+const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)},
+                                                       {"memory", AT(grouped.memory)},
+                                                       {"tile", AT(grouped.tile)},
+                                                       {"t0", AT(grouped.t0)},
+                                                       {0}};
 const struct sc__gpu_field sc__gpu_batched_fields[] = {
     {"step", AT(batched.step)}, {"memory", AT(batched.memory)}, {"t0", AT(batched.t0)}, {0}};
-const struct sc__gpu_field sc__gpu_unaligned_fields[] = {
-    {"odd_n", AT(unaligned.odd_n)}, {"odd", AT(unaligned.odd)}, {"even", AT(unaligned.even)}, {0}};
+const struct sc__gpu_field sc__gpu_unaligned_fields[] = {{"even", AT(unaligned.even)},
+                                                         {"odd", AT(unaligned.odd)},
+                                                         {"odd_n", AT(unaligned.odd_n)},
+                                                         {"odd_dgrad", AT(unaligned.odd_dgrad)},
+                                                         {"odd_wgrad", AT(unaligned.odd_wgrad)},
+                                                         {"te", AT(unaligned.te)},
+                                                         {0}};
 const struct sc__gpu_field sc__gpu_power_fields[] = {{"idle_w", AT(power.idle)},
                                                      {"per_tflops", AT(power.per_tflops)},
                                                      {"per_tbs", AT(power.per_tbs)},
@@ -140,6 +156,11 @@ static sc_status read_sheet(struct reader *r, json_t *sheet) {
     return SC_OK;
 }
 
+static sc_status read_optional(struct reader *r, json_t *o, const char *key, double *out) {
+    const json_t *v = json_object_get(o, key);
+    return v ? read_number(r, "attention", key, v, out) : SC_OK;
+}
+
 static sc_status read_attention_class(struct reader *r, json_t *o) {
     double head_dim = json_number_value(json_object_get(o, "head_dim"));
     double v_dim = json_number_value(json_object_get(o, "v_dim"));
@@ -148,8 +169,12 @@ static sc_status read_attention_class(struct reader *r, json_t *o) {
     if (a == end || !(head_dim > 0))
         return bad(r, NULL, "%s: too many classes, or one without %s", "attention", "head_dim");
     a->head_dim = head_dim, a->v_dim = v_dim;
-    if (json_object_get(o, "bq")) SC__TRY(read_number(r, "attention", "bq", json_object_get(o, "bq"), &a->bq));
+    SC__TRY(read_optional(r, o, "bq", &a->bq));
+    SC__TRY(read_optional(r, o, "bk", &a->bk));
+    SC__TRY(read_optional(r, o, "whole", &a->whole));
     if (!(a->bq >= 1)) return bad(r, NULL, "%s: %s is missing", "attention", "bq");
+    if (a->bq > 65536 || a->bk > 65536 || (a->bk > 0 && a->bk < 1))
+        return bad(r, NULL, "%s and %s are from 1 to 65536", "attention: bq", "bk");
     SC__TRY(read_list(r, "attention.forward", json_object_get(o, "forward"), 4, a->forward));
     return read_list(r, "attention.backward", json_object_get(o, "backward"), 6, a->backward);
 }

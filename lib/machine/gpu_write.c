@@ -41,6 +41,8 @@ static void put_attention(struct sc__json *j, const struct sc__gpu *g) {
         sc__json_double(j, "head_dim", a->head_dim);
         if (a->v_dim > 0) sc__json_double(j, "v_dim", a->v_dim);
         sc__json_double(j, "bq", a->bq);
+        if (a->bk > 0) sc__json_double(j, "bk", a->bk);
+        if (a->whole > 0) sc__json_double(j, "whole", a->whole);
         put_list(j, "forward", a->forward, 4);
         put_list(j, "backward", a->backward, 6);
         sc__json_end_object(j);

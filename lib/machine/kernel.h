@@ -52,8 +52,10 @@ struct sc__kernel sc__gemm(struct sc__pricer *p, const char *name, enum sc__dtyp
 /* The same with a bias in its epilogue. */
 struct sc__kernel sc__gemm_bias(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
                                 uint64_t k);
-/* A weight gradient: the same but for sizes that are no multiple of 8;
- * accumulate: added to an fp32 buffer, as Megatron does. */
+/* Gradients: the same but for sizes that are no multiple of 8. accumulate: a
+ * weight gradient added to an fp32 buffer, as Megatron does. */
+struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
+                                 uint64_t k);
 struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
                                  uint64_t k, bool accumulate);
 /* experts equal products of [m,k] by [k,n] in one kernel (m tokens per expert). */

@@ -1,44 +1,102 @@
-/* kernel_attention: flash attention, forward and backward. A tile of bq
- * queries walks over the keys in steps of 128; the steps of all tiles, spread
- * over the SMs, decide the time. */
+/* kernel_attention: flash attention, forward and backward. Forward a tile of bq
+ * queries walks over the keys, backward a tile of bk keys over the queries. The
+ * GPU hands tiles to its SMs in the order of their numbers, head after head, as
+ * SMs come free; the busiest SM decides the time. With a causal mask a tile's
+ * walk is as long as its part of the triangle: forward the longest comes last
+ * in a head, backward first. */
 #include "machine/kernel.h"
 #include "machine/kernel_price.h"
 
 #include <math.h>
 
-enum { WHOLE = 1000000 }; /* share of the blocks computed, in 1e-6 */
+enum {
+    WHOLE = 1000000, /* share of the blocks computed, in 1e-6 */
+    LONGEST = 8192,  /* steps of a walk, and tiles, up to which the schedule is followed */
+    MOST = 1 << 22,
+};
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-/* Steps of one head: tile i of the queries, the last sq of skv, sees the keys
- * up to its own end. Of very many tiles the mean does. */
-static double causal_steps(uint64_t sq, uint64_t skv, uint64_t bq) {
-    uint64_t tiles = ceil_div(sq, bq), before = skv > sq ? skv - sq : 0;
+/* The tiles of one head. */
+struct tiles {
+    uint64_t count, longest;  /* steps of a whole walk */
+    uint64_t tile, step;      /* elements of a tile and of a step */
+    uint64_t sq, skv, before; /* keys before the first query */
+    bool backward;
+};
+
+static struct tiles cut(const struct sc__kernel_key *key, uint64_t tile, bool backward) {
+    struct tiles t = {.tile = tile, .step = backward ? tile : 128, .sq = key->size[3], .skv = key->size[4]};
+    t.before = t.skv > t.sq ? t.skv - t.sq : 0;
+    t.count = ceil_div(backward ? t.skv : t.sq, tile);
+    t.longest = ceil_div(backward ? t.sq : t.skv, t.step);
+    t.backward = backward;
+    return t;
+}
+
+/* Steps of tile i under a causal mask; the queries are the last sq of skv. A
+ * query tile sees the keys up to its own end, a key tile the queries from its
+ * own start. */
+static uint64_t causal_walk(const struct tiles *t, uint64_t i) {
+    uint64_t start = i * t->tile, end = start + t->tile < t->sq ? start + t->tile : t->sq;
+    if (!t->backward) return ceil_div(t->before + end < t->skv ? t->before + end : t->skv, t->step);
+    start = start > t->before ? (start - t->before) / t->step : 0;
+    return t->longest > start ? t->longest - start : 0;
+}
+
+/* Of very many tiles the mean does. */
+static double causal_steps(const struct tiles *t) {
     double steps = 0;
-    if (tiles > 1 << 16) return (double)tiles * ((double)before + 0.5 * (double)(sq < skv ? sq : skv)) / 128;
-    for (uint64_t i = 0; i < tiles; i++) {
-        uint64_t end = (i + 1) * bq < sq ? (i + 1) * bq : sq;
-        steps += (double)ceil_div(before + end < skv ? before + end : skv, 128);
-    }
+    if (t->count > 1 << 16)
+        return (double)t->count * (double)t->longest *
+               (1 - 0.5 * (double)(t->sq < t->skv ? t->sq : t->skv) / (double)t->skv);
+    for (uint64_t i = 0; i < t->count; i++) steps += (double)causal_walk(t, i);
     return steps;
+}
+
+/* Steps of the busiest SM. SMs are counted by the step they come free at, none
+ * later than the longest walk from now; a round of as many heads as SMs gives
+ * each the steps of one head. */
+static double busiest(const struct tiles *t, uint64_t heads, uint64_t sms, double steps) {
+    uint32_t idle[LONGEST + 1] = {0};
+    uint64_t rounds = heads > 2 * sms ? heads / sms - 1 : 0, now = 0, last = 0;
+    idle[0] = (uint32_t)sms;
+    for (uint64_t h = rounds * sms; h < heads; h++)
+        for (uint64_t i = 0; i < t->count; i++) {
+            while (!idle[now % (LONGEST + 1)]) now++;
+            uint64_t end = now + causal_walk(t, i);
+            idle[now % (LONGEST + 1)]--;
+            idle[end % (LONGEST + 1)]++;
+            if (end > last) last = end;
+        }
+    return (double)rounds * steps + (double)last;
 }
 
 struct work {
     double tiles, steps, longest, elements; /* per SM; of the longest tile; 1e6 in all */
 };
 
-static struct work measure(const struct sc__gpu *gpu, const struct sc__kernel_key *key, double bq) {
-    uint64_t sq = key->size[3], skv = key->size[4], all = key->size[7];
-    double heads = (double)(key->size[0] * key->size[1]), tiles = (double)ceil_div(sq, (uint64_t)bq);
-    double steps = tiles * (double)ceil_div(skv, 128);
-    struct work w = {.tiles = heads * tiles / gpu->sms};
-    if (all == 0)
-        steps = causal_steps(sq, skv, (uint64_t)bq);
-    else
-        steps *= (double)all * 1e-6;
-    w.steps = heads * steps / gpu->sms;
-    w.longest = all ? 0 : (double)ceil_div(skv, 128); /* a share is balanced */
-    w.elements = heads * (double)sq * (double)key->size[5] * 1e-6;
+/* Steps of an SM: of the busiest, or the mean over all where the class knows
+ * no schedule or a share is computed, which is balanced. */
+static double sm_steps(const struct sc__gpu *gpu, const struct tiles *t, uint64_t heads, uint64_t share,
+                       bool scheduled) {
+    double all = (double)heads * (double)t->count, sms = (double)(uint64_t)gpu->sms;
+    if (share == WHOLE && scheduled) return ceil(all / sms) * (double)t->longest;
+    if (share) return all * (double)t->longest * (double)share * 1e-6 / gpu->sms;
+    double steps = causal_steps(t), tiles = fmin((double)heads, 2 * sms) * (double)t->count;
+    if (!scheduled || t->longest > LONGEST || tiles > MOST) return (double)heads * steps / gpu->sms;
+    return busiest(t, heads, (uint64_t)gpu->sms, steps);
+}
+
+static struct work measure(const struct sc__gpu *gpu, const struct sc__kernel_key *key,
+                           const struct sc__attention_constants *a, bool backward) {
+    bool scheduled = a->bk > 0;
+    uint64_t heads = key->size[0] * key->size[1], share = key->size[7];
+    struct tiles t = cut(key, (uint64_t)(backward && scheduled ? a->bk : a->bq), backward && scheduled);
+    struct work w = {.tiles = (double)heads * (double)t.count / gpu->sms};
+    w.steps = sm_steps(gpu, &t, heads, share, scheduled);
+    w.longest = share ? 0 : (double)ceil_div(key->size[4], 128); /* a share is balanced */
+    w.elements = (double)heads * (double)key->size[3] * (double)key->size[5] * 1e-6;
     return w;
 }
 
@@ -55,19 +113,19 @@ static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
 static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->forward;
-    struct work w = measure(gpu, key, a->bq);
-    /* where tiles are few, each still walks over all keys */
-    double chain = key->size[7] == WHOLE ? (double)ceil_div(key->size[4], 128) : 0;
-    double us = c[0] + c[1] * fmax(w.steps, chain) + c[2] * w.tiles + c[3] * w.longest;
+    struct work w = measure(gpu, key, a, false);
+    double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest;
     return us * gpu->software[key->dtype >> 8][0];
 }
 
 static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->backward;
-    struct work w = measure(gpu, key, a->bq);
+    struct work w = measure(gpu, key, a, true);
     double element = c[4] + (key->size[1] != key->size[2] ? c[5] : 0);
-    double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
+    /* without a mask all tiles of a head add to the same rows of dQ at a time */
+    double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
+    double us = c[0] + step * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
     return us * gpu->software[key->dtype >> 8][1];
 }
 

@@ -31,6 +31,7 @@ struct product {
     double element, out; /* bytes of an operand's and of the output's element */
     double te, t0;
     double memory, chip; /* us that memory and the chip's rate take */
+    double floor;        /* us in which all bytes can pass the memory */
     uint64_t m, n, k, k_step, sms;
     struct tile only; /* m 0: any tile */
 };
@@ -70,6 +71,7 @@ static struct product describe(const struct sc__gpu *g, enum sc__dtype t, uint64
     p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
     p.memory = (double)batch * (e * (dm * dk + dn * dk) + p.out * c->w * dm * dn) / c->bw;
     p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
+    if (c->write > 0) p.floor = (double)batch * (e * (dm * dk + dn * dk) / c->bw + p.out * dm * dn / c->write);
     return p;
 }
 
@@ -93,29 +95,25 @@ static double waves_us(const struct product *p, uint64_t s) {
     return best;
 }
 
-/* The smooth maximum over what limits a product. */
+/* The smooth maximum over what limits a product; where k is short, tiles are
+ * written while others are computed, and no faster than the memory takes them. */
 static double limited_by(const struct product *p, double waves, double memory) {
     double q = p->gpu->gemm.q;
-    return pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q);
+    return fmax(pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q), p->floor);
 }
 
-/* Where the contiguous sizes, n and k (m and n of a weight gradient), are no
- * multiples of 8, the kernels load single elements. */
-static double unaligned_us(const struct sc__gpu *gpu, enum sc__dtype t, uint64_t rows, uint64_t n, uint64_t other) {
-    const struct sc__unaligned_constants *c = &gpu->unaligned;
-    uint64_t sizes = n | other;
-    if (sc__dtype_bytes(t) != 2 || !(sizes & 7) || !(c->even > 0)) return 0;
-    double rate = n & 1 ? c->odd_n : sizes & 1 ? c->odd : c->even;
-    return 2 * (double)rows * (double)n * (double)other / rate;
+/* What a split of k into s parts costs more: a second kernel, partial sums. */
+static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
+    return s > 1 ? gpu->gemm.ts + (4 * (double)s + 2) * area / gpu->gemm.bw : 0;
 }
 
 double sc__gemm_us(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
     struct product p = describe(gpu, type, 1, m, n, k);
-    double best = INFINITY, floor = fmax(p.memory, p.chip), area = (double)m * (double)n;
+    double best = INFINITY, floor = fmax(fmax(p.memory, p.chip), p.floor), area = (double)m * (double)n;
     for (unsigned i = 0; i < (p.only.m ? 1 : sizeof splits / sizeof *splits); i++) {
         uint64_t s = splits[i];
         if (s > 1 && k < 256 * s) break;
-        double fixed = p.t0 + (s > 1 ? gpu->gemm.ts + (4 * (double)s + 2) * area / gpu->gemm.bw : 0);
+        double fixed = p.t0 + split_us(gpu, s, area);
         if (floor + fixed >= best) continue;
         double waves = waves_us(&p, s);
         if (waves + fixed < best) best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
@@ -137,7 +135,7 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu, enum sc__dtype type, uint6
                            uint64_t k) {
     const struct sc__grouped_constants *c = &gpu->grouped;
     struct product p = describe(gpu, type, experts, m, n, k);
-    return limited_by(&p, grouped_waves(&p, experts, c->step, p.te, c->tile), p.memory) + c->t0;
+    return limited_by(&p, grouped_waves(&p, experts, c->step, p.te, c->tile), p.memory * or_one(c->memory)) + c->t0;
 }
 
 double sc__gemm_batched_us(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t batch, uint64_t m, uint64_t n,
@@ -147,15 +145,60 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu, enum sc__dtype type, uint6
     return limited_by(&p, grouped_waves(&p, batch, c->step, 0, 0), p.memory * c->memory) + c->t0;
 }
 
+/* ---- sizes that are no multiple of 8 ---- */
+
+/* Leading dimensions: of the operands k and k (forward), k and n (input
+ * gradient), m and n (weight gradient); of the output n. */
+static uint64_t leading(const struct sc__kernel_key *key) {
+    return key->size[1] | (key->size[5] == SC__LAYOUT_WGRAD ? key->size[0] : key->size[2]);
+}
+
+bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
+    return key->what == SC__PRICED_GEMM && sc__dtype_bytes(key->dtype) == 2 && leading(key) & 7;
+}
+
+uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout) {
+    return (key->size[0] | key->size[1] | key->size[2]) & 7 ? layout : SC__LAYOUT_FORWARD;
+}
+
+/* An odd one leaves kernels that load single elements; they differ by layout. */
+static double unaligned_rate(const struct sc__unaligned_constants *c, const struct sc__kernel_key *key) {
+    if (!(leading(key) & 1)) return c->even;
+    if (key->size[5] == SC__LAYOUT_DGRAD) return c->odd_dgrad;
+    if (key->size[5] == SC__LAYOUT_WGRAD) return c->odd_wgrad;
+    return key->size[2] & 7 ? c->odd : c->odd_n;
+}
+
+/* Tiles of 128x256, for odd ones of 128x128 too, in steps of 32; k is split up
+ * to four waves. */
+static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    static const struct tile shapes[] = {{128, 256}, {256, 128}, {128, 128}};
+    uint64_t m = key->size[0], n = key->size[1], k = key->size[2], sms = (uint64_t)gpu->sms;
+    bool odd = leading(key) & 1;
+    double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms, te = odd ? 0 : gpu->unaligned.te;
+    double best = INFINITY, area = (double)m * (double)n;
+    if (!(rate > 0)) return 0;
+    for (unsigned i = 0; i < (odd ? 3 : 2); i++) {
+        uint64_t count = ceil_div(m, shapes[i].m) * ceil_div(n, shapes[i].n);
+        double tile = (double)shapes[i].m * shapes[i].n;
+        for (unsigned j = 0; j < sizeof splits / sizeof *splits; j++) {
+            uint64_t s = splits[j], steps = ceil_div(ceil_div(k, 32), s);
+            if (s > 1 && (k < 256 * s || count >= 4 * sms)) break;
+            double waves = (double)ceil_div(count * s, sms) * tile * ((double)steps * 64 / rate + te);
+            best = fmin(best, waves + split_us(gpu, s, area));
+        }
+    }
+    return best + gpu->gemm.t0;
+}
+
 double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     uint64_t m = key->size[0], n = key->size[1], k = key->size[2], batch = key->size[3];
     if (key->what == SC__PRICED_GROUPED) return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
     if (key->what == SC__PRICED_BATCHED) return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
-    bool wgrad = key->size[5];
     if (key->size[6])
         us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m * (double)n * 1e-6;
-    return fmax(us, unaligned_us(gpu, key->dtype, wgrad ? k : m, n, wgrad ? m : k));
+    return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
 }
 
 static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
@@ -196,10 +239,17 @@ struct sc__kernel sc__gemm_bias(struct sc__pricer *p, const char *name, enum sc_
     return product(p, name, &key);
 }
 
+struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
+                                 uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_DGRAD);
+    return product(p, name, &key);
+}
+
 struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p, const char *name, enum sc__dtype t, uint64_t m, uint64_t n,
                                  uint64_t k, bool accumulate) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
-    key.size[5] = ((m | n | k) & 7) != 0; /* else no layout differs */
+    key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_WGRAD);
     key.size[6] = accumulate;
     struct sc__kernel kernel = product(p, name, &key);
     if (accumulate) kernel.bytes += 6 * (double)m * (double)n;

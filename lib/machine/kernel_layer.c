@@ -50,11 +50,9 @@ struct linear {
     bool bias_in_gemm;         /* and its gradient a column sum */
 };
 
-static struct sc__kernel one_product(struct maker *m, const struct linear *l, const char *name, uint64_t a, uint64_t b,
-                                     uint64_t k) {
-    enum sc__dtype t = m->s->gemm;
-    if (l->experts) return sc__gemm_grouped(m->pricer, name, t, l->experts, a, b, k);
-    return sc__gemm(m->pricer, name, t, a, b, k);
+static struct sc__kernel grouped(struct maker *m, const struct linear *l, const char *name, uint64_t a, uint64_t b,
+                                 uint64_t k) {
+    return sc__gemm_grouped(m->pricer, name, m->s->gemm, l->experts, a, b, k);
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
@@ -68,15 +66,18 @@ static void linear_forward(struct maker *m, const struct linear *l, uint64_t row
     cast(m, l, rows, l->in);
     if (l->bias_in_gemm)
         push(m, sc__gemm_bias(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+    else if (l->experts)
+        push(m, grouped(m, l, l->name, rows, l->out, l->in));
     else
-        push(m, one_product(m, l, l->name, rows, l->out, l->in));
+        push(m, sc__gemm(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
 }
 
 static void linear_backward(struct maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
-    push(m, one_product(m, l, l->dgrad, rows, l->in, l->out));
+    push(m, l->experts ? grouped(m, l, l->dgrad, rows, l->in, l->out)
+                       : sc__gemm_dgrad(m->pricer, l->dgrad, m->s->gemm, rows, l->in, l->out));
     struct sc__kernel w = l->experts
-                              ? one_product(m, l, l->wgrad, l->out, l->in, rows)
+                              ? grouped(m, l, l->wgrad, l->out, l->in, rows)
                               : sc__gemm_wgrad(m->pricer, l->wgrad, m->s->gemm, l->out, l->in, rows, m->s->accumulate);
     w.phase = SC__WGRAD;
     push(m, w);

@@ -13,7 +13,7 @@ struct sc__kernel_key {
 };
 
 enum sc__priced {
-    SC__PRICED_GEMM, /* m, n, k, batch, with bias, weight gradient of odd sizes, accumulated */
+    SC__PRICED_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
     SC__PRICED_GROUPED,
     SC__PRICED_BATCHED,
     SC__PRICED_ATTENTION_F, /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
@@ -24,6 +24,9 @@ enum sc__priced {
     SC__PRICED_ELEMENTWISE,
     SC__PRICED_MEMORY /* + enum sc__memory_op: rows, cols */
 };
+
+/* Which operands lie transposed; told apart only where a size is no multiple of 8. */
+enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 
 struct sc__pricer {
     struct sc__arena *arena;
@@ -43,6 +46,10 @@ double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *
 double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+/* The layout that a key of these sizes has in size[5]. */
+uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
+/* Whether a leading dimension keeps it from the library's main kernels. */
+bool sc__gemm_unaligned(const struct sc__kernel_key *key);
 struct sc__kernel_key sc__attention_key(enum sc__priced what, const struct sc__attention *a);
 
 /* The closed forms, cold. */

@@ -1,5 +1,5 @@
-/* kernel_table: the reader. The first line names the columns, in any order;
- * cells a kernel has no use for are empty. */
+/* kernel_table: the reader. The first line that is no remark names the columns,
+ * in any order; cells a kernel has no use for are empty. */
 #include "machine/kernel_table.h"
 
 #include <string.h>
@@ -41,6 +41,7 @@ static const struct operation {
 } operations[] = {
     {"gemm", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_bias", SC__PRICED_GEMM, {M, N, K}, 3},
+    {"gemm_dgrad", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_wgrad", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_accumulate", SC__PRICED_GEMM, {M, N, K}, 3},
     {"gemm_grouped", SC__PRICED_GROUPED, {M, N, K, BATCH}, 4},
@@ -99,10 +100,20 @@ static bool next_cell(struct sc__str *rest, struct sc__str *cell) {
     return true;
 }
 
+/* The next line that is neither empty nor a remark ("# …"). */
+static sc_status next_line(struct reader *r, bool *more) {
+    struct sc__str text;
+    do {
+        SC__TRY(sc__input_line(r->in, &r->line, more));
+        text = sc__trim(r->line);
+    } while (*more && (!text.n || text.p[0] == '#'));
+    return SC_OK;
+}
+
 static sc_status read_header(struct reader *r) {
     bool more, seen[COLUMNS] = {false};
     struct sc__str cell, rest;
-    SC__TRY(sc__input_line(r->in, &r->line, &more));
+    SC__TRY(next_line(r, &more));
     if (!more) return fail(r, r->line.p, NULL, "the table is empty", SC__STR(""));
     for (rest = r->line; next_cell(&rest, &cell);) {
         unsigned c = 0;
@@ -156,16 +167,20 @@ static sc_status read_attention(struct reader *r, struct sc__kernel_key *key) {
     return SC_OK;
 }
 
+static void read_product(const char *name, struct sc__kernel_key *key) {
+    enum sc__gemm_layout layout = SC__LAYOUT_FORWARD;
+    key->size[3] = 1;
+    key->size[4] = !strcmp(name, "gemm_bias");
+    key->size[6] = !strcmp(name, "gemm_accumulate");
+    if (!strcmp(name, "gemm_dgrad")) layout = SC__LAYOUT_DGRAD;
+    if (key->size[6] || !strcmp(name, "gemm_wgrad")) layout = SC__LAYOUT_WGRAD;
+    key->size[5] = sc__gemm_layout(key, layout);
+}
+
 static sc_status read_sizes(struct reader *r, const struct operation *o, struct sc__kernel_key *key) {
     for (unsigned i = 0; i < o->count; i++) SC__TRY(read_size(r, o->columns[i], &key->size[i]));
     switch (o->what) {
-    case SC__PRICED_GEMM:
-        key->size[3] = 1;
-        key->size[4] = !strcmp(o->name, "gemm_bias");
-        key->size[6] = !strcmp(o->name, "gemm_accumulate");
-        key->size[5] =
-            (key->size[6] || !strcmp(o->name, "gemm_wgrad")) && ((key->size[0] | key->size[1] | key->size[2]) & 7);
-        return SC_OK;
+    case SC__PRICED_GEMM: read_product(o->name, key); return SC_OK;
     case SC__PRICED_EMBEDDING_F:
         key->size[2] = key->size[1];
         key->size[1] = 0;
@@ -218,9 +233,8 @@ sc_status sc__kernel_table_parse(struct sc_context *ctx, struct sc__input *in, s
     bool more;
     SC__TRY(read_header(&r));
     for (;;) {
-        SC__TRY(sc__input_line(in, &r.line, &more));
+        SC__TRY(next_line(&r, &more));
         if (!more) return SC_OK;
-        if (!sc__trim(r.line).n) continue;
         struct sc__kernel_row row = {0};
         SC__TRY(read_row(&r, &row));
         *SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity) = row;

@@ -28,21 +28,24 @@ struct port {
     uint32_t first; /* active · SC__CLAIMS + which claim, or SC__NONE */
 };
 
-/* Of what several use at once, how many are the class's own. */
+/* Of the calls made on something at once, how many are those of the class. */
 struct part {
     uint32_t own, all;
 };
 
+/* How a group lies on the cluster, and what its class has of the NIC and the
+ * uplinks that others use at the same time. */
 struct place {
     struct sc__shape shape;
-    struct part nic, leaf; /* where it leaves its node, and its leaf */
+    struct part nic, up[SC__LEVELS];
 };
 
 struct analytic {
     struct sc__arena *arena;
     struct sc__cluster cluster;
     const struct sc__workload *w;
-    struct sc__map places, prices, joined; /* memoised */
+    bool thin[SC__LEVELS];                         /* uplinks are fewer than the NICs below */
+    struct sc__map places, prices, crowds, joined; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
     uint32_t port_count, port_capacity;
@@ -52,7 +55,7 @@ struct analytic {
 };
 
 enum { PORT_NVLINK_OUT, PORT_NVLINK_IN, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
-enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF }; /* what a port number counts */
+enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF, SPACE_POD }; /* what a port number counts */
 
 static uint64_t port_id(unsigned space, uint64_t number, unsigned which) {
     return (uint64_t)space << 60 | (number * PORTS + which);
@@ -68,12 +71,23 @@ static uint64_t nic_port(const struct analytic *n, uint32_t class, uint32_t rank
     return port_id(SPACE_NIC, (uint64_t)(gpu / c->node_gpus) * c->node_nics + sc__cluster_nic(c, gpu), which);
 }
 
-static uint64_t leaf_port(const struct analytic *n, uint32_t rank) {
-    return port_id(SPACE_LEAF, (uint64_t)(node_of(n, rank) / sc__fabric_leaf_nodes(&n->cluster)), PORT_UPLINK);
+static uint32_t part_of(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return (uint32_t)(node_of(n, rank) / sc__fabric_part_nodes(&n->cluster, level));
 }
 
-/* Whether a rank of class `class` is in the group of rank; where classes are
- * as the workload makes them, this is so for all ranks of a class or none. */
+static uint64_t uplink_port(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return port_id(level == SC__LEAF ? SPACE_LEAF : SPACE_POD, part_of(n, level, rank), PORT_UPLINK);
+}
+
+/* The rank on a GPU, or SC__NONE. */
+static uint32_t rank_on(const struct analytic *n, uint64_t gpu) {
+    if (gpu >= n->cluster.gpus) return SC__NONE;
+    uint32_t rank = n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : (uint32_t)gpu;
+    return rank < sc__mesh_ranks(&n->w->mesh) ? rank : SC__NONE;
+}
+
+/* Whether a rank of class `class` is in the group of rank: so for all ranks of
+ * its class, or for none. */
 static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
     uint32_t own = sc__workload_class_of(n->w, rank);
     bool fresh, found = false;
@@ -87,51 +101,67 @@ static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t r
     return found;
 }
 
-/* Ranks of several classes with one program do the same at the same time. */
-static bool same_program(const struct analytic *n, uint32_t class, uint32_t rank) {
-    return n->w->classes[sc__workload_class_of(n->w, rank)].program == n->w->classes[class].program;
+/* The rank on a GPU where it does what the class does, at the same time: it
+ * runs the same program. */
+static uint32_t fellow_on(const struct analytic *n, uint64_t gpu, uint32_t class) {
+    uint32_t rank = rank_on(n, gpu);
+    if (rank == SC__NONE) return SC__NONE;
+    const struct sc__class *c = &n->w->classes[sc__workload_class_of(n->w, rank)];
+    return c->program == n->w->classes[class].program ? rank : SC__NONE;
 }
 
-/* The rank on a GPU, or SC__NONE. */
-static uint32_t rank_on(const struct analytic *n, uint32_t gpu) {
-    if (gpu >= n->cluster.gpus) return SC__NONE;
-    uint32_t rank = n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : gpu;
-    return rank < sc__mesh_ranks(&n->w->mesh) ? rank : SC__NONE;
-}
-
-/* Calls made at once on the NIC of rank: how many different groups (for
- * messages, group SC__NONE, how many ranks), and how many of them the transfer
- * of the class stands for. */
+/* Calls made at once on the NIC of rank: different groups (for messages, group
+ * SC__NONE, ranks). */
 static struct part nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
     const struct sc__cluster *c = &n->cluster;
     uint32_t gpu = sc__cluster_gpu(c, rank), nic = sc__cluster_nic(c, gpu), first = gpu - gpu % c->node_gpus;
-    uint32_t seen[1024], count = 0, own = 0;
+    uint32_t seen[1024];
+    struct part p = {0, 0};
     if (c->node_nics >= c->node_gpus) return (struct part){1, 1};
-    for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
-        uint32_t r = rank_on(n, g), i = 0;
-        if (r == SC__NONE || sc__cluster_nic(c, g) != nic || !same_program(n, class, r)) continue;
+    for (uint32_t g = first; g < first + c->node_gpus && p.all < 1024; g++) {
+        uint32_t r = fellow_on(n, g, class), i = 0;
+        if (r == SC__NONE || sc__cluster_nic(c, g) != nic) continue;
         uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
-        while (i < count && seen[i] != id) i++;
-        if (i < count) continue;
-        seen[count++] = id;
-        own += joins(n, group, class, r);
+        while (i < p.all && seen[i] != id) i++;
+        if (i < p.all) continue;
+        seen[p.all++] = id;
+        p.own += joins(n, group, class, r);
     }
-    return count ? (struct part){own, count} : (struct part){1, 1};
+    return p.all ? p : (struct part){1, 1};
 }
 
-/* How many GPUs of a leaf the transfer of the class stands for. */
-static struct part leaf_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
-    uint32_t size = (uint32_t)sc__fabric_leaf_nodes(&n->cluster) * n->cluster.node_gpus;
-    uint32_t first = sc__cluster_gpu(&n->cluster, rank) / size * size, own = 0;
-    for (uint32_t g = first; g < first + size; g++)
-        own += rank_on(n, g) != SC__NONE && joins(n, group, class, rank_on(n, g));
-    return (struct part){own ? own : 1, size};
+/* The same for the leaf or pod of rank: they use its uplinks at once. */
+static struct part count_crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class,
+                               uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint64_t width = (uint64_t)sc__fabric_part_nodes(c, level) * c->node_gpus, first = part_of(n, level, rank) * width;
+    struct part p = {0, 0};
+    struct sc__map seen;
+    sc__map_init(&seen, n->arena);
+    for (uint64_t g = first; g < first + width && g < c->gpus; g++) {
+        uint32_t r = fellow_on(n, g, class);
+        bool fresh = true;
+        if (r == SC__NONE) continue;
+        if (group != SC__NONE) sc__map_at(&seen, sc__group_member(n->w, (uint16_t)group, r, 0), &fresh);
+        p.all += fresh;
+        p.own += fresh && joins(n, group, class, r);
+    }
+    return p.all ? p : (struct part){1, 1};
+}
+
+static struct part crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class, uint32_t rank) {
+    bool fresh;
+    uint64_t key[2] = {(uint64_t)group << 32 | class, (uint64_t)level << 32 | part_of(n, level, rank)};
+    uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
+    if (fresh) {
+        struct part p = count_crowd(n, level, group, class, rank);
+        *slot = (uint64_t)p.own << 32 | p.all;
+    }
+    return (struct part){(uint32_t)(*slot >> 32), (uint32_t)*slot};
 }
 
 static double share_of(struct part p, double whole) { return whole * p.own / p.all; }
 
-/* How a group lies on the cluster, and the part of what it shares with others
- * that is its class's. */
 static struct place group_place(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     uint32_t size = sc__group_size(n->w, group);
     uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
@@ -140,7 +170,11 @@ static struct place group_place(struct analytic *n, uint16_t group, uint32_t cla
     if (p.shape.nodes < 2) return p;
     p.nic = nic_part(n, group, class, rank);
     p.shape.sharing_nic = p.nic.all;
-    if (p.shape.leaves > 1) p.leaf = leaf_part(n, group, class, rank);
+    for (int i = 0; i < SC__LEVELS; i++) {
+        if (!n->thin[i]) continue;
+        p.up[i] = crowd(n, (enum sc__level)i, group, class, rank);
+        p.shape.sharing_up[i] = p.up[i].all;
+    }
     return p;
 }
 
@@ -172,17 +206,6 @@ static void add_claim(struct sc__claim *claim, int *claims, uint64_t resource, d
     if (share > 0) claim[(*claims)++] = (struct sc__claim){resource, share};
 }
 
-/* A leaf's uplinks matter where they are fewer than its NICs. What the groups
- * take of their NICs they take of the uplinks, times the oversubscription, for
- * the part of a ring that crosses. */
-static double uplink_share(const struct analytic *n, const struct place *at, int coll, double wire) {
-    const struct sc__shape *s = &at->shape;
-    double over = sc__fabric_oversubscription(&n->cluster), leaf = sc__fabric_leaf_nodes(&n->cluster);
-    if (s->leaves < 2 || over <= 1) return 0;
-    double crossing = coll == SC__ALLTOALL ? 1 - 1.0 / s->leaves : 1 / leaf;
-    return share_of(at->leaf, fmin(1, wire * over * crossing));
-}
-
 static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
                                 int *claims) {
     const struct place *at = place_of(n, t->group, t->class, t->rank);
@@ -194,12 +217,36 @@ static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t
         add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
     }
     if (s->nodes > 1) {
-        double nic = share_of(at->nic, p->wire);
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), nic);
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), nic);
-        add_claim(claim, claims, leaf_port(n, t->rank), uplink_share(n, at, t->coll, p->wire));
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), share_of(at->nic, p->wire));
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), share_of(at->nic, p->wire));
+        for (int i = 0; i < SC__LEVELS; i++) {
+            if (!n->thin[i]) continue;
+            add_claim(claim, claims, uplink_port(n, (enum sc__level)i, t->rank), share_of(at->up[i], p->uplink[i]));
+        }
     }
     return p->time;
+}
+
+/* A message goes over uplinks to another part, and to another rail unless it
+ * may change rails inside its node. */
+static bool takes_uplinks(const struct analytic *n, enum sc__level level, const struct sc__transfer *t) {
+    const struct sc__cluster *c = &n->cluster;
+    if (part_of(n, level, t->rank) != part_of(n, level, t->peer)) return true;
+    uint32_t from = sc__cluster_nic(c, sc__cluster_gpu(c, t->rank)),
+             to = sc__cluster_nic(c, sc__cluster_gpu(c, t->peer));
+    return level == SC__LEAF && sc__fabric_has_rails(c) && c->tuning.no_pxn && from != to;
+}
+
+/* Messages at once per NIC's worth of uplinks, where this one takes them, and
+ * how many of them are those of its class. */
+static double uplink_sharing(struct analytic *n, enum sc__level level, const struct sc__transfer *t,
+                             struct part *part) {
+    const struct sc__cluster *c = &n->cluster;
+    *part = (struct part){1, 1};
+    if (!n->thin[level] || !takes_uplinks(n, level, t)) return 0;
+    double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+    *part = crowd(n, level, SC__NONE, t->class, t->rank);
+    return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
 static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
@@ -210,10 +257,14 @@ static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, s
         add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
-    struct part nic = nic_part(n, SC__NONE, t->class, t->rank);
+    struct part nic = nic_part(n, SC__NONE, t->class, t->rank), up[SC__LEVELS];
+    double leaf = uplink_sharing(n, SC__LEAF, t, &up[SC__LEAF]), pod = uplink_sharing(n, SC__POD, t, &up[SC__POD]);
+    double all = fmax(fmax(leaf, pod), nic.all);
     add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), share_of(nic, 1));
     add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), share_of(nic, 1));
-    return sc__message_time_shared(&n->cluster, false, nic.all, t->bytes);
+    add_claim(claim, claims, uplink_port(n, SC__LEAF, t->rank), share_of(up[SC__LEAF], leaf / all));
+    add_claim(claim, claims, uplink_port(n, SC__POD, t->rank), share_of(up[SC__POD], pod / all));
+    return sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
 static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
@@ -334,7 +385,10 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
     n->free = SC__NONE;
     sc__map_init(&n->places, n->arena);
     sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->crowds, n->arena);
     sc__map_init(&n->joined, n->arena);
+    n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
+    n->thin[SC__POD] = cluster->fabric.pod_leaves && (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
     sc__map_init(&n->port_ids, n->arena);
     sc__heap_init(&n->heap, n->arena);
     *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};

@@ -120,11 +120,16 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
 }
 
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
-    struct sc__stream *s = &x->runners[class].streams[stream];
+    struct sc__runner *r = &x->runners[class];
+    struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
+    if (s->op->kind != SC__OP_COLLECTIVE && !r->met) {
+        x->out->classes[class].lead = x->out->classes[class].account.bubble;
+        r->met = true;
+    }
     s->state = SC__STREAM_TRANSFER;
     s->ready = x->now;
-    change_moving(x, class, x->runners[class].moving | (uint16_t)(1u << stream));
+    change_moving(x, class, r->moving | (uint16_t)(1u << stream));
 }
 
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
@@ -233,12 +238,29 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
     return SC_OK;
 }
 
+/* Steps that overlap follow each other at the distance of the class that takes
+ * longest, from its first to its last operation: all operations of a step
+ * moved by that distance are the next step, and no class runs two at once.
+ * What a class does before its first message nobody notices: it may begin
+ * later by the time it then waits, while the step before still ends. */
+static int64_t step_distance(const struct sc__executor *x) {
+    int64_t longest = 0;
+    if (!x->w->steps_overlap || x->w->mesh.pp == 1) return x->now;
+    for (uint32_t c = 0; c < x->w->class_count; c++) {
+        const struct sc__class_result *r = &x->out->classes[c];
+        if (r->end - r->lead > longest) longest = r->end - r->lead;
+    }
+    return longest;
+}
+
 static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE) return sc__meet_deadlock(x);
     sc__account_finish(x);
-    x->out->step = x->now;
+    x->out->step = step_distance(x);
+    x->out->overlap = x->now - x->out->step;
+    for (uint32_t c = 0; c < x->w->class_count; c++) x->out->classes[c].account.bubble -= x->out->overlap;
     if (x->out->timeline) x->out->timeline->end = x->now;
     return SC_OK;
 }

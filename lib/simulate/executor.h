@@ -75,8 +75,9 @@ struct sc__runner { /* a class */
     int32_t category;
     int64_t mark; /* accounted up to here */
     bool touched;
-    uint32_t *meeting; /* by group: index in executor.meetings, SC__NONE inside one class */
-    uint32_t **met;    /* by call: collectives of each met group in the calls before */
+    bool met;           /* a message of it has begun */
+    uint32_t *meeting;  /* by group: index in executor.meetings, SC__NONE inside one class */
+    uint32_t **numbers; /* by call: collectives of each met group in the calls before */
 };
 
 /* Classes that meet in a group. */

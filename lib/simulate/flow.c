@@ -11,7 +11,7 @@
  * (flow_quotient.h), and the sharing runs on that. */
 #include "simulate/flow.h"
 
-#include "simulate/flow_quotient.h"
+#include "simulate/flow_live.h"
 #include "simulate/flow_steps.h"
 
 #include <stdlib.h>
@@ -30,6 +30,7 @@ struct pattern {
 struct price {              /* of a pattern and a size */
     int64_t latency, total; /* ps; total: alone on this fabric */
     double bytes_time;      /* seconds that the bytes need where every link has room */
+    double bytes;           /* that go over links: payload and the flags of its protocol */
 };
 
 struct known_price {
@@ -41,13 +42,13 @@ struct active {
     struct sc__transfer transfer;
     const struct known_price *known;
     int64_t begin;
-    uint32_t flows_left;
     uint32_t next_free;
 };
 
 struct job {
     const struct sc__workload *w;
     struct sc__place_at at;
+    bool around;                         /* every rank sends to the next: a price of send/receive */
     uint32_t *class_first, *class_ranks; /* ranks by class */
 };
 
@@ -67,8 +68,7 @@ struct flow_net {
     uint32_t pattern_count, pattern_capacity;
     struct sc__quotient *joint;
     uint32_t joint_patterns;
-    struct sc__share *share;
-    double *link_bytes; /* by class of the joint quotient */
+    struct sc__live *live; /* on the joint quotient */
     struct delay {
         const char *label;
         int64_t time; /* ps beyond what the transfers take where every link has room */
@@ -82,7 +82,7 @@ struct flow_net {
 
 /* ---- which GPUs ---- */
 
-/* Ranks fill nodes in order, or as the rank file says; the job's nodes are
+/* Ranks fill nodes in order, or as a rank file says; the job's nodes are
  * `stride` apart. */
 static uint32_t gpu_of(const struct flow_net *n, const struct job *j, uint32_t rank) {
     uint32_t size = n->cluster->node_gpus, gpu = sc__cluster_gpu(n->cluster, rank);
@@ -150,8 +150,8 @@ static sc_status add_messages(struct flow_net *n, const struct sc__transfer *t, 
     const struct job *j = &n->jobs[t->job];
     for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
         uint32_t rank = j->class_ranks[i];
-        SC__TRY(
-            sc__pattern_message(&n->builder, &p->traffic, gpu_of(n, j, rank), gpu_of(n, j, peer_of(j->w, t, rank))));
+        uint32_t peer = j->around ? (rank + 1) % sc__mesh_ranks(&j->w->mesh) : peer_of(j->w, t, rank);
+        SC__TRY(sc__pattern_message(&n->builder, &p->traffic, gpu_of(n, j, rank), gpu_of(n, j, peer)));
     }
     return SC_OK;
 }
@@ -182,6 +182,23 @@ static sc_status find_pattern(struct flow_net *n, const struct sc__transfer *t, 
 
 /* ---- prices ---- */
 
+/* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
+ * algorithm is best depends on what they leave of its uplinks. */
+static uint32_t groups_on_part(struct flow_net *n, enum sc__level level, const struct sc__transfer *t) {
+    const struct job *j = &n->jobs[t->job];
+    uint32_t width = (uint32_t)sc__fabric_part_nodes(n->cluster, level) * n->cluster->node_gpus, count = 0;
+    struct sc__map seen;
+    sc__map_init(&seen, n->arena);
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        uint32_t rank = j->class_ranks[i];
+        bool fresh = false;
+        if (gpu_of(n, j, rank) / width == gpu_of(n, j, t->rank) / width)
+            sc__map_at(&seen, sc__group_member(j->w, t->group, rank, 0), &fresh);
+        count += fresh;
+    }
+    return count;
+}
+
 static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__transfer *t) {
     bool fresh;
     uint64_t key[2] = {(uint64_t)t->job << 32 | t->class, t->group};
@@ -190,6 +207,8 @@ static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__tra
         struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
         uint32_t count, *gpu = group_gpus(n, &n->jobs[t->job], t->group, t->rank, &count);
         *s = sc__cluster_shape(n->cluster, gpu, count);
+        if (s->leaves > 1) s->sharing_up[SC__LEAF] = groups_on_part(n, SC__LEAF, t);
+        if (s->pods > 1) s->sharing_up[SC__POD] = groups_on_part(n, SC__POD, t);
         *slot = (uintptr_t)s;
     }
     return (const struct sc__shape *)(uintptr_t)*slot;
@@ -201,82 +220,51 @@ static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, 
 
 /* A collective or message run step by step: all of it may be bytes, as far as
  * its ports say. */
-static sc_status step_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
+static sc_status step_time(struct flow_net *n, const struct sc__transfer *t, struct sc__price *p) {
     const struct job *j = &n->jobs[t->job];
-    *once =
-        (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    *p = (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder, &n->steps, gpu_of(n, j, t->rank), gpu_of(n, j, t->peer), t->bytes,
-                                  &once->time));
+                                  &p->time));
     else {
         uint32_t count, *gpu = group_gpus(n, j, t->group, t->rank, &count);
-        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, t->bytes, &once->time));
+        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, t->bytes, &p->time));
     }
-    *twice = once->time;
+    p->still = p->time;
     return SC_OK;
 }
 
-/* The model's time, and what the same algorithm takes for twice the bytes. */
-static void model_times(struct flow_net *n, const struct sc__transfer *t, struct sc__price *once, int64_t *twice) {
+/* The model's time on a non-blocking fabric, by the algorithm that is best on
+ * this one. */
+static struct sc__price model_time(struct flow_net *n, const struct sc__transfer *t) {
     if (t->coll == SC__COLLS) {
         bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
-        *once = (struct sc__price){.time = sc__message_time(&n->open, same, t->bytes), .algo = SC__ALGO_DIRECT};
-        *twice = sc__message_time(&n->open, same, 2 * t->bytes);
-        return;
+        return (struct sc__price){.time = sc__message_time(&n->open, same, t->bytes),
+                                  .still = sc__message_time(&n->open, same, 0),
+                                  .algo = SC__ALGO_DIRECT};
     }
     const struct sc__shape *s = shape_of(n, t);
-    *once = sc__collective_price(&n->open, t->coll, s, t->bytes);
     struct sc__tuning tuning = n->open.tuning;
-    n->open.tuning.algo = once->algo;
-    n->open.tuning.proto = once->proto;
-    *twice = sc__collective_price(&n->open, t->coll, s, 2 * t->bytes).time;
+    struct sc__price chosen = sc__collective_price(n->cluster, t->coll, s, t->bytes);
+    n->open.tuning.algo = chosen.algo;
+    n->open.tuning.proto = chosen.proto;
+    struct sc__price p = sc__collective_price(&n->open, t->coll, s, t->bytes);
     n->open.tuning = tuning;
-}
-
-static void add_flows(struct sc__share *share, const struct sc__quotient *q, uint32_t pattern,
-                      const struct price *price, uint64_t bytes, double now, uint64_t user, uint32_t *count) {
-    for (uint32_t f = q->pattern[pattern]; f < q->pattern[pattern + 1]; f++) {
-        double volume = q->flows[f].volume * (double)bytes;
-        sc__share_add(share,
-                      &(struct sc__share_flow){.hops = q->hops + q->flows[f].first,
-                                               .count = q->flows[f].count,
-                                               .weight = 1,
-                                               .bytes = volume,
-                                               .cap = volume / price->bytes_time,
-                                               .user = user},
-                      now);
-    }
-    *count = q->pattern[pattern + 1] - q->pattern[pattern];
-}
-
-/* Seconds that the bytes take when nothing else runs. */
-static double flow_alone(const struct pattern *p, const struct price *price, uint64_t bytes, jmp_buf *out_of_memory) {
-    struct sc__arena work;
-    sc__arena_init(&work, out_of_memory);
-    struct sc__share *share = sc__share_new(&work, p->alone->capacity, p->alone->links);
-    uint32_t count;
-    uint64_t user;
-    double end = 0;
-    add_flows(share, p->alone, 0, price, bytes, 0, 0, &count);
-    for (double next; (next = sc__share_next(share)) < INFINITY; end = next)
-        while (sc__share_finish(share, next, &user)) {
-        }
-    sc__arena_free(&work);
-    return end;
+    return p;
 }
 
 static int64_t to_ps(double seconds) { return (int64_t)ceil(seconds * 1e12 - 1e-3); }
 
-/* How the time divides into latency and bytes: what doubling the bytes adds
- * is bytes, and at least what the busiest port needs. */
-static void divide(const struct pattern *pattern, const struct sc__price *once, int64_t twice, uint64_t bytes,
-                   struct price *p) {
-    int64_t bytes_time = twice - once->time, port = to_ps(pattern->traffic.port_time * (double)bytes);
+/* How the time divides into latency and bytes: as the model says, and at least
+ * what the busiest port needs is bytes. */
+static void divide(const struct pattern *pattern, const struct sc__price *model, uint64_t bytes, struct price *p) {
+    p->bytes = (double)bytes / sc__proto_payload((enum sc__proto)model->proto);
+    int64_t bytes_time = model->time - model->still, port = to_ps(pattern->traffic.port_time * p->bytes);
     if (bytes_time < port) bytes_time = port;
-    if (bytes_time > once->time) bytes_time = once->time;
+    if (bytes_time > model->time) bytes_time = model->time;
     if (!pattern->traffic.flow_count) bytes_time = 0;
     p->bytes_time = (double)bytes_time * 1e-12;
-    p->latency = p->total = once->time - bytes_time;
+    p->latency = p->total = model->time - bytes_time;
 }
 
 /* Prices are kept by transfer: what asking again would answer. */
@@ -289,21 +277,26 @@ static struct known_price *known(struct flow_net *n, const struct sc__transfer *
     return (struct known_price *)(uintptr_t)*slot;
 }
 
+static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
+    return (struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
+}
+
 static sc_status find_price(struct flow_net *n, const struct sc__transfer *t, const struct known_price **out) {
     bool fresh;
     struct known_price *k = known(n, t, &fresh);
-    struct sc__price once;
-    int64_t twice;
+    struct sc__price model;
     *out = k;
     if (!fresh) return SC_OK;
     if (n->steps.send > 0)
-        SC__TRY(step_times(n, t, &once, &twice));
+        SC__TRY(step_time(n, t, &model));
     else
-        model_times(n, t, &once, &twice);
-    SC__TRY(find_pattern(n, t, once.algo, &k->pattern));
-    divide(k->pattern, &once, twice, t->bytes, &k->price);
-    if (k->price.bytes_time > 0)
-        k->price.total += to_ps(flow_alone(k->pattern, &k->price, t->bytes, n->arena->out_of_memory));
+        model = model_time(n, t);
+    SC__TRY(find_pattern(n, t, model.algo, &k->pattern));
+    divide(k->pattern, &model, t->bytes, &k->price);
+    if (k->price.bytes_time > 0) {
+        struct sc__burden burden = burden_of(&k->price, 0);
+        k->price.total += to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
+    }
     return SC_OK;
 }
 
@@ -330,8 +323,7 @@ static void join_patterns(struct flow_net *n) {
     for (uint32_t i = 0; i < n->pattern_count; i++) list[i] = &n->patterns[i]->traffic;
     n->joint = sc__quotient_make(&n->builder, list, n->pattern_count);
     n->joint_patterns = n->pattern_count;
-    n->share = sc__share_new(n->arena, n->joint->capacity, n->joint->links);
-    n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->joint->links);
+    n->live = sc__live_new(n->arena, n->joint);
 }
 
 static uint32_t take_active(struct flow_net *n) {
@@ -354,9 +346,8 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
             return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "a transfer was not announced to the flow engine");
         join_patterns(n);
     }
-    if (sc__share_violations(n->share))
-        return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair",
-                        sc__share_violations(n->share));
+    if (sc__live_violations(n->live))
+        return sc__fail(n->ctx, SC_SYSTEM, NULL, NULL, "%u solves are not max-min fair", sc__live_violations(n->live));
     uint32_t id = take_active(n);
     n->active[id] = (struct active){.transfer = *t, .known = k, .begin = now};
     n->running++;
@@ -365,35 +356,22 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     return SC_OK;
 }
 
-static void count_bytes(struct flow_net *n, const struct active *a) {
-    const struct sc__quotient *q = n->joint;
-    for (uint32_t f = q->pattern[a->known->pattern->id]; f < q->pattern[a->known->pattern->id + 1]; f++)
-        for (uint32_t h = q->flows[f].first; h < q->flows[f].first + q->flows[f].count; h++)
-            n->link_bytes[q->hops[h].link] += q->hops[h].load * q->flows[f].volume * (double)a->transfer.bytes;
-}
-
 static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
-    struct active *a = &n->active[id];
-    add_flows(n->share, n->joint, a->known->pattern->id, &a->known->price, a->transfer.bytes, (double)now * 1e-12, id,
-              &a->flows_left);
-    count_bytes(n, a);
+    const struct known_price *k = n->active[id].known;
+    struct sc__burden burden = burden_of(&k->price, k->pattern->id);
+    sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
 }
 
 static int64_t next(void *self) {
     struct flow_net *n = self;
-    int64_t event = sc__heap_time(&n->heap);
-    double flow = n->share ? sc__share_next(n->share) : INFINITY;
-    int64_t end = flow < 9e6 ? to_ps(flow) : INT64_MAX;
+    int64_t event = sc__heap_time(&n->heap), end = n->live ? sc__live_next(n->live) : INT64_MAX;
     return end < event ? end : event;
 }
 
-/* Flows that end by `to`; their transfers end with the last of them. */
+/* Transfers end with the last of their flows. */
 static void end_flows(struct flow_net *n, int64_t to) {
-    double at = n->share ? sc__share_next(n->share) : INFINITY;
-    uint64_t user;
-    if (!(at < 9e6) || to_ps(at) > to) return;
-    while (sc__share_finish(n->share, at, &user))
-        if (--n->active[user].flows_left == 0) sc__heap_push(&n->heap, to, (uint32_t)user, 1);
+    uint32_t id;
+    while (n->live && sc__live_end(n->live, to, &id)) sc__heap_push(&n->heap, to, id, 1);
 }
 
 /* How much longer than on a non-blocking fabric without other traffic, by kind
@@ -471,9 +449,10 @@ static uint32_t links(void *self, struct sc__arena *arena, int64_t step, struct 
         sc__buffer_init(&name, arena);
         n->graph.name(&n->graph, n->joint->sample[i], &name);
         if (n->joint->size[i] > 1) sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
-        (*out)[i] =
-            (struct sc__net_link_use){.name = name.text, .bytes = n->link_bytes[i], .capacity = n->joint->capacity[i]};
-        if (step > 0) (*out)[i].busy_share = n->link_bytes[i] / n->joint->capacity[i] / ((double)step * 1e-12);
+        (*out)[i] = (struct sc__net_link_use){
+            .name = name.text, .bytes = sc__live_bytes(n->live, i), .capacity = n->joint->capacity[i]};
+        if (step > 0)
+            (*out)[i].busy_share = sc__live_bytes(n->live, i) / n->joint->capacity[i] / ((double)step * 1e-12);
     }
     qsort(*out, count, sizeof **out, compare_use);
     note_delays(n);
@@ -486,22 +465,22 @@ static const struct sc__net_ops flow_ops = {
 
 /* ---- making it ---- */
 
-static bool fits(const struct flow_net *n, uint32_t ranks, struct sc__place_at at) {
-    uint64_t size = n->cluster->node_gpus, last = 0;
-    for (uint32_t r = 0; r < ranks; r++) {
-        uint32_t gpu = sc__cluster_gpu(n->cluster, r);
-        if (gpu > last) last = gpu;
-    }
-    return (at.node + last / size * at.stride) * size + last % size < n->cluster->gpus;
+/* The highest GPU that a job of so many ranks takes from node 0 on. */
+static uint64_t last_gpu(const struct sc__cluster *c, uint64_t ranks) {
+    uint64_t last = ranks - 1;
+    for (uint64_t r = 0; r < ranks && c->gpu_of; r++)
+        if (sc__cluster_gpu(c, (uint32_t)r) > last) last = sc__cluster_gpu(c, (uint32_t)r);
+    return last;
 }
 
 sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at) {
     struct flow_net *n = net->self;
-    uint32_t ranks = sc__mesh_ranks(&w->mesh);
-    if (!fits(n, ranks, at))
+    uint64_t ranks = sc__mesh_ranks(&w->mesh), size = n->cluster->node_gpus, gpu = last_gpu(n->cluster, ranks);
+    uint64_t last = at.node + gpu / size * at.stride;
+    if (last * size + gpu % size >= n->cluster->gpus)
         return sc__fail(n->ctx, SC_INPUT, NULL, "name a larger cluster, or place the job elsewhere",
-                        "a job of %u ranks from node %u on, every %u, does not fit on %u GPUs", ranks, at.node,
-                        at.stride, n->cluster->gpus);
+                        "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
+                        (unsigned long long)ranks, at.node, at.stride, n->cluster->gpus);
     struct job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
     *j = (struct job){.w = w, .at = at};
     sort_classes(n->arena, j);
@@ -519,7 +498,10 @@ static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
 
 sc_status sc__flow_group(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
                          const struct sc__settings *settings, struct sc__net *out) {
-    return sc__net_flow(ctx, c, only(ctx, gpus), settings, out);
+    SC__TRY(sc__net_flow(ctx, c, only(ctx, gpus), settings, out));
+    struct flow_net *n = out->self;
+    if (n->job_count) n->jobs[0].around = true;
+    return SC_OK;
 }
 
 sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
@@ -543,6 +525,7 @@ sc_status sc__net_flow(struct sc_context *ctx, const struct sc__cluster *cluster
     n->open = *cluster;
     n->open.fabric.oversubscription = n->open.fabric.pod_oversubscription = 1;
     n->open.fabric.spines = 0;
+    if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY) n->open.fabric.kind = SC__FABRIC_NONE;
     sc__cluster_remember(&n->open, n->arena);
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);

@@ -22,8 +22,8 @@ sc_status sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, st
  * of the cluster, … */
 sc_status sc__flow_group(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus,
                          const struct sc__settings *settings, struct sc__net *out);
-/* … and the time of a collective of it (coll SC__COLLS: a message from its
- * first to its last GPU) alone. */
+/* … and the time of a collective of it (coll SC__COLLS: a message from every
+ * GPU to the next) alone. */
 sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
 
 #endif

@@ -5,11 +5,18 @@
  *           next node, so that traffic stays on its rail. Each connection
  *           carries 2(n-1)/n · S/C (all-reduce), (n-1)/n · S/C (gather, scatter).
  *   chain   a ring without its last connection, S/C each (broadcast, reduce).
- *   tree    two binary trees over the nodes, S/2C up and down each edge; inside
- *           a node a chain up and down (tree), or the switch (NVLS): S(1 + 1/p)/C.
+ *   tree    NCCL's two binary trees over the nodes (node_tree.h), S/2C up and
+ *           down each edge; inside a node a chain up and down (tree), or the
+ *           switch (NVLS): S(1 + 1/p)/C.
+ *   PAT     every rank to those 1, 2, 4 … further on; parts of S/n, the nearer
+ *           the more.
+ *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
  *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
- *           to the GPU whose card is on the destination's rail, and from there. */
+ *           to the GPU whose card is on the destination's rail, and from there;
+ *           or (two-level) once to each node, and on over NVLink there. */
 #include "simulate/flow_pattern.h"
+
+#include "machine/node_tree.h"
 
 #include <string.h>
 
@@ -44,12 +51,19 @@ static void load_link(struct sc__pattern_builder *b, struct sc__pattern *p, uint
     p->hops[b->slot[link]].load += load;
 }
 
+/* Bytes on a cable between nodes for a byte of payload. */
+static double overhead(const struct sc__pattern_builder *b) {
+    return b->cluster->constants.wire > 0 ? 1 / b->cluster->constants.wire : 1;
+}
+
 /* A connection of the open flow. */
 static sc_status wire(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, double load) {
     uint32_t count;
+    bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    if (network) load *= overhead(b);
     for (uint32_t i = 0; i < count; i++) load_link(b, p, b->way[i].link, b->way[i].load * load);
-    if (from / b->cluster->node_gpus != to / b->cluster->node_gpus) p->network = true;
+    if (network) p->network = true;
     return SC_OK;
 }
 
@@ -140,12 +154,11 @@ static sc_status add_ring(struct sc__pattern_builder *b, struct sc__pattern *p, 
 
 /* ---- trees ---- */
 
-/* Parent of a node in a binary tree in heap order. The second tree is turned
- * by half the nodes: who is inside one is at the edge of the other. */
 static sc_status tree_edges(struct sc__pattern_builder *b, struct sc__pattern *p, const struct nodes *s, uint32_t c,
-                            uint32_t turn) {
-    for (uint32_t i = 1; i < s->count; i++) {
-        uint32_t child = (i + turn) % s->count, parent = ((i - 1) / 2 + turn) % s->count;
+                            unsigned tree) {
+    for (uint32_t child = 0; child < s->count; child++) {
+        uint32_t parent = sc__node_tree_parent(tree, child, s->count);
+        if (parent == SC__NO_PARENT) continue;
         SC__TRY(wire(b, p, member(s, child, c), member(s, parent, c), 0.5));
         SC__TRY(wire(b, p, member(s, parent, c), member(s, child, c), 0.5));
     }
@@ -161,8 +174,7 @@ static sc_status add_tree(struct sc__pattern_builder *b, struct sc__pattern *p, 
             load_port(b, p, s->gpu[i], nvls ? 1 + 1 / size : 2 * (size - 1) / size);
         }
         if (s->count < 2) continue;
-        SC__TRY(tree_edges(b, p, s, c, 0));
-        SC__TRY(tree_edges(b, p, s, c, s->count / 2));
+        for (unsigned tree = 0; tree < SC__NODE_TREES; tree++) SC__TRY(tree_edges(b, p, s, c, tree));
     }
     return SC_OK;
 }
@@ -262,16 +274,27 @@ static const uint32_t *snake(struct sc__pattern_builder *b, const uint32_t *gpu,
 
 /* ---- all pairs ---- */
 
-/* The member of `from`'s node whose card is on the rail of `to`. */
-static uint32_t proxy(const struct sc__pattern_builder *b, uint32_t from, uint32_t to, bool pxn) {
+/* How messages of pairs go. */
+struct ways {
+    enum sc__algo algo; /* direct, PXN or hierarchical */
+    double share;       /* hierarchical: of the bytes that go between nodes */
+};
+
+/* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
+static uint32_t counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
     uint32_t size = b->cluster->node_gpus;
-    return pxn && from / size != to / size ? from / size * size + to % size : from;
+    return at / size * size + like % size;
 }
 
-static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to, bool pxn) {
-    uint32_t via = proxy(b, from, to, pxn);
-    if (via != from) SC__TRY(wire(b, p, from, via, 1));
-    return wire(b, p, via, to, 1);
+/* PXN changes GPUs before the network, two levels after it. */
+static sc_status pair(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to,
+                      struct ways ways) {
+    bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
+    if (near || ways.algo == SC__ALGO_DIRECT) return wire(b, p, from, to, 1);
+    bool first = ways.algo == SC__ALGO_PXN;
+    uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
+    if (via != from) SC__TRY(wire(b, p, from, via, first ? 1 : ways.share));
+    return via == to ? SC_OK : wire(b, p, via, to, 1);
 }
 
 static uint32_t nic_count(const struct sc__pattern_builder *b) {
@@ -291,14 +314,14 @@ static void add_ports(struct sc__pattern_builder *b, struct sc__pattern *p, cons
         uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, gpu[i]);
         load_port(b, p, gpu[i], inside - 1);
         if (n == inside) continue;
-        load_link(b, p, nic, n - inside);
-        load_link(b, p, nic + nic_count(b), n - inside);
+        load_link(b, p, nic, (n - inside) * overhead(b));
+        load_link(b, p, nic + nic_count(b), (n - inside) * overhead(b));
         p->network = true;
     }
 }
 
 static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
-                           bool pxn, double volume) {
+                           struct ways ways, double volume) {
     bool apart = n <= PAIRS_APART, by_source = n <= SOURCES_APART;
     if (n > PAIRS_ROUTED && has_nodes(b)) {
         add_ports(b, p, gpu, n, volume);
@@ -309,8 +332,19 @@ static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p,
         if (by_source && !apart) begin_flow(b, p, volume);
         for (uint32_t k = 1; k < n; k++) {
             if (apart) begin_flow(b, p, volume);
-            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], pxn && has_nodes(b)));
+            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], ways));
         }
+    }
+    return SC_OK;
+}
+
+/* Bruck's steps, the farthest first: what a rank holds by then goes `far` ranks
+ * on, but for what is there already. */
+static sc_status add_pat(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n) {
+    begin_flow(b, p, 1);
+    for (uint32_t far = 1; far < n; far *= 2) {
+        double parts = (n - 1 - far) / (2 * far) + 1;
+        for (uint32_t i = 0; i < n; i++) SC__TRY(wire(b, p, gpu[i], gpu[(i + far) % n], parts / n));
     }
     return SC_OK;
 }
@@ -324,20 +358,23 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__patte
     bool dims = b->cluster->fabric.kind == SC__FABRIC_DIMS;
     if (dims && algo == SC__ALGO_TORUS) return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
     struct nodes s = split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
-    if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, algo == SC__ALGO_PXN, 1.0 / n);
-    if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, false, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
+    struct ways ways = {algo, sc__two_level_share(b->cluster, n, s.count)};
+    if (coll == SC__ALLTOALL) return add_pairs(b, p, gpu, n, ways, 1.0 / n);
+    if (algo == SC__ALGO_DIRECT) return add_pairs(b, p, gpu, n, ways, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
     bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
     if (reduce && algo == SC__ALGO_TREE) return add_tree(b, p, &s, false);
-    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE || algo == SC__ALGO_COLLNET))
-        return add_tree(b, p, &s, true);
+    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE)) return add_tree(b, p, &s, true);
+    if (algo == SC__ALGO_COLLNET) return add_ring(b, p, &s, 1, true);
+    if (algo == SC__ALGO_PAT) return add_pat(b, p, gpu, n);
     if (coll == SC__BROADCAST || coll == SC__REDUCE) return add_ring(b, p, &s, 1, false);
     return add_ring(b, p, &s, reduce ? 2 * part : part, true);
 }
 
 sc_status sc__pattern_message(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to) {
+    bool pxn = sc__fabric_has_rails(b->cluster) && !b->cluster->tuning.no_pxn;
     if (from == to) return SC_OK;
     begin_flow(b, p, 1);
-    return wire(b, p, from, to, 1);
+    return pair(b, p, from, to, (struct ways){pxn ? SC__ALGO_PXN : SC__ALGO_DIRECT, 1});
 }
 
 /* Ports: what a GPU or card has for itself, and no route can avoid. */

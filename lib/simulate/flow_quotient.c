@@ -188,6 +188,29 @@ static void lay_patterns(const struct refining *r, struct sc__quotient *q) {
     q->pattern[r->patterns_count] = seen;
 }
 
+/* Links of a pattern, each once. slot: by link, its place + 1 in the list. */
+static uint32_t reach_pattern(const struct sc__quotient *q, uint32_t pattern, uint32_t count, uint32_t *slot) {
+    uint32_t begin = count;
+    for (uint32_t f = q->pattern[pattern]; f < q->pattern[pattern + 1]; f++)
+        for (uint32_t h = q->flows[f].first; h < q->flows[f].first + q->flows[f].count; h++) {
+            uint32_t link = q->hops[h].link;
+            if (slot[link] <= begin) {
+                slot[link] = ++count;
+                q->reach[count - 1] = (struct sc__reach){.link = link};
+            }
+            q->reach[slot[link] - 1].volume += q->hops[h].load * q->flows[f].volume;
+        }
+    return count;
+}
+
+static void lay_reach(struct sc__arena *arena, struct sc__arena *work, uint32_t patterns, uint32_t hops,
+                      struct sc__quotient *q) {
+    uint32_t *slot = SC__NEW_ARRAY(work, uint32_t, q->links + 1);
+    q->reach = SC__NEW_ARRAY(arena, struct sc__reach, hops + 1);
+    q->reach_first = SC__NEW_ARRAY(arena, uint32_t, patterns + 1);
+    for (uint32_t i = 0; i < patterns; i++) q->reach_first[i + 1] = reach_pattern(q, i, q->reach_first[i], slot);
+}
+
 struct sc__quotient *sc__quotient_make(struct sc__pattern_builder *b, const struct sc__pattern *const *patterns,
                                        uint32_t count) {
     struct sc__arena work;
@@ -210,6 +233,7 @@ struct sc__quotient *sc__quotient_make(struct sc__pattern_builder *b, const stru
     const struct pair *pairs = sample_loads(&r, q, &pairs_count);
     lay_flows(&r, b->arena, pairs, pairs_count, q);
     lay_patterns(&r, q);
+    lay_reach(b->arena, &work, count, pairs_count, q);
     for (uint32_t c = 0; c < q->links; c++) q->sample[c] = r.link_id[q->sample[c]];
     sc__arena_free(&work);
     return q;

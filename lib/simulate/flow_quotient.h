@@ -16,6 +16,11 @@ struct sc__quotient_flow {
     double volume;
 };
 
+struct sc__reach { /* what a pattern puts on a link of a class */
+    uint32_t link;
+    double volume; /* bytes, per byte of the transfer */
+};
+
 struct sc__quotient {
     double *capacity; /* by link class */
     uint32_t *sample; /* a link of each class */
@@ -24,6 +29,8 @@ struct sc__quotient {
     struct sc__quotient_flow *flows;
     uint32_t *pattern; /* flows of pattern i: pattern[i] … pattern[i + 1] */
     struct sc__share_hop *hops;
+    struct sc__reach *reach; /* of pattern i: reach_first[i] … reach_first[i + 1], each link once */
+    uint32_t *reach_first;
 };
 
 struct sc__quotient *sc__quotient_make(struct sc__pattern_builder *b, const struct sc__pattern *const *patterns,

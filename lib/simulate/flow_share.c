@@ -130,6 +130,13 @@ void sc__share_effort(const struct sc__share *s, uint64_t *solves, uint64_t *lev
     *levels = s->levels;
 }
 
+void sc__share_left(const struct sc__share *s, double now, double *left) {
+    for (uint32_t i = 0; i < s->flow_count; i++) {
+        const struct flow *f = &s->flows[i];
+        if (s->level[i] > 0) left[f->user] = (s->ends.level[0][i] - now) * s->level[i] * f->weight;
+    }
+}
+
 double sc__share_use(const struct sc__share *s, uint32_t link) {
     const struct link *l = &s->links[link];
     double use = 0;

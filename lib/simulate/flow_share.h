@@ -37,6 +37,9 @@ double sc__share_next(struct sc__share *s);
 bool sc__share_finish(struct sc__share *s, double to, uint64_t *user);
 
 uint32_t sc__share_flows(const struct sc__share *s);
+/* Bytes left of each running flow, at its user number, after next; those that
+ * have ended keep what stands there. */
+void sc__share_left(const struct sc__share *s, double now, double *left);
 /* Use of a link at this moment, bytes a second. */
 double sc__share_use(const struct sc__share *s, uint32_t link);
 /* The certificate of max-min sharing: no link above its capacity, and every

@@ -143,14 +143,14 @@ static void number_block(struct sc__executor *x, const struct sc__runner *r, con
 void sc__meet_number(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
     uint32_t *so_far = SC__NEW_ARRAY(&x->arena, uint32_t, x->w->group_count + 1);
-    r->met = SC__NEW_ARRAY(&x->arena, uint32_t *, r->calls);
+    r->numbers = SC__NEW_ARRAY(&x->arena, uint32_t *, r->calls);
     for (uint32_t c = 0; c < r->calls; c++) {
         struct sc__prepared *b = r->blocks[c];
         if (!b->ordinal) number_block(x, r, sc__call_block(x, r, c), b);
         if (!b->met_count) continue;
-        r->met[c] = SC__NEW_ARRAY(&x->arena, uint32_t, b->met_count);
+        r->numbers[c] = SC__NEW_ARRAY(&x->arena, uint32_t, b->met_count);
         for (uint32_t k = 0; k < b->met_count; k++) {
-            r->met[c][k] = so_far[b->met_groups[k]];
+            r->numbers[c][k] = so_far[b->met_groups[k]];
             so_far[b->met_groups[k]] += b->met_counts[k];
         }
     }
@@ -161,7 +161,7 @@ static uint32_t number_of(const struct sc__executor *x, const struct sc__runner 
                           const struct sc__op *op) {
     const struct sc__prepared *b = r->blocks[call];
     uint32_t first = sc__call_block(x, r, call)->first_op;
-    return r->met[call][met_group(b, op->group)] + b->ordinal[(uint32_t)(op - x->w->ops) - first];
+    return r->numbers[call][met_group(b, op->group)] + b->ordinal[(uint32_t)(op - x->w->ops) - first];
 }
 
 static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {

@@ -21,14 +21,16 @@ struct sc__traffic {
 };
 
 struct sc__class_result {
-    int64_t end; /* when its last operation ended */
+    int64_t end;  /* when its last operation ended */
+    int64_t lead; /* how long it waited before its first message: it could have begun that much later */
     struct sc__account account;
     struct sc__traffic *traffic; /* like exposed */
     int64_t work[SC__WORKS];     /* compute time by kind of work */
 };
 
 struct sc__sim {
-    int64_t step; /* the step's time, ps */
+    int64_t step;    /* the step's time, ps */
+    int64_t overlap; /* how much longer one step alone takes, where steps overlap */
     struct sc__class_result *classes;
     struct sc__timeline *timeline; /* NULL unless asked for */
     uint64_t events;

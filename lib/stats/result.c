@@ -99,6 +99,7 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     out->cluster = c;
     out->net = net->ops->name;
     out->step = sim->step;
+    out->overlap = sim->overlap;
     out->events = sim->events;
     out->timeline = sim->timeline;
     out->memory_capacity = w->memory_capacity;
@@ -107,9 +108,9 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     for (unsigned i = 0; usual_labels[i]; i++) label_index(out, usual_labels[i]);
     for (uint32_t i = 0; i < w->class_count; i++) {
         out->classes[i].class = &w->classes[i];
-        out->classes[i].end = sim->classes[i].end;
+        out->classes[i].end = sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);
         add_class(out, i, &sim->classes[i]);
-        if (sim->classes[i].end > sim->classes[out->slowest].end) out->slowest = i;
+        if (out->classes[i].end > out->classes[out->slowest].end) out->slowest = i;
     }
     memcpy(out->work, sim->classes[out->slowest].work, sizeof out->work);
     add_volumes(ctx, out);

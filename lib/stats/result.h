@@ -38,7 +38,7 @@ struct sc__compat {
 
 struct sc__class_breakdown {
     const struct sc__class *class;
-    int64_t end;
+    int64_t end; /* of its last operation; where steps overlap, from its first one on */
     struct sc__breakdown breakdown;
 };
 
@@ -53,6 +53,7 @@ struct sc__result {
     int argc;
 
     int64_t step;
+    int64_t overlap;  /* how much longer one step alone takes, where steps overlap */
     uint32_t slowest; /* class */
     uint32_t labels;
     struct sc__class_breakdown *classes;

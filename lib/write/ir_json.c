@@ -246,6 +246,7 @@ static void put_workload(struct writing *w, const struct sc__workload *in) {
     put_u32(w, "vpp", in->vpp, 1);
     put_u32(w, "micro_batches", in->micro_batches, 1);
     if (in->schedule) sc__json_string(&w->j, "schedule", in->schedule);
+    if (in->steps_overlap) sc__json_bool(&w->j, "steps_overlap", true);
     if (in->tokens != 0) sc__json_double(&w->j, "tokens", in->tokens);
     if (in->model_flops != 0) sc__json_double(&w->j, "model_flops", in->model_flops);
     if (in->hardware_flops != 0) sc__json_double(&w->j, "hardware_flops", in->hardware_flops);

@@ -195,6 +195,7 @@ void sc__write_json(struct sc_context *ctx, const struct sc__result *r, struct s
     put_cluster(j, r->cluster);
     sc__json_string(j, "net", r->net);
     sc__json_us(j, "step_time_us", r->step);
+    if (r->overlap) sc__json_us(j, "step_overlap_us", r->overlap);
     put_breakdown(j, "breakdown_us", &r->classes[r->slowest].breakdown, r->labels);
     put_comm(j, r);
     put_work(j, r);

@@ -148,11 +148,12 @@ static void put_spread(struct page *p) {
     for (uint32_t i = 1; i < r->class_count; i++)
         if (r->classes[i].end < r->classes[first].end) first = i;
     if (r->class_count < 2) return;
-    sc__printf(p->out, "\n  shown: %s (rank %u), which ends last of %u classes of ranks; ",
-               r->classes[r->slowest].class->name, r->classes[r->slowest].class->rank, r->class_count);
-    sc__printf(p->out, "%s ends first, ", r->classes[first].class->name);
+    bool overlap = r->workload->steps_overlap;
+    sc__printf(p->out, "\n  shown: %s (rank %u), which %s of %u classes of ranks; ", r->classes[r->slowest].class->name,
+               r->classes[r->slowest].class->rank, overlap ? "takes longest" : "ends last", r->class_count);
+    sc__printf(p->out, "%s %s, ", r->classes[first].class->name, overlap ? "is done soonest" : "ends first");
     sc__put_time(p->out, r->step - r->classes[first].end);
-    sc__puts(p->out, " before\n");
+    sc__puts(p->out, overlap ? " sooner\n" : " before\n");
 }
 
 void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width,

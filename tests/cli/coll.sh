@@ -40,6 +40,14 @@ expect odd_count 3 "whole nodes" "$STEPCAST" coll all_reduce -c dgx-h100:12
 expect some_gpus 0 "12 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c dgx-h100:16 --gpus 12
 expect sizes_reversed 2 "smaller" "$STEPCAST" coll all_reduce -b 1G -e 1M
 expect zero_factor 2 "above 1" "$STEPCAST" coll all_reduce -b 1 -e 8 -f 1
+expect size_too_large 2 "8 EiB" "$STEPCAST" coll all_reduce -b 9223372036854775808 -e 9223372036854775808
+expect size_too_long 2 "46 days" "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1G -e 4000000T -f 2
+expect no_pxn_noted 0 "note: without PXN" "$STEPCAST" coll alltoall -c dgx-h100:64 --no-pxn
+# 64 nodes of 8, 4:1 uplinks for 32: with PXN the half that leaves its 32 nodes crosses them, without it 7/8 of the rest too
+for way in "" --no-pxn; do
+    "$STEPCAST" coll alltoall -c "dgx-h100:512 oversubscription=4" $way -b 1G -e 1G | awk '!/^#/ {print $6}'
+done | paste -sd ' ' >$tmp/pxn
+check no_pxn_costs "$(awk '{print ($2 / $1 > 1.8 && $2 / $1 < 1.875)}' $tmp/pxn)" 1
 expect processes 0 "40.00" "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 -g 8
 expect topology_file 0 "16 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/spectrum-16.topo
 expect network_file 0 "32 GPUs on 32 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/astra-2d.yml

@@ -102,4 +102,15 @@ PY
     check jobs-do-not-fit 3 "$STEPCAST" run "$file" "$file" --gpus 64 --place 0,12 --cluster "$tree"
     check jobs-places 2 "$STEPCAST" run "$file" "$file" --gpus 64 --place 0 --cluster "$tree"
 else echo "skip jobs"; fi
+# sixteen ranks on two nodes of one leaf, or of two leaves behind 8:1 uplinks; 1/8 of two nodes' 16 cards is two:
+# a ring of 1 GiB sends 15/16 GiB each way through 100 GB/s at 0.955
+tree="gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 oversubscription=8 class=ib"
+seq 0 15 >"$dir/near"
+(seq 0 7; seq 32 39) >"$dir/far"
+for place in near far; do
+    "$STEPCAST" coll all_gather -c "$tree" --gpus 16 --rank-file "$dir/$place" --net flow --route spray -b 1G -e 1G --csv - |
+        awk -F, 'NR == 2 {print $5}'
+done | paste -sd ' ' >"$dir/placed"
+if awk '{exit !($1 < 3500 && $2 > 10540 && $2 < 10800)}' "$dir/placed"; then echo "ok placement-across-leaves"
+else echo "not ok placement-across-leaves: $(cat "$dir/placed")"; fi
 check coll-flow 0 "$STEPCAST" coll all_reduce -c dgx-h100:64 --net flow -b 1G -e 1G

@@ -48,7 +48,8 @@ expect micro_batches 3 "more passes than" "$STEPCAST" run $seed --micro-batches 
 expect global_batch 3 "more passes than" "$STEPCAST" run --model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 1000000000 --ignore-memory
 expect sizes_by_factor 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -f 1.0000001
 expect sizes_by_step 2 "more than 100000 sizes" "$STEPCAST" coll all_reduce -b 8 -e 8G -i 8
-expect sizes_of_all_kinds 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -b 1 -e 18446744073709551615 -f 3
+expect sizes_of_all_kinds 2 "8 EiB" "$STEPCAST" coll all_reduce -b 1 -e 18446744073709551615 -f 3
+expect sizes_that_end 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -b 1 -e 1000T -f 3
 
 # clusters that say less, or more, than they seem to
 odd() { "$STEPCAST" coll alltoall --cluster "gpu=h100 gpus=1024 node=8 nvlink=450GB/s class=ib $1" -b 1G -e 1G $2 2>&1; }

@@ -61,6 +61,46 @@ assert abs(share - 3 / 15) < 0.01, share
 P
 check "the bubble of 1F1B is the closed form" $?
 
+# Zero-bubble schedules of the same job: (p-1)(F+B-W) is left by ZB-H1, (p-1)(F+B-2W) at most by ZB-2p.
+for s in 1f1b zb-h1 zb-2p zb-v; do
+    "$S" run --num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 128 --seq 2048 --pp 4 --gpus 4 --global-batch 12 \
+        --no-optimizer --host-launch 0 --ignore-memory --cluster ideal:4 --schedule $s --json "$dir/$s.json" --timeline >/dev/null 2>"$dir/err"
+done
+python3 - "$dir" <<'P'
+import json, sys
+step, left = {}, {}
+for name in "1f1b", "zb-h1", "zb-2p", "zb-v":
+    r = json.load(open(f"{sys.argv[1]}/{name}.json"))
+    step[name], times = r["step_time_us"], []
+    for row in r["timeline"]["rows"]:
+        sums = dict.fromkeys("FBW", 0)
+        for kind, length in zip(row["segments"]["kind"], row["segments"]["length"]):
+            if kind in sums: sums[kind] += r["timeline"]["lengths_ps"][length] / 1e6 / 12
+        times.append(sums)
+    left[name] = step[name] - max(12 * sum(t.values()) for t in times)
+    t = times[1]
+    if name == "zb-h1": assert abs(left[name] - 3 * (t["F"] + t["B"] - t["W"])) < 0.02 * step[name], left
+    if name == "zb-2p": assert left[name] <= 3 * max(0, t["F"] + t["B"] - 2 * t["W"]) + 0.001 * step[name], left
+assert left["zb-2p"] < left["zb-h1"] < left["1f1b"] and left["zb-v"] < left["zb-h1"], left
+assert max(step["zb-2p"], step["zb-v"], step["zb-h1"]) < step["1f1b"], step
+P
+check "the bubbles of zero-bubble schedules are the closed forms" $?
+
+# Rows with equal forward, input and weight gradients leave none at all.
+python3 tests/tools/workload.py 4 8 2 | awk 'NR > 2 { if ($1 == "embedding_layer") $3 = $6 = $9 = 0; $4 = $7 = $10 = "NONE"; $5 = $8 = $11 = 0 } { print }' >"$dir/w.txt"
+for s in zb-2p zb-v; do "$S" run "$dir/w.txt" --schedule $s --cluster ideal:32 --json "$dir/$s.json" >/dev/null 2>"$dir/err"; done
+python3 - "$dir" <<'P'
+import json, sys
+for name in "zb-2p", "zb-v":
+    r = json.load(open(f"{sys.argv[1]}/{name}.json"))
+    assert r["breakdown_us"]["bubble"] < 0.01 and r["step_overlap_us"] > 0, r["breakdown_us"]
+P
+check "rows of equal times leave no bubble" $?
+awk 'NR > 2 { $9 = 0 } { print }' "$dir/w.txt" >"$dir/one.txt"
+"$S" run "$dir/one.txt" --schedule zb-2p --cluster ideal:32 >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q 'weight gradient' "$dir/err" && grep -q '1f1b' "$dir/err"
+check "rows without weight gradients are refused" $?
+
 shared=${STEPCAST_SHARED:-../shared}
 if [ -f "$shared/truth/training_steps.csv" ]; then
     "$S" validate "$shared/truth/training_steps.csv" --only "Korthikanti 2022 (arXiv" --json "$dir/v.json" >/dev/null 2>"$dir/err"

@@ -16,6 +16,9 @@ check "layers, communication slows compute" "$t/w.txt" --comm-sm-tax 0.2
 check "a slow rank" "$t/w.txt" --slow rank:5=1.5
 check "a model, interleaved" --model llama3-8b --gpus 16 --tp 2 --pp 4 --vpp 2 --global-batch 32 --seq 4096 --recompute full --ignore-memory
 check "a model, zero bubble" --model llama3-8b --gpus 16 --tp 1 --pp 4 --global-batch 32 --seq 4096 --schedule zb-h1 --ignore-memory
+check "a model, steps that overlap" --model llama3-8b --gpus 16 --tp 1 --pp 4 --global-batch 32 --seq 4096 --schedule zb-2p --ignore-memory
+check "a model in a V" --model gpt3-6.7b --gpus 16 --tp 2 --pp 4 --global-batch 32 --seq 2048 --schedule zb-v --ignore-memory
+check "layers in a V" "$t/w.txt" --schedule zb-v
 check "a model with experts" --model mixtral-8x7b --gpus 32 --pp 2 --ep 8 --global-batch 32 --seq 4096 --moe-imbalance 1.3 --ignore-memory
 python3 - >"$t/ring.goal" <<'PY'
 n = 8

@@ -41,6 +41,13 @@ bound "torchtitan" 10
 bound "Blackwell" 15
 bound "MoE" 25
 bound "all" 5
+"$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" <<'P'
+import json, sys
+errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
+print("NeMo summaries, never fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
+assert len(errors) == 27 and sum(errors) / len(errors) <= 12
+P
+check "published steps that no constant has seen: within 12 %" $?
 grep -q '^### By source' "$dir/v.md" && grep -q '<circle' "$dir/v.svg"
 check "validate writes tables and a plot" $?
 head -1 data/truth/training_steps.csv | cut -d, -f2- >"$dir/bad.csv"
@@ -68,6 +75,20 @@ python3 tests/tools/check_roundtrip.py "$S" 40
 "$S" gen --model llama3-8b --gpus 8 --zero 3 --global-batch 8 >"$dir/out" 2>"$dir/err"
 [ $? = 2 ] && grep -q 'ir-json' "$dir/err"
 check "gen: what the text cannot hold is refused" $?
+for s in zb-h1 zb-2p zb-v; do
+    "$S" gen --model llama3-8b --gpus 8 --pp 4 --schedule $s --global-batch 8 --ignore-memory >"$dir/out" 2>"$dir/err"
+    [ $? = 2 ] && grep -q 'ir-json' "$dir/err" || echo "$s" >>"$dir/kept"
+done
+[ ! -e "$dir/kept" ]
+check "gen: zero-bubble schedules are refused" $?
+"$S" gen --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
+    "$S" run "$dir/i.json" --cluster dgx-h100:4 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
+    "$S" run --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --cluster dgx-h100:4 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
+    python3 -c "
+import json
+a, b = (json.load(open('$dir/%s.json' % f)) for f in 'ab')
+assert a['step_time_us'] == b['step_time_us'] and a['step_overlap_us'] == b['step_overlap_us'] > 0, (a, b)"
+check "gen: steps that overlap are kept in ir-json" $?
 "$S" gen --model gpt2 --gpus 2 --global-batch 2 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
     "$S" run "$dir/i.json" --cluster dgx-h100:2 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
     "$S" run --model gpt2 --gpus 2 --global-batch 2 --cluster dgx-h100:2 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&

@@ -221,6 +221,32 @@ static void stages_meet_on_one_nic(void **state) {
     assert_true(end[0] > 1.8 * alone);
 }
 
+/* Eight ranks on a leaf send to eight on another, one card of 50 GB/s each; the
+ * leaf has two cards' worth of uplinks. Two such classes at once take twice as
+ * long, though their cards differ. */
+static void messages_share_thin_uplinks(void **state) {
+    double end[2];
+    (void)state;
+    struct job wide =
+        make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8", 1, 8, 2, NULL);
+    struct job thin = make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
+                               "oversubscription=4",
+                               1, 8, 2, NULL);
+    struct job four = make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
+                               "oversubscription=4",
+                               1, 4, 4, NULL);
+    struct sc__transfer t = {.coll = SC__COLLS, .rank = 0, .peer = 8, .class = 0, .peer_class = 1, .bytes = 1000000000};
+    connect_net(&wide), connect_net(&thin), connect_net(&four);
+    assert_true(fabs(alone_us(&wide, &t) - 1e9 / 50e3) < 1e-3);
+    assert_true(fabs(alone_us(&thin, &t) - 4e9 / 50e3) < 1e-3);
+    struct sc__transfer a = t, b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
+    a.peer_class = 2;
+    b.rank = 4, b.peer = 12, b.class = 1, b.peer_class = 3, b.user = 1;
+    assert_true(fabs(alone_us(&four, &a) - 2e9 / 50e3) < 1e-3);
+    both(&four, &a, &b, end);
+    assert_true(fabs(end[0] - 4e9 / 50e3) < 1e-3 && fabs(end[1] - 4e9 / 50e3) < 1e-3);
+}
+
 static void ranks_from_a_file(void **state) {
     uint32_t gpu[64], rank[64];
     (void)state;
@@ -247,6 +273,7 @@ int main(void) {
         cmocka_unit_test(random_traffic),
         cmocka_unit_test(stages_meet_on_one_nic),
         cmocka_unit_test(ranks_from_a_file),
+        cmocka_unit_test(messages_share_thin_uplinks),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -31,10 +31,11 @@ static sc_status network(struct sc_context *ctx, bool flow, const struct option_
     return flow ? sc__net_flow(ctx, c, w, &settings, net) : sc__net_analytic(ctx, c, w, net);
 }
 
-/* One collective of all GPUs, as a workload. */
-static struct sc__workload *one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
+/* One collective, as a workload: of every tp-th GPU, in tp groups at once. */
+static struct sc__workload *strided_collective(struct sc__arena *arena, uint32_t gpus, uint32_t tp, int coll,
+                                               uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(arena, "test");
-    w->mesh = sc__mesh(1, 1, 1, gpus, 1, 1);
+    w->mesh = sc__mesh(tp, 1, 1, gpus / tp, 1, 1);
     sc__block_begin(w);
     struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__UPDATE, 0, "c");
     op->coll = (uint8_t)coll;
@@ -47,15 +48,26 @@ static struct sc__workload *one_collective(struct sc__arena *arena, uint32_t gpu
     return w;
 }
 
-static int64_t step(struct sc_context *ctx, const char *cluster, bool flow, const struct option_value *options,
-                    const struct sc__workload *w) {
+/* One collective of all GPUs. */
+static struct sc__workload *one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
+    return strided_collective(arena, gpus, 1, coll, bytes);
+}
+
+static int64_t step_as(struct sc_context *ctx, const char *cluster, enum sc__algo algo, bool flow,
+                       const struct option_value *options, const struct sc__workload *w) {
     struct sc__cluster *c = SC__NEW(&ctx->arena, struct sc__cluster);
     struct sc__net net;
     struct sc__sim sim;
-    if (sc__cluster_parse(ctx, cluster, sc__mesh_ranks(&w->mesh), c) || network(ctx, flow, options, c, w, &net) ||
-        sc__simulate(ctx, w, &net, NULL, &sim))
+    sc_status status = sc__cluster_parse(ctx, cluster, sc__mesh_ranks(&w->mesh), c);
+    c->tuning.algo = (uint8_t)algo;
+    if (status || network(ctx, flow, options, c, w, &net) || sc__simulate(ctx, w, &net, NULL, &sim))
         fail_msg("%s: %s", cluster, sc_error_text(ctx));
     return sim.step;
+}
+
+static int64_t step(struct sc_context *ctx, const char *cluster, bool flow, const struct option_value *options,
+                    const struct sc__workload *w) {
+    return step_as(ctx, cluster, SC__ALGO_AUTO, flow, options, w);
 }
 
 static void alone_agrees_with_analytic(void **unused) {
@@ -82,12 +94,67 @@ static void alone_agrees_with_analytic(void **unused) {
             }
 }
 
+/* Thin uplinks: what the analytic engine counts through them is what the links
+ * carry. Ways are sprayed: the analytic engine knows no collisions. */
+static void thin_uplinks_agree(const char *cluster, uint32_t gpus, uint32_t tp, enum sc__algo algo, int coll,
+                               uint64_t bytes) {
+    const struct option_value spray[] = {{"route", "spray"}, {0}};
+    struct sc_context *ctx = sc_open();
+    struct sc__workload *w = strided_collective(&ctx->arena, gpus, tp, coll, bytes);
+    double flow = (double)step_as(ctx, cluster, algo, true, spray, w);
+    double plain = (double)step_as(ctx, cluster, algo, false, NULL, w);
+    if (fabs(plain / flow - 1) > 0.01)
+        fail_msg("%s as %s of %llu bytes every %u on %s: %.1f us, analytic %.1f us", sc__coll_name((enum sc__coll)coll),
+                 sc__algo_name(algo), (unsigned long long)bytes, tp, cluster, flow / 1e6, plain / 1e6);
+    sc_close(ctx);
+}
+
+/* Every collective as chosen, and every algorithm that has a pattern. */
+static void all_agree(const char *cluster, uint32_t gpus) {
+    static const struct {
+        int coll;
+        enum sc__algo algo;
+        uint32_t tp;
+    } forced[] = {{SC__ALLREDUCE, SC__ALGO_RING, 1},    {SC__ALLREDUCE, SC__ALGO_TREE, 1},
+                  {SC__ALLREDUCE, SC__ALGO_COLLNET, 1}, {SC__ALLREDUCE, SC__ALGO_NVLS_TREE, 1},
+                  {SC__ALLTOALL, SC__ALGO_DIRECT, 1},   {SC__ALLTOALL, SC__ALGO_PXN, 1},
+                  {SC__ALLGATHER, SC__ALGO_DIRECT, 1},  {SC__ALLGATHER, SC__ALGO_PAT, 8},
+                  {SC__ALLREDUCE, SC__ALGO_TREE, 8},    {SC__ALLTOALL, SC__ALGO_HIERARCHICAL, 1}};
+    for (uint64_t bytes = (uint64_t)16 << 20; bytes <= (uint64_t)1 << 30; bytes <<= 6) {
+        for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
+            thin_uplinks_agree(cluster, gpus, 1, SC__ALGO_AUTO, coll, bytes);
+            for (uint32_t tp = 2; tp <= 16 && gpus % tp == 0 && coll < SC__BROADCAST; tp *= 2)
+                thin_uplinks_agree(cluster, gpus, tp, SC__ALGO_AUTO, coll, bytes);
+        }
+        for (unsigned i = 0; i < sizeof forced / sizeof *forced; i++)
+            thin_uplinks_agree(cluster, gpus, forced[i].tp, forced[i].algo, forced[i].coll, bytes);
+    }
+}
+
+static void oversubscribed_agrees_with_analytic(void **unused) {
+    static const char *const fabrics[] = {"fat-tree leaf=4 oversubscription=%u", "rail leaf=4 oversubscription=%u",
+                                          "fat-tree leaf=2 pod-leaves=2 pod-oversubscription=%u"};
+    static const uint32_t nodes[] = {3, 16};
+    (void)unused;
+    for (unsigned f = 0; f < 3; f++)
+        for (uint32_t over = 1; over <= 8; over *= 2)
+            for (unsigned k = 0; k < 2; k++) {
+                char fabric[128], cluster[256];
+                snprintf(fabric, sizeof fabric, fabrics[f], over);
+                snprintf(cluster, sizeof cluster,
+                         "gpu=h100 gpus=%u node=8 nics=8 nic=400Gbps class=ib sharp=yes fabric=%s", 8 * nodes[k],
+                         fabric);
+                all_agree(cluster, 8 * nodes[k]);
+            }
+}
+
 /* ---- contention, by hand ----
  *
  * Sixteen GPUs of one card each (50 GB/s, no latency); stage 0 is GPUs 0–7,
  * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
 
-#define PLAIN "gpus=16 node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
+#define ONE_CARD "node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
+#define PLAIN "gpus=16 " ONE_CARD
 
 static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(arena, "test");
@@ -121,6 +188,24 @@ static const struct option_value dmodk[] = {{"route", "dmodk"}, {0}};
 static void non_blocking_takes_port_time(void **unused) {
     (void)unused;
     assert_seconds(message_seconds(PLAIN " leaf=8", dmodk), 1e9 / 50e9);
+}
+
+/* Partners on one leaf, though their ranks are eight apart: no uplink is used. */
+static void placement_moves_ranks(void **unused) {
+    (void)unused;
+    struct sc_context *ctx = sc_open();
+    struct sc__workload *w = eight_messages(&ctx->arena, 1000000000);
+    uint32_t gpu[16];
+    struct sc__cluster c;
+    struct sc__net net;
+    struct sc__sim sim;
+    for (uint32_t r = 0; r < 16; r++) gpu[r] = r < 8 ? 2 * r : 2 * (r - 8) + 1;
+    assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c), SC_OK);
+    c.gpu_of = gpu, c.placed = 16;
+    assert_int_equal(network(ctx, true, dmodk, &c, w, &net), SC_OK);
+    assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_OK);
+    assert_seconds((double)sim.step * 1e-12, 1e9 / 50e9);
+    sc_close(ctx);
 }
 
 /* Two uplinks of 50 GB/s for eight cards. */
@@ -179,6 +264,41 @@ static void collision_costs_what_the_hash_says(void **unused) {
         assert_true(most > 1);
         assert_seconds(message_seconds(PLAIN " leaf=8", ecmp), most * 1e9 / 50e9);
     }
+}
+
+/* All-to-alls above 16 ranks are fewer flows than pairs. Alone they end when the
+ * slowest of all pairs does: equal flows that start together rise together,
+ * and the first link to fill decides whoever they are counted with. */
+static double slowest_pair(struct sc_context *ctx, const char *cluster, uint32_t n, uint64_t seed) {
+    struct sc__cluster c;
+    struct sc__graph g;
+    struct sc__route_policy policy = {.kind = SC__ROUTE_ECMP, .seed = seed};
+    struct sc__flow *flows = SC__NEW_ARRAY(&ctx->arena, struct sc__flow, (size_t)n * n);
+    uint32_t count = 0;
+    double last = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n; k++)
+            if (i != k) flows[count++] = (struct sc__flow){.from = i, .to = k, .bytes = 1e6, .weight = 1};
+    assert_int_equal(sc__cluster_parse(ctx, cluster, n, &c), SC_OK);
+    assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
+    assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, count, NULL), SC_OK);
+    for (uint32_t i = 0; i < count; i++) last = fmax(last, flows[i].finish);
+    return last;
+}
+
+static void alltoall_alone_is_exact(void **unused) {
+    (void)unused;
+    for (uint32_t n = 32; n <= 96; n += 32)
+        for (uint64_t seed = 1; seed < 4; seed++) {
+            struct sc_context *ctx = sc_open();
+            char cluster[160], route[32];
+            snprintf(route, sizeof route, "ecmp:%u", (unsigned)seed);
+            snprintf(cluster, sizeof cluster, "gpus=%u " ONE_CARD " leaf=8 oversubscription=2", n);
+            const struct option_value ecmp[] = {{"route", route}, {0}};
+            struct sc__workload *w = one_collective(&ctx->arena, n, SC__ALLTOALL, n * (uint64_t)1000000);
+            assert_seconds((double)step(ctx, cluster, true, ecmp, w) * 1e-12, slowest_pair(ctx, cluster, n, seed));
+            sc_close(ctx);
+        }
 }
 
 /* ---- SimAI's ns-3 simulation: 8 GPUs a server, NVSwitch 2880 Gb/s and 25 ns a
@@ -274,12 +394,15 @@ static void ring_of_65536(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_agrees_with_analytic),
+        cmocka_unit_test(oversubscribed_agrees_with_analytic),
         cmocka_unit_test(non_blocking_takes_port_time),
+        cmocka_unit_test(placement_moves_ranks),
         cmocka_unit_test(oversubscription_costs_4),
         cmocka_unit_test(ranks_lie_where_the_file_says),
         cmocka_unit_test(halved_uplink_costs_2),
         cmocka_unit_test(failed_uplink_costs_2),
         cmocka_unit_test(collision_costs_what_the_hash_says),
+        cmocka_unit_test(alltoall_alone_is_exact),
         cmocka_unit_test(simai_points),
         cmocka_unit_test(torus_agrees_with_analytic),
         cmocka_unit_test(listed_links_share_a_cable),

@@ -30,9 +30,10 @@ static double one_way(double m, double n, double k, const int *tile, int s) {
     if (s > 1 && (count >= 132 || k < 256 * s)) return INFINITY;
     double step = 2.0 * tile[0] * tile[1] * 64 / 10.65e6 + 4.02e-4 * (tile[0] + tile[1]);
     double waves = ceil(count * s / 132) * (ceil(ceil(k / 64) / s) * step + 5.99e-5 * tile[0] * tile[1]);
-    double memory = 2 * (m * k + n * k + 1.15 * m * n) / 3.68e6, chip = 2 * m * n * k / 924.5e6, q = 4.87;
-    double us = pow(pow(waves, q) + pow(memory, q) + pow(chip, q), 1 / q) + 2.68;
-    return s > 1 ? us + 4.37 + (4 * s + 2) * m * n / 3.68e6 : us;
+    double memory = 2 * (m * k + n * k + 0.8 * m * n) / 4.4e6, chip = 2 * m * n * k / 924.5e6, q = 4.87;
+    double us = pow(pow(waves, q) + pow(memory, q) + pow(chip, q), 1 / q);
+    us = fmax(us, 2 * (m * k + n * k) / 4.4e6 + 2 * m * n / 3.3e6) + 2.68;
+    return s > 1 ? us + 2.6 + (4 * s + 2) * m * n / 4.4e6 : us;
 }
 
 static void products_by_brute_force(void **state) {
@@ -50,6 +51,39 @@ static void products_by_brute_force(void **state) {
         near(sc__gemm(p, NULL, SC__BF16, size[0], size[1], size[2]).us, best);
         near(sc__gemm_bias(p, NULL, SC__BF16, size[0], size[1], size[2]).us, 1.01 * best);
     }
+}
+
+/* One way of a product whose leading dimensions are no multiples of 8. */
+static double one_unaligned_way(double m, double n, double k, const int *tile, int s, double rate, double te) {
+    double count = ceil(m / tile[0]) * ceil(n / tile[1]);
+    if (s > 1 && (count >= 4 * 132 || k < 256 * s)) return INFINITY;
+    double one = 2.0 * tile[0] * tile[1] * 32 * ceil(ceil(k / 32) / s) / (rate / 132) + te * tile[0] * tile[1];
+    return ceil(count * s / 132) * one + 2.68 + (s > 1 ? 2.6 + (4 * s + 2) * m * n / 4.4e6 : 0);
+}
+
+static double by_trying(double m, double n, double k, double rate, double te) {
+    static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}}, splits[] = {1, 2, 3, 4, 6, 8, 16};
+    double best = INFINITY;
+    for (int t = te > 0; t < 3; t++) /* even ones have no square tile */
+        for (int s = 0; s < 7; s++) best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
+    return best;
+}
+
+/* Which rate: by the leading dimensions k, k, n (forward), k, n, n (input
+ * gradient), m, n, n (weight gradient). m alone does not matter but there. */
+static void unaligned_products(void **state) {
+    (void)state;
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us, by_trying(2048, 4097, 4096, 99e6, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us, by_trying(2048, 4097, 2050, 129e6, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us, by_trying(2048, 4096, 4097, 129e6, 0));
+    near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us, by_trying(2048, 4097, 4096, 145e6, 0));
+    near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us, by_trying(4097, 512, 2048, 156e6, 0));
+    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us, by_trying(8192, 1028, 4090, 303e6, 20.6e-5));
+    double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
+    assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
+    assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
+    assert_true(fabs(sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, 4095, false).us / whole - 1) < 0.01);
 }
 
 static void nothing_costs_nothing(void **state) {
@@ -77,6 +111,81 @@ static void attention_shapes(void **state) {
     struct sc__attention wide = narrow;
     wide.heads = wide.kv_heads = 64;
     assert_true(sc__attention_forward(p, &wide).us < 1.2 * sc__attention_forward(p, &narrow).us);
+}
+
+/* The busiest SM when tiles go, in order, to the SM that is free first. */
+static double busiest(const int *steps, int count, int heads, int sms) {
+    static double free_at[256];
+    double last = 0;
+    for (int i = 0; i < sms; i++) free_at[i] = 0;
+    for (int i = 0; i < heads * count; i++) {
+        int first = 0;
+        for (int j = 1; j < sms; j++)
+            if (free_at[j] < free_at[first]) first = j;
+        free_at[first] += steps[i % count];
+        last = fmax(last, free_at[first]);
+    }
+    return last;
+}
+
+/* A query tile of 128 walks the 128-blocks of keys it sees; backward a key tile
+ * (64 wide for heads of 192) those of queries that see it. */
+static void attention_schedule(const char *name, uint64_t heads, uint64_t sq, uint64_t skv, int head_dim) {
+    const struct sc__gpu *g = gpu(name);
+    const struct sc__attention_constants *a = &g->attention[head_dim == 192 ? 3 : 1];
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__attention s = {.batch = 1, .heads = heads, .kv_heads = heads, .sq = sq, .skv = skv, .causal = true};
+    static int forward[1024], backward[1024];
+    int nf = 0, nb = 0, b = head_dim == 192 ? 64 : 128;
+    s.head_dim = (uint64_t)head_dim;
+    for (uint64_t q = 0; q < sq; q += 128, nf++) {
+        uint64_t last = skv - sq + (q + 127 < sq ? q + 127 : sq - 1);
+        forward[nf] = (int)(last / 128) + 1;
+    }
+    for (uint64_t k = 0; k < skv; k += (uint64_t)b, nb++) {
+        uint64_t first = k > skv - sq ? k - (skv - sq) : 0;
+        backward[nb] = (int)((sq - 1) / (uint64_t)b - first / (uint64_t)b) + 1;
+    }
+    double n = (double)heads / g->sms, e = (double)(heads * sq) * head_dim * 1e-6;
+    const double *f = a->forward, *c = a->backward, *x = g->software[SC__ATTENTION_CURRENT];
+    near(sc__attention_forward(p, &s).us,
+         x[0] * (f[0] + f[1] * busiest(forward, nf, (int)heads, (int)g->sms) + f[2] * n * nf));
+    near(sc__attention_backward(p, &s).us,
+         x[1] * (c[0] + c[1] * busiest(backward, nb, (int)heads, (int)g->sms) + c[2] * n * nb + c[4] * e));
+}
+
+static void attention_schedules(void **state) {
+    (void)state;
+    attention_schedule("h200", 1, 1, 1, 128);
+    attention_schedule("h200", 4, 8192, 8192, 128);
+    attention_schedule("h200", 16, 1000, 1000, 192);
+    attention_schedule("h200", 40, 2048, 8192, 128);
+    attention_schedule("h200", 7, 1500, 3001, 192);
+    attention_schedule("a100-80", 96, 2048, 2048, 128);
+}
+
+/* A round of as many heads as SMs gives each SM the steps of one head. */
+static void attention_rounds(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__attention few = {.batch = 1, .heads = 200, .kv_heads = 200, .sq = 1024, .head_dim = 128, .causal = true};
+    struct sc__attention many = few;
+    many.heads = many.kv_heads = 200 + 132 * 7;
+    double head = g->attention[1].forward[1] * 36 + g->attention[1].forward[2] * 8; /* 1 + 2 + … + 8 steps, 8 tiles */
+    near(sc__attention_forward(p, &many).us - sc__attention_forward(p, &few).us, 7 * head);
+}
+
+/* Without a mask every wave of tiles is as long as the keys. */
+static void attention_whole(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__attention s = {.batch = 2, .heads = 20, .kv_heads = 20, .sq = 2048, .skv = 4096, .head_dim = 192};
+    const double *f = g->attention[3].forward, *c = g->attention[3].backward;
+    double queries = 40 * 16 / 132.0, keys = 40 * 64 / 132.0, e = 40 * 2048 * 192e-6;
+    near(sc__attention_forward(p, &s).us, f[0] + f[1] * ceil(queries) * 32 + f[2] * queries);
+    near(sc__attention_backward(p, &s).us, c[0] + 1.078 * c[1] * ceil(keys) * 32 + c[2] * keys + c[4] * e);
 }
 
 /* ---- the lists of a layer ---- */
@@ -199,7 +308,10 @@ static void power_closed_form(void **state) {
 static void carried_over(void **state) {
     (void)state;
     const struct sc__gpu *h = gpu("h200"), *a = gpu("h100-sxm"), *b = gpu("b200");
-    near(a->gemm.bw, 3.68e6 * 3.35 / 4.8);
+    near(a->gemm.bw, 4.4e6 * 3.35 / 4.8);
+    near(a->gemm.write, 3.3e6 * 3.35 / 4.8);
+    near(b->unaligned.even, 303e6 * (148 * 1850.0) / (132 * 1830));
+    near(b->unaligned.te, 20.6e-5 * 1830 / 1850);
     near(a->gemm.te, 5.99e-5 * 4.8 / 3.35);
     near(a->gemm.r, h->gemm.r);
     near(b->gemm.r, 10.65e6 * (2250 / 148.0) / (989.4 / 132));
@@ -301,6 +413,8 @@ static void bad_gpu_files(void **state) {
     expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": 3}", "not an object");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64}]}", "list of 4");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{}]}", "head_dim");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64, \"bk\": 1e9}]}", "65536");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"unaligned\": {\"odd_m\": 1}}", "odd_m");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}", "no kernel 'gelu'");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}", "5 numbers");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}", "no type 'int4'");
@@ -405,6 +519,8 @@ static void written_and_read(void **state) {
     assert_memory_equal(&g->gemm, &again->gemm, sizeof g->gemm);
     assert_memory_equal(g->dtype, again->dtype, sizeof g->dtype);
     assert_memory_equal(g->attention, again->attention, sizeof g->attention);
+    assert_memory_equal(&g->unaligned, &again->unaligned, sizeof g->unaligned);
+    assert_memory_equal(&g->grouped, &again->grouped, sizeof g->grouped);
     assert_memory_equal(g->memory_op, again->memory_op, sizeof g->memory_op);
     assert_memory_equal(&g->power, &again->power, sizeof g->power);
     assert_memory_equal(g->host, again->host, sizeof g->host);
@@ -440,8 +556,12 @@ static void fit_finds_attention(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(products_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(unaligned_products, open_context, close_context),
         cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_schedules, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_rounds, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_whole, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_flops, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_of_experts, open_context, close_context),

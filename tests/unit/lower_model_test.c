@@ -64,6 +64,8 @@ static void test_refused_plans(void **state) {
         {"model llama3-8b;gpus 12;tp 8;global-batch 8", "12 GPUs", "GPUs: 8 or 16"},
         {"model llama3-8b;ep 2;gpus 2;global-batch 2", "no experts", "leave --ep out"},
         {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4", "4100 tokens", "--seq 4096 or 4104"},
+        {"model llama3-8b;gpus 4;pp 4;vpp 4;schedule zb-v;global-batch 4", "two chunks", "leave --vpp out"},
+        {"model llama3-8b;gpus 4;schedule zb-v;global-batch 4", "two chunks", "--schedule 1f1b"},
         {"model llama3-8b;tp 2;tensor-model-parallel-size 4;gpus 4;global-batch 4", "contradicts", "give one of them"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -73,6 +75,10 @@ static void test_refused_plans(void **state) {
         if (!strstr(sc_error_text(*state), cases[i].number) || !strstr(sc_error_text(*state), cases[i].hint))
             fail_msg("%s: %s", cases[i].plan, sc_error_text(*state));
     }
+}
+
+static void same_share(double got, double want) {
+    if (fabs(got / want - 1) > 1e-9) fail_msg("%.9g, closed form %.9g", got, want);
 }
 
 /* Korthikanti et al. 2022, Table 2 and Figure 1: bytes of activations a layer
@@ -115,6 +121,31 @@ static void test_memory_of_korthikanti(void **state) {
             }
             assert_true(fabs(sum * t / (18 * whole) - 1) < 0.03);
         }
+}
+
+/* Qi et al., section 3: what weight gradients need is 32·s·b·h a layer; ZB-H1
+ * and ZB-V hold as much as 1F1B, p micro-batches, ZB-2p twice that. */
+static void test_memory_of_zero_bubble(void **state) {
+    static const char *const names[] = {"zb-h1", "zb-2p", "zb-v"};
+    for (unsigned k = 0; k < 3; k++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[256];
+        snprintf(
+            text, sizeof text,
+            "num-layers 32;hidden-size 4096;num-attention-heads 32;vocab-size 32000;seq 1024;pp 8;gpus 8;micro-batch "
+            "3;global-batch 192;dtype fp16;fusion 2021;schedule %s",
+            names[k]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        double sbh = 3 * 1024 * 4096.0, layer = sbh * (34 + 5 * 32 * 1024 / 4096.0), fragment = 32 * sbh;
+        same_share(sc__plan_kept(&m, &p), fragment / layer);
+        for (uint32_t s = 1; s < 8; s++) {
+            const double held[] = {(8 - s) * layer + s * fragment, 16 * layer, 8 * layer};
+            same_share(sc__plan_memory(&m, &p, s).activations, 4 * held[k]);
+            assert_true((sc__plan_memory(&m, &p, s).logits > 0) == (k != 2 && s == 7));
+        }
+        same_share(sc__plan_memory(&m, &p, 0).activations, (4 * layer + sbh) * (k == 1 ? 16 : 8));
+    }
 }
 
 /* Figure 1 of the paper as digitised by Calculon, GiB. */
@@ -207,20 +238,24 @@ static uint32_t pick(uint64_t *seed, const uint32_t *of, uint32_t n) {
  * a micro-batch, m micro-batches. */
 static void test_traffic_of_random_dense_plans(void **state) {
     static const uint32_t tps[] = {1, 2, 4, 8}, pps[] = {1, 2, 4}, dps[] = {1, 2, 4}, mbs[] = {1, 2}, counts[] = {4, 8};
+    static const char *const schedules[] = {"", ";schedule zb-h1", ";schedule zb-2p", ";schedule zb-v"};
     uint64_t seed = 12345;
-    for (unsigned round = 0; round < 60; round++) {
+    for (unsigned round = 0; round < 120; round++) {
         uint32_t tp = pick(&seed, tps, 4), pp = pick(&seed, pps, 3), dp = pick(&seed, dps, 3), b = pick(&seed, mbs, 2);
         uint32_t count = pick(&seed, counts, 2), sp = pick(&seed, (uint32_t[]){0, 1}, 2),
                  full = pick(&seed, (uint32_t[]){0, 1}, 2);
         uint32_t vpp = pp > 1 ? pick(&seed, (uint32_t[]){1, 2}, 2) : 1, zero = pick(&seed, (uint32_t[]){0, 1}, 2);
+        uint32_t kind = round < 60 || pp == 1 ? 0 : pick(&seed, (uint32_t[]){1, 2, 3}, 3);
+        bool v = kind == 3, overlap = kind >= 2;
+        if (kind) vpp = v ? 2 : 1;
         char text[512];
         struct sc__model model;
         struct sc__plan p;
         snprintf(text, sizeof text,
                  "num-layers 8;hidden-size 512;num-attention-heads 8;vocab-size 1024;seq 256;tp %u;pp %u;dp %u;vpp %u;"
-                 "micro-batch %u;global-batch %u;zero %u;no-scatter-gather-tensors-in-pipeline%s%s",
+                 "micro-batch %u;global-batch %u;zero %u;no-scatter-gather-tensors-in-pipeline%s%s%s",
                  tp, pp, dp, vpp, b, b * dp * count, zero, sp ? ";sequence-parallel" : "",
-                 full ? ";recompute full" : "");
+                 full ? ";recompute full" : "", schedules[kind]);
         struct traffic t = lower(*state, text, &model, &p);
         double h = 512, l = 8, s = 256, m = count, act = 2 * b * s * h, loss = 3 * 4.0 * b * s;
         bool cut = sp && tp > 1;
@@ -234,16 +269,18 @@ static void test_traffic_of_random_dense_plans(void **state) {
                 same(t.bytes[SC__GROUP_TP][SC__ALLGATHER], m * act * ((pairs + 2) * l + 2));
             }
         }
-        double hops = (double)pp * vpp - 1;
-        same(t.messages, 2 * m * hops);
-        same(t.message_bytes, 2 * m * hops * act / (cut ? tp : 1));
-        double params =
-            12 * l * h * h / tp + l * (h * (2 + 4) + 7 * h / tp) + 2 * h + 1024 * h / tp * (pp > 1 ? 2 : 1) + 256 * h;
+        /* the V turns round inside the last stage; overlapping steps hand a norm from stage to stage */
+        double hops = (double)pp * vpp - (v ? 2 : 1), norms = overlap ? pp - 1 : 0;
+        assert_true(t.messages == 2 * m * hops + norms);
+        same(t.message_bytes, 2 * m * hops * act / (cut ? tp : 1) + 4 * norms);
+        double params = 12 * l * h * h / tp + l * (h * (2 + 4) + 7 * h / tp) + 2 * h +
+                        1024 * h / tp * (pp > 1 && !v ? 2 : 1) + 256 * h;
         if (dp > 1) {
             same(t.bytes[SC__GROUP_DP_CP][zero ? SC__REDUCESCATTER : SC__ALLREDUCE], 4 * params);
             same(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], zero ? 2 * params : 0);
         }
-        same(t.bytes[SC__GROUP_EMBEDDING][SC__ALLREDUCE], pp > 1 ? 2 * 4.0 * 1024 / tp * h : 0);
+        same(t.bytes[SC__GROUP_EMBEDDING][SC__ALLREDUCE], pp > 1 && !v ? 2 * 4.0 * 1024 / tp * h : 0);
+        assert_true(t.bytes[SC__GROUP_WORLD][SC__ALLREDUCE] == (overlap || tp * pp * dp == 1 ? 0 : 4 * pp));
         double B = b * dp * m;
         same(t.flops, 72 * B * s * l * h * h * (1 + s / (6 * h) + 1024 / (12 * l * h)));
     }
@@ -277,19 +314,22 @@ static void test_traffic_of_experts(void **state) {
 }
 
 static void test_stages_hold_the_model(void **state) {
-    static const char *const plans[] = {"model llama3-405b;tp 8;pp 16;gpus 128;uneven-stages;global-batch 16",
-                                        "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16",
-                                        "model gpt3-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 16",
-                                        "model nemotron4-340b;tp 8;pp 12;vpp 8;gpus 96;global-batch 12",
-                                        "model qwen3-235b-a22b;pp 8;vpp 12;ep 8;gpus 64;uneven-stages;global-batch 64"};
-    for (unsigned i = 0; i < 5; i++) {
+    static const char *const plans[] = {
+        "model llama3-405b;tp 8;pp 16;gpus 128;uneven-stages;global-batch 16",
+        "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16",
+        "model gpt3-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 16",
+        "model nemotron4-340b;tp 8;pp 12;vpp 8;gpus 96;global-batch 12",
+        "model qwen3-235b-a22b;pp 8;vpp 12;ep 8;gpus 64;uneven-stages;global-batch 64",
+        "model llama3-405b;tp 8;pp 8;gpus 64;uneven-stages;global-batch 16;schedule zb-v"};
+    for (unsigned i = 0; i < 6; i++) {
         struct sc__model m;
         struct sc__plan p;
         if (plan_of(*state, plans[i], &m, &p) != SC_OK) fail_msg("%s: %s", plans[i], sc_error_text(*state));
         uint32_t next = 0;
         for (uint32_t chunk = 0; chunk < p.vpp; chunk++)
-            for (uint32_t stage = 0; stage < p.mesh.pp; stage++) {
-                uint32_t first, n = sc__plan_layers(&p, &m, stage, chunk, &first);
+            for (uint32_t k = 0; k < p.mesh.pp; k++) {
+                bool up = p.schedule == SC__SCHEDULE_ZBV && chunk;
+                uint32_t first, n = sc__plan_layers(&p, &m, up ? p.mesh.pp - 1 - k : k, chunk, &first);
                 assert_int_equal(first, next);
                 next += n;
             }
@@ -301,6 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_refused_plans, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_korthikanti, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_memory_of_zero_bubble, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_figure_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans, setup, teardown),
