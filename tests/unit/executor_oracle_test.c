@@ -330,7 +330,38 @@ static void long_workloads(void **state) {
     try_plans(100000, 100012, 150, 2);
 }
 
+/* Jobs that share nothing run as if each were alone. */
+static void jobs_beside_each_other(void **state) {
+    (void)state;
+    struct plan *p = malloc(3 * sizeof *p);
+    for (uint64_t k = 0; k < 100; k++) {
+        const struct sc__workload *w[3];
+        struct sc__sim alone[3], together[3];
+        bool runs = true;
+        ctx = sc_open();
+        struct oracle_net *net = SC__NEW(&ctx->arena, struct oracle_net);
+        struct sc__net engine = {.ops = &oracle_ops, .self = net};
+        for (uint64_t i = 0; i < 3; i++) {
+            make_plan(&p[i], 200000 + 3 * k + i, 6);
+            w[i] = p[i].w;
+            *net = (struct oracle_net){.shortcuts = true};
+            runs &= sc__simulate(ctx, w[i], &engine, NULL, &alone[i]) == SC_OK;
+        }
+        *net = (struct oracle_net){.shortcuts = true};
+        struct verdict v = {k, "jobs"};
+        same(&v, "running", 0, sc__simulate_jobs(ctx, w, 3, &engine, NULL, together) == SC_OK, runs, 0);
+        for (uint32_t i = 0; runs && i < 3; i++) {
+            struct ref r = {.w = w[i], .classes = alone[i].classes};
+            same(&v, "step", i, together[i].step, alone[i].step, 0);
+            for (uint32_t c = 0; c < w[i]->class_count; c++) same_class(&v, &r, &together[i], c, 0);
+        }
+        sc_close(ctx);
+    }
+    free(p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(small_workloads), cmocka_unit_test(long_workloads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(small_workloads), cmocka_unit_test(long_workloads),
+                                       cmocka_unit_test(jobs_beside_each_other)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

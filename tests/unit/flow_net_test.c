@@ -214,24 +214,6 @@ static void oversubscription_costs_4(void **unused) {
     assert_seconds(message_seconds(PLAIN " leaf=8 oversubscription=4", dmodk), 4e9 / 50e9);
 }
 
-/* A rank file that puts partners on one leaf: no uplink is asked. */
-static void ranks_lie_where_the_file_says(void **unused) {
-    (void)unused;
-    struct sc_context *ctx = sc_open();
-    struct sc__cluster c;
-    struct sc__net net;
-    struct sc__sim sim;
-    uint32_t gpu[16], rank[16];
-    struct sc__workload *w = eight_messages(&ctx->arena, 1000000000);
-    for (uint32_t r = 0; r < 16; r++) gpu[r] = r % 8 * 2 + r / 8, rank[gpu[r]] = r + 1;
-    assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c), SC_OK);
-    c.gpu_of = gpu, c.rank_of = rank, c.placed = 16;
-    assert_int_equal(network(ctx, true, dmodk, &c, w, &net), SC_OK);
-    assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_OK);
-    assert_seconds((double)sim.step * 1e-12, 1e9 / 50e9);
-    sc_close(ctx);
-}
-
 /* The uplink that the message to GPU 11 takes has half its capacity. */
 static void halved_uplink_costs_2(void **unused) {
     (void)unused;
@@ -398,7 +380,6 @@ int main(void) {
         cmocka_unit_test(non_blocking_takes_port_time),
         cmocka_unit_test(placement_moves_ranks),
         cmocka_unit_test(oversubscription_costs_4),
-        cmocka_unit_test(ranks_lie_where_the_file_says),
         cmocka_unit_test(halved_uplink_costs_2),
         cmocka_unit_test(failed_uplink_costs_2),
         cmocka_unit_test(collision_costs_what_the_hash_says),
