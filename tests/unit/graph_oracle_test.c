@@ -16,6 +16,7 @@ struct one { /* an operation */
     uint32_t rank;
     bool begun, queued, runs, posted, held, flies, arrived, here, after, done;
     int64_t ready, until, start, met, end;
+    int64_t lands;  /* a message whose cost is given; -1: the network says */
     uint32_t match; /* partner, or number of the meeting */
 };
 
@@ -109,6 +110,7 @@ static struct happening random_happening(struct plan *p) {
     h.cost = h.kind == 0 || chance(&p->seed, 25) ? 1 + pick(&p->seed, 60000) : 0;
     if (h.kind == 2 && h.group == 3) h.flags = SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
     if (h.kind == 3) h.flags = chance(&p->seed, 50) ? SC__OP_EAGER : 0;
+    if (h.kind == 3 && chance(&p->seed, 20)) h.flags |= SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
     h.tag = pick(&p->seed, 2);
     return h;
 }
@@ -261,7 +263,8 @@ static void fly(struct slow *s, uint32_t send) {
     o->met = s->now;
     if (o->match != SC__NONE) s->one[o->match].flies = true;
     if (o->match != SC__NONE && s->one[o->match].posted) s->one[o->match].met = s->now;
-    oracle_start(&s->net, &t, s->now);
+    o->lands = o->op->flags & SC__OP_MEASURED ? s->now + o->op->cost : -1;
+    if (o->lands < 0) oracle_start(&s->net, &t, s->now);
 }
 
 static void send(struct slow *s, uint32_t i) {
@@ -472,6 +475,9 @@ static int64_t next_time(struct slow *s) {
     int64_t next = oracle_next(&s->net);
     for (uint32_t i = 0; i < s->count; i++)
         if ((s->one[i].runs || s->one[i].after) && s->one[i].until < next) next = s->one[i].until;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies && s->one[i].lands >= 0 && s->one[i].lands < next)
+            next = s->one[i].lands;
     for (uint32_t k = 0; k < s->meetings; k++)
         if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until >= 0 && s->meeting[k].until < next)
             next = s->meeting[k].until;
@@ -492,6 +498,8 @@ static void end_all(struct slow *s) {
             part(s, (uint32_t)t.user - OPS);
         else
             land(s, (uint32_t)t.user);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies && s->one[i].lands == s->now) land(s, i);
     for (uint32_t k = 0; k < s->meetings; k++)
         if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until == s->now) part(s, k);
     for (uint32_t i = 0; i < s->count; i++) {
