@@ -131,6 +131,10 @@ static void named_ranks(struct sc_context *ctx, struct sc__job *job, const struc
     double moved = (double)(step(ctx, job, p) - before) / (double)before;
     if (fabs(moved) > (flow ? 0.1 : 1e-4))
         fail_msg("%s: rank %u by itself moves the step by %.4f %%", describe(ctx, p), rank, 100 * moved);
+    sc__workload_merge(ctx, job->workload);
+    moved = (double)(step(ctx, job, p) - before) / (double)before;
+    if (fabs(moved) > (flow ? 0.1 : 1e-4))
+        fail_msg("%s: rank %u back among its like moves the step by %.4f %%", describe(ctx, p), rank, 100 * moved);
 }
 
 static void random_plans(void **state) {
