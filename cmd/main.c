@@ -29,8 +29,11 @@ static int finish(int status) {
     return status;
 }
 
+/* A "no" rests on what was assumed, so that is said too. */
 static int complain(sc_context *ctx, int status) {
     fputs(sc_error_text(ctx), stderr);
+    for (uint32_t i = 0; status == SC_NO && i < ctx->note_count; i++)
+        fprintf(stderr, "  note: %s\n", ctx->notes[i].text);
     return finish(status);
 }
 

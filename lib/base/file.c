@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@ static sc_status fail_errno(struct sc_context *ctx, const char *path, const char
     int reason = errno;
     sc_status status = reason == ENOENT || reason == EISDIR || reason == EACCES ? SC_INPUT : SC_SYSTEM;
     return sc__fail(ctx, status, &at, NULL, "%s: %s", what, strerror(reason));
+}
+
+/* Whatever the reason, what cannot be written is the system's matter. */
+static sc_status fail_write(struct sc_context *ctx, const char *path) {
+    fail_errno(ctx, path, "cannot write");
+    return SC_SYSTEM;
 }
 
 static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
@@ -115,6 +122,16 @@ sc_status sc__input_fill(struct sc__input *in, size_t n) {
     return SC_OK;
 }
 
+sc_status sc__input_fill_text(struct sc__input *in, size_t n) {
+    static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
+    SC__TRY(sc__input_fill(in, n < sizeof mark ? sizeof mark : n));
+    if (in->offset || in->end - in->begin < sizeof mark || memcmp(in->bytes + in->begin, mark, sizeof mark))
+        return SC_OK;
+    in->begin += sizeof mark;
+    in->offset += sizeof mark;
+    return sc__input_fill(in, n);
+}
+
 sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
@@ -164,7 +181,7 @@ static sc_status refuse_line(struct sc__input *in, const char *what, const char 
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more) {
     size_t searched = 0;
     const unsigned char *nl = NULL;
-    in->line++;
+    if (!in->line++) SC__TRY(sc__input_fill_text(in, 1));
     for (;;) {
         size_t have = in->end - in->begin;
         if (have > searched) nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
@@ -184,7 +201,8 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
         return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
                            (uint64_t)(nul - line->p) + 1);
     if (line->n && line->p[line->n - 1] == '\r') line->n--;
-    if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
+    if (*more && !nl)
+        sc__note(in->ctx, "no-line-end", "%s: the last line has no line end, as in a file that was cut", in->name);
     return SC_OK;
 }
 
@@ -195,7 +213,7 @@ struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line
 sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
-    sc_status status = sc__input_fill(&in, limit + 1);
+    sc_status status = sc__input_fill_text(&in, limit + 1);
     size_t n = in.end - in.begin;
     if (status == SC_OK && n > limit) {
         struct sc__place at = {.file = in.name};
@@ -231,23 +249,26 @@ static bool write_packed(int fd, const char *bytes, size_t size) {
     return ok;
 }
 
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size) {
+sc_status sc__write_file(struct sc_context *ctx, const char *name, const char *bytes, size_t size) {
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
+    char real[PATH_MAX];
+    const char *path = realpath(name, real) ? real : name; /* a link stays one, and what it names is replaced */
+    bool exists = stat(path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_errno(ctx, path, "cannot write");
+        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_write(ctx, name);
         return SC_OK;
     }
     char *temporary = sc__format(&ctx->arena, "%s.XXXXXX", path);
     int fd = mkstemp(temporary);
-    if (fd < 0) return fail_errno(ctx, path, "cannot write");
+    if (fd < 0) return fail_write(ctx, name);
     mode_t mask = umask(0);
     umask(mask);
     bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
-    ok = ok && fchmod(fd, 0666 & ~mask) == 0;
+    ok = ok && fchmod(fd, exists ? st.st_mode & 0777 : 0666 & ~mask) == 0;
     if (close(fd) < 0) ok = false;
     if (ok && rename(temporary, path) == 0) return SC_OK;
-    sc_status status = fail_errno(ctx, path, "cannot write");
+    sc_status status = fail_write(ctx, name);
     unlink(temporary);
     return status;
 }

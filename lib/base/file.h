@@ -30,6 +30,8 @@ void sc__input_close(struct sc__input *in);
 /* At least n bytes in the window where the stream has them; the window is
  * bytes[begin..end). */
 sc_status sc__input_fill(struct sc__input *in, size_t n);
+/* The same at the beginning of text: a byte-order mark of UTF-8 is passed over. */
+sc_status sc__input_fill_text(struct sc__input *in, size_t n);
 /* From now on a thread unpacks ahead; nothing happens where the stream is not
  * packed. After the first fill. */
 void sc__input_read_ahead(struct sc__input *in);
@@ -39,7 +41,8 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
 #define SC__LINE_MAX ((size_t)16 << 20) /* a longer line is refused */
 
 /* The next line without its end ("\n", "\r\n"); valid until the next call.
- * *more is false at the end of the stream. NUL bytes are refused. */
+ * *more is false at the end of the stream. NUL bytes are refused; a last line
+ * without an end is a note, since cut files have one. */
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more);
 /* The place of a pointer into the current line. */
 struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);

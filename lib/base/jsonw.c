@@ -20,11 +20,34 @@ static void new_line(struct sc__json *j) {
     sc__repeat(j->out, "  ", j->depth);
 }
 
+/* Bytes of the character at s, 0 where it is none of UTF-8. */
+static size_t character(const char *s, size_t n) {
+    const unsigned char *p = (const unsigned char *)s;
+    size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (length > n) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    bool longer = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    bool beyond = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return longer || beyond ? 0 : length;
+}
+
+/* File names may hold any bytes, JSON may not: the replacement character
+ * stands for what is no text. */
+static size_t put_wide(struct sc__buffer *b, const char *s, size_t n) {
+    size_t length = character(s, n);
+    if (!length) sc__puts(b, "\xef\xbf\xbd");
+    sc__put(b, s, length);
+    return length ? length : 1;
+}
+
 static void put_string(struct sc__buffer *b, const char *s, size_t n) {
     sc__putc(b, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\')
+        if (c >= 0x80)
+            i += put_wide(b, s + i, n - i) - 1;
+        else if (c == '"' || c == '\\')
             sc__printf(b, "\\%c", c);
         else if (c == '\n')
             sc__puts(b, "\\n");

@@ -1,6 +1,8 @@
 /* coll: what nccl-tests would print on the described machine. */
 #include "command/coll.h"
 
+#include "command/job.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +136,8 @@ static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
 }
 
 static void put_head(const struct sc__coll_query *q, struct sc__buffer *out) {
-    sc__printf(out, "# %s on %s: %u GPUs on %u node%s, %u GPU%s a process\n#\n", q->op->name, q->cluster.name,
-               q->shape.ranks, q->shape.nodes, q->shape.nodes == 1 ? "" : "s",
+    sc__printf(out, "# %s on %s: %u GPU%s on %u node%s, %u GPU%s a process\n#\n", q->op->name, q->cluster.name,
+               q->shape.ranks, q->shape.ranks == 1 ? "" : "s", q->shape.nodes, q->shape.nodes == 1 ? "" : "s",
                q->cluster.tuning.gpus_per_process ? q->cluster.tuning.gpus_per_process : 1,
                q->cluster.tuning.gpus_per_process > 1 ? "s" : "");
     sc__puts(out, "#                                                              out-of-place                    "
@@ -274,6 +276,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(check_forced(req, &q));
     SC__TRY(check_longest(req, &q));
     SC__TRY(take_network(req, &q));
+    sc__job_note_unused(req);
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
     if (!alone) put_table(req, &q, &req->out);

@@ -155,6 +155,7 @@ static sc_status execute(struct sc_request *req) {
         }
         SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
     }
+    sc__job_note_unused(req);
     sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);

@@ -124,6 +124,7 @@ static sc_status execute(struct sc_request *req) {
         SC__TRY(sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, &b));
     if (path && strcmp(path, "-")) {
         SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
+        sc__job_note_unused(req);
         for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
         return SC_OK;
     }

@@ -194,6 +194,7 @@ static sc_status show_layers(struct sc_request *req, struct sc__lowering *l) {
         if (l->has_kind[k]) kinds[k] = sum_layer(l, k, sc__flag(req, "cold"));
     bool moe = 2 * sc__model_moe_layers(l->model) > l->model->layers;
     const char *json = sc__option(req, "json");
+    sc__job_note_unused(req);
     if (json) SC__TRY(write_json(req, l, &kinds[moe ? SC__LAYER_MOE : SC__LAYER_DENSE], kinds));
     if (!json || strcmp(json, "-")) write_text(req, l, kinds);
     return SC_OK;

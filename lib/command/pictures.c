@@ -65,10 +65,6 @@ static sc_status write_page(struct sc_request *req, struct sc__job *job) {
 sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
     const char *trace = sc__option(req, "trace"), *hta = sc__option(req, "hta");
     struct sc__trace_ranks ranks;
-    if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
-        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
-    if (sc__flag(req, "trace-ranks") && !trace && !hta)
-        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
     SC__TRY(sc__trace_ranks(req->ctx, job->workload, sc__option(req, "trace-ranks"), &ranks));
     if (trace) {
         struct sc__buffer events;

@@ -74,7 +74,7 @@ static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan 
     plan->measured_comm = which == 1;
     SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
     SC__TRY(sc__setting_u32(s, "ep", 1, &plan->ep));
-    SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
+    if (plan->dp > 1) SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
     SC__TRY(sc__setting_u32(s, "step", 1, &step));
     if (step) plan->step = step - 1;
     return SC_OK;

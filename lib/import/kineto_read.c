@@ -494,7 +494,7 @@ static sc_status read_events(struct document *d) {
 static sc_status read_document(struct document *d) {
     struct parser *p = &d->parser;
     d->first = true;
-    SC__TRY(sc__input_fill(&p->in, WINDOW));
+    SC__TRY(sc__input_fill_text(&p->in, WINDOW));
     sc__input_read_ahead(&p->in);
     SC__TRY(whole(p, begin_document));
     if (d->bare) SC__TRY(read_events(d));

@@ -13,12 +13,17 @@ struct sc__workload *sc__workload_new(struct sc__arena *arena, const char *forma
 }
 
 uint16_t sc__workload_group(struct sc__workload *w, enum sc__group_kind kind) {
-    for (uint32_t i = 0; i < w->group_count; i++)
-        if (w->groups[i].kind == kind) return (uint16_t)i;
-    struct sc__group *g = SC__PUSH(w->arena, w->groups, w->group_count, w->group_capacity);
-    g->kind = kind;
-    g->label = sc__group_label(kind);
-    return (uint16_t)(w->group_count - 1);
+    return sc__workload_communicator(w, kind, 0);
+}
+
+uint16_t sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsigned n) {
+    uint32_t i = 0;
+    for (;; i++) {
+        if (i == w->group_count)
+            *SC__PUSH(w->arena, w->groups, w->group_count, w->group_capacity) =
+                (struct sc__group){.kind = kind, .label = sc__group_label(kind)};
+        if (w->groups[i].kind == kind && n-- == 0) return (uint16_t)i;
+    }
 }
 
 uint16_t sc__workload_group_list(struct sc__workload *w, const char *label, const uint32_t *ranks, uint32_t count) {
@@ -127,6 +132,8 @@ bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
             return true;
     return false;
 }
+
+const char *sc__message_label(const struct sc__workload *w) { return w->mesh.pp > 1 ? "pp" : "p2p"; }
 
 const char *sc__coll_name(enum sc__coll coll) {
     static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",

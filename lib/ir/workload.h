@@ -177,6 +177,9 @@ struct sc__workload {
 struct sc__workload *sc__workload_new(struct sc__arena *arena, const char *format);
 /* The group of this kind, made once. */
 uint16_t sc__workload_group(struct sc__workload *w, enum sc__group_kind kind);
+/* The n-th group of this kind: the same ranks once more, for collectives that
+ * run beside those of the first and keep an order of their own. */
+uint16_t sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsigned n);
 /* A group given by its ranks (any order; kept as given). */
 uint16_t sc__workload_group_list(struct sc__workload *w, const char *label, const uint32_t *ranks, uint32_t count);
 uint32_t sc__workload_name(struct sc__workload *w, const char *name);
@@ -219,6 +222,8 @@ void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
 /* sc__workload_slow_rank for every --slow rank:N=F given. */
 sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
+/* What messages between two ranks are called: "pp" where there is a pipeline. */
+const char *sc__message_label(const struct sc__workload *w);
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */
 const char *sc__phase_name(enum sc__phase phase);
 const char *sc__work_name(enum sc__work work);

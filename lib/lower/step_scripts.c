@@ -117,7 +117,7 @@ static void host(struct maker *k) {
 
 /* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
 static double activation_bytes(const struct sc__lowering *l) {
-    return sc__plan_tokens(&l->plan) * l->model->hidden * (l->plan.dtype == SC__FP32 ? 4 : 2);
+    return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -190,9 +190,7 @@ static void core(struct maker *k, const struct sc__layer_kernels *list, bool bac
 /* Bytes one rank sends to the experts. */
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    double copies = l->model->topk, ep = p->mesh.ep;
-    if (p->dedup && ep > 1) copies = ep * (1 - pow(1 - 1 / ep, l->model->topk));
-    return sc__plan_tokens(p) / p->mesh.tp * copies * l->model->hidden * 2 * p->imbalance;
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) * l->model->hidden * 2 * p->imbalance;
 }
 
 static void exchange(struct maker *k) {

@@ -7,25 +7,42 @@
  * A class stands for all its ranks: its collective runs in every group of
  * them at once. Groups that meet on one NIC (four NICs for eight GPUs) have
  * their part of it already in the time alone; claims are about different
- * operations and different classes. */
+ * operations and different classes. A collective that spans classes claims the
+ * ports of all of them. */
 #include "simulate/network.h"
 
 #include <string.h>
+
+/* A claim in the list of its port. */
+struct link {
+    struct sc__claim claim;
+    uint64_t next;
+};
 
 struct active {
     struct sc__transfer transfer;
     double left, rate; /* ps alone; share of full speed */
     int64_t since;
     uint32_t version; /* of its end in the heap; goes on when the slot is used again, so that old ends stay stale */
-    int claims;
-    struct sc__claim claim[SC__CLAIMS];
-    uint32_t next_on[SC__CLAIMS]; /* list of the port */
     bool used;
+    uint32_t next_free;
+    struct link *links;
+    uint32_t claims, room;
 };
 
 struct port {
     double load;
-    uint32_t first; /* active · SC__CLAIMS + which claim, or SC__NONE */
+    uint64_t first; /* active << 32 | which link, or NOBODY */
+};
+
+#define NOBODY UINT64_MAX
+
+/* The other classes of a group, and a rank of each. Past the first of very
+ * many the rest fares alike. */
+#define MOST_MEMBERS 64
+
+struct members {
+    uint32_t count, class[MOST_MEMBERS], rank[MOST_MEMBERS];
 };
 
 /* Of the calls made on something at once, how many are those of the class. */
@@ -44,8 +61,8 @@ struct analytic {
     struct sc__arena *arena;
     struct sc__cluster cluster;
     const struct sc__workload *w;
-    bool thin[SC__LEVELS];                         /* uplinks are fewer than the NICs below */
-    struct sc__map places, prices, crowds, joined; /* memoised */
+    bool thin[SC__LEVELS];                                  /* uplinks are fewer than the NICs below */
+    struct sc__map places, prices, crowds, joined, members; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
     uint32_t port_count, port_capacity;
@@ -281,15 +298,17 @@ static struct port *port_at(struct analytic *n, uint64_t resource) {
         *slot = n->port_count;
         struct port *p = SC__PUSH(n->arena, n->ports, n->port_count, n->port_capacity);
         p->load = 0;
-        p->first = SC__NONE;
+        p->first = NOBODY;
     }
     return &n->ports[*slot];
 }
 
+static struct link *link_at(const struct analytic *n, uint64_t at) { return &n->active[at >> 32].links[(uint32_t)at]; }
+
 static double rate_of(struct analytic *n, const struct active *a) {
     double rate = 1;
-    for (int i = 0; i < a->claims; i++) {
-        double load = port_at(n, a->claim[i].resource)->load;
+    for (uint32_t i = 0; i < a->claims; i++) {
+        double load = port_at(n, a->links[i].claim.resource)->load;
         if (load > 1 && 1 / load < rate) rate = 1 / load;
     }
     return rate;
@@ -309,32 +328,86 @@ static void pace(struct analytic *n, uint32_t id, int64_t now) {
 }
 
 static void pace_ports(struct analytic *n, const struct active *a, int64_t now) {
-    for (int i = 0; i < a->claims; i++)
-        for (uint32_t at = port_at(n, a->claim[i].resource)->first; at != SC__NONE;) {
-            uint32_t id = at / SC__CLAIMS;
-            at = n->active[id].next_on[at % SC__CLAIMS];
+    for (uint32_t i = 0; i < a->claims; i++)
+        for (uint64_t at = port_at(n, a->links[i].claim.resource)->first; at != NOBODY;) {
+            uint32_t id = (uint32_t)(at >> 32);
+            at = link_at(n, at)->next;
             pace(n, id, now);
         }
+}
+
+static void push_claim(struct analytic *n, struct active *a, struct sc__claim claim) {
+    SC__PUSH(n->arena, a->links, a->claims, a->room)->claim = claim;
+}
+
+static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->members, (uint64_t)t->group << 32 | t->class, &fresh);
+    if (!fresh) return (const struct members *)(uintptr_t)*slot;
+    struct members *m = SC__NEW(n->arena, struct members);
+    uint32_t size = sc__group_size(n->w, t->group);
+    for (uint32_t i = 0; i < size && m->count < MOST_MEMBERS; i++) {
+        uint32_t rank = sc__group_member(n->w, t->group, t->rank, i), class = sc__workload_class_of(n->w, rank), k = 0;
+        while (k < m->count && m->class[k] != class) k++;
+        if (class == t->class || k < m->count) continue;
+        m->class[m->count] = class;
+        m->rank[m->count++] = rank;
+    }
+    *slot = (uintptr_t)m;
+    return m;
+}
+
+/* The port that is to this class what the given one is to another. */
+static uint64_t same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t rank) {
+    unsigned which = (unsigned)((resource & (((uint64_t)1 << 60) - 1)) % PORTS);
+    if (which == PORT_UPLINK) return uplink_port(n, resource >> 60 == SPACE_LEAF ? SC__LEAF : SC__POD, rank);
+    if (which == PORT_NIC_OUT || which == PORT_NIC_IN) return nic_port(n, class, rank, which);
+    return port_id(SPACE_CLASS, class, which);
+}
+
+/* What the transfer claims of its own class it claims of every other in its
+ * group; of a port that they share, once. */
+static void claim_ports(struct analytic *n, struct active *a, const struct sc__claim *own, int owns) {
+    const struct sc__transfer *t = &a->transfer;
+    for (int i = 0; i < owns; i++) push_claim(n, a, own[i]);
+    if (t->coll == SC__COLLS || !owns) return;
+    const struct members *m = members_of(n, t);
+    for (uint32_t k = 0; k < m->count; k++)
+        for (int i = 0; i < owns; i++) {
+            uint64_t port = same_port(n, own[i].resource, m->class[k], m -> rank[k]);
+            uint32_t at = 0;
+            while (at < a->claims && a->links[at].claim.resource != port) at++;
+            if (at == a->claims) push_claim(n, a, (struct sc__claim){port, own[i].share});
+        }
+}
+
+static void join_ports(struct analytic *n, uint32_t id) {
+    struct active *a = &n->active[id];
+    for (uint32_t i = 0; i < a->claims; i++) {
+        struct port *p = port_at(n, a->links[i].claim.resource);
+        p->load += a->links[i].claim.share;
+        a->links[i].next = p->first;
+        p->first = (uint64_t)id << 32 | i;
+    }
 }
 
 static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = n->free;
     if (id != SC__NONE)
-        n->free = n->active[id].next_on[0];
+        n->free = n->active[id].next_free;
     else {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
         id = n->count - 1;
     }
     struct active *a = &n->active[id];
-    *a = (struct active){.transfer = *t, .since = now, .version = a->version, .used = true};
-    a->left = (double)alone(n, t, a->claim, &a->claims);
-    for (int i = 0; i < a->claims; i++) {
-        struct port *p = port_at(n, a->claim[i].resource);
-        p->load += a->claim[i].share;
-        a->next_on[i] = p->first;
-        p->first = id * SC__CLAIMS + (uint32_t)i;
-    }
+    struct sc__claim own[SC__CLAIMS];
+    int owns;
+    *a = (struct active){
+        .transfer = *t, .since = now, .used = true, .version = a->version, .links = a->links, .room = a->room};
+    a->left = (double)alone(n, t, own, &owns);
+    claim_ports(n, a, own, owns);
+    join_ports(n, id);
     pace(n, id, now);
     pace_ports(n, a, now);
     return SC_OK;
@@ -350,13 +423,13 @@ static int64_t next(void *self) {
     return sc__heap_time(&n->heap);
 }
 
-static void leave_port(struct analytic *n, uint32_t id, int which) {
-    struct active *a = &n->active[id];
-    struct port *p = port_at(n, a->claim[which].resource);
-    uint32_t me = id * SC__CLAIMS + (uint32_t)which, *link = &p->first;
-    while (*link != me) link = &n->active[*link / SC__CLAIMS].next_on[*link % SC__CLAIMS];
-    *link = a->next_on[which];
-    p->load = p->first == SC__NONE ? 0 : p->load - a->claim[which].share;
+static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
+    struct link *mine = &n->active[id].links[which];
+    struct port *p = port_at(n, mine->claim.resource);
+    uint64_t me = (uint64_t)id << 32 | which, *at = &p->first;
+    while (*at != me) at = &link_at(n, *at)->next;
+    *at = mine->next;
+    p->load = p->first == NOBODY ? 0 : p->load - mine->claim.share;
 }
 
 static bool finish(void *self, int64_t to, struct sc__transfer *done) {
@@ -365,9 +438,9 @@ static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     uint32_t id = sc__heap_pop(&n->heap).a;
     struct active *a = &n->active[id], gone = *a;
     *done = a->transfer;
-    for (int i = 0; i < a->claims; i++) leave_port(n, id, i);
+    for (uint32_t i = 0; i < a->claims; i++) leave_port(n, id, i);
     a->used = false;
-    a->next_on[0] = n->free;
+    a->next_free = n->free;
     n->free = id;
     pace_ports(n, &gone, to);
     return true;
@@ -385,6 +458,7 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
     n->free = SC__NONE;
     sc__map_init(&n->places, n->arena);
     sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->members, n->arena);
     sc__map_init(&n->crowds, n->arena);
     sc__map_init(&n->joined, n->arena);
     n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;

@@ -378,7 +378,7 @@ static void end_flows(struct flow_net *n, int64_t to) {
  * of group. */
 static void count_delay(struct flow_net *n, const struct active *a, int64_t end) {
     const struct sc__workload *w = n->jobs[a->transfer.job].w;
-    const char *label = a->transfer.coll == SC__COLLS ? "pp" : w->groups[a->transfer.group].label;
+    const char *label = a->transfer.coll == SC__COLLS ? sc__message_label(w) : w->groups[a->transfer.group].label;
     const struct price *price = &a->known->price;
     int64_t late = end - a->begin - price->latency - to_ps(price->bytes_time);
     if (late < SC__PS_PER_NS) return;
