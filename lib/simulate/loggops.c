@@ -51,11 +51,12 @@ static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc__tr
 }
 
 /* At the departure the receiver's NIC is taken too: L is the same for all, so
- * messages come in in the order they depart. */
+ * messages come in in the order they depart. One that asks first departs when
+ * it has its answer, and those that leave meanwhile are there before it. */
 static void depart(struct loggops *n, uint32_t id, int64_t now) {
     const struct sc__transfer *t = &n->flights[id].transfer;
     int64_t wire = stretch(n->G, t->bytes), *in = &n->in_free[nic_of(n, t->peer, t)];
-    int64_t there = now + n->L + (t->bytes > n->S ? 2 * n->L : 0);
+    int64_t there = now + n->L;
     int64_t begin = there > *in ? there : *in;
     *in = at_most_forever(begin + n->g + wire);
     n->flights[id].departed = true;
@@ -111,6 +112,7 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     }
     int64_t *out = &n->out_free[nic_of(n, t->rank, t)], leave = now > *out ? now : *out;
     *out = at_most_forever(leave + n->g + stretch(n->G, t->bytes));
+    if (t->bytes > n->S) leave += 2 * n->L;
     if (leave == now)
         depart(n, id, now);
     else
