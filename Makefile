@@ -120,7 +120,7 @@ test: all $(TESTS) ## every test
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}
 
-bench: all $(BENCHES) ## benchmarks, with ratios
+bench: all $(BENCHES) ## benchmarks, with ratios; BENCH_FULL=1: the long ones too
 	@sh scripts/bench.sh $(BUILD)
 
 validate: all ## how well measurements are predicted, with tables

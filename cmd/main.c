@@ -29,8 +29,11 @@ static int finish(int status) {
     return status;
 }
 
+/* A "no" rests on what was assumed, so that is said too. */
 static int complain(sc_context *ctx, int status) {
     fputs(sc_error_text(ctx), stderr);
+    for (uint32_t i = 0; status == SC_NO && i < ctx->note_count; i++)
+        fprintf(stderr, "  note: %s\n", ctx->notes[i].text);
     return finish(status);
 }
 
@@ -91,6 +94,11 @@ static bool wants_help(int argc, char **argv) {
     return false;
 }
 
+static void print(void *nobody, const char *bytes, size_t n) {
+    (void)nobody;
+    fwrite(bytes, 1, n, stdout); /* finish() looks whether it went well */
+}
+
 static void look_at_terminal(sc_request *req) {
     struct winsize size;
     const char *plain = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -119,11 +127,12 @@ int main(int argc, char **argv) {
     req->argc = argc;
     req->argv = (const char *const *)argv;
     look_at_terminal(req);
+    sc__buffer_stream(&req->out, print, NULL);
     progress_begin(ctx);
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK) status = sc_execute(req);
     progress_end();
-    if (req->out.size) fwrite(sc_request_output(req), 1, sc_request_output_size(req), stdout);
+    sc__buffer_flush(&req->out);
     if (*sc_error_text(ctx)) return complain(ctx, (int)status);
     return finish((int)status);
 }

@@ -26,7 +26,8 @@ OK, NO, USAGE, INPUT, SYSTEM = range(5)
 class Error(Exception):
     """A request that failed. The text is what the program would print.
 
-    status   2 usage, 3 bad input, 4 system (the program's exit codes)
+    status   1 no answer but "no" (it does not fit into memory), 2 usage, 3 bad
+             input, 4 system (the program's exit codes)
     message  what is wrong, in one sentence
     hint     what may help, or ""
     file, line, column   where; None and 0 where unknown
@@ -94,7 +95,10 @@ def version():
 
 
 def _bytes(value):
-    return os.fsencode(value) if isinstance(value, (str, os.PathLike)) else str(value).encode()
+    data = os.fsencode(value) if isinstance(value, (str, bytes, os.PathLike)) else str(value).encode()
+    if b"\0" in data:
+        raise ValueError("a NUL byte in " + repr(value))
+    return data
 
 
 def _raise(context, status):
@@ -132,15 +136,17 @@ def execute(command, *inputs, **options):
             if _library.sc_request_input(request, _bytes(path)) != OK:
                 _raise(context, SYSTEM)
         status = _library.sc_execute(request)
-        if status not in (OK, NO):
+        if status not in (OK, NO) or _library.sc_error_text(context):
             _raise(context, status)
         size = _library.sc_request_output_size(request)
-        return status, ctypes.string_at(_library.sc_request_output(request), size).decode()
+        return status, os.fsdecode(ctypes.string_at(_library.sc_request_output(request), size))
     finally:
         _library.sc_close(context)
 
 
 def _json(command, inputs, options):
+    if "json" in options:
+        raise TypeError("the answer is the JSON document: json.dump() writes it to a file")
     _, text = execute(command, *inputs, **dict(options, json="-"))
     return json.loads(text)
 

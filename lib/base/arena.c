@@ -1,11 +1,27 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CHUNK ((size_t)64 << 10)
 #define LARGE ((size_t)16 << 10) /* from here on a piece is a block of its own */
+/* From here on a block is mapped: it grows without being copied, and the part
+ * not yet used takes no memory. Not under a sanitizer, which watches malloc. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WATCHED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED
+#endif
+#endif
+#ifdef WATCHED
+#define MAPPED SIZE_MAX
+#else
+#define MAPPED ((size_t)1 << 20)
+#endif
 
 struct sc__arena_block {
     struct sc__arena_block *older, *newer;
@@ -33,9 +49,31 @@ static void link_block(struct sc__arena *a, struct sc__arena_block *b) {
     a->blocks = b;
 }
 
+static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
+    if (b->older) b->older->newer = b->newer;
+    if (b->newer)
+        b->newer->older = b->older;
+    else
+        a->blocks = b->older;
+}
+
+/* Zeroed; NULL when there is none. */
+static struct sc__arena_block *take_memory(size_t bytes) {
+    if (bytes < MAPPED) return calloc(1, HEADER + bytes);
+    void *p = mmap(NULL, HEADER + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void give_memory(struct sc__arena_block *b) {
+    if (b->bytes < MAPPED)
+        free(b);
+    else
+        munmap(b, HEADER + b->bytes);
+}
+
 static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
     if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit)) give_up(a);
-    struct sc__arena_block *b = calloc(1, HEADER + bytes);
+    struct sc__arena_block *b = take_memory(bytes);
     if (!b) give_up(a);
     b->bytes = bytes;
     a->total += bytes;
@@ -51,7 +89,7 @@ void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory) {
 void sc__arena_free(struct sc__arena *a) {
     for (struct sc__arena_block *b = a->blocks, *older; b; b = older) {
         older = b->older;
-        free(b);
+        give_memory(b);
     }
     sc__arena_init(a, a->out_of_memory);
 }
@@ -74,21 +112,27 @@ void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
     return sc__alloc(a, count * size);
 }
 
+static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t new_bytes) {
+    unlink_block(a, b);
+    struct sc__arena_block *moved = mremap(b, HEADER + b->bytes, HEADER + new_bytes, MREMAP_MAYMOVE);
+    bool failed = moved == MAP_FAILED;
+    link_block(a, failed ? b : moved);
+    if (failed) give_up(a);
+    a->total += new_bytes - moved->bytes;
+    moved->bytes = new_bytes;
+    return payload(moved);
+}
+
 static void *realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
     struct sc__arena_block *b = (struct sc__arena_block *)(void *)((char *)p - HEADER);
     if (new_bytes > SIZE_MAX / 4 || (a->limit && a->total - b->bytes + new_bytes > a->limit)) give_up(a);
-    struct sc__arena_block *older = b->older, *newer = b->newer;
-    struct sc__arena_block *moved = realloc(b, HEADER + new_bytes);
-    if (!moved) give_up(a);
-    if (older) older->newer = moved;
-    if (newer)
-        newer->older = moved;
-    else
-        a->blocks = moved;
-    a->total += new_bytes - moved->bytes;
-    moved->bytes = new_bytes;
-    memset(payload(moved) + old_bytes, 0, new_bytes - old_bytes);
-    return payload(moved);
+    if (b->bytes >= MAPPED) return remap_block(a, b, new_bytes);
+    struct sc__arena_block *fresh = new_block(a, new_bytes);
+    memcpy(payload(fresh), p, old_bytes);
+    unlink_block(a, b);
+    a->total -= b->bytes;
+    give_memory(b);
+    return payload(fresh);
 }
 
 void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {

@@ -15,6 +15,7 @@
 #include "base/heap.h"
 #include "base/jsonw.h"
 #include "base/options.h"
+#include "base/output.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -3,12 +3,38 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PIECE ((size_t)128 << 10) /* a buffer that doubled up to here is handed on instead of growing further */
+
 void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena) {
     memset(b, 0, sizeof *b);
     b->arena = arena;
 }
 
+void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char *bytes, size_t n), void *user) {
+    b->take = take;
+    b->user = user;
+}
+
+static void drop(void *user, const char *bytes, size_t n) {
+    (void)user;
+    (void)bytes;
+    (void)n;
+}
+
+void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena) {
+    sc__buffer_init(b, arena);
+    sc__buffer_stream(b, drop, NULL);
+}
+
+void sc__buffer_flush(struct sc__buffer *b) {
+    if (!b->take || !b->size) return;
+    b->take(b->user, b->text, b->size);
+    b->size = 0;
+}
+
 static void reserve(struct sc__buffer *b, size_t extra) {
+    if (b->size + extra + 1 <= b->capacity) return;
+    if (b->size >= PIECE) sc__buffer_flush(b);
     size_t need = b->size + extra + 1;
     if (need <= b->capacity) return;
     size_t fresh = b->capacity ? b->capacity * 2 : 256;

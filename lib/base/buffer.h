@@ -1,4 +1,5 @@
-/* buffer: text that grows. Writers build their output in one. */
+/* buffer: text that grows. Writers build their output in one; whether it is
+ * kept whole or handed on in pieces (sc__buffer_stream) is not their business. */
 #ifndef SC_BASE_BUFFER_H
 #define SC_BASE_BUFFER_H
 
@@ -10,9 +11,18 @@ struct sc__buffer {
     struct sc__arena *arena;
     char *text; /* always ends in NUL, NULL only before the first write */
     size_t size, capacity;
+    void (*take)(void *user, const char *bytes, size_t n); /* or NULL: all is kept */
+    void *user;
 };
 
 void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena);
+/* From now on what is written goes to take, some 256 KiB at a time; size and
+ * text are those of the piece not yet handed on. */
+void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char *bytes, size_t n), void *user);
+/* A buffer that keeps nothing: to see whether writing goes well. */
+void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena);
+/* Hands on what is left. */
+void sc__buffer_flush(struct sc__buffer *b);
 void sc__put(struct sc__buffer *b, const char *s, size_t n);
 void sc__puts(struct sc__buffer *b, const char *s);
 void sc__putc(struct sc__buffer *b, char c);

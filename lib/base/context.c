@@ -1,5 +1,7 @@
 #include "base/context.h"
 
+#include "base/output.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +11,14 @@ sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx) return NULL;
     sc__arena_init(&ctx->arena, &ctx->recover);
+    sc__map_init(&ctx->note_at, &ctx->arena);
     ctx->jobs = 1;
     return ctx;
 }
 
 void sc_close(sc_context *ctx) {
     if (!ctx) return;
+    sc__outputs_abandon(ctx);
     for (uint32_t i = 0; i < ctx->spooled_count; i++) close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx);
@@ -40,13 +44,15 @@ void sc__progress(struct sc_context *ctx, const char *what, double share) {
 }
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, a);
     va_list ap;
     va_start(ap, fmt);
-    sc__vprintf(&b, fmt, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    return b.text;
+    char *text = sc__alloc(a, (size_t)(n < 0 ? 0 : n) + 1);
+    va_start(ap, fmt);
+    if (n > 0) vsnprintf(text, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return text;
 }
 
 static void put_place(struct sc__buffer *b, const struct sc__place *at) {
@@ -106,8 +112,10 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     va_start(ap, fmt);
     sc__vprintf(&b, fmt, ap);
     va_end(ap);
-    for (uint32_t i = 0; i < ctx->note_count; i++)
-        if (!strcmp(ctx->notes[i].code, code) && !strcmp(ctx->notes[i].text, b.text)) return;
+    bool fresh;
+    uint64_t *at = sc__map_at(&ctx->note_at, sc__hash(b.text, b.size, sc__hash(code, strlen(code), 0)), &fresh);
+    if (!fresh && *at < ctx->note_count && !strcmp(ctx->notes[*at].text, b.text)) return;
+    *at = ctx->note_count;
     struct sc__note *n = SC__PUSH(&ctx->arena, ctx->notes, ctx->note_count, ctx->note_capacity);
     n->code = code;
     n->text = b.text;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "stepcast/stepcast.h"
 
 #include <stdbool.h>
@@ -30,17 +31,21 @@ struct sc__error {
     const char *message, *hint, *text;
 };
 
+struct sc__output;
+
 struct sc_context {
     struct sc__arena arena;
     struct sc__error error;
     struct sc__note *notes;
     uint32_t note_count, note_capacity;
-    unsigned jobs;       /* threads that may be used */
-    struct sc__spooled { /* copies of pipes, see file.h */
+    struct sc__map note_at; /* hash of a note → where it last was */
+    unsigned jobs;          /* threads that may be used */
+    struct sc__spooled {    /* copies of pipes, see file.h */
         const char *path, *shown;
         int fd;
     } * spooled;
     uint32_t spooled_count, spooled_capacity;
+    struct sc__output *outputs;                                   /* those open, see output.h */
     void (*progress)(void *user, const char *what, double share); /* or NULL */
     void *progress_user;
     jmp_buf recover;

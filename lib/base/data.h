@@ -3,7 +3,7 @@
 #ifndef SC_BASE_DATA_H
 #define SC_BASE_DATA_H
 
-#include <stddef.h>
+#include "base/context.h"
 
 struct sc__data_file {
     const char *path; /* "gpus/h100.json", relative to data/ */
@@ -16,5 +16,9 @@ extern const unsigned sc__data_file_count;
 
 /* NULL when there is no such file. */
 const struct sc__data_file *sc__data_find(const char *path);
+
+/* A hint for a name that is none of folder ("gpus/"): the nearest one, or
+ * what there is. also: what the name may be besides, or NULL. */
+const char *sc__data_hint(struct sc_context *ctx, const char *folder, const char *name, const char *also);
 
 #endif

@@ -115,6 +115,16 @@ sc_status sc__input_fill(struct sc__input *in, size_t n) {
     return SC_OK;
 }
 
+sc_status sc__input_fill_text(struct sc__input *in, size_t n) {
+    static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
+    SC__TRY(sc__input_fill(in, n < sizeof mark ? sizeof mark : n));
+    if (in->offset || in->end - in->begin < sizeof mark || memcmp(in->bytes + in->begin, mark, sizeof mark))
+        return SC_OK;
+    in->begin += sizeof mark;
+    in->offset += sizeof mark;
+    return sc__input_fill(in, n);
+}
+
 sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
@@ -164,7 +174,7 @@ static sc_status refuse_line(struct sc__input *in, const char *what, const char 
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more) {
     size_t searched = 0;
     const unsigned char *nl = NULL;
-    in->line++;
+    if (!in->line++) SC__TRY(sc__input_fill_text(in, 1));
     for (;;) {
         size_t have = in->end - in->begin;
         if (have > searched) nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
@@ -184,7 +194,8 @@ sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more)
         return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
                            (uint64_t)(nul - line->p) + 1);
     if (line->n && line->p[line->n - 1] == '\r') line->n--;
-    if (in->line == 1 && sc__str_starts(*line, "\xef\xbb\xbf")) line->p += 3, line->n -= 3;
+    if (*more && !nl)
+        sc__note(in->ctx, "no-line-end", "%s: the last line has no line end, as in a file that was cut", in->name);
     return SC_OK;
 }
 
@@ -192,62 +203,46 @@ struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line
     return (struct sc__place){.file = in->name, .line = in->line, .column = (uint64_t)(at - line.p) + 1};
 }
 
-sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+/* Room for a stream of unknown length: that of the file, which is right for
+ * one that is not packed, or a little. */
+static size_t first_room(const char *path, size_t limit) {
+    struct stat st;
+    size_t room = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : WINDOW;
+    return room <= limit ? room : limit + 1;
+}
+
+static sc_status read_whole(struct sc__input *in, struct sc__arena *arena, size_t room, size_t limit,
+                            struct sc__str *out) {
+    char *text = sc__alloc(arena, room + 1);
+    size_t n = 0, got;
+    for (;;) {
+        SC__TRY(sc__input_read(in, text + n, room - n, &got));
+        n += got;
+        if (n < room) break;
+        if (n > limit) {
+            struct sc__place at = {.file = in->name};
+            return sc__fail(in->ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
+        }
+        size_t more = room + room / 2 <= limit ? room + room / 2 : limit + 1;
+        text = sc__realloc(arena, text, room + 1, more + 1);
+        room = more;
+    }
+    text[n] = '\0';
+    *out = (struct sc__str){text, n};
+    return SC_OK;
+}
+
+sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+                        struct sc__str *out) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
-    sc_status status = sc__input_fill(&in, limit + 1);
-    size_t n = in.end - in.begin;
-    if (status == SC_OK && n > limit) {
-        struct sc__place at = {.file = in.name};
-        status = sc__fail(ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
-    }
-    if (status == SC_OK) *out = (struct sc__str){sc__strndup(&ctx->arena, (const char *)in.bytes + in.begin, n), n};
+    sc_status status = read_whole(&in, arena, first_room(path, limit), limit, out);
     sc__input_close(&in);
     return status;
 }
 
-static bool write_plain(int fd, const char *bytes, size_t size) {
-    while (size) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_packed(int fd, const char *bytes, size_t size) {
-    int copy = dup(fd);
-    gzFile gz = copy < 0 ? NULL : gzdopen(copy, "wb6");
-    bool ok = gz != NULL;
-    while (ok && size) {
-        unsigned n = size > (1u << 30) ? 1u << 30 : (unsigned)size;
-        ok = gzwrite(gz, bytes, n) == (int)n;
-        bytes += n;
-        size -= n;
-    }
-    if (gz && gzclose_w(gz) != Z_OK) ok = false;
-    return ok;
-}
-
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size) {
-    struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe, /dev/null: nothing to rename */
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || !write_plain(fd, bytes, size) || close(fd) < 0) return fail_errno(ctx, path, "cannot write");
-        return SC_OK;
-    }
-    char *temporary = sc__format(&ctx->arena, "%s.XXXXXX", path);
-    int fd = mkstemp(temporary);
-    if (fd < 0) return fail_errno(ctx, path, "cannot write");
-    mode_t mask = umask(0);
-    umask(mask);
-    bool ok = sc__str_ends(sc__str(path), ".gz") ? write_packed(fd, bytes, size) : write_plain(fd, bytes, size);
-    ok = ok && fchmod(fd, 0666 & ~mask) == 0;
-    if (close(fd) < 0) ok = false;
-    if (ok && rename(temporary, path) == 0) return SC_OK;
-    sc_status status = fail_errno(ctx, path, "cannot write");
-    unlink(temporary);
-    return status;
+sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+    SC__TRY(sc__read_into(ctx, &ctx->arena, path, limit, out));
+    if (sc__str_starts(*out, "\xef\xbb\xbf")) out->p += 3, out->n -= 3;
+    return SC_OK;
 }

@@ -1,5 +1,5 @@
-/* file: bytes in, bytes out. Input may be plain or gzip, a file, a pipe or
- * "-" for standard input. Output appears whole or not at all. */
+/* file: bytes in. Input may be plain or gzip, a file, a pipe or "-" for
+ * standard input. The way out is output.h. */
 #ifndef SC_BASE_FILE_H
 #define SC_BASE_FILE_H
 
@@ -30,6 +30,8 @@ void sc__input_close(struct sc__input *in);
 /* At least n bytes in the window where the stream has them; the window is
  * bytes[begin..end). */
 sc_status sc__input_fill(struct sc__input *in, size_t n);
+/* The same at the beginning of text: a byte-order mark of UTF-8 is passed over. */
+sc_status sc__input_fill_text(struct sc__input *in, size_t n);
 /* From now on a thread unpacks ahead; nothing happens where the stream is not
  * packed. After the first fill. */
 void sc__input_read_ahead(struct sc__input *in);
@@ -39,16 +41,16 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
 #define SC__LINE_MAX ((size_t)16 << 20) /* a longer line is refused */
 
 /* The next line without its end ("\n", "\r\n"); valid until the next call.
- * *more is false at the end of the stream. NUL bytes are refused. */
+ * *more is false at the end of the stream. NUL bytes are refused; a last line
+ * without an end is a note, since cut files have one. */
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more);
 /* The place of a pointer into the current line. */
 struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);
 
-/* The whole stream, at most limit bytes, NUL-terminated. */
+/* The whole stream, at most limit bytes, NUL-terminated; in the context's
+ * memory, or in an arena of the caller's. */
 sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
-
-/* Writes the bytes to a temporary file beside path and renames it; path ending
- * in .gz is packed. */
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);
+sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+                        struct sc__str *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "base/jsonw.h"
 
 #include "base/context.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <math.h>
@@ -20,20 +21,37 @@ static void new_line(struct sc__json *j) {
     sc__repeat(j->out, "  ", j->depth);
 }
 
+static bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
+static void put_escaped(struct sc__buffer *b, unsigned char c) {
+    if (c == '"' || c == '\\')
+        sc__printf(b, "\\%c", c);
+    else if (c == '\n')
+        sc__puts(b, "\\n");
+    else if (c == '\t')
+        sc__puts(b, "\\t");
+    else
+        sc__printf(b, "\\u%04x", c);
+}
+
+/* File names may hold any bytes, JSON may not: the replacement character
+ * stands for what is no text. */
+static size_t put_wide(struct sc__buffer *b, const char *s, size_t n) {
+    size_t length = sc__utf8_length(s, n);
+    if (!length) sc__puts(b, "\xef\xbf\xbd");
+    sc__put(b, s, length);
+    return length ? length : 1;
+}
+
 static void put_string(struct sc__buffer *b, const char *s, size_t n) {
     sc__putc(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\')
-            sc__printf(b, "\\%c", c);
-        else if (c == '\n')
-            sc__puts(b, "\\n");
-        else if (c == '\t')
-            sc__puts(b, "\\t");
-        else if (c < 0x20 || c == 0x7f)
-            sc__printf(b, "\\u%04x", c);
-        else
-            sc__putc(b, (char)c);
+    for (size_t i = 0, from = 0; i < n; from = i) {
+        while (i < n && is_plain((unsigned char)s[i])) i++;
+        sc__put(b, s + from, i - from);
+        if (i < n && (unsigned char)s[i] >= 0x80)
+            i += put_wide(b, s + i, n - i);
+        else if (i < n)
+            put_escaped(b, (unsigned char)s[i++]);
     }
     sc__putc(b, '"');
 }
@@ -87,12 +105,13 @@ void sc__json_string(struct sc__json *j, const char *key, const char *value) {
 
 void sc__json_u64(struct sc__json *j, const char *key, uint64_t value) {
     begin(j, key);
-    sc__printf(j->out, "%llu", (unsigned long long)value);
+    sc__put_u64(j->out, value);
 }
 
 void sc__json_i64(struct sc__json *j, const char *key, int64_t value) {
     begin(j, key);
-    sc__printf(j->out, "%lld", (long long)value);
+    if (value < 0) sc__putc(j->out, '-');
+    sc__put_u64(j->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
 /* The shortest form that reads back as the same double. */

@@ -9,8 +9,6 @@ struct sc__str sc__str(const char *s) {
     return (struct sc__str){s, strlen(s)};
 }
 
-bool sc__str_is(struct sc__str s, const char *word) { return s.n == strlen(word) && !memcmp(s.p, word, s.n); }
-
 bool sc__str_starts(struct sc__str s, const char *prefix) {
     size_t n = strlen(prefix);
     return s.n >= n && !memcmp(s.p, prefix, n);
@@ -107,6 +105,17 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
     return any;
 }
 
+size_t sc__utf8_length(const char *s, size_t n) {
+    const unsigned char *p = (const unsigned char *)s;
+    size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
+    if (length > n) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    bool longer = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
+    bool beyond = (*p == 0xed && p[1] > 0x9f) || (*p == 0xf4 && p[1] > 0x8f); /* half of a pair; past the last */
+    return longer || beyond ? 0 : length;
+}
+
 /* Insertions, deletions, changes and swaps of neighbours. */
 static unsigned distance(const char *a, const char *b) {
     enum { MOST = 40 };
@@ -129,8 +138,11 @@ static unsigned distance(const char *a, const char *b) {
 
 const char *sc__nearest(const char *s, const char *const *words) {
     const char *best = NULL;
-    unsigned least = (unsigned)strlen(s) / 3 + 2;
+    size_t n = strlen(s);
+    unsigned least = (unsigned)n / 3 + 2;
     for (; *words; words++) {
+        size_t m = strlen(*words);
+        if ((m > n ? m - n : n - m) >= least) continue; /* as many letters must go or come */
         unsigned d = distance(s, *words);
         if (d < least) {
             least = d;

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 struct sc__str {
     const char *p;
@@ -16,7 +17,10 @@ struct sc__str {
 #define SC__SHOW(s) ((int)((s).n < 80 ? (s).n : 80)), (s).p
 
 struct sc__str sc__str(const char *s);
-bool sc__str_is(struct sc__str s, const char *word);
+/* Most words differ in their first letter. */
+static inline bool sc__str_is(struct sc__str s, const char *word) {
+    return (!s.n || *s.p == *word) && s.n == strlen(word) && !memcmp(s.p, word, s.n);
+}
 bool sc__str_starts(struct sc__str s, const char *prefix);
 bool sc__str_ends(struct sc__str s, const char *suffix);
 struct sc__str sc__trim(struct sc__str s);
@@ -32,6 +36,9 @@ bool sc__parse_double(struct sc__str s, double *out);
 /* A decimal number times 10^digits as an integer, exact, rounded half up
  * beyond that many decimals: "1.25" with 3 digits is 1250. */
 bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out);
+
+/* Bytes of the UTF-8 character at s, which has n > 0; 0 where there is none. */
+size_t sc__utf8_length(const char *s, size_t n);
 
 /* The word of a NULL-terminated list nearest to s, or NULL when none is near. */
 const char *sc__nearest(const char *s, const char *const *words);

@@ -1,6 +1,8 @@
 /* coll: what nccl-tests would print on the described machine. */
 #include "command/coll.h"
 
+#include "command/job.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,8 @@ static const struct sc__option options[] = {
 static const struct sc__option *const tables[] = {options, sc__cluster_options, sc__flow_options, NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
-    const char *hint = "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce";
+    const char *hint =
+        "all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast, reduce, gather or scatter";
     if (req->input_count != 1) return sc__usage(req, hint, "coll takes one operation, not %u", req->input_count);
     q->op = sc__coll_op_find(req->inputs[0]);
     return q->op ? SC_OK : sc__usage(req, hint, "there is no operation '%s'", req->inputs[0]);
@@ -134,8 +137,8 @@ static struct row make_row(const struct sc__coll_query *q, uint64_t bytes) {
 }
 
 static void put_head(const struct sc__coll_query *q, struct sc__buffer *out) {
-    sc__printf(out, "# %s on %s: %u GPUs on %u node%s, %u GPU%s a process\n#\n", q->op->name, q->cluster.name,
-               q->shape.ranks, q->shape.nodes, q->shape.nodes == 1 ? "" : "s",
+    sc__printf(out, "# %s on %s: %u GPU%s on %u node%s, %u GPU%s a process\n#\n", q->op->name, q->cluster.name,
+               q->shape.ranks, q->shape.ranks == 1 ? "" : "s", q->shape.nodes, q->shape.nodes == 1 ? "" : "s",
                q->cluster.tuning.gpus_per_process ? q->cluster.tuning.gpus_per_process : 1,
                q->cluster.tuning.gpus_per_process > 1 ? "s" : "");
     sc__puts(out, "#                                                              out-of-place                    "
@@ -152,9 +155,10 @@ static void put_time(struct sc__buffer *out, double us) {
 }
 
 static void put_row(const struct sc__coll_query *q, const struct row *r, struct sc__buffer *out) {
-    bool parts = q->op->coll == SC__ALLGATHER || q->op->coll == SC__REDUCESCATTER || q->op->coll == SC__ALLTOALL;
+    bool parts = q->op->coll == SC__ALLGATHER || q->op->coll == SC__REDUCESCATTER || q->op->coll == SC__ALLTOALL ||
+                 sc__coll_to_root((unsigned)q->op->coll);
     uint64_t count = r->bytes / q->type_size / (parts ? q->shape.ranks : 1);
-    bool rooted = q->op->coll == SC__BROADCAST || q->op->coll == SC__REDUCE;
+    bool rooted = sc__coll_rooted((unsigned)q->op->coll);
     sc__printf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)r->bytes, (unsigned long long)count, q->type,
                q->op->redop, rooted ? 0 : -1);
     for (int i = 0; i < 2; i++) {
@@ -274,6 +278,7 @@ static sc_status execute(struct sc_request *req) {
     SC__TRY(check_forced(req, &q));
     SC__TRY(check_longest(req, &q));
     SC__TRY(take_network(req, &q));
+    sc__job_note_unused(req);
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
     if (!alone) put_table(req, &q, &req->out);
@@ -284,9 +289,11 @@ const struct sc__command sc__command_coll = {
     .name = "coll",
     .args = "OP",
     .summary = "what nccl-tests would print on a cluster",
-    .text = "OP is all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast or reduce. Sizes, types and\n"
-            "columns are nccl-tests'. With --against the forecast is set beside a log; with --fit the cluster's\n"
-            "constants are calibrated on logs.",
+    .text =
+        "OP is all_reduce, all_gather, reduce_scatter, alltoall, sendrecv, broadcast, reduce, gather or scatter. "
+        "Sizes,\n"
+        "types and columns are nccl-tests'. With --against the forecast is set beside a log; with --fit the cluster's\n"
+        "constants are calibrated on logs.",
     .options = tables,
     .execute = execute,
 };

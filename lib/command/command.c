@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name) {
     const char *names[64];
@@ -89,17 +90,28 @@ static const char *suggest(struct sc_context *ctx, const struct sc__command *c, 
                 : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
 }
 
+/* Options that name a file to write. */
+static const char *const outputs[] = {"json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
+#define OUTPUTS (sizeof outputs / sizeof *outputs)
+
+static bool is_output(const char *name) {
+    for (unsigned i = 0; i < OUTPUTS; i++)
+        if (!strcmp(outputs[i], name)) return true;
+    return false;
+}
+
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     struct sc_context *ctx = req->ctx;
     if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
-        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option --%s",
-                        req->command->name, name);
+        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option %s%s",
+                        req->command->name, name[0] && !name[1] ? "-" : "--", name);
     if (o->arg && !value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s needs a value (%s)", o->name, o->arg);
     if (!o->arg && value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
+    bool same = value && is_output(o->name) && !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
-        (struct sc__value){.option = o, .text = value ? sc__strdup(&ctx->arena, value) : NULL};
+        (struct sc__value){.option = o, .text = value ? sc__strdup(&ctx->arena, same ? "-" : value) : NULL};
     return SC_OK;
 }
 
@@ -110,16 +122,28 @@ sc_status sc_request_input(sc_request *req, const char *path) {
     return SC_OK;
 }
 
-/* Options that name a file to write. */
-static const char *const outputs[] = {"json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
-#define OUTPUTS (sizeof outputs / sizeof *outputs)
-
 bool sc__stdout_taken(const struct sc_request *req) {
     for (unsigned i = 0; i < OUTPUTS; i++) {
         const char *path = sc__option(req, outputs[i]);
         if (path && !strcmp(path, "-")) return true;
     }
     return false;
+}
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* What is read must not be written over. */
+static sc_status check_inputs(const struct sc_request *req) {
+    for (unsigned i = 0; i < OUTPUTS; i++)
+        for (uint32_t k = 0; k < req->input_count; k++) {
+            const char *path = sc__option(req, outputs[i]);
+            if (path && same_file(path, req->inputs[k]))
+                return sc__usage(req, "write to another file", "--%s would write over the input %s", outputs[i], path);
+        }
+    return SC_OK;
 }
 
 /* Two outputs in one file would destroy each other. */
@@ -134,16 +158,32 @@ static sc_status check_outputs(const struct sc_request *req) {
     return SC_OK;
 }
 
+/* The last value of an option counts; that there were others is said. */
+static void note_repeated(const struct sc_request *req) {
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const struct sc__value *v = &req->values[i];
+        const char *last = sc__option(req, v->option->name);
+        if (v->text && !(v->option->flags & SC__OPT_REPEAT) && strcmp(v->text, last))
+            sc__note(req->ctx, "option-repeated", "--%s is given more than once: %s counts", v->option->name, last);
+    }
+    for (uint32_t i = 0; i < req->value_count; i++) req->values[i].used = false;
+}
+
 sc_status sc_execute(sc_request *req) {
     struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    if (setjmp(ctx->recover)) {
+        sc__outputs_abandon(ctx);
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
     sc__clear_error(ctx);
     ctx->note_count = 0;
+    note_repeated(req);
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     ctx->jobs = jobs;
     SC__TRY(check_outputs(req));
+    SC__TRY(check_inputs(req));
     return req->command->execute(req);
 }
 

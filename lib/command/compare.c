@@ -38,7 +38,7 @@ static bool is_directory(const char *path) {
 static sc_status look(struct sc_request *req, const char *path, bool *result) {
     struct sc__input in;
     SC__TRY(sc__input_open(req->ctx, path, &in));
-    sc_status status = sc__input_fill(&in, 4096);
+    sc_status status = sc__input_fill_text(&in, 4096);
     if (status == SC_OK) *result = is_result((struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin});
     sc__input_close(&in);
     return status;
@@ -60,7 +60,6 @@ static sc_status load_input(struct sc_request *req, const char *path, bool simul
     struct sc__job job;
     one.inputs = &path;
     one.input_count = one.input_capacity = 1;
-    req->ctx->note_count = 0;
     if (!simulate) {
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
@@ -82,7 +81,28 @@ static sc_status load(struct sc_request *req, const char *path, struct sc__str *
     return result ? sc__read_all(req->ctx, path, MOST_BYTES, out) : load_input(req, path, false, out);
 }
 
+/* What was assumed on each side; loading the other one begins anew. */
+struct notes {
+    struct sc__note *items;
+    uint32_t count;
+};
+
+static struct notes take_notes(struct sc_context *ctx) {
+    struct notes n = {.items = SC__NEW_ARRAY(&ctx->arena, struct sc__note, ctx->note_count + 1),
+                      .count = ctx->note_count};
+    if (n.count) memcpy(n.items, ctx->notes, n.count * sizeof *n.items);
+    ctx->note_count = 0;
+    return n;
+}
+
 /* ---- text ---- */
+
+static void put_notes(struct sc__buffer *out, const struct notes notes[2]) {
+    if (notes[0].count + notes[1].count) sc__puts(out, "\nnotes\n");
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < notes[side].count; i++)
+            sc__printf(out, "  %c  %s\n", 'A' + side, notes[side].items[i].text);
+}
 
 static void put_figure(struct sc__buffer *out, double us) {
     struct sc__buffer b;
@@ -172,7 +192,8 @@ static sc_status write_page(struct sc_request *req, const struct sc__str documen
     return sc__job_output(req, "html", &page);
 }
 
-static sc_status write_comparison(struct sc_request *req, const struct sc__comparison *c, double tolerance, bool over) {
+static sc_status write_comparison(struct sc_request *req, const struct sc__comparison *c, const struct notes notes[2],
+                                  double tolerance, bool over) {
     const char *path = sc__option(req, "json");
     struct sc__buffer b;
     sc__buffer_init(&b, &req->ctx->arena);
@@ -180,6 +201,7 @@ static sc_status write_comparison(struct sc_request *req, const struct sc__compa
     if (path) SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req)) return SC_OK;
     put_text(&req->out, c, sc__flag(req, "all"));
+    put_notes(&req->out, notes);
     if (tolerance < 0) return SC_OK;
     sc__printf(&req->out, "\n%s: '%s' differs by %.2f %% of A's step; tolerance %.2f %%\n", over ? "over" : "within",
                c->worst_key, 100 * c->worst, 100 * tolerance);
@@ -190,16 +212,20 @@ static sc_status execute(struct sc_request *req) {
     struct sc__settings settings = sc__settings(req);
     struct sc__comparison c;
     struct sc__str document[2];
+    struct notes notes[2];
     double tolerance = -1;
     if (req->input_count != 2)
         return sc__usage(req, "stepcast compare A B: results, traces or workloads", "compare takes two inputs, not %u",
                          req->input_count);
     SC__TRY(sc__setting_share(&settings, "tolerance", &tolerance));
-    for (int side = 0; side < 2; side++) SC__TRY(load(req, req->inputs[side], &document[side]));
+    for (int side = 0; side < 2; side++) {
+        SC__TRY(load(req, req->inputs[side], &document[side]));
+        notes[side] = take_notes(req->ctx);
+    }
     SC__TRY(sc__compare(req->ctx, (const char *const *)req->inputs, document, &c));
     bool over = tolerance >= 0 && c.worst > tolerance;
     SC__TRY(write_page(req, document));
-    SC__TRY(write_comparison(req, &c, tolerance, over));
+    SC__TRY(write_comparison(req, &c, notes, tolerance, over));
     return over ? SC_NO : SC_OK;
 }
 

@@ -19,6 +19,7 @@ struct target {
     const char *name;
     sc_status (*write)(struct sc_request *req, struct sc__job *job, struct sc__buffer *out);
     sc_status (*save)(struct sc_context *ctx, const struct sc__workload *w, const char *path);
+    bool tells_late; /* finds what it cannot express while it writes */
 };
 
 /* The rows of the input; a profile's step can be written as rows. */
@@ -75,12 +76,12 @@ static sc_status write_ir_json(struct sc_request *req, struct sc__job *job, stru
     return sc__write_ir_json(req->ctx, d->layers, d->workload, d->measured, out);
 }
 
-static const struct target targets[] = {{"workload-text", write_workload_text, NULL},
-                                        {"operator-table", write_operator_table, NULL},
-                                        {"ir-json", write_ir_json, NULL},
-                                        {"chakra", NULL, sc__write_chakra},
-                                        {"goal", NULL, sc__write_goal},
-                                        {NULL, NULL, NULL}};
+static const struct target targets[] = {{"workload-text", write_workload_text, NULL, true},
+                                        {"operator-table", write_operator_table, NULL, true},
+                                        {"ir-json", write_ir_json, NULL, false},
+                                        {"chakra", NULL, sc__write_chakra, false},
+                                        {"goal", NULL, sc__write_goal, false},
+                                        {NULL, NULL, NULL, false}};
 
 static sc_status choose(struct sc_request *req, const struct target **out) {
     const char *to = sc__option(req, "to");
@@ -126,9 +127,19 @@ static sc_status check_options(struct sc_request *req, const struct sc__job *job
     return SC_OK;
 }
 
+/* A file that fails is dropped; standard output cannot be taken back, so what
+ * may fail is tried before. */
+static sc_status write(struct sc_request *req, struct sc__job *job, const struct target *target, const char *path) {
+    struct sc__buffer nowhere;
+    struct sc__sink sink;
+    sc__buffer_nowhere(&nowhere, &req->ctx->arena);
+    if (!strcmp(path, "-") && target->tells_late) SC__TRY(target->write(req, job, &nowhere));
+    SC__TRY(sc__sink_open(req, path, &sink));
+    return sc__sink_end(&sink, target->write(req, job, sink.to));
+}
+
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
-    struct sc__buffer b;
     const struct target *target = NULL;
     const char *path = sc__option(req, "output");
     bool to_stdout = !path || !strcmp(path, "-");
@@ -147,14 +158,10 @@ static sc_status execute(struct sc_request *req) {
     } else {
         SC__TRY(check_options(req, &job));
         SC__TRY(change_rows(req, &job));
-        sc__buffer_init(&b, &req->ctx->arena);
-        SC__TRY(target->write(req, &job, &b));
-        if (to_stdout) {
-            sc__put(&req->out, b.text, b.size);
-            return SC_OK;
-        }
-        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
+        SC__TRY(write(req, &job, target, to_stdout ? "-" : path));
+        if (to_stdout) return SC_OK;
     }
+    sc__job_note_unused(req);
     sc__printf(&req->out, "%s: %s, from %s\n", path, target->name, req->input_count ? req->inputs[0] : "the model");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "  note      %s\n", req->ctx->notes[i].text);

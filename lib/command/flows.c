@@ -211,5 +211,4 @@ const struct sc__command sc__command_flows = {
     .summary = "flows in, finish times out: exact max-min sharing on a fabric",
     .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a fifth column for --check.",
     .options = tables,
-    .inputs = true,
     .execute = execute};

@@ -93,7 +93,10 @@ static sc_status fit_rows(struct generation *g, struct sc__layers **rows) {
 
 static sc_status write_text(struct generation *g, struct sc__buffer *out) {
     struct sc__layers *rows;
+    struct sc__buffer nowhere; /* standard output cannot be taken back: see first whether it goes well */
     SC__TRY(fit_rows(g, &rows));
+    sc__buffer_nowhere(&nowhere, &g->req->ctx->arena);
+    SC__TRY(sc__write_workload_text(g->req->ctx, rows, false, &nowhere));
     return sc__write_workload_text(g->req->ctx, rows, false, out);
 }
 
@@ -111,23 +114,18 @@ static sc_status load(struct generation *g) {
 static sc_status execute(struct sc_request *req) {
     static const char *const formats[] = {"workload-text", "ir-json", NULL};
     struct generation *g = SC__NEW(&req->ctx->arena, struct generation);
-    struct sc__buffer b;
+    struct sc__sink sink;
     const char *path = sc__option(req, "output");
     unsigned format = 0;
     g->req = req;
     SC__TRY(load(g));
     SC__TRY(sc__setting_word(&g->job.settings, "to", formats, &format));
-    sc__buffer_init(&b, &req->ctx->arena);
-    if (format == 0)
-        SC__TRY(write_text(g, &b));
-    else
-        SC__TRY(sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, &b));
-    if (path && strcmp(path, "-")) {
-        SC__TRY(sc__write_file(req->ctx, path, b.text, b.size));
-        for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
-        return SC_OK;
-    }
-    sc__put(&req->out, b.text, b.size);
+    SC__TRY(sc__sink_open(req, path ? path : "-", &sink));
+    SC__TRY(sc__sink_end(&sink, format == 0 ? write_text(g, sink.to)
+                                            : sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, sink.to)));
+    if (!sink.file) return SC_OK;
+    sc__job_note_unused(req);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 

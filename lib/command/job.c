@@ -38,12 +38,11 @@ static sc_status lower_rows(struct sc_request *req, struct sc__job *job, uint32_
     return sc__lower_layers(req->ctx, &job->settings, rows, gpus, &job->workload);
 }
 
-/* What the options change in a workload, whatever it came from. */
-static sc_status change_workload(struct sc_request *req, struct sc__job *job) {
-    const char *order = sc__option(req, "order");
-    if (order) SC__TRY(sc__workload_order(req->ctx, job->workload, order));
-    SC__TRY(sc__whatif_apply(req->ctx, &job->settings, job->workload));
-    return sc__workload_slow(req->ctx, &job->settings, job->workload);
+sc_status sc__job_change(struct sc_context *ctx, const struct sc__settings *s, struct sc__workload *w) {
+    const char *order = sc__setting(s, "order");
+    if (order) SC__TRY(sc__workload_order(ctx, w, order));
+    SC__TRY(sc__whatif_apply(ctx, s, w));
+    return sc__workload_slow(ctx, s, w);
 }
 
 sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
@@ -54,7 +53,7 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
         SC__TRY(sc__lower_replay(req->ctx, &job->settings, job->doc.traces, &job->workload));
     else if (!job->workload)
         SC__TRY(lower_rows(req, job, gpus));
-    return change_workload(req, job);
+    return sc__job_change(req->ctx, &job->settings, job->workload);
 }
 
 sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks) {
@@ -63,9 +62,13 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
     if (!text) {
         text = "dgx-h100";
         if (!sc__option(req, "loggops")) /* which is the whole network by itself */
-            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPUs", ranks);
+            sc__note(req->ctx, "cluster-default", "no cluster given: dgx-h100 of the job's size, %u GPU%s", ranks,
+                     ranks == 1 ? "" : "s");
     }
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, &job->cluster));
+    if (sc__option(req, "algo"))
+        sc__note(req->ctx, "algo-forced", "--algo %s: collectives that cannot run so run as NCCL would choose",
+                 sc__option(req, "algo"));
     if (job->cluster.gpus >= ranks) return sc__cluster_apply(&job->settings, ranks, &job->cluster);
     return sc__fail(req->ctx, SC_INPUT, NULL, "name a larger cluster, or a smaller job with --gpus",
                     "the job has %u ranks, the cluster %u GPUs", ranks, job->cluster.gpus);
@@ -82,7 +85,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
         return sc__usage(req, "give one of them", "both an input (%s) and --model %s say what is trained",
                          req->inputs[0], name);
     if (!req->input_count) SC__TRY(sc__job_model(req, job, &model));
-    if (model) return change_workload(req, job);
+    if (model) return sc__job_change(req->ctx, &job->settings, job->workload);
     SC__TRY(sc__job_read(req, job));
     SC__TRY(sc__job_lower(req, job));
     return sc__job_cluster(req, job, sc__mesh_ranks(&job->workload->mesh));
@@ -93,20 +96,33 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
     return sc__replay_measured(req->ctx, &job->settings, job->doc.traces, &job->doc.measured);
 }
 
+/* One network: what names another beside it would be ignored. */
+static sc_status check_network(const struct sc__settings *s, bool astra, bool loggops) {
+    const char *net = sc__setting(s, "net"), *other = astra ? "astra-network" : "loggops";
+    bool clash = net && ((astra && strcmp(net, "analytic")) || (loggops && strcmp(net, "loggops")));
+    if (clash || (astra && loggops))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s and --%s%s%s are two networks", other,
+                        clash ? "net" : "loggops", clash ? " " : "", clash ? net : "");
+    if (astra && sc__setting(s, "cluster"))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--astra-network and --cluster are two networks");
+    return SC_OK;
+}
+
 sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
                           struct sc__net *out) {
     static const char *const engines[] = {"analytic", "loggops", "flow", NULL};
     const struct sc__settings *s = &job->settings;
     unsigned engine = 0;
     SC__TRY(sc__setting_word(s, "net", engines, &engine));
-    const char *loggops = sc__setting(s, "loggops");
-    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
-    if (engine == 2) return sc__net_flow(ctx, &job->cluster, w, s, out);
-    const char *astra = sc__setting(s, "astra-network"), *compat = sc__setting(s, "compat");
+    const char *loggops = sc__setting(s, "loggops"), *astra = sc__setting(s, "astra-network");
+    const char *compat = sc__setting(s, "compat");
     bool count_as_astra = compat && !strcmp(compat, "astra");
+    SC__TRY(check_network(s, astra, loggops));
     if (!astra && count_as_astra)
         return sc__fail(ctx, SC_USAGE, NULL, "--astra-network FILE",
                         "--compat astra needs ASTRA-sim's network description");
+    if (loggops || engine == 1) return sc__net_loggops(ctx, loggops, w, out);
+    if (engine == 2) return sc__net_flow(ctx, &job->cluster, w, s, out);
     if (astra) return sc__net_astra(ctx, astra, sc__setting(s, "astra-system"), count_as_astra, w, out);
     return sc__net_analytic(ctx, &job->cluster, w, out);
 }
@@ -127,12 +143,25 @@ static bool is_job_option(const struct sc__option *o) {
     return false;
 }
 
+/* Options about all-to-alls, where there are none. */
+static void note_exchanges(struct sc_request *req, const struct sc__workload *w) {
+    static const char *const names[] = {"two-level", "no-pxn"};
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->ops[i].coll == SC__ALLTOALL) return;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (sc__flag(req, names[i]))
+            sc__note(req->ctx, "option-unused", "--%s has no effect: there is no all-to-all", names[i]);
+}
+
 /* An option that nobody has asked for by now says nothing about this input. */
-static void note_unused(struct sc_request *req) {
+void sc__job_note_unused(struct sc_request *req) {
     for (uint32_t k = 0; k < req->value_count; k++) {
         const struct sc__option *o = req->values[k].option;
         if (!req->values[k].used && is_job_option(o))
-            sc__note(req->ctx, "option-unused", "--%s has no effect on this input", o->name);
+            sc__note(req->ctx, "option-unused",
+                     in_table(sc__flow_options, o) ? "--%s has no effect without --net flow"
+                                                   : "--%s has no effect on this input",
+                     o->name);
     }
 }
 
@@ -142,7 +171,8 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     job->options = (struct sc__sim_options){.keep_timeline = keep_timeline};
     SC__TRY(sc__setting_share(&job->settings, "comm-sm-tax", &job->options.comm_tax));
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
-    note_unused(req);
+    sc__job_note_unused(req);
+    note_exchanges(req, job->workload);
     SC__TRY(sc__result_make(req->ctx, job->workload, &job->cluster, &job->net, &job->sim, &job->result));
     job->result.files = job->doc.files;
     job->result.file_count = job->doc.file_count;
@@ -150,6 +180,18 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     job->result.argc = req->argc;
     job->result.layers = job->doc.layers;
     return SC_OK;
+}
+
+sc_status sc__sink_open(struct sc_request *req, const char *path, struct sc__sink *sink) {
+    *sink = (struct sc__sink){.to = &req->out};
+    if (!strcmp(path, "-")) return SC_OK;
+    SC__TRY(sc__output_open(req->ctx, path, &sink->file));
+    sink->to = &sink->file->buffer;
+    return SC_OK;
+}
+
+sc_status sc__sink_end(struct sc__sink *sink, sc_status status) {
+    return sink->file ? sc__output_end(sink->file, status) : status;
 }
 
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b) {

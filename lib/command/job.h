@@ -56,6 +56,8 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
+/* What the options change in a workload, whatever it came from. */
+sc_status sc__job_change(struct sc_context *ctx, const struct sc__settings *s, struct sc__workload *w);
 /* A fresh network engine of the kind the job asked for. */
 sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
                           struct sc__net *out);
@@ -66,6 +68,23 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
 /* The workload of --model and Megatron's flags, on its cluster; *given is
  * false when there are none. */
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
+
+/* Ranks a token goes to in a two-level all-to-all, where nobody says. */
+void sc__job_copies(const struct sc__settings *s, const struct sc__model *m, const struct sc__plan *p,
+                    struct sc__cluster *c);
+
+/* A note for each option of jobs that was given and that nobody has asked for:
+ * before the notes are written, after everything else was read. */
+void sc__job_note_unused(struct sc_request *req);
+
+/* Where an output goes piece by piece: a file, or standard output for "-". */
+struct sc__sink {
+    struct sc__output *file; /* or NULL */
+    struct sc__buffer *to;
+};
+sc_status sc__sink_open(struct sc_request *req, const char *path, struct sc__sink *sink);
+/* A file appears with SC_OK only; returns status, or why it could not. */
+sc_status sc__sink_end(struct sc__sink *sink, sc_status status);
 
 /* Writes bytes to the file an option names; "-" is standard output. */
 sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);

@@ -37,12 +37,12 @@ static sc_status read_places(struct sc_request *req, struct placed *jobs) {
     struct sc__str rest = sc__str(sc__option(req, "place")), part;
     uint32_t n = 0;
     while (sc__split(&rest, ',', &part)) {
-        if (n == req->input_count) break;
-        SC__TRY(read_place(req, part, &jobs[n++].at));
+        if (n < req->input_count) SC__TRY(read_place(req, part, &jobs[n].at));
+        n++;
     }
-    if (n < req->input_count || rest.n)
-        return sc__usage(req, "one place for each input, for instance --place 0,4", "--place does not name %u places",
-                         req->input_count);
+    if (n != req->input_count)
+        return sc__usage(req, "one place for each input, for instance --place 0,4", "--place does not name %u place%s",
+                         req->input_count, req->input_count == 1 ? "" : "s");
     return SC_OK;
 }
 
@@ -158,6 +158,7 @@ sc_status sc__jobs_run(struct sc_request *req) {
     for (uint32_t i = 0; i < count; i++) SC__TRY(load(req, i, &jobs[i]));
     for (uint32_t i = 0; i < count; i++) SC__TRY(simulate(req, jobs, i, 1, &net, &jobs[i].alone));
     SC__TRY(simulate(req, jobs, 0, count, &net, sims));
+    sc__job_note_unused(req);
     SC__TRY(make_results(req, jobs, count, &net, sims));
     return write(req, jobs, count);
 }

@@ -193,6 +193,7 @@ static sc_status show_layers(struct sc_request *req, struct sc__lowering *l) {
     for (unsigned k = 0; k < SC__LAYER_KINDS; k++)
         if (l->has_kind[k]) kinds[k] = sum_layer(l, k, sc__flag(req, "cold"));
     const char *json = sc__option(req, "json");
+    sc__job_note_unused(req);
     if (json) SC__TRY(write_json(req, l, &kinds[sc__layer_kind(l, l->model->layers - 1)], kinds));
     if (!json || strcmp(json, "-")) write_text(req, l, kinds);
     return SC_OK;

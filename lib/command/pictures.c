@@ -65,15 +65,12 @@ static sc_status write_page(struct sc_request *req, struct sc__job *job) {
 sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
     const char *trace = sc__option(req, "trace"), *hta = sc__option(req, "hta");
     struct sc__trace_ranks ranks;
-    if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
-        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
-    if (sc__flag(req, "trace-ranks") && !trace && !hta)
-        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
     SC__TRY(sc__trace_ranks(req->ctx, job->workload, sc__option(req, "trace-ranks"), &ranks));
     if (trace) {
-        struct sc__buffer events;
-        sc__write_trace(req->ctx, &job->result, &ranks, &events);
-        SC__TRY(sc__job_output(req, "trace", &events));
+        struct sc__sink sink;
+        SC__TRY(sc__sink_open(req, trace, &sink));
+        sc__write_trace(req->ctx, &job->result, &ranks, sink.to);
+        SC__TRY(sc__sink_end(&sink, SC_OK));
     }
     if (hta) SC__TRY(sc__write_hta(req->ctx, &job->result, &ranks, hta));
     return sc__flag(req, "html") ? write_page(req, job) : SC_OK;

@@ -31,6 +31,7 @@ struct candidate {
     uint32_t value[FREE];
     unsigned recompute; /* in recomputes */
     int outcome;
+    char why[200]; /* it was refused */
     int64_t step;
     double mfu, bubble, exposed, memory; /* shares of the step; bytes */
 };
@@ -70,15 +71,21 @@ static const char *given_value(const struct search *s, const char *name) {
     return NULL;
 }
 
+static const char *nth_given(const struct search *s, const char *name, unsigned i) {
+    for (uint32_t k = 0; k < s->given_count; k++)
+        if (!strcmp(s->given[k].name, name) && i-- == 0) return s->given[k].text;
+    return NULL;
+}
+
 static bool uneven(const struct search *s, const struct candidate *c) {
     return s->layers % (c->value[FREE_PP] * c->value[FREE_VPP]) != 0;
 }
 
 static const char *nth(const void *self, const char *name, unsigned i) {
     const struct view *v = self;
-    if (i) return NULL;
-    const char *own = own_value(v, name), *text = own ? own : given_value(v->s, name);
-    if (text) return text;
+    const char *own = own_value(v, name), *text = own ? own : nth_given(v->s, name, i);
+    if (own && i) return NULL;
+    if (text || i) return text;
     if (!strcmp(name, "zero")) return "1"; /* what a search takes for granted, see execute */
     if (!strcmp(name, "sequence-parallel") && v->c->value[FREE_TP] > 1) return "";
     if (!strcmp(name, "uneven-stages") && uneven(v->s, v->c)) return "";
@@ -112,7 +119,8 @@ static sc_status simulate(struct sc_context *ctx, const struct view *v, struct c
     struct sc__settings settings = {.nth = nth, .self = v, .ctx = ctx};
     struct sc__model model;
     struct sc__plan plan;
-    struct sc__cluster cluster;
+    struct sc__job job = {.settings = settings};
+    struct sc__sim_options options = {0};
     struct sc__workload *w;
     struct sc__net net;
     struct sc__sim sim;
@@ -120,11 +128,14 @@ static sc_status simulate(struct sc_context *ctx, const struct view *v, struct c
     SC__TRY(sc__model_settings(ctx, &settings, &model, &model_given));
     SC__TRY(sc__plan_read(ctx, &settings, &model, v->s->gpus, &plan));
     SC__TRY(sc__plan_check(ctx, &model, &plan));
-    SC__TRY(sc__cluster_parse(ctx, v->s->cluster, plan.gpus, &cluster));
-    SC__TRY(sc__cluster_apply(&settings, plan.gpus, &cluster));
-    SC__TRY(sc__lower_plan(ctx, &model, &plan, &cluster, &w));
-    SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));
-    SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
+    SC__TRY(sc__cluster_parse(ctx, v->s->cluster, plan.gpus, &job.cluster));
+    SC__TRY(sc__cluster_apply(&settings, plan.gpus, &job.cluster));
+    sc__job_copies(&settings, &model, &plan, &job.cluster);
+    SC__TRY(sc__lower_plan(ctx, &model, &plan, &job.cluster, &w));
+    SC__TRY(sc__job_change(ctx, &settings, w));
+    SC__TRY(sc__job_network(ctx, &job, w, &net));
+    SC__TRY(sc__setting_share(&settings, "comm-sm-tax", &options.comm_tax));
+    SC__TRY(sc__simulate(ctx, w, &net, &options, &sim));
     c->step = sim.step;
     c->memory = memory_of(&model, &plan);
     shares(w, &sim, c);
@@ -137,6 +148,7 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
     if (!ctx) return SC_SYSTEM;
     for (int i = 0; i < FREE; i++) snprintf(v.text[i], sizeof v.text[i], "%u", c->value[i]);
     sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : simulate(ctx, &v, c);
+    snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));
     sc_close(ctx);
     return status;
 }
@@ -311,6 +323,9 @@ static void put_table(const struct search *s, uint32_t top, struct sc__buffer *o
     sc__puts(out, "\nthe best:\n  ");
     put_command(s, &s->items[0], out);
     sc__putc(out, '\n');
+    const struct sc_context *ctx = s->req->ctx;
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        sc__printf(out, "%s  - %s\n", i ? "" : "\nnotes\n", ctx->notes[i].text);
 }
 
 static void put_plan(const struct search *s, const struct candidate *c, struct sc__json *j) {
@@ -352,7 +367,8 @@ static sc_status nothing_fits(const struct search *s) {
         return sc__fail(s->req->ctx, SC_NO, NULL, "more GPUs, or a smaller batch; --zero 3 shards the weights",
                         "none of %u plans fits into memory", large);
     return sc__usage(s->req, "a global batch that more splits divide, or fewer options fixed",
-                     "no plan can be made for %u GPUs", s->gpus);
+                     "no plan can be made for %u GPUs%s%s", s->gpus, s->count ? ": " : "",
+                     s->count ? s->items[0].why : "");
 }
 
 static sc_status execute(struct sc_request *req) {
@@ -371,6 +387,7 @@ static sc_status execute(struct sc_request *req) {
     sc__parallel(req->ctx->jobs, s.count, try_candidate, &s);
     if (s.count) qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS)) return nothing_fits(&s);
+    sc__job_note_unused(req);
     if (top > s.count) top = s.count;
     if (!json || strcmp(json, "-")) put_table(&s, top, &req->out);
     if (!json) return SC_OK;

@@ -23,7 +23,8 @@ static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, s
     const struct sc__mesh *m = &job->workload->mesh;
     const struct sc__layers *l = job->doc.layers;
     if (!l || !l->policy)
-        return sc__usage(req, NULL, "SimAI reads layer workloads; this input is %s", job->doc.reader->title);
+        return sc__usage(req, NULL, "SimAI reads layer workloads; this input is %s",
+                         job->doc.reader ? job->doc.reader->title : "a model");
     SC__TRY(sc__simai_parse(req->ctx, sc__option(req, "simai"), s));
     s->gpus = sc__mesh_ranks(m);
     s->tp = m->tp;
@@ -67,8 +68,24 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     return SC_OK;
 }
 
+/* Options that say how another one is meant, and what only standard output can
+ * show: alone they would be ignored. */
+static sc_status check_pairs(struct sc_request *req) {
+    if (sc__flag(req, "simai") && !sc__flag(req, "compat") && !sc__flag(req, "csv-simai"))
+        return sc__usage(req, "give --compat simai or --csv-simai FILE too", "--simai says what SimAI is given");
+    if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
+        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
+    if (sc__flag(req, "trace-ranks") && !sc__flag(req, "trace") && !sc__flag(req, "hta"))
+        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
+    if (sc__flag(req, "gantt") && sc__stdout_taken(req))
+        return sc__usage(req, "write the other output to a file",
+                         "--gantt draws on standard output, which another output has for itself");
+    return SC_OK;
+}
+
 static sc_status execute(struct sc_request *req) {
     struct sc__job job;
+    SC__TRY(check_pairs(req));
     if (sc__flag(req, "place")) return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     SC__TRY(write_compat(req, &job));

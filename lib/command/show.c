@@ -39,8 +39,8 @@ static void put_plan(struct sc__buffer *out, const struct sc__workload *w) {
     sc__printf(out, "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u", sc__mesh_ranks(m), m->tp, m->cp, m->ep,
                m->dp, m->pp);
     if (w->vpp > 1) sc__printf(out, ", vpp %u", w->vpp);
-    sc__printf(out, "; %u micro-batches%s%s\n", w->micro_batches, w->schedule ? ", schedule " : "",
-               w->schedule ? w->schedule : "");
+    sc__printf(out, "; %u micro-batch%s%s%s\n", w->micro_batches, w->micro_batches > 1 ? "es" : "",
+               w->schedule ? ", schedule " : "", w->schedule ? w->schedule : "");
 }
 
 static void put_rows(struct sc__buffer *out, const struct sc__layers *l) {
@@ -65,7 +65,11 @@ static void write_text(struct sc_context *ctx, const struct sc__job *job, struct
     const struct sc__workload *w = job->workload;
     uint64_t by_kind[SC__COLLS + 1][2] = {{0}};
     struct sums s = sum_class(w, 0, by_kind);
-    sc__printf(out, "%s\n  format    %s: %s\n", job->doc.files[0], job->doc.reader->name, job->doc.reader->title);
+    const struct sc__reader *reader = job->doc.reader;
+    if (reader)
+        sc__printf(out, "%s\n  format    %s: %s\n", job->doc.files[0], reader->name, reader->title);
+    else
+        sc__puts(out, "the model\n");
     put_rows(out, job->doc.layers);
     put_plan(out, w);
     sc__printf(out, "  classes   %u kinds of ranks; rank %u runs %llu operations\n", w->class_count, w->classes[0].rank,
@@ -74,7 +78,7 @@ static void write_text(struct sc_context *ctx, const struct sc__job *job, struct
     sc__put_time(out, s.compute);
     sc__puts(out, " per step and rank\n");
     put_volumes(out, by_kind);
-    if (job->doc.reader->show) job->doc.reader->show(ctx, &job->doc, out, NULL);
+    if (reader && reader->show) reader->show(ctx, &job->doc, out, NULL);
     for (uint32_t i = 0; i < ctx->note_count; i++) sc__printf(out, "  note      %s\n", ctx->notes[i].text);
 }
 
@@ -86,7 +90,7 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
     sc__json_init(&j, out);
     sc__json_object(&j, NULL);
     sc__json_string(&j, "schema", "stepcast/show/1");
-    sc__json_string(&j, "format", job->doc.reader->name);
+    sc__json_string(&j, "format", w->format);
     sc__json_u64(&j, "ranks", sc__mesh_ranks(&w->mesh));
     sc__json_u64(&j, "classes", w->class_count);
     sc__json_u64(&j, "rows", job->doc.layers ? job->doc.layers->count : 0);
@@ -101,7 +105,7 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
         sc__json_end_object(&j);
     }
     sc__json_end_object(&j);
-    if (job->doc.reader->show) {
+    if (job->doc.reader && job->doc.reader->show) {
         struct sc__buffer scratch;
         sc__buffer_init(&scratch, &ctx->arena);
         sc__json_object(&j, "details");
@@ -133,6 +137,7 @@ static sc_status execute(struct sc_request *req) {
     struct sc__buffer b;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model")) return show_cluster(req);
     SC__TRY(sc__job_load(req, &job));
+    sc__job_note_unused(req);
     if (!sc__flag(req, "json")) {
         write_text(req->ctx, &job, &req->out);
         return SC_OK;

@@ -107,16 +107,17 @@ static sc_status write_document(struct sc_request *req, const struct sc__truth *
 
 static sc_status execute(struct sc_request *req) {
     struct sc__truth truth;
-    const char *json = sc__option(req, "json");
     if (req->input_count != 1)
         return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
+    if (!truth.count && sc__flag(req, "only"))
+        return sc__usage(req, "it is looked for in sources and ids", "no row has '%s' in it", sc__option(req, "only"));
     struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
     pthread_mutex_init(&job.lock, NULL);
     sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
     pthread_mutex_destroy(&job.lock);
-    if (!json || strcmp(json, "-")) sc__truth_text(req->ctx, &truth, &req->out);
+    if (!sc__stdout_taken(req)) sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
     SC__TRY(write_document(req, &truth, "markdown", sc__truth_markdown));
     return write_document(req, &truth, "plot", sc__truth_plot);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LARGEST ((size_t)4 << 30) /* bytes of one rank's file */
+
 enum { STREAM_COMPUTE, STREAM_CPU, STREAM_MESSAGES, STREAM_COLLECTIVES };
 
 struct reader {
@@ -32,7 +34,8 @@ struct reader {
     struct sc__chakra_node *nodes;
     uint32_t node_count, node_capacity;
     struct sc__id_list deps;
-    uint32_t *seen; /* by node: the last one, + 1, that waits for it */
+    uint32_t *seen;    /* by node: the last one, + 1, that waits for it */
+    uint32_t *started; /* … for its start */
     struct sc__edge *edges;
     uint32_t edge_count, edge_capacity;
 };
@@ -125,14 +128,17 @@ static uint32_t find_node(const struct reader *r, uint64_t id) {
     return low < r->node_count && r->nodes[low].id == id ? low : SC__NONE;
 }
 
-static bool on_start(const struct reader *r, const struct sc__chakra_node *n, uint64_t id) {
-    for (uint32_t i = 0; i < n->start_deps; i++)
-        if (r->deps.ids[n->first_start + i] == id) return true;
-    return false;
+static void mark_starts(struct reader *r, uint32_t i) {
+    const struct sc__chakra_node *n = &r->nodes[i];
+    for (uint32_t d = 0; d < n->start_deps; d++) {
+        uint32_t on = find_node(r, r->deps.ids[n->first_start + d]);
+        if (on != SC__NONE) r->started[on] = i + 1;
+    }
 }
 
 static sc_status add_edges(struct reader *r, uint32_t i) {
     const struct sc__chakra_node *n = &r->nodes[i];
+    mark_starts(r, i);
     for (uint32_t d = 0; d < n->deps; d++) {
         uint64_t id = r->deps.ids[n->first_dep + d];
         uint32_t on = find_node(r, id);
@@ -143,7 +149,7 @@ static sc_status add_edges(struct reader *r, uint32_t i) {
         if (on == i) return node_error(r, n, NULL, "waits for itself");
         if (r->seen[on] == i + 1) continue; /* a data and a control dependency */
         r->seen[on] = i + 1;
-        if (n->start_deps && on_start(r, n, id)) on |= SC__DEP_START;
+        if (r->started[on] == i + 1) on |= SC__DEP_START;
         *SC__PUSH(&r->memory, r->edges, r->edge_count, r->edge_capacity) = (struct sc__edge){i, on};
     }
     return SC_OK;
@@ -193,22 +199,21 @@ static sc_status find_group(struct reader *r, const struct sc__chakra_node *n, u
 }
 
 static sc_status set_collective(struct reader *r, const struct sc__chakra_node *n, struct sc__op *op) {
-    static const uint8_t kinds[10] = {SC__ALLREDUCE, SC__REDUCE,   SC__ALLGATHER,     SC__COLLS,         SC__COLLS,
+    static const uint8_t kinds[10] = {SC__ALLREDUCE, SC__REDUCE,   SC__ALLGATHER,     SC__GATHER,        SC__SCATTER,
                                       SC__BROADCAST, SC__ALLTOALL, SC__REDUCESCATTER, SC__REDUCESCATTER, SC__BARRIER};
     int64_t type = n->number[SC__ATTR_COMM_TYPE], size = n->number[SC__ATTR_COMM_SIZE];
     if (!has(n, SC__ATTR_COMM_TYPE)) return node_error(r, n, NULL, "a collective without comm_type");
-    if (type < 0 || type > 9 || kinds[type] == SC__COLLS)
-        return node_error(r, n,
-                          "all-reduce, reduce, all-gather, broadcast, all-to-all, reduce-scatter and barrier are known",
-                          sc__format(&r->ctx->arena, "comm_type %lld is not supported", (long long)type));
+    if (type < 0 || type > 9)
+        return node_error(r, n, "the schema has 0 (ALL_REDUCE) to 9 (BARRIER)",
+                          sc__format(&r->ctx->arena, "comm_type %lld is not known", (long long)type));
     if (size < 0) return node_error(r, n, NULL, "a negative comm_size");
     SC__TRY(find_group(r, n, &op->group));
     op->coll = kinds[type];
     op->bytes = (uint64_t)size;
-    if (op->coll == SC__ALLGATHER && __builtin_mul_overflow(op->bytes, sc__group_size(r->w, op->group), &op->bytes))
+    bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
+    if (shard && __builtin_mul_overflow(op->bytes, sc__group_size(r->w, op->group), &op->bytes))
         return node_error(r, n, NULL, "more than 2^64 bytes");
-    bool rooted = op->coll == SC__BROADCAST || op->coll == SC__REDUCE;
-    if (rooted)
+    if (sc__coll_rooted(op->coll))
         op->peer = has(n, SC__ATTR_ROOT) ? (uint32_t)n->number[SC__ATTR_ROOT] : sc__group_member(r->w, op->group, 0, 0);
     op->stream = (uint8_t)(STREAM_COLLECTIVES + op->group % (SC__MAX_STREAMS - STREAM_COLLECTIVES));
     return SC_OK;
@@ -283,6 +288,7 @@ static sc_status make_block(struct reader *r) {
     struct sc__workload *w = r->w;
     SC__TRY(define_groups(r));
     r->seen = SC__NEW_ARRAY(&r->memory, uint32_t, r->node_count);
+    r->started = SC__NEW_ARRAY(&r->memory, uint32_t, r->node_count);
     sc__block_begin(w);
     for (uint32_t i = 0; i < r->node_count; i++) {
         SC__TRY(add_op(r, &r->nodes[i]));
@@ -300,11 +306,7 @@ static sc_status make_block(struct reader *r) {
 }
 
 static sc_status read_rank(struct reader *r) {
-    struct sc__input in;
-    SC__TRY(sc__input_open(r->ctx, r->files.path[r->rank], &in));
-    sc_status status = SC_OK;
-    while (status == SC_OK && !in.at_end) status = sc__input_fill(&in, 2 * (in.end - in.begin) + 65536);
-    r->file = (struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin};
+    sc_status status = sc__read_into(r->ctx, &r->memory, r->files.path[r->rank], LARGEST, &r->file);
     r->nodes = NULL;
     r->edges = NULL;
     r->deps = (struct sc__id_list){0};
@@ -312,7 +314,6 @@ static sc_status read_rank(struct reader *r) {
     if (status == SC_OK) status = read_nodes(r);
     if (status == SC_OK) status = sort_nodes(r);
     if (status == SC_OK) status = make_block(r);
-    sc__input_close(&in);
     sc__arena_free(&r->memory);
     return status;
 }

@@ -30,20 +30,21 @@ static sc_status sniff(struct sc_context *ctx, const char *path, const struct sc
     *best = NULL;
     if (!directory) {
         SC__TRY(sc__input_open(ctx, path, &in));
-        sc_status status = sc__input_fill(&in, HEAD);
+        sc_status status = sc__input_fill_text(&in, HEAD);
         if (status != SC_OK) {
             sc__input_close(&in);
             return status;
         }
     }
+    const unsigned char *head = directory ? NULL : in.bytes + in.begin;
     for (const struct sc__reader *const *r = sc__readers; *r; r++) {
-        int sure = (*r)->detect(in.bytes, in.end, path, directory);
+        int sure = (*r)->detect(head, in.end - in.begin, path, directory);
         if (sure > most) {
             most = sure;
             *best = *r;
         }
     }
-    bool empty = !directory && in.end == 0;
+    bool empty = !directory && in.end == in.begin;
     if (!directory) sc__input_close(&in);
     struct sc__place at = {.file = path};
     if (empty) return sc__fail(ctx, SC_INPUT, &at, NULL, "the file is empty");
@@ -59,6 +60,14 @@ static sc_status unknown(struct sc_context *ctx, const char *path) {
     return sc__fail(ctx, SC_INPUT, &at, b.text, "the content is of no known format");
 }
 
+static const char *known_names(struct sc_context *ctx) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    for (const struct sc__reader *const *r = sc__readers; *r; r++)
+        sc__printf(&b, "%s%s", r == sc__readers ? "one of: " : ", ", (*r)->name);
+    return b.text;
+}
+
 static const struct sc__reader *by_name(const char *name) {
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         if (!strcmp((*r)->name, name)) return *r;
@@ -71,7 +80,7 @@ sc_status sc__import(struct sc_context *ctx, const struct sc__settings *settings
     const char **files = SC__NEW_ARRAY(&ctx->arena, const char *, count);
     memset(out, 0, sizeof *out);
     if (format && !(reader = by_name(format)))
-        return sc__fail(ctx, SC_USAGE, NULL, NULL, "there is no format '%s'", format);
+        return sc__fail(ctx, SC_USAGE, NULL, known_names(ctx), "there is no format '%s'", format);
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__reader *this = reader;
         files[i] = paths[i];

@@ -67,6 +67,8 @@ static sc_status cut_part(struct sc__goal *g, const unsigned char *base, uint64_
     uint64_t rest = size - head - nodes;
     if (rest % 4 || rest / 4 > UINT32_MAX)
         return part_error(g, base, base + head + nodes, SC__NONE, "its successors are not whole 32-bit numbers");
+    if (rest / 4 > (uint64_t)UINT16_MAX * p->nodes)
+        return part_error(g, base, base, SC__NONE, "its part holds more successors than its nodes can have");
     p->node = base + head;
     p->succ = p->node + nodes;
     p->succs = (uint32_t)(rest / 4);
@@ -117,6 +119,8 @@ static sc_status check_counts(struct sc__goal *g, const struct part *p) {
 static sc_status read_rank(struct sc__goal *g, uint64_t size) {
     struct part p;
     struct sc__place at = place(g->in, 0);
+    SC__TRY(need(g->in, size < 8 ? size : 8, "the part of a rank")); /* do the counts make sense? */
+    SC__TRY(cut_part(g, g->in->bytes + g->in->begin, size, &p));
     SC__TRY(need(g->in, size, "the part of a rank"));
     SC__TRY(cut_part(g, g->in->bytes + g->in->begin, size, &p));
     sc__block_begin(g->w);

@@ -29,12 +29,15 @@ static sc_status read_part(const struct sc__node *row, const char *key, struct s
     return SC_OK;
 }
 
-static sc_status read_row(const struct sc__node *n, uint32_t index, struct sc__row *r) {
-    struct sc__node name;
+static sc_status read_row(const struct sc__node *n, uint32_t index, struct sc__names *names, struct sc__row *r) {
+    struct sc__node needed;
+    struct sc__str name = {NULL, 0};
     unsigned work = 0;
     SC__TRY(sc__node_keys(n, KEYS("name", "forward", "input", "weight", "process_ps", "work", "recompute_from")));
-    SC__TRY(sc__node_need(n, "name", &name));
-    SC__TRY(sc__node_string(n, "name", &r->name));
+    SC__TRY(sc__node_need(n, "name", &needed));
+    SC__TRY(sc__node_slice(n, "name", &name));
+    uint32_t id = sc__names_add(names, name.p, name.n);
+    r->name = names->text[id];
     SC__TRY(read_part(n, "forward", &r->part[SC__PART_FORWARD]));
     SC__TRY(read_part(n, "input", &r->part[SC__PART_INPUT]));
     SC__TRY(read_part(n, "weight", &r->part[SC__PART_WEIGHT]));
@@ -59,15 +62,13 @@ static sc_status read_rows(const struct sc__node *n, struct sc_context *ctx, str
     sc__names_init(&names, &ctx->arena);
     SC__TRY(sc__node_need(n, "rows", &rows));
     SC__TRY(sc__node_is_array(&rows));
-    l->count = l->capacity = (uint32_t)json_array_size(rows.value);
+    l->count = l->capacity = (uint32_t)sc__node_count(&rows);
     l->rows = SC__NEW_ARRAY(&ctx->arena, struct sc__row, l->count + 1);
     if (!l->count) return sc__node_fail(&rows, NULL, "no rows");
     for (uint32_t i = 0; i < l->count; i++) {
         struct sc__node row = sc__node_item(&rows, i);
         struct sc__row *r = &l->rows[i];
-        SC__TRY(read_row(&row, i, r));
-        uint32_t id = sc__names_add(&names, r->name, strlen(r->name));
-        r->name = names.text[id];
+        SC__TRY(read_row(&row, i, &names, r));
         for (unsigned p = 0; p < SC__PARTS; p++) SC__TRY(add_time(&row, r->part[p].compute, &sum));
         SC__TRY(add_time(&row, r->process, &sum));
     }
@@ -75,7 +76,7 @@ static sc_status read_rows(const struct sc__node *n, struct sc_context *ctx, str
 }
 
 static sc_status read_layers(const struct sc__node *root, struct sc__document *out) {
-    struct sc_context *ctx = root->file->ctx;
+    struct sc_context *ctx = sc__node_context(root);
     struct sc__layers *l = SC__NEW(&ctx->arena, struct sc__layers);
     struct sc__node n = sc__node_at(root, "layers"), pp_comm, vpp;
     unsigned format = 0;
@@ -83,7 +84,7 @@ static sc_status read_layers(const struct sc__node *root, struct sc__document *o
     SC__TRY(sc__node_keys(&n, KEYS("format", "policy", "tp", "ep", "pp", "vpp", "ga", "gpus", "pp_comm", "rows")));
     SC__TRY(sc__node_word(&n, "format", KEYS("workload-text", "operator-table"), &format));
     l->format = format ? "operator-table" : "workload-text";
-    l->file = root->file->name;
+    l->file = root->file->text.name;
     SC__TRY(sc__node_string(&n, "policy", &l->policy));
     if (!format && !l->policy) return sc__node_fail(&n, NULL, "rows of workload-text need a \"policy\"");
     SC__TRY(sc__node_u32(&n, "tp", 1, UINT32_MAX, &l->tp));
@@ -108,14 +109,13 @@ static sc_status read_order(const struct sc__node *mesh, struct sc__mesh *m) {
     struct sc__node order = sc__node_at(mesh, "order");
     unsigned seen = 0;
     if (!order.value) return SC_OK;
-    if (!json_is_array(order.value) || json_array_size(order.value) != SC__DIMS)
+    if (!sc__node_is(&order, '[') || sc__node_count(&order) != SC__DIMS)
         return sc__node_fail(&order, NULL, "must list tp, cp, dp and pp, fastest first");
     for (unsigned i = 0; i < SC__DIMS; i++) {
-        const char *word = json_string_value(json_array_get(order.value, i));
+        struct sc__node item = sc__node_item(&order, i);
         unsigned dim = 0;
-        while (dim < SC__DIMS && (!word || strcmp(word, sc__dim_words[dim]))) dim++;
-        if (dim == SC__DIMS || seen >> dim & 1)
-            return sc__node_fail(&order, NULL, "must list tp, cp, dp and pp, each once");
+        SC__TRY(sc__node_choice(&item, sc__dim_words, &dim));
+        if (seen >> dim & 1) return sc__node_fail(&order, NULL, "must list tp, cp, dp and pp, each once");
         seen |= 1u << dim;
         m->order[i] = (uint8_t)dim;
     }
@@ -135,12 +135,13 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     SC__TRY(sc__node_u32(&mesh, "etp", 1, UINT32_MAX, &etp));
     w->mesh = sc__mesh(tp, cp, ep, dp, pp, etp);
     SC__TRY(read_order(&mesh, &w->mesh));
-    return sc__mesh_check(n->file->ctx, &w->mesh);
+    if (sc__mesh_check(sc__node_context(n), &w->mesh) == SC_OK) return SC_OK;
+    return sc__node_fail(&mesh, NULL, "%s", sc_error_message(sc__node_context(n)));
 }
 
 static sc_status read_ranks(const struct sc__node *n, const struct sc__workload *w, uint32_t **ranks, uint32_t *count) {
     SC__TRY(sc__node_is_array(n));
-    *count = (uint32_t)json_array_size(n->value);
+    *count = (uint32_t)sc__node_count(n);
     *ranks = SC__NEW_ARRAY(w->arena, uint32_t, *count + 1);
     for (uint32_t i = 0; i < *count; i++) {
         struct sc__node item = sc__node_item(n, i);
@@ -155,7 +156,7 @@ static sc_status read_groups(const struct sc__node *n, struct sc__workload *w) {
     struct sc__node groups = sc__node_at(n, "groups");
     if (!groups.value) return SC_OK;
     SC__TRY(sc__node_is_array(&groups));
-    for (size_t i = 0; i < json_array_size(groups.value); i++) {
+    for (size_t i = 0; i < sc__node_count(&groups); i++) {
         struct sc__node g = sc__node_item(&groups, i), kind_node, ranks;
         unsigned kind = 0;
         if (i == UINT16_MAX) return sc__node_fail(&g, NULL, "more than 65535 groups");
@@ -178,7 +179,7 @@ static sc_status read_streams_set(const struct sc__node *n, uint16_t *set) {
     struct sc__node after = sc__node_at(n, "after");
     if (!after.value) return SC_OK;
     SC__TRY(sc__node_is_array(&after));
-    for (size_t i = 0; i < json_array_size(after.value); i++) {
+    for (size_t i = 0; i < sc__node_count(&after); i++) {
         struct sc__node item = sc__node_item(&after, i);
         int64_t stream;
         SC__TRY(sc__node_number(&item, 0, SC__MAX_STREAMS - 1, &stream));
@@ -191,12 +192,10 @@ static sc_status read_flags(const struct sc__node *n, uint8_t *flags) {
     struct sc__node list = sc__node_at(n, "flags");
     if (!list.value) return SC_OK;
     SC__TRY(sc__node_is_array(&list));
-    for (size_t i = 0; i < json_array_size(list.value); i++) {
-        const char *word = json_string_value(json_array_get(list.value, i));
-        unsigned bit = 0;
-        while (sc__flag_words[bit] && (!word || strcmp(word, sc__flag_words[bit]))) bit++;
+    for (size_t i = 0; i < sc__node_count(&list); i++) {
         struct sc__node item = sc__node_item(&list, i);
-        if (!sc__flag_words[bit]) return sc__node_fail(&item, NULL, "no such flag");
+        unsigned bit = 0;
+        SC__TRY(sc__node_choice(&item, sc__flag_words, &bit));
         *flags = (uint8_t)(*flags | 1u << bit);
     }
     return SC_OK;
@@ -208,11 +207,11 @@ static sc_status read_deps(const struct sc__node *n, struct sc__workload *w, uin
     struct sc__node deps = sc__node_at(n, "deps");
     if (!deps.value) return SC_OK;
     SC__TRY(sc__node_is_array(&deps));
-    if (json_array_size(deps.value) > UINT16_MAX) return sc__node_fail(&deps, NULL, "more than 65535 dependencies");
-    for (size_t i = 0; i < json_array_size(deps.value); i++) {
+    if (sc__node_count(&deps) > UINT16_MAX) return sc__node_fail(&deps, NULL, "more than 65535 dependencies");
+    for (size_t i = 0; i < sc__node_count(&deps); i++) {
         struct sc__node item = sc__node_item(&deps, i);
         int64_t on = 0;
-        bool start = json_is_object(item.value);
+        bool start = sc__node_is(&item, '{');
         if (start) SC__TRY(sc__node_keys(&item, KEYS("start")));
         if (start && !graph) return sc__node_fail(&item, NULL, "only blocks with \"graph\": true wait for a start");
         if (start)
@@ -263,18 +262,19 @@ static sc_status check_peer(const struct sc__node *n, const struct sc__op *op) {
 static sc_status read_op(const struct sc__node *n, struct sc__workload *w, uint32_t index, uint32_t count, bool graph) {
     unsigned kind = 0, phase = 0, work = 0;
     uint32_t stream = 0;
-    const char *name = NULL;
+    struct sc__str name = {NULL, 0};
     struct sc__node needed;
     SC__TRY(sc__node_keys(n, KEYS("kind", "name", "phase", "stream", "after", "coll", "group", "nic", "work", "flags",
                                   "peer", "tag", "cost_ps", "bytes", "row", "layer", "deps")));
     SC__TRY(sc__node_need(n, "kind", &needed));
     SC__TRY(sc__node_need(n, "name", &needed));
     SC__TRY(sc__node_word(n, "kind", sc__op_words, &kind));
-    SC__TRY(sc__node_string(n, "name", &name));
+    SC__TRY(sc__node_slice(n, "name", &name));
     SC__TRY(sc__node_word(n, "phase", sc__phase_words, &phase));
     SC__TRY(sc__node_word(n, "work", sc__work_words, &work));
     SC__TRY(sc__node_u32(n, "stream", 0, SC__MAX_STREAMS - 1, &stream));
-    struct sc__op *op = sc__block_add(w, (enum sc__op_kind)kind, (enum sc__phase)phase, (uint8_t)stream, name);
+    struct sc__op *op = sc__block_add_id(w, (enum sc__op_kind)kind, (enum sc__phase)phase, (uint8_t)stream,
+                                         sc__names_add(&w->names, name.p, name.n));
     op->work = (uint8_t)work;
     SC__TRY(read_streams_set(n, &op->after));
     SC__TRY(read_collective(n, w, op));
@@ -293,7 +293,7 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
     struct sc__node blocks;
     SC__TRY(sc__node_need(n, "blocks", &blocks));
     SC__TRY(sc__node_is_array(&blocks));
-    for (size_t i = 0; i < json_array_size(blocks.value); i++) {
+    for (size_t i = 0; i < sc__node_count(&blocks); i++) {
         struct sc__node block = sc__node_item(&blocks, i), ops;
         bool graph = false, slots = false;
         SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
@@ -301,7 +301,7 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
         SC__TRY(sc__node_bool(&block, "slots", &slots));
         SC__TRY(sc__node_need(&block, "ops", &ops));
         SC__TRY(sc__node_is_array(&ops));
-        uint32_t count = (uint32_t)json_array_size(ops.value);
+        uint32_t count = (uint32_t)sc__node_count(&ops);
         sc__block_begin(w);
         w->blocks[w->block_count - 1].graph = graph;
         w->blocks[w->block_count - 1].slots = slots;
@@ -351,11 +351,11 @@ static sc_status read_programs(const struct sc__node *n, struct sc__workload *w)
     SC__TRY(sc__node_need(n, "programs", &programs));
     SC__TRY(sc__node_is_array(&programs));
     SC__TRY(sum_blocks(n, w, &cost));
-    for (size_t i = 0; i < json_array_size(programs.value); i++) {
+    for (size_t i = 0; i < sc__node_count(&programs); i++) {
         struct sc__node program = sc__node_item(&programs, i);
         SC__TRY(sc__node_is_array(&program));
         sc__program_begin(w);
-        for (size_t k = 0; k < json_array_size(program.value); k++) {
+        for (size_t k = 0; k < sc__node_count(&program); k++) {
             struct sc__node call = sc__node_item(&program, k);
             SC__TRY(read_call(&call, w));
         }
@@ -402,8 +402,8 @@ static sc_status read_rank_class(const struct sc__node *n, struct sc__workload *
     uint32_t world = sc__mesh_ranks(&w->mesh);
     if (!list.value) return SC_OK;
     SC__TRY(sc__node_is_array(&list));
-    if (json_array_size(list.value) != world)
-        return sc__node_fail(&list, NULL, "%zu entries for %u ranks", json_array_size(list.value), world);
+    if (sc__node_count(&list) != world)
+        return sc__node_fail(&list, NULL, "%zu entries for %u ranks", sc__node_count(&list), world);
     w->rank_class = SC__NEW_ARRAY(w->arena, uint32_t, world);
     for (uint32_t i = 0; i < world; i++) {
         struct sc__node item = sc__node_item(&list, i);
@@ -453,7 +453,7 @@ static sc_status read_classes(const struct sc__node *n, struct sc__workload *w, 
     struct sc__node classes;
     SC__TRY(sc__node_need(n, "classes", &classes));
     SC__TRY(sc__node_is_array(&classes));
-    uint32_t count = (uint32_t)json_array_size(classes.value);
+    uint32_t count = (uint32_t)sc__node_count(&classes);
     if (!count) return sc__node_fail(&classes, NULL, "no classes");
     for (uint32_t i = 0; i < count; i++) {
         struct sc__node class = sc__node_item(&classes, i);
@@ -469,13 +469,14 @@ static sc_status read_stream_names(const struct sc__node *n, struct sc__workload
     struct sc__node list = sc__node_at(n, "streams");
     if (!list.value) return SC_OK;
     SC__TRY(sc__node_is_array(&list));
-    if (json_array_size(list.value) > SC__MAX_STREAMS)
+    if (sc__node_count(&list) > SC__MAX_STREAMS)
         return sc__node_fail(&list, NULL, "at most %d streams", SC__MAX_STREAMS);
-    for (size_t i = 0; i < json_array_size(list.value); i++) {
-        json_t *name = json_array_get(list.value, i);
+    for (size_t i = 0; i < sc__node_count(&list); i++) {
         struct sc__node item = sc__node_item(&list, i);
-        if (!json_is_string(name) && !json_is_null(name)) return sc__node_fail(&item, NULL, "must be a string or null");
-        if (json_is_string(name)) w->stream_names[i] = sc__strdup(w->arena, json_string_value(name));
+        if (sc__node_is(&item, 'n')) continue;
+        if (!sc__node_is(&item, '"')) return sc__node_fail(&item, NULL, "must be a string or null");
+        struct sc__str name = sc__json_decode(w->arena, sc__json_raw_text(item.value));
+        w->stream_names[i] = sc__strndup(w->arena, name.p, name.n);
     }
     return SC_OK;
 }
@@ -490,7 +491,7 @@ static sc_status read_workload(const struct sc__node *parent, bool runs, struct 
                                    "model_flops", "hardware_flops", "compute_stream", "comm_tax", "streams", "groups",
                                    "blocks", "programs", "classes", "rank_class")));
     SC__TRY(sc__node_string(&n, "format", &format));
-    struct sc__workload *w = sc__workload_new(&parent->file->ctx->arena, format);
+    struct sc__workload *w = sc__workload_new(&sc__node_context(parent)->arena, format);
     SC__TRY(read_mesh(&n, w));
     SC__TRY(sc__node_u32(&n, "vpp", 1, UINT32_MAX, &w->vpp));
     SC__TRY(sc__node_u32(&n, "micro_batches", 1, UINT32_MAX, &w->micro_batches));
@@ -519,11 +520,11 @@ static sc_status read_span(const struct sc__node *n, const struct sc__timeline *
         (int64_t)w->class_count - 1, (int64_t)w->op_count - 1, UINT32_MAX - 1, UINT32_MAX, LONGEST, LONGEST, LONGEST,
         (int64_t)count - 1};
     int64_t v[8] = {0, 0, SC__NONE, 0, 0, 0, 0, SC__NONE};
-    if (!json_is_array(n->value) || json_array_size(n->value) != 8)
+    if (!sc__node_is(n, '[') || sc__node_count(n) != 8)
         return sc__node_fail(n, NULL, "a span is [class, op, micro_batch, chunk, start, ready, end, peer]");
     for (unsigned i = 0; i < 8; i++) {
         struct sc__node item = sc__node_item(n, i);
-        if ((i == 2 || i == 7) && json_is_null(item.value)) continue;
+        if ((i == 2 || i == 7) && sc__node_is(&item, 'n')) continue;
         SC__TRY(sc__node_number(&item, 0, most[i], &v[i]));
     }
     *s = (struct sc__span){.class = (uint32_t)v[0],
@@ -543,8 +544,8 @@ static sc_status read_spans(const struct sc__node *n, struct sc__timeline *t) {
     struct sc__node spans;
     SC__TRY(sc__node_need(n, "spans", &spans));
     SC__TRY(sc__node_is_array(&spans));
-    t->count = t->capacity = (uint32_t)json_array_size(spans.value);
-    t->spans = SC__NEW_ARRAY(&n->file->ctx->arena, struct sc__span, t->count + 1);
+    t->count = t->capacity = (uint32_t)sc__node_count(&spans);
+    t->spans = SC__NEW_ARRAY(&sc__node_context(n)->arena, struct sc__span, t->count + 1);
     for (uint32_t i = 0; i < t->count; i++) {
         struct sc__node span = sc__node_item(&spans, i);
         SC__TRY(read_span(&span, t, t->count, &t->spans[i]));
@@ -558,16 +559,16 @@ static sc_status read_idles(const struct sc__node *n, struct sc__timeline *t) {
                              LONGEST, LONGEST};
     if (!idles.value) return SC_OK;
     SC__TRY(sc__node_is_array(&idles));
-    for (size_t i = 0; i < json_array_size(idles.value); i++) {
+    for (size_t i = 0; i < sc__node_count(&idles); i++) {
         struct sc__node idle = sc__node_item(&idles, i);
         int64_t v[4] = {0};
-        if (!json_is_array(idle.value) || json_array_size(idle.value) != 4)
+        if (!sc__node_is(&idle, '[') || sc__node_count(&idle) != 4)
             return sc__node_fail(&idle, NULL, "idle time is [class, why, start, end]");
         for (unsigned k = 0; k < 4; k++) {
             struct sc__node item = sc__node_item(&idle, k);
             SC__TRY(sc__node_number(&item, 0, most[k], &v[k]));
         }
-        *SC__PUSH(&n->file->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
+        *SC__PUSH(&sc__node_context(n)->arena, t->idles, t->idle_count, t->idle_capacity) =
             (struct sc__idle){.class = (uint32_t)v[0], .why = (uint32_t)v[1], .start = v[2], .end = v[3]};
     }
     return SC_OK;
@@ -577,7 +578,7 @@ static sc_status read_timeline(const struct sc__node *root, struct sc__document 
     struct sc__node n = sc__node_at(root, "timeline");
     struct sc__workload *own = out->workload;
     if (!n.value) return SC_OK;
-    struct sc__timeline *t = SC__NEW(&root->file->ctx->arena, struct sc__timeline);
+    struct sc__timeline *t = SC__NEW(&sc__node_context(root)->arena, struct sc__timeline);
     SC__TRY(sc__node_keys(&n, KEYS("workload", "end_ps", "spans", "idles")));
     SC__TRY(read_workload(&n, false, &own));
     if (!own) return sc__node_fail(&n, NULL, "a timeline needs a workload, its own or beside it");

@@ -2,94 +2,42 @@
 
 #include <string.h>
 
+enum { LEVELS = SC__JSON_DEPTH + 2 };
+
+struct member {
+    struct sc__str key; /* decoded */
+    const char *value;
+};
+
+struct sc__json_level {
+    const char *object; /* whose members these are, up to its end */
+    struct member *members;
+    uint32_t count, capacity;
+    const char *end;
+    const char *array; /* whose item `index` is at `item` */
+    size_t index;
+    const char *item;
+};
+
 sc_status sc__json_open(struct sc_context *ctx, const char *path, size_t limit, struct sc__json_file *file) {
-    json_error_t error;
-    memset(file, 0, sizeof *file);
-    file->ctx = ctx;
-    file->name = !strcmp(path, "-") ? "<stdin>" : path;
-    SC__TRY(sc__read_all(ctx, path, limit, &file->text));
-    file->root = json_loadb(file->text.p, file->text.n, JSON_REJECT_DUPLICATES, &error);
-    if (file->root) return SC_OK;
-    struct sc__place at = {.file = file->name,
-                           .line = error.line > 0 ? (uint64_t)error.line : 0,
-                           .column = error.column > 0 ? (uint64_t)error.column : 0};
-    return sc__fail(ctx, SC_INPUT, &at, "is the file cut?", "not JSON: %s", error.text);
+    SC__TRY(sc__json_text_open(ctx, path, limit, &file->text));
+    file->levels = SC__NEW_ARRAY(&file->text.memory, struct sc__json_level, LEVELS);
+    return SC_OK;
 }
 
-void sc__json_close(struct sc__json_file *file) { json_decref(file->root); }
+void sc__json_close(struct sc__json_file *file) { sc__json_text_close(&file->text); }
 
 struct sc__node sc__json_root(const struct sc__json_file *file) {
-    return (struct sc__node){.file = file, .value = file->root};
+    return (struct sc__node){.file = file, .value = file->text.root};
 }
 
-/* ---- where a node stands ---- */
-
-/* The document has been parsed before, so it is well formed: the scan only
- * has to count brackets and skip strings. */
-static const char *skip_blank(const char *p, const char *end) {
-    while (p < end && strchr(" \t\r\n", *p)) p++;
-    return p;
+struct sc_context *sc__node_context(const struct sc__node *n) {
+    return n->file->text.ctx;
 }
 
-static const char *skip_string(const char *p, const char *end) {
-    for (p++; p < end && *p != '"'; p++)
-        if (*p == '\\') p++;
-    return p < end ? p + 1 : end;
-}
+static struct sc__arena *memory(const struct sc__node *n) { return &sc__node_context(n)->arena; }
 
-static const char *skip_value(const char *p, const char *end) {
-    int depth = 0;
-    for (; p < end; p++) {
-        if (*p == '"')
-            p = skip_string(p, end) - 1;
-        else if (*p == '[' || *p == '{')
-            depth++;
-        else if (*p == ']' || *p == '}') {
-            if (depth-- == 0) return p;
-        } else if (*p == ',' && !depth)
-            return p;
-    }
-    return end;
-}
-
-static const char *find_item(const char *p, const char *end, size_t index) {
-    p = skip_blank(p + 1, end);
-    while (index-- && p < end) p = skip_blank(skip_value(p, end) + 1, end);
-    return p;
-}
-
-static const char *find_member(const char *p, const char *end, const char *key) {
-    size_t n = strlen(key);
-    for (p = skip_blank(p + 1, end); p < end && *p == '"';) {
-        const char *name = p + 1, *after = skip_string(p, end), *value = memchr(after, ':', (size_t)(end - after));
-        if (!value) break;
-        value = skip_blank(value + 1, end);
-        if ((size_t)(after - 1 - name) == n && !memcmp(name, key, n)) return value;
-        p = skip_value(value, end);
-        p = p < end ? skip_blank(p + 1, end) : end;
-    }
-    return NULL;
-}
-
-static const char *locate(const struct sc__node *n) {
-    const struct sc__str t = n->file->text;
-    if (!n->parent) return skip_blank(t.p, t.p + t.n);
-    const char *base = locate(n->parent), *end = t.p + t.n;
-    const char *found = n->key ? find_member(base, end, n->key) : find_item(base, end, n->index);
-    return found && found < end ? found : base;
-}
-
-static struct sc__place place_of(const struct sc__node *n) {
-    struct sc__place at = {.file = n->file->name, .line = 1};
-    const char *found = locate(n), *line = n->file->text.p;
-    for (const char *p = line; p < found; p++)
-        if (*p == '\n') {
-            at.line++;
-            line = p + 1;
-        }
-    at.column = (uint64_t)(found - line) + 1;
-    return at;
-}
+/* ---- errors ---- */
 
 static void put_path(const struct sc__node *n, struct sc__buffer *b) {
     if (!n->parent) return;
@@ -101,44 +49,72 @@ static void put_path(const struct sc__node *n, struct sc__buffer *b) {
 }
 
 sc_status sc__node_fail(const struct sc__node *n, const char *hint, const char *fmt, ...) {
-    struct sc__place at = place_of(n);
+    struct sc__place at = sc__json_place(&n->file->text, n->value ? n->value : n->parent->value);
     struct sc__buffer path, text;
-    sc__buffer_init(&path, &n->file->ctx->arena);
-    sc__buffer_init(&text, &n->file->ctx->arena);
+    sc__buffer_init(&path, memory(n));
+    sc__buffer_init(&text, memory(n));
     put_path(n, &path);
     va_list ap;
     va_start(ap, fmt);
     sc__vprintf(&text, fmt, ap);
     va_end(ap);
-    return sc__fail(n->file->ctx, SC_INPUT, &at, hint, "%s%s%s", path.size ? path.text : "", path.size ? ": " : "",
-                    text.text);
+    return sc__fail(sc__node_context(n), SC_INPUT, &at, hint, "%s%s%s", path.size ? path.text : "",
+                    path.size ? ": " : "", text.text);
 }
 
-/* ---- values ---- */
+/* ---- members and elements ---- */
+
+static struct sc__json_level *members_of(const struct sc__node *n) {
+    struct sc__json_level *l = &n->file->levels[n->depth];
+    if (l->object == n->value) return l;
+    l->object = n->value;
+    l->count = 0;
+    l->end = n->value + 1;
+    for (const char *p = sc__json_first(n->value); p; p = sc__json_next(l->end)) {
+        struct member *m = SC__PUSH(memory(n), l->members, l->count, l->capacity);
+        m->value = sc__json_key(p, &m->key);
+        m->key = sc__json_decode(memory(n), m->key);
+        l->end = sc__json_skip(&n->file->text, m->value);
+    }
+    l->end = strchr(l->end, '}') + 1;
+    return l;
+}
+
+static sc_status unknown_key(const struct sc__node *n, const struct member *m, const char *const *keys) {
+    const char *key = sc__strndup(memory(n), m->key.p, m->key.n), *near = sc__nearest(key, keys);
+    struct sc__node at = {.file = n->file, .parent = n, .key = key, .value = m->value};
+    return sc__node_fail(&at, near ? sc__format(memory(n), "did you mean \"%s\"?", near) : NULL, "unknown key");
+}
 
 sc_status sc__node_keys(const struct sc__node *n, const char *const *keys) {
-    const char *key;
-    json_t *value;
-    if (!json_is_object(n->value)) return sc__node_fail(n, NULL, "must be an object");
-    json_object_foreach(n->value, key, value) {
-        const char *const *k = keys;
-        while (*k && strcmp(*k, key)) k++;
-        if (*k) continue;
-        struct sc__node at = {.file = n->file, .parent = n, .key = key, .value = value};
-        const char *near = sc__nearest(key, keys);
-        return sc__node_fail(&at, near ? sc__format(&n->file->ctx->arena, "did you mean \"%s\"?", near) : NULL,
-                             "unknown key");
+    uint32_t seen = 0;
+    if (!sc__node_is(n, '{')) return sc__node_fail(n, NULL, "must be an object");
+    const struct sc__json_level *l = members_of(n);
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct member *m = &l->members[i];
+        unsigned k = 0;
+        while (keys[k] && !sc__str_is(m->key, keys[k])) k++;
+        if (!keys[k]) return unknown_key(n, m, keys);
+        struct sc__node at = {.file = n->file, .parent = n, .key = keys[k], .value = m->value};
+        if (seen >> k & 1) return sc__node_fail(&at, NULL, "given twice");
+        seen |= 1u << k;
     }
     return SC_OK;
 }
 
+bool sc__node_is(const struct sc__node *n, char first) { return n->value && *n->value == first; }
+
 sc_status sc__node_is_array(const struct sc__node *n) {
-    return json_is_array(n->value) ? SC_OK : sc__node_fail(n, NULL, "must be an array");
+    return sc__node_is(n, '[') ? SC_OK : sc__node_fail(n, NULL, "must be an array");
 }
 
 struct sc__node sc__node_at(const struct sc__node *n, const char *key) {
-    json_t *value = json_object_get(n->value, key);
-    return (struct sc__node){.file = n->file, .parent = n, .key = key, .value = json_is_null(value) ? NULL : value};
+    struct sc__node at = {.file = n->file, .parent = n, .key = key, .depth = n->depth + 1};
+    const struct sc__json_level *l = members_of(n);
+    for (uint32_t i = 0; i < l->count && !at.value; i++)
+        if (sc__str_is(l->members[i].key, key)) at.value = l->members[i].value;
+    if (sc__node_is(&at, 'n')) at.value = NULL;
+    return at;
 }
 
 sc_status sc__node_need(const struct sc__node *n, const char *key, struct sc__node *out) {
@@ -146,15 +122,35 @@ sc_status sc__node_need(const struct sc__node *n, const char *key, struct sc__no
     return out->value ? SC_OK : sc__node_fail(n, NULL, "\"%s\" is missing", key);
 }
 
-struct sc__node sc__node_item(const struct sc__node *n, size_t i) {
-    return (struct sc__node){.file = n->file, .parent = n, .index = i, .value = json_array_get(n->value, i)};
+size_t sc__node_count(const struct sc__node *n) { return sc__json_count(&n->file->text, n->value); }
+
+/* Behind a value one level below `depth`: where its members have been looked
+ * at its end is known. */
+static const char *behind(const struct sc__node *n, const char *value) {
+    const struct sc__json_level *below = &n->file->levels[n->depth + 1];
+    return below->object == value ? below->end : sc__json_skip(&n->file->text, value);
 }
 
+struct sc__node sc__node_item(const struct sc__node *n, size_t i) {
+    struct sc__json_level *l = &n->file->levels[n->depth];
+    if (l->array != n->value || i < l->index) {
+        l->array = n->value;
+        l->index = 0;
+        l->item = sc__json_first(n->value);
+    }
+    for (; l->index < i && l->item; l->index++) l->item = sc__json_next(behind(n, l->item));
+    return (struct sc__node){.file = n->file, .parent = n, .index = i, .depth = n->depth + 1, .value = l->item};
+}
+
+/* ---- values ---- */
+
 sc_status sc__node_number(const struct sc__node *n, int64_t least, int64_t most, int64_t *out) {
-    if (!json_is_integer(n->value)) return sc__node_fail(n, NULL, "must be a whole number");
-    int64_t v = json_integer_value(n->value);
-    if (v < least || v > most)
-        return sc__node_fail(n, NULL, "%lld is not between %lld and %lld", (long long)v, (long long)least,
+    struct sc__str text = sc__json_raw_text(n->value);
+    int64_t v = 0;
+    bool digits = *n->value != '"' && text.n - (text.p[0] == '-') == strspn(text.p + (text.p[0] == '-'), "0123456789");
+    if (!digits) return sc__node_fail(n, NULL, "must be a whole number");
+    if (!sc__parse_i64(text, &v) || v < least || v > most)
+        return sc__node_fail(n, NULL, "%.*s is not between %lld and %lld", SC__SHOW(text), (long long)least,
                              (long long)most);
     *out = v;
     return SC_OK;
@@ -183,39 +179,51 @@ sc_status sc__node_u64(const struct sc__node *n, const char *key, uint64_t *out)
 
 sc_status sc__node_double(const struct sc__node *n, const char *key, double *out) {
     struct sc__node at = sc__node_at(n, key);
+    double v;
     if (!at.value) return SC_OK;
-    if (!json_is_number(at.value) || !(json_number_value(at.value) >= 0))
+    if (sc__node_is(&at, '"') || !sc__parse_double(sc__json_raw_text(at.value), &v) || v < 0)
         return sc__node_fail(&at, NULL, "must be a number from 0 on");
-    *out = json_number_value(at.value);
+    *out = v;
     return SC_OK;
 }
 
 sc_status sc__node_bool(const struct sc__node *n, const char *key, bool *out) {
     struct sc__node at = sc__node_at(n, key);
     if (!at.value) return SC_OK;
-    if (!json_is_boolean(at.value)) return sc__node_fail(&at, NULL, "must be true or false");
-    *out = json_is_true(at.value);
+    if (!sc__node_is(&at, 't') && !sc__node_is(&at, 'f')) return sc__node_fail(&at, NULL, "must be true or false");
+    *out = sc__node_is(&at, 't');
+    return SC_OK;
+}
+
+sc_status sc__node_slice(const struct sc__node *n, const char *key, struct sc__str *out) {
+    struct sc__node at = sc__node_at(n, key);
+    if (!at.value) return SC_OK;
+    if (!sc__node_is(&at, '"')) return sc__node_fail(&at, NULL, "must be a string");
+    *out = sc__json_decode(memory(n), sc__json_raw_text(at.value));
     return SC_OK;
 }
 
 sc_status sc__node_string(const struct sc__node *n, const char *key, const char **out) {
-    struct sc__node at = sc__node_at(n, key);
-    if (!at.value) return SC_OK;
-    if (!json_is_string(at.value)) return sc__node_fail(&at, NULL, "must be a string");
-    *out = sc__strndup(&n->file->ctx->arena, json_string_value(at.value), json_string_length(at.value));
+    struct sc__str text = {NULL, 0};
+    SC__TRY(sc__node_slice(n, key, &text));
+    if (text.p) *out = sc__strndup(memory(n), text.p, text.n);
     return SC_OK;
+}
+
+sc_status sc__node_choice(const struct sc__node *n, const char *const *words, unsigned *out) {
+    if (!sc__node_is(n, '"')) return sc__node_fail(n, NULL, "must be a string");
+    struct sc__str text = sc__json_decode(memory(n), sc__json_raw_text(n->value));
+    for (unsigned i = 0; words[i]; i++)
+        if (sc__str_is(text, words[i])) {
+            *out = i;
+            return SC_OK;
+        }
+    const char *near = sc__nearest(sc__strndup(memory(n), text.p, text.n < 60 ? text.n : 60), words);
+    return sc__node_fail(n, near ? sc__format(memory(n), "did you mean \"%s\"?", near) : NULL, "unknown word '%.*s'",
+                         SC__SHOW(text));
 }
 
 sc_status sc__node_word(const struct sc__node *n, const char *key, const char *const *words, unsigned *out) {
     struct sc__node at = sc__node_at(n, key);
-    if (!at.value) return SC_OK;
-    const char *text = json_string_value(at.value);
-    for (unsigned i = 0; text && words[i]; i++)
-        if (!strcmp(words[i], text)) {
-            *out = i;
-            return SC_OK;
-        }
-    const char *near = text ? sc__nearest(text, words) : NULL;
-    return sc__node_fail(&at, near ? sc__format(&n->file->ctx->arena, "did you mean \"%s\"?", near) : NULL,
-                         text ? "unknown word '%.60s'" : "must be a string", text);
+    return at.value ? sc__node_choice(&at, words, out) : SC_OK;
 }

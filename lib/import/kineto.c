@@ -44,24 +44,32 @@ static sc_status add_directory(struct sc_context *ctx, const char *path, struct 
     return SC_OK;
 }
 
-/* The traces in order of rank, none missing. */
+static int by_rank(const void *a, const void *b) {
+    const struct sc__kineto_trace *x = *(struct sc__kineto_trace *const *)a, *y = *(struct sc__kineto_trace *const *)b;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The traces in order of rank: those of all ranks, or, where they say of how
+ * many they are, of some. */
 static sc_status order_traces(struct sc_context *ctx, struct sc__kineto_trace **traces, uint32_t count) {
+    uint32_t world = traces[0]->world ? traces[0]->world : count;
     if (count == 1) return SC_OK;
-    struct sc__kineto_trace **by_rank = SC__NEW_ARRAY(&ctx->arena, struct sc__kineto_trace *, count);
     for (uint32_t i = 0; i < count; i++) {
         struct sc__kineto_trace *t = traces[i];
         struct sc__place at = {.file = t->file};
-        uint32_t rank = t->has_rank ? t->rank : i;
-        if (t->world && t->world != count)
-            return sc__fail(ctx, SC_INPUT, &at, "give one trace, or those of all ranks",
-                            "a trace of a job of %u ranks, but %u traces were given", t->world, count);
-        if (rank >= count || by_rank[rank])
-            return sc__fail(ctx, SC_INPUT, &at, "each rank once, from 0 on", "unexpected rank %u%s%s", rank,
-                            rank < count ? ", already given by " : "", rank < count ? by_rank[rank]->file : "");
-        t->rank = rank;
-        by_rank[rank] = t;
+        if (!t->has_rank) t->rank = i;
+        if ((t->world && t->world != world) || count > world)
+            return sc__fail(ctx, SC_INPUT, &at, "the traces of a directory, or those given, are of one job",
+                            "a trace of a job of %u ranks among %u traces of a job of %u", t->world, count, world);
+        if (t->rank >= world) return sc__fail(ctx, SC_INPUT, &at, NULL, "unexpected rank %u of %u", t->rank, world);
     }
-    memcpy(traces, by_rank, count * sizeof(struct sc__kineto_trace *));
+    qsort(traces, count, sizeof *traces, by_rank);
+    for (uint32_t i = 1; i < count; i++) {
+        struct sc__place at = {.file = traces[i]->file};
+        if (traces[i]->rank == traces[i - 1]->rank)
+            return sc__fail(ctx, SC_INPUT, &at, "each rank once", "unexpected rank %u, already given by %s",
+                            traces[i]->rank, traces[i - 1]->file);
+    }
     return SC_OK;
 }
 
@@ -74,7 +82,7 @@ static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan 
     plan->measured_comm = which == 1;
     SC__TRY(sc__setting_u32(s, "dp", 1, &plan->dp));
     SC__TRY(sc__setting_u32(s, "ep", 1, &plan->ep));
-    SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
+    if (plan->dp > 1) SC__TRY(sc__setting_bytes(s, "grad-bytes", &plan->grad_bytes));
     SC__TRY(sc__setting_u32(s, "step", 1, &step));
     if (step) plan->step = step - 1;
     return SC_OK;

@@ -53,6 +53,7 @@ struct sc__kineto_trace {
     uint32_t stream_count, stream_capacity;
     struct sc__kineto_kernel *kernels; /* by start */
     uint32_t kernel_count, kernel_capacity;
+    int64_t *ended, *launched;          /* by kernel: the latest end and launch up to it, to find a step's kernels by */
     struct sc__kineto_launch *launches; /* by correlation */
     uint32_t launch_count, launch_capacity;
     struct sc__kineto_comm *comms;
@@ -61,11 +62,10 @@ struct sc__kineto_trace {
     uint32_t recorded_count, recorded_capacity;
     struct sc__kineto_step *steps; /* by start */
     uint32_t step_count, step_capacity;
-    struct sc__kineto_range *optimizer; /* Optimizer.step annotations */
+    struct sc__kineto_range *optimizer; /* Optimizer.step annotations, by start */
     uint32_t optimizer_count, optimizer_capacity;
-    uint32_t *backward; /* threads of the autograd engine */
-    uint32_t backward_count, backward_capacity;
-    uint32_t *operators; /* by External id: name of the operator on the host + 1 */
+    struct sc__map backward; /* threads of the autograd engine */
+    uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count, operator_capacity;
     uint64_t optimizer_elements; /* of the parameters the optimizer touches */
 };
@@ -85,6 +85,9 @@ struct sc__kineto_breakdown {
 
 /* The time on the device from the first kernel of a step to that of the next. */
 void sc__kineto_step_window(const struct sc__kineto_trace *t, uint32_t step, int64_t *start, int64_t *end);
+/* The first kernel whose value in a rising list reaches this; kernel_count
+ * when there is none. */
+uint32_t sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value);
 struct sc__kineto_breakdown sc__kineto_break_down(const struct sc__kineto_trace *t, int64_t start, int64_t end);
 /* The launch of a kernel, or NULL. */
 const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t, uint32_t correlation);
@@ -113,17 +116,24 @@ struct sc__kineto_group {
     uint32_t *ranks, size;
     const char *label;
     enum sc__group_kind kind; /* what it seems to be */
+    uint32_t made;            /* group of the workload + 1, once it is there */
 };
 
 struct sc__kineto_groups {
     struct sc__kineto_group *items;
     uint32_t count, capacity;
+    struct sc__map at; /* how the trace names it → index */
 };
 
 sc_status sc__kineto_find_groups(struct sc_context *ctx, const struct sc__kineto_trace *t, uint32_t world,
                                  struct sc__kineto_groups *out);
 /* The group of a collective; SC__NONE when it was not found before. */
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups, const struct sc__kineto_comm *c);
+/* Which of the traces (in order of rank) stands for each rank of the mesh: one
+ * of its own stage, and then one with the same place in tp, cp and dp. A stage
+ * without a trace is an error. */
+sc_status sc__kineto_stand_in(struct sc_context *ctx, const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces, uint32_t count, uint32_t *trace_of);
 /* The mesh that gives this rank exactly these groups; false when there is none. */
 bool sc__kineto_mesh(const struct sc__kineto_groups *groups, uint32_t rank, uint32_t world, struct sc__mesh *mesh);
 

@@ -25,6 +25,8 @@ static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
 
 static const struct word *word_of(const char *description) {
     for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(description, words[i].label)) return &words[i]; /* as our own traces say it */
+    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
         if (strstr(description, words[i].part)) return &words[i];
     return NULL;
 }
@@ -74,17 +76,20 @@ static sc_status check_group(struct sc_context *ctx, const struct sc__kineto_tra
     return sc__fail(ctx, SC_INPUT, &at, NULL, "rank %u calls a collective of a group it is not in", t->rank);
 }
 
+static uint64_t key_of(const struct sc__kineto_comm *c) {
+    uint32_t parts[3] = {c->ranks, c->description, c->group_size};
+    return sc__hash(parts, sizeof parts, 0);
+}
+
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups, const struct sc__kineto_comm *c) {
-    for (uint32_t i = 0; i < groups->count; i++) {
-        const struct sc__kineto_group *g = &groups->items[i];
-        if (g->text == c->ranks && g->description == c->description && g->given_size == c->group_size) return i;
-    }
-    return SC__NONE;
+    const uint64_t *index = sc__map_find(&groups->at, key_of(c));
+    return index ? (uint32_t)*index : SC__NONE;
 }
 
 static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace *t, const struct sc__kineto_comm *c,
                            uint32_t world, struct sc__kineto_groups *out) {
     struct sc__place at = {.file = t->file};
+    if (out->count == UINT16_MAX) return sc__fail(ctx, SC_INPUT, &at, NULL, "more than 65535 process groups");
     struct sc__kineto_group g = {.text = c->ranks, .description = c->description, .given_size = c->group_size};
     g.size = c->group_size ? c->group_size : world;
     if (g.size > world)
@@ -92,6 +97,7 @@ static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace
     g.ranks = member_list(ctx, t->file, c->ranks == SC__NO_NAME ? NULL : t->names.text[c->ranks], g.size);
     SC__TRY(check_group(ctx, t, &g, world));
     name_group(&ctx->arena, &g, c->description == SC__NO_NAME ? NULL : t->names.text[c->description], world);
+    *sc__map_at(&out->at, key_of(c), NULL) = out->count;
     *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = g;
     return SC_OK;
 }
@@ -99,6 +105,7 @@ static sc_status add_group(struct sc_context *ctx, const struct sc__kineto_trace
 sc_status sc__kineto_find_groups(struct sc_context *ctx, const struct sc__kineto_trace *t, uint32_t world,
                                  struct sc__kineto_groups *out) {
     memset(out, 0, sizeof *out);
+    sc__map_init(&out->at, &ctx->arena);
     for (uint32_t i = 0; i < t->comm_count; i++)
         if (t->comms[i].coll < SC__COLLS && sc__kineto_group_index(out, &t->comms[i]) == SC__NONE)
             SC__TRY(add_group(ctx, t, &t->comms[i], world, out));
@@ -134,4 +141,30 @@ bool sc__kineto_mesh(const struct sc__kineto_groups *groups, uint32_t rank, uint
         for (uint32_t i = 0; fits && i < groups->count; i++) fits = agrees(mesh, &groups->items[i], rank);
         if (fits || etp == 1) return fits;
     }
+}
+
+static unsigned likeness(const struct sc__mesh *m, uint32_t rank, uint32_t of) {
+    static const enum sc__dim dims[] = {SC__DIM_PP, SC__DIM_TP, SC__DIM_CP, SC__DIM_DP};
+    unsigned score = 0;
+    for (unsigned i = 0; i < SC__DIMS; i++)
+        score = 2 * score + (sc__mesh_coordinate(m, rank, dims[i]) == sc__mesh_coordinate(m, of, dims[i]));
+    return score;
+}
+
+sc_status sc__kineto_stand_in(struct sc_context *ctx, const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces, uint32_t count, uint32_t *trace_of) {
+    const unsigned own_stage = 1u << (SC__DIMS - 1);
+    for (uint32_t rank = 0; rank < sc__mesh_ranks(mesh); rank++) {
+        unsigned best = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            unsigned score = likeness(mesh, rank, traces[i]->rank);
+            if (score > best) best = score, trace_of[rank] = i;
+        }
+        struct sc__place at = {.file = traces[0]->file};
+        if (best < own_stage)
+            return sc__fail(ctx, SC_INPUT, &at, "give one trace of each stage at least, or one in all",
+                            "%u traces, but none of pipeline stage %u (ranks like %u)", count,
+                            sc__mesh_coordinate(mesh, rank, SC__DIM_PP), rank);
+    }
+    return SC_OK;
 }

@@ -25,6 +25,7 @@ struct parser {
     struct sc__input in;
     struct sc__scan scan;
     uint32_t last_stream; /* index of the stream seen last */
+    struct sc__map stream_ids;
 };
 
 /* ---- numbers ---- */
@@ -203,6 +204,8 @@ static uint8_t collective_of(struct sc__str name, bool *send) {
                  {"broadcast", SC__BROADCAST},
                  {"reduce", SC__REDUCE},
                  {"barrier", SC__BARRIER},
+                 {"gather", SC__GATHER},
+                 {"scatter", SC__SCATTER},
                  {"send", SC__COLLS},
                  {"recv", SC__COLLS}};
     *send = sc__str_starts(name, "send");
@@ -234,11 +237,14 @@ static struct sc__kineto_comm comm_of(struct parser *p, const struct event *e) {
 static uint32_t stream_of(struct parser *p, int64_t number) {
     struct sc__kineto_trace *t = p->t;
     uint32_t n = (uint32_t)number;
+    bool fresh;
     if (p->last_stream < t->stream_count && t->streams[p->last_stream] == n) return p->last_stream;
-    for (p->last_stream = 0; p->last_stream < t->stream_count; p->last_stream++)
-        if (t->streams[p->last_stream] == n) return p->last_stream;
-    *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = n;
-    return p->last_stream;
+    uint64_t *id = sc__map_at(&p->stream_ids, n, &fresh);
+    if (fresh) {
+        *id = t->stream_count;
+        *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = n;
+    }
+    return p->last_stream = (uint32_t)*id;
 }
 
 static void add_kernel(struct parser *p, const struct event *e, int64_t start, int64_t dur, bool memory) {
@@ -304,12 +310,9 @@ static void add_operator(struct parser *p, const struct event *e) {
     remember_operator(t, e);
     if (IS(e->name, "record_param_comms") && e->coll.n)
         *SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity) = comm_of(p, e);
-    else if (sc__str_starts(e->name, "autograd::engine")) {
-        uint32_t thread = thread_of(e);
-        for (uint32_t i = 0; i < t->backward_count; i++)
-            if (t->backward[i] == thread) return;
-        *SC__PUSH(t->arena, t->backward, t->backward_count, t->backward_capacity) = thread;
-    } else if (sc__str_starts(e->name, "aten::_fused_") || sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
+    else if (sc__str_starts(e->name, "autograd::engine"))
+        sc__map_at(&t->backward, thread_of(e), NULL);
+    else if (sc__str_starts(e->name, "aten::_fused_") || sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
         t->optimizer_elements += first_list_elements(e->dims);
 }
 
@@ -494,7 +497,7 @@ static sc_status read_events(struct document *d) {
 static sc_status read_document(struct document *d) {
     struct parser *p = &d->parser;
     d->first = true;
-    SC__TRY(sc__input_fill(&p->in, WINDOW));
+    SC__TRY(sc__input_fill_text(&p->in, WINDOW));
     sc__input_read_ahead(&p->in);
     SC__TRY(whole(p, begin_document));
     if (d->bare) SC__TRY(read_events(d));
@@ -544,16 +547,65 @@ const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_tra
     return low < t->launch_count && t->launches[low].correlation == correlation ? &t->launches[low] : NULL;
 }
 
+static int by_range(const void *a, const void *b) {
+    const struct sc__kineto_range *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* From here on a range ends when it and all that began before it have ended. */
+static void sort_optimizers(struct sc__kineto_trace *t) {
+    if (t->optimizer_count) qsort(t->optimizer, t->optimizer_count, sizeof *t->optimizer, by_range);
+    for (uint32_t i = 1; i < t->optimizer_count; i++)
+        if (t->optimizer[i].end < t->optimizer[i - 1].end) t->optimizer[i].end = t->optimizer[i - 1].end;
+}
+
+static bool in_optimizer(const struct sc__kineto_trace *t, int64_t at) {
+    uint32_t low = 0, high = t->optimizer_count; /* the first that begins after it */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->optimizer[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && at < t->optimizer[low - 1].end;
+}
+
 /* Launched inside Optimizer.step: update; by a thread of autograd: backward. */
 static void set_phases(struct sc__kineto_trace *t) {
+    sort_optimizers(t);
     for (uint32_t i = 0; i < t->kernel_count; i++) {
         struct sc__kineto_kernel *k = &t->kernels[i];
         const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
-        for (uint32_t b = 0; l && b < t->backward_count; b++)
-            if (t->backward[b] == l->thread) k->phase = SC__BACKWARD;
-        for (uint32_t o = 0; l && o < t->optimizer_count; o++)
-            if (l->start >= t->optimizer[o].start && l->start < t->optimizer[o].end) k->phase = SC__UPDATE;
+        if (l && sc__map_find(&t->backward, l->thread)) k->phase = SC__BACKWARD;
+        if (l && in_optimizer(t, l->start)) k->phase = SC__UPDATE;
     }
+}
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void set_rising(struct sc__kineto_trace *t) {
+    int64_t end = INT64_MIN, launch = INT64_MIN;
+    t->ended = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    t->launched = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        t->ended[i] = end = later(end, k->start + k->dur);
+        t->launched[i] = launch = later(launch, l ? l->start : k->start);
+    }
+}
+
+uint32_t sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value) {
+    uint32_t low = 0, high = t->kernel_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rising[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct sc__kineto_trace *t) {
@@ -562,6 +614,8 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct
     t->file = path;
     t->arena = &ctx->arena;
     sc__names_init(&t->names, &ctx->arena);
+    sc__map_init(&t->backward, &ctx->arena);
+    sc__map_init(&d.parser.stream_ids, &ctx->arena);
     SC__TRY(sc__input_open(ctx, path, &d.parser.in));
     sc_status status = read_document(&d);
     sc__input_close(&d.parser.in);
@@ -574,5 +628,6 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx, const char *path, struct
     if (t->launch_count) qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
     if (t->step_count) qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
     set_phases(t);
+    set_rising(t);
     return SC_OK;
 }

@@ -33,6 +33,7 @@ struct replay {
     uint64_t messages, unknown, comms;
     struct sc__kineto_groups groups;
     bool meshed;                     /* groups are those of the workload's mesh */
+    struct sc__map *lists;           /* hash of ranks → group of the workload */
     const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
     struct sc__timeline *measured;
     uint32_t class;
@@ -60,17 +61,29 @@ static sc_status choose_lanes(struct replay *r) {
 
 /* ---- groups ---- */
 
-static uint16_t group_of(struct replay *r, const struct sc__kineto_comm *c) {
-    uint32_t index = sc__kineto_group_index(&r->groups, c);
-    struct sc__kineto_group *g = &r->groups.items[index];
-    if (r->meshed) return sc__workload_group(r->w, g->kind);
-    for (uint32_t i = 0; i < r->w->group_count; i++) {
-        const struct sc__group *known = &r->w->groups[i];
-        if (known->kind == SC__GROUP_LIST && known->count == g->size &&
-            !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks))
-            return (uint16_t)i;
-    }
-    return sc__workload_group_list(r->w, g->label, g->ranks, g->size);
+static bool same_ranks(const struct sc__group *known, const struct sc__kineto_group *g) {
+    return known->count == g->size && !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks);
+}
+
+/* A group of the workload with these ranks, which an earlier trace may have
+ * made; SC__NONE when 16 bits do not number it. */
+static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
+    bool fresh;
+    uint64_t *at = sc__map_at(r->lists, sc__hash(g->ranks, g->size * sizeof *g->ranks, g->size), &fresh);
+    if (!fresh && same_ranks(&r->w->groups[*at], g)) return (uint32_t)*at;
+    if (r->w->group_count == UINT16_MAX) return SC__NONE;
+    *at = sc__workload_group_list(r->w, g->label, g->ranks, g->size);
+    return (uint32_t)*at;
+}
+
+static sc_status group_of(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
+    struct sc__kineto_group *g = &r->groups.items[sc__kineto_group_index(&r->groups, c)];
+    struct sc__place at = {.file = r->t->file};
+    uint32_t group = r->meshed ? sc__workload_group(r->w, g->kind) : g->made ? g->made - 1 : group_list(r, g);
+    if (group == SC__NONE) return sc__fail(r->ctx, SC_INPUT, &at, NULL, "more than 65535 process groups in all");
+    g->made = group + 1;
+    *out = (uint16_t)group;
+    return SC_OK;
 }
 
 /* ---- transfers ---- */
@@ -108,18 +121,27 @@ static enum sc__work work_of(struct replay *r, const struct sc__kineto_kernel *k
     return *known - 1;
 }
 
-static void add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
-    uint16_t group = group_of(r, c);
+/* A gather's output is on the root only, a scatter's input too. */
+static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
+    if (c->coll == SC__GATHER) return c->in_bytes * ranks;
+    if (c->coll == SC__SCATTER) return c->out_bytes * ranks;
+    return c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
+}
+
+static sc_status add_collective(struct replay *r, const struct sc__kineto_kernel *k, const struct sc__kineto_comm *c) {
+    uint16_t group = 0;
+    SC__TRY(group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w, SC__OP_COLLECTIVE, k->phase, r->lane[k->stream], r->t->names.text[k->name]);
     op->coll = c->coll;
     op->group = group;
-    op->bytes = c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
-    if (c->coll == SC__BROADCAST || c->coll == SC__REDUCE) op->peer = sc__group_member(r->w, group, r->t->rank, 0);
+    op->bytes = bytes_of(c, sc__group_size(r->w, group));
+    if (sc__coll_rooted(c->coll)) op->peer = sc__group_member(r->w, group, r->t->rank, 0);
     if (r->plan->measured_comm) {
         op->flags |= SC__OP_MEASURED;
         op->cost = transfer_time(r, k) * SC__PS_PER_NS;
     }
     r->comms++;
+    return SC_OK;
 }
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
@@ -174,7 +196,7 @@ static void advance(struct replay *r, int64_t now) {
         if (r->last[s].op && r->last[s].end <= now) r->ended[s] = r->last[s];
 }
 
-static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
+static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     uint8_t lane = r->lane[k->stream];
     const struct sc__kineto_comm *c = k->comm == SC__NONE ? NULL : &r->t->comms[k->comm];
     advance(r, k->start);
@@ -183,7 +205,7 @@ static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     add_gap(r, k, dep);
     bool gap = r->w->op_count > before;
     if (c && c->coll < SC__COLLS)
-        add_collective(r, k, c);
+        SC__TRY(add_collective(r, k, c));
     else {
         if (c) *(c->coll == SC__COLLS ? &r->messages : &r->unknown) += 1;
         add_kernel(r, k);
@@ -193,6 +215,7 @@ static void replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
     if (k->phase == SC__BACKWARD) r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update) r->first_update = index_of_last(r) + 1;
+    return SC_OK;
 }
 
 /* ---- gradients of a step that was measured on one GPU ---- */
@@ -239,18 +262,12 @@ static void add_gradients(struct replay *r, uint64_t bytes) {
 /* A step begins with the first kernel launched in it and ends with the first
  * of the next one. */
 static int64_t first_kernel(const struct sc__kineto_trace *t, int64_t from) {
-    int64_t best = INT64_MAX;
-    for (uint32_t i = 0; i < t->kernel_count && best == INT64_MAX; i++) {
-        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, t->kernels[i].correlation);
-        if ((l ? l->start : t->kernels[i].start) >= from) best = t->kernels[i].start;
-    }
-    return best;
+    uint32_t i = sc__kineto_first(t, t->launched, from);
+    return i < t->kernel_count ? t->kernels[i].start : INT64_MAX;
 }
 
 void sc__kineto_step_window(const struct sc__kineto_trace *t, uint32_t step, int64_t *start, int64_t *end) {
-    int64_t last = INT64_MIN;
-    for (uint32_t i = 0; i < t->kernel_count; i++)
-        if (t->kernels[i].start + t->kernels[i].dur > last) last = t->kernels[i].start + t->kernels[i].dur;
+    int64_t last = t->ended[t->kernel_count - 1];
     *start = t->kernels[0].start;
     *end = last;
     if (!t->step_count) return;
@@ -283,24 +300,25 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                                                                                               << (SC__MAX_STREAMS - 1);
             due = false;
         }
-        replay_kernel(r, k);
+        SC__TRY(replay_kernel(r, k));
     }
     if (due) add_gradients(r, bytes);
     *block = sc__block_end(r->w);
     return SC_OK;
 }
 
-static void notes(const struct replay *r) {
+/* whose: the file, or how many there are. */
+static void notes(const struct replay *r, const char *whose) {
     if (r->messages)
-        sc__note(r->ctx, "kineto-messages", "%s: %llu send and receive kernels keep their measured times", r->t->file,
+        sc__note(r->ctx, "kineto-messages", "%s: %llu send and receive kernels keep their measured times", whose,
                  (unsigned long long)r->messages);
     if (r->unknown)
         sc__note(r->ctx, "kineto-unknown",
-                 "%s: %llu NCCL kernels without a known collective name keep their measured times", r->t->file,
+                 "%s: %llu NCCL kernels without a known collective name keep their measured times", whose,
                  (unsigned long long)r->unknown);
     if (r->comms)
-        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times",
-                 r->t->file, (unsigned long long)r->comms,
+        sc__note(r->ctx, "kineto-replay", "%s: %llu collectives %s; kernels and launch gaps keep their times", whose,
+                 (unsigned long long)r->comms,
                  r->plan->measured_comm ? "take the least time measured on any rank" : "are simulated again");
 }
 
@@ -311,7 +329,22 @@ static sc_status replay_trace(struct replay *r, uint32_t rank, uint32_t ranks, c
     sc__program_call(r->w, block, SC__NONE, 0, 0);
     uint32_t class = sc__class_add(r->w, program, rank, ranks, 0);
     r->w->classes[class].name = name;
-    notes(r);
+    return SC_OK;
+}
+
+/* The i-th of several traces, which is class i. */
+static sc_status replay_class(struct replay *r, const struct sc__kineto_trace *t, uint32_t i, uint32_t ranks,
+                              uint32_t world) {
+    struct replay one = *r;
+    one.t = t;
+    one.class = i;
+    one.ranks = world;
+    one.messages = one.unknown = one.comms = 0;
+    SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
+    SC__TRY(replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
+    r->messages += one.messages;
+    r->unknown += one.unknown;
+    r->comms += one.comms;
     return SC_OK;
 }
 
@@ -346,22 +379,55 @@ static sc_status replay_one(struct replay *r) {
     r->ranks = sc__mesh_ranks(&r->w->mesh);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->ranks);
     if (r->ranks > 1) sc__note(r->ctx, "kineto-replicated", "one trace stands for all %u ranks", r->ranks);
-    return replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks");
+    SC__TRY(replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks"));
+    notes(r, r->t->file);
+    return SC_OK;
+}
+
+/* The mesh the groups of all traces are cut from. */
+static sc_status common_mesh(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count, uint32_t world) {
+    struct sc__mesh mesh;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__kineto_groups groups;
+        struct sc__place at = {.file = traces[i]->file};
+        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], world, &groups));
+        bool meshed = sc__kineto_mesh(&groups, traces[i]->rank, world, &mesh);
+        if (!meshed || (i && memcmp(&mesh, &r->w->mesh, sizeof mesh) != 0))
+            return sc__fail(r->ctx, SC_INPUT, &at, "give one trace, or those of all ranks",
+                            "%u traces of a job of %u ranks: its process groups do not tell what the other ranks do",
+                            count, world);
+        r->w->mesh = mesh;
+    }
+    return SC_OK;
+}
+
+/* Some of the ranks: each trace is a class, of the ranks it stands for. */
+static sc_status replay_some(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count, uint32_t world) {
+    SC__TRY(common_mesh(r, traces, count, world));
+    uint32_t *ranks = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+    SC__TRY(sc__kineto_stand_in(r->ctx, &r->w->mesh, traces, count, r->w->rank_class));
+    for (uint32_t i = 0; i < world; i++) ranks[r->w->rank_class[i]]++;
+    r->meshed = true;
+    for (uint32_t i = 0; i < count; i++) {
+        SC__TRY(replay_class(r, traces[i], i, ranks[i], world));
+        r->w->classes[i].stage = sc__mesh_coordinate(&r->w->mesh, traces[i]->rank, SC__DIM_PP);
+    }
+    sc__note(r->ctx, "kineto-replicated", "%u traces stand for all %u ranks, each for those like it in its stage",
+             count, world);
+    return SC_OK;
 }
 
 static sc_status replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count) {
+    uint32_t world = traces[0]->world;
     if (r->plan->dp || r->plan->ep)
         return sc__fail(r->ctx, SC_USAGE, NULL, "give the trace of one rank, which then stands for all",
                         "--dp and --ep change a job of one trace, not of %u", count);
+    if (world > count) return replay_some(r, traces, count, world);
     r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
-        struct replay one = *r;
-        one.t = traces[i];
-        one.class = i;
-        one.ranks = count;
-        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], count, &one.groups));
-        SC__TRY(replay_trace(&one, i, 1, sc__format(&r->ctx->arena, "rank %u", i)));
+        SC__TRY(replay_class(r, traces[i], i, 1, count));
         r->w->rank_class[i] = i;
     }
     return SC_OK;
@@ -370,16 +436,21 @@ static sc_status replay_all(struct replay *r, struct sc__kineto_trace *const *tr
 sc_status sc__kineto_replay(struct sc_context *ctx, struct sc__kineto_trace *const *traces, uint32_t count,
                             const struct sc__kineto_plan *plan, struct sc__workload **out,
                             struct sc__timeline **measured) {
-    struct sc__map transfers;
+    struct sc__map transfers, lists;
     struct replay r = {.ctx = ctx,
                        .w = sc__workload_new(&ctx->arena, "kineto"),
                        .t = traces[0],
                        .plan = plan,
+                       .lists = &lists,
                        .transfers = &transfers};
     *out = r.w;
     *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
     r.measured->workload = r.w;
     sc__map_init(&transfers, &ctx->arena);
+    sc__map_init(&lists, &ctx->arena);
     for (uint32_t i = 0; i < count; i++) collect_transfers(&transfers, traces[i]);
-    return count == 1 ? replay_one(&r) : replay_all(&r, traces, count);
+    if (count == 1) return replay_one(&r);
+    SC__TRY(replay_all(&r, traces, count));
+    notes(&r, sc__format(&ctx->arena, "%u traces", count));
+    return SC_OK;
 }

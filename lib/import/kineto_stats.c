@@ -20,8 +20,9 @@ struct intervals {
 static struct intervals merge(struct sc__arena *a, const struct sc__kineto_trace *t, unsigned kind, int64_t start,
                               int64_t end) {
     struct intervals m = {0};
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
+    for (uint32_t i = sc__kineto_first(t, t->ended, start + 1); i < t->kernel_count; i++) {
         const struct sc__kineto_kernel *k = &t->kernels[i];
+        if (k->start >= end) break;
         struct interval v = {k->start > start ? k->start : start, k->start + k->dur < end ? k->start + k->dur : end};
         if ((kind < 3 && k->kind != kind) || v.start >= v.end) continue;
         if (m.count && v.start <= m.items[m.count - 1].end) {
@@ -56,7 +57,7 @@ static int64_t common(const struct intervals *x, const struct intervals *y) {
  * the gap began, the device waited for the host. */
 static void idle(const struct sc__kineto_trace *t, const struct intervals *busy, int64_t start, int64_t end,
                  struct sc__kineto_breakdown *b) {
-    uint32_t k = 0;
+    uint32_t k = sc__kineto_first(t, t->ended, start + 1);
     for (uint32_t i = 0; i <= busy->count; i++) {
         int64_t from = i ? busy->items[i - 1].end : start, to = i < busy->count ? busy->items[i].start : end;
         if (to <= from) continue;
@@ -143,25 +144,30 @@ void sc__kineto_total(const struct sc__kineto_trace *t, int64_t start, int64_t e
     struct sc__arena a;
     memset(out, 0, sizeof *out);
     sc__arena_init(&a, t->arena->out_of_memory);
-    uint32_t names = t->names.count, used = 0;
-    struct sc__kineto_operator *by_name = SC__NEW_ARRAY(&a, struct sc__kineto_operator, (size_t)names + 1);
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
+    uint32_t used = 0, room = 0;
+    struct sc__kineto_operator *all = NULL;
+    struct sc__map by_name;
+    sc__map_init(&by_name, &a);
+    for (uint32_t i = sc__kineto_first(t, t->ended, start); i < t->kernel_count; i++) {
         const struct sc__kineto_kernel *k = &t->kernels[i];
-        if (k->start < start || k->start >= end) continue;
+        if (k->start >= end) break;
+        if (k->start < start) continue;
         if (k->kind == SC__KINETO_COMM)
             out->comm += k->dur;
         else
             out->work[k->kind == SC__KINETO_MEMORY ? SC__WORK_COPY : sc__kineto_work(t->names.text[k->name])] += k->dur;
         uint32_t name = operator_of(t, k);
-        struct sc__kineto_operator *o = &by_name[name == SC__NO_NAME ? names : name];
-        o->name = name;
-        o->kernels++;
-        o->time += k->dur;
+        bool fresh;
+        uint64_t *at = sc__map_at(&by_name, name, &fresh);
+        if (fresh) {
+            *at = used;
+            SC__PUSH(&a, all, used, room)->name = name;
+        }
+        all[*at].kernels++;
+        all[*at].time += k->dur;
     }
-    for (uint32_t i = 0; i <= names; i++)
-        if (by_name[i].kernels) by_name[used++] = by_name[i];
-    if (used) qsort(by_name, used, sizeof *by_name, by_time);
+    if (used) qsort(all, used, sizeof *all, by_time);
     out->top_count = used < SC__KINETO_TOP ? used : SC__KINETO_TOP;
-    memcpy(out->top, by_name, out->top_count * sizeof *by_name);
+    if (used) memcpy(out->top, all, out->top_count * sizeof *all);
     sc__arena_free(&a);
 }

@@ -405,23 +405,6 @@ sc_status sc__model_parse(struct sc_context *ctx, const char *file, struct sc__s
     return status;
 }
 
-static const char *nearest_preset(struct sc_context *ctx, const char *name) {
-    const char *names[256];
-    unsigned n = 0;
-    for (unsigned i = 0; i < sc__data_file_count && n < 255; i++) {
-        struct sc__str path = sc__str(sc__data_files[i].path);
-        if (sc__str_starts(path, "models/")) names[n++] = sc__strndup(&ctx->arena, path.p + 7, path.n - 12);
-    }
-    names[n] = NULL;
-    const char *near = sc__nearest(name, names);
-    if (near) return sc__format(&ctx->arena, "did you mean '%s'?", near);
-    struct sc__buffer b;
-    sc__buffer_init(&b, &ctx->arena);
-    sc__puts(&b, "a config.json, or one of:");
-    for (unsigned i = 0; i < n; i++) sc__printf(&b, " %s", names[i]);
-    return b.text;
-}
-
 sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__model *out) {
     char *path = sc__format(&ctx->arena, "models/%s.json", name);
     const struct sc__data_file *preset = sc__data_find(path);
@@ -434,7 +417,8 @@ sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__mo
         return SC_OK;
     }
     if (strcmp(name, "-") && stat(name, &st) != 0)
-        return sc__fail(ctx, SC_USAGE, NULL, nearest_preset(ctx, name), "there is no model '%s'", name);
+        return sc__fail(ctx, SC_USAGE, NULL, sc__data_hint(ctx, "models/", name, "a config.json"),
+                        "there is no model '%s'", name);
     if (strcmp(name, "-") && S_ISDIR(st.st_mode)) name = sc__format(&ctx->arena, "%s/config.json", name);
     SC__TRY(sc__read_all(ctx, name, (size_t)16 << 20, &text));
     return sc__model_parse(ctx, name, text, out);

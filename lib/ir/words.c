@@ -4,8 +4,8 @@
 
 const char *const sc__op_words[] = {"compute", "collective", "send", "recv", "wait", NULL};
 const char *const sc__phase_words[] = {"forward", "backward", "wgrad", "recompute", "update", NULL};
-const char *const sc__coll_words[] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",
-                                      "BROADCAST", "REDUCE",    "BARRIER",       NULL};
+const char *const sc__coll_words[] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL", "BROADCAST",
+                                      "REDUCE",    "BARRIER",   "GATHER",        "SCATTER",  NULL};
 const char *const sc__work_words[] = {"compute", "gemm",      "attention", "norm", "elementwise", "embedding",
                                       "loss",    "optimizer", "router",    "copy", "host",        NULL};
 const char *const sc__flag_words[] = {"eager", "measured", "peer_next", "peer_prev", "any_peer", "any_tag", NULL};

@@ -13,12 +13,17 @@ struct sc__workload *sc__workload_new(struct sc__arena *arena, const char *forma
 }
 
 uint16_t sc__workload_group(struct sc__workload *w, enum sc__group_kind kind) {
-    for (uint32_t i = 0; i < w->group_count; i++)
-        if (w->groups[i].kind == kind) return (uint16_t)i;
-    struct sc__group *g = SC__PUSH(w->arena, w->groups, w->group_count, w->group_capacity);
-    g->kind = kind;
-    g->label = sc__group_label(kind);
-    return (uint16_t)(w->group_count - 1);
+    return sc__workload_communicator(w, kind, 0);
+}
+
+uint16_t sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsigned n) {
+    uint32_t i = 0;
+    for (;; i++) {
+        if (i == w->group_count)
+            *SC__PUSH(w->arena, w->groups, w->group_count, w->group_capacity) =
+                (struct sc__group){.kind = kind, .label = sc__group_label(kind)};
+        if (w->groups[i].kind == kind && n-- == 0) return (uint16_t)i;
+    }
 }
 
 uint16_t sc__workload_group_list(struct sc__workload *w, const char *label, const uint32_t *ranks, uint32_t count) {
@@ -42,11 +47,16 @@ void sc__block_begin(struct sc__workload *w) {
 
 struct sc__op *sc__block_add(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
                              const char *name) {
+    return sc__block_add_id(w, kind, phase, stream, sc__workload_name(w, name));
+}
+
+struct sc__op *sc__block_add_id(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
+                                uint32_t name) {
     struct sc__op *op = SC__PUSH(w->arena, w->ops, w->op_count, w->op_capacity);
     op->kind = (uint8_t)kind;
     op->phase = (uint8_t)phase;
     op->stream = stream;
-    op->name = sc__workload_name(w, name);
+    op->name = name;
     op->row = op->layer = op->peer = SC__NONE;
     op->first_dep = w->dep_count;
     return op;
@@ -128,11 +138,15 @@ bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
     return false;
 }
 
+const char *sc__message_label(const struct sc__workload *w) { return w->mesh.pp > 1 ? "pp" : "p2p"; }
+
 const char *sc__coll_name(enum sc__coll coll) {
-    static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL",
-                                                     "BROADCAST", "REDUCE",    "BARRIER",       "SENDRECV"};
+    static const char *const names[SC__COLLS + 1] = {"ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL", "BROADCAST",
+                                                     "REDUCE",    "BARRIER",   "GATHER",        "SCATTER",  "SENDRECV"};
     return names[coll];
 }
+
+bool sc__coll_rooted(unsigned coll) { return coll == SC__BROADCAST || coll == SC__REDUCE || sc__coll_to_root(coll); }
 
 const char *sc__phase_name(enum sc__phase phase) {
     static const char *const names[SC__PHASES] = {"forward", "backward", "wgrad", "recompute", "update"};

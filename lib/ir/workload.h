@@ -49,6 +49,8 @@ enum sc__coll {
     SC__BROADCAST,
     SC__REDUCE,
     SC__BARRIER,
+    SC__GATHER,  /* bytes: the full tensor, as the root has it then */
+    SC__SCATTER, /* bytes: the full tensor, as the root had it */
     SC__COLLS
 };
 
@@ -92,7 +94,7 @@ struct sc__op {
     uint32_t name;      /* in workload.names */
     uint32_t row;       /* row of the input it comes from, or SC__NONE */
     uint32_t layer;     /* layer of the model, or SC__NONE */
-    uint32_t peer;      /* send, recv: rank (see flags); broadcast, reduce: root */
+    uint32_t peer;      /* send, recv: rank (see flags); rooted collectives: root */
     uint32_t tag;       /* send, recv; the call's tag is added */
     int64_t cost;       /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
     uint64_t bytes;     /* transfers: bytes. Compute: bytes moved where known */
@@ -177,6 +179,9 @@ struct sc__workload {
 struct sc__workload *sc__workload_new(struct sc__arena *arena, const char *format);
 /* The group of this kind, made once. */
 uint16_t sc__workload_group(struct sc__workload *w, enum sc__group_kind kind);
+/* The n-th group of this kind: the same ranks once more, for collectives that
+ * run beside those of the first and keep an order of their own. */
+uint16_t sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsigned n);
 /* A group given by its ranks (any order; kept as given). */
 uint16_t sc__workload_group_list(struct sc__workload *w, const char *label, const uint32_t *ranks, uint32_t count);
 uint32_t sc__workload_name(struct sc__workload *w, const char *name);
@@ -186,6 +191,9 @@ uint32_t sc__workload_name(struct sc__workload *w, const char *name);
 void sc__block_begin(struct sc__workload *w);
 struct sc__op *sc__block_add(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
                              const char *name);
+/* The same with a name of workload.names. */
+struct sc__op *sc__block_add_id(struct sc__workload *w, enum sc__op_kind kind, enum sc__phase phase, uint8_t stream,
+                                uint32_t name);
 /* The operation added last depends on operation `index` of the open block. */
 void sc__block_depend(struct sc__workload *w, uint32_t index);
 uint32_t sc__block_end(struct sc__workload *w); /* the block's index */
@@ -219,7 +227,13 @@ void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
 /* sc__workload_slow_rank for every --slow rank:N=F given. */
 sc_status sc__workload_slow(struct sc_context *ctx, const struct sc__settings *settings, struct sc__workload *w);
 
+/* What messages between two ranks are called: "pp" where there is a pipeline. */
+const char *sc__message_label(const struct sc__workload *w);
 const char *sc__coll_name(enum sc__coll coll); /* "ALLREDUCE" */
+/* One rank of the group is its root: broadcast, reduce, gather, scatter. */
+bool sc__coll_rooted(unsigned coll);
+/* The root exchanges a part with every other rank: gather, scatter. */
+static inline bool sc__coll_to_root(unsigned coll) { return coll == SC__GATHER || coll == SC__SCATTER; }
 const char *sc__phase_name(enum sc__phase phase);
 const char *sc__work_name(enum sc__work work);
 

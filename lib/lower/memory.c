@@ -11,9 +11,6 @@
  * written so that GQA, gated feed-forwards and experts fit in. */
 #include "lower/model.h"
 
-/* Bytes per element of a kept activation. */
-static double width(const struct sc__plan *p) { return p->dtype == SC__FP32 ? 4 : 2; }
-
 static bool keeps_scores(const struct sc__plan *p) {
     bool core = p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE;
     return p->fusion == SC__FUSION_2021 && !core;
@@ -22,7 +19,7 @@ static bool keeps_scores(const struct sc__plan *p) {
 /* Attention: input of qkv, q, k, v, the core's output, and unless recomputed
  * the softmax, its dropout mask and its output. */
 static double attention_activations(const struct sc__model *m, const struct sc__plan *p) {
-    double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden;
+    double n = sc__plan_tokens(p), t = p->mesh.tp, e = sc__plan_width(p), h = m->hidden;
     double sp = p->sequence_parallel ? t : 1;
     double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m),
            out = (double)m->heads * sc__model_v_dim(m);
@@ -34,13 +31,14 @@ static double attention_activations(const struct sc__model *m, const struct sc__
 
 static double mlp_activations(const struct sc__model *m, const struct sc__plan *p, double tokens, double ffn,
                               double t) {
-    double e = width(p), g = m->gated ? 3 : 2;
+    double e = sc__plan_width(p), g = m->gated ? 3 : 2;
     return tokens * e * g * ffn / t;
 }
 
 double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
-    double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden, sp = p->sequence_parallel ? t : 1;
-    if (p->recompute == SC__RECOMPUTE_FULL && !p->recompute_block) return n * e * h / (p->sequence_parallel ? t : 1);
+    double n = sc__plan_tokens(p), t = p->mesh.tp, e = sc__plan_width(p), h = m->hidden,
+           sp = p->sequence_parallel ? t : 1;
+    if (p->recompute == SC__RECOMPUTE_FULL) return n * e * h / (p->sequence_parallel ? t : 1);
     double norms = 2 * n * e * h / sp, drop = p->dropout ? n * h / sp : 0,
            sum = norms + attention_activations(m, p) + drop;
     bool moe = sc__model_has_experts(m, layer), selective = p->recompute == SC__RECOMPUTE_SELECTIVE;
@@ -61,7 +59,8 @@ double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p
  * gradient where a schedule parts them: the inputs of its products and the
  * gradients of their outputs, 32·s·b·h bytes in a GPT layer (Qi et al.). */
 static double layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
-    double n = sc__plan_tokens(p), t = p->mesh.tp, e = width(p), h = m->hidden / (p->sequence_parallel ? t : 1);
+    double n = sc__plan_tokens(p), t = p->mesh.tp, e = sc__plan_width(p),
+           h = m->hidden / (p->sequence_parallel ? t : 1);
     double g = m->gated ? 3 : 2, qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m),
            out = (double)m->heads * sc__model_v_dim(m);
     double sum = n * e * (2 * h + (qkv + out) / t);
@@ -95,13 +94,17 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
 struct kept {
     double activations, fragment; /* for all of backward; from input to weight gradient */
     double whole;                 /* of one layer that is computed again */
+    uint32_t layers;              /* counted so far */
 };
 
+/* Layers that are recomputed keep their input, and while one is, all it has;
+ * of a block, only the first of a stage are. */
 static void add_layer(const struct sc__model *m, const struct sc__plan *p, uint32_t layer, struct kept *k) {
     struct sc__plan once = *p;
     once.recompute = SC__RECOMPUTE_NONE;
     double whole = sc__layer_activations(m, &once, layer);
-    k->activations += sc__layer_activations(m, p, layer);
+    bool repeated = !p->recompute_block || k->layers++ < p->recompute_layers;
+    k->activations += repeated ? sc__layer_activations(m, p, layer) : whole;
     k->fragment += layer_fragment(m, p, layer);
     if (p->recompute == SC__RECOMPUTE_FULL && whole > k->whole) k->whole = whole;
 }
@@ -137,14 +140,14 @@ static double stage_activations(const struct sc__model *m, const struct sc__plan
 static double logits(const struct sc__plan *p, uint32_t stage) {
     if (stage != sc__plan_last_stage(p)) return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
-    return sc__fusion_eager(p->fusion) ? n * 10 : n * (width(p) + 4);
+    return sc__fusion_eager(p->fusion) ? n * 10 : n * (sc__plan_width(p) + 4);
 }
 
 struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
     struct sc__shard s = sc__plan_stage_shard(p, m, stage);
     double dp = (double)p->mesh.dp * p->mesh.cp, edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
     double n = s.dense + s.experts, sharded = s.dense / dp + s.experts / (edp > 0 ? edp : 1);
-    double w = width(p), main = p->dtype == SC__FP32 ? 0 : 4;
+    double w = sc__plan_width(p), main = w > 2 ? 0 : 4;
     double layers = 0;
     struct sc__stage_memory out = {0};
     for (uint32_t c = 0; c < p->vpp; c++) {

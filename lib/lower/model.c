@@ -23,6 +23,11 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
     return sum;
 }
 
+/* What MFU is a share of; check_type says what stands in for a missing type. */
+static double counted_peak(const struct sc__gpu *g, unsigned type) {
+    return g->peak[type] > 0 ? g->peak[type] : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
+}
+
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
@@ -37,7 +42,7 @@ static void fill_totals(struct sc__lowering *l) {
         sc__model_flops(l->model, p->global_batch, p->seq, false) + mtp_flops(l->model, p->global_batch, p->seq, false);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
-    w->peak_flops = 1e12 * l->gpu->peak[p->gemm];
+    w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
     w->gpu_watts = l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
@@ -73,11 +78,25 @@ static void note_assumptions(const struct sc__lowering *l) {
                  l->model->mtp_layers);
 }
 
+/* A GPU without fp8 or fp4 cannot train in it; bf16 on one that has only fp16
+ * is timed as that. */
+static sc_status check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
+    const char *name = g->title ? g->title : g->name, *type = sc__dtype_name(p->gemm);
+    if (g->peak[p->gemm] > 0) return SC_OK;
+    if (p->gemm == SC__FP8 || p->gemm == SC__FP4)
+        return sc__fail(ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "leave --%s out", type), "%s has no %s", name,
+                        type);
+    sc__note(ctx, "type-missing", "%s has no %s: products are timed as %s", name, type,
+             p->gemm == SC__TF32 ? "fp32" : "fp16");
+    return SC_OK;
+}
+
 sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
                            const struct sc__cluster *cluster, struct sc__lowering *l) {
     *l = (struct sc__lowering){.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
     const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
     SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
     l->pricer = sc__pricer_new(l->arena, l->gpu);

@@ -1,14 +1,21 @@
 #include "lower/plan.h"
 
+#include <math.h>
 #include <string.h>
+
+/* Two names of one thing may not differ. */
+static sc_status agree(const struct sc__settings *s, const char *name, const char *megatron) {
+    const char *a = sc__setting(s, name), *b = sc__setting(s, megatron);
+    if (a && b && strcmp(a, b))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s %s contradicts --%s %s", name, a, megatron,
+                        b);
+    return SC_OK;
+}
 
 /* The short name, or Megatron's. */
 static sc_status number(const struct sc__settings *s, const char *name, const char *megatron, uint32_t *out) {
-    const char *short_form = sc__setting(s, name), *long_form = megatron ? sc__setting(s, megatron) : NULL;
-    if (short_form && long_form && strcmp(short_form, long_form))
-        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s %s contradicts --%s %s", name, short_form,
-                        megatron, long_form);
-    if (long_form) SC__TRY(sc__setting_u32(s, megatron, 1, out));
+    SC__TRY(agree(s, name, megatron));
+    SC__TRY(sc__setting_u32(s, megatron, 1, out));
     return sc__setting_u32(s, name, 1, out);
 }
 
@@ -44,6 +51,23 @@ static sc_status read_sizes(const struct sc__settings *s, uint32_t cluster_gpus,
     return SC_OK;
 }
 
+/* --micro-batches gives what is not given of the global batch and the
+ * micro-batch, or must agree with both. */
+static sc_status read_micro_batches(const struct sc__settings *s, struct sc__plan *p) {
+    uint32_t count = 0;
+    bool sized = sc__setting(s, "micro-batch") || sc__setting(s, "micro-batch-size");
+    SC__TRY(sc__setting_u32(s, "micro-batches", 1, &count));
+    uint64_t each = (uint64_t)count * p->mesh.dp, all = each * p->micro_batch;
+    if (!count || !p->mesh.dp) return SC_OK;
+    if (!p->global_batch && all <= UINT32_MAX) p->global_batch = (uint32_t)all;
+    if (!sized && p->global_batch % each == 0) p->micro_batch = (uint32_t)(p->global_batch / each);
+    if (p->global_batch != each * p->micro_batch)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "leave one of them out",
+                        "%u micro-batches on dp %u are not a global batch of %u with %u in each", count, p->mesh.dp,
+                        p->global_batch, p->micro_batch);
+    return SC_OK;
+}
+
 static sc_status read_batch(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
     p->micro_batch = 1;
     SC__TRY(number(s, "micro-batch", "micro-batch-size", &p->micro_batch));
@@ -53,40 +77,48 @@ static sc_status read_batch(const struct sc__settings *s, const struct sc__model
         p->seq = m->context && m->context <= 8192 ? m->context : 4096;
         sc__note(s->ctx, "seq-assumed", "no --seq is given: sequences of %u tokens are assumed", p->seq);
     }
+    SC__TRY(read_micro_batches(s, p));
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
         p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
-        sc__note(s->ctx, "batch-assumed",
-                 "no --global-batch is given: %u sequences a step are assumed (%u micro-batches)", p->global_batch,
-                 per_rank);
+        sc__note(s->ctx, "batch-assumed", "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
+                 p->global_batch, per_rank, per_rank == 1 ? "" : "es");
     }
-    uint32_t count = 0;
-    SC__TRY(sc__setting_u32(s, "micro-batches", 1, &count));
-    bool sized = sc__setting(s, "micro-batch") || sc__setting(s, "micro-batch-size");
-    if (count && !sized && p->mesh.dp && p->global_batch % (count * p->mesh.dp) == 0)
-        p->micro_batch = p->global_batch / (count * p->mesh.dp);
     if (p->mesh.dp) p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
+    return SC_OK;
+}
+
+static sc_status read_vpp(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
+    static const char option[] = "num-layers-per-virtual-pipeline-stage";
+    uint32_t each = 0, vpp = 0;
+    SC__TRY(sc__setting_u32(s, option, 1, &each));
+    SC__TRY(number(s, "vpp", "num-virtual-stages-per-pipeline-rank", &vpp));
+    uint32_t stage = m->layers / p->mesh.pp;
+    if (each && stage % each)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "or give the number of chunks with --vpp",
+                        "--%s %u does not divide the %u layers of a stage", option, each, stage);
+    if (each && vpp && vpp != stage / each)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them", "--%s %u gives vpp %u, not %u", option, each,
+                        stage / each, vpp);
+    p->vpp = vpp ? vpp : each ? stage / each : 1;
     return SC_OK;
 }
 
 static sc_status read_pipeline(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
     static const char *const names[] = {"auto", "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
-    uint32_t per_chunk = 0;
     unsigned schedule = SC__SCHEDULE_AUTO;
-    SC__TRY(sc__setting_u32(s, "num-layers-per-virtual-pipeline-stage", 1, &per_chunk));
-    p->vpp = per_chunk ? m->layers / p->mesh.pp / per_chunk : 1;
-    if (!p->vpp) p->vpp = 1;
-    SC__TRY(number(s, "vpp", "num-virtual-stages-per-pipeline-rank", &p->vpp));
+    SC__TRY(read_vpp(s, m, p));
     SC__TRY(sc__setting_u32(s, "decoder-first-pipeline-num-layers", 1, &p->first_layers));
     SC__TRY(sc__setting_u32(s, "decoder-last-pipeline-num-layers", 1, &p->last_layers));
     SC__TRY(word(s, "schedule", names, &schedule));
     p->schedule = (enum sc__schedule)schedule;
-    bool said = per_chunk || sc__setting(s, "vpp") || sc__setting(s, "num-virtual-stages-per-pipeline-rank");
+    bool said = sc__setting(s, "num-layers-per-virtual-pipeline-stage") || sc__setting(s, "vpp") ||
+                sc__setting(s, "num-virtual-stages-per-pipeline-rank");
     if (p->schedule == SC__SCHEDULE_ZBV && !said) p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO) p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
-    p->uneven = sc__setting_flag(s, "uneven-stages") ||
-                sc__setting_flag(s, "account-for-embedding-in-pipeline-split") ||
-                sc__setting_flag(s, "account-for-loss-in-pipeline-split");
+    p->uneven = sc__setting_flag(s, "uneven-stages");
+    p->count_embedding = sc__setting_flag(s, "account-for-embedding-in-pipeline-split");
+    p->count_loss = sc__setting_flag(s, "account-for-loss-in-pipeline-split");
     p->scatter_gather = !sc__setting_flag(s, "no-scatter-gather-tensors-in-pipeline");
     p->overlap_p2p = p->vpp > 1 || sc__schedule_overlaps_steps(p->schedule);
     return yes_no(s, "overlap-p2p", NULL, &p->overlap_p2p);
@@ -121,23 +153,33 @@ static sc_status read_recompute(const struct sc__settings *s, struct sc__plan *p
     static const char *const kinds[] = {"none", "selective", "full", "ops", NULL};
     static const char *const methods[] = {"uniform", "block", NULL};
     unsigned block = 0;
+    SC__TRY(agree(s, "recompute", "recompute-granularity"));
     if (sc__setting_flag(s, "recompute-activations")) p->recompute = SC__RECOMPUTE_SELECTIVE;
     SC__TRY(word(s, "recompute-granularity", kinds, &p->recompute));
     SC__TRY(word(s, "recompute", kinds, &p->recompute));
     SC__TRY(word(s, "recompute-method", methods, &block));
-    p->recompute_block = block;
+    p->recompute_block = block && p->recompute == SC__RECOMPUTE_FULL;
     SC__TRY(number(s, "recompute-layers", "recompute-num-layers", &p->recompute_layers));
+    if (p->recompute_block && !p->recompute_layers)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give --recompute-layers N too",
+                        "--recompute-method block does not say how many layers of a stage");
     return read_modules(s, p);
 }
 
 static sc_status read_precision(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const types[] = {"fp32", "tf32", "fp16", "bf16", NULL};
     static const char *const wire[] = {"fp32", "bf16", "fp16", NULL};
+    static const char *const formats[] = {"e4m3", "hybrid", NULL};
     static const char *const scalings[] = {"fused", "dynamic", NULL};
-    unsigned grad = 0, scaling = 0;
-    p->dtype = sc__setting_flag(s, "fp16") ? SC__FP16 : SC__BF16;
+    unsigned grad = 0, format = 0, scaling = 0;
+    bool fp16 = sc__setting_flag(s, "fp16"), bf16 = sc__setting_flag(s, "bf16");
+    p->dtype = fp16 ? SC__FP16 : SC__BF16;
     SC__TRY(word(s, "dtype", types, &p->dtype));
+    if ((fp16 && p->dtype != SC__FP16) || (bf16 && p->dtype != SC__BF16))
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one type", "--%s contradicts --%s", fp16 ? "fp16" : "bf16",
+                        sc__setting(s, "dtype") ? "dtype" : "fp16");
     p->gemm = p->dtype;
+    SC__TRY(word(s, "fp8-format", formats, &format));
     if (sc__setting_flag(s, "fp8") || sc__setting_flag(s, "fp8-format")) p->gemm = SC__FP8;
     if (sc__setting_flag(s, "fp4")) p->gemm = SC__FP4;
     p->fp8_attention = sc__setting_flag(s, "fp8-dot-product-attention");
@@ -159,12 +201,18 @@ static sc_status read_sharding(const struct sc__settings *s, struct sc__plan *p)
     uint64_t dflt = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000 : 40000000; /* Megatron's own rule */
     SC__TRY(sc__setting_u32(s, "ddp-bucket-size", 1, &params));
     p->bucket = (params ? params : dflt) * p->grad_bytes;
-    return sc__setting_bytes(s, "bucket", &p->bucket);
+    SC__TRY(sc__setting_bytes(s, "bucket", &p->bucket));
+    if (params && sc__setting(s, "bucket") && p->bucket != (uint64_t)params * p->grad_bytes)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "give one of them",
+                        "--bucket contradicts --ddp-bucket-size %u of %u bytes each", params, p->grad_bytes);
+    if (!p->bucket)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "leave it out for Megatron's own rule", "a bucket of 0 bytes is none");
+    return SC_OK;
 }
 
 static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) {
     static const char *const tp[] = {"no", "wgrad", "chunks", NULL};
-    static const char *const cp[] = {"p2p", "all_gather", "a2a", NULL};
+    static const char *const cp[] = {"p2p", "all_gather", "a2a", "allgather", NULL};
     bool script = sc__setting(s, "megatron-args") != NULL;
     p->overlap_grad = !script;
     p->tp_overlap = sc__setting_flag(s, "tp-comm-overlap") ? SC__TP_CHUNKS
@@ -172,6 +220,7 @@ static sc_status read_overlap(const struct sc__settings *s, struct sc__plan *p) 
                                                            : SC__TP_WGRAD;
     SC__TRY(word(s, "overlap-tp", tp, &p->tp_overlap));
     SC__TRY(word(s, "cp-comm-type", cp, &p->cp_kind));
+    if (p->cp_kind > SC__CP_ALLTOALL) p->cp_kind = SC__CP_GATHER;
     SC__TRY(yes_no(s, "overlap-grad", "overlap-grad-reduce", &p->overlap_grad));
     SC__TRY(yes_no(s, "overlap-param", "overlap-param-gather", &p->overlap_param));
     return yes_no(s, "overlap-moe", "overlap-moe-expert-parallel-comm", &p->overlap_moe);
@@ -189,7 +238,10 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
     unfused = sc__setting_flag(s, "moe-unfused");
     SC__TRY(word(s, "moe-kernels", kernels, &unfused));
     p->moe_unfused = unfused;
-    if (p->imbalance < 1 || p->capacity < 0)
+    if (dispatcher == 1)
+        return sc__fail(s->ctx, SC_USAGE, NULL, "alltoall or flex",
+                        "--moe-token-dispatcher-type allgather is not simulated");
+    if (p->imbalance < 1 || (sc__setting(s, "moe-expert-capacity-factor") && p->capacity <= 0))
         return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
                         "--moe-imbalance is at least 1, and a capacity factor is positive");
     if (p->capacity > 0 && p->imbalance > p->capacity) p->imbalance = p->capacity;
@@ -197,11 +249,16 @@ static sc_status read_experts(const struct sc__settings *s, struct sc__plan *p) 
 }
 
 /* Megatron pads; plain PyTorch does not. */
-static uint32_t padded_vocab(const struct sc__settings *s, uint32_t vocab, const struct sc__plan *p) {
-    uint32_t multiple = sc__fusion_eager(p->fusion) ? 1 : 128, tp = p->mesh.tp;
-    if (sc__setting_u32(s, "make-vocab-size-divisible-by", 1, &multiple) != SC_OK) sc__clear_error(s->ctx);
-    uint64_t unit = (uint64_t)multiple * tp;
-    return (uint32_t)((vocab + unit - 1) / unit * unit);
+static sc_status read_vocab(const struct sc__settings *s, const struct sc__model *m, struct sc__plan *p) {
+    uint32_t multiple = sc__fusion_eager(p->fusion) ? 1 : 128;
+    SC__TRY(sc__setting_u32(s, "make-vocab-size-divisible-by", 1, &multiple));
+    uint64_t unit = (uint64_t)multiple * p->mesh.tp, padded = (m->vocab + unit - 1) / unit * unit;
+    p->vocab = (uint32_t)padded;
+    if (padded > UINT32_MAX)
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL,
+                        "the vocabulary %u padded to a multiple of %u · tp %u is too large", m->vocab, multiple,
+                        p->mesh.tp);
+    return SC_OK;
 }
 
 /* --cuda-graph, or Megatron's --cuda-graph-scope unless --cuda-graph-impl is none. */
@@ -269,7 +326,6 @@ static sc_status read_optimizer(const struct sc__settings *s, struct sc__plan *p
 
 sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, const struct sc__model *m,
                         uint32_t cluster_gpus, struct sc__plan *p) {
-    (void)ctx;
     *p = (struct sc__plan){0};
     SC__TRY(read_sizes(s, cluster_gpus, p));
     SC__TRY(read_batch(s, m, p));
@@ -282,8 +338,10 @@ sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *s, co
     SC__TRY(read_experts(s, p));
     SC__TRY(read_optimizer(s, p));
     p->sequence_parallel = sc__setting_flag(s, "sequence-parallel") && p->mesh.tp > 1;
-    p->vocab = padded_vocab(s, m->vocab, p);
-    return SC_OK;
+    if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
+        return sc__fail(ctx, SC_USAGE, NULL, "give --sequence-parallel too",
+                        "tensor-parallel collectives can only be cut into chunks with sequence parallel");
+    return read_vocab(s, m, p);
 }
 
 double sc__plan_tokens(const struct sc__plan *p) { return (double)p->micro_batch * p->seq / p->mesh.cp; }
@@ -291,10 +349,17 @@ double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
 }
 
+double sc__plan_width(const struct sc__plan *p) { return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2; }
+
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
-    double whole = sc__plan_tokens(p) * m->hidden * (p->dtype == SC__FP32 ? 4 : 2);
+    double whole = sc__plan_tokens(p) * m->hidden * sc__plan_width(p);
     bool cut = p->sequence_parallel || (p->scatter_gather && p->mesh.tp > 1 && p->mesh.pp > 1);
     return cut ? whole / p->mesh.tp : whole;
+}
+
+double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m) {
+    double ep = p->mesh.ep;
+    return p->dedup && ep > 1 ? ep * (1 - pow(1 - 1 / ep, m->topk)) : m->topk;
 }
 
 /* Ends may come out empty: then the embedding or the head is all they do. */
@@ -326,6 +391,7 @@ static bool find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *
  * else as even as possible. */
 static uint32_t chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     uint32_t chunks = p->mesh.pp * p->vpp, l = m->layers, front = 0, back = 0;
+    if (p->count_embedding || p->count_loss) return even_share(l, chunks, p->count_embedding, p->count_loss, i);
     if (p->first_layers || p->last_layers) {
         uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u),
                  middle = chunks > ends ? chunks - ends : 1;

@@ -50,6 +50,7 @@ struct sc__plan {
     enum sc__schedule schedule;
     uint32_t first_layers, last_layers; /* of the first and last stage; 0 = even */
     bool uneven;                        /* stages need not have equal layers */
+    bool count_embedding, count_loss;   /* as a layer, when layers are spread over stages */
     unsigned recompute;                 /* enum sc__recompute */
     unsigned recompute_modules;
     bool recompute_block; /* only the first recompute_layers of a stage */
@@ -81,6 +82,8 @@ struct sc__plan {
 
 sc_status sc__plan_read(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__model *m,
                         uint32_t cluster_gpus, struct sc__plan *out);
+/* A note for each option given that says nothing about this plan. */
+void sc__plan_note_idle(const struct sc__settings *settings, const struct sc__model *m, const struct sc__plan *p);
 /* A plan that cannot be run is refused with the numbers and the nearest ones
  * that can. */
 sc_status sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
@@ -92,8 +95,13 @@ uint32_t sc__plan_layers(const struct sc__plan *p, const struct sc__model *m, ui
 double sc__plan_tokens(const struct sc__plan *p);
 double sc__plan_tokens_sp(const struct sc__plan *p);
 
+/* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
+double sc__plan_width(const struct sc__plan *p);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
+
+/* Ranks of experts a token is sent to. */
+double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
 
 /* Parameters of one rank, by who shares them. */
 struct sc__shard {

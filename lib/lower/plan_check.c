@@ -69,14 +69,28 @@ static sc_status check_shapes(struct sc_context *ctx, const struct sc__model *m,
     return SC_OK;
 }
 
-static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
-    uint32_t chunks = p->mesh.pp * p->vpp, sum = 0;
-    if (p->schedule == SC__SCHEDULE_ZBV && (p->vpp != 2 || p->mesh.pp == 1))
+static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
+    bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
+    if (p->schedule == SC__SCHEDULE_ZBV) {
+        if (p->vpp == 2 && p->mesh.pp > 1) return SC_OK;
         return sc__fail(ctx, SC_USAGE, NULL, p->mesh.pp == 1 ? "use --schedule 1f1b" : "leave --vpp out",
                         "schedule zb-v has two chunks on each of several stages, not %u on %u", p->vpp, p->mesh.pp);
+    }
     if (p->vpp > 1 && p->mesh.pp == 1)
         return sc__fail(ctx, SC_USAGE, NULL, "leave --vpp out", "vpp %u needs more than one pipeline stage", p->vpp);
-    if (chunks > m->layers + (p->uneven ? 2 : 0))
+    if (p->mesh.pp > 1 && interleaved != (p->vpp > 1))
+        return sc__fail(ctx, SC_USAGE, NULL, interleaved ? "add --vpp N" : "use --schedule interleaved",
+                        "schedule %s does not go with vpp %u", sc__schedule_name(p->schedule), p->vpp);
+    return SC_OK;
+}
+
+static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+    uint32_t chunks = p->mesh.pp * p->vpp, sum = 0, counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);
+    if (counted && (p->first_layers || p->last_layers || (m->layers + counted) % chunks))
+        return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers + counted, chunks, "pp·vpp"),
+                        "pp %u · vpp %u = %u does not divide the %u layers and what counts as a layer beside them",
+                        p->mesh.pp, p->vpp, chunks, m->layers);
+    if (chunks > m->layers + (p->uneven ? 2 : counted))
         return sc__fail(ctx, SC_USAGE, NULL, near_divisors(ctx, m->layers, chunks, "pp·vpp"),
                         "pp %u · vpp %u = %u chunks, but there are only %u layers", p->mesh.pp, p->vpp, chunks,
                         m->layers);
@@ -84,7 +98,7 @@ static sc_status check_stages(struct sc_context *ctx, const struct sc__model *m,
         return sc__fail(ctx, SC_USAGE, NULL, "change --decoder-first-pipeline-num-layers or -last-",
                         "the first stage has %u layers and the last %u, the model only %u", p->first_layers,
                         p->last_layers, m->layers);
-    bool given = p->uneven || p->first_layers || p->last_layers;
+    bool given = p->uneven || counted || p->first_layers || p->last_layers;
     if (m->layers % chunks && !given && (m->layers + 2) % chunks == 0)
         sc__note(ctx, "short-ends",
                  "the first and the last of %u chunks have one layer less, beside embedding and head", chunks);
@@ -121,6 +135,7 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
 sc_status sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     SC__TRY(check_ranks(ctx, p));
     SC__TRY(check_shapes(ctx, m, p));
+    SC__TRY(check_schedule(ctx, p));
     SC__TRY(check_stages(ctx, m, p));
     return check_batch(ctx, p);
 }

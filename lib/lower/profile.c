@@ -80,9 +80,10 @@ static sc_status take_routing(struct lowering *lo, const struct sc__settings *se
     if (!(z->imbalance >= 1 && z->imbalance < 1e6))
         return sc__fail(lo->ctx, SC_USAGE, NULL, "1.3: the fullest expert gets 30 % more tokens than the average",
                         "--imbalance takes a number from 1 on");
+    z->chunks = 1;
+    if (!sc__setting_flag(settings, "overlap-a2a")) return SC_OK; /* --a2a-chunks is then named as unused */
     z->chunks = 4;
     SC__TRY(sc__setting_u32(settings, "a2a-chunks", 1, &z->chunks));
-    if (!sc__setting_flag(settings, "overlap-a2a")) z->chunks = 1;
     if (z->chunks > 1024) return sc__fail(lo->ctx, SC_USAGE, NULL, NULL, "--a2a-chunks is at most 1024");
     return SC_OK;
 }

@@ -177,7 +177,7 @@ static sc_status pipeline(struct sc__replay *r, const struct sc__settings *setti
 /* Bytes of a message between stages: from a message, else from the names. */
 static sc_status message_size(struct sc__replay *r, const struct sc__settings *settings) {
     const struct sc__trace_facts *f = &r->set->facts;
-    SC__TRY(sc__setting_bytes(settings, "pp-comm", &r->message));
+    if (r->scheduled) SC__TRY(sc__setting_bytes(settings, "pp-comm", &r->message));
     for (uint32_t i = 0; i < r->ranks[0].count && !r->message; i++)
         if (sc__trace_is_message(r->ranks[0].records[i].kind)) r->message = r->ranks[0].records[i].bytes;
     if (r->message || r->traced.pp == 1 || !r->scheduled) return SC_OK;

@@ -105,7 +105,7 @@ static void compute(struct emitter *e, const struct sc__item *x, uint32_t layer)
 
 static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
                            uint8_t stream, double bytes, const char *name, uint32_t layer) {
-    uint16_t g = sc__workload_group(e->w, group);
+    uint16_t g = sc__workload_communicator(e->w, group, stream == SC__STREAM_REDUCE);
     struct sc__op *op = sc__block_add(e->w, SC__OP_COLLECTIVE, phase, stream, name);
     op->coll = (uint8_t)coll;
     op->group = g;
@@ -309,7 +309,7 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
 
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     if (!l->plan.plain_update) return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
-    return sc__adamw(l->pricer, l->plan.dtype == SC__FP32 ? SC__FP32 : SC__BF16, params, 0);
+    return sc__adamw(l->pricer, sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16, params, 0);
 }
 
 /* Not the tag of any micro-batch. */

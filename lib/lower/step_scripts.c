@@ -118,7 +118,7 @@ static void host(struct maker *k) {
 
 /* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
 static double activation_bytes(const struct sc__lowering *l) {
-    return sc__plan_tokens(&l->plan) * l->model->hidden * (l->plan.dtype == SC__FP32 ? 4 : 2);
+    return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
 /* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
@@ -208,27 +208,10 @@ static void core(struct maker *k, const struct sc__layer_kernels *list, bool bac
                    kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp, false, "cp exchange");
 }
 
-/* Nodes the experts of one rank lie on. */
-static double expert_nodes(const struct sc__lowering *l) {
-    uint32_t node = l->cluster->node_gpus ? l->cluster->node_gpus : 1, nodes = 0, last = UINT32_MAX;
-    for (uint32_t i = 0; i < l->plan.mesh.ep; i++) {
-        uint32_t at = sc__mesh_group_member(&l->plan.mesh, SC__GROUP_EP, 0, i) / node;
-        if (at != last) nodes++;
-        last = at;
-    }
-    return nodes;
-}
-
-/* Places out of n that get a copy of a token which goes to topk of them at random. */
-static double places(double n, double topk) { return n * (1 - pow(1 - 1 / n, topk)); }
-
-/* Bytes one rank sends to the experts. Where a token goes once to a place, that
- * is a rank, or across nodes a node, which forwards it over its faster links. */
+/* Bytes one rank sends to the experts. */
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    double copies = l->model->topk, ep = p->mesh.ep, nodes = p->dedup ? expert_nodes(l) : 1;
-    if (p->dedup && ep > 1) copies = places(nodes > 1 ? nodes : ep, l->model->topk);
-    return sc__plan_tokens(p) / p->mesh.tp * copies * l->model->hidden * 2 * p->imbalance;
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) * l->model->hidden * 2 * p->imbalance;
 }
 
 static void exchange(struct maker *k) {

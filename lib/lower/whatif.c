@@ -24,6 +24,7 @@ static sc_status speed_up(struct sc_context *ctx, const struct sc__settings *set
     if (speedup == 1) return SC_OK;
     for (uint32_t i = 0; i < w->op_count; i++)
         if (runs_on_gpu(&w->ops[i])) w->ops[i].cost = times(w->ops[i].cost, 1 / speedup);
+    w->peak_flops *= speedup; /* MFU is a share of what the faster GPU could do */
     sc__note(ctx, "gpu-speedup", "compute is %g times as fast as in the input", speedup);
     return SC_OK;
 }

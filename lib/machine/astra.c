@@ -2,14 +2,14 @@
 
 /* B bytes a nanosecond on a link of dimension d. */
 static double rate(const struct sc__astra *a, uint32_t d) {
-    return a->compat ? a->bandwidth[d] * 0x1p30 / 1e9 : a->bandwidth[d];
+    return a->compat ? a->net.bandwidth[d] * 0x1p30 / 1e9 : a->net.bandwidth[d];
 }
 
 static double whole(const struct sc__astra *a, double ns) { return a->compat ? floor(ns) : ns; }
 
 /* One message of a step in dimension d, ns. */
 static double hop(const struct sc__astra *a, uint32_t d, double bytes) {
-    return whole(a, a->latency[d] + bytes / rate(a, d));
+    return whole(a, a->net.latency[d] + bytes / rate(a, d));
 }
 
 /* What ASTRA-sim adds for memory passes and for handing messages over. A
@@ -34,7 +34,7 @@ static double ring(const struct sc__astra *a, enum sc__astra_collective kind, ui
 /* Everyone to everyone at once: over a link for each pair, or one link all. */
 static double direct(const struct sc__astra *a, enum sc__astra_collective kind, uint32_t d, double n, double bytes) {
     double part = kind == SC__ASTRA_ALLGATHER ? bytes : bytes / n;
-    double volume = a->topology[d] == SC__ASTRA_FULLY ? part : part * (n - 1);
+    double volume = a->net.topology[d] == SC__ASTRA_FULLY ? part : part * (n - 1);
     return (kind == SC__ASTRA_ALLREDUCE ? 2 : 1) * hop(a, d, volume);
 }
 
@@ -42,7 +42,7 @@ static double direct(const struct sc__astra *a, enum sc__astra_collective kind, 
 static double logarithmic(const struct sc__astra *a, enum sc__astra_collective kind, uint32_t d, double n,
                           double bytes) {
     double volume = kind == SC__ASTRA_ALLGATHER ? bytes * (n - 1) : bytes * (n - 1) / n;
-    double one_way = ceil(log2(n)) * a->latency[d] + volume / rate(a, d);
+    double one_way = ceil(log2(n)) * a->net.latency[d] + volume / rate(a, d);
     return whole(a, (kind == SC__ASTRA_ALLREDUCE ? 2 : 1) * one_way);
 }
 
@@ -60,8 +60,8 @@ static double in_dimension(const struct sc__astra *a, enum sc__astra_collective 
  * the outside: what is held shrinks or grows by the way. */
 static double through(const struct sc__astra *a, enum sc__astra_collective kind, const uint32_t *size, double bytes) {
     double ns = 0;
-    for (uint32_t i = 0; i < a->dims; i++) {
-        uint32_t d = kind == SC__ASTRA_ALLGATHER ? a->dims - 1 - i : i;
+    for (uint32_t i = 0; i < a->net.dims; i++) {
+        uint32_t d = kind == SC__ASTRA_ALLGATHER ? a->net.dims - 1 - i : i;
         if (size[d] < 2) continue;
         ns += in_dimension(a, kind, d, size[d], bytes);
         if (kind == SC__ASTRA_ALLGATHER) bytes *= size[d];
@@ -72,14 +72,14 @@ static double through(const struct sc__astra *a, enum sc__astra_collective kind,
 
 static uint32_t spanned(const struct sc__astra *a, const uint32_t *size) {
     uint32_t n = 0;
-    for (uint32_t d = 0; d < a->dims; d++) n += size[d] > 1;
+    for (uint32_t d = 0; d < a->net.dims; d++) n += size[d] > 1;
     return n;
 }
 
 int64_t sc__astra_collective(const struct sc__astra *a, enum sc__astra_collective kind, const uint32_t *size,
                              uint64_t bytes) {
     double all = 1, ns;
-    for (uint32_t d = 0; d < a->dims; d++) all *= size[d];
+    for (uint32_t d = 0; d < a->net.dims; d++) all *= size[d];
     if (kind == SC__ASTRA_ALLREDUCE && (a->local_bw_aware || !a->compat) && spanned(a, size) > 1)
         ns = through(a, SC__ASTRA_REDUCESCATTER, size, (double)bytes) +
              through(a, SC__ASTRA_ALLGATHER, size, (double)bytes / all);
@@ -90,8 +90,8 @@ int64_t sc__astra_collective(const struct sc__astra *a, enum sc__astra_collectiv
 
 int64_t sc__astra_message(const struct sc__astra *a, const uint32_t *hops, uint64_t bytes) {
     double latency = 0, slowest = INFINITY;
-    for (uint32_t d = 0; d < a->dims; d++) {
-        latency += hops[d] * a->latency[d];
+    for (uint32_t d = 0; d < a->net.dims; d++) {
+        latency += hops[d] * a->net.latency[d];
         if (hops[d] && rate(a, d) < slowest) slowest = rate(a, d);
     }
     double ns = whole(a, latency + (double)bytes / slowest) + (a->compat ? a->endpoint_delay : 0);

@@ -17,12 +17,17 @@ enum sc__astra_collective {
     SC__ASTRA_COLLS
 };
 
-struct sc__astra {
+/* The network YAML as it stands. */
+struct sc__astra_network {
     uint32_t dims; /* innermost first */
     uint8_t topology[SC__ASTRA_DIMS];
     uint32_t npus[SC__ASTRA_DIMS];
     double bandwidth[SC__ASTRA_DIMS]; /* as given: ASTRA-sim takes GiB/s, physically GB/s */
     double latency[SC__ASTRA_DIMS];   /* ns */
+};
+
+struct sc__astra {
+    struct sc__astra_network net;
     uint8_t algorithm[SC__ASTRA_COLLS][SC__ASTRA_DIMS];
     double endpoint_delay; /* ns a message */
     double local_mem_bw;   /* GB/s; 0 = not given */
@@ -30,6 +35,9 @@ struct sc__astra {
     bool compat;           /* count as its binary does */
 };
 
+/* most: how many dimensions there may be, up to SC__ASTRA_DIMS. */
+sc_status sc__astra_network_read(struct sc_context *ctx, const char *file, struct sc__str text, uint32_t most,
+                                 struct sc__astra_network *out);
 /* system may be NULL. Every key that does not count is named in a note. */
 sc_status sc__astra_read(struct sc_context *ctx, const char *network, const char *system, bool compat,
                          struct sc__astra *out);

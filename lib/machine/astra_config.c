@@ -1,13 +1,10 @@
-/* ASTRA-sim's files. It ignores what it does not know without a word; here
- * every key that does not count is named. */
+/* ASTRA-sim's system file, and both files together. It ignores what it does
+ * not know without a word; here every key that does not count is named. */
 #include "machine/astra.h"
 
 #include <jansson.h>
 #include <string.h>
-#include <yaml.h>
 
-static const char *const topologies[] = {"Ring", "FullyConnected", "Switch", NULL};
-static const char *const network_keys[] = {"topology", "npus_count", "bandwidth", "latency", NULL};
 static const char *const algorithms[] = {"ring", "direct", "halvingDoubling", "doubleBinaryTree", NULL};
 static const char *const implementations[SC__ASTRA_COLLS] = {"all-reduce-implementation", "all-gather-implementation",
                                                              "reduce-scatter-implementation",
@@ -33,139 +30,17 @@ static unsigned word_of(const char *s, const char *const *words) {
     return i;
 }
 
-/* ---- network YAML: a mapping of lists ---- */
-
-struct network {
-    struct sc_context *ctx;
-    const char *file;
-    yaml_parser_t parser;
-    struct sc__astra *out;
-    uint32_t count[4]; /* entries seen, by key */
-};
-
-static sc_status yaml_fail(struct network *n, const yaml_mark_t *mark, const char *hint, const char *what,
-                           const char *shown) {
-    struct sc__place at = {.file = n->file, .line = mark->line + 1, .column = mark->column + 1};
-    return sc__fail(n->ctx, SC_INPUT, &at, hint, "%s%s%s%s", what, shown ? " '" : "", shown ? shown : "",
-                    shown ? "'" : "");
-}
-
-static sc_status next_event(struct network *n, yaml_event_t *e) {
-    if (yaml_parser_parse(&n->parser, e)) return SC_OK;
-    return yaml_fail(n, &n->parser.problem_mark, NULL, "not YAML:", n->parser.problem);
-}
-
-static sc_status take_entry(struct network *n, unsigned key, const yaml_event_t *e) {
-    const char *text = (const char *)e->data.scalar.value;
-    uint32_t i = n->count[key]++;
-    double value = 0;
-    if (i == SC__ASTRA_DIMS) return yaml_fail(n, &e->start_mark, NULL, "more than 8 dimensions", NULL);
-    if (key == 0) {
-        unsigned t = word_of(text, topologies);
-        if (!topologies[t])
-            return yaml_fail(n, &e->start_mark, "Ring, FullyConnected or Switch", "unknown topology", text);
-        n->out->topology[i] = (uint8_t)t;
-        return SC_OK;
-    }
-    if (!sc__parse_double(sc__str(text), &value) || value < 0 || (key < 3 && value <= 0))
-        return yaml_fail(n, &e->start_mark, NULL, "not a valid number:", text);
-    if (key == 1) {
-        if (value > 1 << 24 || value != floor(value))
-            return yaml_fail(n, &e->start_mark, NULL, "not a number of NPUs:", text);
-        n->out->npus[i] = (uint32_t)value;
-    } else if (key == 2)
-        n->out->bandwidth[i] = value;
-    else
-        n->out->latency[i] = value;
-    return SC_OK;
-}
-
-/* The value of a key: a scalar, or a list of them. key 4: not ours. */
-static sc_status take_value(struct network *n, unsigned key) {
-    unsigned depth = 0;
-    do {
-        yaml_event_t e;
-        SC__TRY(next_event(n, &e));
-        sc_status status = SC_OK;
-        if (e.type == YAML_SCALAR_EVENT && key < 4)
-            status = take_entry(n, key, &e);
-        else if (e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_MAPPING_START_EVENT)
-            depth++;
-        else if (e.type == YAML_SEQUENCE_END_EVENT || e.type == YAML_MAPPING_END_EVENT)
-            depth--;
-        else if (e.type != YAML_SCALAR_EVENT)
-            status = yaml_fail(n, &e.start_mark, NULL, "not a plain list", NULL);
-        yaml_event_delete(&e);
-        SC__TRY(status);
-    } while (depth);
-    return SC_OK;
-}
-
-static sc_status take_mapping(struct network *n) {
-    for (;;) {
-        yaml_event_t e;
-        SC__TRY(next_event(n, &e));
-        bool end = e.type == YAML_MAPPING_END_EVENT;
-        unsigned key = 4;
-        sc_status status = SC_OK;
-        if (e.type == YAML_SCALAR_EVENT) {
-            const char *text = (const char *)e.data.scalar.value;
-            key = word_of(text, network_keys);
-            const char *near = key == 4 ? sc__nearest(text, network_keys) : NULL;
-            if (key == 4)
-                sc__note(n->ctx, "astra-key", "%s: '%s' does not count%s%s%s", n->file, text,
-                         near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
-            else if (n->count[key])
-                status = yaml_fail(n, &e.start_mark, NULL, "a second", text);
-        } else if (!end)
-            status = yaml_fail(n, &e.start_mark, NULL, "a key is expected here", NULL);
-        yaml_event_delete(&e);
-        SC__TRY(status);
-        if (end) return SC_OK;
-        SC__TRY(take_value(n, key));
-    }
-}
-
-static sc_status take_document(struct network *n) {
-    for (;;) {
-        yaml_event_t e;
-        SC__TRY(next_event(n, &e));
-        yaml_event_type_t type = e.type;
-        yaml_mark_t mark = e.start_mark;
-        yaml_event_delete(&e);
-        if (type == YAML_MAPPING_START_EVENT) return take_mapping(n);
-        if (type != YAML_STREAM_START_EVENT && type != YAML_DOCUMENT_START_EVENT)
-            return yaml_fail(n, &mark, "topology: [ Ring ], npus_count: [ 8 ], …", "not a network description", NULL);
-    }
-}
-
-static sc_status check_network(struct network *n) {
-    struct sc__place at = {.file = n->file};
-    n->out->dims = n->count[0];
-    for (unsigned k = 0; k < 4; k++)
-        if (!n->count[k] || n->count[k] != n->count[0])
-            return sc__fail(n->ctx, SC_INPUT, &at,
-                            "topology, npus_count, bandwidth and latency have one entry a dimension",
-                            "'%s' has %u entries, topology %u", network_keys[k], n->count[k], n->count[0]);
-    return SC_OK;
-}
-
-static sc_status read_network(struct sc_context *ctx, const char *path, struct sc__astra *out) {
+static sc_status read_network(struct sc_context *ctx, const char *path, struct sc__astra_network *out) {
     struct sc__str text;
-    struct network n = {.ctx = ctx, .file = path, .out = out};
     SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
-    if (!yaml_parser_initialize(&n.parser)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    yaml_parser_set_input_string(&n.parser, (const unsigned char *)text.p, text.n);
-    sc_status status = take_document(&n);
-    yaml_parser_delete(&n.parser);
-    return status == SC_OK ? check_network(&n) : status;
+    return sc__astra_network_read(ctx, path, text, SC__ASTRA_DIMS, out);
 }
 
 /* ---- system JSON ---- */
 
 static sc_status take_algorithm(struct sc_context *ctx, const struct sc__place *at, struct sc__astra *a, unsigned kind,
                                 const json_t *list) {
-    for (uint32_t d = 0; d < a->dims; d++) {
+    for (uint32_t d = 0; d < a->net.dims; d++) {
         const char *word = json_string_value(json_array_get(list, d));
         if (!word && json_is_string(list)) word = json_string_value(list);
         if (!word)
@@ -243,7 +118,7 @@ sc_status sc__astra_read(struct sc_context *ctx, const char *network, const char
                          struct sc__astra *out) {
     memset(out, 0, sizeof *out);
     out->compat = compat;
-    SC__TRY(read_network(ctx, network, out));
+    SC__TRY(read_network(ctx, network, &out->net));
     if (system)
         SC__TRY(read_system(ctx, system, out));
     else

@@ -15,22 +15,7 @@
 #define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
 
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
-    const char *names[64];
-    unsigned n = 0;
-    struct sc__buffer b;
-    sc__buffer_init(&b, &ctx->arena);
-    names[n++] = "ideal";
-    for (unsigned i = 0; i < sc__data_file_count && n < 63; i++) {
-        struct sc__str path = sc__str(sc__data_files[i].path);
-        if (sc__str_starts(path, "clusters/") && sc__str_ends(path, ".json"))
-            names[n++] = sc__strndup(&ctx->arena, path.p + 9, path.n - 14);
-    }
-    names[n] = NULL;
-    const char *near = sc__nearest(wanted, names);
-    if (near) sc__printf(&b, "did you mean %s? ", near);
-    sc__puts(&b, "presets:");
-    for (unsigned i = 0; i < n; i++) sc__printf(&b, "%s %s", i ? "," : "", names[i]);
-    return b.text;
+    return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
 }
 
 static sc_status read_preset(struct sc_context *ctx, const char *name, struct sc__cluster *out, bool *found) {
@@ -153,7 +138,7 @@ sc_status sc__cluster_parse(struct sc_context *ctx, const char *text, uint32_t g
     else {
         SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
         if (!found && access(text, F_OK) != 0 && strcmp(text, "-") != 0)
-            return sc__fail(ctx, SC_INPUT, NULL, preset_list(ctx, text), "'%s' is neither a preset nor a file", text);
+            return sc__fail(ctx, SC_USAGE, NULL, preset_list(ctx, text), "'%s' is neither a preset nor a file", text);
         if (!found) {
             SC__TRY(parse_file(ctx, text, out));
             place = &at;

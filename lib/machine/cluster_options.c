@@ -35,6 +35,24 @@ static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) 
     return SC_OK;
 }
 
+static sc_status take_copies(const struct sc__settings *s, struct sc__tuning *t) {
+    bool given = sc__setting(s, "copies") != NULL;
+    SC__TRY(sc__setting_double(s, "copies", &t->copies));
+    if (given && t->copies < 1)
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "--copies takes a number from 1 on, not %g", t->copies);
+    if (given && !t->two_level && t->algo != SC__ALGO_HIERARCHICAL)
+        sc__note(s->ctx, "option-unused", "--copies has no effect: it says what --two-level sends");
+    return SC_OK;
+}
+
+static sc_status take_process(const struct sc__settings *s, struct sc__cluster *c) {
+    SC__TRY(sc__setting_u32(s, "gpus-per-process", 1, &c->tuning.gpus_per_process));
+    if (c->node_gpus && c->tuning.gpus_per_process > c->node_gpus)
+        return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "a process drives %u GPUs, but a node has only %u",
+                        c->tuning.gpus_per_process, c->node_gpus);
+    return SC_OK;
+}
+
 /* Who forbids PXN should know where that cannot change anything. */
 static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
     if (sc__fabric_has_rails(c) && sc__fabric_oversubscription(c) > 1) return;
@@ -50,7 +68,7 @@ sc_status sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct
     c->tuning.no_pxn |= sc__setting_flag(s, "no-pxn");
     c->tuning.two_level |= sc__setting_flag(s, "two-level");
     if (c->tuning.no_pxn) note_pxn(s->ctx, c);
-    SC__TRY(sc__setting_double(s, "copies", &c->tuning.copies));
-    SC__TRY(sc__setting_u32(s, "gpus-per-process", 1, &c->tuning.gpus_per_process));
+    SC__TRY(take_copies(s, &c->tuning));
+    SC__TRY(take_process(s, c));
     return file ? sc__placement_read(s->ctx, file, ranks, c) : SC_OK;
 }

@@ -233,6 +233,9 @@ static struct sc__span pairs_span(const struct sc__model *m, double more, double
 
 static struct sc__span direct_span(const struct sc__model *m, unsigned proto) {
     bool all_pairs = m->coll == SC__ALLTOALL || m->coll == SC__ALLREDUCE || gathers(m);
+    struct sc__model root = *m; /* its part of it, over its card alone */
+    root.nic = m->card;
+    if (proto == 2 && sc__coll_to_root((unsigned)m->coll)) return pairs_span(&root, 0, 0);
     return proto < 2 || !all_pairs ? never : pairs_span(m, 0, 0);
 }
 

@@ -7,7 +7,7 @@
  *     tree, NVLSTree   half the buffer for every edge of the two trees that leaves
  *     CollNet          the buffer, once: switches reduce below
  *     PAT              distances of 1, 2, 4 … nodes, the farthest with the fewest parts
- *     all pairs        ranks of the part · ranks outside, S/n each
+ *     all pairs        ranks of the part · ranks outside, S/n each (gather, scatter: once, to the root)
  *     two-level        the same, but once to each node */
 #include "machine/collective_model.h"
 
@@ -64,7 +64,8 @@ static double leaving(const struct sc__model *m, const struct sc__part *p, enum 
     case SC__ALGO_TREE:
     case SC__ALGO_NVLS_TREE: return p->edges / 2 * m->bytes;
     case SC__ALGO_PAT: return pat(m, p);
-    case SC__ALGO_DIRECT: return passes * each * pairs(m, p, false);
+    case SC__ALGO_DIRECT:
+        return passes * each * pairs(m, p, false) / (sc__coll_to_root((unsigned)m->coll) ? p->ranks : 1);
     case SC__ALGO_PXN: return each * pairs(m, p, true);
     case SC__ALGO_HIERARCHICAL:
         return each * pairs(m, p, true) * sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);

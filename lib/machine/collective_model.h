@@ -25,6 +25,7 @@ struct sc__model {
     double port;   /* the GPU's port as specified, what others leave of it */
     double nics;   /* of a node, that the group uses */
     double nic;    /* of one GPU: what the wire gives it */
+    double card;   /* of one GPU when the others leave the NICs to it */
     double wire;   /* of a node: all NICs of the group */
     double hop;    /* us added per network hop */
     struct sc__part part[SC__LEVELS];

@@ -10,6 +10,8 @@ const struct sc__coll_op sc__coll_ops[] = {
     {"sendrecv", SC__COLLS, "sum"},
     {"broadcast", SC__BROADCAST, "none"},
     {"reduce", SC__REDUCE, "sum"},
+    {"gather", SC__GATHER, "none"},
+    {"scatter", SC__SCATTER, "none"},
     {NULL, 0, NULL},
 };
 
@@ -36,6 +38,8 @@ double sc__coll_bus_factor(const struct sc__coll_op *op, uint32_t n) {
     case SC__ALLREDUCE: return 2 * (ranks - 1) / ranks;
     case SC__ALLGATHER:
     case SC__REDUCESCATTER:
+    case SC__GATHER:
+    case SC__SCATTER:
     case SC__ALLTOALL: return (ranks - 1) / ranks;
     default: return 1;
     }

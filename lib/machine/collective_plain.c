@@ -4,6 +4,7 @@
  *
  *     ring    steps · (l + S / (n·B)), steps 2(n-1) for an all-reduce, else n-1
  *     direct  every rank to every other at once; a NIC's injection counts
+ *     root    all parts through the ports of the root (gather, scatter)
  *     torus   dimension by dimension on what the ones before left */
 #include "machine/collective_model.h"
 
@@ -48,7 +49,7 @@ static struct hop slowest_hop(const struct sc__model *m) {
 static double direct(const struct sc__model *m) {
     double inside = m->per_node - 1, outside = m->ranks - m->least;
     double node = inside > 0 ? US(m->cluster->nvlink_latency) + m->bytes * inside / m->ranks / (m->port * 1e3) : 0;
-    double sent = m->bytes * outside / m->ranks / (m->nic * 1e3);
+    double sent = m->bytes * outside / m->ranks / ((sc__coll_to_root((unsigned)m->coll) ? m->card : m->nic) * 1e3);
     double crossing = sc__model_crossing(m, SC__ALGO_DIRECT, 2) / passes(m->coll);
     double net = US(m->cluster->nic_latency) + fmax(sent, crossing);
     return passes(m->coll) * (m->nodes > 1 ? fmax(node, net) : node);
@@ -70,6 +71,7 @@ static struct sc__price node_price(const struct sc__cluster *c, int coll, const 
     struct sc__model m = sc__model_make(c, coll, s, bytes);
     enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT ? SC__ALGO_DIRECT : SC__ALGO_RING;
     if (coll == SC__BROADCAST || coll == SC__REDUCE) algo = SC__ALGO_CHAIN;
+    if (sc__coll_to_root((unsigned)coll)) algo = SC__ALGO_DIRECT;
     double us = node_time(m, coll, algo, m.bytes);
     struct sc__price p = plain_price(us, node_time(m, coll, algo, 0), algo, s);
     sc__model_uplink_shares(&m, algo, us, p.uplink);
@@ -160,18 +162,31 @@ static double torus_alltoall(const struct box *b, double bytes) {
     return latency + slowest;
 }
 
+/* Gather and scatter: the links of the root, all of them at once. */
+static double torus_root(const struct box *b, double bytes, double ranks) {
+    double latency = 0, rate = 0;
+    for (uint32_t i = 0; i < b->dims; i++) {
+        const struct sc__fabric_dim *d = &b->dim[i];
+        double hops = d->kind != SC__DIM_RING ? 1 : b->whole[i] ? floor(d->size / 2.0) : d->size - 1.0;
+        latency += hops * US(d->latency);
+        rate += dim_rate(b, i);
+    }
+    return latency + bytes * (ranks - 1) / ranks / rate;
+}
+
 /* A group on dimensions; box is NULL where it fills none. */
 static double dims_time(const struct sc__cluster *c, int coll, const struct sc__shape *s, const struct box *box,
                         enum sc__algo algo, double bytes) {
     if (algo == SC__ALGO_TORUS) return torus(coll, box, bytes);
-    if (algo == SC__ALGO_RING) return ring(coll, s->ranks, bytes, ring_hop(c, s));
+    if (sc__coll_to_root((unsigned)coll) && box) return torus_root(box, bytes, s->ranks);
+    if (algo == SC__ALGO_RING || sc__coll_to_root((unsigned)coll)) return ring(coll, s->ranks, bytes, ring_hop(c, s));
     return box ? torus_alltoall(box, bytes) : ring(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
 }
 
 static enum sc__algo dims_algo(const struct sc__cluster *c, int coll, const struct sc__shape *s, const struct box *box,
                                double bytes) {
     bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
-    if (coll == SC__ALLTOALL) return SC__ALGO_DIRECT;
+    if (coll == SC__ALLTOALL || sc__coll_to_root((unsigned)coll)) return SC__ALGO_DIRECT;
     if (!box || chain || c->tuning.algo == SC__ALGO_RING) return SC__ALGO_RING;
     if (c->tuning.algo) return SC__ALGO_TORUS;
     bool faster = dims_time(c, coll, s, box, SC__ALGO_RING, bytes) < dims_time(c, coll, s, box, SC__ALGO_TORUS, bytes);

@@ -55,6 +55,7 @@ struct sc__model sc__model_make(const struct sc__cluster *c, int coll, const str
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     m.wire = m.nics * nic;
     m.nic = m.wire / m.per_node;
+    m.card = nic * fmax(1, (double)c->node_nics / c->node_gpus);
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
     sc__model_parts(&m, s);
     return m;
@@ -65,7 +66,7 @@ static bool offered(const struct sc__tuning *t, int coll, enum sc__algo algo) {
     if (t->algo) return algo == t->algo;
     if (coll == SC__ALLTOALL && t->two_level) return algo == SC__ALGO_HIERARCHICAL;
     if (algo == SC__ALGO_COLLNET || algo == SC__ALGO_HIERARCHICAL) return false;
-    return algo != SC__ALGO_DIRECT || coll == SC__ALLTOALL;
+    return algo != SC__ALGO_DIRECT || coll == SC__ALLTOALL || sc__coll_to_root((unsigned)coll);
 }
 
 struct choice {
@@ -108,8 +109,11 @@ static void volumes(const struct sc__model *m, double *port, double *wire) {
     if (m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER) sent = m->bytes * (n - 1) / n;
     *port = p > 1 ? sent : 0;
     *wire = m->nodes > 1 ? sent : 0;
-    if (m->coll != SC__ALLTOALL) return;
+    bool to_root = sc__coll_to_root((unsigned)m->coll);
+    if (m->coll != SC__ALLTOALL && !to_root) return;
     *port = m->bytes * (p - 1) / n;
+    *wire = m->bytes * (n - p) / n;
+    if (to_root) return;
     *wire = m->bytes * p * (n - p) / n;
 }
 

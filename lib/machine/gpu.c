@@ -153,24 +153,13 @@ static const struct sc__data_file *find_file(const char *name) {
     return NULL;
 }
 
-static const char *known_gpus(struct sc_context *ctx) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, &ctx->arena);
-    sc__puts(&b, "one of:");
-    for (unsigned i = 0; i < sc__data_file_count; i++) {
-        const char *path = sc__data_files[i].path;
-        if (!strncmp(path, "gpus/", 5)) sc__printf(&b, " %.*s", (int)strlen(path) - 10, path + 5);
-    }
-    sc__puts(&b, ", or the path of a file ending in .json");
-    return b.text;
-}
-
 sc_status sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
     const struct sc__data_file *f = find_file(name);
     struct sc__str text;
     if (f) return sc__gpu_parse(ctx, f->path, (struct sc__str){(const char *)f->bytes, f->size}, out);
     if (!sc__str_ends(sc__str(name), ".json") && !strchr(name, '/'))
-        return sc__fail(ctx, SC_INPUT, NULL, known_gpus(ctx), "there is no GPU '%s'", name);
+        return sc__fail(ctx, SC_USAGE, NULL, sc__data_hint(ctx, "gpus/", name, "the path of a file ending in .json"),
+                        "there is no GPU '%s'", name);
     SC__TRY(sc__read_all(ctx, name, (size_t)1 << 20, &text));
     return sc__gpu_parse(ctx, name, text, out);
 }

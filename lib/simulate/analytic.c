@@ -7,33 +7,62 @@
  * A class stands for all its ranks: its collective runs in every group of
  * them at once. Groups that meet on one NIC (four NICs for eight GPUs) have
  * their part of it already in the time alone; claims are about different
- * operations and different classes. */
+ * operations and different classes. A collective that spans classes claims the
+ * ports of all of them. */
 #include "simulate/network.h"
 
 #include <string.h>
+
+/* A claim in the list of its port. */
+struct link {
+    struct sc__claim claim;
+    uint64_t next;
+};
 
 struct active {
     struct sc__transfer transfer;
     double left, rate; /* ps alone; share of full speed */
     int64_t since;
     uint32_t version; /* of its end in the heap; goes on when the slot is used again, so that old ends stay stale */
-    int claims;
-    struct sc__claim claim[SC__CLAIMS];
-    uint32_t next_on[SC__CLAIMS]; /* list of the port */
     bool used;
+    uint32_t next_free;
+    struct link *links;
+    uint32_t claims, room;
 };
 
 struct port {
     double load;
-    uint32_t first; /* active · SC__CLAIMS + which claim, or SC__NONE */
+    uint64_t first; /* active << 32 | which link, or NOBODY */
+};
+
+#define NOBODY UINT64_MAX
+
+/* The other classes of a group, and a rank of each. Past the first of very
+ * many the rest fares alike. */
+#define MOST_MEMBERS 64
+
+struct members {
+    uint32_t count, class[MOST_MEMBERS], rank[MOST_MEMBERS];
+};
+
+/* Of the calls made on something at once, how many are those of the class. */
+struct part {
+    uint32_t own, all;
+};
+
+/* How a group lies on the cluster, and what its class has of the NIC and the
+ * uplinks that others use at the same time. */
+struct place {
+    struct sc__shape shape;
+    struct part nic, up[SC__LEVELS];
 };
 
 struct analytic {
     struct sc__arena *arena;
     struct sc__cluster cluster;
     const struct sc__workload *w;
-    bool thin[SC__LEVELS];                 /* uplinks are fewer than the NICs below */
-    struct sc__map shapes, prices, crowds; /* memoised */
+    bool thin[SC__LEVELS];                                  /* uplinks are fewer than the NICs below */
+    struct sc__map places, prices, crowds, joined, members; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
     uint32_t port_count, port_capacity;
@@ -67,74 +96,114 @@ static uint64_t uplink_port(const struct analytic *n, enum sc__level level, uint
     return port_id(level == SC__LEAF ? SPACE_LEAF : SPACE_POD, part_of(n, level, rank), PORT_UPLINK);
 }
 
-static uint32_t rank_on(const struct analytic *n, uint32_t gpu) {
-    return n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : gpu;
+/* The rank on a GPU, or SC__NONE. */
+static uint32_t rank_on(const struct analytic *n, uint64_t gpu) {
+    if (gpu >= n->cluster.gpus) return SC__NONE;
+    uint32_t rank = n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : (uint32_t)gpu;
+    return rank < sc__mesh_ranks(&n->w->mesh) ? rank : SC__NONE;
 }
 
-/* Calls that the ranks of a class make on one NIC at once: how many different
- * groups (for messages, group SC__NONE, how many ranks) share the NIC of rank. */
-static uint32_t sharing(const struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+/* Whether a rank of class `class` is in the group of rank: so for all ranks of
+ * its class, or for none. */
+static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    uint32_t own = sc__workload_class_of(n->w, rank);
+    bool fresh, found = false;
+    if (own == class || group == SC__NONE) return own == class;
+    uint64_t key[2] = {group, (uint64_t)own << 32 | class};
+    uint64_t *slot = sc__map_at(&n->joined, sc__hash(key, sizeof key, 0), &fresh);
+    if (!fresh) return *slot;
+    for (uint32_t i = 0; !found && i < sc__group_size(n->w, (uint16_t)group); i++)
+        found = sc__workload_class_of(n->w, sc__group_member(n->w, (uint16_t)group, rank, i)) == class;
+    *slot = found;
+    return found;
+}
+
+/* The rank on a GPU where it does what the class does, at the same time: it
+ * runs the same program. */
+static uint32_t fellow_on(const struct analytic *n, uint64_t gpu, uint32_t class) {
+    uint32_t rank = rank_on(n, gpu);
+    if (rank == SC__NONE) return SC__NONE;
+    const struct sc__class *c = &n->w->classes[sc__workload_class_of(n->w, rank)];
+    return c->program == n->w->classes[class].program ? rank : SC__NONE;
+}
+
+/* Calls made at once on the NIC of rank: different groups (for messages, group
+ * SC__NONE, ranks). */
+static struct part nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
     const struct sc__cluster *c = &n->cluster;
     uint32_t gpu = sc__cluster_gpu(c, rank), nic = sc__cluster_nic(c, gpu), first = gpu - gpu % c->node_gpus;
-    uint32_t ranks = sc__mesh_ranks(&n->w->mesh), seen[1024], count = 0;
-    if (c->node_nics >= c->node_gpus) return 1;
-    for (uint32_t g = first; g < first + c->node_gpus && count < 1024; g++) {
-        uint32_t r = rank_on(n, g), i = 0;
-        if (r >= ranks || sc__cluster_nic(c, g) != nic || sc__workload_class_of(n->w, r) != class) continue;
+    uint32_t seen[1024];
+    struct part p = {0, 0};
+    if (c->node_nics >= c->node_gpus) return (struct part){1, 1};
+    for (uint32_t g = first; g < first + c->node_gpus && p.all < 1024; g++) {
+        uint32_t r = fellow_on(n, g, class), i = 0;
+        if (r == SC__NONE || sc__cluster_nic(c, g) != nic) continue;
         uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
-        while (i < count && seen[i] != id) i++;
-        if (i == count) seen[count++] = id;
+        while (i < p.all && seen[i] != id) i++;
+        if (i < p.all) continue;
+        seen[p.all++] = id;
+        p.own += joins(n, group, class, r);
     }
-    return count ? count : 1;
+    return p.all ? p : (struct part){1, 1};
 }
 
-/* Different groups of the class (for messages, group SC__NONE, its ranks) that
- * lie on the leaf or pod of rank: they use its uplinks at once. */
-static uint32_t count_crowd(const struct analytic *n, enum sc__level level, uint32_t group, uint32_t class,
-                            uint32_t rank) {
+/* The same for the leaf or pod of rank: they use its uplinks at once. */
+static struct part count_crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class,
+                               uint32_t rank) {
     const struct sc__cluster *c = &n->cluster;
     uint64_t width = (uint64_t)sc__fabric_part_nodes(c, level) * c->node_gpus, first = part_of(n, level, rank) * width;
-    uint32_t ranks = sc__mesh_ranks(&n->w->mesh), count = 0;
+    struct part p = {0, 0};
     struct sc__map seen;
     sc__map_init(&seen, n->arena);
     for (uint64_t g = first; g < first + width && g < c->gpus; g++) {
-        uint32_t r = rank_on(n, (uint32_t)g);
+        uint32_t r = fellow_on(n, g, class);
         bool fresh = true;
-        if (r >= ranks || sc__workload_class_of(n->w, r) != class) continue;
+        if (r == SC__NONE) continue;
         if (group != SC__NONE) sc__map_at(&seen, sc__group_member(n->w, (uint16_t)group, r, 0), &fresh);
-        count += fresh;
+        p.all += fresh;
+        p.own += fresh && joins(n, group, class, r);
     }
-    return count ? count : 1;
+    return p.all ? p : (struct part){1, 1};
 }
 
-static uint32_t crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class, uint32_t rank) {
+static struct part crowd(struct analytic *n, enum sc__level level, uint32_t group, uint32_t class, uint32_t rank) {
     bool fresh;
     uint64_t key[2] = {(uint64_t)group << 32 | class, (uint64_t)level << 32 | part_of(n, level, rank)};
     uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
-    if (fresh) *slot = count_crowd(n, level, group, class, rank);
-    return (uint32_t)*slot;
+    if (fresh) {
+        struct part p = count_crowd(n, level, group, class, rank);
+        *slot = (uint64_t)p.own << 32 | p.all;
+    }
+    return (struct part){(uint32_t)(*slot >> 32), (uint32_t)*slot};
 }
 
-static struct sc__shape group_shape(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+static double share_of(struct part p, double whole) { return whole * p.own / p.all; }
+
+static struct place group_place(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     uint32_t size = sc__group_size(n->w, group);
     uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
     for (uint32_t i = 0; i < size; i++) gpu[i] = sc__cluster_gpu(&n->cluster, sc__group_member(n->w, group, rank, i));
-    struct sc__shape s = sc__cluster_shape(&n->cluster, gpu, size);
-    if (s.nodes > 1) s.sharing_nic = sharing(n, group, class, rank);
-    for (int i = 0; i < SC__LEVELS && s.nodes > 1; i++)
-        if (n->thin[i]) s.sharing_up[i] = crowd(n, (enum sc__level)i, group, class, rank);
-    return s;
+    struct place p = {.shape = sc__cluster_shape(&n->cluster, gpu, size)};
+    if (p.shape.nodes < 2) return p;
+    p.nic = nic_part(n, group, class, rank);
+    p.shape.sharing_nic = p.nic.all;
+    for (int i = 0; i < SC__LEVELS; i++) {
+        if (!n->thin[i]) continue;
+        p.up[i] = crowd(n, (enum sc__level)i, group, class, rank);
+        p.shape.sharing_up[i] = p.up[i].all;
+    }
+    return p;
 }
 
-static const struct sc__shape *shape_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+static const struct place *place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     bool fresh;
-    uint64_t *slot = sc__map_at(&n->shapes, (uint64_t)group << 32 | class, &fresh);
+    uint64_t *slot = sc__map_at(&n->places, (uint64_t)group << 32 | class, &fresh);
     if (fresh) {
-        struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
-        *s = group_shape(n, group, class, rank);
-        *slot = (uintptr_t)s;
+        struct place *p = SC__NEW(n->arena, struct place);
+        *p = group_place(n, group, class, rank);
+        *slot = (uintptr_t)p;
     }
-    return (const struct sc__shape *)(uintptr_t)*slot;
+    return (const struct place *)(uintptr_t)*slot;
 }
 
 /* The price of a collective, remembered by what decides it. */
@@ -156,7 +225,8 @@ static void add_claim(struct sc__claim *claim, int *claims, uint64_t resource, d
 
 static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim,
                                 int *claims) {
-    const struct sc__shape *s = shape_of(n, t->group, t->class, t->rank);
+    const struct place *at = place_of(n, t->group, t->class, t->rank);
+    const struct sc__shape *s = &at->shape;
     if (s->ranks < 2) return 0;
     const struct sc__price *p = price_of(n, t, s);
     if (s->per_node > 1 || s->nodes < 2) {
@@ -164,10 +234,12 @@ static int64_t collective_alone(struct analytic *n, const struct sc__transfer *t
         add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
     }
     if (s->nodes > 1) {
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), p->wire);
-        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), p->wire);
-        for (int i = 0; i < SC__LEVELS; i++)
-            if (n->thin[i]) add_claim(claim, claims, uplink_port(n, (enum sc__level)i, t->rank), p->uplink[i]);
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), share_of(at->nic, p->wire));
+        add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_IN), share_of(at->nic, p->wire));
+        for (int i = 0; i < SC__LEVELS; i++) {
+            if (!n->thin[i]) continue;
+            add_claim(claim, claims, uplink_port(n, (enum sc__level)i, t->rank), share_of(at->up[i], p->uplink[i]));
+        }
     }
     return p->time;
 }
@@ -182,12 +254,16 @@ static bool takes_uplinks(const struct analytic *n, enum sc__level level, const 
     return level == SC__LEAF && sc__fabric_has_rails(c) && c->tuning.no_pxn && from != to;
 }
 
-/* Messages of the class per NIC's worth of uplinks, where this one takes them. */
-static double uplink_sharing(struct analytic *n, enum sc__level level, const struct sc__transfer *t) {
+/* Messages at once per NIC's worth of uplinks, where this one takes them, and
+ * how many of them are those of its class. */
+static double uplink_sharing(struct analytic *n, enum sc__level level, const struct sc__transfer *t,
+                             struct part *part) {
     const struct sc__cluster *c = &n->cluster;
+    *part = (struct part){1, 1};
     if (!n->thin[level] || !takes_uplinks(n, level, t)) return 0;
     double nics = fmax(1, (double)c->node_nics / c->node_gpus);
-    return crowd(n, level, SC__NONE, t->class, t->rank) * nics / sc__fabric_uplinks(c, level);
+    *part = crowd(n, level, SC__NONE, t->class, t->rank);
+    return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
 static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim *claim, int *claims) {
@@ -198,12 +274,13 @@ static int64_t message_alone(struct analytic *n, const struct sc__transfer *t, s
         add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
-    double leaf = uplink_sharing(n, SC__LEAF, t), pod = uplink_sharing(n, SC__POD, t);
-    double all = fmax(fmax(leaf, pod), sharing(n, SC__NONE, t->class, t->rank));
-    add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
-    add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), 1);
-    add_claim(claim, claims, uplink_port(n, SC__LEAF, t->rank), leaf / all);
-    add_claim(claim, claims, uplink_port(n, SC__POD, t->rank), pod / all);
+    struct part nic = nic_part(n, SC__NONE, t->class, t->rank), up[SC__LEVELS];
+    double leaf = uplink_sharing(n, SC__LEAF, t, &up[SC__LEAF]), pod = uplink_sharing(n, SC__POD, t, &up[SC__POD]);
+    double all = fmax(fmax(leaf, pod), nic.all);
+    add_claim(claim, claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), share_of(nic, 1));
+    add_claim(claim, claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), share_of(nic, 1));
+    add_claim(claim, claims, uplink_port(n, SC__LEAF, t->rank), share_of(up[SC__LEAF], leaf / all));
+    add_claim(claim, claims, uplink_port(n, SC__POD, t->rank), share_of(up[SC__POD], pod / all));
     return sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
@@ -221,15 +298,17 @@ static struct port *port_at(struct analytic *n, uint64_t resource) {
         *slot = n->port_count;
         struct port *p = SC__PUSH(n->arena, n->ports, n->port_count, n->port_capacity);
         p->load = 0;
-        p->first = SC__NONE;
+        p->first = NOBODY;
     }
     return &n->ports[*slot];
 }
 
+static struct link *link_at(const struct analytic *n, uint64_t at) { return &n->active[at >> 32].links[(uint32_t)at]; }
+
 static double rate_of(struct analytic *n, const struct active *a) {
     double rate = 1;
-    for (int i = 0; i < a->claims; i++) {
-        double load = port_at(n, a->claim[i].resource)->load;
+    for (uint32_t i = 0; i < a->claims; i++) {
+        double load = port_at(n, a->links[i].claim.resource)->load;
         if (load > 1 && 1 / load < rate) rate = 1 / load;
     }
     return rate;
@@ -249,32 +328,86 @@ static void pace(struct analytic *n, uint32_t id, int64_t now) {
 }
 
 static void pace_ports(struct analytic *n, const struct active *a, int64_t now) {
-    for (int i = 0; i < a->claims; i++)
-        for (uint32_t at = port_at(n, a->claim[i].resource)->first; at != SC__NONE;) {
-            uint32_t id = at / SC__CLAIMS;
-            at = n->active[id].next_on[at % SC__CLAIMS];
+    for (uint32_t i = 0; i < a->claims; i++)
+        for (uint64_t at = port_at(n, a->links[i].claim.resource)->first; at != NOBODY;) {
+            uint32_t id = (uint32_t)(at >> 32);
+            at = link_at(n, at)->next;
             pace(n, id, now);
         }
+}
+
+static void push_claim(struct analytic *n, struct active *a, struct sc__claim claim) {
+    SC__PUSH(n->arena, a->links, a->claims, a->room)->claim = claim;
+}
+
+static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->members, (uint64_t)t->group << 32 | t->class, &fresh);
+    if (!fresh) return (const struct members *)(uintptr_t)*slot;
+    struct members *m = SC__NEW(n->arena, struct members);
+    uint32_t size = sc__group_size(n->w, t->group);
+    for (uint32_t i = 0; i < size && m->count < MOST_MEMBERS; i++) {
+        uint32_t rank = sc__group_member(n->w, t->group, t->rank, i), class = sc__workload_class_of(n->w, rank), k = 0;
+        while (k < m->count && m->class[k] != class) k++;
+        if (class == t->class || k < m->count) continue;
+        m->class[m->count] = class;
+        m->rank[m->count++] = rank;
+    }
+    *slot = (uintptr_t)m;
+    return m;
+}
+
+/* The port that is to this class what the given one is to another. */
+static uint64_t same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t rank) {
+    unsigned which = (unsigned)((resource & (((uint64_t)1 << 60) - 1)) % PORTS);
+    if (which == PORT_UPLINK) return uplink_port(n, resource >> 60 == SPACE_LEAF ? SC__LEAF : SC__POD, rank);
+    if (which == PORT_NIC_OUT || which == PORT_NIC_IN) return nic_port(n, class, rank, which);
+    return port_id(SPACE_CLASS, class, which);
+}
+
+/* What the transfer claims of its own class it claims of every other in its
+ * group; of a port that they share, once. */
+static void claim_ports(struct analytic *n, struct active *a, const struct sc__claim *own, int owns) {
+    const struct sc__transfer *t = &a->transfer;
+    for (int i = 0; i < owns; i++) push_claim(n, a, own[i]);
+    if (t->coll == SC__COLLS || !owns) return;
+    const struct members *m = members_of(n, t);
+    for (uint32_t k = 0; k < m->count; k++)
+        for (int i = 0; i < owns; i++) {
+            uint64_t port = same_port(n, own[i].resource, m->class[k], m -> rank[k]);
+            uint32_t at = 0;
+            while (at < a->claims && a->links[at].claim.resource != port) at++;
+            if (at == a->claims) push_claim(n, a, (struct sc__claim){port, own[i].share});
+        }
+}
+
+static void join_ports(struct analytic *n, uint32_t id) {
+    struct active *a = &n->active[id];
+    for (uint32_t i = 0; i < a->claims; i++) {
+        struct port *p = port_at(n, a->links[i].claim.resource);
+        p->load += a->links[i].claim.share;
+        a->links[i].next = p->first;
+        p->first = (uint64_t)id << 32 | i;
+    }
 }
 
 static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = n->free;
     if (id != SC__NONE)
-        n->free = n->active[id].next_on[0];
+        n->free = n->active[id].next_free;
     else {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
         id = n->count - 1;
     }
     struct active *a = &n->active[id];
-    *a = (struct active){.transfer = *t, .since = now, .version = a->version, .used = true};
-    a->left = (double)alone(n, t, a->claim, &a->claims);
-    for (int i = 0; i < a->claims; i++) {
-        struct port *p = port_at(n, a->claim[i].resource);
-        p->load += a->claim[i].share;
-        a->next_on[i] = p->first;
-        p->first = id * SC__CLAIMS + (uint32_t)i;
-    }
+    struct sc__claim own[SC__CLAIMS];
+    int owns;
+    *a = (struct active){
+        .transfer = *t, .since = now, .used = true, .version = a->version, .links = a->links, .room = a->room};
+    a->left = (double)alone(n, t, own, &owns);
+    claim_ports(n, a, own, owns);
+    join_ports(n, id);
     pace(n, id, now);
     pace_ports(n, a, now);
     return SC_OK;
@@ -290,13 +423,13 @@ static int64_t next(void *self) {
     return sc__heap_time(&n->heap);
 }
 
-static void leave_port(struct analytic *n, uint32_t id, int which) {
-    struct active *a = &n->active[id];
-    struct port *p = port_at(n, a->claim[which].resource);
-    uint32_t me = id * SC__CLAIMS + (uint32_t)which, *link = &p->first;
-    while (*link != me) link = &n->active[*link / SC__CLAIMS].next_on[*link % SC__CLAIMS];
-    *link = a->next_on[which];
-    p->load = p->first == SC__NONE ? 0 : p->load - a->claim[which].share;
+static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
+    struct link *mine = &n->active[id].links[which];
+    struct port *p = port_at(n, mine->claim.resource);
+    uint64_t me = (uint64_t)id << 32 | which, *at = &p->first;
+    while (*at != me) at = &link_at(n, *at)->next;
+    *at = mine->next;
+    p->load = p->first == NOBODY ? 0 : p->load - mine->claim.share;
 }
 
 static bool finish(void *self, int64_t to, struct sc__transfer *done) {
@@ -305,9 +438,9 @@ static bool finish(void *self, int64_t to, struct sc__transfer *done) {
     uint32_t id = sc__heap_pop(&n->heap).a;
     struct active *a = &n->active[id], gone = *a;
     *done = a->transfer;
-    for (int i = 0; i < a->claims; i++) leave_port(n, id, i);
+    for (uint32_t i = 0; i < a->claims; i++) leave_port(n, id, i);
     a->used = false;
-    a->next_on[0] = n->free;
+    a->next_free = n->free;
     n->free = id;
     pace_ports(n, &gone, to);
     return true;
@@ -323,9 +456,11 @@ sc_status sc__net_analytic(struct sc_context *ctx, const struct sc__cluster *clu
     n->cluster = *cluster;
     n->w = w;
     n->free = SC__NONE;
-    sc__map_init(&n->shapes, n->arena);
+    sc__map_init(&n->places, n->arena);
     sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->members, n->arena);
     sc__map_init(&n->crowds, n->arena);
+    sc__map_init(&n->joined, n->arena);
     n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
     n->thin[SC__POD] = cluster->fabric.pod_leaves && (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
     sc__map_init(&n->port_ids, n->arena);

@@ -18,8 +18,8 @@ struct engine {
 };
 
 static uint32_t coordinate(const struct sc__astra *a, uint32_t rank, uint32_t dim) {
-    for (uint32_t d = 0; d < dim; d++) rank /= a->npus[d];
-    return rank % a->npus[dim];
+    for (uint32_t d = 0; d < dim; d++) rank /= a->net.npus[d];
+    return rank % a->net.npus[dim];
 }
 
 /* How many places of each dimension the group spans. A group that is no
@@ -28,9 +28,9 @@ static void find_span(const struct engine *e, const struct sc__transfer *t, uint
     const struct sc__astra *a = &e->machine;
     uint32_t ranks = sc__group_size(e->w, t->group), outermost = 0;
     uint64_t product = 1;
-    for (uint32_t d = 0; d < a->dims; d++) {
+    for (uint32_t d = 0; d < a->net.dims; d++) {
         uint32_t places = 0;
-        bool *seen = SC__NEW_ARRAY(e->arena, bool, a->npus[d]);
+        bool *seen = SC__NEW_ARRAY(e->arena, bool, a->net.npus[d]);
         for (uint32_t i = 0; i < ranks; i++) {
             uint32_t c = coordinate(a, sc__group_member(e->w, t->group, t->rank, i), d);
             places += !seen[c];
@@ -41,7 +41,7 @@ static void find_span(const struct engine *e, const struct sc__transfer *t, uint
         if (places > 1) outermost = d;
     }
     if (product == ranks) return;
-    for (uint32_t d = 0; d < a->dims; d++) size[d] = d == outermost ? ranks : 1;
+    for (uint32_t d = 0; d < a->net.dims; d++) size[d] = d == outermost ? ranks : 1;
 }
 
 static const uint32_t *span(const struct engine *e, const struct sc__transfer *t) {
@@ -52,10 +52,10 @@ static const uint32_t *span(const struct engine *e, const struct sc__transfer *t
 static int64_t message_time(const struct engine *e, const struct sc__transfer *t) {
     const struct sc__astra *a = &e->machine;
     uint32_t hops[SC__ASTRA_DIMS];
-    for (uint32_t d = 0; d < a->dims; d++) {
+    for (uint32_t d = 0; d < a->net.dims; d++) {
         uint32_t x = coordinate(a, t->rank, d), y = coordinate(a, t->peer, d), way = x < y ? y - x : x - y;
-        if (a->topology[d] == SC__ASTRA_RING && way > a->npus[d] - way) way = a->npus[d] - way;
-        hops[d] = a->topology[d] == SC__ASTRA_RING ? way : way > 0;
+        if (a->net.topology[d] == SC__ASTRA_RING && way > a->net.npus[d] - way) way = a->net.npus[d] - way;
+        hops[d] = a->net.topology[d] == SC__ASTRA_RING ? way : way > 0;
     }
     return sc__astra_message(a, hops, t->bytes);
 }
@@ -69,6 +69,8 @@ static int64_t time_of(const struct engine *e, const struct sc__transfer *t) {
     case SC__ALLREDUCE: return sc__astra_collective(&e->machine, SC__ASTRA_ALLREDUCE, size, t->bytes);
     case SC__ALLGATHER: return sc__astra_collective(&e->machine, SC__ASTRA_ALLGATHER, size, t->bytes / ranks);
     case SC__REDUCESCATTER: return sc__astra_collective(&e->machine, SC__ASTRA_REDUCESCATTER, size, t->bytes);
+    case SC__GATHER:
+    case SC__SCATTER: /* the root's part of it */
     case SC__ALLTOALL: return sc__astra_collective(&e->machine, SC__ASTRA_ALLTOALL, size, t->bytes);
     case SC__BARRIER: return sc__astra_collective(&e->machine, SC__ASTRA_ALLREDUCE, size, 0);
     default: return sc__astra_collective(&e->machine, SC__ASTRA_REDUCESCATTER, size, t->bytes);
@@ -112,7 +114,7 @@ sc_status sc__net_astra(struct sc_context *ctx, const char *network, const char 
     e->arena = &ctx->arena;
     e->w = w;
     SC__TRY(sc__astra_read(ctx, network, system, compat, &e->machine));
-    for (uint32_t d = 0; d < e->machine.dims; d++) npus *= e->machine.npus[d];
+    for (uint32_t d = 0; d < e->machine.net.dims; d++) npus *= e->machine.net.npus[d];
     if (npus != sc__mesh_ranks(&w->mesh))
         return sc__fail(ctx, SC_INPUT, &at, "npus_count multiplies to the number of ranks",
                         "%llu NPUs, but the job has %u ranks", (unsigned long long)npus, sc__mesh_ranks(&w->mesh));

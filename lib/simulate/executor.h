@@ -33,6 +33,10 @@ struct sc__prepared {
     struct sc__item *items;
     uint32_t first[SC__MAX_STREAMS], count[SC__MAX_STREAMS]; /* items of a stream */
     bool deps;                                               /* has explicit dependencies */
+    /* Collectives that meet other classes: their groups, how many of each, and
+     * by operation the number among those of its group. */
+    uint32_t *met_groups, *met_counts, met_count, met_capacity;
+    uint32_t *ordinal;
 };
 
 enum sc__stream_state {
@@ -71,9 +75,9 @@ struct sc__runner { /* a class */
     int32_t category;
     int64_t mark; /* accounted up to here */
     bool touched;
-    bool met;          /* a message of it has begun */
-    uint32_t *meeting; /* by group: index in executor.meetings, SC__NONE inside one class */
-    uint32_t *place;   /* by group: which member of the meeting this class is */
+    bool met;           /* a message of it has begun */
+    uint32_t *meeting;  /* by group: index in executor.meetings, SC__NONE inside one class */
+    uint32_t **numbers; /* by call: collectives of each met group in the calls before */
 };
 
 /* Classes that meet in a group. */
@@ -81,8 +85,8 @@ struct sc__meeting {
     uint32_t *classes;
     uint32_t count;
     uint32_t group;
-    uint32_t *arrived; /* by member: how many collectives it has come to */
-    uint32_t first;    /* open gatherings, oldest first */
+    uint32_t lead;  /* the class with most ranks: it stands for all where one is asked, whoever comes last */
+    uint32_t first; /* open gatherings */
 };
 
 /* One collective, or one message, that some have come to and others not yet. */
@@ -131,6 +135,7 @@ struct sc__executor {
 
 /* prepare.c */
 sc_status sc__prepare(struct sc__executor *x);
+const struct sc__block *sc__call_block(const struct sc__executor *x, const struct sc__runner *r, uint32_t call);
 int64_t sc__compute_cost(const struct sc__executor *x, const struct sc__class *c, const struct sc__op *op);
 
 /* executor.c */
@@ -148,6 +153,8 @@ sc_status sc__too_long(struct sc_context *ctx);
 
 /* meet.c */
 sc_status sc__meet_prepare(struct sc__executor *x);
+/* Once blocks are prepared: the number of every collective in its group. */
+void sc__meet_number(struct sc__executor *x, uint32_t class);
 /* The group of op lies inside the class. */
 bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op);
 struct sc__transfer sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);

@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING };
+enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING, EVENT_MESSAGE, EVENT_BITS = 3 };
 
 #define COLLECTIVE_BIT ((uint64_t)1 << 63)
 
@@ -27,13 +27,16 @@ enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MEETING };
 
 static uint32_t p2p_slot(const struct sc__graph_run *r) { return r->w->group_count; }
 
+/* For slower ranks: in a collective, or at the end of the step. */
+static bool waits_for_others(const struct sc__graph_usage *u) { return u->in_collective || !u->left; }
+
 static void keep_idle(struct sc__graph_run *r, uint32_t class, int64_t from) {
     const struct sc__graph_usage *u = &r->usage[class];
     struct sc__timeline *t = r->out->timeline;
-    uint32_t why = u->active_count    ? SC__IDLE_COMM + u->active[u->active_count - 1].group
-                   : u->in_collective ? SC__IDLE_SKEW
-                   : u->in_recv       ? SC__IDLE_BUBBLE
-                                      : SC__IDLE_OTHER;
+    uint32_t why = u->active_count       ? SC__IDLE_COMM + u->active[u->active_count - 1].group
+                   : waits_for_others(u) ? SC__IDLE_SKEW
+                   : u->in_recv          ? SC__IDLE_BUBBLE
+                                         : SC__IDLE_OTHER;
     *SC__PUSH(&r->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
         (struct sc__idle){.class = class, .why = why, .start = from, .end = r->now};
 }
@@ -52,7 +55,7 @@ void sc__graph_account(struct sc__graph_run *r, uint32_t class) {
         c->account.compute += dt;
     else if (u->active_count)
         c->account.exposed[u->active[u->active_count - 1].group] += dt;
-    else if (u->in_collective)
+    else if (waits_for_others(u))
         c->account.skew += dt;
     else if (u->in_recv)
         c->account.bubble += dt;
@@ -116,19 +119,33 @@ static void op_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     r->done++;
     if (!(r->done & 0xffff)) sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
+    sc__graph_account(r, class);
+    r->usage[class].left--;
     if (r->started) keep_span(r, class, op);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
         if (!(r->succ[i] & SC__DEP_START)) satisfy(r, class, r->succ[i]);
 }
 
-/* A transfer is over; what is added after it may still be to come. */
+static uint32_t slot_of(const struct sc__graph_run *r, uint32_t op) {
+    const struct sc__op *o = &r->w->ops[op];
+    return o->kind == SC__OP_COLLECTIVE ? o->group : p2p_slot(r);
+}
+
+/* A transfer is over; what is added after it counts as part of it. */
 static void transfer_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     bool more = o->cost > 0 && !(o->flags & SC__OP_MEASURED) && !r->net->free;
-    if (more)
-        sc__queue_push(&r->queue, r->now + o->cost, op, class << 2 | EVENT_AFTER);
-    else
+    if (!more) {
         op_end(r, class, op);
+        return;
+    }
+    active_add(r, class, slot_of(r, op));
+    sc__queue_push(&r->queue, r->now + o->cost, op, class << EVENT_BITS | EVENT_AFTER);
+}
+
+static void after_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+    active_remove(r, class, slot_of(r, op));
+    op_end(r, class, op);
 }
 
 /* ---- streams ---- */
@@ -196,6 +213,10 @@ static sc_status start_message(struct sc__graph_run *r, uint32_t class, uint32_t
     traffic(r, class, p2p_slot(r), o->bytes);
     if (r->met) r->met[op] = r->now;
     if (!r->loads) active_add(r, class, p2p_slot(r));
+    if (o->flags & SC__OP_MEASURED) {
+        sc__queue_push(&r->queue, r->now + o->cost, op, class << EVENT_BITS | EVENT_MESSAGE);
+        return SC_OK;
+    }
     return r->net->ops->start(r->net->self, &t, r->now);
 }
 
@@ -406,7 +427,7 @@ static void begin_compute(struct sc__graph_run *r, uint32_t class, uint32_t op) 
     else if (o->work != SC__WORK_HOST)
         r->usage[class].computing++;
     r->out->classes[class].work[o->work] += time;
-    sc__queue_push(&r->queue, r->now + time, op, class << 2 | EVENT_END);
+    sc__queue_push(&r->queue, r->now + time, op, class << EVENT_BITS | EVENT_END);
 }
 
 /* The processor's part of a message. */
@@ -416,9 +437,9 @@ static void begin_overhead(struct sc__graph_run *r, uint32_t class, uint32_t op)
     r->net->ops->overhead(r->net->self, o->bytes, &v);
     active_add(r, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
-        sc__queue_push(&r->queue, r->now + v.send, op, class << 2 | EVENT_SENT);
+        sc__queue_push(&r->queue, r->now + v.send, op, class << EVENT_BITS | EVENT_SENT);
     else
-        sc__queue_push(&r->queue, r->now + v.recv, op, class << 2 | EVENT_END);
+        sc__queue_push(&r->queue, r->now + v.recv, op, class << EVENT_BITS | EVENT_END);
 }
 
 static sc_status run_lane(struct sc__graph_run *r, uint32_t index) {
@@ -478,25 +499,27 @@ static void end_on_lane(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
+static sc_status network_done(struct sc__graph_run *r, const struct sc__transfer *t) {
+    if (t->user & COLLECTIVE_BIT) return meeting_done(r, (uint32_t)t->user);
+    if (!r->loads && r->slots[t->class]) lane_free(r, t->class, (uint32_t)t->user);
+    message_done(r, t);
+    return SC_OK;
+}
+
 static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
-    uint32_t class = e.b >> 2;
-    switch (e.b & 3) {
+    uint32_t class = e.b >> EVENT_BITS;
+    struct sc__transfer t;
+    switch (e.b & ((1u << EVENT_BITS) - 1)) {
     case EVENT_END: end_on_lane(r, class, e.a); return SC_OK;
-    case EVENT_AFTER: op_end(r, class, e.a); return SC_OK;
+    case EVENT_AFTER: after_end(r, class, e.a); return SC_OK;
     case EVENT_MEETING: return meeting_done(r, e.a);
+    case EVENT_MESSAGE: t = sc__graph_message(r, class, e.a); return network_done(r, &t);
     default: /* the processor has sent it */
         lane_free(r, class, e.a);
         active_remove(r, class, p2p_slot(r));
         op_end(r, class, e.a);
         return begin_send(r, class, e.a);
     }
-}
-
-static sc_status network_done(struct sc__graph_run *r, const struct sc__transfer *t) {
-    if (t->user & COLLECTIVE_BIT) return meeting_done(r, (uint32_t)t->user);
-    if (!r->loads && r->slots[t->class]) lane_free(r, t->class, (uint32_t)t->user);
-    message_done(r, t);
-    return SC_OK;
 }
 
 /* All that happens now; then the streams choose among what has become ready. */

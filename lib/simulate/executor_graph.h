@@ -30,6 +30,7 @@ struct sc__graph_active {
 struct sc__graph_usage {
     int64_t since;
     uint32_t computing, recomputing, in_collective, in_recv;
+    uint32_t left; /* operations that have not ended */
     struct sc__graph_active *active;
     uint32_t active_count, active_capacity;
     /* For ranks that receive from anyone. */

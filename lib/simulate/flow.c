@@ -118,6 +118,14 @@ static uint32_t *group_gpus(struct flow_net *n, const struct job *j, uint16_t gr
 
 /* ---- patterns ---- */
 
+/* The GPU that gathers or scatters in the group: where the mesh has several of
+ * the kind, the first member of those the root is not in. */
+static uint32_t root_of(const struct flow_net *n, const struct sc__transfer *t, const uint32_t *gpu, uint32_t count) {
+    const struct job *j = &n->jobs[t->job];
+    uint32_t root = t->peer < sc__mesh_ranks(&j->w->mesh) ? gpu_of(n, j, t->peer) : gpu[0];
+    return bsearch(&root, gpu, count, sizeof *gpu, compare_u32) ? root : gpu[0];
+}
+
 /* Every group of the kind that has a rank of the class. */
 static sc_status add_groups(struct flow_net *n, const struct sc__transfer *t, enum sc__algo algo, struct pattern *p) {
     const struct job *j = &n->jobs[t->job];
@@ -130,7 +138,7 @@ static sc_status add_groups(struct flow_net *n, const struct sc__transfer *t, en
         sc__map_at(&done, sc__group_member(j->w, t->group, rank, 0), &fresh);
         if (!fresh) continue;
         uint32_t *gpu = group_gpus(n, j, t->group, rank, &count);
-        SC__TRY(sc__pattern_collective(&n->builder, &p->traffic, t->coll, algo, gpu, count));
+        SC__TRY(sc__pattern_collective(&n->builder, &p->traffic, t->coll, algo, gpu, count, root_of(n, t, gpu, count)));
     }
     return SC_OK;
 }
@@ -156,11 +164,16 @@ static sc_status add_messages(struct flow_net *n, const struct sc__transfer *t, 
     return SC_OK;
 }
 
+/* Who takes part, as far as it decides the traffic. */
+static uint64_t whom(const struct sc__transfer *t) {
+    if (t->coll == SC__COLLS) return (uint64_t)t->rank << 32 | t->peer;
+    return sc__coll_to_root(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
+}
+
 static sc_status find_pattern(struct flow_net *n, const struct sc__transfer *t, enum sc__algo algo,
                               struct pattern **out) {
     bool message = t->coll == SC__COLLS, fresh;
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, (uint64_t)t->coll << 16 | algo,
-                       message ? (uint64_t)t->rank << 32 | t->peer : t->group, 0};
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, (uint64_t)t->coll << 16 | algo, whom(t), 0};
     uint64_t *slot = sc__map_at(&n->pattern_ids, sc__hash(key, sizeof key, 1), &fresh);
     if (!fresh) {
         *out = n->patterns[*slot];
@@ -222,13 +235,15 @@ static uint32_t node_of(const struct flow_net *n, const struct sc__transfer *t, 
  * its ports say. */
 static sc_status step_time(struct flow_net *n, const struct sc__transfer *t, struct sc__price *p) {
     const struct job *j = &n->jobs[t->job];
-    *p = (struct sc__price){.algo = t->coll == SC__ALLTOALL || t->coll == SC__COLLS ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    bool direct = t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
+    *p = (struct sc__price){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder, &n->steps, gpu_of(n, j, t->rank), gpu_of(n, j, t->peer), t->bytes,
                                   &p->time));
     else {
         uint32_t count, *gpu = group_gpus(n, j, t->group, t->rank, &count);
-        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, t->bytes, &p->time));
+        SC__TRY(sc__steps_collective(&n->builder, &n->steps, t->coll, gpu, count, root_of(n, t, gpu, count), t->bytes,
+                                     &p->time));
     }
     p->still = p->time;
     return SC_OK;
@@ -269,9 +284,7 @@ static void divide(const struct pattern *pattern, const struct sc__price *model,
 
 /* Prices are kept by transfer: what asking again would answer. */
 static struct known_price *known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
-    bool message = t->coll == SC__COLLS;
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll,
-                       message ? (uint64_t)t->rank << 32 | t->peer : t->group};
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
     uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
     if (*fresh) *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
     return (struct known_price *)(uintptr_t)*slot;
@@ -378,7 +391,7 @@ static void end_flows(struct flow_net *n, int64_t to) {
  * of group. */
 static void count_delay(struct flow_net *n, const struct active *a, int64_t end) {
     const struct sc__workload *w = n->jobs[a->transfer.job].w;
-    const char *label = a->transfer.coll == SC__COLLS ? "pp" : w->groups[a->transfer.group].label;
+    const char *label = a->transfer.coll == SC__COLLS ? sc__message_label(w) : w->groups[a->transfer.group].label;
     const struct price *price = &a->known->price;
     int64_t late = end - a->begin - price->latency - to_ps(price->bytes_time);
     if (late < SC__PS_PER_NS) return;

@@ -13,7 +13,8 @@
  *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
  *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
  *           to the GPU whose card is on the destination's rail, and from there;
- *           or (two-level) once to each node, and on over NVLink there. */
+ *           or (two-level) once to each node, and on over NVLink there.
+ *   root    S/n between the root and each of the others (gather, scatter). */
 #include "simulate/flow_pattern.h"
 
 #include "machine/node_tree.h"
@@ -338,6 +339,17 @@ static sc_status add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p,
     return SC_OK;
 }
 
+/* Gather and scatter: a message between the root and each of the others. */
+static sc_status add_root(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n,
+                          uint32_t root, bool gather) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (gpu[i] == root) continue;
+        begin_flow(b, p, 1.0 / n);
+        SC__TRY(wire(b, p, gather ? gpu[i] : root, gather ? root : gpu[i], 1));
+    }
+    return SC_OK;
+}
+
 /* Bruck's steps, the farthest first: what a rank holds by then goes `far` ranks
  * on, but for what is there already. */
 static sc_status add_pat(struct sc__pattern_builder *b, struct sc__pattern *p, const uint32_t *gpu, uint32_t n) {
@@ -352,10 +364,11 @@ static sc_status add_pat(struct sc__pattern_builder *b, struct sc__pattern *p, c
 /* ---- the whole ---- */
 
 sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__pattern *p, int coll, enum sc__algo algo,
-                                 const uint32_t *gpu, uint32_t n) {
+                                 const uint32_t *gpu, uint32_t n, uint32_t root) {
     double part = (n - 1.0) / n;
     if (n < 2) return SC_OK;
     bool dims = b->cluster->fabric.kind == SC__FABRIC_DIMS;
+    if (sc__coll_to_root((unsigned)coll)) return add_root(b, p, gpu, n, root, coll == SC__GATHER);
     if (dims && algo == SC__ALGO_TORUS) return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
     struct nodes s = split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
     struct ways ways = {algo, sc__two_level_share(b->cluster, n, s.count)};

@@ -40,9 +40,10 @@ struct sc__pattern_builder {
 void sc__pattern_builder_init(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g,
                               const struct sc__route_policy *route, struct sc__pattern_builder *out);
 
-/* Adds a collective of the GPUs (sorted) by an algorithm to the pattern. */
+/* Adds a collective of the GPUs (sorted) by an algorithm to the pattern. root:
+ * the GPU that gathers or scatters. */
 sc_status sc__pattern_collective(struct sc__pattern_builder *b, struct sc__pattern *p, int coll, enum sc__algo algo,
-                                 const uint32_t *gpu, uint32_t n);
+                                 const uint32_t *gpu, uint32_t n, uint32_t root);
 sc_status sc__pattern_message(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t from, uint32_t to);
 /* Call when all is added: finds port_time. */
 void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p);

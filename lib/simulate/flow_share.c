@@ -92,7 +92,7 @@ struct sc__share {
     uint32_t *changed, changed_count, changed_room;
     double now, least; /* r0 */
     bool dirty, together;
-    double together_size;
+    double together_size, together_since;
 
     uint32_t solve;
     uint32_t *queue, queue_count, queue_room;    /* links met */
@@ -204,7 +204,8 @@ static void join_cohort(struct sc__share *s, double size, double now) {
     if (!s->running) {
         s->together = true;
         s->together_size = size;
-    } else if (size != s->together_size || now != s->now)
+        s->together_since = now;
+    } else if (size != s->together_size || now != s->together_since)
         s->together = false;
 }
 

@@ -4,7 +4,8 @@
  * one when it has arrived and the acknowledgement is back (a round trip over
  * the links), and `send` has passed.
  *
- * All-to-all: every rank to every other at once. Cards take packets of their
+ * All-to-all: every rank to every other at once; gather and scatter: the root
+ * and every other. Cards take packets of their
  * flows in turn, so a receiver waits half a round of packets before its share
  * of the links is what sharing says. */
 #include "simulate/flow_steps.h"
@@ -148,41 +149,53 @@ static sc_status ring(struct stepping *s, const uint32_t *gpu, uint32_t steps, d
     return run(s);
 }
 
-/* Longest round trip, and the most flows of a card, of all pairs. */
-static sc_status all_pairs(struct stepping *s, const uint32_t *gpu, double message) {
-    const struct sc__cluster *c = s->b->cluster;
+static sc_status add_pair(struct stepping *s, uint32_t from, uint32_t to, uint32_t *count, int64_t *trip) {
+    struct wire *w = &s->wires[*count];
+    SC__TRY(make_wire(s, from, to, w));
+    if (w->round_trip > *trip) *trip = w->round_trip;
+    return send(s, (*count)++, 0, 0);
+}
+
+/* All pairs; or those of the root, where there is one. */
+static sc_status add_pairs(struct stepping *s, int coll, const uint32_t *gpu, uint32_t root, int64_t *trip) {
+    uint32_t n = s->ranks, count = 0;
+    bool to_root = sc__coll_to_root((unsigned)coll);
+    s->wires = SC__NEW_ARRAY(s->arena, struct wire, to_root ? n : (size_t)n * n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!to_root)
+            for (uint32_t k = 1; k < n; k++) SC__TRY(add_pair(s, gpu[i], gpu[(i + k) % n], &count, trip));
+        else if (gpu[i] != root)
+            SC__TRY(add_pair(s, coll == SC__GATHER ? gpu[i] : root, coll == SC__GATHER ? root : gpu[i], &count, trip));
+    }
+    return SC_OK;
+}
+
+/* Longest round trip, and the most flows of a card. */
+static sc_status pairs(struct stepping *s, int coll, const uint32_t *gpu, uint32_t root, double message) {
     int64_t trip = 0, fluid = 0;
     uint64_t user;
     uint32_t outside = s->ranks - members_in_node(s->b, gpu, s->ranks, 0);
-    s->wires = SC__NEW_ARRAY(s->arena, struct wire, (size_t)s->ranks * s->ranks);
     s->message = message;
-    for (uint32_t i = 0; i < s->ranks; i++)
-        for (uint32_t k = 1; k < s->ranks; k++) {
-            uint32_t id = i * s->ranks + k;
-            SC__TRY(make_wire(s, gpu[i], gpu[(i + k) % s->ranks], &s->wires[id]));
-            if (s->wires[id].round_trip > trip) trip = s->wires[id].round_trip;
-        }
-    for (uint32_t i = 0; i < s->ranks; i++)
-        for (uint32_t k = 1; k < s->ranks; k++) SC__TRY(send(s, i * s->ranks + k, 0, 0));
+    SC__TRY(add_pairs(s, coll, gpu, root, &trip));
     for (double end; (end = sc__share_next(s->share)) < INFINITY; fluid = to_ps(end))
         while (sc__share_finish(s->share, end, &user)) {
         }
-    double packet = message < s->steps->packet ? message : s->steps->packet;
-    double round = outside && s->steps->header > 0 ? outside * (packet + s->steps->header) / c->nic : 0;
+    double packet = message < s->steps->packet ? message : s->steps->packet, nic = s->b->cluster->nic;
+    double round = outside && s->steps->header > 0 ? outside * (packet + s->steps->header) / nic : 0;
     s->end = s->steps->send + trip + fluid + to_ps(round / 2);
     return SC_OK;
 }
 
-static sc_status run_collective(struct stepping *s, int coll, const uint32_t *gpu, uint64_t bytes) {
+static sc_status run_collective(struct stepping *s, int coll, const uint32_t *gpu, uint32_t root, uint64_t bytes) {
     uint32_t n = s->ranks;
     double part = (double)bytes / n;
-    if (coll == SC__ALLTOALL) return all_pairs(s, gpu, part);
+    if (coll == SC__ALLTOALL || sc__coll_to_root((unsigned)coll)) return pairs(s, coll, gpu, root, part);
     if (coll == SC__ALLREDUCE || coll == SC__BARRIER) return ring(s, gpu, 2 * (n - 1), part / s->channels);
     return ring(s, gpu, n - 1, (coll == SC__BROADCAST || coll == SC__REDUCE ? (double)bytes : part) / s->channels);
 }
 
 sc_status sc__steps_collective(struct sc__pattern_builder *b, const struct sc__steps *steps, int coll,
-                               const uint32_t *gpu, uint32_t n, uint64_t bytes, int64_t *time) {
+                               const uint32_t *gpu, uint32_t n, uint32_t root, uint64_t bytes, int64_t *time) {
     struct sc__arena work;
     *time = 0;
     if (n < 2) return SC_OK;
@@ -191,7 +204,7 @@ sc_status sc__steps_collective(struct sc__pattern_builder *b, const struct sc__s
     s.share = sc__share_new(&work, b->graph->capacity, b->graph->links);
     sc__heap_init(&s.heap, &work);
     s.channels = members_in_node(b, gpu, n, 0);
-    sc_status status = run_collective(&s, coll, gpu, bytes ? bytes : 1);
+    sc_status status = run_collective(&s, coll, gpu, root, bytes ? bytes : 1);
     *time = s.end;
     sc__arena_free(&work);
     return status;

@@ -16,7 +16,7 @@ sc_status sc__steps_parse(const struct sc__settings *settings, struct sc__steps 
 
 /* The time of one collective of the GPUs (sorted) alone, ps. */
 sc_status sc__steps_collective(struct sc__pattern_builder *b, const struct sc__steps *steps, int coll,
-                               const uint32_t *gpu, uint32_t n, uint64_t bytes, int64_t *time);
+                               const uint32_t *gpu, uint32_t n, uint32_t root, uint64_t bytes, int64_t *time);
 sc_status sc__steps_message(struct sc__pattern_builder *b, const struct sc__steps *steps, uint32_t from, uint32_t to,
                             uint64_t bytes, int64_t *time);
 

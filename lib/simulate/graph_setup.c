@@ -106,6 +106,7 @@ void sc__graph_set_up(struct sc__graph_run *r) {
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__block *b = sc__rank_block(w, w->classes[c].rank);
         r->total += b->ops;
+        r->usage[c].left = b->ops;
         r->slots[c] = b->slots;
         for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++)
             if (!r->waits[i])
@@ -174,9 +175,6 @@ void sc__graph_close(struct sc__graph_run *r) {
     for (uint32_t c = 0; c < r->w->class_count; c++)
         if (r->out->classes[c].end > step_time) step_time = r->out->classes[c].end;
     r->now = r->out->step = step_time;
-    for (uint32_t c = 0; c < r->w->class_count; c++) {
-        r->usage[c].in_collective = 1; /* waiting for slower ranks is skew */
-        sc__graph_account(r, c);
-    }
+    for (uint32_t c = 0; c < r->w->class_count; c++) sc__graph_account(r, c);
     close_timeline(r);
 }

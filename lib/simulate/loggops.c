@@ -11,7 +11,8 @@
  * pays a round trip for asking. Alone: L + 2o + (s−1)(G + 2O).
  *
  * Collectives, where the input has them, are ring or pairwise exchanges priced
- * with the same figures. */
+ * with the same figures; in a gather or scatter the root takes or gives its
+ * messages one after the other, as fast as its processor and NIC go. */
 #include "simulate/network.h"
 #include "simulate/queue.h"
 
@@ -50,15 +51,22 @@ static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc__tr
 }
 
 /* At the departure the receiver's NIC is taken too: L is the same for all, so
- * messages come in in the order they depart. */
+ * messages come in in the order they depart. One that asks first departs when
+ * it has its answer, and those that leave meanwhile are there before it. */
 static void depart(struct loggops *n, uint32_t id, int64_t now) {
     const struct sc__transfer *t = &n->flights[id].transfer;
     int64_t wire = stretch(n->G, t->bytes), *in = &n->in_free[nic_of(n, t->peer, t)];
-    int64_t there = now + n->L + (t->bytes > n->S ? 2 * n->L : 0);
+    int64_t there = now + n->L;
     int64_t begin = there > *in ? there : *in;
     *in = at_most_forever(begin + n->g + wire);
     n->flights[id].departed = true;
     sc__queue_push(&n->queue, begin + wire, id, 0);
+}
+
+static int64_t root_time(const struct loggops *n, uint32_t ranks, uint64_t share) {
+    double processor = (double)(n->o + stretch(n->O, share)), wire = (double)(n->g + stretch(n->G, share));
+    double first = (double)(n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
+    return llround(fmin(first + (ranks - 2.0) * fmax(processor, wire), (double)(FOREVER / 2)));
 }
 
 static int64_t collective_time(const struct loggops *n, const struct sc__transfer *t) {
@@ -66,6 +74,7 @@ static int64_t collective_time(const struct loggops *n, const struct sc__transfe
     int64_t steps = ranks - 1;
     uint64_t share = (t->bytes + ranks - 1) / ranks;
     if (ranks < 2) return 0;
+    if (sc__coll_to_root(t->coll)) return root_time(n, ranks, share);
     if (t->coll == SC__ALLREDUCE) steps *= 2;
     if (t->coll == SC__BROADCAST || t->coll == SC__REDUCE || t->coll == SC__BARRIER) {
         share = t->coll == SC__BARRIER ? 1 : t->bytes;
@@ -103,6 +112,7 @@ static sc_status start(void *self, const struct sc__transfer *t, int64_t now) {
     }
     int64_t *out = &n->out_free[nic_of(n, t->rank, t)], leave = now > *out ? now : *out;
     *out = at_most_forever(leave + n->g + stretch(n->G, t->bytes));
+    if (t->bytes > n->S) leave += 2 * n->L;
     if (leave == now)
         depart(n, id, now);
     else

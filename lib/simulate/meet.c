@@ -1,6 +1,8 @@
 /* meet: where classes meet. A collective whose group spans classes begins
  * when the last of them has come; a message when both ends have (or, eager,
- * when the sender has). Until then a class waits, after that it communicates. */
+ * when the sender has). Until then a class waits, after that it communicates.
+ * The k-th collective of a group in the program of one class meets the k-th of
+ * the others, whichever of their streams come first. */
 #include "simulate/executor.h"
 
 #include <string.h>
@@ -60,10 +62,12 @@ static uint32_t find_meeting(struct sc__executor *x, struct sc__map *known, uint
     struct sc__meeting *m = SC__PUSH(&x->arena, x->meetings, x->meeting_count, x->meeting_capacity);
     m->classes = SC__NEW_ARRAY(&x->arena, uint32_t, n);
     memcpy(m->classes, classes, n * sizeof *classes);
-    m->arrived = SC__NEW_ARRAY(&x->arena, uint32_t, n);
     m->count = n;
     m->group = group;
     m->first = SC__NONE;
+    m->lead = classes[0];
+    for (uint32_t i = 1; i < n; i++)
+        if (x->w->classes[classes[i]].ranks > x->w->classes[m->lead].ranks) m->lead = classes[i];
     *slot = x->meeting_count - 1;
     return x->meeting_count - 1;
 }
@@ -95,19 +99,69 @@ sc_status sc__meet_prepare(struct sc__executor *x) {
     for (uint32_t c = 0; c < w->class_count; c++) {
         struct sc__runner *r = &x->runners[c];
         r->meeting = SC__NEW_ARRAY(&x->arena, uint32_t, w->group_count + 1);
-        r->place = SC__NEW_ARRAY(&x->arena, uint32_t, w->group_count + 1);
         memset(used, 0, w->group_count + 1);
         mark_used_groups(x, c, used);
         for (uint32_t g = 0; g < w->group_count; g++) {
             r->meeting[g] = SC__NONE;
             if (!used[g]) continue;
             uint32_t n = member_classes(x, g, w->classes[c].rank, classes, seen);
-            for (uint32_t i = 0; i < n; i++)
-                if (classes[i] == c) r->place[g] = i;
             if (n > 1) r->meeting[g] = find_meeting(x, &known, g, classes, n);
         }
     }
     return SC_OK;
+}
+
+static uint32_t met_group(const struct sc__prepared *b, uint32_t group) {
+    uint32_t i = 0;
+    while (i < b->met_count && b->met_groups[i] != group) i++;
+    return i;
+}
+
+static void add_met_group(struct sc__executor *x, struct sc__prepared *b, uint32_t group) {
+    uint32_t old = b->met_capacity;
+    *SC__PUSH(&x->arena, b->met_groups, b->met_count, b->met_capacity) = group;
+    if (b->met_capacity == old) return;
+    b->met_counts =
+        sc__realloc(&x->arena, b->met_counts, old * sizeof *b->met_counts, b->met_capacity * sizeof *b->met_counts);
+}
+
+static void number_block(struct sc__executor *x, const struct sc__runner *r, const struct sc__block *block,
+                         struct sc__prepared *b) {
+    b->ordinal = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
+    for (uint32_t i = 0; i < block->ops; i++) {
+        const struct sc__op *op = &x->w->ops[block->first_op + i];
+        if (op->kind != SC__OP_COLLECTIVE || sc__meet_inside(r, op)) continue;
+        uint32_t k = met_group(b, op->group);
+        if (k == b->met_count) {
+            add_met_group(x, b, op->group);
+            b->met_counts[k] = 0;
+        }
+        b->ordinal[i] = b->met_counts[k]++;
+    }
+}
+
+void sc__meet_number(struct sc__executor *x, uint32_t class) {
+    struct sc__runner *r = &x->runners[class];
+    uint32_t *so_far = SC__NEW_ARRAY(&x->arena, uint32_t, x->w->group_count + 1);
+    r->numbers = SC__NEW_ARRAY(&x->arena, uint32_t *, r->calls);
+    for (uint32_t c = 0; c < r->calls; c++) {
+        struct sc__prepared *b = r->blocks[c];
+        if (!b->ordinal) number_block(x, r, sc__call_block(x, r, c), b);
+        if (!b->met_count) continue;
+        r->numbers[c] = SC__NEW_ARRAY(&x->arena, uint32_t, b->met_count);
+        for (uint32_t k = 0; k < b->met_count; k++) {
+            r->numbers[c][k] = so_far[b->met_groups[k]];
+            so_far[b->met_groups[k]] += b->met_counts[k];
+        }
+    }
+}
+
+/* Which of its group's collectives this one is in the program of the class. */
+static uint32_t number_of(const struct sc__executor *x, const struct sc__runner *r, uint32_t call,
+                          const struct sc__op *op) {
+    const struct sc__prepared *b = r->blocks[call];
+    uint32_t first = sc__call_block(x, r, call)->first_op;
+    return r->numbers[call][met_group(b, op->group)] + b->ordinal[(uint32_t)(op - x->w->ops) - first];
 }
 
 static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {
@@ -195,7 +249,7 @@ sc_status sc__meet_collective(struct sc__executor *x, uint32_t class, uint32_t s
     struct sc__runner *r = &x->runners[class];
     uint32_t meeting = r->meeting[op->group];
     if (meeting == SC__NONE) return collective_inside(x, class, stream, op);
-    uint32_t id = gathering_number(x, meeting, x->meetings[meeting].arrived[r->place[op->group]]++);
+    uint32_t id = gathering_number(x, meeting, number_of(x, r, r->streams[stream].call, op));
     struct sc__gathering *g = &x->gatherings[id];
     if (!g->here)
         g->op = (uint32_t)(op - x->w->ops);
@@ -205,7 +259,7 @@ sc_status sc__meet_collective(struct sc__executor *x, uint32_t class, uint32_t s
     if (op->cost > g->cost) g->cost = op->cost;
     come(x, g, class, stream);
     if (g->here < x->meetings[meeting].count) return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc__transfer t = sc__transfer_of(x, x->meetings[meeting].lead, op);
     t.bytes = g->bytes;
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }

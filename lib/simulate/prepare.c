@@ -15,7 +15,7 @@ int64_t sc__compute_cost(const struct sc__executor *x, const struct sc__class *c
     return scale == 1 ? op->cost : cost < 0x1p62 ? (int64_t)llround(cost) : INT64_MAX / 2;
 }
 
-static const struct sc__block *block_of(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
+const struct sc__block *sc__call_block(const struct sc__executor *x, const struct sc__runner *r, uint32_t call) {
     const struct sc__workload *w = x->w;
     return &w->blocks[w->calls[w->programs[r->class->program].first_call + call].block];
 }
@@ -189,19 +189,24 @@ static void build_stream(struct building *b, uint32_t stream) {
 }
 
 /* Runs are summed only on the stream whose idling is accounted, and only
- * where no other stream computes beside it. */
-static bool one_compute_stream(const struct sc__executor *x, const struct sc__block *block) {
-    for (uint32_t i = 0; i < block->ops; i++) {
-        const struct sc__op *op = &x->w->ops[block->first_op + i];
-        if (op->kind == SC__OP_COMPUTE && op->stream != x->w->compute_stream) return false;
+ * where no other stream of the class ever computes beside it: a stream may
+ * still be in one call while another is in a later one. */
+static bool one_compute_stream(const struct sc__executor *x, const struct sc__runner *r) {
+    const struct sc__block *last = NULL;
+    for (uint32_t c = 0; c < r->calls; c++) {
+        const struct sc__block *b = sc__call_block(x, r, c);
+        for (uint32_t i = 0; b != last && i < b->ops; i++) {
+            const struct sc__op *op = &x->w->ops[b->first_op + i];
+            if (op->kind == SC__OP_COMPUTE && op->stream != x->w->compute_stream) return false;
+        }
+        last = b;
     }
     return true;
 }
 
-static struct sc__prepared *prepare_block(struct claims *k, uint32_t class, const struct sc__block *block) {
+static struct sc__prepared *prepare_block(struct claims *k, uint32_t class, const struct sc__block *block, bool sums) {
     struct sc__executor *x = k->x;
     struct building b = {.x = x, .claims = k, .class = class, .block = block};
-    bool single = one_compute_stream(x, block) && x->options.comm_tax <= 0;
     b.out = SC__NEW(&x->arena, struct sc__prepared);
     b.out->order = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
     if (k->item_capacity < block->ops)
@@ -209,7 +214,7 @@ static struct sc__prepared *prepare_block(struct claims *k, uint32_t class, cons
     b.out->items = k->items;
     for (uint32_t i = 0; i < block->ops; i++) b.out->deps |= x->w->ops[block->first_op + i].deps > 0;
     for (uint32_t s = 0; s < x->streams; s++) {
-        b.may_merge = single && !b.out->deps && s == x->w->compute_stream;
+        b.may_merge = sums && !b.out->deps && s == x->w->compute_stream;
         build_stream(&b, s);
     }
     b.out->items = SC__NEW_ARRAY(&x->arena, struct sc__item, b.item_count);
@@ -229,20 +234,22 @@ static void prepare_runner(struct claims *k, uint32_t class) {
     struct sc__map known;
     sc__map_init(&known, &x->arena);
     r->calls = p->calls;
+    bool sums = x->options.comm_tax <= 0 && one_compute_stream(x, r);
     r->blocks = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, p->calls);
     r->done = SC__NEW_ARRAY(&x->arena, uint8_t *, p->calls);
     for (uint32_t c = 0; c < p->calls; c++) {
         bool fresh;
-        const struct sc__block *block = block_of(x, r, c);
+        const struct sc__block *block = sc__call_block(x, r, c);
         uint64_t *slot = sc__map_at(&known, x->w->calls[p->first_call + c].block, &fresh);
-        if (fresh) *slot = (uintptr_t)prepare_block(k, class, block);
+        if (fresh) *slot = (uintptr_t)prepare_block(k, class, block, sums);
         r->blocks[c] = (struct sc__prepared *)(uintptr_t)*slot;
         if (r->blocks[c]->deps) r->done[c] = SC__NEW_ARRAY(&x->arena, uint8_t, block->ops);
     }
+    sc__meet_number(x, class);
 }
 
 static uint32_t count_streams(const struct sc__workload *w) {
-    uint32_t most = 0;
+    uint32_t most = w->compute_stream; /* asked for even where nothing is on it */
     for (uint32_t i = 0; i < w->op_count; i++)
         if (w->ops[i].stream > most) most = w->ops[i].stream;
     return most + 1;

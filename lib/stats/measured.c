@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static uint32_t label_index(struct sc__result *r, const char *label) {
-    struct sc__by_label *known = r->classes[0].breakdown.comm;
-    for (uint32_t i = 0; i < r->labels; i++)
-        if (!strcmp(known[i].label, label)) return i;
-    if (r->labels == SC__LABELS) return SC__LABELS - 1;
-    for (uint32_t c = 0; c < r->class_count; c++) r->classes[c].breakdown.comm[r->labels].label = label;
-    return r->labels++;
-}
-
 static void add_segments(struct sc_context *ctx, struct sc__result *r, const struct sc__by_class *index, uint32_t c) {
     const struct sc__timeline *t = r->timeline;
     struct sc__breakdown *b = &r->classes[c].breakdown;
@@ -27,7 +18,7 @@ static void add_segments(struct sc_context *ctx, struct sc__result *r, const str
     for (uint32_t i = 0; i < s.count; i++) {
         if (s.items[i].kind != SC__SEGMENT_COMM) continue;
         const struct sc__op *op = &t->workload->ops[t->spans[s.items[i].span].op];
-        b->comm[label_index(r, sc__span_label(t->workload, op))].exposed += s.items[i].end - s.items[i].start;
+        b->comm[sc__result_label(r, sc__span_label(t->workload, op))].exposed += s.items[i].end - s.items[i].start;
     }
 }
 
@@ -38,7 +29,7 @@ static void add_spans(struct sc__result *r, const struct sc__by_class *index, ui
         const struct sc__op *op = &t->workload->ops[s->op];
         if (s->end > r->classes[c].end) r->classes[c].end = s->end;
         if (op->kind == SC__OP_COMPUTE || op->kind == SC__OP_WAIT) continue;
-        struct sc__by_label *l = &r->classes[c].breakdown.comm[label_index(r, sc__span_label(t->workload, op))];
+        struct sc__by_label *l = &r->classes[c].breakdown.comm[sc__result_label(r, sc__span_label(t->workload, op))];
         l->busy += s->end - (s->ready > s->start ? s->ready : s->start);
         if (op->kind == SC__OP_RECV) continue; /* a message counts where it is sent */
         l->ops++;

@@ -5,17 +5,18 @@
 /* In this order in every report, present or not. */
 static const char *const usual_labels[] = {"tp", "cp", "ep", "dp", "dp_ep", "pp", "embedding", NULL};
 
-static uint32_t label_index(struct sc__result *r, const char *label) {
+uint32_t sc__result_label(struct sc__result *r, const char *label) {
     struct sc__by_label *known = r->classes[0].breakdown.comm;
     for (uint32_t i = 0; i < r->labels; i++)
         if (!strcmp(known[i].label, label)) return i;
-    if (r->labels == SC__LABELS) return SC__LABELS - 1; /* more groups than lines: the rest shares the last */
+    if (r->labels == SC__LABELS) return SC__LABELS - 1;
+    if (r->labels == SC__LABELS - 1) label = "other groups";
     for (uint32_t c = 0; c < r->class_count; c++) r->classes[c].breakdown.comm[r->labels].label = label;
     return r->labels++;
 }
 
 static const char *lane_label(const struct sc__workload *w, uint32_t lane) {
-    return lane < w->group_count ? w->groups[lane].label : "pp";
+    return lane < w->group_count ? w->groups[lane].label : sc__message_label(w);
 }
 
 static void add_class(struct sc__result *r, uint32_t c, const struct sc__class_result *from) {
@@ -26,7 +27,7 @@ static void add_class(struct sc__result *r, uint32_t c, const struct sc__class_r
     b->skew = from->account.skew;
     b->other = from->account.other;
     for (uint32_t lane = 0; lane <= r->workload->group_count; lane++) {
-        struct sc__by_label *l = &b->comm[label_index(r, lane_label(r->workload, lane))];
+        struct sc__by_label *l = &b->comm[sc__result_label(r, lane_label(r->workload, lane))];
         l->ops += from->traffic[lane].ops;
         l->bytes += from->traffic[lane].bytes;
         l->busy += from->traffic[lane].busy;
@@ -54,7 +55,7 @@ static sc_status check_conservation(struct sc_context *ctx, const struct sc__res
 static void add_volume(struct sc_context *ctx, struct sc__result *r, const struct sc__op *op) {
     bool message = op->kind != SC__OP_COLLECTIVE;
     uint8_t coll = message ? SC__COLLS : op->coll;
-    const char *label = message ? "pp" : r->workload->groups[op->group].label;
+    const char *label = message ? sc__message_label(r->workload) : r->workload->groups[op->group].label;
     struct sc__volume *v = NULL;
     for (uint32_t i = 0; i < r->volume_count && !v; i++)
         if (r->volumes[i].phase == op->phase && r->volumes[i].coll == coll && !strcmp(r->volumes[i].label, label))
@@ -105,7 +106,7 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     out->memory_capacity = w->memory_capacity;
     out->class_count = w->class_count;
     out->classes = SC__NEW_ARRAY(&ctx->arena, struct sc__class_breakdown, w->class_count);
-    for (unsigned i = 0; usual_labels[i]; i++) label_index(out, usual_labels[i]);
+    for (unsigned i = 0; usual_labels[i]; i++) sc__result_label(out, usual_labels[i]);
     for (uint32_t i = 0; i < w->class_count; i++) {
         out->classes[i].class = &w->classes[i];
         out->classes[i].end = sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);

@@ -76,6 +76,9 @@ struct sc__result {
 /* Adds up a simulation. Conservation is checked here, for every class. */
 sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, const struct sc__cluster *c,
                           const struct sc__net *net, const struct sc__sim *sim, struct sc__result *out);
+/* The line of a label in every breakdown, a new one if need be; where there are
+ * too many, "other groups". */
+uint32_t sc__result_label(struct sc__result *r, const char *label);
 int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels);
 
 /* One line per row of the input (or per operation name): for each phase the

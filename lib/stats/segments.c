@@ -17,7 +17,7 @@ static const char *const names[SC__SEGMENT_KINDS] = {"forward", "backward", "wgr
 const char *sc__segment_name(enum sc__segment_kind kind) { return names[kind]; }
 
 const char *sc__span_label(const struct sc__workload *w, const struct sc__op *op) {
-    return op->kind == SC__OP_COLLECTIVE ? w->groups[op->group].label : "pp";
+    return op->kind == SC__OP_COLLECTIVE ? w->groups[op->group].label : sc__message_label(w);
 }
 
 static int by_start(const void *x, const void *y, void *self) {

@@ -45,7 +45,7 @@ void sc__segments(struct sc__arena *a, const struct sc__timeline *t, const struc
                   struct sc__segments *out);
 
 const char *sc__segment_name(enum sc__segment_kind kind);
-/* The key of a transfer in reports: the group's label, or "pp" for messages. */
+/* The key of a transfer in reports: the group's label, or that of messages. */
 const char *sc__span_label(const struct sc__workload *w, const struct sc__op *op);
 
 #endif

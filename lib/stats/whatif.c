@@ -31,7 +31,7 @@ struct scaled {
 };
 
 static const char *transfer_label(const struct sc__workload *w, const struct sc__transfer *t) {
-    return t->coll == SC__COLLS ? "pp" : w->groups[t->group].label;
+    return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
 }
 
 static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
@@ -91,7 +91,7 @@ static bool is_changed(const struct sc__workload *w, const struct sc__op *op, co
         return c->recompute ? op->phase == SC__RECOMPUTE : op->work == c->work && op->phase != SC__RECOMPUTE;
     }
     if (!c->label || op->kind == SC__OP_WAIT) return false;
-    return !strcmp(c->label, op->kind == SC__OP_COLLECTIVE ? w->groups[op->group].label : "pp");
+    return !strcmp(c->label, op->kind == SC__OP_COLLECTIVE ? w->groups[op->group].label : sc__message_label(w));
 }
 
 static struct sc__workload scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c) {
@@ -164,7 +164,7 @@ static void look(const struct sc__workload *w, struct seen *s) {
         if (op->kind == SC__OP_COLLECTIVE)
             see_label(s, w->groups[op->group].label);
         else if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV)
-            see_label(s, "pp");
+            see_label(s, sc__message_label(w));
         else if (op->kind == SC__OP_COMPUTE && op->cost && op->phase == SC__RECOMPUTE)
             s->recompute = true;
         else if (op->kind == SC__OP_COMPUTE && op->cost)

@@ -34,7 +34,7 @@ struct writer {
     struct sc_context *ctx;
     const struct sc__workload *w;
     uint32_t rank;
-    struct sc__buffer node, attr, list; /* reused */
+    struct sc__buffer node, attr, list, ids; /* reused */
 };
 
 static void attr_end(struct writer *x) {
@@ -69,11 +69,10 @@ static void put_deps(struct writer *x, const struct sc__op *op, bool start) {
     }
     if (x->list.size) put_bytes(&x->node, start ? 4 : 5, x->list.text, x->list.size);
     if (start && x->list.size) {
-        struct sc__buffer ids;
-        sc__buffer_init(&ids, &x->ctx->arena);
-        put_bytes(&ids, 1, x->list.text, x->list.size);
+        x->ids.size = 0;
+        put_bytes(&x->ids, 1, x->list.text, x->list.size);
         put_string(&x->attr, 1, "stepcast_start_deps");
-        put_bytes(&x->attr, 14, ids.text, ids.size);
+        put_bytes(&x->attr, 14, x->ids.text, x->ids.size);
         attr_end(x);
     }
     x->list.size = 0;
@@ -97,16 +96,19 @@ static void put_message(struct writer *x, const struct sc__op *op) {
 
 static void put_collective(struct writer *x, const struct sc__op *op) {
     static const uint8_t types[SC__COLLS] = {
-        [SC__ALLREDUCE] = 0, [SC__REDUCE] = 1,        [SC__ALLGATHER] = 2, [SC__BROADCAST] = 5,
-        [SC__ALLTOALL] = 6,  [SC__REDUCESCATTER] = 7, [SC__BARRIER] = 9};
+        [SC__ALLREDUCE] = 0,     [SC__REDUCE] = 1,  [SC__ALLGATHER] = 2, [SC__BROADCAST] = 5, [SC__ALLTOALL] = 6,
+        [SC__REDUCESCATTER] = 7, [SC__BARRIER] = 9, [SC__GATHER] = 3,    [SC__SCATTER] = 4};
+    bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
     uint32_t size = sc__group_size(x->w, op->group);
     attr_bool(x, "is_cpu_op", false);
     attr_int(x, "comm_type", types[op->coll]);
-    attr_int(x, "comm_size", (int64_t)(op->coll == SC__ALLGATHER ? (op->bytes + size - 1) / size : op->bytes));
-    if (op->coll == SC__ALLGATHER && op->bytes % size) attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
-    attr_string(x, "pg_name", sc__format(&x->ctx->arena, "%u", op->group + 1u));
+    attr_int(x, "comm_size", (int64_t)(shard ? (op->bytes + size - 1) / size : op->bytes));
+    if (shard && op->bytes % size) attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
+    sc__put_u64(&x->list, op->group + 1u);
+    attr_string(x, "pg_name", x->list.text);
+    x->list.size = 0;
     attr_string(x, "stepcast_label", x->w->groups[op->group].label);
-    if (op->coll == SC__BROADCAST || op->coll == SC__REDUCE) attr_int(x, "root_rank", op->peer);
+    if (sc__coll_rooted(op->coll)) attr_int(x, "root_rank", op->peer);
 }
 
 static void put_rest(struct writer *x, const struct sc__op *op) {
@@ -117,6 +119,11 @@ static void put_rest(struct writer *x, const struct sc__op *op) {
     if (op->work) attr_int(x, "stepcast_work", op->work);
     if (op->layer != SC__NONE) attr_int(x, "stepcast_layer", op->layer);
     attr_int(x, "stepcast_flags", op->flags);
+}
+
+static void end_node(struct writer *x, struct sc__buffer *out) {
+    varint(out, x->node.size);
+    sc__put(out, x->node.text, x->node.size);
 }
 
 static void put_node(struct writer *x, struct sc__buffer *out, uint32_t id, const struct sc__op *op) {
@@ -139,25 +146,18 @@ static void put_node(struct writer *x, struct sc__buffer *out, uint32_t id, cons
     else
         put_message(x, op);
     put_rest(x, op);
-    varint(out, x->node.size);
-    sc__put(out, x->node.text, x->node.size);
+    end_node(x, out);
 }
 
 static sc_status write_rank(struct writer *x, const char *dir) {
     const struct sc__block *b = sc__rank_block(x->w, x->rank);
-    struct sc__arena memory;
-    struct sc__buffer out, head;
-    sc__arena_init(&memory, x->ctx->arena.out_of_memory);
-    sc__buffer_init(&out, &memory);
-    sc__buffer_init(&head, &memory);
-    put_string(&head, 1, "0.0.4");
-    varint(&out, head.size);
-    sc__put(&out, head.text, head.size);
-    for (uint32_t i = 0; i < b->ops; i++) put_node(x, &out, i, &x->w->ops[b->first_op + i]);
-    const char *path = sc__format(&x->ctx->arena, "%s/workload.%u.et", dir, x->rank);
-    sc_status status = sc__write_file(x->ctx, path, out.text, out.size);
-    sc__arena_free(&memory);
-    return status;
+    struct sc__output *o;
+    SC__TRY(sc__output_open(x->ctx, sc__format(&x->ctx->arena, "%s/workload.%u.et", dir, x->rank), &o));
+    x->node.size = 0;
+    put_string(&x->node, 1, "0.0.4");
+    end_node(x, &o->buffer);
+    for (uint32_t i = 0; i < b->ops; i++) put_node(x, &o->buffer, i, &x->w->ops[b->first_op + i]);
+    return sc__output_end(o, SC_OK);
 }
 
 static sc_status write_groups(struct sc_context *ctx, const struct sc__workload *w, const char *dir) {
@@ -201,6 +201,7 @@ sc_status sc__write_chakra(struct sc_context *ctx, const struct sc__workload *w,
     sc__buffer_init(&x.node, &ctx->arena);
     sc__buffer_init(&x.attr, &ctx->arena);
     sc__buffer_init(&x.list, &ctx->arena);
+    sc__buffer_init(&x.ids, &ctx->arena);
     if (x.w->group_count) SC__TRY(write_groups(ctx, x.w, dir));
     for (; x.rank < sc__mesh_ranks(&x.w->mesh); x.rank++) SC__TRY(write_rank(&x, dir));
     return SC_OK;

@@ -35,37 +35,38 @@ struct chrome {
     const struct sc__workload *w;
     const struct sc__trace_ranks *ranks;
     struct sc__by_class index;
-    struct sc__buffer out;
+    struct sc__buffer *out;
+    struct sc__arena scratch; /* of one rank at a time */
     bool after_event;
     uint32_t flows, threads; /* so far */
     uint32_t *lane_of;       /* by span: the lane it got (the same for every rank of its class) */
 };
 
 static void put_number(struct chrome *c, const char *before, uint64_t value) {
-    sc__puts(&c->out, before);
-    sc__put_u64(&c->out, value);
+    sc__puts(c->out, before);
+    sc__put_u64(c->out, value);
 }
 
 static void begin_event(struct chrome *c, const char *phase, uint32_t rank) {
-    sc__puts(&c->out, c->after_event ? ",\n" : "\n");
-    sc__puts(&c->out, "{\"ph\":\"");
-    sc__puts(&c->out, phase);
+    sc__puts(c->out, c->after_event ? ",\n" : "\n");
+    sc__puts(c->out, "{\"ph\":\"");
+    sc__puts(c->out, phase);
     put_number(c, "\",\"pid\":", rank + 1);
     c->after_event = true;
 }
 
 static void put_key_string(struct chrome *c, const char *key, const char *value) {
     struct sc__json j;
-    sc__json_init(&j, &c->out);
-    sc__putc(&c->out, '"');
-    sc__puts(&c->out, key);
-    sc__puts(&c->out, "\":");
+    sc__json_init(&j, c->out);
+    sc__putc(c->out, '"');
+    sc__puts(c->out, key);
+    sc__puts(c->out, "\":");
     sc__json_string(&j, NULL, value);
 }
 
 static void put_time(struct chrome *c, const char *key, int64_t ps) {
-    sc__puts(&c->out, key);
-    sc__put_us(&c->out, ps);
+    sc__puts(c->out, key);
+    sc__put_us(c->out, ps);
 }
 
 static const char *stream_name(const struct chrome *c, unsigned stream) {
@@ -76,11 +77,11 @@ static const char *stream_name(const struct chrome *c, unsigned stream) {
 static void put_meta(struct chrome *c, const char *what, uint32_t rank, uint32_t tid, const char *text,
                      uint32_t index) {
     begin_event(c, "M", rank);
-    sc__printf(&c->out, ",\"tid\":%u,\"name\":\"%s_name\",\"args\":{", tid, what);
+    sc__printf(c->out, ",\"tid\":%u,\"name\":\"%s_name\",\"args\":{", tid, what);
     put_key_string(c, "name", text);
-    sc__puts(&c->out, "}}");
+    sc__puts(c->out, "}}");
     begin_event(c, "M", rank);
-    sc__printf(&c->out, ",\"tid\":%u,\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%u}}", tid, what, index);
+    sc__printf(c->out, ",\"tid\":%u,\"name\":\"%s_sort_index\",\"args\":{\"sort_index\":%u}}", tid, what, index);
 }
 
 static void new_lane(struct chrome *c, struct rank_trace *k, unsigned stream) {
@@ -102,21 +103,21 @@ static uint32_t pick_lane(struct chrome *c, struct rank_trace *k, unsigned strea
 }
 
 static void put_args(struct chrome *c, const struct sc__span *s, const struct sc__op *op) {
-    sc__puts(&c->out, ",\"args\":{\"phase\":\"");
-    sc__puts(&c->out, sc__phase_name(op->phase));
-    sc__putc(&c->out, '"');
+    sc__puts(c->out, ",\"args\":{\"phase\":\"");
+    sc__puts(c->out, sc__phase_name(op->phase));
+    sc__putc(c->out, '"');
     if (s->micro_batch != SC__NONE) put_number(c, ",\"micro_batch\":", s->micro_batch);
     if (c->w->vpp > 1) put_number(c, ",\"chunk\":", s->chunk);
     if (op->layer != SC__NONE) put_number(c, ",\"layer\":", op->layer);
     if (op->bytes) put_number(c, ",\"bytes\":", op->bytes);
     if (op->kind == SC__OP_COLLECTIVE) {
-        sc__putc(&c->out, ',');
+        sc__putc(c->out, ',');
         put_key_string(c, "group", sc__span_label(c->w, op));
-        sc__printf(&c->out, ",\"collective\":\"%s\",\"ranks\":%u", sc__coll_name(op->coll),
+        sc__printf(c->out, ",\"collective\":\"%s\",\"ranks\":%u", sc__coll_name(op->coll),
                    sc__group_size(c->w, op->group));
     } else if (op->kind == SC__OP_COMPUTE)
-        sc__printf(&c->out, ",\"work\":\"%s\"", sc__work_name(op->work));
-    sc__putc(&c->out, '}');
+        sc__printf(c->out, ",\"work\":\"%s\"", sc__work_name(op->work));
+    sc__putc(c->out, '}');
 }
 
 static void put_slice(struct chrome *c, const struct rank_trace *k, uint32_t tid, const char *name, const char *cat,
@@ -125,9 +126,9 @@ static void put_slice(struct chrome *c, const struct rank_trace *k, uint32_t tid
     put_number(c, ",\"tid\":", tid);
     put_time(c, ",\"ts\":", start);
     put_time(c, ",\"dur\":", end - start);
-    sc__puts(&c->out, ",\"cat\":\"");
-    sc__puts(&c->out, cat);
-    sc__puts(&c->out, "\",");
+    sc__puts(c->out, ",\"cat\":\"");
+    sc__puts(c->out, cat);
+    sc__puts(c->out, "\",");
     put_key_string(c, "name", name);
 }
 
@@ -140,11 +141,11 @@ static void put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
     c->lane_of[span] = lane;
     put_slice(c, k, tid, sc__trace_name(c->w, op), compute ? sc__phase_name(op->phase) : "comm", s->start, s->end);
     put_args(c, s, op);
-    sc__putc(&c->out, '}');
+    sc__putc(c->out, '}');
     if (compute || s->ready <= s->start) return;
     put_slice(c, k, tid, op->kind == SC__OP_COLLECTIVE ? "waiting for the group" : "waiting for the peer", "wait",
               s->start, s->ready);
-    sc__putc(&c->out, '}');
+    sc__putc(c->out, '}');
 }
 
 static void put_rank(struct chrome *c, struct rank_trace *k) {
@@ -167,9 +168,9 @@ static int64_t moment_inside(const struct sc__span *s) {
 static void put_flow_end(struct chrome *c, const char *phase, const struct rank_trace *k, uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     begin_event(c, phase, k->rank);
-    sc__printf(&c->out, ",\"tid\":%u", k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
+    sc__printf(c->out, ",\"tid\":%u", k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
     put_time(c, ",\"ts\":", moment_inside(s));
-    sc__printf(&c->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}", c->flows,
+    sc__printf(c->out, ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}", c->flows,
                *phase == 'f' ? ",\"bp\":\"e\"" : "");
 }
 
@@ -202,7 +203,7 @@ static void put_counter(struct chrome *c, const struct rank_trace *k, const char
                         double value) {
     begin_event(c, "C", k->rank);
     put_time(c, ",\"ts\":", at);
-    sc__printf(&c->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, unit, value);
+    sc__printf(c->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, unit, value);
 }
 
 /* A quantity over time: each event of the heap adds by[a], or takes it away. */
@@ -222,9 +223,9 @@ static void put_changes(struct chrome *c, const struct rank_trace *k, struct sc_
 /* Traffic of the rank: bytes over the time they moved, added up. */
 static void put_traffic(struct chrome *c, const struct rank_trace *k) {
     uint32_t first = c->index.first[k->class], count = c->index.first[k->class + 1] - first;
-    double *rate = SC__NEW_ARRAY(&c->ctx->arena, double, count + 1);
+    double *rate = SC__NEW_ARRAY(&c->scratch, double, count + 1);
     struct sc__heap h;
-    sc__heap_init(&h, &c->ctx->arena);
+    sc__heap_init(&h, &c->scratch);
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__span *s = &c->t->spans[c->index.spans[first + i]];
         const struct sc__op *op = &c->w->ops[s->op];
@@ -278,12 +279,12 @@ static void put_memory(struct chrome *c, const struct rank_trace *k) {
     const struct sc__memory *m = c->w->memory ? &c->w->memory[k->class] : NULL;
     uint64_t slots = (uint64_t)c->w->micro_batches * (c->w->vpp ? c->w->vpp : 1);
     if (!m || !m->weights || !slots || slots > UINT32_MAX) return;
-    struct live *live = SC__NEW_ARRAY(&c->ctx->arena, struct live, slots);
-    double *by = SC__NEW_ARRAY(&c->ctx->arena, double, slots);
+    struct live *live = SC__NEW_ARRAY(&c->scratch, struct live, slots);
+    double *by = SC__NEW_ARRAY(&c->scratch, double, slots);
     uint32_t n = find_live(c, k, live, (uint32_t)slots);
-    double most = most_alive(live, n, &c->ctx->arena);
+    double most = most_alive(live, n, &c->scratch);
     struct sc__heap h;
-    sc__heap_init(&h, &c->ctx->arena);
+    sc__heap_init(&h, &c->scratch);
     for (uint32_t i = 0; i < n; i++) {
         if (live[i].from >= live[i].to) continue;
         by[i] = (double)m->activations / most / 1e9;
@@ -294,6 +295,13 @@ static void put_memory(struct chrome *c, const struct rank_trace *k) {
     put_changes(c, k, &h, by, "memory", "GB", base);
 }
 
+static void put_counters(struct chrome *c, const struct rank_trace *k) {
+    sc__arena_init(&c->scratch, c->ctx->arena.out_of_memory);
+    put_traffic(c, k);
+    put_memory(c, k);
+    sc__arena_free(&c->scratch);
+}
+
 static void put_all(struct chrome *c) {
     struct rank_trace *all = SC__NEW_ARRAY(&c->ctx->arena, struct rank_trace, c->ranks->count);
     for (uint32_t i = 0; i < c->ranks->count; i++) {
@@ -301,22 +309,19 @@ static void put_all(struct chrome *c) {
         all[i].class = sc__workload_class_of(c->w, all[i].rank);
         all[i].order = i;
         put_rank(c, &all[i]);
-        put_traffic(c, &all[i]);
-        put_memory(c, &all[i]);
+        put_counters(c, &all[i]);
     }
     for (uint32_t i = 0; i < c->ranks->count; i++) put_flows(c, all, &all[i]);
 }
 
 void sc__write_trace(struct sc_context *ctx, const struct sc__result *r, const struct sc__trace_ranks *ranks,
                      struct sc__buffer *out) {
-    struct chrome c = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload, .ranks = ranks};
+    struct chrome c = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload, .ranks = ranks, .out = out};
     c.lane_of = SC__NEW_ARRAY(&ctx->arena, uint32_t, c.t->count + 1);
     sc__by_class(&ctx->arena, c.t, &c.index);
-    sc__buffer_init(&c.out, &ctx->arena);
-    sc__puts(&c.out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"stepcast " SC_VERSION "\",\"step_us\":");
-    sc__put_us(&c.out, r->step);
-    sc__puts(&c.out, "},\"traceEvents\":[");
+    sc__puts(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"stepcast " SC_VERSION "\",\"step_us\":");
+    sc__put_us(out, r->step);
+    sc__puts(out, "},\"traceEvents\":[");
     put_all(&c);
-    sc__puts(&c.out, "\n]}\n");
-    *out = c.out;
+    sc__puts(out, "\n]}\n");
 }

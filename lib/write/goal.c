@@ -1,5 +1,7 @@
 /* GOAL out: text, or the packed binary form (import/goal_binary.c describes
- * it). Times are whole nanoseconds there; what is lost is said in a note. */
+ * it). Times are whole nanoseconds there; what is lost is said in a note.
+ * Collectives are many messages each, so ranks are made and written one by one;
+ * the binary form, which begins with the place of each, makes them twice. */
 #include "ir/expand.h"
 #include "ir/match.h"
 #include "write/formats.h"
@@ -7,43 +9,54 @@
 
 #include <string.h>
 
-enum { MAGIC = 4223, NODE = 39 };
+enum { MAGIC = 4223, NODE = 39, HEAD = 6 /* after the magic number */ };
 
 static uint64_t calc_ns(const struct sc__op *op) { return ((uint64_t)op->cost + 500) / 1000; }
 
 static uint32_t peer_of(const struct sc__op *op) { return op->flags & SC__OP_ANY_PEER ? UINT32_MAX : op->peer; }
 static uint32_t tag_of(const struct sc__op *op) { return op->flags & SC__OP_ANY_TAG ? UINT32_MAX : op->tag; }
 
+static void put_number(struct sc__buffer *b, const char *before, uint64_t v) {
+    sc__puts(b, before);
+    sc__put_u64(b, v);
+}
+
+/* A rank or tag, or -1 for any. */
+static void put_choice(struct sc__buffer *b, const char *before, uint32_t v) {
+    if (v != UINT32_MAX)
+        put_number(b, before, v);
+    else {
+        sc__puts(b, before);
+        sc__puts(b, "-1");
+    }
+}
+
 static void text_node(struct sc__buffer *b, uint32_t i, const struct sc__op *op) {
-    sc__printf(b, "l%u: ", i);
+    put_number(b, "l", i);
     if (op->kind == SC__OP_COMPUTE)
-        sc__printf(b, "calc %llu", (unsigned long long)calc_ns(op));
+        put_number(b, ": calc ", calc_ns(op));
     else {
         bool send = op->kind == SC__OP_SEND;
-        sc__printf(b, "%s %llub %s ", send ? "send" : "recv", (unsigned long long)op->bytes, send ? "to" : "from");
-        if (peer_of(op) == UINT32_MAX)
-            sc__puts(b, "-1");
-        else
-            sc__printf(b, "%u", op->peer);
-        if (tag_of(op) == UINT32_MAX)
-            sc__puts(b, " tag -1");
-        else
-            sc__printf(b, " tag %u", op->tag);
+        put_number(b, send ? ": send " : ": recv ", op->bytes);
+        put_choice(b, send ? "b to " : "b from ", peer_of(op));
+        put_choice(b, " tag ", tag_of(op));
     }
-    if (op->stream) sc__printf(b, " cpu %u", op->stream);
-    if (op->group) sc__printf(b, " nic %u", op->group);
+    if (op->stream) put_number(b, " cpu ", op->stream);
+    if (op->group) put_number(b, " nic ", op->group);
     sc__putc(b, '\n');
 }
 
 static void text_rank(struct sc__buffer *b, const struct sc__workload *w, uint32_t rank) {
-    const struct sc__block *block = sc__rank_block(w, rank);
+    const struct sc__block *block = &w->blocks[0];
     sc__printf(b, "\nrank %u {\n", rank);
     for (uint32_t i = 0; i < block->ops; i++) text_node(b, i, &w->ops[block->first_op + i]);
     for (uint32_t i = 0; i < block->ops; i++) {
         const struct sc__op *op = &w->ops[block->first_op + i];
         for (uint32_t d = 0; d < op->deps; d++) {
             uint32_t dep = w->deps[op->first_dep + d];
-            sc__printf(b, "l%u %s l%u\n", i, dep & SC__DEP_START ? "irequires" : "requires", dep & ~SC__DEP_START);
+            put_number(b, "l", i);
+            put_number(b, dep & SC__DEP_START ? " irequires l" : " requires l", dep & ~SC__DEP_START);
+            sc__putc(b, '\n');
         }
     }
     sc__puts(b, "}\n");
@@ -102,8 +115,8 @@ static void binary_node(struct sc__buffer *b, const struct sc__op *op, const str
     }
 }
 
-static void binary_rank(struct sc__buffer *b, const struct sc__workload *w, uint32_t rank) {
-    const struct sc__block *block = sc__rank_block(w, rank);
+static void binary_rank(struct sc__buffer *b, const struct sc__workload *w) {
+    const struct sc__block *block = &w->blocks[0];
     struct sc__arena a;
     sc__arena_init(&a, w->arena->out_of_memory);
     struct successors s = successors_of(&a, w, block);
@@ -118,32 +131,61 @@ static void binary_rank(struct sc__buffer *b, const struct sc__workload *w, uint
     sc__arena_free(&a);
 }
 
-static void write_binary(struct sc__buffer *b, const struct sc__workload *w, uint32_t ranks, uint8_t cpus,
-                         uint8_t nics) {
+static uint64_t binary_size(const struct sc__workload *w) {
+    uint64_t size = 2 * sizeof(uint32_t) + (uint64_t)w->op_count * NODE;
+    for (uint32_t i = 0; i < w->op_count; i++) size += sizeof(uint32_t) * (w->ops[i].deps ? w->ops[i].deps : 1);
+    return size;
+}
+
+/* Places count from after the magic number. */
+static sc_status binary_table(struct sc__buffer *b, struct sc__messages *m, uint32_t ranks) {
+    const struct sc__workload *w;
+    uint64_t at = HEAD + (uint64_t)ranks * 16;
+    for (uint32_t r = 0; r < ranks; r++) {
+        SC__TRY(sc__messages_of_rank(m, r, &w));
+        put_u64(b, at);
+        put_u64(b, at += binary_size(w));
+    }
+    return SC_OK;
+}
+
+static sc_status write_binary(struct sc__buffer *b, struct sc__messages *m, uint32_t ranks, uint8_t cpus,
+                              uint8_t nics) {
+    const struct sc__workload *w;
     put_u64(b, MAGIC);
     put_u32(b, ranks);
     sc__putc(b, (char)cpus);
     sc__putc(b, (char)nics);
-    size_t table = b->size;
-    for (uint32_t r = 0; r < 2 * ranks; r++) put_u64(b, 0);
+    SC__TRY(binary_table(b, m, ranks));
     for (uint32_t r = 0; r < ranks; r++) {
-        uint64_t range[2] = {b->size - 8, 0};
-        binary_rank(b, w, r);
-        range[1] = b->size - 8;
-        memcpy(b->text + table + 16 * (size_t)r, range, sizeof range);
+        SC__TRY(sc__messages_of_rank(m, r, &w));
+        binary_rank(b, w);
     }
+    return SC_OK;
 }
 
-/* What the format cannot hold is refused or noted. */
+static sc_status write_text(struct sc__buffer *b, struct sc__messages *m, uint32_t ranks) {
+    const struct sc__workload *w;
+    sc__printf(b, "num_ranks %u\n", ranks);
+    for (uint32_t r = 0; r < ranks; r++) {
+        SC__TRY(sc__messages_of_rank(m, r, &w));
+        text_rank(b, w, r);
+    }
+    return SC_OK;
+}
+
+/* What the format cannot hold is refused or noted. Every cost of w becomes the
+ * time of one calculation; NICs are named by messages only. */
 static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w, uint8_t *cpus, uint8_t *nics) {
     uint64_t rounded = 0;
     for (uint32_t i = 0; i < w->op_count; i++) {
         const struct sc__op *op = &w->ops[i];
-        rounded += op->kind == SC__OP_COMPUTE && op->cost % 1000;
+        bool message = op->kind == SC__OP_SEND || op->kind == SC__OP_RECV;
+        rounded += op->cost % 1000 != 0;
         if (op->cost < 0) return sc__fail(ctx, SC_INPUT, NULL, NULL, "a calculation of negative time");
-        if (op->group > 255) return sc__fail(ctx, SC_INPUT, NULL, NULL, "GOAL has 256 NICs at most");
+        if (message && op->group > 255) return sc__fail(ctx, SC_INPUT, NULL, NULL, "GOAL has 256 NICs at most");
         if (op->stream >= *cpus) *cpus = (uint8_t)(op->stream + 1);
-        if (op->kind != SC__OP_COMPUTE && op->group >= *nics) *nics = (uint8_t)(op->group + 1);
+        if (message && op->group >= *nics) *nics = (uint8_t)(op->group + 1);
     }
     if (rounded)
         sc__note(ctx, "goal-nanoseconds",
@@ -153,22 +195,18 @@ static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w, u
 }
 
 sc_status sc__write_goal(struct sc_context *ctx, const struct sc__workload *w, const char *path) {
-    const struct sc__workload *ranks_only, *messages;
-    struct sc__buffer b;
+    const struct sc__workload *ranks_only;
+    struct sc__output *o;
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
     uint8_t cpus = 1, nics = 1;
     SC__TRY(sc__workload_expand(ctx, w, &ranks_only));
-    SC__TRY(sc__workload_messages(ctx, ranks_only, &messages));
     if (ranks_only->group_count)
         sc__note(ctx, "goal-collectives",
                  "GOAL has no collectives: they were written as ring, pairwise and tree messages");
-    SC__TRY(inspect(ctx, messages, &cpus, &nics));
-    uint32_t ranks = sc__mesh_ranks(&w->mesh);
-    sc__buffer_init(&b, &ctx->arena);
-    if (sc__str_ends(sc__str(path), ".bin"))
-        write_binary(&b, messages, ranks, cpus, nics);
-    else {
-        sc__printf(&b, "num_ranks %u\n", ranks);
-        for (uint32_t r = 0; r < ranks; r++) text_rank(&b, messages, r);
-    }
-    return sc__write_file(ctx, path, b.text, b.size);
+    SC__TRY(inspect(ctx, ranks_only, &cpus, &nics));
+    struct sc__messages *m = sc__messages_new(ctx, ranks_only);
+    SC__TRY(sc__output_open(ctx, path, &o));
+    bool binary = sc__str_ends(sc__str(path), ".bin");
+    return sc__output_end(o,
+                          binary ? write_binary(&o->buffer, m, ranks, cpus, nics) : write_text(&o->buffer, m, ranks));
 }

@@ -13,19 +13,8 @@ struct writing {
 
 /* JSON holds UTF-8 only; a name in another encoding would not come back. */
 static bool is_utf8(const char *s) {
-    const unsigned char *p = (const unsigned char *)s;
-    while (*p) {
-        unsigned more = *p < 0x80                 ? 0
-                        : *p >= 0xc2 && *p < 0xe0 ? 1
-                        : *p >= 0xe0 && *p < 0xf0 ? 2
-                        : *p >= 0xf0 && *p < 0xf5 ? 3
-                                                  : 9;
-        if (more == 9 || (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f) || (*p == 0xf0 && p[1] < 0x90) ||
-            (*p == 0xf4 && p[1] > 0x8f))
-            return false;
-        for (p++; more--; p++)
-            if ((*p & 0xc0) != 0x80) return false;
-    }
+    for (size_t left = strlen(s), n; left; s += n, left -= n)
+        if (!(n = sc__utf8_length(s, left))) return false;
     return true;
 }
 

@@ -5,13 +5,14 @@
 
 #include <string.h>
 
-struct maker {
+struct sc__messages {
     struct sc_context *ctx;
     const struct sc__workload *from;
     struct sc__workload *to;
     uint32_t rank, first; /* of the block being made */
     uint32_t *end_of;     /* by operation of the old block: what ends it */
     uint32_t *begin_of;   /* … and what begins it */
+    uint32_t room;        /* of both */
     struct sc__edge *edges;
     uint32_t edge_count, edge_capacity;
     uint32_t send, recv, begin; /* names */
@@ -25,11 +26,11 @@ struct ring {
     uint32_t last_recv; /* or begin */
 };
 
-static void edge(struct maker *m, uint32_t op, uint32_t dep) {
+static void edge(struct sc__messages *m, uint32_t op, uint32_t dep) {
     *SC__PUSH(&m->ctx->arena, m->edges, m->edge_count, m->edge_capacity) = (struct sc__edge){op, dep};
 }
 
-static uint32_t add(struct maker *m, enum sc__op_kind kind, uint32_t name, const struct sc__op *like) {
+static uint32_t add(struct sc__messages *m, enum sc__op_kind kind, uint32_t name, const struct sc__op *like) {
     struct sc__op *op = SC__PUSH(m->to->arena, m->to->ops, m->to->op_count, m->to->op_capacity);
     *op = (struct sc__op){.kind = (uint8_t)kind,
                           .phase = like->phase,
@@ -41,8 +42,8 @@ static uint32_t add(struct maker *m, enum sc__op_kind kind, uint32_t name, const
     return m->to->op_count - 1 - m->first;
 }
 
-static uint32_t message(struct maker *m, const struct ring *r, enum sc__op_kind kind, uint32_t place, uint64_t bytes,
-                        uint32_t after) {
+static uint32_t message(struct sc__messages *m, const struct ring *r, enum sc__op_kind kind, uint32_t place,
+                        uint64_t bytes, uint32_t after) {
     uint32_t i = add(m, kind, kind == SC__OP_SEND ? m->send : m->recv, r->op);
     struct sc__op *op = &m->to->ops[m->first + i];
     op->peer = sc__group_member(m->from, r->op->group, m->rank, place % r->size);
@@ -60,7 +61,7 @@ static uint64_t part(uint64_t bytes, uint32_t size, uint32_t place) {
 }
 
 /* steps times: pass on what came last. first: the part that is sent first. */
-static void ring_steps(struct maker *m, struct ring *r, uint32_t steps, uint32_t first) {
+static void ring_steps(struct sc__messages *m, struct ring *r, uint32_t steps, uint32_t first) {
     for (uint32_t k = 0; k < steps; k++) {
         uint32_t out = (first + r->size * 2 - k % r->size) % r->size, in = (out + r->size - 1) % r->size;
         uint32_t s = message(m, r, SC__OP_SEND, r->me + 1, part(r->op->bytes, r->size, out), r->last_recv);
@@ -70,7 +71,7 @@ static void ring_steps(struct maker *m, struct ring *r, uint32_t steps, uint32_t
     edge(m, r->end, r->last_recv);
 }
 
-static void all_to_all(struct maker *m, struct ring *r) {
+static void all_to_all(struct sc__messages *m, struct ring *r) {
     for (uint32_t k = 1; k < r->size; k++) {
         uint32_t from = (r->me + r->size - k) % r->size;
         uint64_t out = part(r->op->bytes, r->size, r->me + k), in = part(r->op->bytes, r->size, r->me);
@@ -79,7 +80,7 @@ static void all_to_all(struct maker *m, struct ring *r) {
     }
 }
 
-static uint32_t root_place(const struct maker *m, const struct ring *r) {
+static uint32_t root_place(const struct sc__messages *m, const struct ring *r) {
     for (uint32_t i = 0; i < r->size; i++)
         if (sc__group_member(m->from, r->op->group, m->rank, i) == r->op->peer) return i;
     return 0;
@@ -87,7 +88,7 @@ static uint32_t root_place(const struct maker *m, const struct ring *r) {
 
 /* Binomial: place p (counted from the root) hears from p minus its highest
  * bit, and tells those above that bit. A reduce is the same the other way. */
-static void tree(struct maker *m, struct ring *r, bool down) {
+static void tree(struct sc__messages *m, struct ring *r, bool down) {
     uint32_t root = root_place(m, r), p = (r->me + r->size - root) % r->size, high = 1, after = r->begin;
     while (high <= p) high *= 2;
     if (p && down) after = message(m, r, SC__OP_RECV, root + p - high / 2, r->op->bytes, r->begin);
@@ -104,7 +105,21 @@ static void tree(struct maker *m, struct ring *r, bool down) {
     }
 }
 
-static void disseminate(struct maker *m, struct ring *r) {
+/* Gather and scatter: everyone's part to or from the root at once. */
+static void to_root(struct sc__messages *m, struct ring *r, bool gather) {
+    uint32_t root = root_place(m, r);
+    if (r->me != root) {
+        enum sc__op_kind kind = gather ? SC__OP_SEND : SC__OP_RECV;
+        edge(m, r->end, message(m, r, kind, root, part(r->op->bytes, r->size, r->me), r->begin));
+        return;
+    }
+    for (uint32_t k = 1; k < r->size; k++) {
+        enum sc__op_kind kind = gather ? SC__OP_RECV : SC__OP_SEND;
+        edge(m, r->end, message(m, r, kind, root + k, part(r->op->bytes, r->size, root + k), r->begin));
+    }
+}
+
+static void disseminate(struct sc__messages *m, struct ring *r) {
     for (uint32_t bit = 1; bit < r->size; bit *= 2) {
         edge(m, r->end, message(m, r, SC__OP_SEND, r->me + bit, 1, r->last_recv));
         r->last_recv = message(m, r, SC__OP_RECV, r->me + r->size - bit, 1, r->last_recv);
@@ -112,7 +127,7 @@ static void disseminate(struct maker *m, struct ring *r) {
     edge(m, r->end, r->last_recv);
 }
 
-static void exchange(struct maker *m, struct ring *r) {
+static void exchange(struct sc__messages *m, struct ring *r) {
     if (r->size < 2) {
         edge(m, r->end, r->begin);
         return;
@@ -124,11 +139,13 @@ static void exchange(struct maker *m, struct ring *r) {
     case SC__ALLTOALL: all_to_all(m, r); break;
     case SC__BROADCAST: tree(m, r, true); break;
     case SC__REDUCE: tree(m, r, false); break;
+    case SC__GATHER:
+    case SC__SCATTER: to_root(m, r, r->op->coll == SC__GATHER); break;
     default: disseminate(m, r);
     }
 }
 
-static void collective(struct maker *m, uint32_t op, uint32_t index) {
+static void collective(struct sc__messages *m, uint32_t op, uint32_t index) {
     const struct sc__op *o = &m->from->ops[op];
     struct ring r = {
         .op = o, .tag = SC__COLLECTIVE_TAG + m->from->match[op], .size = sc__group_size(m->from, o->group)};
@@ -139,7 +156,7 @@ static void collective(struct maker *m, uint32_t op, uint32_t index) {
     exchange(m, &r);
 }
 
-static void plain(struct maker *m, uint32_t op, uint32_t index) {
+static void plain(struct sc__messages *m, uint32_t op, uint32_t index) {
     const struct sc__op *o = &m->from->ops[op];
     uint32_t i = add(m, o->kind == SC__OP_WAIT ? SC__OP_COMPUTE : o->kind, o->name, o);
     struct sc__op *copy = &m->to->ops[m->first + i];
@@ -161,7 +178,7 @@ static void plain(struct maker *m, uint32_t op, uint32_t index) {
     edge(m, m->end_of[index], i);
 }
 
-static void copy_edges(struct maker *m, const struct sc__block *b) {
+static void copy_edges(struct sc__messages *m, const struct sc__block *b) {
     for (uint32_t i = 0; i < b->ops; i++) {
         const struct sc__op *o = &m->from->ops[b->first_op + i];
         for (uint32_t d = 0; d < o->deps; d++) {
@@ -174,12 +191,18 @@ static void copy_edges(struct maker *m, const struct sc__block *b) {
     }
 }
 
-static sc_status make_rank(struct maker *m, uint32_t *block) {
+static void make_room(struct sc__messages *m, uint32_t ops) {
+    if (ops <= m->room) return;
+    m->begin_of = SC__NEW_ARRAY(&m->ctx->arena, uint32_t, ops);
+    m->end_of = SC__NEW_ARRAY(&m->ctx->arena, uint32_t, ops);
+    m->room = ops;
+}
+
+static sc_status make_rank(struct sc__messages *m, uint32_t *block) {
     const struct sc__block *b = sc__rank_block(m->from, m->rank);
     m->first = m->to->op_count;
     m->edge_count = 0;
-    m->begin_of = SC__NEW_ARRAY(&m->ctx->arena, uint32_t, b->ops);
-    m->end_of = SC__NEW_ARRAY(&m->ctx->arena, uint32_t, b->ops);
+    make_room(m, b->ops);
     sc__block_begin(m->to);
     for (uint32_t i = 0; i < b->ops; i++)
         if (m->from->ops[b->first_op + i].kind == SC__OP_COLLECTIVE)
@@ -195,20 +218,34 @@ static sc_status make_rank(struct maker *m, uint32_t *block) {
     return SC_OK;
 }
 
+struct sc__messages *sc__messages_new(struct sc_context *ctx, const struct sc__workload *w) {
+    struct sc__messages *m = SC__NEW(&ctx->arena, struct sc__messages);
+    *m = (struct sc__messages){.ctx = ctx, .from = w, .to = sc__workload_new(&ctx->arena, w->format)};
+    sc__workload_copy_names(m->to, w);
+    m->send = sc__workload_name(m->to, "send");
+    m->recv = sc__workload_name(m->to, "recv");
+    m->begin = sc__workload_name(m->to, "begin");
+    return m;
+}
+
+sc_status sc__messages_of_rank(struct sc__messages *m, uint32_t rank, const struct sc__workload **out) {
+    uint32_t block;
+    m->to->op_count = m->to->dep_count = m->to->block_count = 0;
+    m->rank = rank;
+    *out = m->to;
+    return make_rank(m, &block);
+}
+
 sc_status sc__workload_messages(struct sc_context *ctx, const struct sc__workload *w, const struct sc__workload **out) {
-    struct maker m = {.ctx = ctx, .from = w, .to = sc__workload_new(&ctx->arena, w->format)};
+    struct sc__messages *m = sc__messages_new(ctx, w);
     uint32_t ranks = sc__mesh_ranks(&w->mesh), meetings;
     struct sc__mismatch bad;
-    sc__workload_copy_names(m.to, w);
-    m.send = sc__workload_name(m.to, "send");
-    m.recv = sc__workload_name(m.to, "recv");
-    m.begin = sc__workload_name(m.to, "begin");
     uint32_t *blocks = SC__NEW_ARRAY(&ctx->arena, uint32_t, ranks);
-    for (m.rank = 0; m.rank < ranks; m.rank++) SC__TRY(make_rank(&m, &blocks[m.rank]));
-    sc__workload_rank_classes(m.to, ranks, blocks);
-    if (!sc__workload_match(m.to, false, &meetings, &bad))
+    for (; m->rank < ranks; m->rank++) SC__TRY(make_rank(m, &blocks[m->rank]));
+    sc__workload_rank_classes(m->to, ranks, blocks);
+    if (!sc__workload_match(m->to, false, &meetings, &bad))
         return sc__fail(ctx, SC_INPUT, NULL, NULL, "rank %u: a message has no counterpart on rank %u", bad.rank,
                         bad.peer_rank);
-    *out = m.to;
+    *out = m->to;
     return SC_OK;
 }

@@ -10,6 +10,7 @@ struct page {
     struct sc__buffer *out;
     const struct sc__result *r;
     bool colour;
+    int names; /* width of the column of names */
 };
 
 static void paint(struct page *p, const char *code) {
@@ -25,16 +26,32 @@ static void put_bar(struct sc__buffer *out, double share) {
 }
 
 static void put_line(struct page *p, const char *name, int64_t ps, const char *code) {
-    struct sc__buffer time;
+    struct sc__buffer time, bar;
     double share = p->r->step ? (double)ps / (double)p->r->step : 0;
     if (!ps) return;
     sc__buffer_init(&time, p->out->arena);
+    sc__buffer_init(&bar, p->out->arena);
     sc__put_time(&time, ps);
-    sc__printf(p->out, "  %-22s %12s %6.1f %%  ", name, time.text, 100 * share);
-    paint(p, code);
-    put_bar(p->out, share);
-    paint(p, "0");
+    put_bar(&bar, share);
+    sc__printf(p->out, "  %-*s %12s %6.1f %%", p->names, name, time.text, 100 * share);
+    if (bar.size) {
+        sc__puts(p->out, "  ");
+        paint(p, code);
+        sc__puts(p->out, bar.text);
+        paint(p, "0");
+    }
     sc__putc(p->out, '\n');
+}
+
+/* Names of groups are the input's and may be long. */
+static int names_width(const struct sc__result *r) {
+    const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
+    int most = 22;
+    for (uint32_t i = 0; i < r->labels; i++) {
+        int n = (int)strlen("exposed ") + (int)strlen(b->comm[i].label);
+        if (b->comm[i].ops && n > most && n < 60) most = n;
+    }
+    return most;
 }
 
 static void put_breakdown(struct page *p) {
@@ -46,24 +63,43 @@ static void put_breakdown(struct page *p) {
         snprintf(name, sizeof name, "exposed %s", b->comm[i].label);
         put_line(p, name, b->comm[i].exposed, "33");
     }
-    put_line(p, "pipeline bubble", b->bubble, "31");
+    put_line(p, p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "wait for messages", b->bubble, "31");
     put_line(p, "skew", b->skew, "35");
     put_line(p, "host and other", b->other, "90");
 }
 
-static void put_head(struct page *p) {
-    const struct sc__result *r = p->r;
-    const struct sc__workload *w = r->workload;
+/* Graphs of operations name their groups and know no plan. */
+static bool has_plan(const struct sc__workload *w) {
+    return strcmp(w->format, "chakra") != 0 && strcmp(w->format, "goal") != 0;
+}
+
+static void put_plan(struct page *p) {
+    const struct sc__workload *w = p->r->workload;
     const struct sc__mesh *m = &w->mesh;
-    if (r->file_count) sc__printf(p->out, "%s%s (%s)\n", r->files[0], r->file_count > 1 ? " …" : "", w->format);
-    sc__printf(p->out, "%u GPU%s: tp %u", sc__mesh_ranks(m), sc__mesh_ranks(m) > 1 ? "s" : "", m->tp);
+    sc__printf(p->out, ": tp %u", m->tp);
     if (m->cp > 1) sc__printf(p->out, " · cp %u", m->cp);
     if (m->ep > 1) sc__printf(p->out, " · ep %u", m->ep);
     sc__printf(p->out, " · pp %u", m->pp);
     if (w->vpp > 1) sc__printf(p->out, " (vpp %u)", w->vpp);
     sc__printf(p->out, " · dp %u · %u micro-batch%s", m->dp, w->micro_batches, w->micro_batches > 1 ? "es" : "");
     if (w->schedule) sc__printf(p->out, " · %s", w->schedule);
+}
+
+static void put_head(struct page *p) {
+    const struct sc__result *r = p->r;
+    const struct sc__workload *w = r->workload;
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    if (r->file_count) sc__printf(p->out, "%s%s (%s)\n", r->files[0], r->file_count > 1 ? " …" : "", w->format);
+    sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
+    if (has_plan(w)) put_plan(p);
     sc__printf(p->out, "\non %s, %s network\n\n", r->cluster->name, r->cluster->ideal ? "free" : r->net);
+}
+
+static void put_energy(struct sc__buffer *out, double joule) {
+    double wh = joule / 3600;
+    if (joule <= 0) return;
+    const char *unit = wh >= 1000 ? "kWh" : wh >= 0.1 ? "Wh" : "J";
+    sc__printf(out, "\n  energy     %.3g %s a step of the GPUs", wh >= 1000 ? wh / 1000 : wh >= 0.1 ? wh : joule, unit);
 }
 
 static void put_headline(struct page *p) {
@@ -75,11 +111,11 @@ static void put_headline(struct page *p) {
     paint(p, "0");
     if (r->tokens_per_s > 0)
         sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
-    else if (seconds > 0)
+    else if (seconds > 0 && has_plan(r->workload))
         sc__printf(p->out, "    %.3g micro-batches/s per replica", r->workload->micro_batches / seconds);
     if (r->tflops_per_gpu > 0) sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0) sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
-    if (r->energy_j > 0) sc__printf(p->out, "\n  energy     %.3g kWh a step of the GPUs", r->energy_j / 3.6e6);
+    put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0) sc__printf(p->out, "    %.3g USD", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
@@ -91,14 +127,16 @@ static void put_traffic(struct page *p) {
         const struct sc__by_label *l = &b->comm[i];
         struct sc__buffer cell[3];
         if (!l->ops) continue;
-        if (!any) sc__puts(p->out, "\n  communication            ops        bytes         busy      exposed\n");
+        if (!any)
+            sc__printf(p->out, "\n  %-*s       ops        bytes         busy      exposed\n", p->names - 4,
+                       "communication");
         any = true;
         for (int k = 0; k < 3; k++) sc__buffer_init(&cell[k], p->out->arena);
         sc__put_bytes(&cell[0], l->bytes);
         sc__put_time(&cell[1], l->busy);
         sc__put_time(&cell[2], l->exposed);
-        sc__printf(p->out, "  %-18s %9llu %12s %12s %12s\n", l->label, (unsigned long long)l->ops, cell[0].text,
-                   cell[1].text, cell[2].text);
+        sc__printf(p->out, "  %-*s %9llu %12s %12s %12s\n", p->names - 4, l->label, (unsigned long long)l->ops,
+                   cell[0].text, cell[1].text, cell[2].text);
     }
 }
 
@@ -125,18 +163,14 @@ static void put_notes(struct sc_context *ctx, struct page *p, unsigned width) {
         sc__puts(p->out, "  - ");
         for (const char *word = text; *word;) {
             size_t n = strcspn(word, " ");
-            if (column > 4 && column + n + 1 > width) {
+            bool wrap = column > 4 && column + n + 1 > width;
+            if (wrap)
                 sc__puts(p->out, "\n    ");
-                column = 4;
-            }
-            sc__put(p->out, word, n);
-            column += (unsigned)n;
-            word += n;
-            if (*word == ' ') {
-                word++;
+            else if (word > text)
                 sc__putc(p->out, ' ');
-                column++;
-            }
+            sc__put(p->out, word, n);
+            column = (wrap ? 4 : column) + (unsigned)n + 1;
+            word += n + (word[n] == ' ');
         }
         sc__putc(p->out, '\n');
     }
@@ -158,7 +192,7 @@ static void put_spread(struct page *p) {
 
 void sc__write_text(struct sc_context *ctx, const struct sc__result *r, bool colour, unsigned width,
                     struct sc__buffer *out) {
-    struct page p = {.out = out, .r = r, .colour = colour};
+    struct page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
     put_head(&p);
     put_headline(&p);
     put_breakdown(&p);

@@ -21,6 +21,8 @@ expect goal_to_stdout 2 "needs a place" "$STEPCAST" convert $seed --to goal
 expect bad_loggops 2 "not a LogGOPS description" "$STEPCAST" run "$tmp/w.goal" --loggops 1,2
 expect compat_needs_network 2 "--astra-network" "$STEPCAST" run "$tmp/et" --compat astra
 expect chakra_flow 0 "step time" "$STEPCAST" run "$tmp/et" --net flow
+expect messages_are_named 0 "exposed p2p" "$STEPCAST" run "$tmp/et"
+expect no_pipeline_no_bubble 0 "wait for messages" "$STEPCAST" run "$tmp/et"
 expect html 0 "" "$STEPCAST" run "$tmp/et" --html "$tmp/page.html"
 expect trace 0 "" "$STEPCAST" run "$tmp/w.goal" --trace "$tmp/trace.json"
 
@@ -80,6 +82,23 @@ if [ -d "$shared/traces/chakra" ]; then
     expect llm 0 "step time" "$STEPCAST" run "$shared/traces/chakra/llm_dp2_tp2_pp2"
     expect llm_slots 0 "one communication slot" "$STEPCAST" run "$shared/traces/chakra/llm_dp2_tp2_pp2" --astra-slots
 else echo "skip chakra samples: no shared data"; fi
+# a forecast as traces of one rank a stage, read again: the same step, the same bytes in collectives
+"$STEPCAST" run $seed --gpus 256 --hta "$tmp/hta" --json "$tmp/forecast.json" >/dev/null
+"$STEPCAST" run "$tmp/hta" --cluster dgx-h100:256 --json "$tmp/again.json" >/dev/null
+said() { python3 - "$tmp/forecast.json" "$tmp/again.json" <<'END'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+same = all(a["comm"][g]["bytes"] == b["comm"][g]["bytes"] for g in ("tp", "dp"))
+print(same and abs(b["step_time_us"] / a["step_time_us"] - 1) < 1e-4, b["plan"]["tp"], b["plan"]["pp"], b["plan"]["dp"])
+END
+}
+check traces_of_some_ranks "$(said)" "True 8 4 8"
+expect traces_stand_for_others 0 "4 traces stand for all 256 ranks" "$STEPCAST" show "$tmp/hta"
+rm "$tmp/hta/rank64.pt.trace.json.gz"
+expect stage_without_trace 3 "none of pipeline stage 1" "$STEPCAST" run "$tmp/hta"
+cp "$tmp/hta/rank0.pt.trace.json.gz" "$tmp/hta/copy.json.gz"
+expect rank_given_twice 3 "unexpected rank 0, already given by" "$STEPCAST" run "$tmp/hta"
+
 if [ -f "$shared/traces/torch/moe_kineto.json.gz" ]; then
     kineto="$shared/traces/torch/moe_kineto.json.gz"
     expect kineto_show 0 "communication overlap" "$STEPCAST" show "$kineto"

@@ -65,3 +65,72 @@ check leaves_cost "$(near "$(odd "$leaves" | time_of)" "$(awk 'BEGIN { print 2^3
 
 expect place_alone 2 "is of one job" "$STEPCAST" run $seed $seed --place 0,128 --html "$tmp/x.html"
 expect cut_gzip 3 "cannot unpack: unexpected end of file" sh -c "gzip -c $seed | head -c 700 | $STEPCAST run -"
+
+# what cannot be written is exit 4, whatever the reason and the command
+none="$tmp/no/such/file"
+for o in --json --csv --csv-simai --html --trace --hta; do expect "unwritable $o" 4 "$none" "$STEPCAST" run $seed $o "$none"; done
+for to in goal chakra ir-json workload-text; do expect "unwritable $to" 4 "$none" "$STEPCAST" convert $seed --to $to -o "$none"; done
+expect unwritable_gen 4 "cannot write" "$STEPCAST" gen --model gpt2 --gpus 1 -o "$none"
+expect unwritable_coll 4 "cannot write" "$STEPCAST" coll all_reduce --json "$none"
+expect unwritable_kernels 4 "cannot write" "$STEPCAST" kernels --model gpt2 --json "$none"
+expect unwritable_compare 4 "cannot write" "$STEPCAST" compare $seed $seed --json "$none"
+expect a_folder 4 "Is a directory" "$STEPCAST" run $seed --json "$tmp/"
+# names that are none are exit 2, with the nearest that is one
+expect wrong_gpu 2 "did you mean h200?" "$STEPCAST" run --model gpt2 --gpus 1 --gpu h2000
+expect wrong_cluster 2 "did you mean dgx-h100?" "$STEPCAST" run $seed --cluster dgx-h101:8
+expect wrong_model 2 "did you mean gpt3-175b?" "$STEPCAST" run --model gtp3-175b
+expect wrong_format 2 "one of: megatron-trace" "$STEPCAST" run $seed --format text
+expect wrong_schedule 2 "add --vpp N" "$STEPCAST" run --model gpt2 --gpus 2 --pp 2 --schedule interleaved
+expect repeated 0 "--gpus is given more than once: 2 counts" "$STEPCAST" run --model gpt2 --gpus 1 --gpus 2
+expect not_repeated 0 "rank 1 computes 3 times" "$STEPCAST" run --model gpt2 --gpus 2 --slow rank:0=2 --slow rank:1=3
+
+# marks, line ends and cuts that editors and copies leave in text
+for f in tests/data/seed_00*.txt; do
+    { printf '\357\273\277' && cat "$f"; } >"$tmp/marked.txt"
+    "$STEPCAST" show "$f" >"$tmp/plain.out" 2>&1
+    "$STEPCAST" show "$tmp/marked.txt" >"$tmp/marked.out" 2>&1
+    check "byte-order mark $f" "$(tail -n +2 "$tmp/marked.out")" "$(tail -n +2 "$tmp/plain.out")"
+done
+head -c -3 $seed >"$tmp/cut.txt"
+expect cut_last_line 0 "no line end" "$STEPCAST" run "$tmp/cut.txt"
+# names of files need not be text, JSON and pages must be
+odd_name="$tmp/$(printf 'a\377\376b \303\251.txt')"
+cp $seed "$odd_name"
+"$STEPCAST" run "$odd_name" --json "$tmp/odd.json" --trace "$tmp/odd.trace.json" >/dev/null 2>&1
+for f in odd.json odd.trace.json; do
+    python3 -c "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))" "$tmp/$f" 2>/dev/null
+    check "utf-8 $f" $? 0
+done
+check no_trailing_blanks "$("$STEPCAST" run $seed --slow rank:1=1.01 | grep -c ' $')" 0
+
+# every command that takes a model takes it, and none ignores options in silence
+expect show_model 0 "1 micro-batch" "$STEPCAST" show --model gpt2 --gpus 1 --global-batch 1
+expect show_unused 0 "--net has no effect" "$STEPCAST" show $seed --net flow
+expect convert_unused 0 "--net has no effect" "$STEPCAST" convert $seed --to ir-json -o "$tmp/x.json" --net flow
+expect coll_unused 0 "--route has no effect without --net flow" "$STEPCAST" coll all_reduce --route dmodk
+expect compare_notes 0 "  B  no cluster given" "$STEPCAST" compare $seed sim:$seed
+expect place_too_many 2 "does not name 1 place" "$STEPCAST" run $seed --place 0,1
+expect no_such_row 2 "no row has" "$STEPCAST" validate data/truth/training_steps.csv --only nothing-like-it
+expect short_option 2 "no option -x" "$STEPCAST" run $seed -x
+check flows_has_its_options "$("$STEPCAST" help flows | grep -c -e --iteration -e --grad-bytes)" 0
+
+# an input is not written over, and a link stays a link
+cp $seed "$tmp/mine.txt"
+ln -s mine.txt "$tmp/also_mine.txt"
+expect over_the_input 2 "would write over the input" "$STEPCAST" run "$tmp/mine.txt" --json "$tmp/also_mine.txt"
+expect convert_in_place 2 "would write over the input" "$STEPCAST" convert "$tmp/mine.txt" --to ir-json -o "$tmp/mine.txt"
+check input_is_whole "$(cmp $seed "$tmp/mine.txt" && echo same)" same
+echo old >"$tmp/target.json"
+ln -s target.json "$tmp/link.json"
+ln -s /proc/self/fd/1 "$tmp/out.link"
+"$STEPCAST" run $seed --json "$tmp/link.json" >/dev/null
+"$STEPCAST" run $seed --json "$tmp/out.link" >"$tmp/redirected"
+check links_stay "$(test -L "$tmp/link.json" && test -L "$tmp/out.link" && head -c 1 "$tmp/target.json")" "{"
+expect stdout_by_name 2 "both write to standard output" "$STEPCAST" run $seed --json /dev/stdout --csv -
+chmod 600 "$tmp/target.json"
+"$STEPCAST" run $seed --json "$tmp/target.json" >/dev/null
+check permissions_stay "$(stat -c %a "$tmp/target.json")" 600
+# what is wrong with the command line is said before anything is written
+expect timeline_alone 2 "give --json FILE too" "$STEPCAST" run $seed --timeline --csv "$tmp/early.csv"
+expect ranks_alone 2 "give --trace FILE" "$STEPCAST" run $seed --trace-ranks 0 --csv "$tmp/early.csv"
+check nothing_before_it "$(ls "$tmp/early.csv" 2>/dev/null)" ""

@@ -17,7 +17,7 @@ fi
 layer="--gpu h200 --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --seq-length 2048"
 expect kernels_layer 0 "fc1_wgrad" "$STEPCAST" kernels $layer
 expect kernels_json 0 '"forward_us"' "$STEPCAST" kernels $layer --fusion eager --json -
-expect kernels_wrong_gpu 3 "one of:" "$STEPCAST" kernels $layer --gpu h900
+expect kernels_wrong_gpu 2 "did you mean" "$STEPCAST" kernels $layer --gpu h900
 expect kernels_nothing 2 "nothing says which kernels" "$STEPCAST" kernels --gpu h200
 expect kernels_alias 0 "A100 SXM4 80 GB" "$STEPCAST" kernels $layer --gpu A100-SXM-80GB
 

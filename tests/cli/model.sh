@@ -21,6 +21,8 @@ check "its parts add up" $?
 "$S" run --model llama3-70b --gpus 8 --global-batch 8 >"$dir/out" 2>"$dir/err"
 [ $? = 1 ] && grep -q 'does not fit' "$dir/err" && grep -q optimizer "$dir/err"
 check "too large for memory is exit 1 and names the items" $?
+grep -q 'note: no --seq is given' "$dir/err"
+check "and what was assumed" $?
 "$S" run --model llama3-70b --gpus 8 --global-batch 8 --ignore-memory >"$dir/out" 2>"$dir/err"
 check "--ignore-memory goes on" $?
 

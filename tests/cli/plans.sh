@@ -44,3 +44,18 @@ expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b 
 expect too_large 1 "fits into memory" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
 expect no_split 2 "no plan can be made for 24 GPUs" "$S" plans --model llama3-8b --gpus 24 --global-batch 1 --seq 2048 --tp 8
 expect a_file 2 "takes a model" "$S" plans tests/data/seed_003.txt --gpus 8 --global-batch 8
+
+few="--model gpt2 --gpus 2 --global-batch 4 --seq 512 --cluster dgx-h100:2"
+for o in "--net flow" "--slow rank:0=2 --slow rank:1=3" "--comm-sm-tax 50%"; do
+    "$S" plans $few $o --json "$tmp/o.json" >"$tmp/out"
+    check "as run has it: $o" "$(python3 - "$S" "$tmp/o.json" <<'P'
+import json, shlex, subprocess, sys
+best = json.load(open(sys.argv[2]))["plans"][0]
+words = [sys.argv[1], *shlex.split(best["command"])[1:], "--json", "-"]
+print(json.loads(subprocess.check_output(words))["step_time_us"] == best["step_time_us"])
+P
+)" True
+done
+expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
+expect "what plans assume" 0 "every plan shards the optimizer" "$S" plans $few
+expect "an option without effect" 0 "--format has no effect" "$S" plans $few --format goal

@@ -20,7 +20,7 @@ expect table 0 "step time" "$STEPCAST" run $seed
 expect equals_sign 0 "free network" "$STEPCAST" run --cluster=ideal $seed
 expect show 0 "33: 4 of the step before, 1 micro-batches of 26 rows, 3 after" "$STEPCAST" show $seed
 expect small_cluster 3 "not a multiple" "$STEPCAST" run $seed --cluster dgx-h100:8
-expect output_dir_missing 3 "cannot write" "$STEPCAST" run $seed --json $tmp/no/such/dir.json
+expect output_dir_missing 4 "cannot write" "$STEPCAST" run $seed --json $tmp/no/such/dir.json
 if [ "$(id -u)" != 0 ]; then
     touch $tmp/secret; chmod 0 $tmp/secret
     expect unreadable 3 "cannot open" "$STEPCAST" run $tmp/secret

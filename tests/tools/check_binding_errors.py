@@ -26,3 +26,22 @@ test("a misspelt option", lambda: stepcast.run(bad, clutser="x"), status=2, hint
 test("a misspelt command", lambda: stepcast.execute("rnu", bad), status=2, hint="did you mean 'run'?")
 test("a flag with a value", lambda: stepcast.run(bad, gantt="yes"), status=2)
 test("an option without its value", lambda: stepcast.run(bad, cluster=True), status=2)
+test("what does not fit into memory", lambda: stepcast.run(model="llama3-70b", gpus=8, global_batch=8), status=1)
+
+
+def refuse(name, kind, body):
+    try:
+        body()
+        print(f"not ok python: {name}: nothing was raised")
+    except kind:
+        print(f"ok python: {name}")
+
+
+refuse("json= is what a call answers", TypeError, lambda: stepcast.run(model="gpt2", gpus=1, json="x.json"))
+refuse("a NUL byte", ValueError, lambda: stepcast.run("a\0b"))
+odd = os.path.join(os.fsencode(sys.argv[1]), b"odd\xff.txt")
+with open(odd, "w") as f:
+    f.write(open(os.path.join(sys.argv[1], "workload.txt")).read())
+same = stepcast.run(odd)["step_time_us"] == stepcast.run(os.path.join(sys.argv[1], "workload.txt"))["step_time_us"]
+text = stepcast.execute("show", odd)[1]
+print("ok python: names that are no text" if same and "odd" in text else "not ok python: names that are no text")

@@ -25,7 +25,7 @@ def plan(r):
                  "--recompute", r.choice(["none", "selective", "full"]), "--overlap-grad", r.choice(["yes", "no"]),
                  "--overlap-param", r.choice(["yes", "no"]), "--overlap-tp", r.choice(["no", "wgrad", "chunks"]), "--ignore-memory",
                  "--cluster", "%s:%d" % (r.choice(["dgx-h100", "dgx-a100"]), tp * pp * dp)]
-        if tp > 1 and r.random() < 0.6:
+        if tp > 1 and (r.random() < 0.6 or "chunks" in words):  # chunks need it
             words.append("--sequence-parallel")
         return [str(w) for w in words]
 

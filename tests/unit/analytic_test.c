@@ -124,6 +124,22 @@ static void latency_is_not_bandwidth(void **state) {
     assert_true(end[1] < 1.1 * alone_us(&j, &a));
 }
 
+/* A group across classes uses the ports of all of them, whoever came last. */
+static void classes_of_a_group_meet(void **state) {
+    double same[2], end[2];
+    (void)state;
+    struct job j = make_job("dgx-h100:64", 8, 4, 2, NULL);
+    uint16_t world = sc__workload_group(j.w, SC__GROUP_WORLD);
+    connect_net(&j);
+    struct sc__transfer a = all_reduce(world, BYTES, 0), b = all_reduce(world, BYTES, 1);
+    both(&j, &a, &b, same);
+    assert_true(same[1] > 1.2 * alone_us(&j, &b));
+    b.class = 1;
+    b.rank = 32;
+    both(&j, &a, &b, end);
+    for (int i = 0; i < 2; i++) assert_true(fabs(end[i] - same[i]) < 1e-3);
+}
+
 /* Random traffic against a fluid simulation of the same claims, from scratch
  * at every event: nothing an earlier transfer left behind may end a later one. */
 enum { TRAFFIC = 400, STAGES = 4 };
@@ -264,15 +280,11 @@ static void ranks_from_a_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_where_they_lie),
-        cmocka_unit_test(tensor_parallel_over_two_nodes),
-        cmocka_unit_test(few_nics_are_shared),
-        cmocka_unit_test(a_nic_carries_two),
-        cmocka_unit_test(nvlink_and_nic_do_not_meet),
-        cmocka_unit_test(latency_is_not_bandwidth),
-        cmocka_unit_test(random_traffic),
-        cmocka_unit_test(stages_meet_on_one_nic),
-        cmocka_unit_test(ranks_from_a_file),
+        cmocka_unit_test(groups_where_they_lie),       cmocka_unit_test(tensor_parallel_over_two_nodes),
+        cmocka_unit_test(few_nics_are_shared),         cmocka_unit_test(a_nic_carries_two),
+        cmocka_unit_test(nvlink_and_nic_do_not_meet),  cmocka_unit_test(latency_is_not_bandwidth),
+        cmocka_unit_test(classes_of_a_group_meet),     cmocka_unit_test(random_traffic),
+        cmocka_unit_test(stages_meet_on_one_nic),      cmocka_unit_test(ranks_from_a_file),
         cmocka_unit_test(messages_share_thin_uplinks),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

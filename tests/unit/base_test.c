@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 
+#include <glob.h>
 #include <zlib.h>
 
 #include "context.h"
@@ -226,7 +227,77 @@ static void files_appear_whole(void **state) {
     assert_true(sc__str_is(got, "new text"));
     assert_int_equal(sc__read_all(ctx, path, 4, &got), SC_INPUT);
     unlink(path);
-    assert_int_equal(sc__write_file(ctx, "/nonexistent/x", "a", 1), SC_INPUT);
+    assert_int_equal(sc__write_file(ctx, "/nonexistent/x", "a", 1), SC_SYSTEM);
+}
+
+static unsigned files_beside(const char *path) {
+    glob_t found;
+    char pattern[300];
+    snprintf(pattern, sizeof pattern, "%s.*", path);
+    unsigned n = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
+    if (n) globfree(&found);
+    return n;
+}
+
+/* 3 MB of numbered lines: more than a piece, and every byte has its place. */
+static void put_lines(struct sc__buffer *b) {
+    for (unsigned i = 0; i < 300000; i++) sc__printf(b, "%09u\n", i);
+}
+
+static void large_files_are_written_in_pieces(void **state) {
+    (void)state;
+    const char *path = temporary_file("old", 3);
+    const char *packed = sc__format(&ctx->arena, "%s.gz", path);
+    struct sc__output *o;
+    struct sc__str got;
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(sc__output_open(ctx, k ? packed : path, &o), SC_OK);
+        put_lines(&o->buffer);
+        assert_in_range(o->buffer.capacity, 1, 1 << 20);
+        assert_int_equal(sc__output_end(o, SC_OK), SC_OK);
+        assert_int_equal(sc__read_all(ctx, k ? packed : path, 4 << 20, &got), SC_OK);
+        assert_int_equal(got.n, 3000000);
+        for (unsigned i = 0; i < 300000; i += 9973) assert_int_equal(strtoul(got.p + 10 * (size_t)i, NULL, 10), i);
+    }
+    unlink(packed);
+    unlink(path);
+}
+
+static void outputs_that_fail_leave_nothing(void **state) {
+    (void)state;
+    const char *path = temporary_file("old", 3);
+    struct sc__output *o;
+    struct sc__str got;
+    for (unsigned k = 0; k < 2; k++) {
+        assert_int_equal(sc__output_open(ctx, path, &o), SC_OK);
+        put_lines(&o->buffer);
+        assert_in_range(files_beside(path), 0, 1); /* one where the system has no files without a name */
+        if (k)
+            sc__outputs_abandon(ctx);
+        else
+            assert_int_equal(sc__output_end(o, SC_INPUT), SC_INPUT);
+        assert_int_equal(files_beside(path), 0);
+    }
+    assert_int_equal(sc__read_all(ctx, path, 100, &got), SC_OK);
+    assert_true(sc__str_is(got, "old"));
+    unlink(path);
+    if (access("/dev/full", W_OK) < 0) return;
+    assert_int_equal(sc__output_open(ctx, "/dev/full", &o), SC_OK);
+    put_lines(&o->buffer);
+    assert_int_equal(sc__output_end(o, SC_OK), SC_SYSTEM);
+    assert_non_null(strstr(sc_error_text(ctx), "/dev/full: error: cannot write: No space left"));
+}
+
+static void notes_are_kept_once(void **state) {
+    (void)state;
+    for (unsigned round = 0; round < 2; round++) { /* commands begin with no notes */
+        ctx->note_count = 0;
+        for (unsigned i = 0; i < 1000; i++) sc__note(ctx, "code", "number %u", i % 10);
+        sc__note(ctx, "other", "number 3");
+        assert_int_equal(ctx->note_count, 11);
+        for (unsigned i = 0; i < 10; i++)
+            assert_string_equal(ctx->notes[i].text, sc__format(&ctx->arena, "number %u", i));
+    }
 }
 
 static void splitmix_matches_its_reference(void **state) {
@@ -251,6 +322,9 @@ int main(void) {
                                        cmocka_unit_test(nearest_word),
                                        cmocka_unit_test(lines_of_plain_and_packed_files),
                                        cmocka_unit_test(files_appear_whole),
+                                       cmocka_unit_test(large_files_are_written_in_pieces),
+                                       cmocka_unit_test(outputs_that_fail_leave_nothing),
+                                       cmocka_unit_test(notes_are_kept_once),
                                        cmocka_unit_test(splitmix_matches_its_reference)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -174,8 +174,8 @@ static void bad_graphs_are_refused(void **state) {
            "node 2 'op': ALLREDUCE of 64 bytes, number 2 of its group, is missing on rank 1");
     refuse((struct node[]){coll(1, 64)}, 1, (struct node[]){coll(1, 65)}, 1, "meets node 1 'op' of rank 1");
     struct node gather = coll(1, 64);
-    gather.coll = 3;
-    refuse(&gather, 1, &gather, 1, "comm_type 3 is not supported");
+    gather.coll = 10;
+    refuse(&gather, 1, &gather, 1, "comm_type 10 is not known");
     gather.coll = 0, gather.group = "5";
     refuse(&gather, 1, &gather, 1, "process group '5' is not defined");
     comp.type = 9;
@@ -186,6 +186,31 @@ static void bad_graphs_are_refused(void **state) {
     save("x.json", "{\"5\": [0]}", 10);
     gather.coll = 0;
     refuse(&gather, 1, &gather, 1, "rank 1 is not in its process group");
+}
+
+/* Every collective of the schema; a gather names the shard, a scatter the whole. */
+static void all_collectives_are_read(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t coll;
+        uint64_t bytes;
+    } want[] = {{SC__ALLREDUCE, 64},     {SC__REDUCE, 64},    {SC__ALLGATHER, 128}, {SC__GATHER, 128},
+                {SC__SCATTER, 64},       {SC__BROADCAST, 64}, {SC__ALLTOALL, 64},   {SC__REDUCESCATTER, 64},
+                {SC__REDUCESCATTER, 64}, {SC__BARRIER, 64}};
+    for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
+        struct bytes f = {.n = 0};
+        struct sc__workload *w;
+        struct node n = coll(1, 64);
+        n.coll = (uint8_t)i;
+        metadata(&f);
+        add(&f, n);
+        save("x.0.et", f.data, f.n);
+        save("x.1.et", f.data, f.n);
+        OK(ctx, read_dir(&w));
+        assert_int_equal(w->ops[0].coll, want[i].coll);
+        assert_int_equal(w->ops[0].bytes, want[i].bytes);
+        if (sc__coll_rooted(want[i].coll)) assert_int_equal(w->ops[0].peer, 0);
+    }
 }
 
 static void missing_ranks_are_named(void **state) {
@@ -487,6 +512,7 @@ static void samples_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(bad_graphs_are_refused),
+                                       TEST(all_collectives_are_read),
                                        TEST(missing_ranks_are_named),
                                        TEST(cut_files_are_refused),
                                        TEST(damaged_bytes_do_no_harm),

@@ -171,6 +171,23 @@ static void ring_closed_form(void **state) {
     assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 20), 14 * (0.025 + 1048576 / 8 / 300e3), 1e-6, "switch");
 }
 
+/* n-1 of n parts through the port of the root, or through its card; on a ring
+ * of links through its two. */
+static void gather_closed_form(void **state) {
+    (void)state;
+    const double size = 1 << 26;
+    for (int coll = SC__GATHER; coll <= SC__SCATTER; coll++) {
+        struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+        assert_near(us_of(&c, coll, 8, 1 << 26), 0.025 + size * 7 / 8 / 300e3, 1e-7, "in a node");
+        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=4 nic=50GB/s hop=2us");
+        assert_near(us_of(&c, coll, 32, 1 << 26), 2 + size * 28 / 32 / 50e3, 1e-7, "between nodes");
+        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=2 nic=50GB/s hop=2us");
+        assert_near(us_of(&c, coll, 32, 1 << 26), 2 + size * 28 / 32 / 50e3, 1e-7, "the card is its own");
+        c = cluster("class=plain dims=9 link=50GB/s hop=500ns");
+        assert_near(us_of(&c, coll, 9, 1 << 26), 4 * 0.5 + size * 8 / 9 / 100e3, 1e-7, "ring");
+    }
+}
+
 /* --- limits ------------------------------------------------------------ */
 
 static const char *const random_fabrics[] = {"none", "rail", "fat-tree", "hpn"};
@@ -528,6 +545,7 @@ int main(void) {
         cmocka_unit_test(alltoall_at_the_nic),
         cmocka_unit_test(ring_between_nodes),
         cmocka_unit_test(ring_closed_form),
+        cmocka_unit_test(gather_closed_form),
         cmocka_unit_test(no_cut_is_beaten),
         cmocka_unit_test(longer_with_size),
         cmocka_unit_test(no_cut_of_a_torus_is_beaten),

@@ -79,7 +79,8 @@ static void alone_agrees_with_analytic(void **unused) {
     static const uint32_t sizes[] = {8, 16, 64, 256};
     for (unsigned k = 0; k < sizeof clusters / sizeof *clusters; k++)
         for (unsigned s = 0; s < 4; s++)
-            for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
+            for (int coll = SC__ALLREDUCE; coll < SC__COLLS; coll++) {
+                if (coll == SC__BARRIER) continue;
                 struct sc_context *ctx = sc_open();
                 char name[128];
                 uint32_t gpus = strstr(clusters[k], "nvl72") && s ? 36u << s : sizes[s]; /* whole nodes */

@@ -168,27 +168,75 @@ static void seeds_come_back(void **state) {
     for (unsigned i = 0; i < SEED_JOBS; i++) round_trip(seed_workload(ctx, i), i % 2 ? ".goal" : ".bin");
 }
 
+static const struct sc__workload *one_collective(uint32_t ranks, enum sc__coll coll, uint64_t bytes, uint32_t root) {
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
+    const struct sc__workload *expanded;
+    w->mesh = sc__mesh(1, 1, 1, ranks, 1, 0);
+    sc__block_begin(w);
+    struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, "c");
+    op->coll = (uint8_t)coll;
+    op->group = sc__workload_group(w, SC__GROUP_WORLD);
+    op->bytes = bytes;
+    op->peer = root;
+    uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+    sc__program_call(w, block, SC__NONE, 0, 0);
+    sc__class_add(w, program, 0, ranks, 0);
+    OK(ctx, sc__workload_expand(ctx, w, &expanded));
+    return expanded;
+}
+
+static const struct sc__workload *messages_of(const struct sc__workload *expanded) {
+    const struct sc__workload *messages;
+    OK(ctx, sc__workload_messages(ctx, expanded, &messages));
+    return messages;
+}
+
+static int64_t loggops_time(const struct sc__workload *w, const char *figures) {
+    struct sc__net net;
+    struct sc__sim sim;
+    OK(ctx, sc__net_loggops(ctx, figures, w, &net));
+    OK(ctx, sc__simulate(ctx, w, &net, NULL, &sim));
+    return sim.step;
+}
+
 /* Every byte of a collective's ring must arrive: an all-reduce sends
  * 2(N−1)/N of the buffer from each rank, whatever the remainder. */
 static void collectives_become_their_messages(void **state) {
     (void)state;
-    struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
-    const struct sc__workload *expanded, *messages;
-    w->mesh = sc__mesh(1, 1, 1, 5, 1, 0);
-    sc__block_begin(w);
-    struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, "ar");
-    op->coll = SC__ALLREDUCE;
-    op->group = sc__workload_group(w, SC__GROUP_WORLD);
-    op->bytes = 1003;
-    uint32_t block = sc__block_end(w), program = sc__program_begin(w);
-    sc__program_call(w, block, SC__NONE, 0, 0);
-    sc__class_add(w, program, 0, 5, 0);
-    OK(ctx, sc__workload_expand(ctx, w, &expanded));
-    OK(ctx, sc__workload_messages(ctx, expanded, &messages));
+    const struct sc__workload *messages = messages_of(one_collective(5, SC__ALLREDUCE, 1003, SC__NONE));
     uint64_t sent = 0;
     for (uint32_t i = 0; i < messages->op_count; i++)
         if (messages->ops[i].kind == SC__OP_SEND) sent += messages->ops[i].bytes;
     assert_int_equal(sent, 2 * 4 * 1003); /* each of the 5 parts makes 2·4 hops */
+}
+
+/* The root's own part stays where it is; every other part moves once. */
+static void gathers_become_their_messages(void **state) {
+    (void)state;
+    for (unsigned coll = SC__GATHER; coll <= SC__SCATTER; coll++) {
+        const struct sc__workload *messages = messages_of(one_collective(5, (enum sc__coll)coll, 1003, 3));
+        uint64_t sent = 0, of_root = 0;
+        for (uint32_t i = 0; i < messages->op_count; i++) {
+            const struct sc__op *op = &messages->ops[i];
+            if (op->kind != SC__OP_SEND) continue;
+            sent += op->bytes;
+            of_root += op->peer == 3;
+        }
+        assert_int_equal(sent, 1003 - 200); /* place 3 of 201, 201, 201, 200, 200 */
+        assert_int_equal(of_root, coll == SC__GATHER ? 4 : 0);
+    }
+}
+
+/* LogGOPS: alike as one operation and as messages, where its processor or its
+ * NIC is what the root waits for. */
+static void gathers_cost_what_their_messages_cost(void **state) {
+    (void)state;
+    static const char *const figures[] = {"3700,200,0,0.02,0,inf", "1000,50,10,0.5,0,inf", "500,3000,0,0.01,0.001,inf"};
+    for (unsigned f = 0; f < sizeof figures / sizeof *figures; f++)
+        for (uint32_t n = 2; n <= 9; n++) {
+            const struct sc__workload *w = one_collective(n, SC__GATHER, (uint64_t)n * 100000, 1);
+            assert_int_equal(loggops_time(w, figures[f]), loggops_time(messages_of(w), figures[f]));
+        }
 }
 
 static void bad_text_is_refused(void **state) {
@@ -281,6 +329,8 @@ int main(void) {
                                        TEST(workloads_come_back),
                                        TEST(seeds_come_back),
                                        TEST(collectives_become_their_messages),
+                                       TEST(gathers_become_their_messages),
+                                       TEST(gathers_cost_what_their_messages_cost),
                                        TEST(bad_text_is_refused),
                                        TEST(cut_files_are_refused),
                                        TEST(damaged_bytes_do_no_harm)};

@@ -15,7 +15,8 @@ static inline uint32_t pick(uint64_t *seed, uint32_t n) { return (uint32_t)(sc__
 static inline void random_collective(struct sc__workload *w, uint64_t *seed) {
     static const enum sc__group_kind kinds[] = {SC__GROUP_TP, SC__GROUP_DP};
     struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, pick(seed, SC__PHASES), 1 + (uint8_t)pick(seed, 2), "coll");
-    op->coll = (uint8_t)pick(seed, SC__ALLTOALL + 1);
+    op->coll = (uint8_t)pick(seed, SC__COLLS);
+    if (sc__coll_rooted(op->coll)) op->peer = 0;
     op->group = sc__workload_group(w, kinds[pick(seed, 2)]);
     op->bytes = 64 * (uint64_t)(1 + pick(seed, 100000));
     op->cost = pick(seed, 4) ? 0 : 1000 * (int64_t)pick(seed, 5000);

@@ -448,7 +448,7 @@ static void bad_gpu_files(void **state) {
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("[]"), &g), SC_INPUT);
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{\"name\": \"x\"}"), &g), SC_INPUT);
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{"), &g), SC_INPUT);
-    assert_int_equal(sc__gpu_find(ctx, "no-such-gpu", &g), SC_INPUT);
+    assert_int_equal(sc__gpu_find(ctx, "no-such-gpu", &g), SC_USAGE);
     assert_int_equal(sc__gpu_find(ctx, "/no/such/file.json", &g), SC_INPUT);
 }
 

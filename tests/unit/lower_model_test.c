@@ -351,9 +351,8 @@ static void test_stages_of_prediction_layers(void **state) {
         assert_int_equal(sc__plan_layers(&p, &m, i % 8, i / 8, &first), i == 0 ? 1 : i == 31 ? 0 : 2);
 }
 
-/* Sixteen ranks on two nodes, eight experts of 128 a token: with one copy a
- * node, 2·(1 − 2⁻⁸) go out; within a node one a rank, 8·(1 − (7/8)⁸). */
-static void test_tokens_go_once_to_a_node(void **state) {
+/* Eight experts of 128 a token: of n ranks n·(1 − (1 − 1/n)⁸) get a copy. */
+static void test_tokens_go_once_to_a_rank(void **state) {
     static const char text[] = "model qwen3-30b-a3b;gpus %u;ep %u;etp 1;seq 4096;global-batch 16;"
                                "moe-token-dispatcher-type flex;zero 1";
     for (uint32_t ep = 8; ep <= 16; ep += 8) {
@@ -362,7 +361,7 @@ static void test_tokens_go_once_to_a_node(void **state) {
         char plan[256];
         snprintf(plan, sizeof plan, text, ep, ep);
         struct traffic t = lower(*state, plan, &m, &p);
-        double places = ep == 16 ? 2 : 8, copies = places * (1 - pow(1 - 1 / places, 8));
+        double ranks = ep, copies = ranks * (1 - pow(1 - 1 / ranks, 8));
         same(t.bytes[SC__GROUP_EP][SC__ALLTOALL] / (16.0 / ep), 4 * 48 * 4096 * copies * 2048 * 2);
     }
 }
@@ -462,7 +461,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_traffic_of_experts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stages_hold_the_model, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stages_of_prediction_layers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_tokens_go_once_to_a_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_tokens_go_once_to_a_rank, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recompute_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recompute_of_operators, setup, teardown),
         cmocka_unit_test_setup_teardown(test_graphs_spare_the_host, setup, teardown),

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Options of a plan: each changes the answer, is refused, or is named in a note.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+model="--model llama2-7b --gpus 8 --tp 2 --pp 2 --global-batch 16 --seq 1024 --ignore-memory"
+run() { "$STEPCAST" run "$@"; }
+value() { # KEY options: the first number of that name in the result
+    key=$1
+    shift
+    run "$@" --json - | sed -n "s/.*\"$key\": \([0-9.]*\).*/\1/p" | head -1
+}
+order() { # NAME A OP B
+    if awk -v a="$2" -v b="$4" "BEGIN { exit !(a != \"\" && b != \"\" && a $3 b) }"; then echo "ok $1"; else echo "not ok $1: $2 $3 $4"; fi
+}
+
+# what stands alone and means nothing there is a note
+for o in "--recompute-modules act" "--recompute-method block" "--recompute-layers 2" "--cp-comm-type a2a" \
+    "--overlap-param yes" "--bucket 1MB" "--uneven-stages" "--etp 1" "--moe-unfused" "--overlap-moe yes" \
+    "--moe-expert-capacity-factor 2" "--moe-token-dispatcher-type flex" "--copies 4" "--kv-lora-rank 256"; do
+    expect "idle $o" 0 "${o%% *} has no effect" run $model $o
+done
+one="--model gpt2 --gpus 1 --global-batch 2 --seq 512"
+for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--grad-dtype bf16" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
+    expect "idle alone $o" 0 "${o%% *} has no effect" run $one $o
+done
+expect idle_fail 0 "--fail has no effect without --net flow" run $model --fail leaf0
+expect algo_noted 0 "collectives that cannot run so" run $model --algo torus
+
+# what contradicts itself, or is no value, is refused
+while IFS='|' read -r text options; do expect "refused $options" 2 "$text" run $model $options; done <<'P'
+a bucket of 0 bytes|--bucket 0
+--copies takes a number from 1 on|--two-level --copies 0
+--copies takes a number from 1 on|--copies=-3
+a node has only 8|--gpus-per-process 9
+micro-batches on dp 2|--micro-batch 1 --micro-batches 3
+--normalization: unknown|--normalization rmsnorm
+--position-embedding-type: unknown|--position-embedding-type rotary
+--fp8-format: unknown|--fp8-format e3m4
+--make-vocab-size-divisible-by takes a whole number|--make-vocab-size-divisible-by x
+too large|--make-vocab-size-divisible-by 4000000000
+does not divide the 16 layers of a stage|--num-layers-per-virtual-pipeline-stage 5
+not 4|--num-layers-per-virtual-pipeline-stage 8 --vpp 4
+--recompute full contradicts|--recompute full --recompute-granularity selective
+--fp16 contradicts|--fp16 --bf16
+--bf16 contradicts|--bf16 --dtype fp16
+does not say how many|--recompute full --recompute-method block
+has no fp4|--fp4
+allgather is not simulated|--moe-token-dispatcher-type allgather
+does not divide into 30 heads|--num-attention-heads 30
+needs --num-query-groups|--group-query-attention
+with sequence parallel|--overlap-tp chunks
+what counts as a layer beside|--account-for-embedding-in-pipeline-split
+two networks|--net flow --loggops 1,1,1,1,1,1
+this input is a model|--compat simai
+this input is a model|--csv-simai out.csv
+--simai says|--simai nv=1
+--gantt draws on standard output|--gantt --json -
+P
+
+# --micro-batches gives what is left open
+check micro_batches "$(run --model gpt2 --gpus 2 --micro-batches 6 --micro-batch 2 --seq 512 | head -1)" \
+    "2 GPUs: tp 1 · pp 1 · dp 2 · 6 micro-batches · 1f1b"
+check micro_batch "$(run --model gpt2 --gpus 2 --micro-batches 6 --global-batch 24 --seq 512 --json - | sed -n 's/.*"micro_batches": \([0-9]*\).*/\1/p')" 6
+
+# overrides of a preset work: fewer parameters are less memory and no more time
+mla="--model deepseek-v2-lite --gpus 8 --ep 8 --global-batch 8 --seq 1024 --ignore-memory"
+for o in "--kv-lora-rank 128" "--qk-head-dim 64" "--qk-pos-emb-head-dim 32" "--v-head-dim 64"; do
+    order "smaller $o" "$(value total $mla $o)" "<" "$(value total $mla)"
+    order "not slower $o" "$(value step_time_us $mla $o)" "<=" "$(value step_time_us $mla)"
+done
+# the embedding counted as a layer: 31 + 1 layers on 2 stages, the first has 15
+order embedding_counts_as_a_layer "$(value step_time_us $model --num-layers 31 --account-for-embedding-in-pipeline-split)" == \
+    "$(value step_time_us $model --num-layers 31 --decoder-first-pipeline-num-layers 15)"
+# recomputing a block of layers: between nothing and all of them, in time and memory
+full="$model --recompute full"
+block="$full --recompute-method block --recompute-layers"
+order block_saves_memory "$(value activations $block 8)" "<" "$(value activations $model)"
+order block_saves_less_than_all "$(value activations $block 8)" ">" "$(value activations $full)"
+order block_costs "$(value step_time_us $block 8)" ">" "$(value step_time_us $model)"
+order block_costs_less_than_all "$(value step_time_us $block 8)" "<" "$(value step_time_us $full)"
+order block_of_all "$(value activations $block 16)" == "$(value activations $full)"
+# tf32 multiplies fp32 tensors: the same memory
+order tf32_memory "$(value total $model --dtype tf32)" == "$(value total $model --dtype fp32)"
+expect no_bf16 0 "has no bf16: products are timed as fp16" run $one --gpu v100
+seed=tests/data/seed_003.txt
+expect no_exchange 0 "--two-level has no effect: there is no all-to-all" run $seed --two-level
+expect idle_chunks 0 "--a2a-chunks has no effect" run tests/data/seed_001.txt --a2a-chunks 8

@@ -1,0 +1,16 @@
+#!/bin/sh
+# What README.md shows is what the program prints, and its other commands run.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+if python3 tests/tools/check_readme.py "$STEPCAST" README.md; then echo "ok readme: the example"; else echo "not ok readme: the example"; fi
+expect "readme: coll" 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce --cluster dgx-h100:64 -b 8 -e 8G -f 2
+expect "readme: run a file" 0 "step time" "$STEPCAST" run tests/data/seed_003.txt --cluster dgx-h100:1024
+expect "readme: show a table" 0 "torch.profiler table" "$STEPCAST" show tests/data/seed_001.txt
+expect "readme: help" 0 "stepcast help COMMAND" "$STEPCAST" help
+traces=${STEPCAST_SHARED:-../shared}/traces/real/pp2_tp1_exp2_expn8_dp8_nl8_hs4096_sl1024
+if [ -d "$traces" ]; then
+    expect "readme: traces" 0 "step time" "$STEPCAST" run "$traces" --cluster hgx-h800:16 --json "$tmp/forecast.json" --timeline
+    "$STEPCAST" compare "$traces" "$tmp/forecast.json" --tolerance 5% >"$tmp/out" 2>"$tmp/err"
+    check "readme: compare" "$(grep -c -e '^within' -e '^over' "$tmp/out")" 1
+else echo "skip readme: no traces"; fi
