@@ -34,7 +34,7 @@ struct candidate {
     char why[200]; /* it was refused */
     int64_t step;
     double mfu, memory; /* memory in bytes */
-    struct sc__shares shares;
+    struct sc__step_shares shares;
 };
 
 struct given {

@@ -47,7 +47,7 @@ struct sc__truth_row {
     double measured, predicted; /* s */
     const char *skipped;        /* why, or NULL */
     const char *options;        /* as for `stepcast run` */
-    struct sc__shares shares;
+    struct sc__step_shares shares;
 };
 
 struct sc__truth {
