@@ -33,7 +33,8 @@ struct candidate {
     int outcome;
     char why[200]; /* it was refused */
     int64_t step;
-    double mfu, bubble, exposed, memory; /* shares of the step; bytes */
+    double mfu, memory; /* memory in bytes */
+    struct sc__step_shares shares;
 };
 
 struct given {
@@ -94,18 +95,6 @@ static const char *nth(const void *self, const char *name, unsigned i) {
 
 /* ---- one candidate ---- */
 
-static void shares(const struct sc__workload *w, const struct sc__sim *sim, struct candidate *c) {
-    uint32_t last = 0;
-    int64_t exposed = 0;
-    for (uint32_t i = 0; i < w->class_count; i++)
-        if (sim->classes[i].end > sim->classes[last].end) last = i;
-    const struct sc__account *a = &sim->classes[last].account;
-    for (uint32_t g = 0; g <= w->group_count; g++) exposed += a->exposed[g];
-    c->bubble = (double)a->bubble / (double)sim->step;
-    c->exposed = (double)exposed / (double)sim->step;
-    c->mfu = w->model_flops / ((double)sim->step * 1e-12) / sc__mesh_ranks(&w->mesh) / w->peak_flops;
-}
-
 static double memory_of(const struct sc__model *m, const struct sc__plan *p) {
     double most = 0;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -138,7 +127,8 @@ static sc_status simulate(struct sc_context *ctx, const struct view *v, struct c
     SC__TRY(sc__simulate(ctx, w, &net, &options, &sim));
     c->step = sim.step;
     c->memory = memory_of(&model, &plan);
-    shares(w, &sim, c);
+    c->shares = sc__sim_shares(w, &sim);
+    c->mfu = w->model_flops / ((double)sim.step * 1e-12) / sc__mesh_ranks(&w->mesh) / w->peak_flops;
     return SC_OK;
 }
 
@@ -318,7 +308,8 @@ static void put_table(const struct search *s, uint32_t top, struct sc__buffer *o
         const struct candidate *c = &s->items[i];
         for (int k = 0; k < FREE; k++) sc__printf(out, "%*u ", k == FREE_MICRO_BATCH ? 11 : 4, c->value[k]);
         sc__printf(out, "%5u  %-9s %9.4f s %6.1f %% %6.1f %% %6.1f %% %7.1f GB\n", dp_of(s, c), recompute_of(s, c),
-                   (double)c->step * 1e-12, 100 * c->mfu, 100 * c->bubble, 100 * c->exposed, c->memory / 1e9);
+                   (double)c->step * 1e-12, 100 * c->mfu, 100 * c->shares.bubble, 100 * c->shares.exposed,
+                   c->memory / 1e9);
     }
     sc__puts(out, "\nthe best:\n  ");
     put_command(s, &s->items[0], out);
@@ -338,8 +329,8 @@ static void put_plan(const struct search *s, const struct candidate *c, struct s
     sc__json_string(j, "recompute", recompute_of(s, c));
     sc__json_us(j, "step_time_us", c->step);
     sc__json_double(j, "mfu", c->mfu);
-    sc__json_double(j, "bubble_share", c->bubble);
-    sc__json_double(j, "exposed_share", c->exposed);
+    sc__json_double(j, "bubble_share", c->shares.bubble);
+    sc__json_double(j, "exposed_share", c->shares.exposed);
     sc__json_double(j, "memory_bytes", c->memory);
     sc__json_string(j, "command", command.text);
     sc__json_end_object(j);

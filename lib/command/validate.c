@@ -18,19 +18,6 @@ struct job {
     pthread_mutex_t lock; /* of ctx */
 };
 
-static void shares(const struct sc__workload *w, const struct sc__sim *sim, struct sc__truth_row *row) {
-    uint32_t worst = 0;
-    int64_t exposed = 0;
-    for (uint32_t i = 0; i < w->class_count; i++)
-        if (sim->classes[i].end > sim->classes[worst].end) worst = i;
-    const struct sc__account *a = &sim->classes[worst].account;
-    for (uint32_t g = 0; g <= w->group_count; g++) exposed += a->exposed[g];
-    double step = (double)sim->step;
-    row->compute = (double)(a->compute + a->recompute) / step;
-    row->bubble = (double)a->bubble / step;
-    row->exposed = (double)exposed / step;
-}
-
 static sc_status forecast(struct sc_context *ctx, const struct job *job, struct sc__truth_row *row,
                           struct sc__truth_plan *plan) {
     struct sc__model model;
@@ -55,7 +42,7 @@ static sc_status forecast(struct sc_context *ctx, const struct job *job, struct 
     SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));
     SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
     row->predicted = (double)sim.step * 1e-12;
-    shares(w, &sim, row);
+    row->shares = sc__sim_shares(w, &sim);
     return SC_OK;
 }
 

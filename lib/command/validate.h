@@ -6,6 +6,7 @@
 #define SC_COMMAND_VALIDATE_H
 
 #include "command/command.h"
+#include "stats/result.h"
 
 enum sc__truth_column {
     SC__TRUTH_ID,
@@ -43,10 +44,10 @@ enum sc__truth_column {
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
-    double measured, predicted;      /* s */
-    const char *skipped;             /* why, or NULL */
-    const char *options;             /* as for `stepcast run` */
-    double compute, bubble, exposed; /* shares of the slowest class's time */
+    double measured, predicted; /* s */
+    const char *skipped;        /* why, or NULL */
+    const char *options;        /* as for `stepcast run` */
+    struct sc__step_shares shares;
 };
 
 struct sc__truth {

@@ -149,9 +149,9 @@ static void json_row(struct sc__json *j, const struct sc__truth_row *r) {
     sc__json_string(j, "skipped", r->skipped);
     sc__json_string(j, "source", r->cell[SC__TRUTH_SOURCE]);
     sc__json_string(j, "gpu", r->cell[SC__TRUTH_GPU]);
-    sc__json_double(j, "compute_share", r->compute);
-    sc__json_double(j, "bubble_share", r->bubble);
-    sc__json_double(j, "exposed_share", r->exposed);
+    sc__json_double(j, "compute_share", r->shares.compute);
+    sc__json_double(j, "bubble_share", r->shares.bubble);
+    sc__json_double(j, "exposed_share", r->shares.exposed);
     sc__json_string(j, "command", r->options);
     sc__json_end_object(j);
 }

@@ -119,3 +119,15 @@ sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, 
     if (net->ops->links) out->link_count = net->ops->links(net->self, &ctx->arena, sim->step, &out->links);
     return check_conservation(ctx, out);
 }
+
+struct sc__step_shares sc__sim_shares(const struct sc__workload *w, const struct sc__sim *sim) {
+    uint32_t last = 0;
+    int64_t exposed = 0;
+    for (uint32_t i = 0; i < w->class_count; i++)
+        if (sim->classes[i].end > sim->classes[last].end) last = i;
+    const struct sc__account *a = &sim->classes[last].account;
+    for (uint32_t g = 0; g <= w->group_count; g++) exposed += a->exposed[g];
+    double step = (double)sim->step;
+    return (struct sc__step_shares){(double)(a->compute + a->recompute) / step, (double)exposed / step,
+                                    (double)a->bubble / step};
+}

@@ -68,7 +68,7 @@ struct sc__result {
     double mfu, hfu, tokens_per_s, tflops_per_gpu; /* 0 = unknown */
     double energy_j, cost_usd;                     /* of the GPUs over the step; 0 = unknown */
     uint64_t memory_capacity;
-    const struct sc__layers *layers; /* the rows, where the input had rows */
+    const struct sc__layers *layers;      /* the rows, where the input had rows */
     const struct sc__shares *shares; /* what speeding up each part would bring, where asked for */
     uint64_t events;
 };
@@ -76,6 +76,11 @@ struct sc__result {
 /* Adds up a simulation. Conservation is checked here, for every class. */
 sc_status sc__result_make(struct sc_context *ctx, const struct sc__workload *w, const struct sc__cluster *c,
                           const struct sc__net *net, const struct sc__sim *sim, struct sc__result *out);
+/* Shares of the step of the class that ends last: enough for a table of many steps. */
+struct sc__step_shares {
+    double compute, exposed, bubble;
+};
+struct sc__step_shares sc__sim_shares(const struct sc__workload *w, const struct sc__sim *sim);
 /* The line of a label in every breakdown, a new one if need be; where there are
  * too many, "other groups". */
 uint32_t sc__result_label(struct sc__result *r, const char *label);

@@ -79,7 +79,7 @@ await test("shows the step time of the JSON", async () => {
 
 await test("sums of the breakdown equal the JSON", async () => {
   await page.locator("#breakdown summary").click();
-  const parts = { compute: (b) => b.compute, recompute: (b) => b.recompute, "pipeline bubble": (b) => b.bubble, skew: (b) => b.skew, "host, other": (b) => b.other };
+  const parts = { compute: (b) => b.compute, recompute: (b) => b.recompute, "bubble": (b) => b.bubble, skew: (b) => b.skew, "host, other": (b) => b.other };
   for (const label of Object.keys(result.breakdown_us.exposed_comm)) parts[`${label} communication`] = (b) => b.exposed_comm[label];
   const sums = result.ranks.map(() => 0);
   for (const [title, value] of Object.entries(parts)) {
@@ -94,7 +94,7 @@ await test("sums of the breakdown equal the JSON", async () => {
 
 await test("bubbles of the timeline are the bubble of the breakdown", async () => {
   await page.locator("#timeline summary").click();
-  const shown = await column("timeline-table", "pipeline bubble");
+  const shown = await column("timeline-table", "bubble");
   check(shown.length === result.ranks.length, `${shown.length} rows`);
   result.ranks.forEach((r, i) => same(shown[i], r.breakdown_us.bubble, `bubble of class ${i}`));
 });

@@ -56,7 +56,8 @@ static void random_pattern(struct lot *l, uint64_t *state, struct sc__pattern *p
             continue;
         }
         uint32_t n = random_group(state, gpus, gpu);
-        assert_int_equal(sc__pattern_collective(&l->builder, p, kinds[kind].coll, kinds[kind].algo, gpu, n), SC_OK);
+        assert_int_equal(sc__pattern_collective(&l->builder, p, kinds[kind].coll, kinds[kind].algo, gpu, n, gpu[0]),
+                         SC_OK);
     }
     sc__pattern_close(&l->builder, p);
 }

@@ -7,7 +7,7 @@ export const kinds = [
   { code: "R", key: "recompute", title: "recompute" },
   { code: "U", key: "update", title: "update" },
   { code: "C", key: "comm", title: "exposed communication" },
-  { code: "b", key: "bubble", title: "pipeline bubble" },
+  { code: "b", key: "bubble", title: "bubble" },
   { code: "s", key: "skew", title: "skew" },
   { code: "o", key: "other", title: "host, other" },
 ];
@@ -27,7 +27,7 @@ export function parts(breakdown, labels) {
     ["recompute", "recompute", breakdown.recompute, "var(--kind-recompute)"]];
   labels.forEach((label, i) => list.push([`comm:${label}`, `${label} communication`,
     breakdown.exposed_comm[label] ?? 0, shade(i)]));
-  list.push(["bubble", "pipeline bubble", breakdown.bubble, "url(#hatch)"],
+  list.push(["bubble", "bubble", breakdown.bubble, "url(#hatch)"],
     ["skew", "skew", breakdown.skew, "var(--kind-skew)"], ["other", "host, other", breakdown.other, "var(--kind-other)"]);
   return list;
 }

@@ -25,7 +25,7 @@ export function headline(r) {
     { id: "step-time", "data-us": r.step_time_us, class: "first" })];
   if (r.tokens_per_s) cards.push(card("Throughput", `${f.count(r.tokens_per_s)}`, "tokens per second", { id: "tokens" }));
   if (r.mfu) cards.push(card("Model FLOP/s use", f.share(r.mfu), r.tflops_per_gpu ? `${r.tflops_per_gpu.toFixed(0)} TFLOP/s per GPU` : null, { id: "mfu" }));
-  cards.push(card("Pipeline bubble", f.share(b.bubble / r.step_time_us), f.time(b.bubble), { id: "bubble", "data-us": b.bubble }));
+  cards.push(card(r.plan?.pp > 1 ? "Pipeline bubble" : "Waiting for messages", f.share(b.bubble / r.step_time_us), f.time(b.bubble), { id: "bubble", "data-us": b.bubble }));
   cards.push(card("Exposed communication", f.share(exposed / r.step_time_us), f.time(exposed), { id: "exposed", "data-us": exposed }));
   if (m?.total) {
     const known = m.capacity > 0, fits = m.total <= m.capacity;
