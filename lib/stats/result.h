@@ -68,7 +68,7 @@ struct sc__result {
     double mfu, hfu, tokens_per_s, tflops_per_gpu; /* 0 = unknown */
     double energy_j, cost_usd;                     /* of the GPUs over the step; 0 = unknown */
     uint64_t memory_capacity;
-    const struct sc__layers *layers;      /* the rows, where the input had rows */
+    const struct sc__layers *layers; /* the rows, where the input had rows */
     const struct sc__shares *shares; /* what speeding up each part would bring, where asked for */
     uint64_t events;
 };
