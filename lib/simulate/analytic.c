@@ -15,8 +15,9 @@
 
 /* A claim in the list of its port. */
 struct link {
-    struct sc__claim claim;
+    double share;
     uint64_t next;
+    uint32_t port;
 };
 
 struct active {
@@ -32,7 +33,8 @@ struct active {
 
 struct port {
     double load;
-    uint64_t first; /* active << 32 | which link, or NOBODY */
+    uint64_t first;   /* active << 32 | which link, or NOBODY */
+    uint64_t claimed; /* by which start(), the last one */
 };
 
 #define NOBODY UINT64_MAX
@@ -65,6 +67,7 @@ struct analytic {
     struct sc__map places, prices, crowds, joined, members; /* memoised */
     struct sc__map port_ids;
     struct port *ports;
+    uint64_t starts; /* transfers so far */
     uint32_t port_count, port_capacity;
     struct active *active;
     uint32_t count, capacity, free;
@@ -291,16 +294,15 @@ static int64_t alone(void *self, const struct sc__transfer *t, struct sc__claim 
     return t->coll == SC__COLLS ? message_alone(n, t, claim, claims) : collective_alone(n, t, claim, claims);
 }
 
-static struct port *port_at(struct analytic *n, uint64_t resource) {
+static uint32_t port_number(struct analytic *n, uint64_t resource) {
     bool fresh;
     uint64_t *slot = sc__map_at(&n->port_ids, resource, &fresh);
     if (fresh) {
         *slot = n->port_count;
         struct port *p = SC__PUSH(n->arena, n->ports, n->port_count, n->port_capacity);
-        p->load = 0;
-        p->first = NOBODY;
+        *p = (struct port){.first = NOBODY};
     }
-    return &n->ports[*slot];
+    return (uint32_t)*slot;
 }
 
 static struct link *link_at(const struct analytic *n, uint64_t at) { return &n->active[at >> 32].links[(uint32_t)at]; }
@@ -308,7 +310,7 @@ static struct link *link_at(const struct analytic *n, uint64_t at) { return &n->
 static double rate_of(struct analytic *n, const struct active *a) {
     double rate = 1;
     for (uint32_t i = 0; i < a->claims; i++) {
-        double load = port_at(n, a->links[i].claim.resource)->load;
+        double load = n->ports[a->links[i].port].load;
         if (load > 1 && 1 / load < rate) rate = 1 / load;
     }
     return rate;
@@ -329,15 +331,19 @@ static void pace(struct analytic *n, uint32_t id, int64_t now) {
 
 static void pace_ports(struct analytic *n, const struct active *a, int64_t now) {
     for (uint32_t i = 0; i < a->claims; i++)
-        for (uint64_t at = port_at(n, a->links[i].claim.resource)->first; at != NOBODY;) {
+        for (uint64_t at = n->ports[a->links[i].port].first; at != NOBODY;) {
             uint32_t id = (uint32_t)(at >> 32);
             at = link_at(n, at)->next;
             pace(n, id, now);
         }
 }
 
-static void push_claim(struct analytic *n, struct active *a, struct sc__claim claim) {
-    SC__PUSH(n->arena, a->links, a->claims, a->room)->claim = claim;
+/* A port that several classes share is claimed once. */
+static void push_claim(struct analytic *n, struct active *a, uint64_t resource, double share) {
+    uint32_t port = port_number(n, resource);
+    if (n->ports[port].claimed == n->starts) return;
+    n->ports[port].claimed = n->starts;
+    *SC__PUSH(n->arena, a->links, a->claims, a->room) = (struct link){.port = port, .share = share};
 }
 
 static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
@@ -369,23 +375,20 @@ static uint64_t same_port(const struct analytic *n, uint64_t resource, uint32_t 
  * group; of a port that they share, once. */
 static void claim_ports(struct analytic *n, struct active *a, const struct sc__claim *own, int owns) {
     const struct sc__transfer *t = &a->transfer;
-    for (int i = 0; i < owns; i++) push_claim(n, a, own[i]);
+    n->starts++;
+    for (int i = 0; i < owns; i++) push_claim(n, a, own[i].resource, own[i].share);
     if (t->coll == SC__COLLS || !owns) return;
     const struct members *m = members_of(n, t);
     for (uint32_t k = 0; k < m->count; k++)
-        for (int i = 0; i < owns; i++) {
-            uint64_t port = same_port(n, own[i].resource, m->class[k], m -> rank[k]);
-            uint32_t at = 0;
-            while (at < a->claims && a->links[at].claim.resource != port) at++;
-            if (at == a->claims) push_claim(n, a, (struct sc__claim){port, own[i].share});
-        }
+        for (int i = 0; i < owns; i++)
+            push_claim(n, a, same_port(n, own[i].resource, m->class[k], m -> rank[k]), own[i].share);
 }
 
 static void join_ports(struct analytic *n, uint32_t id) {
     struct active *a = &n->active[id];
     for (uint32_t i = 0; i < a->claims; i++) {
-        struct port *p = port_at(n, a->links[i].claim.resource);
-        p->load += a->links[i].claim.share;
+        struct port *p = &n->ports[a->links[i].port];
+        p->load += a->links[i].share;
         a->links[i].next = p->first;
         p->first = (uint64_t)id << 32 | i;
     }
@@ -425,11 +428,11 @@ static int64_t next(void *self) {
 
 static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
     struct link *mine = &n->active[id].links[which];
-    struct port *p = port_at(n, mine->claim.resource);
+    struct port *p = &n->ports[mine->port];
     uint64_t me = (uint64_t)id << 32 | which, *at = &p->first;
     while (*at != me) at = &link_at(n, *at)->next;
     *at = mine->next;
-    p->load = p->first == NOBODY ? 0 : p->load - mine->claim.share;
+    p->load = p->first == NOBODY ? 0 : p->load - mine->share;
 }
 
 static bool finish(void *self, int64_t to, struct sc__transfer *done) {
