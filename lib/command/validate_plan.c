@@ -133,7 +133,8 @@ static void set_plan(struct sc_context *ctx, const struct sc__truth_row *row, st
     copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
     copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
     if (!strcmp(cell(row, SC__TRUTH_SP), "yes")) set(ctx, p, "sequence-parallel", "");
-    set(ctx, p, "by-tuner", ""); /* measured runs used what NCCL's cost table chose */
+    set(ctx, p, "uneven-stages", ""); /* it ran, so its layers found their stages */
+    set(ctx, p, "by-tuner", "");      /* measured runs used what NCCL's cost table chose */
     set(ctx, p, "ignore-memory", "");
 }
 
@@ -160,9 +161,32 @@ static void set_training(struct sc_context *ctx, const struct sc__truth_row *row
         set(ctx, p, "zero", "1");
 }
 
+/* Tables add words to the name of a GPU: the longest name that begins it counts. */
+static const json_t *find_gpu(const json_t *gpus, const char *name) {
+    const json_t *best = NULL;
+    size_t most = 0;
+    const char *key;
+    json_t *entry;
+    json_object_foreach((json_t *)gpus, key, entry) {
+        size_t n = strlen(key);
+        if (n <= most || strncmp(name, key, n)) continue;
+        most = n;
+        best = entry;
+    }
+    return best;
+}
+
+/* Tensor-parallel collectives in chunks come with sequence parallelism, said or not. */
+static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    const char *overlap = sc__setting(&s, "overlap-tp"), *tp = sc__setting(&s, "tp");
+    if (overlap && !strcmp(overlap, "chunks") && tp && atoi(tp) > 1 && !sc__setting(&s, "sequence-parallel"))
+        set(ctx, p, "sequence-parallel", "");
+}
+
 static void set_machine(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *root,
                         struct sc__truth_plan *p) {
-    const json_t *entry = json_object_get(json_object_get(root, "gpus"), cell(row, SC__TRUTH_GPU));
+    const json_t *entry = find_gpu(json_object_get(root, "gpus"), cell(row, SC__TRUTH_GPU));
     const char *gpu = json_string_value(json_object_get(entry, "gpu"));
     const char *cluster = json_string_value(json_object_get(entry, "cluster"));
     if (!gpu || !cluster) {
@@ -205,6 +229,7 @@ sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row
         set_training(ctx, row, p);
         apply_list(ctx, row, json_object_get(root, "software"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
+        imply_sequence_parallel(ctx, p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);
