@@ -124,29 +124,39 @@ static sc_status read_pipeline(const struct sc__settings *s, const struct sc__mo
     return yes_no(s, "overlap-p2p", NULL, &p->overlap_p2p);
 }
 
-static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) {
-    const char *text = sc__setting(s, "recompute-modules");
-    static const char *const names[] = {"core_attn", "layernorm",      "act",         "mlp", "moe_act",
-                                        "moe",       "shared_experts", "mla_up_proj", NULL};
-    static const unsigned bits[] = {SC__MODULE_CORE,
-                                    SC__MODULE_NORM,
-                                    SC__MODULE_ACTIVATION | SC__MODULE_EXPERT_ACTIVATION,
-                                    SC__MODULE_MLP,
-                                    SC__MODULE_EXPERT_ACTIVATION,
-                                    SC__MODULE_MOE,
-                                    SC__MODULE_SHARED,
-                                    SC__MODULE_LATENT};
-    struct sc__str rest = sc__str(text ? text : "core_attn"), part;
-    while (sc__split(&rest, text && strchr(text, ' ') ? ' ' : ',', &part)) {
-        unsigned i = 0;
-        while (names[i] && !sc__str_is(part, names[i])) i++;
-        if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL,
-                            "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
-                            "--recompute-modules: unknown '%.*s'", SC__SHOW(part));
-        p->recompute_modules |= bits[i];
+/* What a word in a list stands for. */
+struct named_bits {
+    const char *name;
+    unsigned bits;
+};
+
+/* Words with commas, or blanks as Megatron's scripts have them, each of the table. */
+static sc_status read_bits(const struct sc__settings *s, const char *option, const char *text,
+                           const struct named_bits *table, const char *hint, unsigned *out) {
+    struct sc__str rest = sc__str(text), part;
+    while (sc__split(&rest, strchr(text, ' ') ? ' ' : ',', &part)) {
+        const struct named_bits *n = table;
+        while (n->name && !sc__str_is(part, n->name)) n++;
+        if (!n->name) return sc__fail(s->ctx, SC_USAGE, NULL, hint, "--%s: unknown '%.*s'", option, SC__SHOW(part));
+        *out |= n->bits;
     }
     return SC_OK;
+}
+
+static sc_status read_modules(const struct sc__settings *s, struct sc__plan *p) {
+    static const struct named_bits modules[] = {{"core_attn", SC__MODULE_CORE},
+                                                {"layernorm", SC__MODULE_NORM},
+                                                {"act", SC__MODULE_ACTIVATION | SC__MODULE_EXPERT_ACTIVATION},
+                                                {"mlp", SC__MODULE_MLP},
+                                                {"moe_act", SC__MODULE_EXPERT_ACTIVATION},
+                                                {"moe", SC__MODULE_MOE},
+                                                {"shared_experts", SC__MODULE_SHARED},
+                                                {"mla_up_proj", SC__MODULE_LATENT},
+                                                {0}};
+    const char *text = sc__setting(s, "recompute-modules");
+    return read_bits(s, "recompute-modules", text ? text : "core_attn", modules,
+                     "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
+                     &p->recompute_modules);
 }
 
 static sc_status read_recompute(const struct sc__settings *s, struct sc__plan *p) {
@@ -263,32 +273,23 @@ static sc_status read_vocab(const struct sc__settings *s, const struct sc__model
 
 /* --cuda-graph, or Megatron's --cuda-graph-scope unless --cuda-graph-impl is none. */
 static sc_status read_graphs(const struct sc__settings *s, struct sc__plan *p) {
-    static const char *const names[] = {"none",       "attn",           "mlp",  "moe", "moe_router", "moe_preprocess",
-                                        "full_layer", "full_iteration", "full", NULL};
-    static const unsigned bits[] = {0,
-                                    SC__GRAPH_ATTENTION,
-                                    SC__GRAPH_MLP,
-                                    SC__GRAPH_ROUTER | SC__GRAPH_MLP,
-                                    SC__GRAPH_ROUTER,
-                                    SC__GRAPH_ROUTER,
-                                    SC__GRAPH_ATTENTION | SC__GRAPH_ROUTER | SC__GRAPH_MLP,
-                                    SC__GRAPH_FULL,
-                                    SC__GRAPH_FULL};
+    static const struct named_bits scopes[] = {{"none", 0},
+                                               {"attn", SC__GRAPH_ATTENTION},
+                                               {"mlp", SC__GRAPH_MLP},
+                                               {"moe", SC__GRAPH_ROUTER | SC__GRAPH_MLP},
+                                               {"moe_router", SC__GRAPH_ROUTER},
+                                               {"moe_preprocess", SC__GRAPH_ROUTER},
+                                               {"full_layer", SC__GRAPH_ATTENTION | SC__GRAPH_ROUTER | SC__GRAPH_MLP},
+                                               {"full_iteration", SC__GRAPH_FULL},
+                                               {"full", SC__GRAPH_FULL},
+                                               {0}};
     const char *impl = sc__setting(s, "cuda-graph-impl"), *text = sc__setting(s, "cuda-graph");
     if (!text && impl && !strcmp(impl, "none")) return SC_OK;
     if (!text) text = sc__setting(s, "cuda-graph-scope");
     if (!text && impl) text = strcmp(impl, "full_iteration") ? "full_layer" : impl;
-    struct sc__str rest = sc__str(text ? text : ""), part;
-    while (text && sc__split(&rest, strchr(text, ' ') ? ' ' : ',', &part)) {
-        unsigned i = 0;
-        while (names[i] && !sc__str_is(part, names[i])) i++;
-        if (!names[i])
-            return sc__fail(s->ctx, SC_USAGE, NULL,
-                            "attn, mlp, moe_router, moe_preprocess, full_layer or full_iteration",
-                            "--cuda-graph: unknown '%.*s'", SC__SHOW(part));
-        p->graphs |= bits[i];
-    }
-    return SC_OK;
+    if (!text) return SC_OK;
+    return read_bits(s, "cuda-graph", text, scopes,
+                     "attn, mlp, moe_router, moe_preprocess, full_layer or full_iteration", &p->graphs);
 }
 
 static sc_status read_software(const struct sc__settings *s, struct sc__plan *p) {

@@ -44,7 +44,7 @@ bound "all" 5
 "$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" <<'P'
 import json, sys
 errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
-print("NeMo summaries, never fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
+print("NeMo summaries, no constant fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
 assert len(errors) == 36 and sum(errors) / len(errors) <= 10
 P
 check "published steps that no constant was fitted to: within 10 %" $?
