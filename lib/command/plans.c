@@ -401,8 +401,8 @@ const struct sc__command sc__command_plans = {
     .summary = "try every parallel plan of a model and show the fastest",
     .text =
         "Takes the options of 'run --model'. What they leave open is tried: tensor parallel within a node, pipeline\n"
-        "stages and virtual stages, context and expert parallel, micro-batch sizes, and the\n"
-        "least recomputation that fits into memory. Every plan is simulated as 'run' does.",
+        "stages and virtual stages, context and expert parallel, micro-batch sizes, and the least recomputation that\n"
+        "fits into memory. Every plan is simulated as 'run' does.",
     .options = tables,
     .execute = execute,
 };
