@@ -22,7 +22,7 @@ endif
 
 VERSION := $(shell sed -n 's/.*SC_VERSION "\(.*\)"/\1/p' include/stepcast/stepcast.h)
 LIB_C   := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
-CMD_C   := $(sort $(wildcard cmd/*.c))
+CMD_C   := $(sort $(wildcard cli/*.c))
 TEST_C  := $(sort $(wildcard tests/unit/*_test.c))
 FUZZ_C  := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 BENCH_C := $(sort $(wildcard bench/*_bench.c))
@@ -52,7 +52,7 @@ deps:
 help:
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
 
-$(LIB_O) $(BUILD)/cmd/main.o: | deps
+$(LIB_O) $(BUILD)/cli/main.o: | deps
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)

@@ -2,7 +2,7 @@
  * groups of 8 by 1 and 8 by 8, messages round a ring), read and simulated.
  *
  *     chakra_bench [nodes [directory]]     directory: write the trace only */
-#include "import/reader.h"
+#include "frontend/reader.h"
 #include "simulate/simulate.h"
 
 #include <stdio.h>
@@ -22,7 +22,8 @@ struct bytes {
 };
 
 static void varint(struct bytes *b, uint64_t v) {
-    for (; v >= 0x80; v >>= 7) b->data[b->n++] = (unsigned char)(v | 0x80);
+    for (; v >= 0x80; v >>= 7)
+        b->data[b->n++] = (unsigned char)(v | 0x80);
     b->data[b->n++] = (unsigned char)v;
 }
 
@@ -63,7 +64,8 @@ static void attributes(struct bytes *b, unsigned type, unsigned rank, unsigned i
     } else {
         number(b, "comm_size", 4194304);
         number(b, "comm_tag", i / 8);
-        number(b, type == SEND ? "comm_dst" : "comm_src",
+        number(b,
+               type == SEND ? "comm_dst" : "comm_src",
                type == SEND ? (rank + 1) % RANKS : (rank + RANKS - 1) % RANKS);
     }
 }
@@ -71,16 +73,26 @@ static void attributes(struct bytes *b, unsigned type, unsigned rank, unsigned i
 /* Eight nodes a round: compute, collective, compute …, a message in and out. */
 static void node(FILE *f, unsigned rank, unsigned i) {
     static const unsigned char types[8] = {COMP, COMP, SEND, COMP, COLL, RECV, COLL, COMP};
-    struct bytes b = {.n = 0}, deps = {.n = 0}, head = {.n = 0};
+    struct bytes b = {.n = 0};
+    struct bytes deps = {.n = 0};
+    struct bytes head = {.n = 0};
     char name[64];
     unsigned type = types[i % 8];
-    int n = snprintf(name, sizeof name, "mb%u.transformer.%u.op_%u", i / 512, i / 8 % 64, i % 8);
+    int n = snprintf(name,
+                     sizeof name,
+                     "mb%u.transformer.%u.op_%u",
+                     i / 512,
+                     i / 8 % 64,
+                     i % 8);
     varint(&b, 1 << 3), varint(&b, i);
     string(&b, 2, name, (size_t)n);
     varint(&b, 3 << 3), varint(&b, type);
-    if (i && type != RECV) varint(&deps, i - 1);
-    if (i > 2 && type == COMP) varint(&deps, i - 2);
-    if (deps.n) string(&b, 5, deps.data, deps.n);
+    if (i && type != RECV)
+        varint(&deps, i - 1);
+    if (i > 2 && type == COMP)
+        varint(&deps, i - 2);
+    if (deps.n)
+        string(&b, 5, deps.data, deps.n);
     attributes(&b, type, rank, i);
     varint(&head, b.n);
     fwrite(head.data, 1, head.n, f);
@@ -92,17 +104,21 @@ static int generate(const char *dir, unsigned nodes) {
     for (unsigned rank = 0; rank < RANKS; rank++) {
         snprintf(path, sizeof path, "%s/w.%u.et", dir, rank);
         FILE *f = fopen(path, "wb");
-        if (!f) return 2;
+        if (!f)
+            return 2;
         fwrite("\7\12\0050.0.4", 1, 8, f);
-        for (unsigned i = 0; i < nodes / RANKS / 8 * 8; i++) node(f, rank, i);
+        for (unsigned i = 0; i < nodes / RANKS / 8 * 8; i++)
+            node(f, rank, i);
         fclose(f);
     }
     snprintf(path, sizeof path, "%s/w.json", dir);
     FILE *f = fopen(path, "w");
-    if (!f) return 2;
+    if (!f)
+        return 2;
     for (unsigned g = 0; g < 16; g++) {
         fprintf(f, "%s\"%u\": [", g ? ", " : "{", g + 1);
-        for (unsigned i = 0; i < 8; i++) fprintf(f, "%s%u", i ? ", " : "", g < 8 ? g * 8 + i : i * 8 + g - 8);
+        for (unsigned i = 0; i < 8; i++)
+            fprintf(f, "%s%u", i ? ", " : "", g < 8 ? g * 8 + i : i * 8 + g - 8);
         fputs("]", f);
     }
     fputs("}\n", f);
@@ -124,27 +140,39 @@ static int measure(const char *dir) {
     double t0 = seconds();
     sc_status s = sc__reader_chakra.read(ctx, NULL, &dir, 1, &doc);
     double t1 = seconds();
-    if (s == SC_OK) s = sc__cluster_parse(ctx, "dgx-h100", RANKS, &cluster);
-    if (s == SC_OK) s = sc__net_analytic(ctx, &cluster, doc.workload, &net);
-    if (s == SC_OK) s = sc__simulate(ctx, doc.workload, &net, NULL, &sim);
+    if (s == SC_OK)
+        s = sc__cluster_parse(ctx, "dgx-h100", RANKS, &cluster);
+    if (s == SC_OK)
+        s = sc__net_analytic(ctx, &cluster, doc.workload, &net);
+    if (s == SC_OK)
+        s = sc__simulate(ctx, doc.workload, &net, NULL, &sim);
     double t2 = seconds();
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     if (s != SC_OK)
         fputs(sc_error_text(ctx), stderr);
     else
-        printf("chakra ranks=%d nodes=%u step_ms=%.3f read_s=%.2f simulate_s=%.2f rss_mb=%ld\n", RANKS,
-               doc.workload->op_count, (double)sim.step / 1e9, t1 - t0, t2 - t1, use.ru_maxrss / 1024);
+        printf("chakra ranks=%d nodes=%u step_ms=%.3f read_s=%.2f simulate_s=%.2f "
+               "rss_mb=%ld\n",
+               RANKS,
+               doc.workload->op_count,
+               (double)sim.step / 1e9,
+               t1 - t0,
+               t2 - t1,
+               use.ru_maxrss / 1024);
     sc_close(ctx);
     return s != SC_OK;
 }
 
 int main(int argc, char **argv) {
     unsigned nodes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 800000;
-    char temporary[] = "/tmp/chakra_bench.XXXXXX", path[256];
+    char temporary[] = "/tmp/chakra_bench.XXXXXX";
+    char path[256];
     const char *dir = argc > 2 ? argv[2] : mkdtemp(temporary);
-    if (!dir || generate(dir, nodes)) return 2;
-    if (argc > 2) return 0;
+    if (!dir || generate(dir, nodes))
+        return 2;
+    if (argc > 2)
+        return 0;
     int rc = measure(dir);
     for (unsigned i = 0; i < RANKS; i++) {
         snprintf(path, sizeof path, "%s/w.%u.et", dir, i);

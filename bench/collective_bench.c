@@ -1,5 +1,5 @@
 /* Prices a second: computed, and remembered. */
-#include "simulate/network.h"
+#include "network/engine.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -14,30 +14,39 @@ static double now(void) {
 static double prices_per_second(const struct sc__cluster *c, uint32_t prices) {
     struct sc__shape shape[4];
     int64_t sum = 0;
-    for (uint32_t i = 0; i < 4; i++) shape[i] = sc__cluster_shape(c, NULL, 8u << i);
+    for (uint32_t i = 0; i < 4; i++)
+        shape[i] = sc__cluster_shape(c, NULL, 8u << i);
     double begin = now();
     for (uint32_t i = 0; i < prices; i++)
-        sum += sc__collective_time(c, (int)(i % 4), &shape[i / 4 % 4], (uint64_t)(1 + i % 61) << 20);
+        sum += sc__collective_time(c,
+                                   (int)(i % 4),
+                                   &shape[i / 4 % 4],
+                                   (uint64_t)(1 + i % 61) << 20);
     double seconds = now() - begin;
     return sum ? prices / seconds : 0;
 }
 
 /* The same through the network engine: tensor- and data-parallel collectives
  * of a job, as the executor asks for them. */
-static double engine_prices_per_second(struct sc_context *ctx, const struct sc__cluster *c, uint32_t prices) {
+static double engine_prices_per_second(struct sc_context *ctx,
+                                       const struct sc__cluster *c,
+                                       uint32_t prices) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "bench");
     struct sc__claim claim[SC__CLAIMS];
     struct sc__net net;
     int64_t sum = 0;
     int claims;
     w->mesh = sc__mesh(8, 1, 1, 128, 1, 0);
-    const uint16_t groups[2] = {sc__workload_group(w, SC__GROUP_TP), sc__workload_group(w, SC__GROUP_DP)};
+    const uint16_t groups[2] = {sc__workload_group(w, SC__GROUP_TP),
+                                sc__workload_group(w, SC__GROUP_DP)};
     sc__class_add(w, sc__program_begin(w), 0, 1024, 0);
-    if (sc__net_analytic(ctx, c, w, &net) != SC_OK) return 0;
+    if (sc__net_analytic(ctx, c, w, &net) != SC_OK)
+        return 0;
     double begin = now();
     for (uint32_t i = 0; i < prices; i++) {
-        struct sc__transfer t = {
-            .coll = (uint8_t)(i % 3), .group = groups[i % 2], .bytes = (uint64_t)(1 + i % 61) << 20};
+        struct sc__transfer t = {.coll = (uint8_t)(i % 3),
+                                 .group = groups[i % 2],
+                                 .bytes = (uint64_t)(1 + i % 61) << 20};
         sum += net.ops->alone(net.self, &t, claim, &claims);
     }
     double seconds = now() - begin;
@@ -47,13 +56,19 @@ static double engine_prices_per_second(struct sc_context *ctx, const struct sc__
 int main(void) {
     struct sc_context *ctx = sc_open();
     struct sc__cluster c;
-    if (!ctx || sc__cluster_parse(ctx, "dgx-h100:1024", 0, &c) != SC_OK) return 1;
+    if (!ctx || sc__cluster_parse(ctx, "dgx-h100:1024", 0, &c) != SC_OK)
+        return 1;
     double computed = prices_per_second(&c, 200000);
     sc__cluster_remember(&c, &ctx->arena);
     double remembered = prices_per_second(&c, 10000000);
     double engine = engine_prices_per_second(ctx, &c, 5000000);
-    printf("collective prices: %.2f M/s computed, %.1f M/s remembered (%.1f times), %.1f M/s by the engine\n",
-           computed / 1e6, remembered / 1e6, remembered / computed, engine / 1e6);
+    printf("collective prices: %.2f M/s computed, %.1f M/s remembered (%.1f times), %.1f "
+           "M/s by "
+           "the engine\n",
+           computed / 1e6,
+           remembered / 1e6,
+           remembered / computed,
+           engine / 1e6);
     sc_close(ctx);
     return remembered >= 5e6 && engine >= 5e6 ? 0 : 1;
 }

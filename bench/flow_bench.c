@@ -7,7 +7,7 @@
  *     flow_bench                 all cases
  *     flow_bench dump CASE N     the flows of a case, as `stepcast flows` reads them
  */
-#include "simulate/flow_batch.h"
+#include "network/flow/flow_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,46 +17,65 @@
 struct job {
     struct sc_context *ctx;
     struct sc__flow *flows;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint32_t capacity;
 };
 
 static void add(struct job *j, uint32_t from, uint32_t to, double bytes, double start) {
     *SC__PUSH(&j->ctx->arena, j->flows, j->count, j->capacity) =
-        (struct sc__flow){.from = from, .to = to, .bytes = bytes, .start = start, .weight = 1};
+        (struct sc__flow){.from = from,
+                          .to = to,
+                          .bytes = bytes,
+                          .start = start,
+                          .weight = 1};
 }
 
 static void make_ring(struct job *j, uint32_t n) {
     double step = 67108864 / 50e9;
     for (uint32_t s = 0; s < 10; s++)
-        for (uint32_t i = 0; i < n; i++) add(j, i, (i + 1) % n, 67108864, s * step);
+        for (uint32_t i = 0; i < n; i++)
+            add(j, i, (i + 1) % n, 67108864, s * step);
 }
 
 static void make_permutation(struct job *j, uint32_t n, bool unequal) {
     uint32_t *to = SC__NEW_ARRAY(&j->ctx->arena, uint32_t, n);
     uint64_t state = 12345;
-    for (uint32_t i = 0; i < n; i++) to[i] = i;
+    for (uint32_t i = 0; i < n; i++)
+        to[i] = i;
     for (uint32_t i = n - 1; i > 0; i--) {
         state = sc__splitmix64(state);
-        uint32_t k = (uint32_t)(state % (i + 1)), t = to[i];
+        uint32_t k = (uint32_t)(state % (i + 1));
+        uint32_t t = to[i];
         to[i] = to[k];
         to[k] = t;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (to[i] != i) add(j, i, to[i], unequal ? (double)(1 + sc__splitmix64(777 + i) % 67108864) : 67108864, 0);
+        if (to[i] != i)
+            add(j,
+                i,
+                to[i],
+                unequal ? (double)(1 + sc__splitmix64(777 + i) % 67108864) : 67108864,
+                0);
 }
 
 static void make_all_to_all(struct job *j, uint32_t n, bool unequal) {
     for (uint32_t d = 1; d < n; d++)
         for (uint32_t i = 0; i < n; i++) {
             uint32_t to = (i + d) % n;
-            add(j, i, to, unequal ? (double)(1 + sc__splitmix64((uint64_t)i * n + to) % 1048576) : 1048576, 0);
+            add(j,
+                i,
+                to,
+                unequal ? (double)(1 + sc__splitmix64((uint64_t)i * n + to) % 1048576)
+                        : 1048576,
+                0);
         }
 }
 
 struct kind {
     const char *name;
     uint32_t n;
-    const char *fabric, *route;
+    const char *fabric;
+    const char *route;
     double wanted; /* times faster than SimGrid */
     bool long_there;
 };
@@ -88,55 +107,78 @@ static double seconds(void) {
 
 /* Best of several runs, each with its own graph and solver. */
 static double measure(const struct kind *k, struct job *j, struct sc__flow_effort *effort) {
-    double best = INFINITY, spent = 0;
+    double best = INFINITY;
+    double spent = 0;
     struct sc__route_policy route;
     for (unsigned i = 0; i < 20 && spent < 1.0; i++) {
         struct sc_context *ctx = sc_open();
         struct sc__graph g;
         double start = seconds();
-        if (sc__route_parse(ctx, k->route, &route) || sc__graph_parse(ctx, k->fabric, k->n, &g) ||
+        if (sc__route_parse(ctx, k->route, &route) ||
+            sc__graph_parse(ctx, k->fabric, k->n, &g) ||
             sc__flow_batch(ctx, &g, &route, j->flows, j->count, effort))
             fprintf(stderr, "%s", sc_error_text(ctx)), exit(1);
         double time = seconds() - start;
         sc_close(ctx);
         spent += time;
-        if (time < best) best = time;
+        if (time < best)
+            best = time;
     }
     return best;
 }
 
 static void dump(FILE *to, const struct job *j) {
     for (uint32_t i = 0; i < j->count; i++)
-        fprintf(to, "%u %u %.0f %.17g\n", j->flows[i].from, j->flows[i].to, j->flows[i].bytes, j->flows[i].start);
+        fprintf(to,
+                "%u %u %.0f %.17g\n",
+                j->flows[i].from,
+                j->flows[i].to,
+                j->flows[i].bytes,
+                j->flows[i].start);
 }
 
 static double makespan(const struct job *j) {
     double last = 0;
     for (uint32_t i = 0; i < j->count; i++)
-        if (j->flows[i].finish > last) last = j->flows[i].finish;
+        if (j->flows[i].finish > last)
+            last = j->flows[i].finish;
     return last;
 }
 
 /* SimGrid's CPU seconds for the same flows; *off is the largest difference. */
 static double simgrid(const struct kind *k, const struct job *j, double *off) {
     const char *program = getenv("SIMGRID");
-    char flows[] = "/tmp/stepcast-flows-XXXXXX", line[256], command[1024];
+    char flows[] = "/tmp/stepcast-flows-XXXXXX";
+    char line[256];
+    char command[1024];
     int fd = mkstemp(flows);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!program || !f) return 0;
+    if (!program || !f)
+        return 0;
     dump(f, j);
     fclose(f);
-    snprintf(command, sizeof command, "%s %s %s %s 2>/dev/null", program, k->fabric, k->route, flows);
+    snprintf(command,
+             sizeof command,
+             "%s %s %s %s 2>/dev/null",
+             program,
+             k->fabric,
+             k->route,
+             flows);
     FILE *in = popen(command, "r");
-    double cpu = 0, finish;
+    double cpu = 0;
+    double finish;
     for (uint32_t i = 0; in && fgets(line, sizeof line, in);) {
-        if (sscanf(line, "cpu %lf", &cpu) == 1) continue;
-        if (i >= j->count || sscanf(line, "%lf", &finish) != 1) break;
+        if (sscanf(line, "cpu %lf", &cpu) == 1)
+            continue;
+        if (i >= j->count || sscanf(line, "%lf", &finish) != 1)
+            break;
         double error = fabs(finish - j->flows[i].finish) / finish;
-        if (error > *off) *off = error;
+        if (error > *off)
+            *off = error;
         i++;
     }
-    if (in) pclose(in);
+    if (in)
+        pclose(in);
     remove(flows);
     return cpu;
 }
@@ -146,12 +188,26 @@ static int run(const struct kind *k) {
     struct sc__flow_effort effort;
     make(&j, k->name, k->n);
     bool skip = k->long_there && !getenv("BENCH_FULL");
-    double ours = measure(k, &j, &effort), off = 0, theirs = skip ? 0 : simgrid(k, &j, &off);
-    printf("%-8s %5u %-5s %8u flows  makespan %.11g s  %10.3f ms  %llu solves %llu levels", k->name, k->n, k->route,
-           j.count, makespan(&j), ours * 1e3, (unsigned long long)effort.solves, (unsigned long long)effort.levels);
+    double ours = measure(k, &j, &effort);
+    double off = 0;
+    double theirs = skip ? 0 : simgrid(k, &j, &off);
+    printf("%-8s %5u %-5s %8u flows  makespan %.11g s  %10.3f ms  %llu solves %llu levels",
+           k->name,
+           k->n,
+           k->route,
+           j.count,
+           makespan(&j),
+           ours * 1e3,
+           (unsigned long long)effort.solves,
+           (unsigned long long)effort.levels);
     if (theirs > 0)
-        printf("  SimGrid %.3f s: %.0f× (wanted %.0f×), differs by %.1e", theirs, theirs / ours, k->wanted, off);
-    if (skip && getenv("SIMGRID")) printf("  SimGrid: BENCH_FULL=1");
+        printf("  SimGrid %.3f s: %.0f× (wanted %.0f×), differs by %.1e",
+               theirs,
+               theirs / ours,
+               k->wanted,
+               off);
+    if (skip && getenv("SIMGRID"))
+        printf("  SimGrid: BENCH_FULL=1");
     putchar('\n');
     fflush(stdout);
     sc_close(j.ctx);
@@ -168,7 +224,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (argc < 3 || (!strcmp(kinds[i].name, argv[1]) && kinds[i].n == (uint32_t)atoi(argv[2])))
+        if (argc < 3 ||
+            (!strcmp(kinds[i].name, argv[1]) && kinds[i].n == (uint32_t)atoi(argv[2])))
             slow += run(&kinds[i]);
     return slow;
 }

@@ -3,7 +3,7 @@
  *     T = 2(N − 1)(L + 2o + (s − 1)G).
  *
  *     goal_bench [ranks [file]]     file: write the binary schedule only */
-#include "import/reader.h"
+#include "frontend/reader.h"
 #include "simulate/simulate.h"
 
 #include <stdio.h>
@@ -15,13 +15,20 @@
 
 extern const struct sc__reader sc__reader_goal;
 
-static void u32(FILE *f, uint32_t v) { fwrite(&v, 4, 1, f); }
-static void u64(FILE *f, uint64_t v) { fwrite(&v, 8, 1, f); }
+static void u32(FILE *f, uint32_t v) {
+    fwrite(&v, 4, 1, f);
+}
+static void u64(FILE *f, uint64_t v) {
+    fwrite(&v, 8, 1, f);
+}
 
 /* Node 2k sends in step k, node 2k+1 receives; a send waits for the receive
  * of the step before. */
-static void node(FILE *f, uint32_t i, uint32_t rank, uint32_t ranks, uint32_t steps, uint64_t chunk) {
-    uint32_t step = i / 2, recv = i % 2, has_succ = recv && step + 1 < steps;
+static void
+node(FILE *f, uint32_t i, uint32_t rank, uint32_t ranks, uint32_t steps, uint64_t chunk) {
+    uint32_t step = i / 2;
+    uint32_t recv = i % 2;
+    uint32_t has_succ = recv && step + 1 < steps;
     u32(f, !recv && step > 0);
     fputc(recv ? 2 : 1, f);
     u32(f, recv ? (rank + ranks - 1) % ranks : (rank + 1) % ranks);
@@ -32,17 +39,24 @@ static void node(FILE *f, uint32_t i, uint32_t rank, uint32_t ranks, uint32_t st
 }
 
 static void ring(FILE *f, uint32_t ranks) {
-    uint32_t steps = 2 * (ranks - 1), nodes = 2 * steps, roots = steps + 1;
+    uint32_t steps = 2 * (ranks - 1);
+    uint32_t nodes = 2 * steps;
+    uint32_t roots = steps + 1;
     uint64_t chunk = ((uint64_t)1 << 30) / ranks;
-    uint64_t size = 8 + 4 * (uint64_t)roots + 39 * (uint64_t)nodes + 4 * (uint64_t)(steps - 1),
-             at = 6 + 16 * (uint64_t)ranks;
+    uint64_t size =
+        8 + 4 * (uint64_t)roots + 39 * (uint64_t)nodes + 4 * (uint64_t)(steps - 1);
+    uint64_t at = 6 + 16 * (uint64_t)ranks;
     u64(f, 4223), u32(f, ranks), fputc(1, f), fputc(1, f);
-    for (uint32_t r = 0; r < ranks; r++, at += size) u64(f, at), u64(f, at + size);
+    for (uint32_t r = 0; r < ranks; r++, at += size)
+        u64(f, at), u64(f, at + size);
     for (uint32_t r = 0; r < ranks; r++) {
         u32(f, nodes), u32(f, roots), u32(f, 0);
-        for (uint32_t k = 0; k < steps; k++) u32(f, 2 * k + 1);
-        for (uint32_t i = 0; i < nodes; i++) node(f, i, r, ranks, steps, chunk);
-        for (uint32_t k = 1; k < steps; k++) u32(f, 2 * k);
+        for (uint32_t k = 0; k < steps; k++)
+            u32(f, 2 * k + 1);
+        for (uint32_t i = 0; i < nodes; i++)
+            node(f, i, r, ranks, steps, chunk);
+        for (uint32_t k = 1; k < steps; k++)
+            u32(f, 2 * k);
     }
 }
 
@@ -60,8 +74,10 @@ static int measure(const char *path, uint32_t ranks) {
     double t0 = seconds();
     sc_status s = sc__reader_goal.read(ctx, NULL, &path, 1, &doc);
     double t1 = seconds();
-    if (s == SC_OK) s = sc__net_loggops(ctx, "3.7us,0.2us,0,0.02ns", doc.workload, &net);
-    if (s == SC_OK) s = sc__simulate(ctx, doc.workload, &net, NULL, &sim);
+    if (s == SC_OK)
+        s = sc__net_loggops(ctx, "3.7us,0.2us,0,0.02ns", doc.workload, &net);
+    if (s == SC_OK)
+        s = sc__simulate(ctx, doc.workload, &net, NULL, &sim);
     double t2 = seconds();
     if (s != SC_OK) {
         fputs(sc_error_text(ctx), stderr);
@@ -69,9 +85,17 @@ static int measure(const char *path, uint32_t ranks) {
     }
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
-    int64_t expect = 2 * (int64_t)(ranks - 1) * (4100000 + ((int64_t)((1u << 30) / ranks) - 1) * 20);
-    printf("goal ranks=%u operations=%u time_ms=%.9g expected_ms=%.9g read_s=%.2f simulate_s=%.2f rss_mb=%ld\n", ranks,
-           doc.workload->op_count, (double)sim.step / 1e9, (double)expect / 1e9, t1 - t0, t2 - t1,
+    int64_t expect =
+        2 * (int64_t)(ranks - 1) * (4100000 + ((int64_t)((1u << 30) / ranks) - 1) * 20);
+    printf("goal ranks=%u operations=%u time_ms=%.9g expected_ms=%.9g read_s=%.2f "
+           "simulate_s=%.2f "
+           "rss_mb=%ld\n",
+           ranks,
+           doc.workload->op_count,
+           (double)sim.step / 1e9,
+           (double)expect / 1e9,
+           t1 - t0,
+           t2 - t1,
            use.ru_maxrss / 1024);
     sc_close(ctx);
     return sim.step == expect ? 0 : 1;
@@ -81,10 +105,13 @@ int main(int argc, char **argv) {
     uint32_t ranks = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1024;
     char temporary[] = "/tmp/goal_bench.XXXXXX";
     FILE *f = argc > 2 ? fopen(argv[2], "wb") : fdopen(mkstemp(temporary), "wb");
-    if (!f || ranks < 2) return 2;
+    if (!f || ranks < 2)
+        return 2;
     ring(f, ranks);
-    if (fclose(f)) return 2;
-    if (argc > 2) return 0;
+    if (fclose(f))
+        return 2;
+    if (argc > 2)
+        return 0;
     int rc = measure(temporary, ranks);
     unlink(temporary);
     return rc;

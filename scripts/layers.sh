@@ -1,14 +1,14 @@
 #!/bin/sh
-# The folder listing is the data flow: checks that includes go only the way
+# The folders of lib/ lie in layers: checks that includes go only the way that
 # docs/design.md draws.
 set -u
 bad=0
 allow() { # folder, the folders it may include
     folder=$1
     shift
-    ok="base|ir|stepcast|$folder"
+    ok="base|stepcast|$folder"
     for f in "$@"; do ok="$ok|$f"; done
-    found=$(grep -rnE '#include "[a-z]+/' "lib/$folder" | grep -vE "#include \"($ok)/" || true)
+    found=$(grep -rnE '#include "[a-z_]+/' "lib/$folder" | grep -vE "#include \"($ok)/" || true)
     if [ -n "$found" ]; then
         echo "lib/$folder may include only $ok:"
         echo "$found"
@@ -16,14 +16,21 @@ allow() { # folder, the folders it may include
     fi
 }
 allow base
-allow ir
-allow import
-allow lower machine import
-allow machine
-allow simulate machine
-allow stats simulate machine
-allow write stats simulate machine
-allow command import lower machine simulate stats write
+allow workload
+allow model
+allow hardware workload collective network/astra
+allow collective workload hardware
+allow plan workload model hardware lower
+allow lower workload model plan hardware
+allow frontend workload lower hardware result report
+allow network workload hardware collective simulate
+allow simulate workload network
+allow result workload hardware simulate network
+allow report workload result frontend
+allow command frontend workload model plan lower hardware collective network simulate result report
+for d in lib/*/; do
+    grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
+done
 if grep -rnE '\b(printf|puts|exit|abort)\(' lib --include='*.c' | grep -vE 'sc__|snprintf|vsnprintf|lib/base/arena.c|format\(printf'; then
     echo "lib/ must not print or exit"
     bad=1

@@ -7,14 +7,17 @@
 static int put_bytes(const char *path) {
     FILE *f = fopen(path, "rb");
     int c, n = 0;
-    if (!f) return -1;
-    while ((c = getc(f)) != EOF) printf("%d,%s", c, ++n % 24 ? "" : "\n");
+    if (!f)
+        return -1;
+    while ((c = getc(f)) != EOF)
+        printf("%d,%s", c, ++n % 24 ? "" : "\n");
     fclose(f);
     return printf("0\n") < 0 ? -1 : n;
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3) return 2;
+    if (argc < 3)
+        return 2;
     const char *symbol = argv[1], *root = argv[2];
     size_t skip = strlen(root) + 1;
     printf("#include \"base/data.h\"\n");
@@ -27,7 +30,8 @@ int main(int argc, char **argv) {
         printf("};\n");
     }
     printf("const struct sc__data_file %ss[] = {\n", symbol);
-    for (int i = 3; i < argc; i++) printf("{\"%s\", file_%d, sizeof file_%d - 1},\n", argv[i] + skip, i, i);
+    for (int i = 3; i < argc; i++)
+        printf("{\"%s\", file_%d, sizeof file_%d - 1},\n", argv[i] + skip, i, i);
     printf("{0, 0, 0}};\nconst unsigned %s_count = %d;\n", symbol, argc - 3);
     return 0;
 }

@@ -1,5 +1,5 @@
 // Bundles src/ into one HTML template: node build.mjs OUT
-// The data of a report takes the place of "@STEPCAST_DATA@" (lib/write/html.c).
+// The data of a report takes the place of "@STEPCAST_DATA@" (lib/report/html.c).
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

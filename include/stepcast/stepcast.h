@@ -53,7 +53,9 @@ SC_API void sc_close(sc_context *ctx);
 
 /* show is called now and then while long requests run, with what is being done
  * and how much of it, 0 to 1. It must not call the library. NULL: no calls. */
-SC_API void sc_set_progress(sc_context *ctx, void (*show)(void *user, const char *what, double share), void *user);
+SC_API void sc_set_progress(sc_context *ctx,
+                            void (*show)(void *user, const char *what, double share),
+                            void *user);
 
 /* The last error as "file:line:column: error: what" with a hint line below it
  * where there is one; empty when the last call succeeded. Valid until the next

@@ -24,33 +24,40 @@
 #endif
 
 struct sc__arena_block {
-    struct sc__arena_block *older, *newer;
+    struct sc__arena_block *older;
+    struct sc__arena_block *newer;
     size_t bytes;
 };
 
-#define HEADER                                                                                                         \
-    ((sizeof(struct sc__arena_block) + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t))
+#define HEADER                                                                             \
+    ((sizeof(struct sc__arena_block) + alignof(max_align_t) - 1) / alignof(max_align_t) *  \
+     alignof(max_align_t))
 
-static char *payload(struct sc__arena_block *b) { return (char *)b + HEADER; }
+static char *payload(struct sc__arena_block *b) {
+    return (char *)b + HEADER;
+}
 
 static size_t round_up(size_t n) {
     return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
 static _Noreturn void give_up(struct sc__arena *a) {
-    if (a->out_of_memory) longjmp(*a->out_of_memory, 1);
+    if (a->out_of_memory)
+        longjmp(*a->out_of_memory, 1);
     abort(); /* an arena without a way out: only in tests */
 }
 
 static void link_block(struct sc__arena *a, struct sc__arena_block *b) {
     b->newer = NULL;
     b->older = a->blocks;
-    if (b->older) b->older->newer = b;
+    if (b->older)
+        b->older->newer = b;
     a->blocks = b;
 }
 
 static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
-    if (b->older) b->older->newer = b->newer;
+    if (b->older)
+        b->older->newer = b->newer;
     if (b->newer)
         b->newer->older = b->older;
     else
@@ -59,8 +66,14 @@ static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
 
 /* Zeroed; NULL when there is none. */
 static struct sc__arena_block *take_memory(size_t bytes) {
-    if (bytes < MAPPED) return calloc(1, HEADER + bytes);
-    void *p = mmap(NULL, HEADER + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes < MAPPED)
+        return calloc(1, HEADER + bytes);
+    void *p = mmap(NULL,
+                   HEADER + bytes,
+                   PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS,
+                   -1,
+                   0);
     return p == MAP_FAILED ? NULL : p;
 }
 
@@ -72,9 +85,11 @@ static void give_memory(struct sc__arena_block *b) {
 }
 
 static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
-    if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit)) give_up(a);
+    if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit))
+        give_up(a);
     struct sc__arena_block *b = take_memory(bytes);
-    if (!b) give_up(a);
+    if (!b)
+        give_up(a);
     b->bytes = bytes;
     a->total += bytes;
     link_block(a, b);
@@ -95,7 +110,8 @@ void sc__arena_free(struct sc__arena *a) {
 }
 
 void *sc__alloc(struct sc__arena *a, size_t bytes) {
-    if (bytes >= LARGE) return payload(new_block(a, bytes));
+    if (bytes >= LARGE)
+        return payload(new_block(a, bytes));
     size_t need = round_up(bytes ? bytes : 1);
     if ((size_t)(a->end - a->next) < need) {
         struct sc__arena_block *b = new_block(a, CHUNK);
@@ -108,25 +124,32 @@ void *sc__alloc(struct sc__arena *a, size_t bytes) {
 }
 
 void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
-    if (size && count > SIZE_MAX / 4 / size) give_up(a);
+    if (size && count > SIZE_MAX / 4 / size)
+        give_up(a);
     return sc__alloc(a, count * size);
 }
 
 static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t new_bytes) {
     unlink_block(a, b);
-    struct sc__arena_block *moved = mremap(b, HEADER + b->bytes, HEADER + new_bytes, MREMAP_MAYMOVE);
+    struct sc__arena_block *moved =
+        mremap(b, HEADER + b->bytes, HEADER + new_bytes, MREMAP_MAYMOVE);
     bool failed = moved == MAP_FAILED;
     link_block(a, failed ? b : moved);
-    if (failed) give_up(a);
+    if (failed)
+        give_up(a);
     a->total += new_bytes - moved->bytes;
     moved->bytes = new_bytes;
     return payload(moved);
 }
 
-static void *realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
+static void *
+realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
     struct sc__arena_block *b = (struct sc__arena_block *)(void *)((char *)p - HEADER);
-    if (new_bytes > SIZE_MAX / 4 || (a->limit && a->total - b->bytes + new_bytes > a->limit)) give_up(a);
-    if (b->bytes >= MAPPED) return remap_block(a, b, new_bytes);
+    if (new_bytes > SIZE_MAX / 4 ||
+        (a->limit && a->total - b->bytes + new_bytes > a->limit))
+        give_up(a);
+    if (b->bytes >= MAPPED)
+        return remap_block(a, b, new_bytes);
     struct sc__arena_block *fresh = new_block(a, new_bytes);
     memcpy(payload(fresh), p, old_bytes);
     unlink_block(a, b);
@@ -136,17 +159,24 @@ static void *realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_
 }
 
 void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) {
-    if (new_bytes <= old_bytes) return p;
-    if (p && old_bytes >= LARGE) return realloc_block(a, p, old_bytes, new_bytes);
+    if (new_bytes <= old_bytes)
+        return p;
+    if (p && old_bytes >= LARGE)
+        return realloc_block(a, p, old_bytes, new_bytes);
     void *fresh = sc__alloc(a, new_bytes);
-    if (old_bytes) memcpy(fresh, p, old_bytes);
+    if (old_bytes)
+        memcpy(fresh, p, old_bytes);
     return fresh;
 }
 
-void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size) {
-    size_t old = *capacity, fresh = old ? old + old / 2 : 8;
-    if (fresh < need) fresh = need;
-    if (need == 0 || fresh > UINT32_MAX) give_up(a); /* 32-bit ids are used up */
+void *
+sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size) {
+    size_t old = *capacity;
+    size_t fresh = old ? old + old / 2 : 8;
+    if (fresh < need)
+        fresh = need;
+    if (need == 0 || fresh > UINT32_MAX)
+        give_up(a); /* 32-bit ids are used up */
     p = sc__realloc(a, p, old * size, fresh * size);
     *capacity = (uint32_t)fresh;
     return p;
@@ -154,8 +184,11 @@ void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, 
 
 char *sc__strndup(struct sc__arena *a, const char *s, size_t n) {
     char *copy = sc__alloc(a, n + 1);
-    if (n) memcpy(copy, s, n);
+    if (n)
+        memcpy(copy, s, n);
     return copy;
 }
 
-char *sc__strdup(struct sc__arena *a, const char *s) { return sc__strndup(a, s, strlen(s)); }
+char *sc__strdup(struct sc__arena *a, const char *s) {
+    return sc__strndup(a, s, strlen(s));
+}

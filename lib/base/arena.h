@@ -12,10 +12,12 @@ struct sc__arena_block;
 
 struct sc__arena {
     struct sc__arena_block *blocks; /* all memory, newest first */
-    char *next, *end;               /* the free part of the current chunk */
-    size_t total;                   /* bytes taken from the system */
-    size_t limit;                   /* refuse to go past this; 0 = no limit */
-    jmp_buf *out_of_memory;         /* where to go when memory is short */
+    /* the free part of the current chunk */
+    char *next;
+    char *end;
+    size_t total;           /* bytes taken from the system */
+    size_t limit;           /* refuse to go past this; 0 = no limit */
+    jmp_buf *out_of_memory; /* where to go when memory is short */
 };
 
 void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory);
@@ -31,16 +33,21 @@ char *sc__strdup(struct sc__arena *a, const char *s);
 char *sc__strndup(struct sc__arena *a, const char *s, size_t n);
 
 #define SC__NEW(arena, type) ((type *)sc__alloc((arena), sizeof(type)))
-#define SC__NEW_ARRAY(arena, type, count) ((type *)sc__alloc_array((arena), (count), sizeof(type)))
+#define SC__NEW_ARRAY(arena, type, count)                                                  \
+    ((type *)sc__alloc_array((arena), (count), sizeof(type)))
 
-void *sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size);
+void *
+sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t size);
 
 /* Appends one zeroed element to the array (items, count, capacity, all 32-bit)
  * and gives its address. */
-#define SC__PUSH(arena, items, count, capacity)                                                                        \
-    ((void)((count) == (capacity)                                                                                      \
-                ? (void)((items) = sc__grow((arena), (items), &(capacity), (count) + 1, sizeof *(items)))              \
-                : (void)0),                                                                                            \
+#define SC__PUSH(arena, items, count, capacity)                                            \
+    ((void)((count) == (capacity) ? (void)((items) = sc__grow((arena),                     \
+                                                              (items),                     \
+                                                              &(capacity),                 \
+                                                              (count) + 1,                 \
+                                                              sizeof *(items)))            \
+                                  : (void)0),                                              \
      &(items)[(count)++])
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/heap.h"
-#include "base/jsonw.h"
+#include "base/json_write.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/random.h"

@@ -3,14 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PIECE ((size_t)128 << 10) /* a buffer that doubled up to here is handed on instead of growing further */
+#define PIECE                                                                              \
+    ((size_t)128                                                                           \
+     << 10) /* a buffer that doubled up to here is handed on instead of growing further */
 
 void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena) {
     memset(b, 0, sizeof *b);
     b->arena = arena;
 }
 
-void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char *bytes, size_t n), void *user) {
+void sc__buffer_stream(struct sc__buffer *b,
+                       void (*take)(void *user, const char *bytes, size_t n),
+                       void *user) {
     b->take = take;
     b->user = user;
 }
@@ -27,40 +31,51 @@ void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena) {
 }
 
 void sc__buffer_flush(struct sc__buffer *b) {
-    if (!b->take || !b->size) return;
+    if (!b->take || !b->size)
+        return;
     b->take(b->user, b->text, b->size);
     b->size = 0;
 }
 
-static void reserve(struct sc__buffer *b, size_t extra) {
-    if (b->size + extra + 1 <= b->capacity) return;
-    if (b->size >= PIECE) sc__buffer_flush(b);
+static void buffer_reserve(struct sc__buffer *b, size_t extra) {
+    if (b->size + extra + 1 <= b->capacity)
+        return;
+    if (b->size >= PIECE)
+        sc__buffer_flush(b);
     size_t need = b->size + extra + 1;
-    if (need <= b->capacity) return;
+    if (need <= b->capacity)
+        return;
     size_t fresh = b->capacity ? b->capacity * 2 : 256;
-    if (fresh < need) fresh = need;
+    if (fresh < need)
+        fresh = need;
     b->text = sc__realloc(b->arena, b->text, b->capacity, fresh);
     b->capacity = fresh;
 }
 
 void sc__put(struct sc__buffer *b, const char *s, size_t n) {
-    reserve(b, n);
-    if (n) memcpy(b->text + b->size, s, n);
+    buffer_reserve(b, n);
+    if (n)
+        memcpy(b->text + b->size, s, n);
     b->size += n;
     b->text[b->size] = '\0';
 }
 
-void sc__puts(struct sc__buffer *b, const char *s) { sc__put(b, s, strlen(s)); }
+void sc__puts(struct sc__buffer *b, const char *s) {
+    sc__put(b, s, strlen(s));
+}
 
-void sc__putc(struct sc__buffer *b, char c) { sc__put(b, &c, 1); }
+void sc__putc(struct sc__buffer *b, char c) {
+    sc__put(b, &c, 1);
+}
 
 void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, again);
     va_end(again);
-    if (n < 0) return;
-    reserve(b, (size_t)n);
+    if (n < 0)
+        return;
+    buffer_reserve(b, (size_t)n);
     vsnprintf(b->text + b->size, (size_t)n + 1, fmt, ap);
     b->size += (size_t)n;
 }
@@ -73,13 +88,15 @@ void sc__printf(struct sc__buffer *b, const char *fmt, ...) {
 }
 
 void sc__repeat(struct sc__buffer *b, const char *s, unsigned n) {
-    while (n--) sc__puts(b, s);
+    while (n--)
+        sc__puts(b, s);
 }
 
 void sc__put_u64(struct sc__buffer *b, uint64_t v) {
     char digits[20];
     size_t n = sizeof digits;
-    do digits[--n] = (char)('0' + v % 10);
+    do
+        digits[--n] = (char)('0' + v % 10);
     while (v /= 10);
     sc__put(b, digits + n, sizeof digits - n);
 }

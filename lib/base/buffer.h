@@ -10,7 +10,8 @@
 struct sc__buffer {
     struct sc__arena *arena;
     char *text; /* always ends in NUL, NULL only before the first write */
-    size_t size, capacity;
+    size_t size;
+    size_t capacity;
     void (*take)(void *user, const char *bytes, size_t n); /* or NULL: all is kept */
     void *user;
 };
@@ -18,7 +19,9 @@ struct sc__buffer {
 void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena);
 /* From now on what is written goes to take, some 256 KiB at a time; size and
  * text are those of the piece not yet handed on. */
-void sc__buffer_stream(struct sc__buffer *b, void (*take)(void *user, const char *bytes, size_t n), void *user);
+void sc__buffer_stream(struct sc__buffer *b,
+                       void (*take)(void *user, const char *bytes, size_t n),
+                       void *user);
 /* A buffer that keeps nothing: to see whether writing goes well. */
 void sc__buffer_nowhere(struct sc__buffer *b, struct sc__arena *arena);
 /* Hands on what is left. */
@@ -26,8 +29,10 @@ void sc__buffer_flush(struct sc__buffer *b);
 void sc__put(struct sc__buffer *b, const char *s, size_t n);
 void sc__puts(struct sc__buffer *b, const char *s);
 void sc__putc(struct sc__buffer *b, char c);
-void sc__printf(struct sc__buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+void sc__printf(struct sc__buffer *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
 /* A number without printf: traces and pages hold millions. */
 void sc__put_u64(struct sc__buffer *b, uint64_t v);
 /* n copies of s. */

@@ -16,7 +16,8 @@
 /* A place in an input. line 0: the file as a whole; binary: offset counts. */
 struct sc__place {
     const char *file;
-    uint64_t line, column;
+    uint64_t line;
+    uint64_t column;
     uint64_t offset;
     bool binary;
 };
@@ -28,7 +29,9 @@ struct sc__note {
 
 struct sc__error {
     struct sc__place place;
-    const char *message, *hint, *text;
+    const char *message;
+    const char *hint;
+    const char *text;
 };
 
 struct sc__output;
@@ -37,15 +40,18 @@ struct sc_context {
     struct sc__arena arena;
     struct sc__error error;
     struct sc__note *notes;
-    uint32_t note_count, note_capacity;
+    uint32_t note_count;
+    uint32_t note_capacity;
     struct sc__map note_at; /* hash of a note → where it last was */
     unsigned jobs;          /* threads that may be used */
     struct sc__spooled {    /* copies of pipes, see file.h */
-        const char *path, *shown;
+        const char *path;
+        const char *shown;
         int fd;
     } * spooled;
-    uint32_t spooled_count, spooled_capacity;
-    struct sc__output *outputs;                                   /* those open, see output.h */
+    uint32_t spooled_count;
+    uint32_t spooled_capacity;
+    struct sc__output *outputs; /* those open, see output.h */
     void (*progress)(void *user, const char *what, double share); /* or NULL */
     void *progress_user;
     jmp_buf recover;
@@ -55,25 +61,36 @@ struct sc_context {
 const char *sc__shown_name(const struct sc_context *ctx, const char *path);
 /* Sets the error and returns status, so that `return sc__fail(…)` reads well.
  * at and hint may be NULL. */
-sc_status sc__fail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
-                   const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-sc_status sc__vfail(struct sc_context *ctx, sc_status status, const struct sc__place *at, const char *hint,
-                    const char *fmt, va_list ap) __attribute__((format(printf, 5, 0)));
+sc_status sc__fail(struct sc_context *ctx,
+                   sc_status status,
+                   const struct sc__place *at,
+                   const char *hint,
+                   const char *fmt,
+                   ...) __attribute__((format(printf, 5, 6)));
+sc_status sc__vfail(struct sc_context *ctx,
+                    sc_status status,
+                    const struct sc__place *at,
+                    const char *hint,
+                    const char *fmt,
+                    va_list ap) __attribute__((format(printf, 5, 0)));
 void sc__clear_error(struct sc_context *ctx);
 
 /* Adds a note; one with the same code and text is kept once. */
-void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Tells whoever wants to know how far a long piece of work is: what, and its
  * share from 0 to 1. Cheap, but not for every event. */
 void sc__progress(struct sc_context *ctx, const char *what, double share);
 
-char *sc__format(struct sc__arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+char *sc__format(struct sc__arena *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-#define SC__TRY(call)                                                                                                  \
-    do {                                                                                                               \
-        sc_status sc__try_status = (call);                                                                             \
-        if (sc__try_status != SC_OK) return sc__try_status;                                                            \
+#define SC__TRY(call)                                                                      \
+    do {                                                                                   \
+        sc_status sc__try_status = (call);                                                 \
+        if (sc__try_status != SC_OK)                                                       \
+            return sc__try_status;                                                         \
     } while (0)
 
 #endif

@@ -19,6 +19,9 @@ const struct sc__data_file *sc__data_find(const char *path);
 
 /* A hint for a name that is none of folder ("gpus/"): the nearest one, or
  * what there is. also: what the name may be besides, or NULL. */
-const char *sc__data_hint(struct sc_context *ctx, const char *folder, const char *name, const char *also);
+const char *sc__data_hint(struct sc_context *ctx,
+                          const char *folder,
+                          const char *name,
+                          const char *also);
 
 #endif

@@ -15,14 +15,16 @@
 static sc_status fail_errno(struct sc_context *ctx, const char *path, const char *what) {
     struct sc__place at = {.file = path};
     int reason = errno;
-    sc_status status = reason == ENOENT || reason == EISDIR || reason == EACCES ? SC_INPUT : SC_SYSTEM;
+    sc_status status =
+        reason == ENOENT || reason == EISDIR || reason == EACCES ? SC_INPUT : SC_SYSTEM;
     return sc__fail(ctx, status, &at, NULL, "%s: %s", what, strerror(reason));
 }
 
 static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
     struct stat st;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0) return fail_errno(ctx, path, "cannot open");
+    if (*fd < 0)
+        return fail_errno(ctx, path, "cannot open");
     if (fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         close(*fd);
         struct sc__place at = {.file = path};
@@ -37,7 +39,8 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
     in->ctx = ctx;
     if (!strcmp(path, "-")) {
         fd = dup(STDIN_FILENO);
-        if (fd < 0) return fail_errno(ctx, "standard input", "cannot read");
+        if (fd < 0)
+            return fail_errno(ctx, "standard input", "cannot read");
         in->name = "<stdin>";
     } else {
         SC__TRY(open_path(ctx, path, &fd));
@@ -59,13 +62,15 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
 }
 
 void sc__input_read_ahead(struct sc__input *in) {
-    if (!in->ahead && !in->at_end && !gzdirect(in->gz)) in->ahead = sc__ahead_start(in->gz);
+    if (!in->ahead && !in->at_end && !gzdirect(in->gz))
+        in->ahead = sc__ahead_start(in->gz);
 }
 
 void sc__input_close(struct sc__input *in) {
     sc__ahead_stop(in->ahead);
     in->ahead = NULL;
-    if (in->gz) gzclose_r(in->gz);
+    if (in->gz)
+        gzclose_r(in->gz);
     free(in->bytes);
     in->gz = NULL;
     in->bytes = NULL;
@@ -73,23 +78,33 @@ void sc__input_close(struct sc__input *in) {
 
 static sc_status read_failed(struct sc__input *in) {
     int code;
-    const char *text = gzerror(in->gz, &code), *reason = strstr(text, ": "); /* after zlib's name of the file */
+    const char *text = gzerror(in->gz, &code);
+    const char *reason = strstr(text, ": "); /* after zlib's name of the file */
     struct sc__place at = {.file = in->name};
-    if (code == Z_ERRNO) return fail_errno(in->ctx, in->name, "cannot read");
-    return sc__fail(in->ctx, SC_INPUT, &at, "the .gz file is cut or damaged", "cannot unpack: %s",
+    if (code == Z_ERRNO)
+        return fail_errno(in->ctx, in->name, "cannot read");
+    return sc__fail(in->ctx,
+                    SC_INPUT,
+                    &at,
+                    "the .gz file is cut or damaged",
+                    "cannot unpack: %s",
                     reason ? reason + 2 : text);
 }
 
 static sc_status read_more(struct sc__input *in) {
     size_t room = in->capacity - in->end;
-    if (room > (1u << 30)) room = 1u << 30;
+    if (room > (1u << 30))
+        room = 1u << 30;
     unsigned char *to = in->bytes + in->end;
-    int got = in->ahead ? sc__ahead_read(in->ahead, to, room) : gzread(in->gz, to, (unsigned)room);
-    if (got < 0) return read_failed(in);
+    int got = in->ahead ? sc__ahead_read(in->ahead, to, room)
+                        : gzread(in->gz, to, (unsigned)room);
+    if (got < 0)
+        return read_failed(in);
     if (got == 0) {
         int code;
         gzerror(in->gz, &code);
-        if (code != Z_OK && code != Z_STREAM_END) return read_failed(in);
+        if (code != Z_OK && code != Z_STREAM_END)
+            return read_failed(in);
         in->at_end = true;
     }
     in->end += (size_t)got;
@@ -106,7 +121,13 @@ sc_status sc__input_fill(struct sc__input *in, size_t n) {
         if (in->end == in->capacity) {
             size_t fresh = in->capacity * 2 > n ? in->capacity * 2 : n;
             unsigned char *p = realloc(in->bytes, fresh + 1);
-            if (!p) return sc__fail(in->ctx, SC_SYSTEM, NULL, NULL, "out of memory reading %s", in->name);
+            if (!p)
+                return sc__fail(in->ctx,
+                                SC_SYSTEM,
+                                NULL,
+                                NULL,
+                                "out of memory reading %s",
+                                in->name);
             in->bytes = p;
             in->capacity = fresh;
         }
@@ -118,7 +139,8 @@ sc_status sc__input_fill(struct sc__input *in, size_t n) {
 sc_status sc__input_fill_text(struct sc__input *in, size_t n) {
     static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
     SC__TRY(sc__input_fill(in, n < sizeof mark ? sizeof mark : n));
-    if (in->offset || in->end - in->begin < sizeof mark || memcmp(in->bytes + in->begin, mark, sizeof mark))
+    if (in->offset || in->end - in->begin < sizeof mark ||
+        memcmp(in->bytes + in->begin, mark, sizeof mark))
         return SC_OK;
     in->begin += sizeof mark;
     in->offset += sizeof mark;
@@ -129,8 +151,10 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
     *got = 0;
     while (*got < n) {
         SC__TRY(sc__input_fill(in, 1));
-        size_t have = in->end - in->begin, take = n - *got < have ? n - *got : have;
-        if (!take) break;
+        size_t have = in->end - in->begin;
+        size_t take = n - *got < have ? n - *got : have;
+        if (!take)
+            break;
         memcpy((char *)out + *got, in->bytes + in->begin, take);
         in->begin += take;
         in->offset += take;
@@ -143,7 +167,8 @@ static sc_status copy_to(struct sc__input *in, int fd) {
     for (;;) {
         SC__TRY(sc__input_fill(in, 1));
         size_t n = in->end - in->begin;
-        if (!n) return SC_OK;
+        if (!n)
+            return SC_OK;
         if (write(fd, in->bytes + in->begin, n) != (ssize_t)n)
             return fail_errno(in->ctx, in->name, "cannot copy to memory");
         in->begin = in->end;
@@ -153,10 +178,13 @@ static sc_status copy_to(struct sc__input *in, int fd) {
 sc_status sc__spool(struct sc_context *ctx, const char **path) {
     struct stat st;
     struct sc__input in;
-    if (strcmp(*path, "-") && (stat(*path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) return SC_OK;
+    if (strcmp(*path, "-") &&
+        (stat(*path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+        return SC_OK;
     SC__TRY(sc__input_open(ctx, *path, &in));
     int fd = memfd_create("stepcast", MFD_CLOEXEC);
-    sc_status status = fd < 0 ? fail_errno(ctx, in.name, "cannot copy to memory") : copy_to(&in, fd);
+    sc_status status =
+        fd < 0 ? fail_errno(ctx, in.name, "cannot copy to memory") : copy_to(&in, fd);
     const char *copy = sc__format(&ctx->arena, "/proc/self/fd/%d", fd);
     if (fd >= 0)
         *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
@@ -166,7 +194,8 @@ sc_status sc__spool(struct sc_context *ctx, const char **path) {
     return status;
 }
 
-static sc_status refuse_line(struct sc__input *in, const char *what, const char *hint, uint64_t column) {
+static sc_status
+refuse_line(struct sc__input *in, const char *what, const char *hint, uint64_t column) {
     struct sc__place at = {.file = in->name, .line = in->line, .column = column};
     return sc__fail(in->ctx, SC_INPUT, &at, hint, "%s", what);
 }
@@ -174,54 +203,81 @@ static sc_status refuse_line(struct sc__input *in, const char *what, const char 
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more) {
     size_t searched = 0;
     const unsigned char *nl = NULL;
-    if (!in->line++) SC__TRY(sc__input_fill_text(in, 1));
+    if (!in->line++)
+        SC__TRY(sc__input_fill_text(in, 1));
     for (;;) {
         size_t have = in->end - in->begin;
-        if (have > searched) nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
-        if (nl || in->at_end) break;
+        if (have > searched)
+            nl = memchr(in->bytes + in->begin + searched, '\n', have - searched);
+        if (nl || in->at_end)
+            break;
         if (have > SC__LINE_MAX)
-            return refuse_line(in, "line longer than 16 MiB", "is this a text file of the expected kind?", 1);
+            return refuse_line(in,
+                               "line longer than 16 MiB",
+                               "is this a text file of the expected kind?",
+                               1);
         searched = have;
         SC__TRY(sc__input_fill(in, have + 1));
     }
-    size_t have = in->end - in->begin, n = nl ? (size_t)(nl - (in->bytes + in->begin)) : have;
+    size_t have = in->end - in->begin;
+    size_t n = nl ? (size_t)(nl - (in->bytes + in->begin)) : have;
     *more = nl != NULL || have > 0;
     *line = (struct sc__str){(const char *)in->bytes + in->begin, n};
     in->begin += n + (nl != NULL);
     in->offset += n + (nl != NULL);
     const char *nul = n ? memchr(line->p, '\0', n) : NULL;
     if (nul)
-        return refuse_line(in, "NUL byte in a text file", "the file is binary or damaged",
+        return refuse_line(in,
+                           "NUL byte in a text file",
+                           "the file is binary or damaged",
                            (uint64_t)(nul - line->p) + 1);
-    if (line->n && line->p[line->n - 1] == '\r') line->n--;
+    if (line->n && line->p[line->n - 1] == '\r')
+        line->n--;
     if (*more && !nl)
-        sc__note(in->ctx, "no-line-end", "%s: the last line has no line end, as in a file that was cut", in->name);
+        sc__note(in->ctx,
+                 "no-line-end",
+                 "%s: the last line has no line end, as in a file that was cut",
+                 in->name);
     return SC_OK;
 }
 
-struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at) {
-    return (struct sc__place){.file = in->name, .line = in->line, .column = (uint64_t)(at - line.p) + 1};
+struct sc__place
+sc__input_place(const struct sc__input *in, struct sc__str line, const char *at) {
+    return (struct sc__place){.file = in->name,
+                              .line = in->line,
+                              .column = (uint64_t)(at - line.p) + 1};
 }
 
 /* Room for a stream of unknown length: that of the file, which is right for
  * one that is not packed, or a little. */
 static size_t first_room(const char *path, size_t limit) {
     struct stat st;
-    size_t room = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : WINDOW;
+    size_t room =
+        stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : WINDOW;
     return room <= limit ? room : limit + 1;
 }
 
-static sc_status read_whole(struct sc__input *in, struct sc__arena *arena, size_t room, size_t limit,
+static sc_status read_whole(struct sc__input *in,
+                            struct sc__arena *arena,
+                            size_t room,
+                            size_t limit,
                             struct sc__str *out) {
     char *text = sc__alloc(arena, room + 1);
-    size_t n = 0, got;
+    size_t n = 0;
+    size_t got;
     for (;;) {
         SC__TRY(sc__input_read(in, text + n, room - n, &got));
         n += got;
-        if (n < room) break;
+        if (n < room)
+            break;
         if (n > limit) {
             struct sc__place at = {.file = in->name};
-            return sc__fail(in->ctx, SC_INPUT, &at, NULL, "larger than %zu MiB", limit >> 20);
+            return sc__fail(in->ctx,
+                            SC_INPUT,
+                            &at,
+                            NULL,
+                            "larger than %zu MiB",
+                            limit >> 20);
         }
         size_t more = room + room / 2 <= limit ? room + room / 2 : limit + 1;
         text = sc__realloc(arena, text, room + 1, more + 1);
@@ -232,7 +288,10 @@ static sc_status read_whole(struct sc__input *in, struct sc__arena *arena, size_
     return SC_OK;
 }
 
-sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+sc_status sc__read_into(struct sc_context *ctx,
+                        struct sc__arena *arena,
+                        const char *path,
+                        size_t limit,
                         struct sc__str *out) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
@@ -241,8 +300,10 @@ sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const c
     return status;
 }
 
-sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
+sc_status
+sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
     SC__TRY(sc__read_into(ctx, &ctx->arena, path, limit, out));
-    if (sc__str_starts(*out, "\xef\xbb\xbf")) out->p += 3, out->n -= 3;
+    if (sc__str_starts(*out, "\xef\xbb\xbf"))
+        out->p += 3, out->n -= 3;
     return SC_OK;
 }

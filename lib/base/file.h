@@ -3,8 +3,8 @@
 #ifndef SC_BASE_FILE_H
 #define SC_BASE_FILE_H
 
-#include "base/ahead.h"
 #include "base/context.h"
+#include "base/gunzip_ahead.h"
 #include "base/text.h"
 
 /* A stream of bytes with a look at its head, unpacked if it was gzip. */
@@ -13,7 +13,9 @@ struct sc__input {
     const char *name; /* as shown in errors */
     void *gz;
     unsigned char *bytes; /* the window */
-    size_t begin, end, capacity;
+    size_t begin;
+    size_t end;
+    size_t capacity;
     uint64_t offset; /* of bytes[begin] in the unpacked stream */
     uint64_t line;   /* of the next line, counted by sc__input_line */
     bool at_end;
@@ -45,12 +47,17 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
  * without an end is a note, since cut files have one. */
 sc_status sc__input_line(struct sc__input *in, struct sc__str *line, bool *more);
 /* The place of a pointer into the current line. */
-struct sc__place sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);
+struct sc__place
+sc__input_place(const struct sc__input *in, struct sc__str line, const char *at);
 
 /* The whole stream, at most limit bytes, NUL-terminated; in the context's
  * memory, or in an arena of the caller's. */
-sc_status sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
-sc_status sc__read_into(struct sc_context *ctx, struct sc__arena *arena, const char *path, size_t limit,
+sc_status
+sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out);
+sc_status sc__read_into(struct sc_context *ctx,
+                        struct sc__arena *arena,
+                        const char *path,
+                        size_t limit,
                         struct sc__str *out);
 
 #endif

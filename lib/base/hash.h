@@ -12,7 +12,8 @@ uint64_t sc__hash(const void *bytes, size_t n, uint64_t seed);
 struct sc__names {
     struct sc__arena *arena;
     const char **text; /* by id */
-    uint32_t count, capacity;
+    uint32_t count;
+    uint32_t capacity;
     uint32_t *slots; /* id + 1, or 0 */
     uint32_t slot_count;
 };
@@ -28,10 +29,12 @@ uint32_t sc__names_find(const struct sc__names *t, const char *s, size_t n);
 struct sc__map {
     struct sc__arena *arena;
     struct sc__map_slot {
-        uint64_t key, value;
+        uint64_t key;
+        uint64_t value;
         bool used;
     } * slots;
-    uint32_t count, slot_count;
+    uint32_t count;
+    uint32_t slot_count;
 };
 
 void sc__map_init(struct sc__map *m, struct sc__arena *arena);

@@ -19,30 +19,37 @@ void sc__heap_push(struct sc__heap *h, int64_t time, uint32_t a, uint32_t b) {
     (void)SC__PUSH(h->arena, h->items, h->count, h->capacity);
     for (i = h->count - 1; i > 0; i = (i - 1) / 4) {
         uint32_t up = (i - 1) / 4;
-        if (!before(&e, &h->items[up])) break;
+        if (!before(&e, &h->items[up]))
+            break;
         h->items[i] = h->items[up];
     }
     h->items[i] = e;
 }
 
 static uint32_t least_child(const struct sc__heap *h, uint32_t first) {
-    uint32_t last = first + 4 < h->count ? first + 4 : h->count, least = first;
+    uint32_t last = first + 4 < h->count ? first + 4 : h->count;
+    uint32_t least = first;
     for (uint32_t c = first + 1; c < last; c++)
-        if (before(&h->items[c], &h->items[least])) least = c;
+        if (before(&h->items[c], &h->items[least]))
+            least = c;
     return least;
 }
 
 struct sc__event sc__heap_pop(struct sc__heap *h) {
-    struct sc__event top = h->items[0], e = h->items[--h->count];
+    struct sc__event top = h->items[0];
+    struct sc__event e = h->items[--h->count];
     uint32_t i = 0;
     for (;;) {
         uint64_t first = 4 * (uint64_t)i + 1;
-        if (first >= h->count) break;
+        if (first >= h->count)
+            break;
         uint32_t c = least_child(h, (uint32_t)first);
-        if (!before(&h->items[c], &e)) break;
+        if (!before(&h->items[c], &e))
+            break;
         h->items[i] = h->items[c];
         i = c;
     }
-    if (h->count) h->items[i] = e;
+    if (h->count)
+        h->items[i] = e;
     return top;
 }

@@ -31,11 +31,17 @@ const char *sc__setting_nth(const struct sc__settings *s, const char *name, unsi
 bool sc__setting_flag(const struct sc__settings *s, const char *name);
 /* Typed access: *out is left alone when the option is absent; a bad value is
  * SC_USAGE and names the option. */
-sc_status sc__setting_u32(const struct sc__settings *s, const char *name, uint32_t least, uint32_t *out);
+sc_status sc__setting_u32(const struct sc__settings *s,
+                          const char *name,
+                          uint32_t least,
+                          uint32_t *out);
 sc_status sc__setting_double(const struct sc__settings *s, const char *name, double *out);
 sc_status sc__setting_bytes(const struct sc__settings *s, const char *name, uint64_t *out);
 sc_status sc__setting_share(const struct sc__settings *s, const char *name, double *out);
 /* One of words (NULL-terminated); *out is its index. */
-sc_status sc__setting_word(const struct sc__settings *s, const char *name, const char *const *words, unsigned *out);
+sc_status sc__setting_word(const struct sc__settings *s,
+                           const char *name,
+                           const char *const *words,
+                           unsigned *out);
 
 #endif

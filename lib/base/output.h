@@ -11,11 +11,14 @@
 
 struct sc__output {
     struct sc_context *ctx;
-    struct sc__output *older; /* of those open, so that none is left behind when memory is short */
-    const char *name, *path;  /* as given; what it is a link to, or the same */
-    int mode;                 /* of the file it replaces; -1: none */
-    char *temporary;          /* NULL: written in place */
-    void *gz;                 /* or NULL */
+    struct sc__output
+        *older; /* of those open, so that none is left behind when memory is short */
+    /* as given; what it is a link to, or the same */
+    const char *name;
+    const char *path;
+    int mode;        /* of the file it replaces; -1: none */
+    char *temporary; /* NULL: written in place */
+    void *gz;        /* or NULL */
     int fd;
     bool nameless; /* the temporary name is not taken yet */
     int reason;    /* errno of the first failure, or 0 */
@@ -23,7 +26,8 @@ struct sc__output {
     struct sc__buffer buffer;
 };
 
-sc_status sc__output_open(struct sc_context *ctx, const char *path, struct sc__output **out);
+sc_status
+sc__output_open(struct sc_context *ctx, const char *path, struct sc__output **out);
 /* Ends the output: status SC_OK makes it appear, any other leaves nothing and
  * is returned as it is. */
 sc_status sc__output_end(struct sc__output *o, sc_status status);
@@ -31,6 +35,7 @@ sc_status sc__output_end(struct sc__output *o, sc_status status);
 void sc__outputs_abandon(struct sc_context *ctx);
 
 /* All of it at once. */
-sc_status sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);
+sc_status
+sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);
 
 #endif

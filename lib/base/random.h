@@ -20,6 +20,8 @@ static inline uint64_t sc__random(uint64_t *state) {
 }
 
 /* Uniform in [0, 1). */
-static inline double sc__random_unit(uint64_t *state) { return (double)(sc__random(state) >> 11) * 0x1p-53; }
+static inline double sc__random_unit(uint64_t *state) {
+    return (double)(sc__random(state) >> 11) * 0x1p-53;
+}
 
 #endif

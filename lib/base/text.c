@@ -19,16 +19,21 @@ bool sc__str_ends(struct sc__str s, const char *suffix) {
     return s.n >= n && !memcmp(s.p + s.n - n, suffix, n);
 }
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+static bool text_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
 
 struct sc__str sc__trim(struct sc__str s) {
-    while (s.n && blank(s.p[0])) s.p++, s.n--;
-    while (s.n && blank(s.p[s.n - 1])) s.n--;
+    while (s.n && text_blank(s.p[0]))
+        s.p++, s.n--;
+    while (s.n && text_blank(s.p[s.n - 1]))
+        s.n--;
     return s;
 }
 
 bool sc__split(struct sc__str *rest, char sep, struct sc__str *part) {
-    if (!rest->p) return false;
+    if (!rest->p)
+        return false;
     const char *at = memchr(rest->p, sep, rest->n);
     size_t n = at ? (size_t)(at - rest->p) : rest->n;
     *part = (struct sc__str){rest->p, n};
@@ -38,10 +43,12 @@ bool sc__split(struct sc__str *rest, char sep, struct sc__str *part) {
 
 bool sc__parse_u64(struct sc__str s, uint64_t *out) {
     uint64_t v = 0;
-    if (!s.n) return false;
+    if (!s.n)
+        return false;
     for (size_t i = 0; i < s.n; i++) {
         unsigned d = (unsigned)(unsigned char)s.p[i] - '0';
-        if (d > 9 || v > (UINT64_MAX - d) / 10) return false;
+        if (d > 9 || v > (UINT64_MAX - d) / 10)
+            return false;
         v = v * 10 + d;
     }
     *out = v;
@@ -50,7 +57,8 @@ bool sc__parse_u64(struct sc__str s, uint64_t *out) {
 
 bool sc__parse_u32(struct sc__str s, uint32_t *out) {
     uint64_t v;
-    if (!sc__parse_u64(s, &v) || v > UINT32_MAX) return false;
+    if (!sc__parse_u64(s, &v) || v > UINT32_MAX)
+        return false;
     *out = (uint32_t)v;
     return true;
 }
@@ -58,18 +66,23 @@ bool sc__parse_u32(struct sc__str s, uint32_t *out) {
 bool sc__parse_i64(struct sc__str s, int64_t *out) {
     bool minus = s.n && s.p[0] == '-';
     uint64_t v;
-    if (minus) s.p++, s.n--;
-    if (!sc__parse_u64(s, &v) || v > (uint64_t)INT64_MAX) return false;
+    if (minus)
+        s.p++, s.n--;
+    if (!sc__parse_u64(s, &v) || v > (uint64_t)INT64_MAX)
+        return false;
     *out = minus ? -(int64_t)v : (int64_t)v;
     return true;
 }
 
 bool sc__parse_double(struct sc__str s, double *out) {
-    char copy[64], *end;
-    if (!s.n || s.n >= sizeof copy || strspn(s.p, "+-.0123456789eE") < s.n) return false;
+    char copy[64];
+    char *end;
+    if (!s.n || s.n >= sizeof copy || strspn(s.p, "+-.0123456789eE") < s.n)
+        return false;
     memcpy(copy, s.p, s.n);
     copy[s.n] = '\0';
-    if (copy[strspn(copy, "+-.")] < '0' || copy[strspn(copy, "+-.")] > '9') return false;
+    if (copy[strspn(copy, "+-.")] < '0' || copy[strspn(copy, "+-.")] > '9')
+        return false;
     *out = strtod(copy, &end);
     return end == copy + s.n && isfinite(*out);
 }
@@ -84,20 +97,24 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
             continue;
         }
         unsigned d = (unsigned)(unsigned char)s.p[i] - '0';
-        if (d > 9) return false;
+        if (d > 9)
+            return false;
         any = true;
         if (dot && decimals == digits) {
             round = d >= 5;
             while (++i < s.n)
-                if (s.p[i] < '0' || s.p[i] > '9') return false;
+                if (s.p[i] < '0' || s.p[i] > '9')
+                    return false;
             break;
         }
-        if (v > (uint64_t)(INT64_MAX - 9) / 10) return false;
+        if (v > (uint64_t)(INT64_MAX - 9) / 10)
+            return false;
         v = v * 10 + d;
         decimals += dot;
     }
     for (; decimals < digits; decimals++) {
-        if (v > (uint64_t)(INT64_MAX - 9) / 10) return false;
+        if (v > (uint64_t)(INT64_MAX - 9) / 10)
+            return false;
         v *= 10;
     }
     v += round;
@@ -107,29 +124,44 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
 
 size_t sc__utf8_length(const char *s, size_t n) {
     const unsigned char *p = (const unsigned char *)s;
-    size_t length = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-    if (length > n) return 0;
+    size_t length = *p < 0x80   ? 1
+                    : *p < 0xc2 ? 0
+                    : *p < 0xe0 ? 2
+                    : *p < 0xf0 ? 3
+                    : *p < 0xf5 ? 4
+                                : 0;
+    if (length > n)
+        return 0;
     for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
     bool longer = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
-    bool beyond = (*p == 0xed && p[1] > 0x9f) || (*p == 0xf4 && p[1] > 0x8f); /* half of a pair; past the last */
+    bool beyond = (*p == 0xed && p[1] > 0x9f) ||
+                  (*p == 0xf4 && p[1] > 0x8f); /* half of a pair; past the last */
     return longer || beyond ? 0 : length;
 }
 
 /* Insertions, deletions, changes and swaps of neighbours. */
 static unsigned distance(const char *a, const char *b) {
     enum { MOST = 40 };
-    size_t n = strlen(a), m = strlen(b);
+    size_t n = strlen(a);
+    size_t m = strlen(b);
     unsigned d[MOST + 1][MOST + 1];
-    if (n > MOST || m > MOST) return MOST;
-    for (size_t i = 0; i <= n; i++) d[i][0] = (unsigned)i;
-    for (size_t j = 0; j <= m; j++) d[0][j] = (unsigned)j;
+    if (n > MOST || m > MOST)
+        return MOST;
+    for (size_t i = 0; i <= n; i++)
+        d[i][0] = (unsigned)i;
+    for (size_t j = 0; j <= m; j++)
+        d[0][j] = (unsigned)j;
     for (size_t i = 1; i <= n; i++)
         for (size_t j = 1; j <= m; j++) {
             unsigned best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
                 best = d[i - 2][j - 2] + 1;
             d[i][j] = best;
         }
@@ -142,7 +174,8 @@ const char *sc__nearest(const char *s, const char *const *words) {
     unsigned least = (unsigned)n / 3 + 2;
     for (; *words; words++) {
         size_t m = strlen(*words);
-        if ((m > n ? m - n : n - m) >= least) continue; /* as many letters must go or come */
+        if ((m > n ? m - n : n - m) >= least)
+            continue; /* as many letters must go or come */
         unsigned d = distance(s, *words);
         if (d < least) {
             least = d;

@@ -29,11 +29,15 @@ void sc__put_time(struct sc__buffer *b, int64_t ps);
 /* "6.40 GB", "134 MB", "512 B" (powers of ten) */
 void sc__put_bytes(struct sc__buffer *b, uint64_t bytes);
 
-static inline double sc__us(int64_t ps) { return (double)ps / 1e6; }
+static inline double sc__us(int64_t ps) {
+    return (double)ps / 1e6;
+}
 /* Microseconds to picoseconds, rounded; saturates at half of what a time can
  * hold, so that two may still be added. */
 static inline int64_t sc__from_us(double us) {
-    return us >= 4e12 ? INT64_MAX / 2 : us <= -4e12 ? INT64_MIN / 2 : (int64_t)llround(us * 1e6);
+    return us >= 4e12    ? INT64_MAX / 2
+           : us <= -4e12 ? INT64_MIN / 2
+                         : (int64_t)llround(us * 1e6);
 }
 
 #endif

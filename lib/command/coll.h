@@ -2,10 +2,10 @@
 #ifndef SC_COMMAND_COLL_H
 #define SC_COMMAND_COLL_H
 
+#include "collective/operations.h"
 #include "command/command.h"
-#include "machine/cluster_options.h"
-#include "machine/collective_op.h"
-#include "simulate/flow.h"
+#include "hardware/cluster_options.h"
+#include "network/flow/flow.h"
 
 /* What is asked for. */
 struct sc__coll_query {
@@ -13,7 +13,9 @@ struct sc__coll_query {
     struct sc__cluster cluster;
     struct sc__shape shape;
     struct sc__net *flow; /* with --net flow: the engine that prices */
-    uint64_t begin, end, increment;
+    uint64_t begin;
+    uint64_t end;
+    uint64_t increment;
     double factor;
     const char *type;
     uint32_t type_size;

@@ -8,12 +8,16 @@
 
 enum { SMALL, MIDDLE, LARGE, ALL, CLASSES };
 
-static const char *const class_names[CLASSES] = {"<= 64 KiB", "between", ">= 64 MiB", "all"};
+static const char *const class_names[CLASSES] = {
+    "<= 64 KiB", "between", ">= 64 MiB", "all"};
 
-static int size_class(uint64_t bytes) { return bytes <= 64u << 10 ? SMALL : bytes >= 64u << 20 ? LARGE : MIDDLE; }
+static int size_class(uint64_t bytes) {
+    return bytes <= 64u << 10 ? SMALL : bytes >= 64u << 20 ? LARGE : MIDDLE;
+}
 
 static int compare_double(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
+    double x = *(const double *)a;
+    double y = *(const double *)b;
     return x < y ? -1 : x > y;
 }
 
@@ -43,7 +47,8 @@ static double median(double *items, uint32_t n) {
 
 static double mean(const double *items, uint32_t n) {
     double sum = 0;
-    for (uint32_t i = 0; i < n; i++) sum += items[i];
+    for (uint32_t i = 0; i < n; i++)
+        sum += items[i];
     return sum / n;
 }
 
@@ -53,7 +58,10 @@ static void put_errors(struct sc__buffer *out, const char *label, struct errors 
         if (!e->count[c])
             sc__puts(out, "      -             ");
         else
-            sc__printf(out, " %5.1f %5.1f (%3u)   ", median(e->items[c], e->count[c]), mean(e->items[c], e->count[c]),
+            sc__printf(out,
+                       " %5.1f %5.1f (%3u)   ",
+                       median(e->items[c], e->count[c]),
+                       mean(e->items[c], e->count[c]),
                        e->count[c]);
     }
     sc__putc(out, '\n');
@@ -61,13 +69,18 @@ static void put_errors(struct sc__buffer *out, const char *label, struct errors 
 
 static void put_heading(struct sc__buffer *out, const char *title) {
     sc__printf(out, "%-42s", title);
-    for (int c = 0; c < CLASSES; c++) sc__printf(out, " %-19s", class_names[c]);
+    for (int c = 0; c < CLASSES; c++)
+        sc__printf(out, " %-19s", class_names[c]);
     sc__putc(out, '\n');
 }
 
 /* Rows that share a label, in order of first sight. */
-static void put_groups(struct sc_context *ctx, struct sc__buffer *out, const struct sc__samples *all,
-                       const char *(*label)(struct sc_context *, const struct sc__sample *, const struct sc__names *),
+static void put_groups(struct sc_context *ctx,
+                       struct sc__buffer *out,
+                       const struct sc__samples *all,
+                       const char *(*label)(struct sc_context *,
+                                            const struct sc__sample *,
+                                            const struct sc__names *),
                        const struct sc__names *sources) {
     struct sc__names labels;
     sc__names_init(&labels, &ctx->arena);
@@ -79,18 +92,27 @@ static void put_groups(struct sc_context *ctx, struct sc__buffer *out, const str
         struct errors e;
         errors_init(ctx, &e, all->count);
         for (uint32_t i = 0; i < all->count; i++)
-            if (!strcmp(label(ctx, &all->items[i], sources), labels.text[g])) errors_add(&e, &all->items[i]);
+            if (!strcmp(label(ctx, &all->items[i], sources), labels.text[g]))
+                errors_add(&e, &all->items[i]);
         put_errors(out, labels.text[g], &e);
     }
 }
 
-static const char *by_machine(struct sc_context *ctx, const struct sc__sample *s, const struct sc__names *sources) {
+static const char *by_machine(struct sc_context *ctx,
+                              const struct sc__sample *s,
+                              const struct sc__names *sources) {
     (void)sources;
-    return sc__format(&ctx->arena, "%s %s, %u GPUs on %u", s->op->name, s->cluster->gpu, s->shape.ranks,
+    return sc__format(&ctx->arena,
+                      "%s %s, %u GPUs on %u",
+                      s->op->name,
+                      s->cluster->gpu,
+                      s->shape.ranks,
                       s->shape.nodes);
 }
 
-static const char *by_source(struct sc_context *ctx, const struct sc__sample *s, const struct sc__names *sources) {
+static const char *by_source(struct sc_context *ctx,
+                             const struct sc__sample *s,
+                             const struct sc__names *sources) {
     const char *text = sources->text[s->source];
     size_t n = strlen(text);
     return n <= 33 ? text : sc__format(&ctx->arena, "%.14s..%s", text, text + n - 17);
@@ -98,38 +120,51 @@ static const char *by_source(struct sc_context *ctx, const struct sc__sample *s,
 
 /* --- leave one source out ------------------------------------------------ */
 
-static const char *const free_constants[] = {"base",      "ring_step", "tree_hop",  "net_ring",        "net_tree",
-                                             "proxy",     "tree_mix",  "latency",   "nvlink",          "nvlink_small",
-                                             "share",     "slice",     "nvls_rate", "nvls_chunk_cost", "nvls_base",
-                                             "nvls_line", "wire",      "hop",       "launch",          NULL};
+static const char *const free_constants[] = {
+    "base",      "ring_step", "tree_hop",  "net_ring",        "net_tree",
+    "proxy",     "tree_mix",  "latency",   "nvlink",          "nvlink_small",
+    "share",     "slice",     "nvls_rate", "nvls_chunk_cost", "nvls_base",
+    "nvls_line", "wire",      "hop",       "launch",          NULL};
 
-static void free_all(struct sc_context *ctx, const struct sc__samples *samples, struct sc__fit *fit) {
+static void free_all(struct sc_context *ctx,
+                     const struct sc__samples *samples,
+                     struct sc__coll_fit *fit) {
     for (uint32_t i = 0; i < samples->count; i++) {
         struct sc__cluster *c = samples->items[i].cluster;
-        if (i && samples->items[i - 1].cluster == c) continue;
+        if (i && samples->items[i - 1].cluster == c)
+            continue;
         for (unsigned f = 0; free_constants[f]; f++) {
             const struct sc__constant *k = sc__constant_find(free_constants[f]);
             const char *scope = sc__constant_scope(ctx, k, c->generation, c->fabric.class);
             for (unsigned j = 0; j < k->count; j++)
-                if (sc__constant_at(&c->constants, k)[j] > 0) sc__fit_add(&ctx->arena, fit, scope, k, j, &c->constants);
+                if (sc__constant_at(&c->constants, k)[j] > 0)
+                    sc__fit_add(&ctx->arena, fit, scope, k, j, &c->constants);
         }
     }
 }
 
-static void restore(struct sc__fit *fit) {
+static void restore(struct sc__coll_fit *fit) {
     for (uint32_t i = 0; i < fit->count; i++)
-        for (uint32_t j = 0; j < fit->params[i].count; j++) *fit->params[i].at[j] = fit->params[i].began;
+        for (uint32_t j = 0; j < fit->params[i].count; j++)
+            *fit->params[i].at[j] = fit->params[i].began;
 }
 
-static void leave_one_out(struct sc_context *ctx, struct sc__samples *samples, uint32_t sources, struct errors *e) {
-    struct sc__samples copy = {SC__NEW_ARRAY(&ctx->arena, struct sc__sample, samples->count), samples->count, 0};
+static void leave_one_out(struct sc_context *ctx,
+                          struct sc__samples *samples,
+                          uint32_t sources,
+                          struct errors *e) {
+    struct sc__samples copy = {
+        SC__NEW_ARRAY(&ctx->arena, struct sc__sample, samples->count),
+        samples->count,
+        0};
     for (uint32_t source = 0; source < sources; source++) {
-        struct sc__fit fit = {.prior = 0.002, .sweeps = 40};
+        struct sc__coll_fit fit = {.prior = 0.002, .sweeps = 40};
         memcpy(copy.items, samples->items, samples->count * sizeof *copy.items);
         free_all(ctx, &copy, &fit);
         sc__fit_run(&fit, &copy, source);
         for (uint32_t i = 0; i < copy.count; i++)
-            if (copy.items[i].source == source) errors_add(e, &copy.items[i]);
+            if (copy.items[i].source == source)
+                errors_add(e, &copy.items[i]);
         restore(&fit);
     }
 }
@@ -138,15 +173,20 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     struct sc_context *ctx = req->ctx;
     struct sc__samples samples;
     struct sc__names sources;
-    struct errors all, left;
+    struct errors all;
+    struct errors left;
     uint32_t skipped;
     SC__TRY(sc__truth_read(ctx, path, &samples, &sources, &skipped));
     sc__samples_predict(&samples);
     errors_init(ctx, &all, samples.count);
     errors_init(ctx, &left, samples.count);
-    for (uint32_t i = 0; i < samples.count; i++) errors_add(&all, &samples.items[i]);
-    sc__printf(&req->out, "%u rows with GPUs, size and time; %u without. Median and mean absolute error, %%\n\n",
-               samples.count, skipped);
+    for (uint32_t i = 0; i < samples.count; i++)
+        errors_add(&all, &samples.items[i]);
+    sc__printf(&req->out,
+               "%u rows with GPUs, size and time; %u without. Median and mean absolute "
+               "error, %%\n\n",
+               samples.count,
+               skipped);
     put_heading(&req->out, "by machine");
     put_groups(ctx, &req->out, &samples, by_machine, &sources);
     sc__putc(&req->out, '\n');
@@ -157,8 +197,12 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     put_errors(&req->out, "all rows", &all);
     leave_one_out(ctx, &samples, sources.count, &left);
     put_errors(&req->out, "leave one source out", &left);
-    sc__puts(&req->out,
-             "Left out: constants are fitted again without the system, from their present values; those no\n"
-             "other system decides keep them, which flatters systems that are the only ones of their kind.\n");
+    sc__puts(
+        &req->out,
+        "Left out: constants are fitted again without the system, from their present "
+        "values; "
+        "those no\n"
+        "other system decides keep them, which flatters systems that are the only ones of "
+        "their kind.\n");
     return SC_OK;
 }

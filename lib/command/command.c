@@ -1,6 +1,6 @@
 #include "command/command.h"
 
-#include "import/reader.h"
+#include "frontend/reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +10,14 @@ const struct sc__command *sc__command_find(struct sc_context *ctx, const char *n
     const char *names[64];
     unsigned n = 0;
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        if (!strcmp((*c)->name, name)) return *c;
+        if (!strcmp((*c)->name, name))
+            return *c;
         names[n++] = (*c)->name;
     }
     names[n] = NULL;
     const char *near = sc__nearest(name, names);
-    const char *hint = near ? sc__format(&ctx->arena, "did you mean '%s'?", near) : "see 'stepcast help'";
+    const char *hint =
+        near ? sc__format(&ctx->arena, "did you mean '%s'?", near) : "see 'stepcast help'";
     sc__fail(ctx, SC_USAGE, NULL, hint, "there is no command '%s'", name);
     return NULL;
 }
@@ -27,7 +29,8 @@ sc_request *sc_request_new(sc_context *ctx, const char *name) {
     }
     sc__clear_error(ctx);
     const struct sc__command *c = sc__command_find(ctx, name);
-    if (!c) return NULL;
+    if (!c)
+        return NULL;
     struct sc_request *req = SC__NEW(&ctx->arena, struct sc_request);
     req->ctx = ctx;
     req->command = c;
@@ -40,9 +43,11 @@ sc_request *sc_request_new(sc_context *ctx, const char *name) {
 static const struct sc__option *nth_table(const struct sc__command *c, unsigned i) {
     unsigned k = 0;
     for (; c->options[k]; k++)
-        if (k == i) return c->options[k];
+        if (k == i)
+            return c->options[k];
     for (const struct sc__reader *const *r = sc__readers; c->inputs && *r; r++)
-        if ((*r)->options && k++ == i) return (*r)->options;
+        if ((*r)->options && k++ == i)
+            return (*r)->options;
     return NULL;
 }
 
@@ -50,73 +55,106 @@ const struct sc__option *sc__command_option(const struct sc__command *c, const c
     const struct sc__option *table;
     for (unsigned i = 0; (table = nth_table(c, i)); i++)
         for (const struct sc__option *o = table; o->name; o++)
-            if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1])) return o;
+            if (!strcmp(o->name, name) || (o->letter && name[0] == o->letter && !name[1]))
+                return o;
     return NULL;
 }
 
-static uint32_t unique_options(struct sc__arena *a, const struct sc__command *c, const struct sc__option ***out) {
+static uint32_t unique_options(struct sc__arena *a,
+                               const struct sc__command *c,
+                               const struct sc__option ***out) {
     const struct sc__option *table;
     struct sc__names seen;
-    uint32_t n = 0, capacity = 0;
+    uint32_t n = 0;
+    uint32_t capacity = 0;
     sc__names_init(&seen, a);
     *out = NULL;
     for (unsigned i = 0; (table = nth_table(c, i)); i++)
         for (const struct sc__option *o = table; o->name; o++)
-            if (sc__names_add(&seen, o->name, strlen(o->name)) == n) *SC__PUSH(a, *out, n, capacity) = o;
+            if (sc__names_add(&seen, o->name, strlen(o->name)) == n)
+                *SC__PUSH(a, *out, n, capacity) = o;
     return n;
 }
 
-const struct sc__option **sc__command_options(struct sc__arena *a, const struct sc__command *c) {
+const struct sc__option **sc__command_options(struct sc__arena *a,
+                                              const struct sc__command *c) {
     const struct sc__option **all;
-    uint32_t n = unique_options(a, c, &all), k = 0;
+    uint32_t n = unique_options(a, c, &all);
+    uint32_t k = 0;
     const struct sc__option **out = SC__NEW_ARRAY(a, const struct sc__option *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        if (!all[i]) continue;
+        if (!all[i])
+            continue;
         const char *group = all[i]->group;
         for (uint32_t j = i; j < n; j++)
-            if (all[j] && !strcmp(all[j]->group, group)) out[k++] = all[j], all[j] = NULL;
+            if (all[j] && !strcmp(all[j]->group, group))
+                out[k++] = all[j], all[j] = NULL;
     }
     return out;
 }
 
-static const char *suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+static const char *
+command_suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
     const struct sc__option **options = sc__command_options(&ctx->arena, c);
     uint32_t n = 0;
-    while (options[n]) n++;
+    while (options[n])
+        n++;
     const char **names = SC__NEW_ARRAY(&ctx->arena, const char *, n + 1);
-    for (uint32_t i = 0; i < n; i++) names[i] = options[i]->name;
+    for (uint32_t i = 0; i < n; i++)
+        names[i] = options[i]->name;
     const char *near = sc__nearest(name, names);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
                 : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
 }
 
 /* Options that name a file to write. */
-static const char *const outputs[] = {"json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
+static const char *const outputs[] = {
+    "json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
 static bool is_output(const char *name) {
     for (unsigned i = 0; i < OUTPUTS; i++)
-        if (!strcmp(outputs[i], name)) return true;
+        if (!strcmp(outputs[i], name))
+            return true;
     return false;
 }
 
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover)) return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    if (setjmp(ctx->recover))
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
-        return sc__fail(ctx, SC_USAGE, NULL, suggest(ctx, req->command, name), "%s has no option %s%s",
-                        req->command->name, name[0] && !name[1] ? "-" : "--", name);
-    if (o->arg && !value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s needs a value (%s)", o->name, o->arg);
-    if (!o->arg && value) return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
-    bool same = value && is_output(o->name) && !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        command_suggest(ctx, req->command, name),
+                        "%s has no option %s%s",
+                        req->command->name,
+                        name[0] && !name[1] ? "-" : "--",
+                        name);
+    if (o->arg && !value)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "--%s needs a value (%s)",
+                        o->name,
+                        o->arg);
+    if (!o->arg && value)
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
+    bool same = value && is_output(o->name) &&
+                !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
-        (struct sc__value){.option = o, .text = value ? sc__strdup(&ctx->arena, same ? "-" : value) : NULL};
+        (struct sc__value){.option = o,
+                           .text =
+                               value ? sc__strdup(&ctx->arena, same ? "-" : value) : NULL};
     return SC_OK;
 }
 
 sc_status sc_request_input(sc_request *req, const char *path) {
-    if (setjmp(req->ctx->recover)) return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    if (setjmp(req->ctx->recover))
+        return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
         sc__strdup(&req->ctx->arena, path);
     return SC_OK;
@@ -125,14 +163,17 @@ sc_status sc_request_input(sc_request *req, const char *path) {
 bool sc__stdout_taken(const struct sc_request *req) {
     for (unsigned i = 0; i < OUTPUTS; i++) {
         const char *path = sc__option(req, outputs[i]);
-        if (path && !strcmp(path, "-")) return true;
+        if (path && !strcmp(path, "-"))
+            return true;
     }
     return false;
 }
 
 static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* What is read must not be written over. */
@@ -141,7 +182,11 @@ static sc_status check_inputs(const struct sc_request *req) {
         for (uint32_t k = 0; k < req->input_count; k++) {
             const char *path = sc__option(req, outputs[i]);
             if (path && same_file(path, req->inputs[k]))
-                return sc__usage(req, "write to another file", "--%s would write over the input %s", outputs[i], path);
+                return sc__usage(req,
+                                 "write to another file",
+                                 "--%s would write over the input %s",
+                                 outputs[i],
+                                 path);
         }
     return SC_OK;
 }
@@ -150,10 +195,15 @@ static sc_status check_inputs(const struct sc_request *req) {
 static sc_status check_outputs(const struct sc_request *req) {
     for (unsigned i = 0; i < OUTPUTS; i++)
         for (unsigned k = 0; k < i; k++) {
-            const char *a = sc__option(req, outputs[k]), *b = sc__option(req, outputs[i]);
+            const char *a = sc__option(req, outputs[k]);
+            const char *b = sc__option(req, outputs[i]);
             if (a && b && !strcmp(a, b) && strcmp(a, "/dev/null"))
-                return sc__usage(req, "give each a file of its own", "--%s and --%s both write to %s", outputs[k],
-                                 outputs[i], strcmp(a, "-") ? a : "standard output");
+                return sc__usage(req,
+                                 "give each a file of its own",
+                                 "--%s and --%s both write to %s",
+                                 outputs[k],
+                                 outputs[i],
+                                 strcmp(a, "-") ? a : "standard output");
         }
     return SC_OK;
 }
@@ -164,9 +214,14 @@ static void note_repeated(const struct sc_request *req) {
         const struct sc__value *v = &req->values[i];
         const char *last = sc__option(req, v->option->name);
         if (v->text && !(v->option->flags & SC__OPT_REPEAT) && strcmp(v->text, last))
-            sc__note(req->ctx, "option-repeated", "--%s is given more than once: %s counts", v->option->name, last);
+            sc__note(req->ctx,
+                     "option-repeated",
+                     "--%s is given more than once: %s counts",
+                     v->option->name,
+                     last);
     }
-    for (uint32_t i = 0; i < req->value_count; i++) req->values[i].used = false;
+    for (uint32_t i = 0; i < req->value_count; i++)
+        req->values[i].used = false;
 }
 
 sc_status sc_execute(sc_request *req) {
@@ -187,15 +242,20 @@ sc_status sc_execute(sc_request *req) {
     return req->command->execute(req);
 }
 
-const char *sc_request_output(const sc_request *req) { return req->out.text ? req->out.text : ""; }
-size_t sc_request_output_size(const sc_request *req) { return req->out.size; }
+const char *sc_request_output(const sc_request *req) {
+    return req->out.text ? req->out.text : "";
+}
+size_t sc_request_output_size(const sc_request *req) {
+    return req->out.size;
+}
 
 static const char *nth_value(const void *self, const char *name, unsigned i) {
     const struct sc_request *req = self;
     for (uint32_t k = 0; k < req->value_count; k++)
         if (!strcmp(req->values[k].option->name, name)) {
             req->values[k].used = true;
-            if (i-- == 0) return req->values[k].text ? req->values[k].text : "";
+            if (i-- == 0)
+                return req->values[k].text ? req->values[k].text : "";
         }
     return NULL;
 }
@@ -209,7 +269,9 @@ const char *sc__option(const struct sc_request *req, const char *name) {
     return sc__setting(&s, name);
 }
 
-bool sc__flag(const struct sc_request *req, const char *name) { return sc__option(req, name) != NULL; }
+bool sc__flag(const struct sc_request *req, const char *name) {
+    return sc__option(req, name) != NULL;
+}
 
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...) {
     va_list ap;
@@ -221,21 +283,37 @@ sc_status sc__usage(const struct sc_request *req, const char *hint, const char *
 
 static void put_option(struct sc__buffer *out, const struct sc__option *o) {
     char head[80];
-    int n = snprintf(head, sizeof head, "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-                     o->letter ? "," : " ", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+    int n = snprintf(head,
+                     sizeof head,
+                     "%c%c%s --%s%s%s",
+                     o->letter ? '-' : ' ',
+                     o->letter ? o->letter : ' ',
+                     o->letter ? "," : " ",
+                     o->name,
+                     o->arg ? " " : "",
+                     o->arg ? o->arg : "");
     sc__printf(out, "  %-30s", head);
-    if (n > 29) sc__puts(out, "\n                                ");
+    if (n > 29)
+        sc__puts(out, "\n                                ");
     sc__printf(out, " %s", o->help);
-    if (o->dflt) sc__printf(out, " [%s]", o->dflt);
+    if (o->dflt)
+        sc__printf(out, " [%s]", o->dflt);
     sc__putc(out, '\n');
 }
 
 void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
     const char *group = NULL;
-    sc__printf(out, "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n", c->name, c->summary, c->name, c->args);
-    if (c->text) sc__printf(out, "\n%s\n", c->text);
+    sc__printf(out,
+               "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n",
+               c->name,
+               c->summary,
+               c->name,
+               c->args);
+    if (c->text)
+        sc__printf(out, "\n%s\n", c->text);
     for (const struct sc__option **o = sc__command_options(out->arena, c); *o; o++) {
-        if (!group || strcmp(group, (*o)->group)) sc__printf(out, "\n%s:\n", group = (*o)->group);
+        if (!group || strcmp(group, (*o)->group))
+            sc__printf(out, "\n%s:\n", group = (*o)->group);
         put_option(out, *o);
     }
 }

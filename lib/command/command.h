@@ -9,17 +9,19 @@ struct sc_request;
 
 struct sc__command {
     const char *name;
-    const char *args;                        /* "INPUT…" */
-    const char *summary;                     /* one line */
-    const char *text;                        /* a paragraph or two for the man page */
-    const struct sc__option *const *options; /* tables, each ended by an empty name; NULL-terminated */
-    bool inputs;                             /* reads inputs, so the readers' options count too */
+    const char *args;    /* "INPUT…" */
+    const char *summary; /* one line */
+    const char *text;    /* a paragraph or two for the man page */
+    const struct sc__option *const
+        *options; /* tables, each ended by an empty name; NULL-terminated */
+    bool inputs;  /* reads inputs, so the readers' options count too */
     sc_status (*execute)(struct sc_request *req);
 };
 
 /* The options of the command, its readers' included: each name once, group by
  * group; NULL-terminated. */
-const struct sc__option **sc__command_options(struct sc__arena *a, const struct sc__command *c);
+const struct sc__option **sc__command_options(struct sc__arena *a,
+                                              const struct sc__command *c);
 /* The option of this name or letter, or NULL. */
 const struct sc__option *sc__command_option(const struct sc__command *c, const char *name);
 
@@ -35,9 +37,11 @@ struct sc_request {
     struct sc_context *ctx;
     const struct sc__command *command;
     struct sc__value *values;
-    uint32_t value_count, value_capacity;
+    uint32_t value_count;
+    uint32_t value_capacity;
     const char **inputs;
-    uint32_t input_count, input_capacity;
+    uint32_t input_count;
+    uint32_t input_capacity;
     const char *const *argv; /* as given on the command line, or NULL */
     int argc;
     bool terminal;  /* standard output is a terminal that wants colour */

@@ -17,7 +17,19 @@ extern const struct sc__command sc__command_show;
 extern const struct sc__command sc__command_validate;
 
 const struct sc__command *const sc__commands[] = {
-    &sc__command_run,   &sc__command_show,    &sc__command_plans,      &sc__command_kernels, &sc__command_coll,
-    &sc__command_flows, &sc__command_convert, &sc__command_compare,    &sc__command_report,  &sc__command_validate,
-    &sc__command_gen,   &sc__command_fit_gpu, &sc__command_completion, &sc__command_manual,  NULL,
+    &sc__command_run,
+    &sc__command_show,
+    &sc__command_plans,
+    &sc__command_kernels,
+    &sc__command_coll,
+    &sc__command_flows,
+    &sc__command_convert,
+    &sc__command_compare,
+    &sc__command_report,
+    &sc__command_validate,
+    &sc__command_gen,
+    &sc__command_fit_gpu,
+    &sc__command_completion,
+    &sc__command_manual,
+    NULL,
 };

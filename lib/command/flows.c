@@ -4,151 +4,234 @@
  *
  * and the fifth column is what --check compares with. */
 #include "command/command.h"
-#include "machine/cluster.h"
-#include "simulate/flow_batch.h"
-#include "simulate/flow_cluster.h"
+#include "hardware/cluster.h"
+#include "network/flow/flow_batch.h"
+#include "network/flow/flow_cluster.h"
 
 #include <string.h>
 
 #define MOST_FLOWS 10000000u
 
 static const struct sc__option options[] = {
-    {"fabric", 0, "FABRIC", NULL, "Network",
-     "ls:HOSTS:SPINES, ft3:HOSTS:LEAVES:AGGREGATION:CORES (links of 50 GB/s), or a cluster", 0},
-    {"check", 0, "TOLERANCE", NULL, "Comparison", "compare with the fifth column; a larger difference answers 1", 0},
-    {"json", 0, "FILE", NULL, "Output", "the result as JSON; - for standard output and nothing else there", 0},
+    {"fabric",
+     0,
+     "FABRIC",
+     NULL,
+     "Network",
+     "ls:HOSTS:SPINES, ft3:HOSTS:LEAVES:AGGREGATION:CORES (links of 50 GB/s), or a cluster",
+     0},
+    {"check",
+     0,
+     "TOLERANCE",
+     NULL,
+     "Comparison",
+     "compare with the fifth column; a larger difference answers 1",
+     0},
+    {"json",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the result as JSON; - for standard output and nothing else there",
+     0},
     {0}};
 
 static const struct sc__option *const tables[] = {options, sc__flow_options, NULL};
 
-struct list {
+struct flows_cmd_list {
     struct sc__flow *flows;
     double *expected; /* NAN where the line has none */
-    uint32_t count, capacity, expected_capacity, most_host;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t expected_capacity;
+    uint32_t most_host;
     bool all_expected;
 };
 
 static bool word(struct sc__str *rest, struct sc__str *out) {
-    while (rest->n && (*rest->p == ' ' || *rest->p == '\t')) rest->p++, rest->n--;
+    while (rest->n && (*rest->p == ' ' || *rest->p == '\t'))
+        rest->p++, rest->n--;
     size_t n = 0;
-    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t') n++;
+    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+        n++;
     *out = (struct sc__str){rest->p, n};
     rest->p += n;
     rest->n -= n;
     return n > 0;
 }
 
-static sc_status bad(struct sc__input *in, struct sc__str line, struct sc__str at, const char *what) {
+static sc_status
+bad(struct sc__input *in, struct sc__str line, struct sc__str at, const char *what) {
     struct sc__place place = sc__input_place(in, line, at.p);
-    return sc__fail(in->ctx, SC_INPUT, &place, "a line is: src dst bytes start_s [finish_s]", "%s: '%.*s'", what,
+    return sc__fail(in->ctx,
+                    SC_INPUT,
+                    &place,
+                    "a line is: src dst bytes start_s [finish_s]",
+                    "%s: '%.*s'",
+                    what,
                     SC__SHOW(at));
 }
 
-static sc_status read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint32_t *host) {
+static sc_status
+read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint32_t *host) {
     struct sc__str w;
     word(rest, &w);
-    if (!sc__parse_u32(w, host) || *host >= 1u << 24) return bad(in, line, w, "a host is a number below 16777216");
+    if (!sc__parse_u32(w, host) || *host >= 1u << 24)
+        return bad(in, line, w, "a host is a number below 16777216");
     return SC_OK;
 }
 
-static sc_status read_number(struct sc__input *in, struct sc__str line, struct sc__str *rest, double *out) {
+static sc_status
+read_number(struct sc__input *in, struct sc__str line, struct sc__str *rest, double *out) {
     struct sc__str w;
     word(rest, &w);
-    if (!sc__parse_double(w, out) || *out < 0) return bad(in, line, w, "a number from 0 on is expected");
+    if (!sc__parse_double(w, out) || *out < 0)
+        return bad(in, line, w, "a number from 0 on is expected");
     return SC_OK;
 }
 
-static sc_status read_flow(struct sc__input *in, struct sc__str line, struct list *l) {
+static sc_status
+read_flow(struct sc__input *in, struct sc__str line, struct flows_cmd_list *l) {
     struct sc__flow f = {.weight = 1};
-    struct sc__str rest = line, w;
+    struct sc__str rest = line;
+    struct sc__str w;
     double expected = NAN;
     SC__TRY(read_host(in, line, &rest, &f.from));
     SC__TRY(read_host(in, line, &rest, &f.to));
     SC__TRY(read_number(in, line, &rest, &f.bytes));
     SC__TRY(read_number(in, line, &rest, &f.start));
-    if (sc__trim(rest).n) SC__TRY(read_number(in, line, &rest, &expected));
-    if (word(&rest, &w)) return bad(in, line, w, "unexpected at the end of the line");
-    if (l->count == MOST_FLOWS) return bad(in, line, line, "more flows than can be simulated at once (10000000)");
+    if (sc__trim(rest).n)
+        SC__TRY(read_number(in, line, &rest, &expected));
+    if (word(&rest, &w))
+        return bad(in, line, w, "unexpected at the end of the line");
+    if (l->count == MOST_FLOWS)
+        return bad(in, line, line, "more flows than can be simulated at once (10000000)");
     uint32_t at = l->count;
     *SC__PUSH(&in->ctx->arena, l->flows, l->count, l->capacity) = f;
     *SC__PUSH(&in->ctx->arena, l->expected, at, l->expected_capacity) = expected;
-    if (isnan(expected)) l->all_expected = false;
-    if (f.from > l->most_host) l->most_host = f.from;
-    if (f.to > l->most_host) l->most_host = f.to;
+    if (isnan(expected))
+        l->all_expected = false;
+    if (f.from > l->most_host)
+        l->most_host = f.from;
+    if (f.to > l->most_host)
+        l->most_host = f.to;
     return SC_OK;
 }
 
-static sc_status read_lines(struct sc__input *in, struct list *l) {
+static sc_status read_lines(struct sc__input *in, struct flows_cmd_list *l) {
     for (;;) {
         struct sc__str line;
         bool more;
         SC__TRY(sc__input_line(in, &line, &more));
-        if (!more) return SC_OK;
-        if (sc__trim(line).n && *sc__trim(line).p != '#') SC__TRY(read_flow(in, line, l));
+        if (!more)
+            return SC_OK;
+        if (sc__trim(line).n && *sc__trim(line).p != '#')
+            SC__TRY(read_flow(in, line, l));
     }
 }
 
-static sc_status read_list(struct sc_request *req, struct list *l) {
+static sc_status read_list(struct sc_request *req, struct flows_cmd_list *l) {
     struct sc__input in;
-    if (req->input_count != 1) return sc__usage(req, "stepcast flows FILE --fabric ls:8:8", "flows takes one file");
+    if (req->input_count != 1)
+        return sc__usage(req,
+                         "stepcast flows FILE --fabric ls:8:8",
+                         "flows takes one file");
     SC__TRY(sc__input_open(req->ctx, req->inputs[0], &in));
     l->all_expected = true;
     sc_status status = read_lines(&in, l);
     sc__input_close(&in);
     if (status == SC_OK && !l->count) {
         struct sc__place place = {.file = req->inputs[0]};
-        return sc__fail(req->ctx, SC_INPUT, &place, "a line is: src dst bytes start_s [finish_s]", "there is no flow");
+        return sc__fail(req->ctx,
+                        SC_INPUT,
+                        &place,
+                        "a line is: src dst bytes start_s [finish_s]",
+                        "there is no flow");
     }
     return status;
 }
 
 /* The largest relative difference from the expected times. */
-static double worst_difference(const struct list *l, uint32_t *where) {
+static double worst_difference(const struct flows_cmd_list *l, uint32_t *where) {
     double worst = 0;
     for (uint32_t i = 0; i < l->count; i++) {
-        double off = fabs(l->flows[i].finish - l->expected[i]) / fmax(l->expected[i], 1e-300);
-        if (off <= worst) continue;
+        double off =
+            fabs(l->flows[i].finish - l->expected[i]) / fmax(l->expected[i], 1e-300);
+        if (off <= worst)
+            continue;
         worst = off;
         *where = i;
     }
     return worst;
 }
 
-static sc_status check(struct sc_request *req, const struct list *l, double *worst, bool *checked) {
+static sc_status flows_cmd_check(struct sc_request *req,
+                                 const struct flows_cmd_list *l,
+                                 double *worst,
+                                 bool *checked) {
     struct sc__settings settings = sc__settings(req);
     double tolerance = 0;
     uint32_t where = 0;
     *checked = sc__flag(req, "check");
-    if (!*checked) return SC_OK;
+    if (!*checked)
+        return SC_OK;
     SC__TRY(sc__setting_double(&settings, "check", &tolerance));
-    if (!l->all_expected) return sc__usage(req, NULL, "--check needs a fifth column in every line");
+    if (!l->all_expected)
+        return sc__usage(req, NULL, "--check needs a fifth column in every line");
     *worst = worst_difference(l, &where);
-    if (*worst <= tolerance) return SC_OK;
+    if (*worst <= tolerance)
+        return SC_OK;
     const struct sc__flow *f = &l->flows[where];
-    sc__fail(req->ctx, SC_NO, NULL, NULL, "flow %u (%u to %u) ends at %.12g s, expected %.12g s: a difference of %.3g",
-             where + 1, f->from, f->to, f->finish, l->expected[where], *worst);
+    sc__fail(req->ctx,
+             SC_NO,
+             NULL,
+             NULL,
+             "flow %u (%u to %u) ends at %.12g s, expected %.12g s: a difference of %.3g",
+             where + 1,
+             f->from,
+             f->to,
+             f->finish,
+             l->expected[where],
+             *worst);
     return SC_NO;
 }
 
-static double last_end(const struct list *l) {
+static double last_end(const struct flows_cmd_list *l) {
     double last = 0;
-    for (uint32_t i = 0; i < l->count; i++) last = fmax(last, l->flows[i].finish);
+    for (uint32_t i = 0; i < l->count; i++)
+        last = fmax(last, l->flows[i].finish);
     return last;
 }
 
-static void put_text(struct sc_request *req, const struct list *l, bool checked, double worst) {
+static void flows_cmd_put_text(struct sc_request *req,
+                               const struct flows_cmd_list *l,
+                               bool checked,
+                               double worst) {
     struct sc__buffer *out = &req->out;
     if (!checked)
         for (uint32_t i = 0; i < l->count; i++) {
             const struct sc__flow *f = &l->flows[i];
-            sc__printf(out, "%u %u %.17g %.12g %.12g\n", f->from, f->to, f->bytes, f->start, f->finish);
+            sc__printf(out,
+                       "%u %u %.17g %.12g %.12g\n",
+                       f->from,
+                       f->to,
+                       f->bytes,
+                       f->start,
+                       f->finish);
         }
     else
-        sc__printf(out, "%u flows, the last ends at %.12g s; largest difference %.3g\n", l->count, last_end(l), worst);
+        sc__printf(out,
+                   "%u flows, the last ends at %.12g s; largest difference %.3g\n",
+                   l->count,
+                   last_end(l),
+                   worst);
 }
 
-static void put_json(const struct list *l, const struct sc__flow_effort *effort, bool checked, double worst,
-                     struct sc__buffer *out) {
+static void flows_cmd_put_json(const struct flows_cmd_list *l,
+                               const struct sc__flow_effort *effort,
+                               bool checked,
+                               double worst,
+                               struct sc__buffer *out) {
     struct sc__json j;
     sc__json_init(&j, out);
     sc__json_object(&j, NULL);
@@ -156,7 +239,8 @@ static void put_json(const struct list *l, const struct sc__flow_effort *effort,
     sc__json_u64(&j, "count", l->count);
     sc__json_double(&j, "makespan_s", last_end(l));
     sc__json_u64(&j, "solves", effort->solves);
-    if (checked) sc__json_double(&j, "largest_difference", worst);
+    if (checked)
+        sc__json_double(&j, "largest_difference", worst);
     sc__json_array(&j, "flows");
     for (uint32_t i = 0; i < l->count; i++) {
         const struct sc__flow *f = &l->flows[i];
@@ -173,17 +257,22 @@ static void put_json(const struct list *l, const struct sc__flow_effort *effort,
     sc__putc(out, '\n');
 }
 
-static sc_status answer(struct sc_request *req, const struct list *l, const struct sc__flow_effort *effort) {
+static sc_status answer(struct sc_request *req,
+                        const struct flows_cmd_list *l,
+                        const struct sc__flow_effort *effort) {
     double worst = 0;
     bool checked;
     struct sc__buffer b;
     const char *json = sc__option(req, "json");
-    sc_status status = check(req, l, &worst, &checked);
-    if (status != SC_OK && status != SC_NO) return status;
-    if (!json || strcmp(json, "-")) put_text(req, l, checked, worst);
-    if (!json) return status;
+    sc_status status = flows_cmd_check(req, l, &worst, &checked);
+    if (status != SC_OK && status != SC_NO)
+        return status;
+    if (!json || strcmp(json, "-"))
+        flows_cmd_put_text(req, l, checked, worst);
+    if (!json)
+        return status;
     sc__buffer_init(&b, &req->ctx->arena);
-    put_json(l, effort, checked, worst, &b);
+    flows_cmd_put_json(l, effort, checked, worst, &b);
     if (!strcmp(json, "-"))
         sc__put(&req->out, b.text, b.size);
     else
@@ -191,14 +280,15 @@ static sc_status answer(struct sc_request *req, const struct list *l, const stru
     return status;
 }
 
-static sc_status execute(struct sc_request *req) {
-    struct list l = {0};
+static sc_status flows_cmd_execute(struct sc_request *req) {
+    struct flows_cmd_list l = {0};
     struct sc__flow_effort effort = {0};
     struct sc__settings settings = sc__settings(req);
     struct sc__graph g;
     struct sc__route_policy route;
     const char *fabric = sc__option(req, "fabric");
-    if (!fabric) return sc__usage(req, "for instance --fabric ls:8:8", "flows needs a --fabric");
+    if (!fabric)
+        return sc__usage(req, "for instance --fabric ls:8:8", "flows needs a --fabric");
     SC__TRY(read_list(req, &l));
     SC__TRY(sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &g, &route));
     SC__TRY(sc__flow_batch(req->ctx, &g, &route, l.flows, l.count, &effort));
@@ -209,6 +299,8 @@ const struct sc__command sc__command_flows = {
     .name = "flows",
     .args = "FILE",
     .summary = "flows in, finish times out: exact max-min sharing on a fabric",
-    .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a fifth column for --check.",
+    .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
+            "fifth "
+            "column for --check.",
     .options = tables,
-    .execute = execute};
+    .execute = flows_cmd_execute};

@@ -4,15 +4,15 @@
 #define SC_COMMAND_JOB_H
 
 #include "command/command.h"
-#include "import/reader.h"
+#include "frontend/neusight/operator_lower.h"
+#include "frontend/reader.h"
+#include "frontend/torch_profiler/profiler_lower.h"
+#include "hardware/cluster_options.h"
 #include "lower/layers.h"
-#include "lower/operators.h"
-#include "lower/plan.h"
-#include "lower/profile.h"
-#include "lower/whatif.h"
-#include "machine/cluster_options.h"
-#include "simulate/flow_cluster.h"
-#include "stats/result.h"
+#include "network/flow/flow_cluster.h"
+#include "plan/plan.h"
+#include "result/result.h"
+#include "workload/scale.h"
 
 struct sc__job {
     struct sc__settings settings;
@@ -30,17 +30,17 @@ extern const struct sc__option sc__job_options[];
 
 /* The tables of every command that loads a job, before those of its own. A
  * part with options of its own adds a line. */
-#define SC__JOB_TABLES                                                                                                 \
-    sc__job_options,           /* cluster, network, format */                                                          \
-        sc__cluster_options,   /* collectives, placement */                                                            \
-        sc__flow_options,      /* --net flow */                                                                        \
-        sc__layers_options,    /* plan */                                                                              \
-        sc__model_options,     /* models */                                                                            \
-        sc__operators_options, /* operator tables */                                                                   \
-        sc__profile_options,   /* profiler tables */                                                                   \
-        sc__chakra_options,    /* Chakra traces */                                                                     \
-        sc__kineto_options,    /* Kineto traces */                                                                     \
-        sc__astra_options,     /* ASTRA-sim's ways */                                                                  \
+#define SC__JOB_TABLES                                                                     \
+    sc__job_options,           /* cluster, network, format */                              \
+        sc__cluster_options,   /* collectives, placement */                                \
+        sc__flow_options,      /* --net flow */                                            \
+        sc__layers_options,    /* plan */                                                  \
+        sc__model_options,     /* models */                                                \
+        sc__operators_options, /* operator tables */                                       \
+        sc__profile_options,   /* profiler tables */                                       \
+        sc__chakra_options,    /* Chakra traces */                                         \
+        sc__kineto_options,    /* Kineto traces */                                         \
+        sc__astra_options,     /* ASTRA-sim's ways */                                      \
         sc__whatif_options     /* changes to a finished workload */
 
 /* Reads the inputs. */
@@ -57,9 +57,13 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
 /* What the options change in a workload, whatever it came from. */
-sc_status sc__job_change(struct sc_context *ctx, const struct sc__settings *s, struct sc__workload *w);
+sc_status sc__job_change(struct sc_context *ctx,
+                         const struct sc__settings *s,
+                         struct sc__workload *w);
 /* A fresh network engine of the kind the job asked for. */
-sc_status sc__job_network(struct sc_context *ctx, const struct sc__job *job, const struct sc__workload *w,
+sc_status sc__job_network(struct sc_context *ctx,
+                          const struct sc__job *job,
+                          const struct sc__workload *w,
                           struct sc__net *out);
 /* The size of the cluster where the description names one; else 0. */
 sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
@@ -70,7 +74,9 @@ sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t 
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 
 /* Ranks a token goes to in a two-level all-to-all, where nobody says. */
-void sc__job_copies(const struct sc__settings *s, const struct sc__model *m, const struct sc__plan *p,
+void sc__job_copies(const struct sc__settings *s,
+                    const struct sc__model *m,
+                    const struct sc__plan *p,
                     struct sc__cluster *c);
 
 /* A note for each option of jobs that was given and that nobody has asked for:
@@ -87,6 +93,7 @@ sc_status sc__sink_open(struct sc_request *req, const char *path, struct sc__sin
 sc_status sc__sink_end(struct sc__sink *sink, sc_status status);
 
 /* Writes bytes to the file an option names; "-" is standard output. */
-sc_status sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
+sc_status
+sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 
 #endif

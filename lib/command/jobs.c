@@ -2,16 +2,21 @@
  * placed, then all together; what they share slows them down. */
 #include "command/jobs.h"
 
-#include "simulate/flow.h"
-#include "write/write.h"
+#include "network/flow/flow.h"
+#include "report/write.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const struct sc__option sc__jobs_options[] = {{"place", 0, "NODE[:STRIDE],…", NULL, "Several jobs",
-                                               "every input is a job: its first node, and how far apart its nodes are",
-                                               0},
-                                              {0}};
+const struct sc__option sc__jobs_options[] = {
+    {"place",
+     0,
+     "NODE[:STRIDE],…",
+     NULL,
+     "Several jobs",
+     "every input is a job: its first node, and how far apart its nodes are",
+     0},
+    {0}};
 
 struct placed {
     struct sc__job job;
@@ -19,51 +24,70 @@ struct placed {
     struct sc__sim alone;
 };
 
-static sc_status read_place(struct sc_request *req, struct sc__str text, struct sc__place_at *at) {
-    struct sc__str node = text, stride = {NULL, 0};
+static sc_status
+read_place(struct sc_request *req, struct sc__str text, struct sc__place_at *at) {
+    struct sc__str node = text;
+    struct sc__str stride = {NULL, 0};
     const char *colon = memchr(text.p, ':', text.n);
     if (colon) {
         node.n = (size_t)(colon - text.p);
         stride = (struct sc__str){colon + 1, text.n - node.n - 1};
     }
     at->stride = 1;
-    if (!sc__parse_u32(node, &at->node) || (colon && (!sc__parse_u32(stride, &at->stride) || !at->stride)) ||
+    if (!sc__parse_u32(node, &at->node) ||
+        (colon && (!sc__parse_u32(stride, &at->stride) || !at->stride)) ||
         at->node > 1u << 24 || at->stride > 1u << 24)
-        return sc__usage(req, "write it like 0,4 or 0:2,1:2", "--place: '%.*s' is no node", SC__SHOW(text));
+        return sc__usage(req,
+                         "write it like 0,4 or 0:2,1:2",
+                         "--place: '%.*s' is no node",
+                         SC__SHOW(text));
     return SC_OK;
 }
 
 static sc_status read_places(struct sc_request *req, struct placed *jobs) {
-    struct sc__str rest = sc__str(sc__option(req, "place")), part;
+    struct sc__str rest = sc__str(sc__option(req, "place"));
+    struct sc__str part;
     uint32_t n = 0;
     while (sc__split(&rest, ',', &part)) {
-        if (n < req->input_count) SC__TRY(read_place(req, part, &jobs[n].at));
+        if (n < req->input_count)
+            SC__TRY(read_place(req, part, &jobs[n].at));
         n++;
     }
     if (n != req->input_count)
-        return sc__usage(req, "one place for each input, for instance --place 0,4", "--place does not name %u place%s",
-                         req->input_count, req->input_count == 1 ? "" : "s");
+        return sc__usage(req,
+                         "one place for each input, for instance --place 0,4",
+                         "--place does not name %u place%s",
+                         req->input_count,
+                         req->input_count == 1 ? "" : "s");
     return SC_OK;
 }
 
-static sc_status load(struct sc_request *req, uint32_t i, struct placed *p) {
+static sc_status jobs_load(struct sc_request *req, uint32_t i, struct placed *p) {
     struct sc_request one = *req;
     one.inputs = &req->inputs[i];
     one.input_count = 1;
     SC__TRY(sc__job_load(&one, &p->job));
     p->job.settings = sc__settings(req);
     if (sc__workload_is_graph(p->job.workload))
-        return sc__usage(req, NULL, "%s is a graph of operations; only programs can run beside other jobs",
-                         req->inputs[i]);
+        return sc__usage(
+            req,
+            NULL,
+            "%s is a graph of operations; only programs can run beside other jobs",
+            req->inputs[i]);
     return SC_OK;
 }
 
 /* Jobs first … first + count - 1 on an engine of their own. */
-static sc_status simulate(struct sc_request *req, struct placed *jobs, uint32_t first, uint32_t count,
-                          struct sc__net *net, struct sc__sim *out) {
+static sc_status simulate(struct sc_request *req,
+                          struct placed *jobs,
+                          uint32_t first,
+                          uint32_t count,
+                          struct sc__net *net,
+                          struct sc__sim *out) {
     const struct sc__cluster *c = &jobs[0].job.cluster;
     struct sc__settings settings = sc__settings(req);
-    const struct sc__workload **w = SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
+    const struct sc__workload **w =
+        SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
     SC__TRY(sc__net_flow(req->ctx, c, NULL, &settings, net));
     for (uint32_t i = 0; i < count; i++) {
         w[i] = jobs[first + i].job.workload;
@@ -72,12 +96,20 @@ static sc_status simulate(struct sc_request *req, struct placed *jobs, uint32_t 
     return sc__simulate_jobs(req->ctx, w, count, net, NULL, out);
 }
 
-static sc_status make_results(struct sc_request *req, struct placed *jobs, uint32_t count, const struct sc__net *net,
+static sc_status make_results(struct sc_request *req,
+                              struct placed *jobs,
+                              uint32_t count,
+                              const struct sc__net *net,
                               struct sc__sim *sims) {
     for (uint32_t i = 0; i < count; i++) {
         struct sc__job *j = &jobs[i].job;
         j->sim = sims[i];
-        SC__TRY(sc__result_make(req->ctx, j->workload, &jobs[0].job.cluster, net, &j->sim, &j->result));
+        SC__TRY(sc__result_make(req->ctx,
+                                j->workload,
+                                &jobs[0].job.cluster,
+                                net,
+                                &j->sim,
+                                &j->result));
         j->result.files = j->doc.files;
         j->result.file_count = j->doc.file_count;
         j->result.argv = req->argv;
@@ -91,7 +123,8 @@ static double slowdown(const struct placed *p) {
     return p->alone.step > 0 ? (double)p->job.sim.step / (double)p->alone.step : 1;
 }
 
-static void put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
+static void
+jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     struct sc__buffer *out = &req->out;
     for (uint32_t i = 0; i < count; i++) {
         sc__write_text(req->ctx, &jobs[i].job.result, req->terminal, req->width, out);
@@ -102,17 +135,30 @@ static void put_text(struct sc_request *req, const struct placed *jobs, uint32_t
         const struct placed *p = &jobs[i];
         char where[40];
         snprintf(where, sizeof where, "%u on, every %u", p->at.node, p->at.stride);
-        sc__printf(out, "  %3u %6u  %-14s ", i + 1, sc__mesh_ranks(&p->job.workload->mesh), where);
-        sc__printf(out, "%9.3f ms %9.3f ms   %.3f×\n", (double)p->alone.step / 1e9, (double)p->job.sim.step / 1e9,
+        sc__printf(out,
+                   "  %3u %6u  %-14s ",
+                   i + 1,
+                   sc__mesh_ranks(&p->job.workload->mesh),
+                   where);
+        sc__printf(out,
+                   "%9.3f ms %9.3f ms   %.3f×\n",
+                   (double)p->alone.step / 1e9,
+                   (double)p->job.sim.step / 1e9,
                    slowdown(p));
     }
 }
 
-static void put_json(struct sc_request *req, const struct placed *jobs, uint32_t count, struct sc__buffer *out) {
+static void jobs_put_json(struct sc_request *req,
+                          const struct placed *jobs,
+                          uint32_t count,
+                          struct sc__buffer *out) {
     sc__puts(out, "{\n  \"schema\": \"stepcast/jobs/1\",\n  \"jobs\": [");
     for (uint32_t i = 0; i < count; i++) {
         const struct placed *p = &jobs[i];
-        sc__printf(out, "%s\n    {\"node\": %u, \"stride\": %u, \"alone_us\": ", i ? "," : "", p->at.node,
+        sc__printf(out,
+                   "%s\n    {\"node\": %u, \"stride\": %u, \"alone_us\": ",
+                   i ? "," : "",
+                   p->at.node,
                    p->at.stride);
         sc__put_us(out, p->alone.step);
         sc__puts(out, ", \"step_time_us\": ");
@@ -127,19 +173,32 @@ static void put_json(struct sc_request *req, const struct placed *jobs, uint32_t
 static sc_status write(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     const char *json = sc__option(req, "json");
     struct sc__buffer b;
-    if (!json || strcmp(json, "-")) put_text(req, jobs, count);
-    if (!json) return SC_OK;
+    if (!json || strcmp(json, "-"))
+        jobs_put_text(req, jobs, count);
+    if (!json)
+        return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    put_json(req, jobs, count, &b);
+    jobs_put_json(req, jobs, count, &b);
     return sc__job_output(req, "json", &b);
 }
 
 static sc_status refuse_outputs(struct sc_request *req) {
-    static const char *const names[] = {"csv",   "csv-simai", "html",     "trace",  "hta",
-                                        "gantt", "what-if",   "timeline", "amdahl", "compat"};
+    static const char *const names[] = {"csv",
+                                        "csv-simai",
+                                        "html",
+                                        "trace",
+                                        "hta",
+                                        "gantt",
+                                        "what-if",
+                                        "timeline",
+                                        "amdahl",
+                                        "compat"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (sc__flag(req, names[i]))
-            return sc__usage(req, "run one of them alone for it", "--%s is of one job, --place runs several", names[i]);
+            return sc__usage(req,
+                             "run one of them alone for it",
+                             "--%s is of one job, --place runs several",
+                             names[i]);
     return SC_OK;
 }
 
@@ -150,13 +209,19 @@ sc_status sc__jobs_run(struct sc_request *req) {
     struct sc__net net;
     const char *engine = sc__option(req, "net");
     if (engine && strcmp(engine, "flow"))
-        return sc__usage(req, "--net flow", "several jobs share links: they need the flow engine");
-    if (!engine) sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
-    if (!count) return sc__usage(req, NULL, "no input given");
+        return sc__usage(req,
+                         "--net flow",
+                         "several jobs share links: they need the flow engine");
+    if (!engine)
+        sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
+    if (!count)
+        return sc__usage(req, NULL, "no input given");
     SC__TRY(refuse_outputs(req));
     SC__TRY(read_places(req, jobs));
-    for (uint32_t i = 0; i < count; i++) SC__TRY(load(req, i, &jobs[i]));
-    for (uint32_t i = 0; i < count; i++) SC__TRY(simulate(req, jobs, i, 1, &net, &jobs[i].alone));
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(jobs_load(req, i, &jobs[i]));
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(simulate(req, jobs, i, 1, &net, &jobs[i].alone));
     SC__TRY(simulate(req, jobs, 0, count, &net, sims));
     sc__job_note_unused(req);
     SC__TRY(make_results(req, jobs, count, &net, sims));

@@ -4,17 +4,22 @@
 #define SC_COMMAND_KERNELS_H
 
 #include "command/command.h"
-#include "machine/kernel_table.h"
+#include "hardware/kernel_table.h"
 
 /* Mean, median and worst of errors, in %. */
 struct sc__error_summary {
-    double mean, median, p90, worst, bias;
+    double mean;
+    double median;
+    double p90;
+    double worst;
+    double bias;
     uint32_t count;
 };
 /* Reorders the errors. */
 struct sc__error_summary sc__summarize_errors(double *errors, uint32_t count);
 
 /* Prices every row of the table and compares where it gives a time. */
-sc_status sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char *path);
+sc_status
+sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char *path);
 
 #endif

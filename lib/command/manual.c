@@ -14,7 +14,8 @@ static unsigned code_point(const char **text) {
     const unsigned char *p = (const unsigned char *)*text;
     unsigned more = *p < 0xc0 ? 0 : *p < 0xe0 ? 1 : *p < 0xf0 ? 2 : 3;
     unsigned code = more ? *p & (0x3fu >> more) : *p;
-    for (p++; more && (*p & 0xc0) == 0x80; more--) code = code << 6 | (*p++ & 0x3fu);
+    for (p++; more && (*p & 0xc0) == 0x80; more--)
+        code = code << 6 | (*p++ & 0x3fu);
     *text = (const char *)p;
     return code;
 }
@@ -24,7 +25,8 @@ static unsigned code_point(const char **text) {
 static void put_troff(struct sc__buffer *out, const char *text) {
     for (bool head = true; *text;) {
         unsigned code = code_point(&text);
-        if (head && (code == '.' || code == '\'')) sc__puts(out, "\\&");
+        if (head && (code == '.' || code == '\''))
+            sc__puts(out, "\\&");
         if (code == '\\')
             sc__puts(out, "\\e");
         else if (code == '-')
@@ -38,29 +40,37 @@ static void put_troff(struct sc__buffer *out, const char *text) {
 }
 
 static void put_upper(struct sc__buffer *out, const char *text) {
-    for (; *text; text++) sc__putc(out, (char)toupper((unsigned char)*text));
+    for (; *text; text++)
+        sc__putc(out, (char)toupper((unsigned char)*text));
 }
 
 static void put_man_option(struct sc__buffer *out, const struct sc__option *o) {
     sc__puts(out, ".TP\n");
-    if (o->letter) sc__printf(out, "\\fB\\-%c\\fR, ", o->letter);
+    if (o->letter)
+        sc__printf(out, "\\fB\\-%c\\fR, ", o->letter);
     sc__puts(out, "\\fB\\-\\-");
     put_troff(out, o->name);
     sc__puts(out, "\\fR");
-    if (o->arg) sc__puts(out, " \\fI");
-    if (o->arg) put_troff(out, o->arg);
+    if (o->arg)
+        sc__puts(out, " \\fI");
+    if (o->arg)
+        put_troff(out, o->arg);
     sc__puts(out, o->arg ? "\\fR\n" : "\n");
     put_troff(out, o->help);
-    if (o->flags & SC__OPT_REPEAT) sc__puts(out, "; may be given several times");
-    if (o->dflt) sc__puts(out, ". Default: ");
-    if (o->dflt) put_troff(out, o->dflt);
+    if (o->flags & SC__OPT_REPEAT)
+        sc__puts(out, "; may be given several times");
+    if (o->dflt)
+        sc__puts(out, ". Default: ");
+    if (o->dflt)
+        put_troff(out, o->dflt);
     sc__puts(out, ".\n");
 }
 
 static void put_man_options(struct sc__buffer *out, const struct sc__command *c) {
     const struct sc__option **options = sc__command_options(out->arena, c);
     const char *group = NULL;
-    if (*options) sc__puts(out, ".SH OPTIONS\n");
+    if (*options)
+        sc__puts(out, ".SH OPTIONS\n");
     for (; *options; options++) {
         const struct sc__option *o = *options;
         if (!group || strcmp(group, o->group)) {
@@ -73,22 +83,33 @@ static void put_man_options(struct sc__buffer *out, const struct sc__command *c)
 }
 
 static void put_exit_codes(struct sc__buffer *out) {
-    sc__puts(out, ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nDone, and the answer is no: over tolerance, does not fit in "
-                  "memory.\n.TP\n2\nThe command line is wrong.\n.TP\n3\nAn input is wrong; the message says where.\n"
-                  ".TP\n4\nThe system failed: memory, disk, files.\n");
+    sc__puts(out,
+             ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nDone, and the answer is no: over "
+             "tolerance, "
+             "does not fit in "
+             "memory.\n.TP\n2\nThe command line is wrong.\n.TP\n3\nAn input is wrong; the "
+             "message "
+             "says where.\n"
+             ".TP\n4\nThe system failed: memory, disk, files.\n");
 }
 
 static void put_command_page(struct sc__buffer *out, const struct sc__command *c) {
     sc__puts(out, ".TH STEPCAST\\-");
     put_upper(out, c->name);
-    sc__printf(out, " 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast\\-%s \\- ", SC_VERSION, c->name);
+    sc__printf(out,
+               " 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast\\-%s \\- ",
+               SC_VERSION,
+               c->name);
     put_troff(out, c->summary);
     sc__printf(out, "\n.SH SYNOPSIS\n\\fBstepcast %s\\fR ", c->name);
     put_troff(out, c->args);
     sc__puts(out, " [\\fIoptions\\fR]\n");
-    if (c->text) sc__puts(out, ".SH DESCRIPTION\n");
-    if (c->text) put_troff(out, c->text);
-    if (c->text) sc__putc(out, '\n');
+    if (c->text)
+        sc__puts(out, ".SH DESCRIPTION\n");
+    if (c->text)
+        put_troff(out, c->text);
+    if (c->text)
+        sc__putc(out, '\n');
     put_man_options(out, c);
     put_exit_codes(out);
     sc__puts(out, ".SH SEE ALSO\n.BR stepcast (1)\n");
@@ -97,8 +118,10 @@ static void put_command_page(struct sc__buffer *out, const struct sc__command *c
 static void put_overview_page(struct sc__buffer *out) {
     sc__printf(
         out,
-        ".TH STEPCAST 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast \\- forecast one training step "
-        "of a large model on a GPU cluster\n.SH SYNOPSIS\n\\fBstepcast\\fR \\fIcommand\\fR [\\fIoptions\\fR]\n"
+        ".TH STEPCAST 1 \"\" \"stepcast %s\" \"stepcast manual\"\n.SH NAME\nstepcast \\- "
+        "forecast one training step "
+        "of a large model on a GPU cluster\n.SH SYNOPSIS\n\\fBstepcast\\fR \\fIcommand\\fR "
+        "[\\fIoptions\\fR]\n"
         ".SH COMMANDS\n",
         SC_VERSION);
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
@@ -107,27 +130,32 @@ static void put_overview_page(struct sc__buffer *out) {
         sc__puts(out, ".\n");
     }
     put_exit_codes(out);
-    sc__puts(out, ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, output on a terminal has no colours.\n");
+    sc__puts(out,
+             ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhen set, output on a terminal has no "
+             "colours.\n");
 }
 
 static sc_status execute_manual(struct sc_request *req) {
-    if (req->input_count > 1) return sc__usage(req, NULL, "manual takes one command");
+    if (req->input_count > 1)
+        return sc__usage(req, NULL, "manual takes one command");
     if (!req->input_count) {
         put_overview_page(&req->out);
         return SC_OK;
     }
     const struct sc__command *c = sc__command_find(req->ctx, req->inputs[0]);
-    if (!c) return SC_USAGE;
+    if (!c)
+        return SC_USAGE;
     put_command_page(&req->out, c);
     return SC_OK;
 }
 
-const struct sc__command sc__command_manual = {.name = "manual",
-                                               .args = "[COMMAND]",
-                                               .summary = "write a manual page",
-                                               .text = "In troff, for man: stepcast manual run | man -l -",
-                                               .options = no_options,
-                                               .execute = execute_manual};
+const struct sc__command sc__command_manual = {
+    .name = "manual",
+    .args = "[COMMAND]",
+    .summary = "write a manual page",
+    .text = "In troff, for man: stepcast manual run | man -l -",
+    .options = no_options,
+    .execute = execute_manual};
 
 /* ---- completions ---- */
 
@@ -142,11 +170,15 @@ static void put_quoted(struct sc__buffer *out, const char *text, const char *quo
 }
 
 static void put_bash(struct sc__buffer *out) {
-    sc__puts(out, "# bash completion for stepcast\n_stepcast() {\n"
-                  "    local word=${COMP_WORDS[COMP_CWORD]} options\n    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-                  "        COMPREPLY=($(compgen -W 'help");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) sc__printf(out, " %s", (*c)->name);
-    sc__puts(out, "' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
+    sc__puts(out,
+             "# bash completion for stepcast\n_stepcast() {\n"
+             "    local word=${COMP_WORDS[COMP_CWORD]} options\n    if [ \"$COMP_CWORD\" = "
+             "1 ]; then\n"
+             "        COMPREPLY=($(compgen -W 'help");
+    for (const struct sc__command *const *c = sc__commands; *c; c++)
+        sc__printf(out, " %s", (*c)->name);
+    sc__puts(out,
+             "' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "    %s) options='--help", (*c)->name);
         for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++)
@@ -154,15 +186,20 @@ static void put_bash(struct sc__buffer *out) {
         sc__puts(out, "' ;;\n");
     }
     sc__puts(out, "    help) COMPREPLY=($(compgen -W '");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) sc__printf(out, "%s ", (*c)->name);
-    sc__puts(out, "' -- \"$word\")); return ;;\n    esac\n    case $word in\n"
-                  "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-                  "    *) compopt -o default; COMPREPLY=() ;;\n    esac\n}\ncomplete -F _stepcast stepcast\n");
+    for (const struct sc__command *const *c = sc__commands; *c; c++)
+        sc__printf(out, "%s ", (*c)->name);
+    sc__puts(
+        out,
+        "' -- \"$word\")); return ;;\n    esac\n    case $word in\n"
+        "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+        "    *) compopt -o default; COMPREPLY=() ;;\n    esac\n}\ncomplete -F _stepcast "
+        "stepcast\n");
 }
 
 static void put_zsh_text(struct sc__buffer *out, const char *text) {
     for (; *text; text++) {
-        if (strchr("[]:\\", *text)) sc__putc(out, '\\');
+        if (strchr("[]:\\", *text))
+            sc__putc(out, '\\');
         if (*text == '\'')
             sc__puts(out, "'\\''");
         else
@@ -171,44 +208,65 @@ static void put_zsh_text(struct sc__buffer *out, const char *text) {
 }
 
 static void put_zsh_option(struct sc__buffer *out, const struct sc__option *o) {
-    sc__printf(out, " \\\n            '%s--%s%s[", o->flags & SC__OPT_REPEAT ? "*" : "", o->name, o->arg ? "=" : "");
+    sc__printf(out,
+               " \\\n            '%s--%s%s[",
+               o->flags & SC__OPT_REPEAT ? "*" : "",
+               o->name,
+               o->arg ? "=" : "");
     put_zsh_text(out, o->help);
     sc__putc(out, ']');
-    if (o->arg) sc__putc(out, ':');
-    if (o->arg) put_zsh_text(out, o->arg);
-    if (o->arg) sc__puts(out, !strcmp(o->arg, "DIR") ? ":_files -/" : ":_files");
+    if (o->arg)
+        sc__putc(out, ':');
+    if (o->arg)
+        put_zsh_text(out, o->arg);
+    if (o->arg)
+        sc__puts(out, !strcmp(o->arg, "DIR") ? ":_files -/" : ":_files");
     sc__putc(out, '\'');
 }
 
 static void put_zsh(struct sc__buffer *out) {
     sc__puts(
         out,
-        "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        'help:explain a command'\n");
+        "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        "
+        "'help:explain a command'\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "        '%s:", (*c)->name);
         put_zsh_text(out, (*c)->summary);
         sc__puts(out, "'\n");
     }
-    sc__puts(out, "    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
-                  "    local name=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $name in\n");
+    sc__puts(out,
+             "    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n "
+             "       "
+             "return\n    fi\n"
+             "    local name=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case "
+             "$name in\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
         sc__printf(out, "    %s)\n        _arguments", (*c)->name);
-        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++) put_zsh_option(out, *o);
+        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++)
+            put_zsh_option(out, *o);
         sc__puts(out, " \\\n            '*:input:_files' ;;\n");
     }
-    sc__puts(out, "    help) _describe command commands ;;\n    esac\n}\n_stepcast \"$@\"\n");
+    sc__puts(out,
+             "    help) _describe command commands ;;\n    esac\n}\n_stepcast \"$@\"\n");
 }
 
 static void put_fish(struct sc__buffer *out) {
     sc__puts(out, "# fish completion for stepcast\n");
     for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        sc__printf(out, "complete -c stepcast -n __fish_use_subcommand -f -a %s -d '", (*c)->name);
+        sc__printf(out,
+                   "complete -c stepcast -n __fish_use_subcommand -f -a %s -d '",
+                   (*c)->name);
         put_quoted(out, (*c)->summary, "\\'");
         sc__puts(out, "'\n");
-        for (const struct sc__option **at = sc__command_options(out->arena, *c); *at; at++) {
+        for (const struct sc__option **at = sc__command_options(out->arena, *c); *at;
+             at++) {
             const struct sc__option *o = *at;
-            sc__printf(out, "complete -c stepcast -n '__fish_seen_subcommand_from %s' -l %s", (*c)->name, o->name);
-            if (o->letter) sc__printf(out, " -s %c", o->letter);
+            sc__printf(out,
+                       "complete -c stepcast -n '__fish_seen_subcommand_from %s' -l %s",
+                       (*c)->name,
+                       o->name);
+            if (o->letter)
+                sc__printf(out, " -s %c", o->letter);
             sc__printf(out, "%s -d '", o->arg ? " -r" : "");
             put_quoted(out, o->help, "\\'");
             sc__puts(out, "'\n");
@@ -225,14 +283,16 @@ static sc_status execute_completion(struct sc_request *req) {
     else if (!strcmp(shell, "fish"))
         put_fish(&req->out);
     else
-        return sc__usage(req, "stepcast completion bash", "completion takes a shell: bash, zsh or fish");
+        return sc__usage(req,
+                         "stepcast completion bash",
+                         "completion takes a shell: bash, zsh or fish");
     return SC_OK;
 }
 
-const struct sc__command sc__command_completion = {.name = "completion",
-                                                   .args = "bash|zsh|fish",
-                                                   .summary = "write completions for a shell",
-                                                   .text =
-                                                       "For bash, in this session: source <(stepcast completion bash)",
-                                                   .options = no_options,
-                                                   .execute = execute_completion};
+const struct sc__command sc__command_completion = {
+    .name = "completion",
+    .args = "bash|zsh|fish",
+    .summary = "write completions for a shell",
+    .text = "For bash, in this session: source <(stepcast completion bash)",
+    .options = no_options,
+    .execute = execute_completion};

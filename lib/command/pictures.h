@@ -11,7 +11,9 @@ extern const struct sc__option sc__picture_options[];
 /* Does the request need the timeline? */
 bool sc__pictures_wanted(const struct sc_request *req);
 /* Adds what --timeline and --what-if ask for to the JSON document. */
-sc_status sc__pictures_extend(struct sc_request *req, struct sc__job *job, struct sc__buffer *document);
+sc_status sc__pictures_extend(struct sc_request *req,
+                              struct sc__job *job,
+                              struct sc__buffer *document);
 /* The files: --html, --trace, --hta. */
 sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job);
 /* After the text of the result: --gantt, --what-if. */

@@ -1,7 +1,7 @@
 /* report: the page of a saved result. */
 #include "command/job.h"
-#include "stats/compare.h"
-#include "write/page.h"
+#include "report/page.h"
+#include "result/compare.h"
 
 #include <string.h>
 
@@ -12,13 +12,17 @@ static const struct sc__option options[] = {
 
 static const struct sc__option *const tables[] = {options, NULL};
 
-static sc_status execute(struct sc_request *req) {
+static sc_status report_execute(struct sc_request *req) {
     struct sc__str document;
     struct sc__buffer page;
     if (req->input_count != 1)
-        return sc__usage(req, "stepcast report RESULT.json -o report.html", "report takes one result");
+        return sc__usage(req,
+                         "stepcast report RESULT.json -o report.html",
+                         "report takes one result");
     if (!sc__flag(req, "output"))
-        return sc__usage(req, "stepcast report RESULT.json -o report.html", "no --output given");
+        return sc__usage(req,
+                         "stepcast report RESULT.json -o report.html",
+                         "no --output given");
     SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &document));
     SC__TRY(sc__check_result(req->ctx, req->inputs[0], document));
     sc__buffer_init(&page, &req->ctx->arena);
@@ -30,7 +34,9 @@ const struct sc__command sc__command_report = {
     .name = "report",
     .args = "RESULT.json -o FILE",
     .summary = "make the report page of a saved result",
-    .text = "RESULT.json comes from 'run --json'. Saved with --timeline it gives the whole page; without, the page has "
+    .text = "RESULT.json comes from 'run --json'. Saved with --timeline it gives the whole "
+            "page; "
+            "without, the page has "
             "no timeline, no critical path and no table of operations.",
     .options = tables,
-    .execute = execute};
+    .execute = report_execute};

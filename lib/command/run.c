@@ -2,28 +2,61 @@
 #include "command/job.h"
 #include "command/jobs.h"
 #include "command/pictures.h"
-#include "stats/amdahl.h"
-#include "write/write.h"
+#include "report/write.h"
+#include "result/amdahl.h"
 
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"json", 0, "FILE", NULL, "Output", "the result as JSON; - for standard output and nothing else there", 0},
-    {"csv", 0, "FILE", NULL, "Output", "one line per row: compute, communication and exposed, by phase", 0},
-    {"csv-simai", 0, "FILE", NULL, "Output", "EndToEnd.csv as SimAI-Analytical writes it", 0},
-    {"amdahl", 0, NULL, NULL, "Output", "what speeding up each part would bring (always for profiles)", 0},
-    {"compat", 0, "TOOL", NULL, "Compatibility",
-     "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim", 0},
+    {"json",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the result as JSON; - for standard output and nothing else there",
+     0},
+    {"csv",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "one line per row: compute, communication and exposed, by phase",
+     0},
+    {"csv-simai",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "EndToEnd.csv as SimAI-Analytical writes it",
+     0},
+    {"amdahl",
+     0,
+     NULL,
+     NULL,
+     "Output",
+     "what speeding up each part would bring (always for profiles)",
+     0},
+    {"compat",
+     0,
+     "TOOL",
+     NULL,
+     "Compatibility",
+     "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim",
+     0},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, sc__jobs_options, sc__picture_options, NULL};
+static const struct sc__option *const tables[] = {
+    SC__JOB_TABLES, options, sc__jobs_options, sc__picture_options, NULL};
 
-static sc_status fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
+static sc_status
+fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
     const struct sc__mesh *m = &job->workload->mesh;
     const struct sc__layers *l = job->doc.layers;
     if (!l || !l->policy)
-        return sc__usage(req, NULL, "SimAI reads layer workloads; this input is %s",
+        return sc__usage(req,
+                         NULL,
+                         "SimAI reads layer workloads; this input is %s",
                          job->doc.reader ? job->doc.reader->title : "a model");
     SC__TRY(sc__simai_parse(req->ctx, sc__option(req, "simai"), s));
     s->gpus = sc__mesh_ranks(m);
@@ -41,12 +74,15 @@ static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
     struct sc__simai s;
     struct sc__buffer b;
     bool csv = sc__flag(req, "csv-simai");
-    if (!csv && !sc__flag(req, "compat")) return SC_OK;
+    if (!csv && !sc__flag(req, "compat"))
+        return SC_OK;
     SC__TRY(sc__setting_word(&job->settings, "compat", words, &word));
-    if (word == 1 && !csv) return SC_OK; /* the network engine's matter */
+    if (word == 1 && !csv)
+        return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
     sc__simai_total(&s, job->doc.layers, &job->result.compat);
-    if (!csv) return SC_OK;
+    if (!csv)
+        return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
     sc__write_simai_csv(&s, job->doc.layers, &job->result.compat, job->doc.files[0], &b);
     return sc__job_output(req, "csv-simai", &b);
@@ -72,28 +108,39 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
  * show: alone they would be ignored. */
 static sc_status check_pairs(struct sc_request *req) {
     if (sc__flag(req, "simai") && !sc__flag(req, "compat") && !sc__flag(req, "csv-simai"))
-        return sc__usage(req, "give --compat simai or --csv-simai FILE too", "--simai says what SimAI is given");
+        return sc__usage(req,
+                         "give --compat simai or --csv-simai FILE too",
+                         "--simai says what SimAI is given");
     if (sc__flag(req, "timeline") && !sc__flag(req, "json"))
-        return sc__usage(req, "give --json FILE too", "--timeline says what goes into the JSON");
+        return sc__usage(req,
+                         "give --json FILE too",
+                         "--timeline says what goes into the JSON");
     if (sc__flag(req, "trace-ranks") && !sc__flag(req, "trace") && !sc__flag(req, "hta"))
-        return sc__usage(req, "give --trace FILE or --hta DIR too", "--trace-ranks says what goes into traces");
+        return sc__usage(req,
+                         "give --trace FILE or --hta DIR too",
+                         "--trace-ranks says what goes into traces");
     if (sc__flag(req, "gantt") && sc__stdout_taken(req))
-        return sc__usage(req, "write the other output to a file",
-                         "--gantt draws on standard output, which another output has for itself");
+        return sc__usage(
+            req,
+            "write the other output to a file",
+            "--gantt draws on standard output, which another output has for itself");
     return SC_OK;
 }
 
-static sc_status execute(struct sc_request *req) {
+static sc_status run_execute(struct sc_request *req) {
     struct sc__job job;
     SC__TRY(check_pairs(req));
-    if (sc__flag(req, "place")) return sc__jobs_run(req);
+    if (sc__flag(req, "place"))
+        return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     SC__TRY(write_compat(req, &job));
     bool profile = !strcmp(job.workload->format, "profiler-table");
-    if (profile || sc__flag(req, "amdahl")) job.result.shares = sc__result_shares(req->ctx, &job.result);
+    if (profile || sc__flag(req, "amdahl"))
+        job.result.shares = sc__result_shares(req->ctx, &job.result);
     SC__TRY(write_outputs(req, &job));
     SC__TRY(sc__pictures_write(req, &job));
-    if (sc__stdout_taken(req)) return SC_OK;
+    if (sc__stdout_taken(req))
+        return SC_OK;
     sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
     return sc__pictures_text(req, &job);
 }
@@ -103,8 +150,9 @@ const struct sc__command sc__command_run = {
     .args = "INPUT…",
     .summary = "simulate a training step and say where the time goes",
     .text =
-        "INPUT is a workload, trace or table of any known format, plain or .gz, or - for standard input. Without an\n"
+        "INPUT is a workload, trace or table of any known format, plain or .gz, or - for "
+        "standard input. Without an\n"
         "input, --model or Megatron's flags say what is trained.",
     .options = tables,
     .inputs = true,
-    .execute = execute};
+    .execute = run_execute};

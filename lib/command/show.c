@@ -1,6 +1,6 @@
 /* show: what is in an input; nothing is simulated. */
 #include "command/job.h"
-#include "machine/cluster_fields.h"
+#include "hardware/cluster_fields.h"
 
 #include <string.h>
 
@@ -9,23 +9,28 @@ static const struct sc__option options[] = {
 
 static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL};
 
-struct sums {
-    uint64_t ops, bytes;
+struct show_sums {
+    uint64_t ops;
+    uint64_t bytes;
     int64_t compute;
 };
 
 /* What one rank of the class does in a step. */
-static struct sums sum_class(const struct sc__workload *w, uint32_t class, uint64_t by_kind[SC__COLLS + 1][2]) {
+static struct show_sums sum_class(const struct sc__workload *w,
+                                  uint32_t class,
+                                  uint64_t by_kind[SC__COLLS + 1][2]) {
     const struct sc__program *p = &w->programs[w->classes[class].program];
-    struct sums s = {0};
+    struct show_sums s = {0};
     for (uint32_t c = 0; c < p->calls; c++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         s.ops += b->ops;
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             unsigned kind = op->kind == SC__OP_COLLECTIVE ? op->coll : SC__COLLS;
-            if (op->kind == SC__OP_COMPUTE) s.compute += op->cost;
-            if (op->kind != SC__OP_COLLECTIVE && op->kind != SC__OP_SEND) continue;
+            if (op->kind == SC__OP_COMPUTE)
+                s.compute += op->cost;
+            if (op->kind != SC__OP_COLLECTIVE && op->kind != SC__OP_SEND)
+                continue;
             by_kind[kind][0]++;
             by_kind[kind][1] += op->bytes;
             s.bytes += op->bytes;
@@ -34,58 +39,91 @@ static struct sums sum_class(const struct sc__workload *w, uint32_t class, uint6
     return s;
 }
 
-static void put_plan(struct sc__buffer *out, const struct sc__workload *w) {
+static void show_put_plan(struct sc__buffer *out, const struct sc__workload *w) {
     const struct sc__mesh *m = &w->mesh;
-    sc__printf(out, "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u", sc__mesh_ranks(m), m->tp, m->cp, m->ep,
-               m->dp, m->pp);
-    if (w->vpp > 1) sc__printf(out, ", vpp %u", w->vpp);
-    sc__printf(out, "; %u micro-batch%s%s%s\n", w->micro_batches, w->micro_batches > 1 ? "es" : "",
-               w->schedule ? ", schedule " : "", w->schedule ? w->schedule : "");
+    sc__printf(out,
+               "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u",
+               sc__mesh_ranks(m),
+               m->tp,
+               m->cp,
+               m->ep,
+               m->dp,
+               m->pp);
+    if (w->vpp > 1)
+        sc__printf(out, ", vpp %u", w->vpp);
+    sc__printf(out,
+               "; %u micro-batch%s%s%s\n",
+               w->micro_batches,
+               w->micro_batches > 1 ? "es" : "",
+               w->schedule ? ", schedule " : "",
+               w->schedule ? w->schedule : "");
 }
 
-static void put_rows(struct sc__buffer *out, const struct sc__layers *l) {
-    if (!l || !l->policy) return;
+static void show_put_rows(struct sc__buffer *out, const struct sc__layers *l) {
+    if (!l || !l->policy)
+        return;
     struct sc__row_blocks b = sc__find_micro_batches(l);
     sc__printf(out, "  policy    %s\n", l->policy);
-    sc__printf(out, "  rows      %u: %u of the step before, %u micro-batches of %u rows, %u after\n", l->count, b.head,
-               b.count, b.length, l->count - b.head - b.count * b.length);
+    sc__printf(
+        out,
+        "  rows      %u: %u of the step before, %u micro-batches of %u rows, %u after\n",
+        l->count,
+        b.head,
+        b.count,
+        b.length,
+        l->count - b.head - b.count * b.length);
 }
 
 static void put_volumes(struct sc__buffer *out, uint64_t by_kind[SC__COLLS + 1][2]) {
     for (unsigned k = 0; k <= SC__COLLS; k++) {
-        if (!by_kind[k][0]) continue;
-        sc__printf(out, "  %-9s %s × %llu, ", k == 0 ? "sends" : "", sc__coll_name(k),
+        if (!by_kind[k][0])
+            continue;
+        sc__printf(out,
+                   "  %-9s %s × %llu, ",
+                   k == 0 ? "sends" : "",
+                   sc__coll_name(k),
                    (unsigned long long)by_kind[k][0]);
         sc__put_bytes(out, by_kind[k][1]);
         sc__putc(out, '\n');
     }
 }
 
-static void write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer *out) {
+static void
+show_write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer *out) {
     const struct sc__workload *w = job->workload;
     uint64_t by_kind[SC__COLLS + 1][2] = {{0}};
-    struct sums s = sum_class(w, 0, by_kind);
+    struct show_sums s = sum_class(w, 0, by_kind);
     const struct sc__reader *reader = job->doc.reader;
     if (reader)
-        sc__printf(out, "%s\n  format    %s: %s\n", job->doc.files[0], reader->name, reader->title);
+        sc__printf(out,
+                   "%s\n  format    %s: %s\n",
+                   job->doc.files[0],
+                   reader->name,
+                   reader->title);
     else
         sc__puts(out, "the model\n");
-    put_rows(out, job->doc.layers);
-    put_plan(out, w);
-    sc__printf(out, "  classes   %u kinds of ranks; rank %u runs %llu operations\n", w->class_count, w->classes[0].rank,
+    show_put_rows(out, job->doc.layers);
+    show_put_plan(out, w);
+    sc__printf(out,
+               "  classes   %u kinds of ranks; rank %u runs %llu operations\n",
+               w->class_count,
+               w->classes[0].rank,
                (unsigned long long)s.ops);
     sc__puts(out, "  compute   ");
     sc__put_time(out, s.compute);
     sc__puts(out, " per step and rank\n");
     put_volumes(out, by_kind);
-    if (reader && reader->show) reader->show(ctx, &job->doc, out, NULL);
-    for (uint32_t i = 0; i < ctx->note_count; i++) sc__printf(out, "  note      %s\n", ctx->notes[i].text);
+    if (reader && reader->show)
+        reader->show(ctx, &job->doc, out, NULL);
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        sc__printf(out, "  note      %s\n", ctx->notes[i].text);
 }
 
-static void write_json(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer *out) {
+static void
+write_json(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer *out) {
     const struct sc__workload *w = job->workload;
     uint64_t by_kind[SC__COLLS + 1][2] = {{0}};
-    struct sums s = sum_class(w, 0, by_kind);
+    struct show_sums s = sum_class(w, 0, by_kind);
     struct sc__json j;
     sc__json_init(&j, out);
     sc__json_object(&j, NULL);
@@ -98,7 +136,8 @@ static void write_json(struct sc_context *ctx, const struct sc__job *job, struct
     sc__json_us(&j, "compute_us", s.compute);
     sc__json_object(&j, "sends");
     for (unsigned k = 0; k <= SC__COLLS; k++) {
-        if (!by_kind[k][0]) continue;
+        if (!by_kind[k][0])
+            continue;
         sc__json_row(&j, sc__coll_name(k));
         sc__json_u64(&j, "ops", by_kind[k][0]);
         sc__json_u64(&j, "bytes", by_kind[k][1]);
@@ -125,34 +164,39 @@ static sc_status show_cluster(struct sc_request *req) {
         sc__buffer_init(&b, &req->ctx->arena);
         sc__cluster_write(&c, NULL, &b);
         SC__TRY(sc__job_output(req, "json", &b));
-        if (!strcmp(sc__option(req, "json"), "-")) return SC_OK;
+        if (!strcmp(sc__option(req, "json"), "-"))
+            return SC_OK;
     }
     sc__cluster_show(&c, &req->out);
-    for (uint32_t i = 0; i < req->ctx->note_count; i++) sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
+    for (uint32_t i = 0; i < req->ctx->note_count; i++)
+        sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 
-static sc_status execute(struct sc_request *req) {
+static sc_status show_execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
-    if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model")) return show_cluster(req);
+    if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
+        return show_cluster(req);
     SC__TRY(sc__job_load(req, &job));
     sc__job_note_unused(req);
     if (!sc__flag(req, "json")) {
-        write_text(req->ctx, &job, &req->out);
+        show_write_text(req->ctx, &job, &req->out);
         return SC_OK;
     }
     sc__buffer_init(&b, &req->ctx->arena);
     write_json(req->ctx, &job, &b);
     SC__TRY(sc__job_output(req, "json", &b));
-    if (strcmp(sc__option(req, "json"), "-")) write_text(req->ctx, &job, &req->out);
+    if (strcmp(sc__option(req, "json"), "-"))
+        show_write_text(req->ctx, &job, &req->out);
     return SC_OK;
 }
 
-const struct sc__command sc__command_show = {.name = "show",
-                                             .args = "INPUT…",
-                                             .summary = "what is in an input: format, plan, volumes, compute",
-                                             .text = NULL,
-                                             .options = tables,
-                                             .inputs = true,
-                                             .execute = execute};
+const struct sc__command sc__command_show = {
+    .name = "show",
+    .args = "INPUT…",
+    .summary = "what is in an input: format, plan, volumes, compute",
+    .text = NULL,
+    .options = tables,
+    .inputs = true,
+    .execute = show_execute};

@@ -2,23 +2,25 @@
  * be spread over threads and their memory goes with them. */
 #include "command/validate.h"
 
-#include "command/parallel.h"
-#include "import/model.h"
+#include "base/parallel.h"
+#include "hardware/cluster_options.h"
 #include "lower/model.h"
-#include "machine/cluster_options.h"
+#include "model/read.h"
 #include "simulate/simulate.h"
 
 #include <pthread.h>
 #include <string.h>
 
-struct job {
+struct validate_job {
     struct sc__truth *truth;
     struct sc_context *ctx;
     const char *constants;
     pthread_mutex_t lock; /* of ctx */
 };
 
-static sc_status forecast(struct sc_context *ctx, const struct job *job, struct sc__truth_row *row,
+static sc_status forecast(struct sc_context *ctx,
+                          const struct validate_job *job,
+                          struct sc__truth_row *row,
                           struct sc__truth_plan *plan) {
     struct sc__model model;
     struct sc__cluster cluster;
@@ -28,7 +30,8 @@ static sc_status forecast(struct sc_context *ctx, const struct job *job, struct 
     bool given;
     uint32_t gpus = 0;
     SC__TRY(sc__truth_plan(ctx, row, plan));
-    if (plan->skip) return SC_OK;
+    if (plan->skip)
+        return SC_OK;
     if (job->constants)
         *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
             (struct sc__option_value){"step-constants", job->constants};
@@ -46,14 +49,17 @@ static sc_status forecast(struct sc_context *ctx, const struct job *job, struct 
     return SC_OK;
 }
 
-static void keep(struct job *job, struct sc__truth_row *row, const char *skip, const char *options) {
+static void keep(struct validate_job *job,
+                 struct sc__truth_row *row,
+                 const char *skip,
+                 const char *options) {
     pthread_mutex_lock(&job->lock);
     row->skipped = skip ? sc__strdup(&job->ctx->arena, skip) : NULL;
     row->options = options ? sc__strdup(&job->ctx->arena, options) : NULL;
     pthread_mutex_unlock(&job->lock);
 }
 
-static void one_row(struct job *job, struct sc__truth_row *row) {
+static void one_row(struct validate_job *job, struct sc__truth_row *row) {
     sc_context *ctx = sc_open();
     struct sc__truth_plan plan = {0};
     if (!ctx) {
@@ -64,12 +70,15 @@ static void one_row(struct job *job, struct sc__truth_row *row) {
     if (status == SC_OK)
         keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
     else
-        keep(job, row, *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory", NULL);
+        keep(job,
+             row,
+             *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory",
+             NULL);
     sc_close(ctx);
 }
 
 static void forecast_row(void *self, uint32_t i) {
-    struct job *job = self;
+    struct validate_job *job = self;
     one_row(job, &job->truth->rows[i]);
 }
 
@@ -77,45 +86,72 @@ static void forecast_row(void *self, uint32_t i) {
 static void filter(struct sc__truth *t, const char *text) {
     uint32_t n = 0;
     for (uint32_t i = 0; text && i < t->count; i++)
-        if (strstr(t->rows[i].cell[SC__TRUTH_SOURCE], text) || strstr(t->rows[i].cell[SC__TRUTH_ID], text))
+        if (strstr(t->rows[i].cell[SC__TRUTH_SOURCE], text) ||
+            strstr(t->rows[i].cell[SC__TRUTH_ID], text))
             t->rows[n++] = t->rows[i];
-    if (text) t->count = n;
+    if (text)
+        t->count = n;
 }
 
-static sc_status write_document(struct sc_request *req, const struct sc__truth *t, const char *option,
-                                void (*make)(struct sc_context *, const struct sc__truth *, struct sc__buffer *)) {
+static sc_status write_document(struct sc_request *req,
+                                const struct sc__truth *t,
+                                const char *option,
+                                void (*make)(struct sc_context *,
+                                             const struct sc__truth *,
+                                             struct sc__buffer *)) {
     const char *path = sc__option(req, option);
     struct sc__buffer b;
-    if (!path) return SC_OK;
+    if (!path)
+        return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
     make(req->ctx, t, !strcmp(path, "-") ? &req->out : &b);
     return strcmp(path, "-") ? sc__write_file(req->ctx, path, b.text, b.size) : SC_OK;
 }
 
-static sc_status execute(struct sc_request *req) {
+static sc_status validate_execute(struct sc_request *req) {
     struct sc__truth truth;
     if (req->input_count != 1)
-        return sc__usage(req, "stepcast validate TRUTH.csv", "one table of measured steps is needed");
+        return sc__usage(req,
+                         "stepcast validate TRUTH.csv",
+                         "one table of measured steps is needed");
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     if (!truth.count && sc__flag(req, "only"))
-        return sc__usage(req, "it is looked for in sources and ids", "no row has '%s' in it", sc__option(req, "only"));
-    struct job job = {.truth = &truth, .ctx = req->ctx, .constants = sc__option(req, "step-constants")};
+        return sc__usage(req,
+                         "it is looked for in sources and ids",
+                         "no row has '%s' in it",
+                         sc__option(req, "only"));
+    struct validate_job job = {.truth = &truth,
+                               .ctx = req->ctx,
+                               .constants = sc__option(req, "step-constants")};
     pthread_mutex_init(&job.lock, NULL);
     sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
     pthread_mutex_destroy(&job.lock);
-    if (!sc__stdout_taken(req)) sc__truth_text(req->ctx, &truth, &req->out);
+    if (!sc__stdout_taken(req))
+        sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
     SC__TRY(write_document(req, &truth, "markdown", sc__truth_markdown));
     return write_document(req, &truth, "plot", sc__truth_plot);
 }
 
 static const struct sc__option options[] = {
-    {"json", 0, "FILE", NULL, "Output", "all rows and summaries as JSON; - for standard output", 0},
+    {"json",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "all rows and summaries as JSON; - for standard output",
+     0},
     {"markdown", 0, "FILE", NULL, "Output", "the tables as Markdown", 0},
     {"plot", 0, "FILE", NULL, "Output", "measured against predicted, as SVG", 0},
     {"only", 0, "TEXT", NULL, "Input", "only rows whose source or id holds this", 0},
-    {"step-constants", 0, "FILE", NULL, "Input", "constants of the step model instead of the built-in ones", 0},
+    {"step-constants",
+     0,
+     "FILE",
+     NULL,
+     "Input",
+     "constants of the step model instead of the built-in ones",
+     0},
     {"jobs", 'j', "N", "1", "Input", "threads", 0},
     {NULL, 0, NULL, NULL, NULL, NULL, 0},
 };
@@ -126,10 +162,13 @@ const struct sc__command sc__command_validate = {
     .name = "validate",
     .args = "TRUTH.csv",
     .summary = "forecast measured training steps and show the errors",
-    .text =
-        "Reads a table of published training steps (docs/validation.md describes its columns), builds each step from\n"
-        "its dimensions and its software, forecasts it, and prints the error of every row and summaries by source,\n"
-        "GPU and size. A row that cannot be built is listed with the reason.",
+    .text = "Reads a table of published training steps (docs/validation.md describes its "
+            "columns), "
+            "builds each step from\n"
+            "its dimensions and its software, forecasts it, and prints the error of every "
+            "row and "
+            "summaries by source,\n"
+            "GPU and size. A row that cannot be built is listed with the reason.",
     .options = tables,
-    .execute = execute,
+    .execute = validate_execute,
 };

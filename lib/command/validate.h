@@ -6,7 +6,7 @@
 #define SC_COMMAND_VALIDATE_H
 
 #include "command/command.h"
-#include "stats/result.h"
+#include "result/result.h"
 
 enum sc__truth_column {
     SC__TRUTH_ID,
@@ -44,47 +44,76 @@ enum sc__truth_column {
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
-    double measured, predicted; /* s */
-    const char *skipped;        /* why, or NULL */
-    const char *options;        /* as for `stepcast run` */
+    /* s */
+    double measured;
+    double predicted;
+    const char *skipped; /* why, or NULL */
+    const char *options; /* as for `stepcast run` */
     struct sc__step_shares shares;
 };
 
 struct sc__truth {
     const char *file;
     struct sc__truth_row *rows;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint32_t capacity;
 };
 
-sc_status sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
-sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__str text, struct sc__truth *out);
+sc_status
+sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
+sc_status sc__truth_parse(struct sc_context *ctx,
+                          const char *file,
+                          struct sc__str text,
+                          struct sc__truth *out);
 
 /* The options of `run` a row stands for; *skip says why there are none. */
 struct sc__truth_plan {
     struct sc__option_value {
-        const char *name, *value;
+        const char *name;
+        const char *value;
     } * items;
-    uint32_t count, capacity;
+    uint32_t count;
+    uint32_t capacity;
     const char *model;         /* preset, or NULL: built from the row's dimensions */
     const char *cluster;       /* description */
     const char *cluster_words; /* what the source says about it beyond the row */
     const char *skip;
 };
-sc_status sc__truth_plan(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *out);
-struct sc__settings sc__truth_settings(struct sc_context *ctx, const struct sc__truth_plan *plan);
+sc_status sc__truth_plan(struct sc_context *ctx,
+                         const struct sc__truth_row *row,
+                         struct sc__truth_plan *out);
+struct sc__settings sc__truth_settings(struct sc_context *ctx,
+                                       const struct sc__truth_plan *plan);
 const char *sc__truth_command(struct sc_context *ctx, const struct sc__truth_plan *plan);
 
 struct sc__truth_summary {
     const char *key;
-    uint32_t rows, simulated;
-    double mean, median, p90, worst, bias; /* % */
+    uint32_t rows;
+    uint32_t simulated;
+    /* % */
+    double mean;
+    double median;
+    double p90;
+    double worst;
+    double bias;
 };
 /* Groups: by source, by GPU, by size; and all of them together. */
-struct sc__truth_summary sc__truth_sum(struct sc_context *ctx, const struct sc__truth *t, const char *label,
-                                       bool (*in)(const struct sc__truth_row *row, const char *label));
-void sc__truth_text(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
-void sc__truth_json(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
-void sc__truth_markdown(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
-void sc__truth_plot(struct sc_context *ctx, const struct sc__truth *t, struct sc__buffer *out);
+struct sc__truth_summary sc__truth_sum(struct sc_context *ctx,
+                                       const struct sc__truth *t,
+                                       const char *label,
+                                       bool (*in)(const struct sc__truth_row *row,
+                                                  const char *label));
+void sc__truth_text(struct sc_context *ctx,
+                    const struct sc__truth *t,
+                    struct sc__buffer *out);
+void sc__truth_json(struct sc_context *ctx,
+                    const struct sc__truth *t,
+                    struct sc__buffer *out);
+void sc__truth_markdown(struct sc_context *ctx,
+                        const struct sc__truth *t,
+                        struct sc__buffer *out);
+void sc__truth_plot(struct sc_context *ctx,
+                    const struct sc__truth *t,
+                    struct sc__buffer *out);
 
 #endif

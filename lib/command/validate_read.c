@@ -52,9 +52,11 @@ static sc_status csv_error(struct csv *c, const char *what) {
 
 static sc_status quoted_cell(struct csv *c, struct sc__buffer *b) {
     for (c->at++;; c->at++) {
-        if (c->at >= c->text.n) return csv_error(c, "a quoted cell is not closed");
+        if (c->at >= c->text.n)
+            return csv_error(c, "a quoted cell is not closed");
         char ch = c->text.p[c->at];
-        if (ch == '\n') c->line++;
+        if (ch == '\n')
+            c->line++;
         if (ch == '"' && c->at + 1 < c->text.n && c->text.p[c->at + 1] == '"')
             c->at++;
         else if (ch == '"')
@@ -73,55 +75,79 @@ static sc_status record(struct csv *c, const char **cells, uint32_t *count, bool
         struct sc__buffer b;
         sc__buffer_init(&b, &c->ctx->arena);
         sc__puts(&b, "");
-        if (*count == MOST_COLUMNS) return csv_error(c, "too many columns");
-        if (c->at < c->text.n && c->text.p[c->at] == '"') SC__TRY(quoted_cell(c, &b));
+        if (*count == MOST_COLUMNS)
+            return csv_error(c, "too many columns");
+        if (c->at < c->text.n && c->text.p[c->at] == '"')
+            SC__TRY(quoted_cell(c, &b));
         size_t start = c->at;
-        while (c->at < c->text.n && c->text.p[c->at] != ',' && c->text.p[c->at] != '\n') c->at++;
+        while (c->at < c->text.n && c->text.p[c->at] != ',' && c->text.p[c->at] != '\n')
+            c->at++;
         size_t stop = c->at;
-        if (stop > start && c->text.p[stop - 1] == '\r') stop--;
+        if (stop > start && c->text.p[stop - 1] == '\r')
+            stop--;
         sc__put(&b, c->text.p + start, stop - start);
         cells[(*count)++] = b.text;
-        if (c->at >= c->text.n) return SC_OK;
-        if (c->text.p[c->at++] == '\n') return SC_OK;
+        if (c->at >= c->text.n)
+            return SC_OK;
+        if (c->text.p[c->at++] == '\n')
+            return SC_OK;
     }
     return SC_OK;
 }
 
-static sc_status header(struct csv *c, const char **cells, uint32_t count, uint32_t *column) {
+static sc_status
+header(struct csv *c, const char **cells, uint32_t count, uint32_t *column) {
     for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++) {
         uint32_t k = 0;
-        while (k < count && strcmp(cells[k], names[i])) k++;
-        if (k == count) return csv_error(c, sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
+        while (k < count && strcmp(cells[k], names[i]))
+            k++;
+        if (k == count)
+            return csv_error(
+                c,
+                sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
         column[i] = k;
     }
     return SC_OK;
 }
 
-sc_status sc__truth_parse(struct sc_context *ctx, const char *file, struct sc__str text, struct sc__truth *out) {
+sc_status sc__truth_parse(struct sc_context *ctx,
+                          const char *file,
+                          struct sc__str text,
+                          struct sc__truth *out) {
     struct csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
     const char *cells[MOST_COLUMNS];
-    uint32_t count, width, column[SC__TRUTH_COLUMNS];
+    uint32_t count;
+    uint32_t width;
+    uint32_t column[SC__TRUTH_COLUMNS];
     bool more;
     *out = (struct sc__truth){.file = file};
     SC__TRY(record(&c, cells, &width, &more));
-    if (!more) return csv_error(&c, "the file is empty");
+    if (!more)
+        return csv_error(&c, "the file is empty");
     SC__TRY(header(&c, cells, width, column));
     for (;;) {
         c.line++;
         uint64_t line = c.line;
         SC__TRY(record(&c, cells, &count, &more));
-        if (!more) return SC_OK;
-        if (count == 1 && !*cells[0]) continue;
+        if (!more)
+            return SC_OK;
+        if (count == 1 && !*cells[0])
+            continue;
         if (count != width)
-            return csv_error(&c, sc__format(&ctx->arena, "%u cells, but the header has %u", count, width));
-        struct sc__truth_row *row = SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity);
+            return csv_error(
+                &c,
+                sc__format(&ctx->arena, "%u cells, but the header has %u", count, width));
+        struct sc__truth_row *row =
+            SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity);
         row->line = (uint32_t)line;
-        for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++) row->cell[i] = cells[column[i]];
+        for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++)
+            row->cell[i] = cells[column[i]];
         sc__parse_double(sc__str(row->cell[SC__TRUTH_SECONDS]), &row->measured);
     }
 }
 
-sc_status sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out) {
+sc_status
+sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out) {
     struct sc__str text;
     SC__TRY(sc__read_all(ctx, path, (size_t)64 << 20, &text));
     return sc__truth_parse(ctx, path, text, out);

@@ -6,19 +6,29 @@
 #include <string.h>
 
 bool sc__row_is_of_step(const char *name) {
-    static const char *const prefixes[] = {"grad_", "optimizer", "cross_entropy", "embedding_grads", "moe_grad_norm"};
+    static const char *const prefixes[] = {"grad_",
+                                           "optimizer",
+                                           "cross_entropy",
+                                           "embedding_grads",
+                                           "moe_grad_norm"};
     for (unsigned i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) return true;
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return true;
     return false;
 }
 
-static bool starts_micro_batch(const struct sc__row *row) { return !strcmp(row->name, "embedding_layer"); }
+static bool starts_micro_batch(const struct sc__row *row) {
+    return !strcmp(row->name, "embedding_layer");
+}
 
 /* No embedding_layer: the rows are the step, but for step rows at both ends. */
 static struct sc__row_blocks whole_file(const struct sc__layers *l) {
-    uint32_t from = 0, to = l->count;
-    while (from < to && sc__row_is_of_step(l->rows[from].name)) from++;
-    while (to > from && sc__row_is_of_step(l->rows[to - 1].name)) to--;
+    uint32_t from = 0;
+    uint32_t to = l->count;
+    while (from < to && sc__row_is_of_step(l->rows[from].name))
+        from++;
+    while (to > from && sc__row_is_of_step(l->rows[to - 1].name))
+        to--;
     return (struct sc__row_blocks){.head = from, .length = to - from, .count = to > from};
 }
 
@@ -26,20 +36,23 @@ struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *l) {
     struct sc__row_blocks b = {0};
     uint32_t second = 0;
     for (uint32_t i = 0; i < l->count; i++) {
-        if (!starts_micro_batch(&l->rows[i])) continue;
+        if (!starts_micro_batch(&l->rows[i]))
+            continue;
         if (!b.count)
             b.head = i;
         else if (!second)
             second = i;
         b.count++;
     }
-    if (!b.count) return whole_file(l);
+    if (!b.count)
+        return whole_file(l);
     if (second) {
         b.length = second - b.head;
         return b;
     }
     uint32_t end = b.head + 1;
-    while (end < l->count && !sc__row_is_of_step(l->rows[end].name)) end++;
+    while (end < l->count && !sc__row_is_of_step(l->rows[end].name))
+        end++;
     b.length = end - b.head;
     return b;
 }

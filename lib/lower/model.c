@@ -3,47 +3,61 @@
 #include "lower/step.h"
 
 /* What a token costs in multi-token prediction layers beside the model. */
-static double mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
-    if (!m->mtp_layers) return 0;
+static double
+mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
+    if (!m->mtp_layers)
+        return 0;
     double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
-    return m->mtp_layers * (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
+    return m->mtp_layers *
+           (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
 }
 
 double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
-    double b = p->global_batch, s = p->seq, sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
-    double layers = 0, core = 0;
+    double b = p->global_batch;
+    double s = p->seq;
+    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double layers = 0;
+    double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
         layers += sc__model_layer_flops(m, i, b, s, false);
         core += sc__model_attention_core_flops(m, i, b, s, false);
     }
-    double share = p->recompute_block && m->layers ? (double)p->recompute_layers * p->mesh.pp / m->layers : 1;
-    if (p->recompute == SC__RECOMPUTE_FULL) sum += layers / 3 * (share < 1 ? share : 1);
-    if (p->recompute == SC__RECOMPUTE_OPS) sum += (layers - core) / 3 * sc__repeated_products(m);
-    if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE) sum += core / 3;
+    double share = p->recompute_block && m->layers
+                       ? (double)p->recompute_layers * p->mesh.pp / m->layers
+                       : 1;
+    if (p->recompute == SC__RECOMPUTE_FULL)
+        sum += layers / 3 * (share < 1 ? share : 1);
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        sum += (layers - core) / 3 * sc__repeated_products(m);
+    if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE)
+        sum += core / 3;
     return sum;
 }
 
 /* What MFU is a share of; check_type says what stands in for a missing type. */
 static double counted_peak(const struct sc__gpu *g, unsigned type) {
-    return g->peak[type] > 0 ? g->peak[type] : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
+    return g->peak[type] > 0 ? g->peak[type]
+                             : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
 }
 
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
     bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
-    if (beside && p->mesh.dp * p->mesh.cp > 1) w->comm_tax = l->constants.comm_tax;
+    if (beside && p->mesh.dp * p->mesh.cp > 1)
+        w->comm_tax = l->constants.comm_tax;
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
     w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
-    w->model_flops =
-        sc__model_flops(l->model, p->global_batch, p->seq, false) + mtp_flops(l->model, p->global_batch, p->seq, false);
+    w->model_flops = sc__model_flops(l->model, p->global_batch, p->seq, false) +
+                     mtp_flops(l->model, p->global_batch, p->seq, false);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
-    w->gpu_watts = l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
+    w->gpu_watts =
+        l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -64,51 +78,87 @@ static void note_assumptions(const struct sc__lowering *l) {
         [SC__FUSION_2021] = "Megatron's operators of 2021",
         [SC__FUSION_HF] = "the operators of transformers' modules",
     };
-    sc__note(l->ctx, "kernel-model", "kernel times are a model of %s with %s; power factor of products %.3f",
-             l->gpu->title ? l->gpu->title : l->gpu->name, fusions[p->fusion], l->heat.factor[SC__KERNEL_GEMM]);
+    sc__note(l->ctx,
+             "kernel-model",
+             "kernel times are a model of %s with %s; power factor of products %.3f",
+             l->gpu->title ? l->gpu->title : l->gpu->name,
+             fusions[p->fusion],
+             l->heat.factor[SC__KERNEL_GEMM]);
     if (p->vocab != l->model->vocab)
-        sc__note(l->ctx, "vocab-padded", "the vocabulary %u is padded to %u", l->model->vocab, p->vocab);
+        sc__note(l->ctx,
+                 "vocab-padded",
+                 "the vocabulary %u is padded to %u",
+                 l->model->vocab,
+                 p->vocab);
     if (l->model->layers % (p->mesh.pp * p->vpp))
-        sc__note(l->ctx, "uneven-stages",
-                 "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
-                 "and the loss count as a layer",
-                 l->model->layers, p->mesh.pp * p->vpp);
+        sc__note(
+            l->ctx,
+            "uneven-stages",
+            "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
+            "and the loss count as a layer",
+            l->model->layers,
+            p->mesh.pp * p->vpp);
     if (l->model->mtp_layers)
-        sc__note(l->ctx, "mtp", "%u multi-token prediction layer with its loss runs on the last stage",
+        sc__note(l->ctx,
+                 "mtp",
+                 "%u multi-token prediction layer with its loss runs on the last stage",
                  l->model->mtp_layers);
 }
 
 /* A GPU without fp8 or fp4 cannot train in it; bf16 on one that has only fp16
  * is timed as that. */
-static sc_status check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
-    const char *name = g->title ? g->title : g->name, *type = sc__dtype_name(p->gemm);
-    if (g->peak[p->gemm] > 0) return SC_OK;
+static sc_status
+check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
+    const char *name = g->title ? g->title : g->name;
+    const char *type = sc__dtype_name(p->gemm);
+    if (g->peak[p->gemm] > 0)
+        return SC_OK;
     if (p->gemm == SC__FP8 || p->gemm == SC__FP4)
-        return sc__fail(ctx, SC_USAGE, NULL, sc__format(&ctx->arena, "leave --%s out", type), "%s has no %s", name,
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        sc__format(&ctx->arena, "leave --%s out", type),
+                        "%s has no %s",
+                        name,
                         type);
-    sc__note(ctx, "type-missing", "%s has no %s: products are timed as %s", name, type,
+    sc__note(ctx,
+             "type-missing",
+             "%s has no %s: products are timed as %s",
+             name,
+             type,
              p->gemm == SC__TF32 ? "fp32" : "fp16");
     return SC_OK;
 }
 
-sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                           const struct sc__cluster *cluster, struct sc__lowering *l) {
-    *l = (struct sc__lowering){.ctx = ctx, .arena = &ctx->arena, .model = m, .cluster = cluster, .plan = *plan};
+sc_status sc__step_prepare(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           struct sc__lowering *l) {
+    *l = (struct sc__lowering){.ctx = ctx,
+                               .arena = &ctx->arena,
+                               .model = m,
+                               .cluster = cluster,
+                               .plan = *plan};
     const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
     SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
     l->pricer = sc__pricer_new(l->arena, l->gpu);
-    if (plan->kernel_times) SC__TRY(sc__pricer_read_times(ctx, l->pricer, plan->kernel_times));
+    if (plan->kernel_times)
+        SC__TRY(sc__pricer_read_times(ctx, l->pricer, plan->kernel_times));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
     sc__step_scripts(l);
     return SC_OK;
 }
 
-sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                         const struct sc__cluster *cluster, struct sc__workload **out) {
+sc_status sc__lower_plan(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *plan,
+                         const struct sc__cluster *cluster,
+                         struct sc__workload **out) {
     struct sc__lowering l;
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     fill_totals(&l);
@@ -118,8 +168,11 @@ sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, cons
     return SC_OK;
 }
 
-sc_status sc__lower_model(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__model *m,
-                          const struct sc__cluster *cluster, struct sc__workload **out) {
+sc_status sc__lower_model(struct sc_context *ctx,
+                          const struct sc__settings *settings,
+                          const struct sc__model *m,
+                          const struct sc__cluster *cluster,
+                          struct sc__workload **out) {
     struct sc__plan plan;
     SC__TRY(sc__plan_read(ctx, settings, m, cluster->gpus, &plan));
     SC__TRY(sc__plan_check(ctx, m, &plan));

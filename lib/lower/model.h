@@ -3,29 +3,44 @@
 #ifndef SC_LOWER_MODEL_H
 #define SC_LOWER_MODEL_H
 
-#include "lower/plan.h"
+#include "plan/plan.h"
 
 /* Reads the plan from the settings. Does it not fit into memory, the answer is
  * SC_NO and names the largest items, unless --ignore-memory is set. */
-sc_status sc__lower_model(struct sc_context *ctx, const struct sc__settings *settings, const struct sc__model *m,
-                          const struct sc__cluster *cluster, struct sc__workload **out);
+sc_status sc__lower_model(struct sc_context *ctx,
+                          const struct sc__settings *settings,
+                          const struct sc__model *m,
+                          const struct sc__cluster *cluster,
+                          struct sc__workload **out);
 /* The same from a plan that was read and checked. */
-sc_status sc__lower_plan(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                         const struct sc__cluster *cluster, struct sc__workload **out);
+sc_status sc__lower_plan(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *plan,
+                         const struct sc__cluster *cluster,
+                         struct sc__workload **out);
 
 /* Memory of one rank of every stage, bytes. */
 struct sc__stage_memory {
-    double weights, gradients, optimizer, activations, logits, buffers;
+    double weights;
+    double gradients;
+    double optimizer;
+    double activations;
+    double logits;
+    double buffers;
 };
-struct sc__stage_memory sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);
+struct sc__stage_memory
+sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);
 double sc__memory_sum(const struct sc__stage_memory *m);
 /* Bytes of activations one layer keeps for one micro-batch. */
-double sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
+double
+sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
 /* The share of its activations that is held from input to weight gradient
  * where a schedule parts them; more than 1 where they are computed again. */
 double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p);
 /* SC_NO when a stage needs more than capacity. */
-sc_status sc__memory_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p,
+sc_status sc__memory_check(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *p,
                            double capacity);
 
 /* FLOPs of a step over all ranks with what is computed twice. */

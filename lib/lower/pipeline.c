@@ -6,19 +6,26 @@
  * done. A receive holds the compute stream; or, with overlap, it is posted
  * ahead and the compute stream waits for it. */
 struct messages {
-    uint32_t recv_forward, send_forward, recv_backward, send_backward;
+    uint32_t recv_forward;
+    uint32_t send_forward;
+    uint32_t recv_backward;
+    uint32_t send_backward;
 };
 
-struct lowering {
+struct pipeline_lowering {
     struct sc__workload *w;
     const struct sc__pipeline *p;
     struct messages messages[2]; /* by direction: down the stages, up again */
 };
 
-static uint32_t send_block(const struct lowering *l, bool forward, bool up) {
-    static const uint8_t streams[2][2] = {{SC__STREAM_P2P_BACK, SC__STREAM_V_BACK}, {SC__STREAM_P2P, SC__STREAM_V}};
+static uint32_t send_block(const struct pipeline_lowering *l, bool forward, bool up) {
+    static const uint8_t streams[2][2] = {{SC__STREAM_P2P_BACK, SC__STREAM_V_BACK},
+                                          {SC__STREAM_P2P, SC__STREAM_V}};
     sc__block_begin(l->w);
-    struct sc__op *op = sc__block_add(l->w, SC__OP_SEND, forward ? SC__FORWARD : SC__BACKWARD, streams[forward][up],
+    struct sc__op *op = sc__block_add(l->w,
+                                      SC__OP_SEND,
+                                      forward ? SC__FORWARD : SC__BACKWARD,
+                                      streams[forward][up],
                                       forward ? "send_forward" : "send_backward");
     op->bytes = l->p->message;
     op->after = 1u << SC__STREAM_COMPUTE;
@@ -26,98 +33,148 @@ static uint32_t send_block(const struct lowering *l, bool forward, bool up) {
     return sc__block_end(l->w);
 }
 
-static uint32_t recv_block(const struct lowering *l, bool forward, bool up) {
+static uint32_t recv_block(const struct pipeline_lowering *l, bool forward, bool up) {
     uint8_t ahead = forward ? SC__STREAM_RECV : SC__STREAM_RECV_BACK;
     enum sc__phase phase = forward ? SC__FORWARD : SC__BACKWARD;
     sc__block_begin(l->w);
-    struct sc__op *op = sc__block_add(l->w, SC__OP_RECV, phase, l->p->overlap ? ahead : SC__STREAM_COMPUTE,
+    struct sc__op *op = sc__block_add(l->w,
+                                      SC__OP_RECV,
+                                      phase,
+                                      l->p->overlap ? ahead : SC__STREAM_COMPUTE,
                                       forward ? "recv_forward" : "recv_backward");
     op->bytes = l->p->message;
     op->flags = forward != up ? SC__OP_PEER_PREV : SC__OP_PEER_NEXT;
     if (l->p->overlap)
-        sc__block_add(l->w, SC__OP_WAIT, phase, SC__STREAM_COMPUTE, "wait_recv")->after = (uint16_t)(1u << ahead);
+        sc__block_add(l->w, SC__OP_WAIT, phase, SC__STREAM_COMPUTE, "wait_recv")->after =
+            (uint16_t)(1u << ahead);
     return sc__block_end(l->w);
 }
 
-static void make_messages(struct lowering *l, bool up) {
+static void make_messages(struct pipeline_lowering *l, bool up) {
     l->messages[up] = (struct messages){.recv_forward = recv_block(l, true, up),
                                         .send_forward = send_block(l, true, up),
                                         .recv_backward = recv_block(l, false, up),
                                         .send_backward = send_block(l, false, up)};
 }
 
-static uint32_t tag_of(const struct sc__pipeline *p, uint32_t micro_batch, uint32_t chunk, bool forward) {
+static uint32_t
+tag_of(const struct sc__pipeline *p, uint32_t micro_batch, uint32_t chunk, bool forward) {
     return (micro_batch * p->vpp + chunk) * 2 + forward;
 }
 
-static void call(struct sc__workload *w, uint32_t block, const struct sc__slot *s, uint32_t tag) {
-    if (block != SC__NONE) sc__program_call(w, block, s->micro_batch, s->chunk, tag);
+static void
+call(struct sc__workload *w, uint32_t block, const struct sc__slot *s, uint32_t tag) {
+    if (block != SC__NONE)
+        sc__program_call(w, block, s->micro_batch, s->chunk, tag);
 }
 
 /* What is before and after a chunk of a stage in the order of the data. */
-struct place {
+struct pipeline_place {
     const struct messages *messages;
-    bool first, last;   /* of the stages, in its direction */
-    bool input, output; /* a message comes, and goes, in forward */
+    /* of the stages, in its direction */
+    bool first;
+    bool last;
+    /* a message comes, and goes, in forward */
+    bool input;
+    bool output;
 };
 
-static struct place place_of(const struct lowering *l, uint32_t stage, uint32_t chunk) {
+static struct pipeline_place
+pipeline_place_of(const struct pipeline_lowering *l, uint32_t stage, uint32_t chunk) {
     const struct sc__pipeline *p = l->p;
     bool v = p->schedule == SC__SCHEDULE_ZBV, up = v && chunk;
-    struct place at = {
-        .messages = &l->messages[up], .first = stage == (up ? p->pp - 1 : 0), .last = stage == (up ? 0 : p->pp - 1)};
+    struct pipeline_place at = {.messages = &l->messages[up],
+                                .first = stage == (up ? p->pp - 1 : 0),
+                                .last = stage == (up ? 0 : p->pp - 1)};
     at.input = !at.first || (!v && chunk > 0);
     at.output = !at.last || (!v && chunk < p->vpp - 1);
     return at;
 }
 
-static void lower_forward(const struct lowering *l, uint32_t stage, const struct sc__slot *s) {
+static void
+lower_forward(const struct pipeline_lowering *l, uint32_t stage, const struct sc__slot *s) {
     const struct sc__pipeline *p = l->p;
-    struct place at = place_of(l, stage, s->chunk);
-    if (at.input) call(l->w, at.messages->recv_forward, s, tag_of(p, s->micro_batch, s->chunk, true));
+    struct pipeline_place at = pipeline_place_of(l, stage, s->chunk);
+    if (at.input)
+        call(l->w, at.messages->recv_forward, s, tag_of(p, s->micro_batch, s->chunk, true));
     call(l->w, p->forward(p->self, stage, s->chunk, s->micro_batch), s, 0);
-    if (at.output) call(l->w, at.messages->send_forward, s, tag_of(p, s->micro_batch, s->chunk + at.last, true));
+    if (at.output)
+        call(l->w,
+             at.messages->send_forward,
+             s,
+             tag_of(p, s->micro_batch, s->chunk + at.last, true));
 }
 
-static void lower_backward(const struct lowering *l, uint32_t stage, const struct sc__slot *s) {
+static void lower_backward(const struct pipeline_lowering *l,
+                           uint32_t stage,
+                           const struct sc__slot *s) {
     const struct sc__pipeline *p = l->p;
-    struct place at = place_of(l, stage, s->chunk);
-    if (at.output) call(l->w, at.messages->recv_backward, s, tag_of(p, s->micro_batch, s->chunk, false));
+    struct pipeline_place at = pipeline_place_of(l, stage, s->chunk);
+    if (at.output)
+        call(l->w,
+             at.messages->recv_backward,
+             s,
+             tag_of(p, s->micro_batch, s->chunk, false));
     call(l->w, p->backward(p->self, stage, s->chunk, s->micro_batch), s, 0);
-    if (at.input) call(l->w, at.messages->send_backward, s, tag_of(p, s->micro_batch, s->chunk - at.first, false));
+    if (at.input)
+        call(l->w,
+             at.messages->send_backward,
+             s,
+             tag_of(p, s->micro_batch, s->chunk - at.first, false));
 }
 
 /* Where the weight gradients begin that a stage ends with, if they run in two
  * parts. */
-static uint32_t tail_start(const struct lowering *l, uint32_t stage, const struct sc__slot *slots, uint32_t count) {
+static uint32_t tail_start(const struct pipeline_lowering *l,
+                           uint32_t stage,
+                           const struct sc__slot *slots,
+                           uint32_t count) {
     const struct sc__pipeline *p = l->p;
     uint32_t start = count;
-    if (!p->tail || !count || p->tail(p->self, stage, slots, SC__TAIL_MEET) == SC__NONE) return count;
-    while (start && slots[start - 1].kind == 'W') start--;
+    if (!p->tail || !count || p->tail(p->self, stage, slots, SC__TAIL_MEET) == SC__NONE)
+        return count;
+    while (start && slots[start - 1].kind == 'W')
+        start--;
     return start;
 }
 
-static void lower_tail(const struct lowering *l, uint32_t stage, const struct sc__slot *slots, uint32_t count) {
+static void lower_tail(const struct pipeline_lowering *l,
+                       uint32_t stage,
+                       const struct sc__slot *slots,
+                       uint32_t count) {
     const struct sc__pipeline *p = l->p;
-    for (uint32_t i = 0; i < count; i++) call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_EARLY), &slots[i], 0);
-    if (count) call(l->w, p->tail(p->self, stage, slots, SC__TAIL_MEET), slots, 0);
-    for (uint32_t i = 0; i < count; i++) call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_LATE), &slots[i], 0);
+    for (uint32_t i = 0; i < count; i++)
+        call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_EARLY), &slots[i], 0);
+    if (count)
+        call(l->w, p->tail(p->self, stage, slots, SC__TAIL_MEET), slots, 0);
+    for (uint32_t i = 0; i < count; i++)
+        call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_LATE), &slots[i], 0);
 }
 
-static void lower_stage(const struct lowering *l, uint32_t stage, const struct sc__slot *slots, uint32_t count) {
+static void lower_stage(const struct pipeline_lowering *l,
+                        uint32_t stage,
+                        const struct sc__slot *slots,
+                        uint32_t count) {
     const struct sc__pipeline *p = l->p;
-    uint32_t program = sc__program_begin(l->w), tail = tail_start(l, stage, slots, count), block;
-    if (p->before && (block = p->before(p->self, stage)) != SC__NONE) sc__program_call(l->w, block, SC__NONE, 0, 0);
+    uint32_t program = sc__program_begin(l->w);
+    uint32_t tail = tail_start(l, stage, slots, count);
+    uint32_t block;
+    if (p->before && (block = p->before(p->self, stage)) != SC__NONE)
+        sc__program_call(l->w, block, SC__NONE, 0, 0);
     for (uint32_t i = 0; i < tail; i++) {
         if (slots[i].kind == 'F')
             lower_forward(l, stage, &slots[i]);
         else if (slots[i].kind == 'B')
             lower_backward(l, stage, &slots[i]);
         else
-            call(l->w, p->wgrad(p->self, stage, slots[i].chunk, slots[i].micro_batch), &slots[i], 0);
+            call(l->w,
+                 p->wgrad(p->self, stage, slots[i].chunk, slots[i].micro_batch),
+                 &slots[i],
+                 0);
     }
     lower_tail(l, stage, slots + tail, count - tail);
-    if (p->after && (block = p->after(p->self, stage)) != SC__NONE) sc__program_call(l->w, block, SC__NONE, 0, 0);
+    if (p->after && (block = p->after(p->self, stage)) != SC__NONE)
+        sc__program_call(l->w, block, SC__NONE, 0, 0);
     uint32_t rank = sc__mesh_move(&l->w->mesh, 0, SC__DIM_PP, stage);
     sc__class_add(l->w, program, rank, sc__mesh_ranks(&l->w->mesh) / l->w->mesh.pp, stage);
 }
@@ -125,40 +182,47 @@ static void lower_stage(const struct lowering *l, uint32_t stage, const struct s
 /* ---- orders that depend on times ---- */
 
 /* How long a block holds the compute stream. */
-static int64_t block_time(const struct lowering *l, uint32_t block) {
+static int64_t block_time(const struct pipeline_lowering *l, uint32_t block) {
     int64_t sum = 0;
-    if (block == SC__NONE) return 0;
+    if (block == SC__NONE)
+        return 0;
     const struct sc__block *b = &l->w->blocks[block];
     for (uint32_t i = 0; i < b->ops; i++) {
         const struct sc__op *op = &l->w->ops[b->first_op + i];
-        if (op->stream != SC__STREAM_COMPUTE) continue;
-        if (op->kind == SC__OP_COMPUTE) sum += op->cost;
-        if (op->kind == SC__OP_COLLECTIVE && l->p->price) sum += l->p->price(l->p->self, op);
+        if (op->stream != SC__STREAM_COMPUTE)
+            continue;
+        if (op->kind == SC__OP_COMPUTE)
+            sum += op->cost;
+        if (op->kind == SC__OP_COLLECTIVE && l->p->price)
+            sum += l->p->price(l->p->self, op);
     }
     return sum;
 }
 
 /* Of a micro-batch in the middle: the first and the last may do more. */
-static struct sc__zb_times *chunk_times(const struct lowering *l) {
+static struct sc__zb_times *chunk_times(const struct pipeline_lowering *l) {
     const struct sc__pipeline *p = l->p;
-    struct sc__zb_times *t = SC__NEW_ARRAY(l->w->arena, struct sc__zb_times, (size_t)p->pp * p->vpp);
+    struct sc__zb_times *t =
+        SC__NEW_ARRAY(l->w->arena, struct sc__zb_times, (size_t)p->pp * p->vpp);
     uint32_t m = p->micro_batches / 2;
     for (uint32_t s = 0; s < p->pp; s++)
         for (uint32_t c = 0; c < p->vpp; c++)
-            t[s * p->vpp + c] = (struct sc__zb_times){.f = block_time(l, p->forward(p->self, s, c, m)),
-                                                      .b = block_time(l, p->backward(p->self, s, c, m)),
-                                                      .w = block_time(l, p->wgrad(p->self, s, c, m))};
+            t[s * p->vpp + c] =
+                (struct sc__zb_times){.f = block_time(l, p->forward(p->self, s, c, m)),
+                                      .b = block_time(l, p->backward(p->self, s, c, m)),
+                                      .w = block_time(l, p->wgrad(p->self, s, c, m))};
     return t;
 }
 
-static int64_t *message_times(const struct lowering *l) {
+static int64_t *message_times(const struct pipeline_lowering *l) {
     const struct sc__pipeline *p = l->p;
     int64_t *t = SC__NEW_ARRAY(l->w->arena, int64_t, p->pp);
-    for (uint32_t s = 0; s + 1 < p->pp && p->message_time; s++) t[s] = p->message_time(p->self, s);
+    for (uint32_t s = 0; s + 1 < p->pp && p->message_time; s++)
+        t[s] = p->message_time(p->self, s);
     return t;
 }
 
-static void lower_found(const struct lowering *l) {
+static void lower_found(const struct pipeline_lowering *l) {
     const struct sc__pipeline *p = l->p;
     struct sc__zb z = {.pp = p->pp,
                        .chunks = p->vpp,
@@ -169,15 +233,21 @@ static void lower_found(const struct lowering *l) {
                        .times = chunk_times(l)};
     struct sc__zb_order order;
     sc__schedule_zb(l->w->arena, &z, &order);
-    for (uint32_t s = 0; s < p->pp; s++) lower_stage(l, s, order.slots[s], 3 * p->vpp * p->micro_batches);
+    for (uint32_t s = 0; s < p->pp; s++)
+        lower_stage(l, s, order.slots[s], 3 * p->vpp * p->micro_batches);
 }
 
-static void lower_given(const struct lowering *l) {
+static void lower_given(const struct pipeline_lowering *l) {
     const struct sc__pipeline *p = l->p;
     for (uint32_t s = 0; s < p->pp; s++) {
         uint32_t count;
-        struct sc__slot *slots =
-            sc__schedule_order(l->w->arena, p->schedule, p->pp, p->vpp, s, p->micro_batches, &count);
+        struct sc__slot *slots = sc__schedule_order(l->w->arena,
+                                                    p->schedule,
+                                                    p->pp,
+                                                    p->vpp,
+                                                    s,
+                                                    p->micro_batches,
+                                                    &count);
         lower_stage(l, s, slots, count);
     }
 }
@@ -185,22 +255,45 @@ static void lower_given(const struct lowering *l) {
 /* A pass costs some 200 bytes: memory stays below 2 GB. */
 #define MOST_PASSES (1u << 23)
 
-static sc_status check(struct sc_context *ctx, const struct sc__pipeline *p) {
+static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipeline *p) {
     if (sc__schedule_splits(p->schedule) && !p->wgrad)
-        return sc__fail(ctx, SC_INPUT, NULL, "use --schedule 1f1b",
-                        "this input does not part weight from input gradients, which the %s schedule needs",
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "use --schedule 1f1b",
+                        "this input does not part weight from input gradients, which the "
+                        "%s schedule needs",
                         sc__schedule_name(p->schedule));
     if (p->schedule == SC__SCHEDULE_ZBV && (p->vpp != 2 || p->pp < 2))
-        return sc__fail(ctx, SC_INPUT, NULL, "use --schedule zb-2p",
-                        "schedule zb-v has two chunks on each of several stages, not %u on %u", p->vpp, p->pp);
-    if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED && p->schedule != SC__SCHEDULE_ZBV)
-        return sc__fail(ctx, SC_INPUT, NULL, "use --schedule interleaved", "schedule %s has no virtual stages (vpp %u)",
-                        sc__schedule_name(p->schedule), p->vpp);
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            NULL,
+            "use --schedule zb-2p",
+            "schedule zb-v has two chunks on each of several stages, not %u on %u",
+            p->vpp,
+            p->pp);
+    if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED &&
+        p->schedule != SC__SCHEDULE_ZBV)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "use --schedule interleaved",
+                        "schedule %s has no virtual stages (vpp %u)",
+                        sc__schedule_name(p->schedule),
+                        p->vpp);
     if ((uint64_t)p->micro_batches * p->vpp > MOST_PASSES / p->pp)
         return sc__fail(
-            ctx, SC_INPUT, NULL, "fewer tell as much: each further one adds the same time",
-            "%u micro-batches through %u stages of %u chunks are more passes than the %u that are simulated",
-            p->micro_batches, p->pp, p->vpp, MOST_PASSES);
+            ctx,
+            SC_INPUT,
+            NULL,
+            "fewer tell as much: each further one adds the same time",
+            "%u micro-batches through %u stages of %u chunks are more passes than the "
+            "%u that are simulated",
+            p->micro_batches,
+            p->pp,
+            p->vpp,
+            MOST_PASSES);
     return SC_OK;
 }
 
@@ -214,27 +307,36 @@ static void name_streams(struct sc__workload *w, bool v) {
     w->stream_names[SC__STREAM_CP] = "context parallel";
     w->stream_names[SC__STREAM_RECV] = "receive forward";
     w->stream_names[SC__STREAM_RECV_BACK] = "receive backward";
-    if (!v) return;
+    if (!v)
+        return;
     w->stream_names[SC__STREAM_V] = "send forward up";
     w->stream_names[SC__STREAM_V_BACK] = "send backward down";
 }
 
-sc_status sc__pipeline_lower(struct sc_context *ctx, struct sc__workload *w, const struct sc__pipeline *p) {
-    struct lowering l = {.w = w, .p = p};
+sc_status sc__pipeline_lower(struct sc_context *ctx,
+                             struct sc__workload *w,
+                             const struct sc__pipeline *p) {
+    struct pipeline_lowering l = {.w = w, .p = p};
     bool v = p->schedule == SC__SCHEDULE_ZBV;
-    SC__TRY(check(ctx, p));
+    SC__TRY(pipeline_check(ctx, p));
     make_messages(&l, false);
-    if (v) make_messages(&l, true);
+    if (v)
+        make_messages(&l, true);
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
     w->schedule = sc__schedule_name(p->schedule);
     w->steps_overlap = sc__schedule_overlaps_steps(p->schedule) && p->pp > 1;
     if (w->steps_overlap)
-        sc__note(ctx, "steps-overlap",
-                 "schedule %s: stages are not synchronised at the end of the step (the gradient norm is checked "
-                 "afterwards), each begins the next step when it has ended this one; the step time is the distance "
-                 "of two steps, and one step alone takes longer",
-                 w->schedule);
+        sc__note(
+            ctx,
+            "steps-overlap",
+            "schedule %s: stages are not synchronised at the end of the step (the gradient "
+            "norm is checked "
+            "afterwards), each begins the next step when it has ended this one; the step "
+            "time "
+            "is the distance "
+            "of two steps, and one step alone takes longer",
+            w->schedule);
     name_streams(w, v);
     if (sc__schedule_overlaps_steps(p->schedule))
         lower_found(&l);

@@ -8,7 +8,7 @@
 #ifndef SC_LOWER_PIPELINE_H
 #define SC_LOWER_PIPELINE_H
 
-#include "ir/workload.h"
+#include "workload/workload.h"
 
 enum sc__schedule {
     SC__SCHEDULE_AUTO,
@@ -16,8 +16,11 @@ enum sc__schedule {
     SC__SCHEDULE_GPIPE,
     SC__SCHEDULE_INTERLEAVED,
     SC__SCHEDULE_ZBH1,
-    SC__SCHEDULE_ZB2P, /* orders found for the times of the blocks, up to 2·pp micro-batches in flight */
-    SC__SCHEDULE_ZBV   /* the same for two chunks a stage in the shape of a V; see sc__schedule_part */
+    SC__SCHEDULE_ZB2P, /* orders found for the times of the blocks, up to 2·pp micro-batches
+                          in flight */
+    SC__SCHEDULE_ZBV   /* the same for two chunks a stage in the shape of a V; see
+                        * sc__schedule_part
+                        */
 };
 
 /* Weight gradients are parted from input gradients. */
@@ -26,34 +29,49 @@ bool sc__schedule_splits(enum sc__schedule s);
  * stages are not synchronised at the end. */
 bool sc__schedule_overlaps_steps(enum sc__schedule s);
 /* Which part of the model, in the order of the data, chunk `chunk` of `stage` is. */
-uint32_t sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk);
+uint32_t
+sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk);
 /* Stage that holds the last part. */
 uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp);
 
 /* What a stage does next. */
 struct sc__slot {
     uint8_t kind; /* 'F', 'B' (or input gradient), 'W' */
-    uint32_t micro_batch, chunk;
+    uint32_t micro_batch;
+    uint32_t chunk;
 };
 
 /* The order of work on a stage: count slots. pp ≥ 1, micro_batches ≥ 1.
  * Not for schedules whose order depends on times. */
-struct sc__slot *sc__schedule_order(struct sc__arena *a, enum sc__schedule s, uint32_t pp, uint32_t vpp, uint32_t stage,
-                                    uint32_t micro_batches, uint32_t *count);
+struct sc__slot *sc__schedule_order(struct sc__arena *a,
+                                    enum sc__schedule s,
+                                    uint32_t pp,
+                                    uint32_t vpp,
+                                    uint32_t stage,
+                                    uint32_t micro_batches,
+                                    uint32_t *count);
 
 enum sc__tail { SC__TAIL_EARLY, SC__TAIL_MEET, SC__TAIL_LATE };
 
 struct sc__pipeline {
     enum sc__schedule schedule;
-    uint32_t pp, vpp, micro_batches;
+    uint32_t pp;
+    uint32_t vpp;
+    uint32_t micro_batches;
     uint64_t message; /* bytes of one activation message between stages */
-    bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (as Megatron interleaves) */
+    bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (as
+                         Megatron     interleaves) */
     /* Blocks of (stage, chunk, micro-batch); SC__NONE: nothing to do. */
     uint32_t (*forward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
     uint32_t (*backward)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch);
-    uint32_t (*wgrad)(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch); /* NULL: not parted */
-    uint32_t (*before)(void *self, uint32_t stage); /* once, before the first forward; may be NULL */
-    uint32_t (*after)(void *self, uint32_t stage);  /* once, after the last backward; may be NULL */
+    uint32_t (*wgrad)(void *self,
+                      uint32_t stage,
+                      uint32_t chunk,
+                      uint32_t micro_batch); /* NULL: not parted */
+    uint32_t (*before)(void *self,
+                       uint32_t stage); /* once, before the first forward; may be NULL */
+    uint32_t (*after)(void *self,
+                      uint32_t stage); /* once, after the last backward; may be NULL */
     /* Of schedules whose steps overlap. What a collective takes that holds the
      * compute stream, and a message from stage to the next, ps (NULL: nothing);
      * the share of an activation that is held from input to weight gradient. */
@@ -63,7 +81,10 @@ struct sc__pipeline {
     /* Stages that share a weight: the weight gradients that a stage ends with
      * run in two parts, EARLY of all micro-batches, MEET, then LATE. NULL, or
      * SC__NONE for MEET: they are not parted. */
-    uint32_t (*tail)(void *self, uint32_t stage, const struct sc__slot *slot, enum sc__tail part);
+    uint32_t (*tail)(void *self,
+                     uint32_t stage,
+                     const struct sc__slot *slot,
+                     enum sc__tail part);
     void *self;
 };
 
@@ -85,10 +106,13 @@ enum {
 };
 
 const char *sc__schedule_name(enum sc__schedule s);
-/* "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v"; NULL-terminated, in order of the enum after AUTO. */
+/* "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v"; NULL-terminated, in order of
+ * the enum after AUTO. */
 extern const char *const sc__schedule_words[];
 
 /* Adds programs and one class per stage to w (whose mesh is set). */
-sc_status sc__pipeline_lower(struct sc_context *ctx, struct sc__workload *w, const struct sc__pipeline *p);
+sc_status sc__pipeline_lower(struct sc_context *ctx,
+                             struct sc__workload *w,
+                             const struct sc__pipeline *p);
 
 #endif

@@ -14,7 +14,8 @@
  * ZB-2p and ZB-V depend on times: schedule_zb.c. */
 #include "lower/pipeline.h"
 
-const char *const sc__schedule_words[] = {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
+const char *const sc__schedule_words[] = {
+    "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
 
 const char *sc__schedule_name(enum sc__schedule s) {
     return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
@@ -24,57 +25,80 @@ bool sc__schedule_splits(enum sc__schedule s) {
     return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV;
 }
 
-bool sc__schedule_overlaps_steps(enum sc__schedule s) { return s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV; }
+bool sc__schedule_overlaps_steps(enum sc__schedule s) {
+    return s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV;
+}
 
-uint32_t sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk) {
-    if (s == SC__SCHEDULE_ZBV && chunk) return 2 * pp - 1 - stage;
+uint32_t
+sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk) {
+    if (s == SC__SCHEDULE_ZBV && chunk)
+        return 2 * pp - 1 - stage;
     return chunk * pp + stage;
 }
 
-uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp) { return s == SC__SCHEDULE_ZBV ? 0 : pp - 1; }
+uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp) {
+    return s == SC__SCHEDULE_ZBV ? 0 : pp - 1;
+}
 
-struct order {
+struct schedule_order {
     struct sc__slot *slots;
     uint32_t count;
 };
 
-static void put(struct order *o, char kind, uint32_t micro_batch, uint32_t chunk) {
-    o->slots[o->count++] = (struct sc__slot){.kind = (uint8_t)kind, .micro_batch = micro_batch, .chunk = chunk};
+static void
+schedule_put(struct schedule_order *o, char kind, uint32_t micro_batch, uint32_t chunk) {
+    o->slots[o->count++] = (struct sc__slot){.kind = (uint8_t)kind,
+                                             .micro_batch = micro_batch,
+                                             .chunk = chunk};
 }
 
-static void order_1f1b(struct order *o, uint32_t pp, uint32_t stage, uint32_t m) {
+static void order_1f1b(struct schedule_order *o, uint32_t pp, uint32_t stage, uint32_t m) {
     uint32_t warm = pp - stage - 1 < m ? pp - stage - 1 : m;
-    for (uint32_t i = 0; i < warm; i++) put(o, 'F', i, 0);
+    for (uint32_t i = 0; i < warm; i++)
+        schedule_put(o, 'F', i, 0);
     for (uint32_t i = 0; i < m - warm; i++) {
-        put(o, 'F', warm + i, 0);
-        put(o, 'B', i, 0);
+        schedule_put(o, 'F', warm + i, 0);
+        schedule_put(o, 'B', i, 0);
     }
-    for (uint32_t i = m - warm; i < m; i++) put(o, 'B', i, 0);
+    for (uint32_t i = m - warm; i < m; i++)
+        schedule_put(o, 'B', i, 0);
 }
 
-static void order_gpipe(struct order *o, uint32_t m) {
-    for (uint32_t i = 0; i < m; i++) put(o, 'F', i, 0);
-    for (uint32_t i = 0; i < m; i++) put(o, 'B', i, 0);
+static void order_gpipe(struct schedule_order *o, uint32_t m) {
+    for (uint32_t i = 0; i < m; i++)
+        schedule_put(o, 'F', i, 0);
+    for (uint32_t i = 0; i < m; i++)
+        schedule_put(o, 'B', i, 0);
 }
 
-static void order_zbh1(struct order *o, uint32_t pp, uint32_t stage, uint32_t m) {
-    uint32_t warm = pp - stage - 1 < m ? pp - stage - 1 : m, done = 0;
-    for (uint32_t i = 0; i < warm; i++) put(o, 'F', i, 0);
+static void order_zbh1(struct schedule_order *o, uint32_t pp, uint32_t stage, uint32_t m) {
+    uint32_t warm = pp - stage - 1 < m ? pp - stage - 1 : m;
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < warm; i++)
+        schedule_put(o, 'F', i, 0);
     for (uint32_t i = 0; i < m; i++) {
-        if (warm + i < m) put(o, 'F', warm + i, 0);
-        put(o, 'B', i, 0);
-        if (i >= stage || i >= m - warm) put(o, 'W', done++, 0);
+        if (warm + i < m)
+            schedule_put(o, 'F', warm + i, 0);
+        schedule_put(o, 'B', i, 0);
+        if (i >= stage || i >= m - warm)
+            schedule_put(o, 'W', done++, 0);
     }
-    while (done < m) put(o, 'W', done++, 0);
+    while (done < m)
+        schedule_put(o, 'W', done++, 0);
 }
 
 struct interleaving {
-    uint32_t pp, vpp, m, first; /* first: micro-batches of the first group */
+    /* first: micro-batches of the first group */
+    uint32_t pp;
+    uint32_t vpp;
+    uint32_t m;
+    uint32_t first;
 };
 
 /* The k-th piece in the order of group after group, chunk after chunk. */
 static struct sc__slot piece(const struct interleaving *n, uint32_t k) {
-    uint32_t size = n->first, start = 0;
+    uint32_t size = n->first;
+    uint32_t start = 0;
     if (k >= n->first * n->vpp) {
         uint32_t group = (k - n->first * n->vpp) / (n->pp * n->vpp);
         size = n->pp;
@@ -84,40 +108,59 @@ static struct sc__slot piece(const struct interleaving *n, uint32_t k) {
     return (struct sc__slot){.micro_batch = start + inside % size, .chunk = inside / size};
 }
 
-static void put_backward(struct order *o, const struct interleaving *n, uint32_t k) {
+static void
+put_backward(struct schedule_order *o, const struct interleaving *n, uint32_t k) {
     struct sc__slot s = piece(n, k);
-    put(o, 'B', s.micro_batch, n->vpp - 1 - s.chunk);
+    schedule_put(o, 'B', s.micro_batch, n->vpp - 1 - s.chunk);
 }
 
-static void put_forward(struct order *o, const struct interleaving *n, uint32_t k) {
+static void
+put_forward(struct schedule_order *o, const struct interleaving *n, uint32_t k) {
     struct sc__slot s = piece(n, k);
-    put(o, 'F', s.micro_batch, s.chunk);
+    schedule_put(o, 'F', s.micro_batch, s.chunk);
 }
 
-static void order_interleaved(struct order *o, uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t m) {
+static void order_interleaved(
+    struct schedule_order *o, uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t m) {
     struct interleaving n = {pp, vpp, m, m < pp ? m : pp + m % pp};
     uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (uint64_t)(vpp - 1) * n.first;
-    uint32_t total = m * vpp, warm = want < total && m >= pp ? (uint32_t)want : total;
-    for (uint32_t k = 0; k < warm; k++) put_forward(o, &n, k);
+    uint32_t total = m * vpp;
+    uint32_t warm = want < total && m >= pp ? (uint32_t)want : total;
+    for (uint32_t k = 0; k < warm; k++)
+        put_forward(o, &n, k);
     for (uint32_t k = warm; k < total; k++) {
         put_forward(o, &n, k);
         put_backward(o, &n, k - warm);
     }
-    for (uint32_t k = total - warm; k < total; k++) put_backward(o, &n, k);
+    for (uint32_t k = total - warm; k < total; k++)
+        put_backward(o, &n, k);
 }
 
-struct sc__slot *sc__schedule_order(struct sc__arena *a, enum sc__schedule s, uint32_t pp, uint32_t vpp, uint32_t stage,
-                                    uint32_t micro_batches, uint32_t *count) {
+struct sc__slot *sc__schedule_order(struct sc__arena *a,
+                                    enum sc__schedule s,
+                                    uint32_t pp,
+                                    uint32_t vpp,
+                                    uint32_t stage,
+                                    uint32_t micro_batches,
+                                    uint32_t *count) {
     uint64_t pieces = (uint64_t)micro_batches * vpp * (sc__schedule_splits(s) ? 3 : 2);
-    struct order o = {.slots = SC__NEW_ARRAY(a, struct sc__slot, pieces)};
+    struct schedule_order o = {.slots = SC__NEW_ARRAY(a, struct sc__slot, pieces)};
     switch (s) {
-    case SC__SCHEDULE_GPIPE: order_gpipe(&o, micro_batches); break;
-    case SC__SCHEDULE_INTERLEAVED: order_interleaved(&o, pp, vpp, stage, micro_batches); break;
-    case SC__SCHEDULE_ZBH1: order_zbh1(&o, pp, stage, micro_batches); break;
+    case SC__SCHEDULE_GPIPE:
+        order_gpipe(&o, micro_batches);
+        break;
+    case SC__SCHEDULE_INTERLEAVED:
+        order_interleaved(&o, pp, vpp, stage, micro_batches);
+        break;
+    case SC__SCHEDULE_ZBH1:
+        order_zbh1(&o, pp, stage, micro_batches);
+        break;
     case SC__SCHEDULE_AUTO:
     case SC__SCHEDULE_ZB2P:
     case SC__SCHEDULE_ZBV:
-    case SC__SCHEDULE_1F1B: order_1f1b(&o, pp, stage, micro_batches); break;
+    case SC__SCHEDULE_1F1B:
+        order_1f1b(&o, pp, stage, micro_batches);
+        break;
     }
     *count = o.count;
     return o.slots;

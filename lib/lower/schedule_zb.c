@@ -37,15 +37,28 @@ enum depth { DEPTH_1F1B, DEPTH_H2, DEPTH_FITS, DEPTH_FITS_MORE };
 
 struct rule {
     enum depth depth; /* line */
-    double gap;       /* a weight gradient begins in a gap of at least this share of it, or as above */
+    double gap; /* a weight gradient begins in a gap of at least this share of it, or as
+                   above */
 };
 
 static const struct rule line_rules[] = {
-    {DEPTH_1F1B, AT_ONCE}, {DEPTH_1F1B, PUT_OFF}, {DEPTH_H2, 0.5},   {DEPTH_FITS, 0.5}, {DEPTH_FITS_MORE, 0.5},
-    {DEPTH_H2, 0},         {DEPTH_H2, 1},         {DEPTH_FITS, 0},   {DEPTH_FITS, 1},   {DEPTH_FITS_MORE, 0},
-    {DEPTH_FITS_MORE, 1},  {DEPTH_1F1B, 0},       {DEPTH_1F1B, 0.5}, {DEPTH_1F1B, 1},
+    {DEPTH_1F1B, AT_ONCE},
+    {DEPTH_1F1B, PUT_OFF},
+    {DEPTH_H2, 0.5},
+    {DEPTH_FITS, 0.5},
+    {DEPTH_FITS_MORE, 0.5},
+    {DEPTH_H2, 0},
+    {DEPTH_H2, 1},
+    {DEPTH_FITS, 0},
+    {DEPTH_FITS, 1},
+    {DEPTH_FITS_MORE, 0},
+    {DEPTH_FITS_MORE, 1},
+    {DEPTH_1F1B, 0},
+    {DEPTH_1F1B, 0.5},
+    {DEPTH_1F1B, 1},
 };
-static const struct rule v_rules[] = {{.gap = 0.5}, {.gap = 0}, {.gap = 1}, {.gap = AT_ONCE}};
+static const struct rule v_rules[] = {
+    {.gap = 0.5}, {.gap = 0}, {.gap = 1}, {.gap = AT_ONCE}};
 
 /* Orders are tried on this many micro-batches per stage: what follows repeats. */
 enum { TRIED_PER_STAGE = 8, MANY_PASSES = 1 << 17, FEW_RULES = 5 };
@@ -53,17 +66,24 @@ enum { TRIED_PER_STAGE = 8, MANY_PASSES = 1 << 17, FEW_RULES = 5 };
 enum { UNIT = 4096 }; /* of one chunk activation */
 
 struct chunk_state {
-    uint32_t f, b, w;           /* micro-batches done */
-    int64_t *f_ready, *b_ready; /* when the input arrives, by micro-batch; INT64_MAX: not known yet */
+    /* micro-batches done */
+    uint32_t f;
+    uint32_t b;
+    uint32_t w;
+    /* when the input arrives, by micro-batch; INT64_MAX: not known yet */
+    int64_t *f_ready;
+    int64_t *b_ready;
 };
 
 struct stage_state {
     struct chunk_state chunk[2];
     struct sc__slot *main; /* forwards and input gradients in order */
-    uint32_t main_count, next;
+    uint32_t main_count;
+    uint32_t next;
     struct sc__slot *slots;
     uint32_t count;
-    int64_t begin, end;
+    int64_t begin;
+    int64_t end;
     int64_t held; /* activations, in UNIT */
 };
 
@@ -71,35 +91,45 @@ struct player {
     const struct sc__zb *z;
     const struct rule *rule;
     uint32_t micro_batches;
-    int64_t limit, kept; /* in UNIT */
+    /* in UNIT */
+    int64_t limit;
+    int64_t kept;
     struct stage_state *stages;
     struct sc__heap heap;
 };
 
-static bool is_v(const struct player *p) { return p->z->chunks == 2; }
+static bool is_v(const struct player *p) {
+    return p->z->chunks == 2;
+}
 
-static const struct sc__zb_times *times_of(const struct player *p, uint32_t stage, uint32_t chunk) {
+static const struct sc__zb_times *
+times_of(const struct player *p, uint32_t stage, uint32_t chunk) {
     return &p->z->times[stage * p->z->chunks + chunk];
 }
 
 /* ---- main sequences ---- */
 
-static void put(struct player *p, struct stage_state *s, char kind, uint32_t chunk) {
+static void
+schedule_zb_put(struct player *p, struct stage_state *s, char kind, uint32_t chunk) {
     uint32_t *done = kind == 'F' ? &s->chunk[chunk].f : &s->chunk[chunk].b;
-    if (*done == p->micro_batches) return;
-    s->main[s->main_count++] = (struct sc__slot){.kind = (uint8_t)kind, .micro_batch = (*done)++, .chunk = chunk};
+    if (*done == p->micro_batches)
+        return;
+    s->main[s->main_count++] =
+        (struct sc__slot){.kind = (uint8_t)kind, .micro_batch = (*done)++, .chunk = chunk};
 }
 
 /* How many forwards fit in before the first input gradient comes back, if
  * nothing waits: the paper's warm-up. */
 static uint32_t fitting(const struct player *p, uint32_t stage, bool more) {
     const struct sc__zb *z = p->z;
-    int64_t back = 0, each = times_of(p, stage, 0)->f;
+    int64_t back = 0;
+    int64_t each = times_of(p, stage, 0)->f;
     for (uint32_t s = stage; s < z->pp; s++) {
         const struct sc__zb_times *t = times_of(p, s, 0);
         back += t->f + (s > stage ? t->b + 2 * z->message[s - 1] : 0);
     }
-    if (each <= 0) return z->limit;
+    if (each <= 0)
+        return z->limit;
     int64_t n = (back + (more ? each - 1 : 0)) / each;
     return n < 1 ? 1 : n < z->limit ? (uint32_t)n : z->limit;
 }
@@ -107,40 +137,45 @@ static uint32_t fitting(const struct player *p, uint32_t stage, bool more) {
 static uint32_t depth_of(const struct player *p, uint32_t stage) {
     uint32_t after = p->z->pp - stage;
     switch (p->rule->depth) {
-    case DEPTH_1F1B: return after;
-    case DEPTH_H2: return 2 * after - 1;
+    case DEPTH_1F1B:
+        return after;
+    case DEPTH_H2:
+        return 2 * after - 1;
     case DEPTH_FITS:
-    case DEPTH_FITS_MORE: break;
+    case DEPTH_FITS_MORE:
+        break;
     }
     return fitting(p, stage, p->rule->depth == DEPTH_FITS_MORE);
 }
 
 static void line_sequence(struct player *p, uint32_t stage, uint32_t depth) {
     struct stage_state *s = &p->stages[stage];
-    for (uint32_t i = 0; i < depth; i++) put(p, s, 'F', 0);
+    for (uint32_t i = 0; i < depth; i++)
+        schedule_zb_put(p, s, 'F', 0);
     for (uint32_t i = 0; i < p->micro_batches; i++) {
-        put(p, s, 'B', 0);
-        put(p, s, 'F', 0);
+        schedule_zb_put(p, s, 'B', 0);
+        schedule_zb_put(p, s, 'F', 0);
     }
 }
 
 static void v_sequence(struct player *p, uint32_t stage) {
     struct stage_state *s = &p->stages[stage];
     uint32_t after = p->z->pp - stage;
-    for (uint32_t i = 0; i < 2 * after - 1; i++) put(p, s, 'F', 0);
+    for (uint32_t i = 0; i < 2 * after - 1; i++)
+        schedule_zb_put(p, s, 'F', 0);
     for (uint32_t i = 0; i < stage; i++) {
-        put(p, s, 'F', 1);
-        put(p, s, 'F', 0);
+        schedule_zb_put(p, s, 'F', 1);
+        schedule_zb_put(p, s, 'F', 0);
     }
     for (uint32_t i = 0; i < after; i++) {
-        put(p, s, 'F', 1);
-        put(p, s, 'B', 1);
+        schedule_zb_put(p, s, 'F', 1);
+        schedule_zb_put(p, s, 'B', 1);
     }
     while (s->main_count < 4 * p->micro_batches) {
-        put(p, s, 'F', 0);
-        put(p, s, 'B', 0);
-        put(p, s, 'F', 1);
-        put(p, s, 'B', 1);
+        schedule_zb_put(p, s, 'F', 0);
+        schedule_zb_put(p, s, 'B', 0);
+        schedule_zb_put(p, s, 'F', 1);
+        schedule_zb_put(p, s, 'B', 1);
     }
 }
 
@@ -148,12 +183,14 @@ static void make_sequences(struct player *p) {
     uint32_t depth = 1;
     for (uint32_t s = p->z->pp; s-- > 0;) {
         uint32_t want = depth_of(p, s);
-        if (want > depth) depth = want;
+        if (want > depth)
+            depth = want;
         if (is_v(p))
             v_sequence(p, s);
         else
             line_sequence(p, s, depth);
-        for (uint32_t c = 0; c < p->z->chunks; c++) p->stages[s].chunk[c].f = p->stages[s].chunk[c].b = 0;
+        for (uint32_t c = 0; c < p->z->chunks; c++)
+            p->stages[s].chunk[c].f = p->stages[s].chunk[c].b = 0;
     }
 }
 
@@ -162,56 +199,70 @@ static void make_sequences(struct player *p) {
 /* An input arrives: the stage looks up then, or when it is free. */
 static void arrive(struct player *p, uint32_t stage, int64_t *ready, int64_t time) {
     *ready = time;
-    if (time >= p->stages[stage].end) sc__heap_push(&p->heap, time, stage, 0);
+    if (time >= p->stages[stage].end)
+        sc__heap_push(&p->heap, time, stage, 0);
 }
 
 /* From one end of the parts to the other: chunk 0 goes down the stages, chunk
  * 1 of the V comes up again. False: there is no part after (before) this. */
 static bool part_after(const struct player *p, uint32_t *stage, uint32_t *chunk) {
-    if (*chunk == 1) return *stage ? (--*stage, true) : false;
-    if (*stage + 1 < p->z->pp) return ++*stage, true;
+    if (*chunk == 1)
+        return *stage ? (--*stage, true) : false;
+    if (*stage + 1 < p->z->pp)
+        return ++*stage, true;
     *chunk = 1;
     return is_v(p);
 }
 
 static bool part_before(const struct player *p, uint32_t *stage, uint32_t *chunk) {
-    if (*chunk == 0) return *stage ? (--*stage, true) : false;
-    if (*stage + 1 < p->z->pp) return ++*stage, true;
+    if (*chunk == 0)
+        return *stage ? (--*stage, true) : false;
+    if (*stage + 1 < p->z->pp)
+        return ++*stage, true;
     *chunk = 0;
     return true;
 }
 
-static void hand_on(struct player *p, uint32_t stage, const struct sc__slot *x, int64_t end) {
-    uint32_t to = stage, chunk = x->chunk, m = x->micro_batch;
+static void
+hand_on(struct player *p, uint32_t stage, const struct sc__slot *x, int64_t end) {
+    uint32_t to = stage;
+    uint32_t chunk = x->chunk;
+    uint32_t m = x->micro_batch;
     if (x->kind == 'F' && !part_after(p, &to, &chunk)) {
         arrive(p, stage, &p->stages[stage].chunk[x->chunk].b_ready[m], end);
         return;
     }
-    if (x->kind == 'B' && !part_before(p, &to, &chunk)) return;
+    if (x->kind == 'B' && !part_before(p, &to, &chunk))
+        return;
     struct chunk_state *c = &p->stages[to].chunk[chunk];
     int64_t message = to == stage ? 0 : p->z->message[to < stage ? to : stage];
     arrive(p, to, x->kind == 'F' ? &c->f_ready[m] : &c->b_ready[m], end + message);
 }
 
-static void run(struct player *p, uint32_t stage, struct sc__slot x, int64_t now) {
+static void
+schedule_zb_run(struct player *p, uint32_t stage, struct sc__slot x, int64_t now) {
     struct stage_state *s = &p->stages[stage];
     struct chunk_state *c = &s->chunk[x.chunk];
     const struct sc__zb_times *t = times_of(p, stage, x.chunk);
-    if (!s->count) s->begin = now;
+    if (!s->count)
+        s->begin = now;
     s->slots[s->count++] = x;
     s->end = now + (x.kind == 'F' ? t->f : x.kind == 'B' ? t->b : t->w);
     s->held += x.kind == 'F' ? UNIT : x.kind == 'B' ? p->kept - UNIT : -p->kept;
     ++*(x.kind == 'F' ? &c->f : x.kind == 'B' ? &c->b : &c->w);
     sc__heap_push(&p->heap, s->end, stage, 0);
-    if (x.kind != 'W') hand_on(p, stage, &x, s->end);
+    if (x.kind != 'W')
+        hand_on(p, stage, &x, s->end);
 }
 
 /* The weight gradient that is due first. */
-static bool due_weight(const struct player *p, const struct stage_state *s, struct sc__slot *x) {
+static bool
+due_weight(const struct player *p, const struct stage_state *s, struct sc__slot *x) {
     bool found = false;
     for (uint32_t c = p->z->chunks; c-- > 0;) {
         const struct chunk_state *k = &s->chunk[c];
-        if (k->w == k->b || (found && x->micro_batch <= k->w)) continue;
+        if (k->w == k->b || (found && x->micro_batch <= k->w))
+            continue;
         *x = (struct sc__slot){.kind = 'W', .micro_batch = k->w, .chunk = c};
         found = true;
     }
@@ -234,23 +285,31 @@ static bool put_off_is_over(const struct player *p, uint32_t stage) {
            (c->b - c->w > stage || c->b + p->z->pp - stage - 1 > p->micro_batches);
 }
 
-static bool weight_goes_first(const struct player *p, uint32_t stage, const struct sc__slot *w, int64_t now) {
+static bool weight_goes_first(const struct player *p,
+                              uint32_t stage,
+                              const struct sc__slot *w,
+                              int64_t now) {
     const struct stage_state *s = &p->stages[stage];
-    if (s->next == s->main_count || p->rule->gap == AT_ONCE || s->held > p->limit) return true;
-    if (s->main[s->next].kind == 'F' && s->held + UNIT > p->limit) return true;
-    if (p->rule->gap == PUT_OFF) return put_off_is_over(p, stage);
+    if (s->next == s->main_count || p->rule->gap == AT_ONCE || s->held > p->limit)
+        return true;
+    if (s->main[s->next].kind == 'F' && s->held + UNIT > p->limit)
+        return true;
+    if (p->rule->gap == PUT_OFF)
+        return put_off_is_over(p, stage);
     int64_t next = arrival(s);
-    if (next == INT64_MAX) return true;
-    return next > now && (double)(next - now) >= p->rule->gap * (double)times_of(p, stage, w->chunk)->w;
+    if (next == INT64_MAX)
+        return true;
+    return next > now &&
+           (double)(next - now) >= p->rule->gap * (double)times_of(p, stage, w->chunk)->w;
 }
 
 static void decide(struct player *p, uint32_t stage, int64_t now) {
     struct stage_state *s = &p->stages[stage];
     struct sc__slot w;
     if (due_weight(p, s, &w) && weight_goes_first(p, stage, &w, now))
-        run(p, stage, w, now);
+        schedule_zb_run(p, stage, w, now);
     else if (s->next < s->main_count && arrival(s) <= now)
-        run(p, stage, s->main[s->next++], now);
+        schedule_zb_run(p, stage, s->main[s->next++], now);
 }
 
 static void reset(struct player *p) {
@@ -278,16 +337,20 @@ static int64_t play(struct player *p, const struct rule *rule, uint32_t micro_ba
     reset(p);
     while (!sc__heap_empty(&p->heap)) {
         struct sc__event e = sc__heap_pop(&p->heap);
-        if (e.time >= p->stages[e.a].end) decide(p, e.a, e.time);
+        if (e.time >= p->stages[e.a].end)
+            decide(p, e.a, e.time);
     }
     for (uint32_t s = 0; s < p->z->pp; s++)
-        if (p->stages[s].end - p->stages[s].begin > period) period = p->stages[s].end - p->stages[s].begin;
+        if (p->stages[s].end - p->stages[s].begin > period)
+            period = p->stages[s].end - p->stages[s].begin;
     return period;
 }
 
 static void make_player(struct player *p, struct sc__arena *a, const struct sc__zb *z) {
     size_t n = (size_t)z->chunks * z->micro_batches;
-    *p = (struct player){.z = z, .limit = (int64_t)z->limit * UNIT, .kept = (int64_t)(z->kept * UNIT + 0.5)};
+    *p = (struct player){.z = z,
+                         .limit = (int64_t)z->limit * UNIT,
+                         .kept = (int64_t)(z->kept * UNIT + 0.5)};
     p->stages = SC__NEW_ARRAY(a, struct stage_state, z->pp);
     sc__heap_init(&p->heap, a);
     for (uint32_t s = 0; s < z->pp; s++) {
@@ -302,22 +365,29 @@ static void make_player(struct player *p, struct sc__arena *a, const struct sc__
 
 static const struct rule *best_rule(struct player *p) {
     const struct sc__zb *z = p->z;
-    uint32_t enough = TRIED_PER_STAGE * z->pp, m = z->micro_batches < enough ? z->micro_batches : enough;
+    uint32_t enough = TRIED_PER_STAGE * z->pp;
+    uint32_t m = z->micro_batches < enough ? z->micro_batches : enough;
     bool many = (uint64_t)m * z->pp * z->chunks > MANY_PASSES;
-    const struct rule *rules = is_v(p) ? v_rules : line_rules, *best = rules;
-    size_t count = is_v(p) ? sizeof v_rules / sizeof *v_rules : sizeof line_rules / sizeof *line_rules;
+    const struct rule *rules = is_v(p) ? v_rules : line_rules;
+    const struct rule *best = rules;
+    size_t count =
+        is_v(p) ? sizeof v_rules / sizeof *v_rules : sizeof line_rules / sizeof *line_rules;
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < (many && count > FEW_RULES ? FEW_RULES : count); i++) {
         int64_t period = play(p, &rules[i], m);
-        if (period < least) least = period, best = &rules[i];
+        if (period < least)
+            least = period, best = &rules[i];
     }
     return best;
 }
 
-void sc__schedule_zb(struct sc__arena *a, const struct sc__zb *z, struct sc__zb_order *out) {
+void sc__schedule_zb(struct sc__arena *a,
+                     const struct sc__zb *z,
+                     struct sc__zb_order *out) {
     struct player p;
     make_player(&p, a, z);
     out->period = play(&p, best_rule(&p), z->micro_batches);
     out->slots = SC__NEW_ARRAY(a, struct sc__slot *, z->pp);
-    for (uint32_t s = 0; s < z->pp; s++) out->slots[s] = p.stages[s].slots;
+    for (uint32_t s = 0; s < z->pp; s++)
+        out->slots[s] = p.stages[s].slots;
 }

@@ -6,23 +6,29 @@
 #include "lower/pipeline.h"
 
 struct sc__zb_times {
-    int64_t f, b, w; /* forward, input gradient, weight gradient of one micro-batch, ps */
+    /* forward, input gradient, weight gradient of one micro-batch, ps */
+    int64_t f;
+    int64_t b;
+    int64_t w;
 };
 
 /* chunks 1: stage s is the s-th part of the model. chunks 2: the V, chunk 0
  * of stage s is part s and chunk 1 part 2·pp − 1 − s, so that stage 0 holds
  * both ends. */
 struct sc__zb {
-    uint32_t pp, chunks, micro_batches;
-    uint32_t limit;                   /* chunk activations a stage may hold; at least `chunks` */
-    double kept;                      /* share of an activation that is held from input to weight gradient */
-    const int64_t *message;           /* from stage s to the next, ps; the same the other way */
+    uint32_t pp;
+    uint32_t chunks;
+    uint32_t micro_batches;
+    uint32_t limit; /* chunk activations a stage may hold; at least `chunks` */
+    double kept;    /* share of an activation that is held from input to weight gradient */
+    const int64_t *message; /* from stage s to the next, ps; the same the other way */
     const struct sc__zb_times *times; /* by stage · chunks + chunk */
 };
 
 struct sc__zb_order {
     struct sc__slot **slots; /* by stage: 3 · chunks · micro_batches */
-    int64_t period;          /* time of a step where the next begins on a stage as soon as it has ended there */
+    int64_t period; /* time of a step where the next begins on a stage as soon as it has
+                       ended there */
 };
 
 void sc__schedule_zb(struct sc__arena *a, const struct sc__zb *z, struct sc__zb_order *out);

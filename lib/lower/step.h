@@ -1,9 +1,9 @@
 /* step: inner parts of the model lowering.
  *
- *   kernels of a layer (machine/kernel_layer.h)
+ *   kernels of a layer (hardware/kernel_layer.h)
  *     → script   compute and collectives in order, for a layer, the embedding, the head
- *     → block    a script per layer of a chunk, with the sharded-weight and gradient traffic of its micro-batch
- *     → pipeline the blocks under a schedule (lower/pipeline.h)
+ *     → block    a script per layer of a chunk, with the sharded-weight and gradient
+ * traffic of its micro-batch → pipeline the blocks under a schedule (lower/pipeline.h)
  */
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
@@ -13,29 +13,44 @@
 /* What single kernels do not show: constants of whole steps, per GPU
  * architecture (data/step.json, docs/model/step.md). */
 struct sc__step_constants {
-    double gemm, fp8, fp4, batched, memory; /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
-    double moe[2];            /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
-    double attention[2];      /* the same for current attention kernels: forward, backward */
-    double attention_64;      /* more for heads up to 64 wide */
-    double attention_fp8;     /* for attention in fp8: its products halve, its exponentials do not */
+    /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
+    double gemm;
+    double fp8;
+    double fp4;
+    double batched;
+    double memory;
+    double moe[2]; /* more for memory-bound kernels of routing and experts: fused, and as
+                      before 2026 */
+    double attention[2];  /* the same for current attention kernels: forward, backward */
+    double attention_64;  /* more for heads up to 64 wide */
+    double attention_fp8; /* for attention in fp8: its products halve, its exponentials do
+                             not */
     double host[SC__FUSIONS]; /* us of host time per kernel */
-    double host_moe;          /* us more per layer with experts and direction: unfused routing waits for counts */
+    double host_moe; /* us more per layer with experts and direction: unfused routing waits
+                        for counts */
 
-    double host_message;     /* us per message between stages that the host waits for (not where they overlap) */
-    double tp_exposed;       /* share of a chunked collective that still shows */
-    double comm_tax;         /* compute is slower by this share while data-parallel traffic runs beside it */
+    double host_message; /* us per message between stages that the host waits for (not where
+                            they overlap) */
+    double tp_exposed;   /* share of a chunked collective that still shows */
+    double comm_tax;     /* compute is slower by this share while data-parallel traffic runs
+                            beside it */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double jitter;           /* compute is slower by this share per doubling of the nodes */
 };
 
-sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,
+sc_status sc__step_constants(struct sc_context *ctx,
+                             const char *path,
+                             const struct sc__gpu *gpu,
                              struct sc__step_constants *out);
 
 enum { SC__ITEM_COMPUTE, SC__ITEM_COLL, SC__ITEM_JOIN };
 
-struct sc__item {
-    uint8_t kind, phase, work, coll;
+struct sc__step_item {
+    uint8_t kind;
+    uint8_t phase;
+    uint8_t work;
+    uint8_t coll;
     uint8_t stream;
     bool async;    /* collective: what follows waits only at the next join of its stream */
     uint8_t group; /* enum sc__group_kind */
@@ -45,13 +60,19 @@ struct sc__item {
 };
 
 struct sc__script {
-    struct sc__item *items;
-    uint32_t count, capacity;
+    struct sc__step_item *items;
+    uint32_t count;
+    uint32_t capacity;
     double us; /* compute */
 };
 
 /* Kinds of layers: with experts or not, and the same under a window of attention. */
-enum { SC__LAYER_DENSE, SC__LAYER_MOE, SC__LAYER_WINDOW, SC__LAYER_KINDS = 2 * SC__LAYER_WINDOW };
+enum {
+    SC__LAYER_DENSE,
+    SC__LAYER_MOE,
+    SC__LAYER_WINDOW,
+    SC__LAYER_KINDS = 2 * SC__LAYER_WINDOW
+};
 
 struct sc__lowering {
     struct sc_context *ctx;
@@ -65,18 +86,27 @@ struct sc__lowering {
     struct sc__heat heat;
     bool has_kind[SC__LAYER_KINDS];
     struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
-    struct sc__kernels embedding[2], head[2], update;
-    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS], backward[SC__LAYER_KINDS],
-        wgrad[SC__LAYER_KINDS];
-    struct sc__script embedding_forward, embedding_backward, head_forward, head_backward, head_wgrad;
+    struct sc__kernels embedding[2];
+    struct sc__kernels head[2];
+    struct sc__kernels update;
+    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS],
+        backward[SC__LAYER_KINDS], wgrad[SC__LAYER_KINDS];
+    struct sc__script embedding_forward;
+    struct sc__script embedding_backward;
+    struct sc__script head_forward;
+    struct sc__script head_backward;
+    struct sc__script head_wgrad;
     struct sc__workload *workload;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
-    uint32_t *tied;   /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
+    uint32_t *tied; /* by stage: sum of tied embeddings beside the last weight gradients, or
+                       SC__NONE */
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
-static inline bool sc__kind_has_experts(int kind) { return kind & SC__LAYER_MOE; }
+static inline bool sc__kind_has_experts(int kind) {
+    return kind & SC__LAYER_MOE;
+}
 
 /* Kernel lists of every part, and the power they draw together. */
 void sc__step_kernels(struct sc__lowering *l);
@@ -87,17 +117,25 @@ void sc__step_scripts(struct sc__lowering *l);
 sc_status sc__step_blocks(struct sc__lowering *l);
 
 /* Everything up to the scripts. */
-sc_status sc__step_prepare(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *plan,
-                           const struct sc__cluster *cluster, struct sc__lowering *l);
+sc_status sc__step_prepare(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           struct sc__lowering *l);
 /* Part of a forward kernel that runs again before backward, by the plan's recomputation. */
-double sc__step_repeat_share(const struct sc__lowering *l, const struct sc__layer_kernel *x, bool moe);
+double sc__step_repeat_share(const struct sc__lowering *l,
+                             const struct sc__layer_kernel *x,
+                             bool moe);
 /* Part of the products' FLOPs that --recompute ops repeats. */
 double sc__repeated_products(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 
 /* A collective of the first stage's group of this kind, us. */
-double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes);
+double sc__step_collective_us(const struct sc__lowering *l,
+                              int coll,
+                              enum sc__group_kind group,
+                              double bytes);
 /* The collective of tensor parallelism alone, us: for the host's race with the GPU. */
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes);
 

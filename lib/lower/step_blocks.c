@@ -12,10 +12,21 @@
  *               gradients of the last one; with a pipeline once per step */
 #include "lower/step.h"
 
-enum { FORWARD, FORWARD_FIRST, BACKWARD, BACKWARD_LAST, WGRAD, WGRAD_LAST, HEAD, LAYERS, LAYERS_LAST, BLOCK_KINDS };
+enum {
+    FORWARD,
+    FORWARD_FIRST,
+    BACKWARD,
+    BACKWARD_LAST,
+    WGRAD,
+    WGRAD_LAST,
+    HEAD,
+    LAYERS,
+    LAYERS_LAST,
+    BLOCK_KINDS
+};
 enum { UNIT_EMBEDDING, UNIT_LAYER, UNIT_HEAD };
 
-struct unit {
+struct step_blocks_unit {
     uint8_t kind;
     uint8_t layer_kind;
     bool repeat; /* recomputed before its backward */
@@ -24,26 +35,34 @@ struct unit {
 };
 
 struct chunk {
-    struct unit *items;
-    uint32_t count, capacity;
-    bool first, last; /* in the order of the data */
+    struct step_blocks_unit *items;
+    uint32_t count;
+    uint32_t capacity;
+    /* in the order of the data */
+    bool first;
+    bool last;
 };
 
 struct emitter {
     struct sc__lowering *l;
     struct sc__workload *w;
-    uint32_t first_op;     /* of the block */
-    uint16_t pending;      /* streams the next operation waits for */
-    uint32_t dep[2], deps; /* operations of the block the next compute waits for */
+    uint32_t first_op; /* of the block */
+    uint16_t pending;  /* streams the next operation waits for */
+    /* operations of the block the next compute waits for */
+    uint32_t dep[2];
+    uint32_t deps;
 };
 
-static void push_unit(struct sc__lowering *l, struct chunk *c, struct unit u) {
+static void push_unit(struct sc__lowering *l, struct chunk *c, struct step_blocks_unit u) {
     *SC__PUSH(l->arena, c->items, c->count, c->capacity) = u;
 }
 
-static struct unit layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
+static struct step_blocks_unit
+layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
     const struct sc__plan *p = &l->plan;
-    struct unit u = {.kind = UNIT_LAYER, .layer = layer, .params = sc__plan_layer_shard(p, l->model, layer)};
+    struct step_blocks_unit u = {.kind = UNIT_LAYER,
+                                 .layer = layer,
+                                 .params = sc__plan_layer_shard(p, l->model, layer)};
     u.layer_kind = (uint8_t)sc__layer_kind(l, layer);
     u.repeat = !p->recompute_block || at < p->recompute_layers;
     return u;
@@ -53,24 +72,37 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
     const struct sc__plan *p = &l->plan;
     uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, index);
     struct chunk c = {.first = part == 0, .last = part == p->mesh.pp * p->vpp - 1};
-    uint32_t first, n = sc__plan_layers(p, l->model, stage, index, &first), before = 0;
+    uint32_t first;
+    uint32_t n = sc__plan_layers(p, l->model, stage, index, &first);
+    uint32_t before = 0;
     for (uint32_t i = 0; i < index; i++) {
         uint32_t unused;
         before += sc__plan_layers(p, l->model, stage, i, &unused);
     }
     struct sc__shard ends = {.dense = sc__plan_embedding_shard(p, l->model)};
-    if (c.first) push_unit(l, &c, (struct unit){.kind = UNIT_EMBEDDING, .layer = SC__NONE, .params = ends});
-    for (uint32_t i = 0; i < n; i++) push_unit(l, &c, layer_unit(l, first + i, before + i));
+    if (c.first)
+        push_unit(l,
+                  &c,
+                  (struct step_blocks_unit){.kind = UNIT_EMBEDDING,
+                                            .layer = SC__NONE,
+                                            .params = ends});
+    for (uint32_t i = 0; i < n; i++)
+        push_unit(l, &c, layer_unit(l, first + i, before + i));
     ends.dense = sc__plan_head_shard(p, l->model, stage);
-    if (c.last) push_unit(l, &c, (struct unit){.kind = UNIT_HEAD, .layer = SC__NONE, .params = ends});
+    if (c.last)
+        push_unit(l,
+                  &c,
+                  (struct step_blocks_unit){.kind = UNIT_HEAD,
+                                            .layer = SC__NONE,
+                                            .params = ends});
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
         push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
-        push_unit(l, &c, (struct unit){.kind = UNIT_HEAD, .layer = SC__NONE});
+        push_unit(l, &c, (struct step_blocks_unit){.kind = UNIT_HEAD, .layer = SC__NONE});
     }
     return c;
 }
 
-static void begin(struct emitter *e, struct sc__lowering *l) {
+static void step_blocks_begin(struct emitter *e, struct sc__lowering *l) {
     *e = (struct emitter){.l = l, .w = l->workload, .first_op = l->workload->op_count};
     sc__block_begin(l->workload);
 }
@@ -78,8 +110,10 @@ static void begin(struct emitter *e, struct sc__lowering *l) {
 /* The compute stream waits now, not with its next operation: else it would
  * wait for what is issued in between as well. */
 static void wait_pending(struct emitter *e) {
-    if (!e->pending) return;
-    sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait")->after = e->pending;
+    if (!e->pending)
+        return;
+    sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait")->after =
+        e->pending;
     e->pending = 0;
 }
 
@@ -89,12 +123,14 @@ static uint32_t end(struct emitter *e) {
 }
 
 static void take_deps(struct emitter *e) {
-    for (uint32_t i = 0; i < e->deps; i++) sc__block_depend(e->w, e->dep[i]);
+    for (uint32_t i = 0; i < e->deps; i++)
+        sc__block_depend(e->w, e->dep[i]);
     e->deps = 0;
 }
 
-static void compute(struct emitter *e, const struct sc__item *x, uint32_t layer) {
-    struct sc__op *op = sc__block_add(e->w, SC__OP_COMPUTE, x->phase, SC__STREAM_COMPUTE, x->name);
+static void compute(struct emitter *e, const struct sc__step_item *x, uint32_t layer) {
+    struct sc__op *op =
+        sc__block_add(e->w, SC__OP_COMPUTE, x->phase, SC__STREAM_COMPUTE, x->name);
     op->work = x->work;
     op->layer = layer;
     op->cost = sc__from_us(x->us);
@@ -103,8 +139,14 @@ static void compute(struct emitter *e, const struct sc__item *x, uint32_t layer)
     take_deps(e);
 }
 
-static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
-                           uint8_t stream, double bytes, const char *name, uint32_t layer) {
+static uint32_t step_blocks_collective(struct emitter *e,
+                                       enum sc__phase phase,
+                                       enum sc__coll coll,
+                                       enum sc__group_kind group,
+                                       uint8_t stream,
+                                       double bytes,
+                                       const char *name,
+                                       uint32_t layer) {
     uint16_t g = sc__workload_communicator(e->w, group, stream == SC__STREAM_REDUCE);
     struct sc__op *op = sc__block_add(e->w, SC__OP_COLLECTIVE, phase, stream, name);
     op->coll = (uint8_t)coll;
@@ -116,51 +158,79 @@ static uint32_t collective(struct emitter *e, enum sc__phase phase, enum sc__col
 }
 
 /* One that is waited for at once holds the compute stream itself. */
-static void block_on(struct emitter *e, enum sc__phase phase, enum sc__coll coll, enum sc__group_kind group,
-                     double bytes, const char *name, uint32_t layer) {
-    collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
+static void block_on(struct emitter *e,
+                     enum sc__phase phase,
+                     enum sc__coll coll,
+                     enum sc__group_kind group,
+                     double bytes,
+                     const char *name,
+                     uint32_t layer) {
+    step_blocks_collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
     e->w->ops[e->w->op_count - 1].after = e->pending;
     e->pending = 0;
 }
 
-static void run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
+static void step_blocks_run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
     for (uint32_t i = 0; i < s->count; i++) {
-        const struct sc__item *x = &s->items[i];
+        const struct sc__step_item *x = &s->items[i];
         if (x->kind == SC__ITEM_COMPUTE)
             compute(e, x, layer);
         else if (x->kind == SC__ITEM_JOIN)
             e->pending |= (uint16_t)(1u << x->stream);
         else if (x->async) {
             wait_pending(e);
-            collective(e, x->phase, x->coll, x->group, x->stream, x->bytes, x->name, layer);
+            step_blocks_collective(e,
+                                   x->phase,
+                                   x->coll,
+                                   x->group,
+                                   x->stream,
+                                   x->bytes,
+                                   x->name,
+                                   layer);
         } else
             block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
 }
 
 /* Weights of a unit, gathered from their shards; the next compute waits. */
-static void gather(struct emitter *e, const struct unit *u, bool wait_compute) {
+static void gather(struct emitter *e, const struct step_blocks_unit *u, bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
     const double bytes[2] = {2 * u->params.dense, 2 * u->params.experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
     for (int i = 0; i < 2; i++) {
-        if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1) continue;
+        if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1)
+            continue;
         uint16_t pending = e->pending;
-        uint32_t at = collective(e, SC__FORWARD, SC__ALLGATHER, group[i], SC__STREAM_DP, bytes[i], "weights", u->layer);
+        uint32_t at = step_blocks_collective(e,
+                                             SC__FORWARD,
+                                             SC__ALLGATHER,
+                                             group[i],
+                                             SC__STREAM_DP,
+                                             bytes[i],
+                                             "weights",
+                                             u->layer);
         e->pending = pending;
-        if (!wait_compute) e->w->ops[e->w->op_count - 1].after = 0;
+        if (!wait_compute)
+            e->w->ops[e->w->op_count - 1].after = 0;
         e->dep[e->deps++] = at;
     }
 }
 
-static void reduce(struct emitter *e, const struct sc__shard *s, uint8_t stream, uint32_t layer) {
+static void
+reduce(struct emitter *e, const struct sc__shard *s, uint8_t stream, uint32_t layer) {
     const struct sc__plan *p = &e->l->plan;
     const double bytes[2] = {p->grad_bytes * s->dense, p->grad_bytes * s->experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
     for (int i = 0; i < 2; i++)
         if (bytes[i] >= 1 && sc__mesh_group_size(&p->mesh, group[i]) > 1)
-            collective(e, SC__UPDATE, p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE, group[i], stream, bytes[i],
-                       "gradients", layer);
+            step_blocks_collective(e,
+                                   SC__UPDATE,
+                                   p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                                   group[i],
+                                   stream,
+                                   bytes[i],
+                                   "gradients",
+                                   layer);
 }
 
 /* Sends of a stage carry 1/tp of the tensor each; the receiver gathers it. */
@@ -173,53 +243,74 @@ static bool scattered(const struct sc__plan *p) {
 static void take_message(struct emitter *e, enum sc__phase phase) {
     const struct sc__lowering *l = e->l;
     bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
-    struct sc__item x = {
-        .phase = (uint8_t)phase, .work = SC__WORK_HOST, .us = l->constants.host_message, .name = "host"};
-    if (host && x.us > 0) compute(e, &x, SC__NONE);
-    if (!scattered(&e->l->plan)) return;
-    block_on(e, phase, SC__ALLGATHER, SC__GROUP_TP, sc__plan_message(&e->l->plan, e->l->model) * e->l->plan.mesh.tp,
-             "tp gather of message", SC__NONE);
+    struct sc__step_item x = {.phase = (uint8_t)phase,
+                              .work = SC__WORK_HOST,
+                              .us = l->constants.host_message,
+                              .name = "host"};
+    if (host && x.us > 0)
+        compute(e, &x, SC__NONE);
+    if (!scattered(&e->l->plan))
+        return;
+    block_on(e,
+             phase,
+             SC__ALLGATHER,
+             SC__GROUP_TP,
+             sc__plan_message(&e->l->plan, e->l->model) * e->l->plan.mesh.tp,
+             "tp gather of message",
+             SC__NONE);
 }
 
-static bool sharded_weights(const struct sc__plan *p, bool edge) { return p->zero >= 2 && (p->mesh.pp == 1 || edge); }
+static bool sharded_weights(const struct sc__plan *p, bool edge) {
+    return p->zero >= 2 && (p->mesh.pp == 1 || edge);
+}
 
-static void forward_unit(struct emitter *e, const struct unit *u) {
+static void forward_unit(struct emitter *e, const struct step_blocks_unit *u) {
     struct sc__lowering *l = e->l;
     if (u->kind == UNIT_EMBEDDING)
-        run(e, &l->embedding_forward, SC__NONE);
+        step_blocks_run(e, &l->embedding_forward, SC__NONE);
     else if (u->kind == UNIT_HEAD)
-        run(e, &l->head_forward, SC__NONE);
+        step_blocks_run(e, &l->head_forward, SC__NONE);
     else
-        run(e, &l->forward[u->layer_kind], u->layer);
+        step_blocks_run(e, &l->forward[u->layer_kind], u->layer);
 }
 
-static void backward_unit(struct emitter *e, const struct unit *u) {
+static void backward_unit(struct emitter *e, const struct step_blocks_unit *u) {
     struct sc__lowering *l = e->l;
     if (u->kind == UNIT_EMBEDDING)
-        run(e, &l->embedding_backward, SC__NONE);
+        step_blocks_run(e, &l->embedding_backward, SC__NONE);
     else if (u->kind == UNIT_HEAD)
-        run(e, &l->head_backward, SC__NONE);
+        step_blocks_run(e, &l->head_backward, SC__NONE);
     else {
-        if (u->repeat) run(e, &l->recompute[u->layer_kind], u->layer);
-        run(e, &l->backward[u->layer_kind], u->layer);
+        if (u->repeat)
+            step_blocks_run(e, &l->recompute[u->layer_kind], u->layer);
+        step_blocks_run(e, &l->backward[u->layer_kind], u->layer);
     }
 }
 
 /* Every unit with the weights it needs: those of the next are fetched when
  * this one begins (sharded), or all at once from the beginning (updated). */
-static uint32_t forward_block(struct sc__lowering *l, const struct chunk *c, bool first) {
+static uint32_t
+step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool first) {
     const struct sc__plan *p = &l->plan;
     struct emitter e;
-    bool sharded = sharded_weights(p, first), updated = first && p->zero == 1 && p->overlap_param;
-    uint32_t next[2] = {0}, nexts = 0;
-    begin(&e, l);
-    if (!c->first) take_message(&e, SC__FORWARD);
-    if (sharded && c->count) gather(&e, &c->items[0], true);
+    bool sharded = sharded_weights(p, first),
+         updated = first && p->zero == 1 && p->overlap_param;
+    uint32_t next[2] = {0};
+    uint32_t nexts = 0;
+    step_blocks_begin(&e, l);
+    if (!c->first)
+        take_message(&e, SC__FORWARD);
+    if (sharded && c->count)
+        gather(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
-        uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]};
-        if (updated) gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0], keep[1] = e.dep[1];
+        uint32_t mine = e.deps;
+        uint32_t keep[2] = {e.dep[0], e.dep[1]};
+        if (updated)
+            gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0],
+                                             keep[1] = e.dep[1];
         e.deps = 0;
-        if (sharded && i + 1 < c->count) gather(&e, &c->items[i + 1], true);
+        if (sharded && i + 1 < c->count)
+            gather(&e, &c->items[i + 1], true);
         nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
         e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
@@ -229,100 +320,138 @@ static uint32_t forward_block(struct sc__lowering *l, const struct chunk *c, boo
 }
 
 static void flush(struct emitter *e, struct sc__shard *sum, double least) {
-    if ((sum->dense + sum->experts) * e->l->plan.grad_bytes < least || sum->dense + sum->experts < 1) return;
+    if ((sum->dense + sum->experts) * e->l->plan.grad_bytes < least ||
+        sum->dense + sum->experts < 1)
+        return;
     reduce(e, sum, SC__STREAM_DP, SC__NONE);
     *sum = (struct sc__shard){0};
 }
 
-static uint32_t backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
+static uint32_t
+step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
     const struct sc__plan *p = &l->plan;
     struct emitter e;
-    bool sharded = sharded_weights(p, last), regather = sharded && p->zero == 3 && p->mesh.pp == 1;
-    bool buckets = last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
+    bool sharded = sharded_weights(p, last),
+         regather = sharded && p->zero == 3 && p->mesh.pp == 1;
+    bool buckets =
+        last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
-    begin(&e, l);
-    if (!c->last) take_message(&e, SC__BACKWARD);
-    if (regather && c->count) gather(&e, &c->items[c->count - 1], true);
+    step_blocks_begin(&e, l);
+    if (!c->last)
+        take_message(&e, SC__BACKWARD);
+    if (regather && c->count)
+        gather(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
-        const struct unit *u = &c->items[i];
-        uint32_t mine = e.deps, keep[2] = {e.dep[0], e.dep[1]}, nexts, next[2];
+        const struct step_blocks_unit *u = &c->items[i];
+        uint32_t mine = e.deps;
+        uint32_t keep[2] = {e.dep[0], e.dep[1]};
+        uint32_t nexts;
+        uint32_t next[2];
         e.deps = 0;
-        if (regather && i) gather(&e, &c->items[i - 1], true);
+        if (regather && i)
+            gather(&e, &c->items[i - 1], true);
         nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
         e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
         backward_unit(&e, u);
         e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
-        if (sharded) reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
+        if (sharded)
+            reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
         sum.dense += u->params.dense, sum.experts += u->params.experts;
-        if (buckets) flush(&e, &sum, (double)p->bucket);
+        if (buckets)
+            flush(&e, &sum, (double)p->bucket);
     }
-    if (buckets) flush(&e, &sum, 0);
+    if (buckets)
+        flush(&e, &sum, 0);
     return end(&e);
 }
 
 /* head: with the head's, which otherwise stand apart (head_block). */
-static uint32_t wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last) {
+static uint32_t
+wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last) {
     struct emitter e;
     struct sc__shard sum = {0};
     bool buckets = last && l->plan.zero < 2 && l->plan.overlap_grad;
-    begin(&e, l);
+    step_blocks_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;) {
-        const struct unit *u = &c->items[i];
-        if (u->kind == UNIT_HEAD && head) run(&e, &l->head_wgrad, SC__NONE);
-        if (u->kind == UNIT_LAYER) run(&e, &l->wgrad[u->layer_kind], u->layer);
+        const struct step_blocks_unit *u = &c->items[i];
+        if (u->kind == UNIT_HEAD && head)
+            step_blocks_run(&e, &l->head_wgrad, SC__NONE);
+        if (u->kind == UNIT_LAYER)
+            step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
         sum.dense += u->params.dense, sum.experts += u->params.experts;
-        if (buckets) flush(&e, &sum, (double)l->plan.bucket);
+        if (buckets)
+            flush(&e, &sum, (double)l->plan.bucket);
     }
-    if (buckets) flush(&e, &sum, 0);
+    if (buckets)
+        flush(&e, &sum, 0);
     return end(&e);
 }
 
 static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
     struct emitter e;
-    begin(&e, l);
+    step_blocks_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;)
-        if (c->items[i].kind == UNIT_HEAD) run(&e, &l->head_wgrad, SC__NONE);
+        if (c->items[i].kind == UNIT_HEAD)
+            step_blocks_run(&e, &l->head_wgrad, SC__NONE);
     return end(&e);
 }
 
 static void update_compute(struct emitter *e, struct sc__kernel k, const char *name) {
-    struct sc__item x = {
-        .phase = SC__UPDATE, .work = SC__WORK_OPTIMIZER, .us = sc__step_kernel_us(e->l, &k), .name = name};
+    struct sc__step_item x = {.phase = SC__UPDATE,
+                              .work = SC__WORK_OPTIMIZER,
+                              .us = sc__step_kernel_us(e->l, &k),
+                              .name = name};
     compute(e, &x, SC__NONE);
 }
 
-static void update_collective(struct emitter *e, enum sc__coll coll, enum sc__group_kind group, double bytes,
+static void update_collective(struct emitter *e,
+                              enum sc__coll coll,
+                              enum sc__group_kind group,
+                              double bytes,
                               const char *name) {
-    if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1) return;
+    if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1)
+        return;
     block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
 }
 
 /* Parameters this rank updates. */
 static double updated(const struct sc__plan *p, const struct sc__shard *s) {
-    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP), edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
+    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP);
+    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
     return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
 }
 
 static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
-    return sc__memory_op(l->pricer, SC__MEM_SUM_SQUARES_FP32, 1024, (uint64_t)(params / 1024) + 1);
+    return sc__memory_op(l->pricer,
+                         SC__MEM_SUM_SQUARES_FP32,
+                         1024,
+                         (uint64_t)(params / 1024) + 1);
 }
 
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
-    if (!l->plan.plain_update) return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
-    return sc__adamw(l->pricer, sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16, params, 0);
+    if (!l->plan.plain_update)
+        return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
+    return sc__adamw(l->pricer,
+                     sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16,
+                     params,
+                     0);
 }
 
 /* Not the tag of any micro-batch. */
 #define NORM_TAG 0x7fffffffu
 
 static void norm_message(struct emitter *e, bool send) {
-    struct sc__op *op = sc__block_add(e->w, send ? SC__OP_SEND : SC__OP_RECV, SC__UPDATE,
-                                      send ? SC__STREAM_P2P : SC__STREAM_COMPUTE, "gradient norm");
+    struct sc__op *op = sc__block_add(e->w,
+                                      send ? SC__OP_SEND : SC__OP_RECV,
+                                      SC__UPDATE,
+                                      send ? SC__STREAM_P2P : SC__STREAM_COMPUTE,
+                                      "gradient norm");
     op->bytes = 4;
     op->tag = NORM_TAG;
     op->flags = send ? SC__OP_PEER_NEXT : SC__OP_PEER_PREV;
     op->after = send ? 1u << SC__STREAM_COMPUTE : e->pending;
-    if (!send) e->pending = 0;
+    if (!send)
+        e->pending = 0;
 }
 
 /* The norm of all gradients. Where steps overlap nobody waits for it: a stage
@@ -336,9 +465,12 @@ static void sum_norm(struct emitter *e, uint32_t stage) {
         return;
     }
     update_collective(e, SC__ALLREDUCE, SC__GROUP_TP, 4, "gradient norm");
-    if (p->zero) update_collective(e, SC__ALLREDUCE, SC__GROUP_DP_CP, 4, "gradient norm");
-    if (stage > 0) norm_message(e, false);
-    if (stage + 1 < p->mesh.pp) norm_message(e, true);
+    if (p->zero)
+        update_collective(e, SC__ALLREDUCE, SC__GROUP_DP_CP, 4, "gradient norm");
+    if (stage > 0)
+        norm_message(e, false);
+    if (stage + 1 < p->mesh.pp)
+        norm_message(e, true);
 }
 
 /* Norm of all gradients, clipping, Adam on this rank's share. */
@@ -354,8 +486,10 @@ static void optimizer(struct emitter *e, uint32_t stage, const struct sc__shard 
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
     struct sc__shard s = sc__plan_stage_shard(&l->plan, l->model, stage);
     double mine = updated(&l->plan, &s);
-    struct sc__kernel norm = norm_kernel(l, mine), adam = adam_kernel(l, mine);
-    return (l->plan.plain_update ? 0 : sc__step_kernel_us(l, &norm)) + sc__step_kernel_us(l, &adam);
+    struct sc__kernel norm = norm_kernel(l, mine);
+    struct sc__kernel adam = adam_kernel(l, mine);
+    return (l->plan.plain_update ? 0 : sc__step_kernel_us(l, &norm)) +
+           sc__step_kernel_us(l, &adam);
 }
 
 /* First and last stage hold a copy each of tied embeddings; the V has one. */
@@ -372,28 +506,45 @@ static double tied_bytes(const struct sc__lowering *l) {
  * gradients of the layers. */
 static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
     struct emitter e;
-    if (!sc__schedule_overlaps_steps(l->plan.schedule) || !shares_embedding(l, stage)) return SC__NONE;
-    begin(&e, l);
-    collective(&e, SC__UPDATE, SC__ALLREDUCE, SC__GROUP_EMBEDDING, SC__STREAM_TIED, tied_bytes(l), "tied embedding",
-               SC__NONE);
+    if (!sc__schedule_overlaps_steps(l->plan.schedule) || !shares_embedding(l, stage))
+        return SC__NONE;
+    step_blocks_begin(&e, l);
+    step_blocks_collective(&e,
+                           SC__UPDATE,
+                           SC__ALLREDUCE,
+                           SC__GROUP_EMBEDDING,
+                           SC__STREAM_TIED,
+                           tied_bytes(l),
+                           "tied embedding",
+                           SC__NONE);
     return end(&e);
 }
 
-static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
+static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
     struct emitter e;
-    begin(&e, l);
+    step_blocks_begin(&e, l);
     e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
-    if (l->tied[stage] != SC__NONE) e.pending |= 1u << SC__STREAM_TIED;
+    if (l->tied[stage] != SC__NONE)
+        e.pending |= 1u << SC__STREAM_TIED;
     if (p->zero < 2 && !p->overlap_grad) {
         enum sc__coll coll = p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE;
         update_collective(&e, coll, SC__GROUP_DP_CP, p->grad_bytes * s.dense, "gradients");
-        update_collective(&e, coll, SC__GROUP_DP_EP, p->grad_bytes * s.experts, "gradients");
+        update_collective(&e,
+                          coll,
+                          SC__GROUP_DP_EP,
+                          p->grad_bytes * s.experts,
+                          "gradients");
     }
     if (shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
-        update_collective(&e, SC__ALLREDUCE, SC__GROUP_EMBEDDING, tied_bytes(l), "tied embedding");
-    if (p->optimizer) optimizer(&e, stage, &s);
+        update_collective(&e,
+                          SC__ALLREDUCE,
+                          SC__GROUP_EMBEDDING,
+                          tied_bytes(l),
+                          "tied embedding");
+    if (p->optimizer)
+        optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
@@ -401,7 +552,8 @@ static uint32_t after_block(struct sc__lowering *l, uint32_t stage) {
     return end(&e);
 }
 
-static uint32_t *block_at(struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
+static uint32_t *
+block_at(struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
     return &l->blocks[(stage * l->plan.vpp + chunk) * BLOCK_KINDS + (uint32_t)kind];
 }
 
@@ -411,19 +563,31 @@ static uint32_t forward(void *self, uint32_t stage, uint32_t chunk, uint32_t mic
 
 static uint32_t backward(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
     struct sc__lowering *l = self;
-    return *block_at(l, stage, chunk, micro_batch + 1 == l->plan.micro_batches ? BACKWARD_LAST : BACKWARD);
+    return *block_at(l,
+                     stage,
+                     chunk,
+                     micro_batch + 1 == l->plan.micro_batches ? BACKWARD_LAST : BACKWARD);
 }
 
 static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
     struct sc__lowering *l = self;
-    return *block_at(l, stage, chunk, micro_batch + 1 == l->plan.micro_batches ? WGRAD_LAST : WGRAD);
+    return *block_at(l,
+                     stage,
+                     chunk,
+                     micro_batch + 1 == l->plan.micro_batches ? WGRAD_LAST : WGRAD);
 }
 
-static uint32_t tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
+static uint32_t
+tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
     struct sc__lowering *l = self;
-    if (part == SC__TAIL_MEET) return l->tied[stage];
-    if (part == SC__TAIL_EARLY) return *block_at(l, stage, s->chunk, HEAD);
-    return *block_at(l, stage, s->chunk, s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
+    if (part == SC__TAIL_MEET)
+        return l->tied[stage];
+    if (part == SC__TAIL_EARLY)
+        return *block_at(l, stage, s->chunk, HEAD);
+    return *block_at(l,
+                     stage,
+                     s->chunk,
+                     s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
 }
 
 static int64_t price(void *self, const struct sc__op *op) {
@@ -434,24 +598,33 @@ static int64_t price(void *self, const struct sc__op *op) {
 
 static int64_t message_time(void *self, uint32_t stage) {
     const struct sc__lowering *l = self;
-    uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage),
-             next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage + 1), node = l->cluster->node_gpus;
-    if (l->cluster->ideal) return 0;
-    return sc__message_time(l->cluster, here / node == next / node, (uint64_t)sc__plan_message(&l->plan, l->model));
+    uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage);
+    uint32_t next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage + 1);
+    uint32_t node = l->cluster->node_gpus;
+    if (l->cluster->ideal)
+        return 0;
+    return sc__message_time(l->cluster,
+                            here / node == next / node,
+                            (uint64_t)sc__plan_message(&l->plan, l->model));
 }
 
-static uint32_t after(void *self, uint32_t stage) { return ((struct sc__lowering *)self)->after[stage]; }
+static uint32_t after(void *self, uint32_t stage) {
+    return ((struct sc__lowering *)self)->after[stage];
+}
 
-static void make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
+static void
+step_blocks_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     struct chunk c = make_chunk(l, stage, index);
-    *block_at(l, stage, index, FORWARD) = forward_block(l, &c, false);
-    *block_at(l, stage, index, FORWARD_FIRST) = forward_block(l, &c, true);
-    *block_at(l, stage, index, BACKWARD) = backward_block(l, &c, false);
-    *block_at(l, stage, index, BACKWARD_LAST) = backward_block(l, &c, true);
-    if (!sc__schedule_splits(l->plan.schedule)) return;
+    *block_at(l, stage, index, FORWARD) = step_blocks_forward_block(l, &c, false);
+    *block_at(l, stage, index, FORWARD_FIRST) = step_blocks_forward_block(l, &c, true);
+    *block_at(l, stage, index, BACKWARD) = step_blocks_backward_block(l, &c, false);
+    *block_at(l, stage, index, BACKWARD_LAST) = step_blocks_backward_block(l, &c, true);
+    if (!sc__schedule_splits(l->plan.schedule))
+        return;
     *block_at(l, stage, index, WGRAD) = wgrad_block(l, &c, true, false);
     *block_at(l, stage, index, WGRAD_LAST) = wgrad_block(l, &c, true, true);
-    if (l->tied[stage] == SC__NONE) return;
+    if (l->tied[stage] == SC__NONE)
+        return;
     *block_at(l, stage, index, HEAD) = c.last ? head_block(l, &c) : SC__NONE;
     *block_at(l, stage, index, LAYERS) = wgrad_block(l, &c, false, false);
     *block_at(l, stage, index, LAYERS_LAST) = wgrad_block(l, &c, false, true);
@@ -459,13 +632,15 @@ static void make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) 
 
 sc_status sc__step_blocks(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    l->blocks = SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * BLOCK_KINDS);
+    l->blocks =
+        SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * BLOCK_KINDS);
     l->after = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
     l->tied = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         l->tied[s] = tied_block(l, s);
-        for (uint32_t c = 0; c < p->vpp; c++) make_blocks(l, s, c);
-        l->after[s] = after_block(l, s);
+        for (uint32_t c = 0; c < p->vpp; c++)
+            step_blocks_make_blocks(l, s, c);
+        l->after[s] = step_blocks_after_block(l, s);
     }
     struct sc__pipeline pipeline = {.schedule = p->schedule,
                                     .pp = p->mesh.pp,
@@ -475,7 +650,8 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .overlap = p->overlap_p2p,
                                     .forward = forward,
                                     .backward = backward,
-                                    .wgrad = sc__schedule_splits(p->schedule) ? wgrad : NULL,
+                                    .wgrad =
+                                        sc__schedule_splits(p->schedule) ? wgrad : NULL,
                                     .after = after,
                                     .price = price,
                                     .message_time = message_time,
@@ -483,6 +659,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .tail = tail,
                                     .self = l};
     l->workload->stream_names[SC__STREAM_REDUCE] = "gradients";
-    if (l->tied[0] != SC__NONE) l->workload->stream_names[SC__STREAM_TIED] = "tied embeddings";
+    if (l->tied[0] != SC__NONE)
+        l->workload->stream_names[SC__STREAM_TIED] = "tied embeddings";
     return sc__pipeline_lower(l->ctx, l->workload, &pipeline);
 }

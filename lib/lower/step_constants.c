@@ -5,15 +5,15 @@
 #include <jansson.h>
 #include <string.h>
 
-struct field {
+struct step_constants_field {
     const char *key;
     size_t offset;
 };
 
-#define FIELD(key, member)                                                                                             \
+#define FIELD(key, member)                                                                 \
     { key, offsetof(struct sc__step_constants, member) }
 
-static const struct field fields[] = {
+static const struct step_constants_field fields[] = {
     FIELD("gemm", gemm),
     FIELD("fp8", fp8),
     FIELD("fp4", fp4),
@@ -38,28 +38,38 @@ static const struct field fields[] = {
     {NULL, 0},
 };
 
-static const struct field *find_field(const char *key) {
-    for (const struct field *f = fields; f->key; f++)
-        if (!strcmp(f->key, key)) return f;
+static const struct step_constants_field *find_field(const char *key) {
+    for (const struct step_constants_field *f = fields; f->key; f++)
+        if (!strcmp(f->key, key))
+            return f;
     return NULL;
 }
 
-static sc_status apply(struct sc_context *ctx, const char *file, const json_t *object, struct sc__step_constants *out) {
+static sc_status step_constants_apply(struct sc_context *ctx,
+                                      const char *file,
+                                      const json_t *object,
+                                      struct sc__step_constants *out) {
     const char *key;
     json_t *value;
     struct sc__place at = {.file = file};
-    if (!object) return SC_OK;
+    if (!object)
+        return SC_OK;
     json_object_foreach((json_t *)object, key, value) {
-        const struct field *f = find_field(key);
-        if (key[0] == '_') continue;
-        if (!f) return sc__fail(ctx, SC_INPUT, &at, NULL, "unknown constant \"%.60s\"", key);
-        if (!json_is_number(value)) return sc__fail(ctx, SC_INPUT, &at, NULL, "\"%s\" must be a number", key);
+        const struct step_constants_field *f = find_field(key);
+        if (key[0] == '_')
+            continue;
+        if (!f)
+            return sc__fail(ctx, SC_INPUT, &at, NULL, "unknown constant \"%.60s\"", key);
+        if (!json_is_number(value))
+            return sc__fail(ctx, SC_INPUT, &at, NULL, "\"%s\" must be a number", key);
         *(double *)((char *)out + f->offset) = json_number_value(value);
     }
     return SC_OK;
 }
 
-sc_status sc__step_constants(struct sc_context *ctx, const char *path, const struct sc__gpu *gpu,
+sc_status sc__step_constants(struct sc_context *ctx,
+                             const char *path,
+                             const struct sc__gpu *gpu,
                              struct sc__step_constants *out) {
     struct sc__str text;
     json_error_t error;
@@ -70,16 +80,23 @@ sc_status sc__step_constants(struct sc_context *ctx, const char *path, const str
         text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
     else
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
-    if (!path) path = "data/step.json";
+    if (!path)
+        path = "data/step.json";
     json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
-        struct sc__place at = {.file = path, .line = (uint64_t)error.line, .column = (uint64_t)error.column};
+        struct sc__place at = {.file = path,
+                               .line = (uint64_t)error.line,
+                               .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
     *out = (struct sc__step_constants){0};
-    sc_status status = apply(ctx, path, json_object_get(root, "default"), out);
-    if (status == SC_OK && gpu->architecture) status = apply(ctx, path, json_object_get(root, gpu->architecture), out);
-    if (status == SC_OK) status = apply(ctx, path, json_object_get(root, gpu->name), out);
+    sc_status status =
+        step_constants_apply(ctx, path, json_object_get(root, "default"), out);
+    if (status == SC_OK && gpu->architecture)
+        status =
+            step_constants_apply(ctx, path, json_object_get(root, gpu->architecture), out);
+    if (status == SC_OK)
+        status = step_constants_apply(ctx, path, json_object_get(root, gpu->name), out);
     out->host[SC__FUSION_HF] = out->host[SC__FUSION_EAGER];
     json_decref(root);
     return status;

@@ -39,17 +39,23 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .kv_rank = m->kv_lora,
                                 .rope_dim = m->rope_dim,
                                 .v_dim = m->v_dim};
-    if (kind & SC__LAYER_WINDOW) s.window = m->window;
+    if (kind & SC__LAYER_WINDOW)
+        s.window = m->window;
     if (sc__kind_has_experts(kind)) {
-        s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep, s.expert_tp = p->mesh.etp;
-        s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn, s.imbalance = p->imbalance;
+        s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep,
+        s.expert_tp = p->mesh.etp;
+        s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn,
+        s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias, s.looped = p->moe_unfused;
     }
     return s;
 }
 
-static void add(struct sc__lowering *l, struct sc__kernels *list, struct sc__kernel k, enum sc__phase phase,
-                enum sc__work work) {
+static void step_kernels_add(struct sc__lowering *l,
+                             struct sc__kernels *list,
+                             struct sc__kernel k,
+                             enum sc__phase phase,
+                             enum sc__work work) {
     k.phase = (uint8_t)phase;
     k.work = (uint8_t)work;
     *SC__PUSH(l->arena, list->items, list->count, list->capacity) = k;
@@ -57,63 +63,127 @@ static void add(struct sc__lowering *l, struct sc__kernels *list, struct sc__ker
 
 static void embedding_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
-    struct sc__kernels *f = &l->embedding[0], *b = &l->embedding[1];
-    add(l, f, sc__embedding_forward(l->pricer, rows, h), SC__FORWARD, SC__WORK_EMBEDDING);
-    if (l->model->positions) add(l, f, sc__memory_op(l->pricer, SC__MEM_ADD, cut, h), SC__FORWARD, SC__WORK_EMBEDDING);
+    uint64_t rows = (uint64_t)sc__plan_tokens(p);
+    uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
+    uint64_t h = l->model->hidden;
+    struct sc__kernels *f = &l->embedding[0];
+    struct sc__kernels *b = &l->embedding[1];
+    step_kernels_add(l,
+                     f,
+                     sc__embedding_forward(l->pricer, rows, h),
+                     SC__FORWARD,
+                     SC__WORK_EMBEDDING);
+    if (l->model->positions)
+        step_kernels_add(l,
+                         f,
+                         sc__memory_op(l->pricer, SC__MEM_ADD, cut, h),
+                         SC__FORWARD,
+                         SC__WORK_EMBEDDING);
     if (p->dropout) {
-        add(l, f, sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, cut, h), SC__FORWARD, SC__WORK_EMBEDDING);
-        add(l, b, sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, cut, h), SC__BACKWARD, SC__WORK_EMBEDDING);
+        step_kernels_add(l,
+                         f,
+                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, cut, h),
+                         SC__FORWARD,
+                         SC__WORK_EMBEDDING);
+        step_kernels_add(l,
+                         b,
+                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, cut, h),
+                         SC__BACKWARD,
+                         SC__WORK_EMBEDDING);
     }
-    add(l, b, sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h), SC__BACKWARD, SC__WORK_EMBEDDING);
+    step_kernels_add(l,
+                     b,
+                     sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h),
+                     SC__BACKWARD,
+                     SC__WORK_EMBEDDING);
 }
 
-static void add_norm(struct sc__lowering *l, struct sc__kernels *list, uint64_t rows, enum sc__phase phase) {
+static void add_norm(struct sc__lowering *l,
+                     struct sc__kernels *list,
+                     uint64_t rows,
+                     enum sc__phase phase) {
     struct sc__layer_shape shape = layer_shape(l, false);
     struct sc__layer_kernels kernels = {0};
     sc__norm_kernels(l->arena, l->pricer, &shape, phase == SC__BACKWARD, rows, &kernels);
-    for (uint32_t i = 0; i < kernels.count; i++) add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+    for (uint32_t i = 0; i < kernels.count; i++)
+        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
 static void head_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__pricer *q = l->pricer;
-    uint64_t rows = (uint64_t)sc__plan_tokens(p), cut = (uint64_t)sc__plan_tokens_sp(p), h = l->model->hidden;
+    uint64_t rows = (uint64_t)sc__plan_tokens(p);
+    uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
+    uint64_t h = l->model->hidden;
     uint64_t v = p->vocab / p->mesh.tp;
     enum sc__dtype t = (enum sc__dtype)p->dtype;
     bool fused = p->fusion == SC__FUSION_MEGATRON;
-    struct sc__kernels *f = &l->head[0], *b = &l->head[1];
+    struct sc__kernels *f = &l->head[0];
+    struct sc__kernels *b = &l->head[1];
     add_norm(l, f, cut, SC__FORWARD);
-    add(l, f, sc__gemm(q, "logits", t, rows, v, h), SC__FORWARD, SC__WORK_GEMM);
-    add(l, f, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F, rows, v), SC__FORWARD,
+    step_kernels_add(l,
+                     f,
+                     sc__gemm(q, "logits", t, rows, v, h),
+                     SC__FORWARD,
+                     SC__WORK_GEMM);
+    step_kernels_add(
+        l,
+        f,
+        sc__memory_op(q,
+                      fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F,
+                      rows,
+                      v),
+        SC__FORWARD,
         SC__WORK_LOSS);
-    add(l, b, sc__memory_op(q, fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B, rows, v), SC__BACKWARD,
+    step_kernels_add(
+        l,
+        b,
+        sc__memory_op(q,
+                      fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B,
+                      rows,
+                      v),
+        SC__BACKWARD,
         SC__WORK_LOSS);
-    add(l, b, sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v), SC__BACKWARD, SC__WORK_GEMM);
-    add(l, b, sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false), SC__WGRAD, SC__WORK_GEMM);
+    step_kernels_add(l,
+                     b,
+                     sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v),
+                     SC__BACKWARD,
+                     SC__WORK_GEMM);
+    step_kernels_add(l,
+                     b,
+                     sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false),
+                     SC__WGRAD,
+                     SC__WORK_GEMM);
     add_norm(l, b, cut, SC__BACKWARD);
 }
 
 /* What single kernels do not show: see struct sc__step_constants. */
 static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
-    if (k->kind == SC__KERNEL_MEMORY) return c->memory;
+    if (k->kind == SC__KERNEL_MEMORY)
+        return c->memory;
     if (k->kind == SC__KERNEL_ATTENTION)
-        return (l->plan.attention == SC__ATTENTION_CURRENT ? c->attention[k->phase != SC__FORWARD] : 1) *
+        return (l->plan.attention == SC__ATTENTION_CURRENT
+                    ? c->attention[k->phase != SC__FORWARD]
+                    : 1) *
                (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1) *
                (l->plan.fp8_attention ? c->attention_fp8 : 1);
-    if (k->work == SC__WORK_ATTENTION) return c->batched;
-    if (l->plan.gemm == l->plan.dtype) return c->gemm;
+    if (k->work == SC__WORK_ATTENTION)
+        return c->batched;
+    if (l->plan.gemm == l->plan.dtype)
+        return c->gemm;
     return c->gemm * (l->plan.gemm == SC__FP4 ? c->fp4 : c->fp8);
 }
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
-    double us = k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
+    double us =
+        k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     return us * (nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1);
 }
 
-static double list_load(struct sc__load *load, const struct sc__layer_kernels *list, double times) {
+static double
+list_load(struct sc__load *load, const struct sc__layer_kernels *list, double times) {
     double us = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         sc__load_add(load, &list->items[i].kernel, times);
@@ -126,9 +196,13 @@ static double list_load(struct sc__load *load, const struct sc__layer_kernels *l
  * zero-bubble schedules leave p − 1 (ZB-H1) or nothing of 3m, but 2p − 1 − m
  * where there are fewer micro-batches. */
 static double idle_share(const struct sc__plan *p) {
-    double stages = p->mesh.pp - 1.0, m = p->micro_batches, few = 2 * stages + 1 - m;
-    if (!sc__schedule_splits(p->schedule)) return stages / (m * p->vpp);
-    if (sc__schedule_overlaps_steps(p->schedule)) stages = 0;
+    double stages = p->mesh.pp - 1.0;
+    double m = p->micro_batches;
+    double few = 2 * stages + 1 - m;
+    if (!sc__schedule_splits(p->schedule))
+        return stages / (m * p->vpp);
+    if (sc__schedule_overlaps_steps(p->schedule))
+        stages = 0;
     return (few > stages ? few : stages) / (3 * m);
 }
 
@@ -139,11 +213,14 @@ static double idle_share(const struct sc__plan *p) {
 static void find_heat(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__load load = {0};
-    double layers = 0, repeat = p->recompute == SC__RECOMPUTE_FULL  ? 2
-                                : p->recompute == SC__RECOMPUTE_OPS ? 1 + sc__repeated_products(l->model)
-                                                                    : 1;
+    double layers = 0;
+    double repeat = p->recompute == SC__RECOMPUTE_FULL ? 2
+                    : p->recompute == SC__RECOMPUTE_OPS
+                        ? 1 + sc__repeated_products(l->model)
+                        : 1;
     uint32_t count[SC__LAYER_KINDS] = {0};
-    for (uint32_t i = 0; i < l->model->layers; i++) count[sc__layer_kind(l, i)]++;
+    for (uint32_t i = 0; i < l->model->layers; i++)
+        count[sc__layer_kind(l, i)]++;
     for (int k = 0; k < SC__LAYER_KINDS; k++) {
         double n = (double)count[k] / p->mesh.pp * p->micro_batches;
         list_load(&load, &l->kernels[k][0], n * repeat);
@@ -152,38 +229,57 @@ static void find_heat(struct sc__lowering *l) {
     }
     for (int d = 0; d < 2; d++)
         for (uint32_t i = 0; i < l->head[d].count; i++)
-            sc__load_add(&load, &l->head[d].items[i], (double)p->micro_batches / p->mesh.pp);
+            sc__load_add(&load,
+                         &l->head[d].items[i],
+                         (double)p->micro_batches / p->mesh.pp);
     double bubble = idle_share(p) * load.us;
-    if (bubble > l->gpu->power.onset_us) bubble = 0;
+    if (bubble > l->gpu->power.onset_us)
+        bubble = 0;
     double tp =
-        layers * (2 + 2 * repeat) * sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
-    l->heat = sc__heat(l->gpu, &load, bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
+        layers * (2 + 2 * repeat) *
+        sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
+    l->heat = sc__heat(
+        l->gpu,
+        &load,
+        bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
 }
 
 void sc__step_kernels(struct sc__lowering *l) {
-    for (uint32_t i = 0; i < l->model->layers; i++) l->has_kind[sc__layer_kind(l, i)] = true;
+    for (uint32_t i = 0; i < l->model->layers; i++)
+        l->has_kind[sc__layer_kind(l, i)] = true;
     for (int k = 0; k < SC__LAYER_KINDS; k++) {
-        if (!l->has_kind[k]) continue;
+        if (!l->has_kind[k])
+            continue;
         struct sc__layer_shape shape = layer_shape(l, k);
-        sc__layer_kernels(l->arena, l->pricer, &shape, &l->kernels[k][0], &l->kernels[k][1]);
+        sc__layer_kernels(l->arena,
+                          l->pricer,
+                          &shape,
+                          &l->kernels[k][0],
+                          &l->kernels[k][1]);
     }
     embedding_kernels(l);
     head_kernels(l);
     find_heat(l);
 }
 
-double sc__step_collective_us(const struct sc__lowering *l, int coll, enum sc__group_kind group, double bytes) {
+double sc__step_collective_us(const struct sc__lowering *l,
+                              int coll,
+                              enum sc__group_kind group,
+                              double bytes) {
     uint32_t n = sc__mesh_group_size(&l->plan.mesh, group);
-    if (n == 1 || l->cluster->ideal) return 0;
+    if (n == 1 || l->cluster->ideal)
+        return 0;
     uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
-    for (uint32_t i = 0; i < n; i++) gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);
+    for (uint32_t i = 0; i < n; i++)
+        gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);
     struct sc__shape shape = sc__cluster_shape(l->cluster, gpu, n);
     return sc__us(sc__collective_time(l->cluster, coll, &shape, (uint64_t)bytes));
 }
 
 double sc__step_tp_us(const struct sc__lowering *l, enum sc__coll coll, double bytes) {
     uint32_t tp = l->plan.mesh.tp;
-    if (tp == 1 || l->cluster->ideal) return 0;
+    if (tp == 1 || l->cluster->ideal)
+        return 0;
     struct sc__shape shape = sc__cluster_shape(l->cluster, NULL, tp);
     return sc__us(sc__collective_time(l->cluster, (int)coll, &shape, (uint64_t)bytes));
 }

@@ -15,43 +15,65 @@ static double keys_share(const struct sc__model *m) {
 }
 
 static double ops_share(const struct sc__model *m, const struct sc__layer_kernel *x) {
-    if (x->kernel.kind == SC__KERNEL_MEMORY) return 1;
-    if (x->kernel.kind == SC__KERNEL_ATTENTION) return 0;
+    if (x->kernel.kind == SC__KERNEL_MEMORY)
+        return 1;
+    if (x->kernel.kind == SC__KERNEL_ATTENTION)
+        return 0;
     switch (x->part) {
-    case SC__PART_ATTENTION_IN: return keys_share(m);
-    case SC__PART_ATTENTION_OUT: return 1;
+    case SC__PART_ATTENTION_IN:
+        return keys_share(m);
+    case SC__PART_ATTENTION_OUT:
+        return 1;
     case SC__PART_MLP_IN:
-    case SC__PART_SHARED: return m->gated ? 0.5 : 0;
-    default: return 0;
+    case SC__PART_SHARED:
+        return m->gated ? 0.5 : 0;
+    default:
+        return 0;
     }
 }
 
 double sc__repeated_products(const struct sc__model *m) {
-    double d = m->head_dim, h = m->hidden, ffn = m->experts ? (double)m->topk * m->expert_ffn + m->shared_ffn : m->ffn;
-    double qkv = h * d * (m->heads + 2.0 * m->kv_heads), out = h * d * m->heads, up = (m->gated ? 2 : 1) * h * ffn;
-    return (keys_share(m) * qkv + out + (m->gated ? 0.5 : 0) * up) / (qkv + out + up + h * ffn);
+    double d = m->head_dim;
+    double h = m->hidden;
+    double ffn = m->experts ? (double)m->topk * m->expert_ffn + m->shared_ffn : m->ffn;
+    double qkv = h * d * (m->heads + 2.0 * m->kv_heads);
+    double out = h * d * m->heads;
+    double up = (m->gated ? 2 : 1) * h * ffn;
+    return (keys_share(m) * qkv + out + (m->gated ? 0.5 : 0) * up) /
+           (qkv + out + up + h * ffn);
 }
 
 static bool of_feed_forward(unsigned part) {
-    return part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER || part == SC__PART_UNROUTE ||
-           part == SC__PART_SHARED;
+    return part == SC__PART_MLP_IN || part == SC__PART_MLP_OUT || part == SC__PART_ROUTER ||
+           part == SC__PART_UNROUTE || part == SC__PART_SHARED;
 }
 
 static bool module_holds(unsigned modules, const struct sc__layer_kernel *x, bool moe) {
     unsigned part = x->part;
-    if (part == SC__PART_ATTENTION_CORE) return modules & SC__MODULE_CORE;
-    if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM) return modules & SC__MODULE_NORM;
-    if (x->up) return modules & SC__MODULE_LATENT;
-    if (!of_feed_forward(part)) return false;
-    if (modules & (moe ? SC__MODULE_MOE : SC__MODULE_MLP)) return true;
-    if (part == SC__PART_SHARED) return modules & SC__MODULE_SHARED;
-    bool activation =
-        part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY && x->kernel.work != SC__WORK_ROUTER;
-    return activation && modules & (moe ? SC__MODULE_EXPERT_ACTIVATION : SC__MODULE_ACTIVATION);
+    if (part == SC__PART_ATTENTION_CORE)
+        return modules & SC__MODULE_CORE;
+    if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM)
+        return modules & SC__MODULE_NORM;
+    if (x->up)
+        return modules & SC__MODULE_LATENT;
+    if (!of_feed_forward(part))
+        return false;
+    if (modules & (moe ? SC__MODULE_MOE : SC__MODULE_MLP))
+        return true;
+    if (part == SC__PART_SHARED)
+        return modules & SC__MODULE_SHARED;
+    bool activation = part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY &&
+                      x->kernel.work != SC__WORK_ROUTER;
+    return activation &&
+           modules & (moe ? SC__MODULE_EXPERT_ACTIVATION : SC__MODULE_ACTIVATION);
 }
 
-double sc__step_repeat_share(const struct sc__lowering *l, const struct sc__layer_kernel *x, bool moe) {
-    if (l->plan.recompute == SC__RECOMPUTE_FULL) return 1;
-    if (l->plan.recompute == SC__RECOMPUTE_OPS) return ops_share(l->model, x);
+double sc__step_repeat_share(const struct sc__lowering *l,
+                             const struct sc__layer_kernel *x,
+                             bool moe) {
+    if (l->plan.recompute == SC__RECOMPUTE_FULL)
+        return 1;
+    if (l->plan.recompute == SC__RECOMPUTE_OPS)
+        return ops_share(l->model, x);
     return module_holds(l->plan.recompute_modules, x, moe) ? 1 : 0;
 }

@@ -13,7 +13,7 @@
  *   expert parallel      dispatch and combine around the experts */
 #include "lower/step.h"
 
-struct maker {
+struct step_scripts_maker {
     struct sc__lowering *l;
     struct sc__script *script;
     uint32_t open;   /* first item of the segment kernels are merged in */
@@ -24,7 +24,8 @@ struct maker {
     bool moe;        /* a layer with experts */
 };
 
-static void compute(struct maker *k, uint8_t work, double us, const char *name) {
+static void
+compute(struct step_scripts_maker *k, uint8_t work, double us, const char *name) {
     struct sc__script *s = k->script;
     s->us += us;
     for (uint32_t i = k->open; i < s->count; i++)
@@ -33,85 +34,123 @@ static void compute(struct maker *k, uint8_t work, double us, const char *name) 
             return;
         }
     *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
-        (struct sc__item){.kind = SC__ITEM_COMPUTE, .phase = k->phase, .work = work, .us = us, .name = name};
+        (struct sc__step_item){.kind = SC__ITEM_COMPUTE,
+                               .phase = k->phase,
+                               .work = work,
+                               .us = us,
+                               .name = name};
 }
 
-static void close_segment(struct maker *k) { k->open = k->script->count; }
+static void close_segment(struct step_scripts_maker *k) {
+    k->open = k->script->count;
+}
 
-static void collective(struct maker *k, enum sc__coll coll, enum sc__group_kind group, uint8_t stream, double bytes,
-                       bool async, const char *name) {
+static void step_scripts_collective(struct step_scripts_maker *k,
+                                    enum sc__coll coll,
+                                    enum sc__group_kind group,
+                                    uint8_t stream,
+                                    double bytes,
+                                    bool async,
+                                    const char *name) {
     struct sc__script *s = k->script;
-    if (bytes < 1 || sc__mesh_group_size(&k->l->plan.mesh, group) == 1) return;
-    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) = (struct sc__item){.kind = SC__ITEM_COLL,
-                                                                                .phase = k->phase,
-                                                                                .coll = (uint8_t)coll,
-                                                                                .stream = stream,
-                                                                                .async = async,
-                                                                                .group = (uint8_t)group,
-                                                                                .bytes = bytes,
-                                                                                .name = name};
+    if (bytes < 1 || sc__mesh_group_size(&k->l->plan.mesh, group) == 1)
+        return;
+    *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
+        (struct sc__step_item){.kind = SC__ITEM_COLL,
+                               .phase = k->phase,
+                               .coll = (uint8_t)coll,
+                               .stream = stream,
+                               .async = async,
+                               .group = (uint8_t)group,
+                               .bytes = bytes,
+                               .name = name};
     k->launches += 2;
-    if (!async && group == SC__GROUP_TP) k->comm += sc__step_tp_us(k->l, coll, bytes);
+    if (!async && group == SC__GROUP_TP)
+        k->comm += sc__step_tp_us(k->l, coll, bytes);
     close_segment(k);
 }
 
-static void join(struct maker *k, uint8_t stream) {
+static void join(struct step_scripts_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
-        (struct sc__item){.kind = SC__ITEM_JOIN, .stream = stream};
+        (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
     close_segment(k);
 }
 
 static const char *part_name(enum sc__work work) {
-    static const char *const names[SC__WORKS] = {[SC__WORK_GEMM] = "linear",   [SC__WORK_ATTENTION] = "attention",
-                                                 [SC__WORK_NORM] = "norm",     [SC__WORK_ELEMENTWISE] = "elementwise",
-                                                 [SC__WORK_ROUTER] = "router", [SC__WORK_COPY] = "copy"};
+    static const char *const names[SC__WORKS] = {[SC__WORK_GEMM] = "linear",
+                                                 [SC__WORK_ATTENTION] = "attention",
+                                                 [SC__WORK_NORM] = "norm",
+                                                 [SC__WORK_ELEMENTWISE] = "elementwise",
+                                                 [SC__WORK_ROUTER] = "router",
+                                                 [SC__WORK_COPY] = "copy"};
     return names[work] ? names[work] : "compute";
 }
 
 /* Routing and experts, whose kernels are many and small. */
 static bool of_experts(unsigned which) {
-    return which == SC__PART_ROUTER || which == SC__PART_MLP_IN || which == SC__PART_MLP_OUT ||
-           which == SC__PART_UNROUTE;
+    return which == SC__PART_ROUTER || which == SC__PART_MLP_IN ||
+           which == SC__PART_MLP_OUT || which == SC__PART_UNROUTE;
 }
 
 /* Launched with a graph: the host is not asked. */
 static bool captured(const struct sc__plan *p, unsigned which, bool moe) {
-    if (p->graphs & SC__GRAPH_FULL) return true;
-    if (which <= SC__PART_ATTENTION_ADD) return p->graphs & SC__GRAPH_ATTENTION;
-    if (which == SC__PART_ROUTER || which == SC__PART_SHARED || (moe && which == SC__PART_MLP_NORM))
+    if (p->graphs & SC__GRAPH_FULL)
+        return true;
+    if (which <= SC__PART_ATTENTION_ADD)
+        return p->graphs & SC__GRAPH_ATTENTION;
+    if (which == SC__PART_ROUTER || which == SC__PART_SHARED ||
+        (moe && which == SC__PART_MLP_NORM))
         return p->graphs & SC__GRAPH_ROUTER;
     return p->graphs & SC__GRAPH_MLP && !(moe && of_experts(which));
 }
 
-static void part(struct maker *k, const struct sc__layer_kernels *list, enum sc__layer_part which, unsigned phases) {
+static void step_scripts_part(struct step_scripts_maker *k,
+                              const struct sc__layer_kernels *list,
+                              enum sc__layer_part which,
+                              unsigned phases) {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct sc__layer_kernel *x = &list->items[i];
-        if (x->part != which || !(phases >> x->kernel.phase & 1)) continue;
-        double share = k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->moe) : 1;
-        if (share <= 0) continue;
-        if (!captured(&k->l->plan, which, k->moe)) k->launches += x->kernel.launches * share;
+        if (x->part != which || !(phases >> x->kernel.phase & 1))
+            continue;
+        double share =
+            k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->moe) : 1;
+        if (share <= 0)
+            continue;
+        if (!captured(&k->l->plan, which, k->moe))
+            k->launches += x->kernel.launches * share;
         if (k->moe && of_experts(which) && x->kernel.kind == SC__KERNEL_MEMORY)
             share *= k->l->constants.moe[k->l->plan.moe_unfused];
-        compute(k, x->kernel.work, share * sc__step_kernel_us(k->l, &x->kernel), part_name(x->kernel.work));
+        compute(k,
+                x->kernel.work,
+                share * sc__step_kernel_us(k->l, &x->kernel),
+                part_name(x->kernel.work));
     }
 }
 
 /* More host time of a layer with experts before routing was fused: half of it
  * prepares the exchange, half feeds the experts one by one. */
-static double expert_host(const struct maker *k) {
+static double expert_host(const struct step_scripts_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    return k->moe && p->moe_unfused ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1) : 0;
+    return k->moe && p->moe_unfused
+               ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
+               : 0;
 }
 
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. */
-static void host(struct maker *k) {
+static void host(struct step_scripts_maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
-    double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
-    double busy = k->script->us + k->comm, need = per > 0 ? per * k->launches + expert_host(k) : 0;
-    if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL) return;
+    double per =
+        k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
+    double busy = k->script->us + k->comm;
+    double need = per > 0 ? per * k->launches + expert_host(k) : 0;
+    if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL)
+        return;
     /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
-    double sum = k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy), extra = sum - busy;
-    if (extra < 0.01 * busy) return;
+    double sum =
+        k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy);
+    double extra = sum - busy;
+    if (extra < 0.01 * busy)
+        return;
     close_segment(k);
     compute(k, SC__WORK_HOST, extra, "host");
 }
@@ -123,7 +162,8 @@ static double activation_bytes(const struct sc__lowering *l) {
 
 /* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
 static double gathered_bytes(const struct sc__lowering *l) {
-    return activation_bytes(l) * (l->plan.dynamic_casts && l->plan.gemm == SC__FP8 ? 0.5 : 1);
+    return activation_bytes(l) *
+           (l->plan.dynamic_casts && l->plan.gemm == SC__FP8 ? 0.5 : 1);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -132,9 +172,10 @@ static bool chunked(const struct sc__lowering *l) {
 
 /* DTensor keeps the batch in front: what is gathered or scattered along the
  * sequence of several is put in order by a copy. */
-static void reorder(struct maker *k, double bytes) {
+static void reorder(struct step_scripts_maker *k, double bytes) {
     const struct sc__plan *p = &k->l->plan;
-    if (!p->torch_copies || p->micro_batch == 1 || p->mesh.tp == 1) return;
+    if (!p->torch_copies || p->micro_batch == 1 || p->mesh.tp == 1)
+        return;
     struct sc__kernel x = sc__elementwise(k->l->pricer, "reorder", 2 * bytes);
     k->launches += x.launches;
     compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
@@ -142,127 +183,220 @@ static void reorder(struct maker *k, double bytes) {
 
 /* Before a column-parallel product. In chunks: a share shows, the rest runs
  * beside the product; the caller joins after it. */
-static void gather_tokens(struct maker *k) {
-    double bytes = gathered_bytes(k->l), shown = k->l->constants.tp_exposed;
-    if (!k->l->plan.sequence_parallel) return;
+static void gather_tokens(struct step_scripts_maker *k) {
+    double bytes = gathered_bytes(k->l);
+    double shown = k->l->constants.tp_exposed;
+    if (!k->l->plan.sequence_parallel)
+        return;
     if (!chunked(k->l)) {
-        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp gather");
+        step_scripts_collective(k,
+                                SC__ALLGATHER,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                bytes,
+                                false,
+                                "tp gather");
         reorder(k, bytes);
         return;
     }
-    collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes * shown, false, "tp gather");
-    collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes * (1 - shown), true, "tp gather");
+    step_scripts_collective(k,
+                            SC__ALLGATHER,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            bytes * shown,
+                            false,
+                            "tp gather");
+    step_scripts_collective(k,
+                            SC__ALLGATHER,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            bytes * (1 - shown),
+                            true,
+                            "tp gather");
 }
 
-static void join_chunks(struct maker *k) {
-    if (chunked(k->l)) join(k, SC__STREAM_COMM);
+static void join_chunks(struct step_scripts_maker *k) {
+    if (chunked(k->l))
+        join(k, SC__STREAM_COMM);
 }
 
 /* Around a row-parallel product. */
-static void begin_reduce(struct maker *k) {
+static void begin_reduce(struct step_scripts_maker *k) {
     if (chunked(k->l))
-        collective(k, SC__REDUCESCATTER, SC__GROUP_TP, SC__STREAM_COMM,
-                   activation_bytes(k->l) * (1 - k->l->constants.tp_exposed), true, "tp reduce");
+        step_scripts_collective(k,
+                                SC__REDUCESCATTER,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                activation_bytes(k->l) * (1 - k->l->constants.tp_exposed),
+                                true,
+                                "tp reduce");
 }
 
-static void end_reduce(struct maker *k) {
+static void end_reduce(struct step_scripts_maker *k) {
     double bytes = activation_bytes(k->l);
     if (!k->l->plan.sequence_parallel) {
-        collective(k, SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes, false, "tp reduce");
+        step_scripts_collective(k,
+                                SC__ALLREDUCE,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                bytes,
+                                false,
+                                "tp reduce");
         return;
     }
     join_chunks(k);
-    if (!chunked(k->l)) reorder(k, bytes);
-    collective(k, SC__REDUCESCATTER, SC__GROUP_TP, SC__STREAM_COMM,
-               bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1), false, "tp reduce");
+    if (!chunked(k->l))
+        reorder(k, bytes);
+    step_scripts_collective(k,
+                            SC__REDUCESCATTER,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1),
+                            false,
+                            "tp reduce");
 }
 
 /* Keys and values of the whole sequence. PyTorch's context parallelism sees
  * them after they were repeated for every head of the queries. */
 static double kv_bytes(const struct sc__lowering *l) {
     const struct sc__model *m = l->model;
-    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : m->kv_heads, tp = l->plan.mesh.tp;
+    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : m->kv_heads;
+    double tp = l->plan.mesh.tp;
     double local = heads / tp < 1 ? 1 : heads / tp;
-    return (double)l->plan.micro_batch * l->plan.seq * local * (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
+    return (double)l->plan.micro_batch * l->plan.seq * local *
+           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
 }
 
 /* The core of attention under context parallelism. */
-static void core(struct maker *k, const struct sc__layer_kernels *list, bool backward) {
+static void
+core(struct step_scripts_maker *k, const struct sc__layer_kernels *list, bool backward) {
     unsigned kind = k->l->plan.cp_kind;
     bool ring = kind == SC__CP_RING;
-    double kv = kv_bytes(k->l), gradients = kv * (k->l->plan.torch_copies ? 2 : 1); /* in fp32 there */
+    double kv = kv_bytes(k->l);
+    double gradients = kv * (k->l->plan.torch_copies ? 2 : 1); /* in fp32 there */
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (kind == SC__CP_ALLTOALL) {
-        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) / k->l->plan.mesh.cp;
-        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP, q, false, "cp exchange");
+        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) /
+                   k->l->plan.mesh.cp;
+        step_scripts_collective(k,
+                                SC__ALLTOALL,
+                                SC__GROUP_CP,
+                                SC__STREAM_CP,
+                                q,
+                                false,
+                                "cp exchange");
     } else
-        collective(k, SC__ALLGATHER, SC__GROUP_CP, SC__STREAM_CP, kv, ring, "cp keys and values");
+        step_scripts_collective(k,
+                                SC__ALLGATHER,
+                                SC__GROUP_CP,
+                                SC__STREAM_CP,
+                                kv,
+                                ring,
+                                "cp keys and values");
     if (backward && ring)
-        collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, gradients, true, "cp gradients");
-    part(k, list, SC__PART_ATTENTION_CORE, phases);
-    if (ring && k->l->plan.mesh.cp > 1) join(k, SC__STREAM_CP);
+        step_scripts_collective(k,
+                                SC__REDUCESCATTER,
+                                SC__GROUP_CP,
+                                SC__STREAM_CP,
+                                gradients,
+                                true,
+                                "cp gradients");
+    step_scripts_part(k, list, SC__PART_ATTENTION_CORE, phases);
+    if (ring && k->l->plan.mesh.cp > 1)
+        join(k, SC__STREAM_CP);
     if (backward && kind == SC__CP_GATHER)
-        collective(k, SC__REDUCESCATTER, SC__GROUP_CP, SC__STREAM_CP, gradients, false, "cp gradients");
+        step_scripts_collective(k,
+                                SC__REDUCESCATTER,
+                                SC__GROUP_CP,
+                                SC__STREAM_CP,
+                                gradients,
+                                false,
+                                "cp gradients");
     if (kind == SC__CP_ALLTOALL)
-        collective(k, SC__ALLTOALL, SC__GROUP_CP, SC__STREAM_CP,
-                   kv / 2 * k->l->model->heads / k->l->model->kv_heads / k->l->plan.mesh.cp, false, "cp exchange");
+        step_scripts_collective(k,
+                                SC__ALLTOALL,
+                                SC__GROUP_CP,
+                                SC__STREAM_CP,
+                                kv / 2 * k->l->model->heads / k->l->model->kv_heads /
+                                    k->l->plan.mesh.cp,
+                                false,
+                                "cp exchange");
 }
 
 /* Bytes one rank sends to the experts. */
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) * l->model->hidden * 2 * p->imbalance;
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
+           l->model->hidden * 2 * p->imbalance;
 }
 
-static void exchange(struct maker *k) {
-    collective(k, SC__ALLTOALL, SC__GROUP_EP, SC__STREAM_EP, dispatch_bytes(k->l), k->l->plan.overlap_moe,
-               "expert exchange");
+static void step_scripts_exchange(struct step_scripts_maker *k) {
+    step_scripts_collective(k,
+                            SC__ALLTOALL,
+                            SC__GROUP_EP,
+                            SC__STREAM_EP,
+                            dispatch_bytes(k->l),
+                            k->l->plan.overlap_moe,
+                            "expert exchange");
 }
 
-static void expert_tensor(struct maker *k, enum sc__coll coll) {
-    double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk * k->l->model->hidden * 2;
-    collective(k, coll, SC__GROUP_ETP, SC__STREAM_COMM, bytes * k->l->plan.mesh.etp, false, "expert tensor parallel");
+static void expert_tensor(struct step_scripts_maker *k, enum sc__coll coll) {
+    double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
+                   k->l->model->hidden * 2;
+    step_scripts_collective(k,
+                            coll,
+                            SC__GROUP_ETP,
+                            SC__STREAM_COMM,
+                            bytes * k->l->plan.mesh.etp,
+                            false,
+                            "expert tensor parallel");
 }
 
-static void forward_mlp(struct maker *k, const struct sc__layer_kernels *f, bool moe) {
+static void
+forward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *f, bool moe) {
     unsigned all = 1u << SC__FORWARD;
     if (!moe) {
         gather_tokens(k);
-        part(k, f, SC__PART_MLP_IN, all);
+        step_scripts_part(k, f, SC__PART_MLP_IN, all);
         join_chunks(k);
         begin_reduce(k);
-        part(k, f, SC__PART_MLP_OUT, all);
+        step_scripts_part(k, f, SC__PART_MLP_OUT, all);
         end_reduce(k);
         return;
     }
-    part(k, f, SC__PART_ROUTER, all);
-    part(k, f, SC__PART_SHARED, all);
-    exchange(k);
+    step_scripts_part(k, f, SC__PART_ROUTER, all);
+    step_scripts_part(k, f, SC__PART_SHARED, all);
+    step_scripts_exchange(k);
     expert_tensor(k, SC__ALLGATHER);
-    part(k, f, SC__PART_MLP_IN, all);
-    part(k, f, SC__PART_MLP_OUT, all);
+    step_scripts_part(k, f, SC__PART_MLP_IN, all);
+    step_scripts_part(k, f, SC__PART_MLP_OUT, all);
     expert_tensor(k, SC__REDUCESCATTER);
-    exchange(k);
-    if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
-    part(k, f, SC__PART_UNROUTE, all);
+    step_scripts_exchange(k);
+    if (k->l->plan.overlap_moe)
+        join(k, SC__STREAM_EP);
+    step_scripts_part(k, f, SC__PART_UNROUTE, all);
 }
 
-static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = phase, .moe = sc__kind_has_experts(kind)};
+static void
+forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
+    struct step_scripts_maker k = {.l = l,
+                                   .script = out,
+                                   .phase = phase,
+                                   .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     unsigned all = 1u << SC__FORWARD;
-    part(&k, f, SC__PART_ATTENTION_NORM, all);
+    step_scripts_part(&k, f, SC__PART_ATTENTION_NORM, all);
     gather_tokens(&k);
-    part(&k, f, SC__PART_ATTENTION_IN, all);
+    step_scripts_part(&k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(&k);
     core(&k, f, false);
     begin_reduce(&k);
-    part(&k, f, SC__PART_ATTENTION_OUT, all);
+    step_scripts_part(&k, f, SC__PART_ATTENTION_OUT, all);
     end_reduce(&k);
-    part(&k, f, SC__PART_ATTENTION_ADD, all);
-    part(&k, f, SC__PART_MLP_NORM, all);
+    step_scripts_part(&k, f, SC__PART_ATTENTION_ADD, all);
+    step_scripts_part(&k, f, SC__PART_MLP_NORM, all);
     forward_mlp(&k, f, k.moe);
-    part(&k, f, SC__PART_MLP_ADD, all);
+    step_scripts_part(&k, f, SC__PART_MLP_ADD, all);
     host(&k);
 }
 
@@ -271,44 +405,71 @@ static void forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struc
  * exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
-    struct maker k = {.l = l, .script = out, .phase = SC__RECOMPUTE, .moe = sc__kind_has_experts(kind)};
-    if (p->recompute == SC__RECOMPUTE_NONE) return;
+    struct step_scripts_maker k = {.l = l,
+                                   .script = out,
+                                   .phase = SC__RECOMPUTE,
+                                   .moe = sc__kind_has_experts(kind)};
+    if (p->recompute == SC__RECOMPUTE_NONE)
+        return;
     if (p->recompute == SC__RECOMPUTE_FULL) {
         forward_layer(l, kind, SC__RECOMPUTE, out);
         return;
     }
-    if (p->recompute == SC__RECOMPUTE_OPS) gather_tokens(&k), gather_tokens(&k);
-    for (unsigned which = 0; which < SC__LAYER_PARTS; which++) part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
-    if (p->recompute == SC__RECOMPUTE_OPS) join_chunks(&k);
-    if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_MOE) {
-        exchange(&k), exchange(&k);
-        if (p->overlap_moe) join(&k, SC__STREAM_EP);
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        gather_tokens(&k), gather_tokens(&k);
+    for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
+        step_scripts_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        join_chunks(&k);
+    if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
+        p->recompute_modules & SC__MODULE_MOE) {
+        step_scripts_exchange(&k), step_scripts_exchange(&k);
+        if (p->overlap_moe)
+            join(&k, SC__STREAM_EP);
     }
 }
 
 /* The input gradient of a column-parallel product, its reduction beside the
  * weight gradient. With sequence parallelism the input is gathered again,
  * beside the input gradient. */
-static void backward_column(struct maker *k, const struct sc__layer_kernels *b, enum sc__layer_part which) {
+static void backward_column(struct step_scripts_maker *k,
+                            const struct sc__layer_kernels *b,
+                            enum sc__layer_part which) {
     const struct sc__plan *p = &k->l->plan;
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
     double bytes = activation_bytes(k->l);
     if (p->sequence_parallel)
-        collective(k, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, bytes, p->tp_overlap != SC__TP_BLOCKING,
-                   "tp gather again");
-    part(k, b, which, 1u << SC__BACKWARD);
-    if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING) join(k, SC__STREAM_COMM);
-    collective(k, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, bytes,
-               beside, "tp reduce");
-    if (!(k->skip & 1u << SC__WGRAD)) part(k, b, which, 1u << SC__WGRAD);
-    if (beside && p->mesh.tp > 1) join(k, SC__STREAM_COMM);
+        step_scripts_collective(k,
+                                SC__ALLGATHER,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                bytes,
+                                p->tp_overlap != SC__TP_BLOCKING,
+                                "tp gather again");
+    step_scripts_part(k, b, which, 1u << SC__BACKWARD);
+    if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING)
+        join(k, SC__STREAM_COMM);
+    step_scripts_collective(k,
+                            p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            bytes,
+                            beside,
+                            "tp reduce");
+    if (!(k->skip & 1u << SC__WGRAD))
+        step_scripts_part(k, b, which, 1u << SC__WGRAD);
+    if (beside && p->mesh.tp > 1)
+        join(k, SC__STREAM_COMM);
 }
 
-static void backward_part(struct maker *k, const struct sc__layer_kernels *b, enum sc__layer_part which) {
-    part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
+static void backward_part(struct step_scripts_maker *k,
+                          const struct sc__layer_kernels *b,
+                          enum sc__layer_part which) {
+    step_scripts_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
 }
 
-static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, bool moe) {
+static void
+backward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *b, bool moe) {
     if (!moe) {
         gather_tokens(k);
         backward_part(k, b, SC__PART_MLP_OUT);
@@ -317,13 +478,14 @@ static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, boo
         return;
     }
     backward_part(k, b, SC__PART_UNROUTE);
-    exchange(k);
+    step_scripts_exchange(k);
     expert_tensor(k, SC__ALLGATHER);
     backward_part(k, b, SC__PART_MLP_OUT);
     backward_part(k, b, SC__PART_MLP_IN);
     expert_tensor(k, SC__REDUCESCATTER);
-    exchange(k);
-    if (k->l->plan.overlap_moe) join(k, SC__STREAM_EP);
+    step_scripts_exchange(k);
+    if (k->l->plan.overlap_moe)
+        join(k, SC__STREAM_EP);
     backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
 }
@@ -331,24 +493,35 @@ static void backward_mlp(struct maker *k, const struct sc__layer_kernels *b, boo
 /* Adding the weight gradients of a micro-batch to those of the step; or, where
  * they are sharded with copies, out of the gathered buffer twice (read, write)
  * and into the one that is reduced. */
-static void accumulate(struct maker *k, const struct sc__shard *params) {
+static void accumulate(struct step_scripts_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
     double copies = p->torch_copies ? 8 + 2 + p->grad_bytes : 0;
-    double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) * (params->dense + params->experts);
-    if (bytes < 1) return;
+    double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) *
+                   (params->dense + params->experts);
+    if (bytes < 1)
+        return;
     struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
     k->launches += x.launches;
-    compute(k, SC__WORK_ELEMENTWISE, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_ELEMENTWISE));
+    compute(k,
+            SC__WORK_ELEMENTWISE,
+            sc__step_kernel_us(k->l, &x),
+            part_name(SC__WORK_ELEMENTWISE));
 }
 
 static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
     uint32_t i = 0;
-    while (sc__layer_kind(l, i) != kind) i++;
+    while (sc__layer_kind(l, i) != kind)
+        i++;
     return sc__plan_layer_shard(&l->plan, l->model, i);
 }
 
-static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__BACKWARD, .skip = skip, .moe = sc__kind_has_experts(kind)};
+static void
+backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
+    struct step_scripts_maker k = {.l = l,
+                                   .script = out,
+                                   .phase = SC__BACKWARD,
+                                   .skip = skip,
+                                   .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
     backward_part(&k, b, SC__PART_MLP_ADD);
     backward_mlp(&k, b, k.moe);
@@ -361,34 +534,61 @@ static void backward_layer(struct sc__lowering *l, int kind, unsigned skip, stru
     backward_column(&k, b, SC__PART_ATTENTION_IN);
     backward_part(&k, b, SC__PART_ATTENTION_NORM);
     struct sc__shard params = kind_shard(l, kind);
-    if (!(skip & 1u << SC__WGRAD)) accumulate(&k, &params);
+    if (!(skip & 1u << SC__WGRAD))
+        accumulate(&k, &params);
     host(&k);
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
-    struct maker k = {.l = l, .script = out, .phase = SC__WGRAD, .moe = sc__kind_has_experts(kind)};
-    for (unsigned which = SC__LAYER_PARTS; which-- > 0;) part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
+    struct step_scripts_maker k = {.l = l,
+                                   .script = out,
+                                   .phase = SC__WGRAD,
+                                   .moe = sc__kind_has_experts(kind)};
+    for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
+        step_scripts_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
     accumulate(&k, &params);
     host(&k);
 }
 
-static void plain(struct maker *k, const struct sc__kernels *list, unsigned phases, const char *name) {
+static void plain(struct step_scripts_maker *k,
+                  const struct sc__kernels *list,
+                  unsigned phases,
+                  const char *name) {
     for (uint32_t i = 0; i < list->count; i++)
         if (phases >> list->items[i].phase & 1) {
             k->launches += list->items[i].launches;
-            compute(k, list->items[i].work, sc__step_kernel_us(k->l, &list->items[i]), name);
+            compute(k,
+                    list->items[i].work,
+                    sc__step_kernel_us(k->l, &list->items[i]),
+                    name);
         }
 }
 
 static void embedding_scripts(struct sc__lowering *l) {
-    struct maker f = {.l = l, .script = &l->embedding_forward, .phase = SC__FORWARD};
-    struct maker b = {.l = l, .script = &l->embedding_backward, .phase = SC__BACKWARD};
+    struct step_scripts_maker f = {.l = l,
+                                   .script = &l->embedding_forward,
+                                   .phase = SC__FORWARD};
+    struct step_scripts_maker b = {.l = l,
+                                   .script = &l->embedding_backward,
+                                   .phase = SC__BACKWARD};
     bool sp = l->plan.sequence_parallel;
     plain(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
-    collective(&f, sp ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, activation_bytes(l), false,
-               "tp embedding");
-    if (sp) collective(&b, SC__ALLGATHER, SC__GROUP_TP, SC__STREAM_COMM, activation_bytes(l), false, "tp embedding");
+    step_scripts_collective(&f,
+                            sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            activation_bytes(l),
+                            false,
+                            "tp embedding");
+    if (sp)
+        step_scripts_collective(&b,
+                                SC__ALLGATHER,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                activation_bytes(l),
+                                false,
+                                "tp embedding");
     plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
@@ -396,32 +596,50 @@ static void embedding_scripts(struct sc__lowering *l) {
  * maximum, the sum and the target's logit of every token: 4 bytes each. */
 static void head_scripts(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    struct maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
-    struct maker b = {.l = l, .script = &l->head_backward, .phase = SC__BACKWARD};
-    struct maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
+    struct step_scripts_maker f = {.l = l,
+                                   .script = &l->head_forward,
+                                   .phase = SC__FORWARD};
+    struct step_scripts_maker b = {.l = l,
+                                   .script = &l->head_backward,
+                                   .phase = SC__BACKWARD};
+    struct step_scripts_maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
     bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
     plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
     for (int i = 0; i < 3; i++)
-        collective(&f, SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM, 4 * sc__plan_tokens(p), false, "tp loss");
+        step_scripts_collective(&f,
+                                SC__ALLREDUCE,
+                                SC__GROUP_TP,
+                                SC__STREAM_COMM,
+                                4 * sc__plan_tokens(p),
+                                false,
+                                "tp loss");
     plain(&b, &l->head[1], 1u << SC__BACKWARD, "head");
-    collective(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, SC__GROUP_TP, SC__STREAM_COMM,
-               activation_bytes(l), p->tp_overlap != SC__TP_BLOCKING && !split, "tp head");
+    step_scripts_collective(&b,
+                            p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                            SC__GROUP_TP,
+                            SC__STREAM_COMM,
+                            activation_bytes(l),
+                            p->tp_overlap != SC__TP_BLOCKING && !split,
+                            "tp head");
     plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
     accumulate(split ? &w : &b, &params);
-    if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1) join(&b, SC__STREAM_COMM);
+    if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
+        join(&b, SC__STREAM_COMM);
 }
 
 void sc__step_scripts(struct sc__lowering *l) {
     bool split = sc__schedule_splits(l->plan.schedule);
     for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
-        if (!l->has_kind[kind]) continue;
+        if (!l->has_kind[kind])
+            continue;
         forward_layer(l, kind, SC__FORWARD, &l->forward[kind]);
         recompute_layer(l, kind, &l->recompute[kind]);
         backward_layer(l, kind, split ? 1u << SC__WGRAD : 0, &l->backward[kind]);
-        if (split) wgrad_layer(l, kind, &l->wgrad[kind]);
+        if (split)
+            wgrad_layer(l, kind, &l->wgrad[kind]);
     }
     embedding_scripts(l);
     head_scripts(l);

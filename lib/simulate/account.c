@@ -7,40 +7,63 @@
  * the category that held: the parts add up to the step by construction. */
 #include "simulate/executor.h"
 
-static struct sc__class_result *result(struct sc__executor *x, uint32_t class) { return &x->out->classes[class]; }
+static struct sc__class_result *result(struct sc__executor *x, uint32_t class) {
+    return &x->out->classes[class];
+}
 
-static void keep_idle(struct sc__executor *x, uint32_t class, int32_t category, int64_t from) {
-    static const uint32_t why[] = {
-        [SC__CAT_OTHER] = SC__IDLE_OTHER, [SC__CAT_BUBBLE] = SC__IDLE_BUBBLE, [SC__CAT_SKEW] = SC__IDLE_SKEW};
+static void
+keep_idle(struct sc__executor *x, uint32_t class, int32_t category, int64_t from) {
+    static const uint32_t why[] = {[SC__CAT_OTHER] = SC__IDLE_OTHER,
+                                   [SC__CAT_BUBBLE] = SC__IDLE_BUBBLE,
+                                   [SC__CAT_SKEW] = SC__IDLE_SKEW};
     struct sc__timeline *t = x->out->timeline;
-    if (category == SC__CAT_COMPUTE || category == SC__CAT_RECOMPUTE) return;
-    *SC__PUSH(&x->ctx->arena, t->idles, t->idle_count, t->idle_capacity) = (struct sc__idle){
-        .class = class,
-        .why = category < SC__CAT_LANE ? why[category] : SC__IDLE_COMM + (uint32_t)(category - SC__CAT_LANE),
-        .start = from,
-        .end = x->now};
+    if (category == SC__CAT_COMPUTE || category == SC__CAT_RECOMPUTE)
+        return;
+    *SC__PUSH(&x->ctx->arena, t->idles, t->idle_count, t->idle_capacity) =
+        (struct sc__idle){.class = class,
+                          .why = category < SC__CAT_LANE
+                                     ? why[category]
+                                     : SC__IDLE_COMM + (uint32_t)(category - SC__CAT_LANE),
+                          .start = from,
+                          .end = x->now};
 }
 
 void sc__account_settle(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
     struct sc__account *a = &result(x, class)->account;
     int64_t passed = x->now - r->mark;
-    if (r->category == SC__CAT_RUN) return; /* added whole when it ends */
+    if (r->category == SC__CAT_RUN)
+        return; /* added whole when it ends */
     r->mark = x->now;
-    if (!passed) return;
-    if (x->out->timeline) keep_idle(x, class, r->category, x->now - passed);
+    if (!passed)
+        return;
+    if (x->out->timeline)
+        keep_idle(x, class, r->category, x->now - passed);
     switch (r->category) {
-    case SC__CAT_COMPUTE: a->compute += passed; break;
-    case SC__CAT_RECOMPUTE: a->recompute += passed; break;
-    case SC__CAT_OTHER: a->other += passed; break;
-    case SC__CAT_BUBBLE: a->bubble += passed; break;
-    case SC__CAT_SKEW: a->skew += passed; break;
-    default: a->exposed[r->category - SC__CAT_LANE] += passed; break;
+    case SC__CAT_COMPUTE:
+        a->compute += passed;
+        break;
+    case SC__CAT_RECOMPUTE:
+        a->recompute += passed;
+        break;
+    case SC__CAT_OTHER:
+        a->other += passed;
+        break;
+    case SC__CAT_BUBBLE:
+        a->bubble += passed;
+        break;
+    case SC__CAT_SKEW:
+        a->skew += passed;
+        break;
+    default:
+        a->exposed[r->category - SC__CAT_LANE] += passed;
+        break;
     }
 }
 
 static int32_t compute_category(const struct sc__op *op) {
-    if (op->work == SC__WORK_HOST) return SC__CAT_OTHER;
+    if (op->work == SC__WORK_HOST)
+        return SC__CAT_OTHER;
     return op->phase == SC__RECOMPUTE ? SC__CAT_RECOMPUTE : SC__CAT_COMPUTE;
 }
 
@@ -48,23 +71,32 @@ static int32_t compute_category(const struct sc__op *op) {
  * nothing. A stream that waits for others is busy with what they do: with a
  * transfer if one runs, else with what the first of them waits for. seen keeps
  * streams that wait for each other from being asked twice. */
-static int32_t stream_category(struct sc__executor *x, uint32_t class, uint32_t stream, uint16_t *seen) {
+static int32_t
+stream_category(struct sc__executor *x, uint32_t class, uint32_t stream, uint16_t *seen) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     *seen |= (uint16_t)(1u << stream);
-    if (s->state == SC__STREAM_DONE || s->state == SC__STREAM_NEXT) return -1;
+    if (s->state == SC__STREAM_DONE || s->state == SC__STREAM_NEXT)
+        return -1;
     const struct sc__op *op = sc__stream_op(x, r, stream);
-    if (s->state == SC__STREAM_RUNNING && op->kind == SC__OP_COMPUTE) return compute_category(op);
+    if (s->state == SC__STREAM_RUNNING && op->kind == SC__OP_COMPUTE)
+        return compute_category(op);
     if (s->state == SC__STREAM_MEETING)
-        return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group] ? SC__CAT_SKEW : SC__CAT_BUBBLE;
-    if (s->state != SC__STREAM_BLOCKED) return (int32_t)(SC__CAT_LANE + sc__lane(x, op));
+        return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group]
+                   ? SC__CAT_SKEW
+                   : SC__CAT_BUBBLE;
+    if (s->state != SC__STREAM_BLOCKED)
+        return (int32_t)(SC__CAT_LANE + sc__lane(x, op));
     uint16_t others = op->deps ? UINT16_MAX : sc__stream_item(r, stream)->after;
     int32_t waiting = -1;
     for (uint32_t t = 0; t < x->streams; t++) {
-        if (*seen >> t & 1 || !(others >> t & 1)) continue;
+        if (*seen >> t & 1 || !(others >> t & 1))
+            continue;
         int32_t found = stream_category(x, class, t, seen);
-        if (found >= SC__CAT_LANE) return found;
-        if (waiting < 0) waiting = found;
+        if (found >= SC__CAT_LANE)
+            return found;
+        if (waiting < 0)
+            waiting = found;
     }
     return waiting;
 }
@@ -75,7 +107,8 @@ static int32_t idle_category(struct sc__executor *x, uint32_t class) {
     uint16_t seen = 0;
     for (uint32_t t = 0; t < x->streams; t++) {
         int32_t found = stream_category(x, class, t, &seen);
-        if (found >= 0) return found;
+        if (found >= 0)
+            return found;
     }
     return x->w->mesh.pp > 1 ? SC__CAT_BUBBLE : SC__CAT_SKEW;
 }
@@ -95,42 +128,60 @@ void sc__account_classify(struct sc__executor *x, uint32_t class) {
             r->category = compute_category(sc__stream_op(x, r, t));
             return;
         }
-    int32_t found = s->state == SC__STREAM_DONE ? idle_category(x, class) : stream_category(x, class, main, &seen);
-    if (found >= 0) r->category = found;
+    int32_t found = s->state == SC__STREAM_DONE ? idle_category(x, class)
+                                                : stream_category(x, class, main, &seen);
+    if (found >= 0)
+        r->category = found;
 }
 
-static void add_run(struct sc__executor *x, uint32_t class, const struct sc__item *item, bool times) {
+static void add_run(struct sc__executor *x,
+                    uint32_t class,
+                    const struct sc__exec_item *item,
+                    bool times) {
     struct sc__class_result *to = result(x, class);
     const struct sc__sums *s = item->sums;
-    for (unsigned k = 0; k < SC__WORKS; k++) to->work[k] += s->work[k];
+    for (unsigned k = 0; k < SC__WORKS; k++)
+        to->work[k] += s->work[k];
     for (uint32_t g = 0; s->traffic && g < x->lanes; g++) {
         to->traffic[g].ops += s->traffic[g].ops;
         to->traffic[g].bytes += s->traffic[g].bytes;
         to->traffic[g].busy += s->traffic[g].busy;
-        if (times) to->account.exposed[g] += s->exposed[g];
+        if (times)
+            to->account.exposed[g] += s->exposed[g];
     }
-    if (!times) return;
+    if (!times)
+        return;
     to->account.compute += s->compute;
     to->account.recompute += s->recompute;
     to->account.other += s->other;
 }
 
-static void keep_span(struct sc__executor *x, uint32_t class, uint32_t op, uint32_t call, int64_t start, int64_t ready,
-                      int64_t end) {
+static void account_keep_span(struct sc__executor *x,
+                              uint32_t class,
+                              uint32_t op,
+                              uint32_t call,
+                              int64_t start,
+                              int64_t ready,
+                              int64_t end) {
     struct sc__timeline *t = x->out->timeline;
-    const struct sc__call *c = &x->w->calls[x->w->programs[x->w->classes[class].program].first_call + call];
-    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) = (struct sc__span){.class = class,
-                                                                                   .op = op,
-                                                                                   .micro_batch = c->micro_batch,
-                                                                                   .chunk = c->chunk,
-                                                                                   .start = start,
-                                                                                   .ready = ready,
-                                                                                   .end = end,
-                                                                                   .peer_span = SC__NONE};
+    const struct sc__call *c =
+        &x->w->calls[x->w->programs[x->w->classes[class].program].first_call + call];
+    *SC__PUSH(&x->ctx->arena, t->spans, t->count, t->capacity) =
+        (struct sc__span){.class = class,
+                          .op = op,
+                          .micro_batch = c->micro_batch,
+                          .chunk = c->chunk,
+                          .start = start,
+                          .ready = ready,
+                          .end = end,
+                          .peer_span = SC__NONE};
 }
 
 /* The spans of a run are known when it ends: its operations one after another. */
-static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__stream *s, const struct sc__item *item) {
+static void keep_run(struct sc__executor *x,
+                     uint32_t class,
+                     const struct sc__stream *s,
+                     const struct sc__exec_item *item) {
     const struct sc__runner *r = &x->runners[class];
     int64_t at = s->start;
     struct sc__claim list[SC__CLAIMS];
@@ -147,9 +198,11 @@ static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__st
             price = op->cost;
         else if (op->kind == SC__OP_COLLECTIVE) {
             struct sc__transfer t = sc__transfer_of(x, class, op);
-            price = x->net->ops->alone(x->net->self, &t, list, &n) + (x->net->free ? 0 : op->cost);
+            price = x->net->ops->alone(x->net->self, &t, list, &n) +
+                    (x->net->free ? 0 : op->cost);
         }
-        if (op->kind != SC__OP_WAIT) keep_span(x, class, id, s->call, at, at, at + price);
+        if (op->kind != SC__OP_WAIT)
+            account_keep_span(x, class, id, s->call, at, at, at + price);
         at += price;
     }
 }
@@ -158,7 +211,7 @@ static void keep_run(struct sc__executor *x, uint32_t class, const struct sc__st
 void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    const struct sc__item *item = s->doing;
+    const struct sc__exec_item *item = s->doing;
     if (item->sums) {
         bool whole = item->ops > 1;
         add_run(x, class, item, whole);
@@ -166,7 +219,8 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
             r->mark = x->now;
             r->category = SC__CAT_OTHER;
         }
-        if (x->out->timeline) keep_run(x, class, s, item);
+        if (x->out->timeline)
+            keep_run(x, class, s, item);
         return;
     }
     const struct sc__op *op = s->op;
@@ -176,11 +230,19 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
         t->bytes += op->bytes;
     }
     t->busy += x->now - s->ready;
-    if (!x->out->timeline) return;
-    keep_span(x, class, (uint32_t)(op - x->w->ops), s->call, s->start, s->ready, x->now);
+    if (!x->out->timeline)
+        return;
+    account_keep_span(x,
+                      class,
+                      (uint32_t)(op - x->w->ops),
+                      s->call,
+                      s->start,
+                      s->ready,
+                      x->now);
     s->span = x->out->timeline->count - 1;
 }
 
 void sc__account_finish(struct sc__executor *x) {
-    for (uint32_t c = 0; c < x->w->class_count; c++) sc__account_settle(x, c);
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        sc__account_settle(x, c);
 }

@@ -4,49 +4,62 @@
 
 #include <string.h>
 
-const struct sc__item *sc__stream_item(const struct sc__runner *r, uint32_t stream) { return r->streams[stream].doing; }
+const struct sc__exec_item *sc__stream_item(const struct sc__runner *r, uint32_t stream) {
+    return r->streams[stream].doing;
+}
 
-const struct sc__op *sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+const struct sc__op *
+sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     (void)x;
     return r->streams[stream].op;
 }
 
 void sc__touch(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
-    if (r->touched) return;
+    if (r->touched)
+        return;
     r->touched = true;
     sc__account_settle(x, class);
     *SC__PUSH(&x->arena, x->touched, x->touched_count, x->touched_capacity) = class;
 }
 
 static void want_work(struct sc__executor *x, uint32_t class, uint32_t stream) {
-    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) = (uint64_t) class << 8 | stream;
+    *SC__PUSH(&x->arena, x->work, x->work_count, x->work_capacity) =
+        (uint64_t) class << 8 | stream;
 }
 
 /* Moves past calls that have nothing for this stream. False at the end. */
-static bool find_item(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+static bool
+find_item(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     while (s->call < r->calls && s->item >= r->blocks[s->call]->count[stream]) {
-        for (uint32_t t = 0; t < x->streams; t++) s->before[t] += r->blocks[s->call]->count[t];
+        for (uint32_t t = 0; t < x->streams; t++)
+            s->before[t] += r->blocks[s->call]->count[t];
         s->call++;
         s->item = 0;
     }
-    if (s->call == r->calls) return false;
+    if (s->call == r->calls)
+        return false;
     const struct sc__prepared *b = r->blocks[s->call];
     s->doing = &b->items[b->first[stream] + s->item];
     s->op = &x->w->ops[b->order[s->doing->first]];
     return true;
 }
 
-static bool may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+static bool
+may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     const struct sc__stream *s = &r->streams[stream];
-    const struct sc__item *item = sc__stream_item(r, stream);
+    const struct sc__exec_item *item = sc__stream_item(r, stream);
     for (uint32_t t = 0; item->after >> t; t++)
-        if (item->after >> t & 1 && t != stream && r->streams[t].ended < s->before[t] + item->need[t]) return false;
-    if (!r->blocks[s->call]->deps) return true;
+        if (item->after >> t & 1 && t != stream &&
+            r->streams[t].ended < s->before[t] + item->need[t])
+            return false;
+    if (!r->blocks[s->call]->deps)
+        return true;
     const struct sc__op *op = sc__stream_op(x, r, stream);
     for (uint32_t d = 0; d < op->deps; d++)
-        if (!r->done[s->call][x->w->deps[op->first_dep + d]]) return false;
+        if (!r->done[s->call][x->w->deps[op->first_dep + d]])
+            return false;
     return true;
 }
 
@@ -74,7 +87,8 @@ static void change_moving(struct sc__executor *x, uint32_t class, uint16_t movin
     r->moving = moving;
     for (uint32_t t = 0; changes && t < x->streams; t++) {
         struct sc__stream *s = &r->streams[t];
-        if (!(r->computing >> t & 1)) continue;
+        if (!(r->computing >> t & 1))
+            continue;
         int64_t done = (int64_t)llround((double)(x->now - s->since) * was);
         s->left = s->left > done ? s->left - done : 0;
         set_end_event(x, class, t);
@@ -87,8 +101,10 @@ static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     s->state = SC__STREAM_RUNNING;
     s->left = sc__stream_item(r, stream)->duration;
     const struct sc__op *op = sc__stream_op(x, r, stream);
-    if (op->kind == SC__OP_COMPUTE) r->computing |= (uint16_t)(1u << stream);
-    if (op->kind == SC__OP_COLLECTIVE) change_moving(x, class, r->moving | (uint16_t)(1u << stream));
+    if (op->kind == SC__OP_COMPUTE)
+        r->computing |= (uint16_t)(1u << stream);
+    if (op->kind == SC__OP_COLLECTIVE)
+        change_moving(x, class, r->moving | (uint16_t)(1u << stream));
     if (s->left == 0)
         sc__stream_end(x, class, stream);
     else
@@ -98,7 +114,8 @@ static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
 static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED) return;
+    if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED)
+        return;
     r->blocked &= (uint16_t) ~(1u << stream);
     if (!find_item(x, r, stream)) {
         s->state = SC__STREAM_DONE;
@@ -138,10 +155,12 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     sc__touch(x, class);
     sc__account_item(x, class, stream);
     r->computing &= (uint16_t) ~(1u << stream);
-    if (r->moving >> stream & 1) change_moving(x, class, r->moving & (uint16_t) ~(1u << stream));
+    if (r->moving >> stream & 1)
+        change_moving(x, class, r->moving & (uint16_t) ~(1u << stream));
     if (r->blocks[s->call]->deps) {
         uint32_t op = (uint32_t)(sc__stream_op(x, r, stream) - x->w->ops);
-        uint32_t block = x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
+        uint32_t block =
+            x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
         r->done[s->call][op - x->w->blocks[block].first_op] = 1;
     }
     s->ended++;
@@ -152,13 +171,15 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     x->out->classes[class].end = x->now;
     want_work(x, class, stream);
     for (uint32_t t = 0; r->blocked >> t; t++)
-        if (r->blocked >> t & 1) want_work(x, class, t);
+        if (r->blocked >> t & 1)
+            want_work(x, class, t);
 }
 
 /* Starts whatever can start now, until nothing more can. */
 static void do_work(struct sc__executor *x) {
     for (uint32_t i = 0; i < x->work_count && x->status == SC_OK; i++) {
-        uint32_t class = (uint32_t)(x->work[i] >> 8), stream = (uint32_t)(x->work[i] & 0xff);
+        uint32_t class = (uint32_t)(x->work[i] >> 8);
+        uint32_t stream = (uint32_t)(x->work[i] & 0xff);
         sc__touch(x, class);
         start_next(x, class, stream);
     }
@@ -171,14 +192,17 @@ static void do_work(struct sc__executor *x) {
 }
 
 static bool stale(const struct sc__executor *x, const struct sc__event *e) {
-    if (e->a & SC__EVENT_GATHERING) return false;
-    return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version != e->b;
+    if (e->a & SC__EVENT_GATHERING)
+        return false;
+    return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version !=
+           e->b;
 }
 
 /* The time of the next event that still counts: an end that was moved leaves
  * its old event behind, which must not move the clock. */
 static int64_t next_event(struct sc__executor *x) {
-    while (x->heap.count && stale(x, &x->heap.items[0])) sc__heap_pop(&x->heap);
+    while (x->heap.count && stale(x, &x->heap.items[0]))
+        sc__heap_pop(&x->heap);
     return sc__heap_time(&x->heap);
 }
 
@@ -205,16 +229,19 @@ static void take_transfers(struct sc__executor *jobs, int64_t now) {
 #define REPORT_EVENTS 65536
 
 static void report(struct sc__executor *x) {
-    if (x->out->events < x->next_report) return;
+    if (x->out->events < x->next_report)
+        return;
     x->next_report = x->out->events + REPORT_EVENTS;
-    if (x->items) sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
+    if (x->items)
+        sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
 }
 
 static uint64_t count_items(const struct sc__executor *x) {
     uint64_t n = 0;
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t k = 0; k < x->runners[c].calls; k++)
-            for (uint32_t s = 0; s < x->streams; s++) n += x->runners[c].blocks[k]->count[s];
+            for (uint32_t s = 0; s < x->streams; s++)
+                n += x->runners[c].blocks[k]->count[s];
     return n;
 }
 
@@ -233,7 +260,8 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
         SC__TRY(jobs[i].status);
         report(&jobs[i]);
         int64_t next = next_event(&jobs[i]);
-        if (next < *event) *event = next;
+        if (next < *event)
+            *event = next;
     }
     return SC_OK;
 }
@@ -245,10 +273,12 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
  * later by the time it then waits, while the step before still ends. */
 static int64_t step_distance(const struct sc__executor *x) {
     int64_t longest = 0;
-    if (!x->w->steps_overlap || x->w->mesh.pp == 1) return x->now;
+    if (!x->w->steps_overlap || x->w->mesh.pp == 1)
+        return x->now;
     for (uint32_t c = 0; c < x->w->class_count; c++) {
         const struct sc__class_result *r = &x->out->classes[c];
-        if (r->end - r->lead > longest) longest = r->end - r->lead;
+        if (r->end - r->lead > longest)
+            longest = r->end - r->lead;
     }
     return longest;
 }
@@ -256,39 +286,50 @@ static int64_t step_distance(const struct sc__executor *x) {
 static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
-            if (x->runners[c].streams[s].state != SC__STREAM_DONE) return sc__meet_deadlock(x);
+            if (x->runners[c].streams[s].state != SC__STREAM_DONE)
+                return sc__meet_deadlock(x);
     sc__account_finish(x);
     x->out->step = step_distance(x);
     x->out->overlap = x->now - x->out->step;
-    for (uint32_t c = 0; c < x->w->class_count; c++) x->out->classes[c].account.bubble -= x->out->overlap;
-    if (x->out->timeline) x->out->timeline->end = x->now;
+    for (uint32_t c = 0; c < x->w->class_count; c++)
+        x->out->classes[c].account.bubble -= x->out->overlap;
+    if (x->out->timeline)
+        x->out->timeline->end = x->now;
     return SC_OK;
 }
 
 sc_status sc__too_long(struct sc_context *ctx) {
-    return sc__fail(ctx, SC_INPUT, NULL, "look for a time or a size with too many digits",
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    NULL,
+                    "look for a time or a size with too many digits",
                     "the step takes more than 26 days");
 }
 
-static sc_status run(struct sc__executor *jobs, uint32_t count) {
+static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
     for (uint32_t i = 0; i < count; i++) {
         jobs[i].items = jobs[i].ctx->progress ? count_items(&jobs[i]) : 0;
         for (uint32_t c = 0; c < jobs[i].w->class_count; c++)
-            for (uint32_t s = 0; s < jobs[i].streams; s++) want_work(&jobs[i], c, s);
+            for (uint32_t s = 0; s < jobs[i].streams; s++)
+                want_work(&jobs[i], c, s);
     }
     for (;;) {
         int64_t event;
         SC__TRY(start_work(jobs, count, &event));
-        int64_t transfer = net->ops->next(net->self), now = transfer <= event ? transfer : event;
-        if (now == INT64_MAX) break;
+        int64_t transfer = net->ops->next(net->self);
+        int64_t now = transfer <= event ? transfer : event;
+        if (now == INT64_MAX)
+            break;
         if (transfer <= event)
             take_transfers(jobs, now);
         else
             take_events(jobs, count, now);
-        if (now > SC__LONGEST) return sc__too_long(jobs->ctx);
+        if (now > SC__LONGEST)
+            return sc__too_long(jobs->ctx);
     }
-    for (uint32_t i = 0; i < count; i++) SC__TRY(end_job(&jobs[i]));
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(end_job(&jobs[i]));
     return SC_OK;
 }
 
@@ -299,17 +340,24 @@ static void prepare_results(struct sc__executor *x) {
         x->out->classes[c].account.exposed = SC__NEW_ARRAY(a, int64_t, x->lanes);
         x->out->classes[c].traffic = SC__NEW_ARRAY(a, struct sc__traffic, x->lanes);
     }
-    if (!x->options.keep_timeline) return;
+    if (!x->options.keep_timeline)
+        return;
     x->out->timeline = SC__NEW(a, struct sc__timeline);
     x->out->timeline->workload = x->w;
 }
 
-static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const struct sc__workload *w,
-                           const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out) {
+static sc_status begin_job(struct sc__executor *x,
+                           struct sc_context *ctx,
+                           const struct sc__workload *w,
+                           const struct sc__net *net,
+                           const struct sc__sim_options *options,
+                           struct sc__sim *out) {
     *x = (struct sc__executor){.ctx = ctx, .w = w, .net = net, .out = out, .job = x->job};
     memset(out, 0, sizeof *out);
-    if (options) x->options = *options;
-    if (x->options.comm_tax <= 0) x->options.comm_tax = w->comm_tax;
+    if (options)
+        x->options = *options;
+    if (x->options.comm_tax <= 0)
+        x->options.comm_tax = w->comm_tax;
     sc__arena_init(&x->arena, &ctx->recover);
     sc__heap_init(&x->heap, &x->arena);
     SC__TRY(sc__prepare(x));
@@ -318,21 +366,31 @@ static sc_status begin_job(struct sc__executor *x, struct sc_context *ctx, const
     return SC_OK;
 }
 
-sc_status sc__simulate_jobs(struct sc_context *ctx, const struct sc__workload *const *w, uint32_t count,
-                            const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out) {
+sc_status sc__simulate_jobs(struct sc_context *ctx,
+                            const struct sc__workload *const *w,
+                            uint32_t count,
+                            const struct sc__net *net,
+                            const struct sc__sim_options *options,
+                            struct sc__sim *out) {
     struct sc__executor *jobs = SC__NEW_ARRAY(&ctx->arena, struct sc__executor, count);
     sc_status status = SC_OK;
     for (uint32_t i = 0; i < count && status == SC_OK; i++) {
         jobs[i].job = i;
         status = begin_job(&jobs[i], ctx, w[i], net, options, &out[i]);
     }
-    if (status == SC_OK) status = run(jobs, count);
-    for (uint32_t i = 0; i < count; i++) sc__arena_free(&jobs[i].arena);
+    if (status == SC_OK)
+        status = executor_run(jobs, count);
+    for (uint32_t i = 0; i < count; i++)
+        sc__arena_free(&jobs[i].arena);
     return status;
 }
 
-sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
-                       const struct sc__sim_options *options, struct sc__sim *out) {
-    if (sc__workload_is_graph(w)) return sc__simulate_graph(ctx, w, net, options, out);
+sc_status sc__simulate(struct sc_context *ctx,
+                       const struct sc__workload *w,
+                       const struct sc__net *net,
+                       const struct sc__sim_options *options,
+                       struct sc__sim *out) {
+    if (sc__workload_is_graph(w))
+        return sc__simulate_graph(ctx, w, net, options, out);
     return sc__simulate_jobs(ctx, &w, 1, net, options, out);
 }

@@ -1,7 +1,7 @@
 /* Before and after a run of graph blocks: successor lists from dependencies,
  * results, the report of a deadlock, the close of the accounts. */
-#include "ir/match.h"
 #include "simulate/executor_graph.h"
+#include "workload/match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@ static void count_successors(struct sc__graph_run *r, const struct sc__block *b)
         r->waits[i] = o->deps;
         for (uint32_t d = 0; d < o->deps; d++) {
             uint32_t dep = r->w->deps[o->first_dep + d];
-            if (dep & SC__DEP_START) r->start_deps = true;
+            if (dep & SC__DEP_START)
+                r->start_deps = true;
             r->succ_first[b->first_op + (dep & ~SC__DEP_START) + 2]++;
         }
     }
@@ -23,7 +24,8 @@ static void fill_successors(struct sc__graph_run *r, const struct sc__block *b) 
         const struct sc__op *o = &r->w->ops[i];
         for (uint32_t d = 0; d < o->deps; d++) {
             uint32_t dep = r->w->deps[o->first_dep + d];
-            r->succ[r->succ_first[b->first_op + (dep & ~SC__DEP_START) + 1]++] = i | (dep & SC__DEP_START);
+            r->succ[r->succ_first[b->first_op + (dep & ~SC__DEP_START) + 1]++] =
+                i | (dep & SC__DEP_START);
         }
     }
 }
@@ -35,20 +37,25 @@ static void make_successors(struct sc__graph_run *r) {
     r->succ_first = SC__NEW_ARRAY(r->arena, uint32_t, (size_t)w->op_count + 2);
     r->succ = SC__NEW_ARRAY(r->arena, uint32_t, w->dep_count);
     r->waits = SC__NEW_ARRAY(r->arena, uint16_t, w->op_count);
-    for (uint32_t c = 0; c < w->class_count; c++) count_successors(r, sc__rank_block(w, w->classes[c].rank));
-    for (uint32_t i = 1; i < w->op_count + 2; i++) r->succ_first[i] += r->succ_first[i - 1];
-    for (uint32_t c = 0; c < w->class_count; c++) fill_successors(r, sc__rank_block(w, w->classes[c].rank));
+    for (uint32_t c = 0; c < w->class_count; c++)
+        count_successors(r, sc__rank_block(w, w->classes[c].rank));
+    for (uint32_t i = 1; i < w->op_count + 2; i++)
+        r->succ_first[i] += r->succ_first[i - 1];
+    for (uint32_t c = 0; c < w->class_count; c++)
+        fill_successors(r, sc__rank_block(w, w->classes[c].rank));
 }
 
 static uint32_t count_meetings(const struct sc__workload *w) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->match[i] >= n) n = w->match[i] + 1;
+        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->match[i] >= n)
+            n = w->match[i] + 1;
     return n;
 }
 
 static void make_results(struct sc__graph_run *r) {
-    uint32_t classes = r->w->class_count, labels = r->w->group_count + 1;
+    uint32_t classes = r->w->class_count;
+    uint32_t labels = r->w->group_count + 1;
     struct sc__arena *a = &r->ctx->arena;
     memset(r->out, 0, sizeof *r->out);
     r->out->classes = SC__NEW_ARRAY(a, struct sc__class_result, classes);
@@ -58,7 +65,8 @@ static void make_results(struct sc__graph_run *r) {
         r->out->classes[c].account.exposed = exposed + (size_t)c * labels;
         r->out->classes[c].traffic = t + (size_t)c * labels;
     }
-    if (!r->options.keep_timeline) return;
+    if (!r->options.keep_timeline)
+        return;
     r->out->timeline = SC__NEW(a, struct sc__timeline);
     r->out->timeline->workload = r->w;
     r->started = SC__NEW_ARRAY(r->arena, int64_t, r->w->op_count);
@@ -67,7 +75,8 @@ static void make_results(struct sc__graph_run *r) {
 
 /* An engine that shares links must know all transfers before the first one
  * starts. */
-static void announce(struct sc__graph_run *r, uint32_t class, const struct sc__block *b, bool *known) {
+static void
+announce(struct sc__graph_run *r, uint32_t class, const struct sc__block *b, bool *known) {
     struct sc__claim claims[SC__CLAIMS];
     int count;
     for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
@@ -76,9 +85,11 @@ static void announce(struct sc__graph_run *r, uint32_t class, const struct sc__b
         if ((!collective && o->kind != SC__OP_SEND) || (o->flags & SC__OP_MEASURED) ||
             (collective && known[r->match[i]]))
             continue;
-        struct sc__transfer t = collective ? sc__graph_collective(r, i) : sc__graph_message(r, class, i);
+        struct sc__transfer t =
+            collective ? sc__graph_collective(r, i) : sc__graph_message(r, class, i);
         r->net->ops->alone(r->net->self, &t, claims, &count);
-        if (collective) known[r->match[i]] = true;
+        if (collective)
+            known[r->match[i]] = true;
     }
 }
 
@@ -94,7 +105,9 @@ void sc__graph_set_up(struct sc__graph_run *r) {
     make_successors(r);
     r->match = w->match;
     r->state = SC__NEW_ARRAY(r->arena, uint8_t, w->op_count);
-    r->lanes = SC__NEW_ARRAY(r->arena, struct sc__graph_lane, (size_t)w->class_count * SC__MAX_STREAMS);
+    r->lanes = SC__NEW_ARRAY(r->arena,
+                             struct sc__graph_lane,
+                             (size_t)w->class_count * SC__MAX_STREAMS);
     r->loads = r->net->ops->overhead != NULL;
     r->slots = SC__NEW_ARRAY(r->arena, bool, w->class_count);
     r->usage = SC__NEW_ARRAY(r->arena, struct sc__graph_usage, w->class_count);
@@ -115,20 +128,30 @@ void sc__graph_set_up(struct sc__graph_run *r) {
     }
 }
 
-static void describe_waiting(const struct sc__graph_run *r, uint32_t class, uint32_t op, struct sc__buffer *b) {
+static void describe_waiting(const struct sc__graph_run *r,
+                             uint32_t class,
+                             uint32_t op,
+                             struct sc__buffer *b) {
     const struct sc__op *o = &r->w->ops[op];
     const struct sc__block *block = sc__rank_block(r->w, r->w->classes[class].rank);
-    sc__printf(b, "%srank %u, operation %u (%s)", b->size ? "; " : "", r->w->classes[class].rank, op - block->first_op,
+    sc__printf(b,
+               "%srank %u, operation %u (%s)",
+               b->size ? "; " : "",
+               r->w->classes[class].rank,
+               op - block->first_op,
                r->w->names.text[o->name]);
     if (o->kind == SC__OP_SEND || o->kind == SC__OP_RECV) {
         if (o->flags & SC__OP_ANY_PEER)
             sc__puts(b, " waits for any rank");
         else
             sc__printf(b, " waits for rank %u", o->peer);
-        if (!(o->flags & SC__OP_ANY_TAG)) sc__printf(b, ", tag %u", o->tag);
+        if (!(o->flags & SC__OP_ANY_TAG))
+            sc__printf(b, ", tag %u", o->tag);
     } else if (o->kind == SC__OP_COLLECTIVE)
-        sc__printf(b, " waits for %u of %u ranks of group %s",
-                   sc__group_size(r->w, o->group) - r->meetings[r->match[op]].arrived, sc__group_size(r->w, o->group),
+        sc__printf(b,
+                   " waits for %u of %u ranks of group %s",
+                   sc__group_size(r->w, o->group) - r->meetings[r->match[op]].arrived,
+                   sc__group_size(r->w, o->group),
                    r->w->groups[o->group].label);
     else
         sc__puts(b, " waits for its dependencies");
@@ -142,39 +165,58 @@ sc_status sc__graph_deadlock(struct sc__graph_run *r) {
         for (uint32_t c = 0; c < r->w->class_count && shown < 4; c++) {
             const struct sc__block *block = sc__rank_block(r->w, r->w->classes[c].rank);
             for (uint32_t i = block->first_op; i < block->first_op + block->ops; i++) {
-                if ((r->state[i] & SC__DONE) || (!blocked && r->waits[i])) continue;
+                if ((r->state[i] & SC__DONE) || (!blocked && r->waits[i]))
+                    continue;
                 describe_waiting(r, c, i, &b);
                 shown++;
                 break;
             }
         }
-    return sc__fail(r->ctx, SC_INPUT, NULL, "these operations can never run: look for an order in which all can",
-                    "deadlock after %.3f us: %llu of %llu operations were not executed: %s", sc__us(r->now),
-                    (unsigned long long)(r->total - r->done), (unsigned long long)r->total, b.text);
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    NULL,
+                    "these operations can never run: look for an order in which all can",
+                    "deadlock after %.3f us: %llu of %llu operations were not executed: %s",
+                    sc__us(r->now),
+                    (unsigned long long)(r->total - r->done),
+                    (unsigned long long)r->total,
+                    b.text);
 }
 
 /* Spans were kept as they ended; readers want them by class, stream and start. */
 static int compare_spans(const void *a, const void *b, void *self) {
-    const struct sc__span *x = a, *y = b;
+    const struct sc__span *x = a;
+    const struct sc__span *y = b;
     const struct sc__op *ops = ((const struct sc__workload *)self)->ops;
-    if (x->class != y->class) return x->class < y->class ? -1 : 1;
-    if (ops[x->op].stream != ops[y->op].stream) return ops[x->op].stream < ops[y->op].stream ? -1 : 1;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if (x->class != y->class)
+        return x->class < y->class ? -1 : 1;
+    if (ops[x->op].stream != ops[y->op].stream)
+        return ops[x->op].stream < ops[y->op].stream ? -1 : 1;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
 static void close_timeline(struct sc__graph_run *r) {
     struct sc__timeline *t = r->out->timeline;
-    if (!t) return;
+    if (!t)
+        return;
     t->end = r->out->step;
-    if (t->count) qsort_r(t->spans, t->count, sizeof *t->spans, compare_spans, (void *)(uintptr_t)r->w);
+    if (t->count)
+        qsort_r(t->spans,
+                t->count,
+                sizeof *t->spans,
+                compare_spans,
+                (void *)(uintptr_t)r->w);
 }
 
 void sc__graph_close(struct sc__graph_run *r) {
     int64_t step_time = 0;
     for (uint32_t c = 0; c < r->w->class_count; c++)
-        if (r->out->classes[c].end > step_time) step_time = r->out->classes[c].end;
+        if (r->out->classes[c].end > step_time)
+            step_time = r->out->classes[c].end;
     r->now = r->out->step = step_time;
-    for (uint32_t c = 0; c < r->w->class_count; c++) sc__graph_account(r, c);
+    for (uint32_t c = 0; c < r->w->class_count; c++)
+        sc__graph_account(r, c);
     close_timeline(r);
 }

@@ -35,7 +35,8 @@ static void begin_run(struct sc__queue *q, int64_t time) {
 void sc__queue_push(struct sc__queue *q, int64_t time, uint32_t a, uint32_t b) {
     uint32_t i = take_item(q);
     q->pool[i - 1] = (struct sc__queued){a, b, 0};
-    if (q->last == NO_RUN || q->runs[q->last].time != time) begin_run(q, time);
+    if (q->last == NO_RUN || q->runs[q->last].time != time)
+        begin_run(q, time);
     struct sc__queue_run *r = &q->runs[q->last];
     if (r->tail)
         q->pool[r->tail - 1].next = i;
@@ -45,14 +46,17 @@ void sc__queue_push(struct sc__queue *q, int64_t time, uint32_t a, uint32_t b) {
 }
 
 struct sc__queued sc__queue_pop(struct sc__queue *q) {
-    uint32_t run = q->heap.items[0].a, i = q->runs[run].head;
+    uint32_t run = q->heap.items[0].a;
+    uint32_t i = q->runs[run].head;
     struct sc__queued e = q->pool[i - 1];
     q->runs[run].head = e.next;
     q->pool[i - 1].next = q->free;
     q->free = i;
-    if (e.next) return e;
+    if (e.next)
+        return e;
     sc__heap_pop(&q->heap);
-    if (q->last == run) q->last = NO_RUN;
+    if (q->last == run)
+        q->last = NO_RUN;
     *SC__PUSH(q->arena, q->unused_runs, q->unused_count, q->unused_capacity) = run;
     return e;
 }

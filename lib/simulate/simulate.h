@@ -3,26 +3,32 @@
 #ifndef SC_SIMULATE_SIMULATE_H
 #define SC_SIMULATE_SIMULATE_H
 
-#include "ir/timeline.h"
-#include "simulate/network.h"
+#include "network/engine.h"
+#include "workload/timeline.h"
 
 /* Where a class's time went; the parts add up to the step exactly.
  * exposed is by group index of the workload, with one more at the end for
  * point-to-point messages. */
 struct sc__account {
-    int64_t compute, recompute, bubble, skew, other;
+    int64_t compute;
+    int64_t recompute;
+    int64_t bubble;
+    int64_t skew;
+    int64_t other;
     int64_t *exposed;
 };
 
 /* What went through a group (or between stages), of one rank of the class. */
 struct sc__traffic {
-    uint64_t ops, bytes;
+    uint64_t ops;
+    uint64_t bytes;
     int64_t busy; /* transfer time, overlapped or not */
 };
 
 struct sc__class_result {
     int64_t end;  /* when its last operation ended */
-    int64_t lead; /* how long it waited before its first message: it could have begun that much later */
+    int64_t lead; /* how long it waited before its first message: it could have begun that
+                     much later */
     struct sc__account account;
     struct sc__traffic *traffic; /* like exposed */
     int64_t work[SC__WORKS];     /* compute time by kind of work */
@@ -39,22 +45,33 @@ struct sc__sim {
 struct sc__sim_options {
     bool keep_timeline;
     double compute_scale; /* 0 = 1 */
-    double comm_tax;      /* compute is slower by this share while a transfer of its rank runs; 0 = off */
+    double comm_tax; /* compute is slower by this share while a transfer of its rank runs; 0
+                        = off */
 };
 
 /* A deadlock is SC_INPUT, with who waits for whom. */
-sc_status sc__simulate(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
-                       const struct sc__sim_options *options, struct sc__sim *out);
+sc_status sc__simulate(struct sc_context *ctx,
+                       const struct sc__workload *w,
+                       const struct sc__net *net,
+                       const struct sc__sim_options *options,
+                       struct sc__sim *out);
 
 /* Several jobs at once on a network that knows them (sc__net_flow_job), in the
  * order they were made known to it; out has one for each. */
-sc_status sc__simulate_jobs(struct sc_context *ctx, const struct sc__workload *const *w, uint32_t count,
-                            const struct sc__net *net, const struct sc__sim_options *options, struct sc__sim *out);
+sc_status sc__simulate_jobs(struct sc_context *ctx,
+                            const struct sc__workload *const *w,
+                            uint32_t count,
+                            const struct sc__net *net,
+                            const struct sc__sim_options *options,
+                            struct sc__sim *out);
 
 /* The same for workloads of graph blocks: one class a rank, one block a class
  * (executor_graph.c). sc__simulate hands them on. */
 bool sc__workload_is_graph(const struct sc__workload *w);
-sc_status sc__simulate_graph(struct sc_context *ctx, const struct sc__workload *w, const struct sc__net *net,
-                             const struct sc__sim_options *options, struct sc__sim *out);
+sc_status sc__simulate_graph(struct sc_context *ctx,
+                             const struct sc__workload *w,
+                             const struct sc__net *net,
+                             const struct sc__sim_options *options,
+                             struct sc__sim *out);
 
 #endif

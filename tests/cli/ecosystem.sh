@@ -52,7 +52,7 @@ while i < len(data):
         if c < 128: break
     messages.append(data[i:i + n]); i += n
 def decode(kind, m):
-    p = subprocess.run(["protoc", "-Ilib/import", "--decode=ChakraProtoMsg." + kind, "chakra.proto"], input=m, capture_output=True)
+    p = subprocess.run(["protoc", "-Ilib/frontend/chakra", "--decode=ChakraProtoMsg." + kind, "chakra.proto"], input=m, capture_output=True)
     text = p.stdout.decode()
     import re
     return p.returncode == 0 and not re.search(r"^\s*\d+[:{ ]", text, re.M) and text

@@ -7,13 +7,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static char directory[] = "/tmp/chakra_fuzz_XXXXXX", path[64];
+    static char directory[] = "/tmp/chakra_fuzz_XXXXXX";
+    static char path[64];
     if (!*path) {
-        if (!mkdtemp(directory)) return 0;
+        if (!mkdtemp(directory))
+            return 0;
         snprintf(path, sizeof path, "%s/x.0.et", directory);
     }
     FILE *f = fopen(path, "wb");
-    if (!f) return 0;
+    if (!f)
+        return 0;
     fwrite(data, 1, size, f);
     fclose(f);
     sc_context *ctx = sc_open();

@@ -1,5 +1,5 @@
 /* Any bytes as a cluster: JSON, SimAI topology, ASTRA-sim YAML, one line. */
-#include "machine/cluster_fields.h"
+#include "hardware/cluster_fields.h"
 
 #include <string.h>
 
@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sc_context *ctx = sc_open();
     if (!ctx || !size) {
-        if (ctx) sc_close(ctx);
+        if (ctx)
+            sc_close(ctx);
         return 0;
     }
     ctx->arena.limit = (size_t)256 << 20;
@@ -18,12 +19,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct sc__cluster c;
         sc_status status;
         switch (data[0] % 4) {
-        case 0: status = sc__cluster_json(ctx, "fuzz", all, &c); break;
-        case 1: status = sc__cluster_simai(ctx, "fuzz", all, &c); break;
-        case 2: status = sc__cluster_astra(ctx, "fuzz", all, &c); break;
-        default: status = strchr(text, '=') ? sc__cluster_parse(ctx, text, 0, &c) : SC_INPUT; break;
+        case 0:
+            status = sc__cluster_json(ctx, "fuzz", all, &c);
+            break;
+        case 1:
+            status = sc__cluster_simai(ctx, "fuzz", all, &c);
+            break;
+        case 2:
+            status = sc__cluster_astra(ctx, "fuzz", all, &c);
+            break;
+        default:
+            status = strchr(text, '=') ? sc__cluster_parse(ctx, text, 0, &c) : SC_INPUT;
+            break;
         }
-        if (status == SC_OK && data[0] % 4 != 3) status = sc__cluster_finish(ctx, &c, NULL, 0);
+        if (status == SC_OK && data[0] % 4 != 3)
+            status = sc__cluster_finish(ctx, &c, NULL, 0);
         if (status == SC_OK && c.gpus < 1u << 20) {
             struct sc__shape s = sc__cluster_shape(&c, NULL, c.gpus);
             (void)sc__collective_time(&c, 0, &s, 1 << 20);

@@ -1,6 +1,6 @@
 /* Any bytes as an nccl-tests log, and as a rank file. */
-#include "machine/collective_op.h"
-#include "machine/placement.h"
+#include "collective/operations.h"
+#include "hardware/placement.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -17,9 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         struct sc__coll_log log;
         struct sc__cluster c;
         (void)sc__coll_log_read(ctx, path, &log);
-        if (sc__cluster_parse(ctx, "dgx-h100:16", 0, &c) == SC_OK) (void)sc__placement_read(ctx, path, 4, &c);
+        if (sc__cluster_parse(ctx, "dgx-h100:16", 0, &c) == SC_OK)
+            (void)sc__placement_read(ctx, path, 4, &c);
     }
-    if (fd >= 0) close(fd);
-    if (ctx) sc_close(ctx);
+    if (fd >= 0)
+        close(fd);
+    if (ctx)
+        sc_close(ctx);
     return 0;
 }

@@ -25,13 +25,15 @@ static void keep_crash(int signal_number) {
         fclose(f);
     }
     static const char text[] = "crashed or hung: see crash-input\n";
-    if (write(2, text, sizeof text - 1) < 0) _exit(3);
+    if (write(2, text, sizeof text - 1) < 0)
+        _exit(3);
     _exit(signal_number == SIGALRM ? 4 : 3);
 }
 
 static size_t load(const char *path, uint8_t *to) {
     FILE *f = fopen(path, "rb");
-    if (!f) return 0;
+    if (!f)
+        return 0;
     size_t n = fread(to, 1, MOST, f);
     fclose(f);
     return n;
@@ -39,7 +41,8 @@ static size_t load(const char *path, uint8_t *to) {
 
 static void insert(uint64_t *seed, size_t at, const void *bytes, size_t n) {
     (void)seed;
-    if (current_size + n > MOST) return;
+    if (current_size + n > MOST)
+        return;
     memmove(current + at + n, current + at, current_size - at);
     memcpy(current + at, bytes, n);
     current_size += n;
@@ -54,18 +57,27 @@ static void mutate(uint64_t *seed, char **files, int count) {
                                          "}",          "\"",    "=",
                                          " ",          "%",     ".",
                                          "-",          "\r\n",  "9999999999999999999999"};
-    if (!current_size) return;
-    size_t at = sc__random(seed) % current_size, n = 1 + sc__random(seed) % 32;
-    if (at + n > current_size) n = current_size - at;
+    if (!current_size)
+        return;
+    size_t at = sc__random(seed) % current_size;
+    size_t n = 1 + sc__random(seed) % 32;
+    if (at + n > current_size)
+        n = current_size - at;
     switch (sc__random(seed) % 8) {
-    case 0: current[at] ^= (uint8_t)(1u << sc__random(seed) % 8); break;
-    case 1: current[at] = (uint8_t)sc__random(seed); break;
+    case 0:
+        current[at] ^= (uint8_t)(1u << sc__random(seed) % 8);
+        break;
+    case 1:
+        current[at] = (uint8_t)sc__random(seed);
+        break;
     case 2: /* cut */
         memmove(current + at, current + at + n, current_size - at - n);
         current_size -= n;
         break;
-    case 3: current_size = at; break; /* truncate */
-    case 4: {                         /* repeat */
+    case 3:
+        current_size = at;
+        break; /* truncate */
+    case 4: {  /* repeat */
         uint8_t copy[32];
         memcpy(copy, current + at, n);
         insert(seed, at, copy, n);
@@ -78,14 +90,17 @@ static void mutate(uint64_t *seed, char **files, int count) {
     }
     case 6: { /* splice with another file */
         size_t m = load(files[sc__random(seed) % (uint64_t)count], other);
-        if (!m) break;
-        size_t from = sc__random(seed) % m, take = m - from < 200 ? m - from : 200;
+        if (!m)
+            break;
+        size_t from = sc__random(seed) % m;
+        size_t take = m - from < 200 ? m - from : 200;
         insert(seed, at, other + from, take);
         break;
     }
     default: { /* replace a digit run by a token */
         size_t end = at;
-        while (end < current_size && current[end] >= '0' && current[end] <= '9') end++;
+        while (end < current_size && current[end] >= '0' && current[end] <= '9')
+            end++;
         memmove(current + at, current + end, current_size - end);
         current_size -= end - at;
         const char *t = tokens[sc__random(seed) % 6];
@@ -95,23 +110,30 @@ static void mutate(uint64_t *seed, char **files, int count) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 4) return 2;
+    if (argc < 4)
+        return 2;
     double seconds = atof(argv[1]);
-    uint64_t seed = strtoull(argv[2], NULL, 10), runs = 0;
-    struct timespec begin, now;
+    uint64_t seed = strtoull(argv[2], NULL, 10);
+    uint64_t runs = 0;
+    struct timespec begin;
+    struct timespec now;
     static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], keep_crash);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], keep_crash);
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
         current_size = load(argv[3 + sc__random(&seed) % (uint64_t)(argc - 3)], current);
         uint64_t changes = sc__random(&seed) % 12;
-        for (uint64_t i = 0; runs && i <= changes; i++) mutate(&seed, argv + 3, argc - 3);
+        for (uint64_t i = 0; runs && i <= changes; i++)
+            mutate(&seed, argv + 3, argc - 3);
         alarm(20);
         LLVMFuzzerTestOneInput(current, current_size);
         alarm(0);
         runs++;
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 < seconds);
+    } while ((double)(now.tv_sec - begin.tv_sec) +
+                 (double)(now.tv_nsec - begin.tv_nsec) / 1e9 <
+             seconds);
     printf("%llu cases\n", (unsigned long long)runs);
     return 0;
 }

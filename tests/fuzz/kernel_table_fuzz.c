@@ -1,5 +1,5 @@
 /* Kernel times, a table or AIOB's text: read, and priced. */
-#include "machine/kernel_table.h"
+#include "hardware/kernel_table.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -10,18 +10,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static sc_status read_both(sc_context *ctx, const char *path) {
     const struct sc__gpu *gpu;
     struct sc__kernel_table table = {0};
-    if (setjmp(ctx->recover)) return SC_SYSTEM;
+    if (setjmp(ctx->recover))
+        return SC_SYSTEM;
     SC__TRY(sc__gpu_find(ctx, "h200", &gpu));
     SC__TRY(sc__pricer_read_times(ctx, sc__pricer_new(&ctx->arena, gpu), path));
     SC__TRY(sc__kernel_table_read(ctx, path, &table));
-    for (uint32_t i = 0; i < table.count && i < 100; i++) sc__kernel_price(gpu, &table.rows[i].key);
+    for (uint32_t i = 0; i < table.count && i < 100; i++)
+        sc__kernel_price(gpu, &table.rows[i].key);
     return SC_OK;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[64];
     int fd = memfd_create("fuzz", 0);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size) return 0;
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+        return 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     sc_context *ctx = sc_open();
     ctx->arena.limit = (size_t)1 << 30;

@@ -1,7 +1,7 @@
 /* Model configurations, launch scripts and tables of steps from arbitrary bytes. */
 #include "command/validate.h"
-#include "import/model.h"
-#include "lower/plan.h"
+#include "model/read.h"
+#include "plan/plan.h"
 
 static const char *no_value(const void *self, const char *name, unsigned i) {
     return (void)self, (void)name, (void)i, NULL;
@@ -12,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_context *ctx = sc_open();
     struct sc__str text = {(const char *)data, size};
-    struct sc__settings none = {.nth = no_value, .ctx = ctx}, settings;
+    struct sc__settings none = {.nth = no_value, .ctx = ctx};
+    struct sc__settings settings;
     struct sc__model model;
     struct sc__model_params params;
     struct sc__truth truth;
@@ -23,8 +24,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         sc_close(ctx);
         return 0;
     }
-    if (sc__model_parse(ctx, "config.json", text, &model) == SC_OK) sc__model_count(&model, &params);
-    if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) == SC_OK &&
+    if (sc__model_parse(ctx, "config.json", text, &model) == SC_OK)
+        sc__model_count(&model, &params);
+    if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
+            SC_OK &&
         sc__model_settings(ctx, &settings, &model, &given) == SC_OK && given &&
         sc__plan_read(ctx, &settings, &model, 0, &plan) == SC_OK)
         sc__plan_check(ctx, &model, &plan);

@@ -1,6 +1,6 @@
 /* The analytic network: groups are priced where they lie, and transfers that
  * meet on a port share it. */
-#include "simulate/network.h"
+#include "network/engine.h"
 
 #include "test.h"
 #include <math.h>
@@ -11,29 +11,41 @@ struct job {
     struct sc__cluster cluster;
     struct sc__workload *w;
     struct sc__net net;
-    uint16_t tp, dp;
+    uint16_t tp;
+    uint16_t dp;
 };
 
 /* tp × dp ranks (× pp stages) on a cluster, in an order. */
-static struct job make_job(const char *cluster, uint32_t tp, uint32_t dp, uint32_t pp, const char *order) {
+static struct job
+make_job(const char *cluster, uint32_t tp, uint32_t dp, uint32_t pp, const char *order) {
     struct job j;
     assert_int_equal(sc__cluster_parse(ctx, cluster, 0, &j.cluster), SC_OK);
     j.w = sc__workload_new(&ctx->arena, "test");
     j.w->mesh = sc__mesh(tp, 1, 1, dp, pp, 0);
-    if (order) assert_int_equal(sc__mesh_order(ctx, &j.w->mesh, order), SC_OK);
+    if (order)
+        assert_int_equal(sc__mesh_order(ctx, &j.w->mesh, order), SC_OK);
     j.tp = sc__workload_group(j.w, SC__GROUP_TP);
     j.dp = sc__workload_group(j.w, SC__GROUP_DP);
     for (uint32_t stage = 0; stage < pp; stage++) {
         uint32_t p = sc__program_begin(j.w);
-        sc__class_add(j.w, p, sc__mesh_move(&j.w->mesh, 0, SC__DIM_PP, stage), tp * dp, stage);
+        sc__class_add(j.w,
+                      p,
+                      sc__mesh_move(&j.w->mesh, 0, SC__DIM_PP, stage),
+                      tp * dp,
+                      stage);
     }
     return j;
 }
 
-static void connect_net(struct job *j) { assert_int_equal(sc__net_analytic(ctx, &j->cluster, j->w, &j->net), SC_OK); }
+static void connect_net(struct job *j) {
+    assert_int_equal(sc__net_analytic(ctx, &j->cluster, j->w, &j->net), SC_OK);
+}
 
 static struct sc__transfer all_reduce(uint16_t group, uint64_t bytes, uint64_t user) {
-    return (struct sc__transfer){.coll = SC__ALLREDUCE, .group = group, .bytes = bytes, .user = user};
+    return (struct sc__transfer){.coll = SC__ALLREDUCE,
+                                 .group = group,
+                                 .bytes = bytes,
+                                 .user = user};
 }
 
 static double alone_us(struct job *j, const struct sc__transfer *t) {
@@ -43,7 +55,10 @@ static double alone_us(struct job *j, const struct sc__transfer *t) {
 }
 
 /* When each of two transfers that start together ends. */
-static void both(struct job *j, const struct sc__transfer *a, const struct sc__transfer *b, double end[2]) {
+static void both(struct job *j,
+                 const struct sc__transfer *a,
+                 const struct sc__transfer *b,
+                 double end[2]) {
     struct sc__transfer done;
     assert_int_equal(j->net.ops->start(j->net.self, a, 0), SC_OK);
     assert_int_equal(j->net.ops->start(j->net.self, b, 0), SC_OK);
@@ -64,7 +79,8 @@ static void groups_where_they_lie(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0), dp = all_reduce(j.dp, BYTES, 1);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0);
+    struct sc__transfer dp = all_reduce(j.dp, BYTES, 1);
     /* dp: one NIC of 50 GB/s each; tp: NVLink */
     assert_true(alone_us(&j, &dp) >= 2 * 7.0 / 8 * (double)BYTES / 50e3);
     assert_true(alone_us(&j, &tp) < alone_us(&j, &dp) / 5);
@@ -84,8 +100,10 @@ static void tensor_parallel_over_two_nodes(void **state) {
 
 static void few_nics_are_shared(void **state) {
     (void)state;
-    struct job eight = make_job("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib", 8, 8, 1, NULL);
-    struct job four = make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
+    struct job eight =
+        make_job("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib", 8, 8, 1, NULL);
+    struct job four =
+        make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
     connect_net(&eight), connect_net(&four);
     struct sc__transfer dp = all_reduce(eight.dp, BYTES, 0);
     assert_true(alone_us(&four, &dp) > 1.9 * alone_us(&eight, &dp));
@@ -96,10 +114,13 @@ static void a_nic_carries_two(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, BYTES, 0), b = all_reduce(j.dp, BYTES, 1), tp = all_reduce(j.tp, BYTES, 1);
+    struct sc__transfer a = all_reduce(j.dp, BYTES, 0);
+    struct sc__transfer b = all_reduce(j.dp, BYTES, 1);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 1);
     double alone = alone_us(&j, &a);
     both(&j, &a, &b, end);
-    assert_true(fabs(end[0] - end[1]) < 1e-3 && end[0] > 1.8 * alone && end[0] < 2.01 * alone);
+    assert_true(fabs(end[0] - end[1]) < 1e-3 && end[0] > 1.8 * alone &&
+                end[0] < 2.01 * alone);
     both(&j, &a, &tp, end); /* NIC and NVLink do not meet */
 }
 
@@ -108,9 +129,11 @@ static void nvlink_and_nic_do_not_meet(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0), tp = all_reduce(j.tp, BYTES, 1);
+    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 1);
     both(&j, &dp, &tp, end);
-    assert_true(fabs(end[0] - alone_us(&j, &dp)) < 1e-3 && fabs(end[1] - alone_us(&j, &tp)) < 1e-3);
+    assert_true(fabs(end[0] - alone_us(&j, &dp)) < 1e-3 &&
+                fabs(end[1] - alone_us(&j, &tp)) < 1e-3);
 }
 
 /* Small messages leave the wire mostly idle: two of them hardly slow down. */
@@ -119,25 +142,29 @@ static void latency_is_not_bandwidth(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, 1024, 0), b = all_reduce(j.dp, 1024, 1);
+    struct sc__transfer a = all_reduce(j.dp, 1024, 0);
+    struct sc__transfer b = all_reduce(j.dp, 1024, 1);
     both(&j, &a, &b, end);
     assert_true(end[1] < 1.1 * alone_us(&j, &a));
 }
 
 /* A group across classes uses the ports of all of them, whoever came last. */
 static void classes_of_a_group_meet(void **state) {
-    double same[2], end[2];
+    double same[2];
+    double end[2];
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 4, 2, NULL);
     uint16_t world = sc__workload_group(j.w, SC__GROUP_WORLD);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(world, BYTES, 0), b = all_reduce(world, BYTES, 1);
+    struct sc__transfer a = all_reduce(world, BYTES, 0);
+    struct sc__transfer b = all_reduce(world, BYTES, 1);
     both(&j, &a, &b, same);
     assert_true(same[1] > 1.2 * alone_us(&j, &b));
     b.class = 1;
     b.rank = 32;
     both(&j, &a, &b, end);
-    for (int i = 0; i < 2; i++) assert_true(fabs(end[i] - same[i]) < 1e-3);
+    for (int i = 0; i < 2; i++)
+        assert_true(fabs(end[i] - same[i]) < 1e-3);
 }
 
 /* Random traffic against a fluid simulation of the same claims, from scratch
@@ -147,7 +174,8 @@ enum { TRAFFIC = 400, STAGES = 4 };
 struct fluid {
     struct sc__claim claim[SC__CLAIMS];
     int claims;
-    double left, end;
+    double left;
+    double end;
     int64_t start;
     bool runs;
 };
@@ -156,28 +184,34 @@ static double fluid_load(const struct fluid *f, uint64_t resource) {
     double load = 0;
     for (int i = 0; i < TRAFFIC; i++)
         for (int k = 0; f[i].runs && k < f[i].claims; k++)
-            if (f[i].claim[k].resource == resource) load += f[i].claim[k].share;
+            if (f[i].claim[k].resource == resource)
+                load += f[i].claim[k].share;
     return load;
 }
 
 static double fluid_rate(const struct fluid *all, const struct fluid *f) {
     double worst = 1;
-    for (int k = 0; k < f->claims; k++) worst = fmax(worst, fluid_load(all, f->claim[k].resource));
+    for (int k = 0; k < f->claims; k++)
+        worst = fmax(worst, fluid_load(all, f->claim[k].resource));
     return 1 / worst;
 }
 
 static void run_fluid(struct fluid *f) {
-    double now = 0, rate[TRAFFIC];
+    double now = 0;
+    double rate[TRAFFIC];
     for (int begun = 0, running = 0; begun < TRAFFIC || running;) {
         double next = begun < TRAFFIC ? (double)f[begun].start : INFINITY;
         int ends = -1;
         for (int i = 0; i < begun; i++) {
-            if (!f[i].runs) continue;
+            if (!f[i].runs)
+                continue;
             rate[i] = fluid_rate(f, &f[i]);
-            if (now + f[i].left / rate[i] < next) next = now + f[i].left / rate[i], ends = i;
+            if (now + f[i].left / rate[i] < next)
+                next = now + f[i].left / rate[i], ends = i;
         }
         for (int i = 0; i < begun; i++)
-            if (f[i].runs) f[i].left -= (next - now) * rate[i];
+            if (f[i].runs)
+                f[i].left -= (next - now) * rate[i];
         now = next;
         if (ends >= 0)
             f[ends].runs = false, f[ends].end = now, running--;
@@ -188,8 +222,11 @@ static void run_fluid(struct fluid *f) {
 
 static void finish_until(struct job *j, int64_t to, const struct fluid *f) {
     struct sc__transfer done;
-    for (int64_t now = j->net.ops->next(j->net.self); now <= to && now < INT64_MAX; now = j->net.ops->next(j->net.self))
-        while (j->net.ops->finish(j->net.self, now, &done)) /* 1 ps of rounding per change of rate */
+    for (int64_t now = j->net.ops->next(j->net.self); now <= to && now < INT64_MAX;
+         now = j->net.ops->next(j->net.self))
+        while (j->net.ops->finish(j->net.self,
+                                  now,
+                                  &done)) /* 1 ps of rounding per change of rate */
             assert_true(fabs((double)now - f[done.user].end) < 1e-6 * (double)now + 1000);
 }
 
@@ -208,7 +245,9 @@ static void random_traffic(void **state) {
     connect_net(&j);
     for (int i = 0; i < TRAFFIC; i++) {
         uint32_t stage = (uint32_t)draw(&seed) % STAGES;
-        t[i] = all_reduce(draw(&seed) & 1 ? j.dp : j.tp, 1 + draw(&seed) % 100000000, (uint64_t)i);
+        t[i] = all_reduce(draw(&seed) & 1 ? j.dp : j.tp,
+                          1 + draw(&seed) % 100000000,
+                          (uint64_t)i);
         t[i].class = stage;
         t[i].rank = j.w->classes[stage].rank;
         now += (int64_t)(draw(&seed) % 1000000000);
@@ -227,9 +266,14 @@ static void random_traffic(void **state) {
 static void stages_meet_on_one_nic(void **state) {
     double end[2];
     (void)state;
-    struct job j = make_job("gpu=h100 gpus=16 node=2 nics=1 nic=400Gbps class=ib", 1, 8, 2, "pp-dp-tp");
+    struct job j = make_job("gpu=h100 gpus=16 node=2 nics=1 nic=400Gbps class=ib",
+                            1,
+                            8,
+                            2,
+                            "pp-dp-tp");
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, BYTES, 0), b = all_reduce(j.dp, BYTES, 1);
+    struct sc__transfer a = all_reduce(j.dp, BYTES, 0);
+    struct sc__transfer b = all_reduce(j.dp, BYTES, 1);
     b.class = 1;
     b.rank = 1;
     double alone = alone_us(&j, &a);
@@ -243,19 +287,37 @@ static void stages_meet_on_one_nic(void **state) {
 static void messages_share_thin_uplinks(void **state) {
     double end[2];
     (void)state;
-    struct job wide =
-        make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8", 1, 8, 2, NULL);
-    struct job thin = make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
-                               "oversubscription=4",
-                               1, 8, 2, NULL);
-    struct job four = make_job("gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
-                               "oversubscription=4",
-                               1, 4, 4, NULL);
-    struct sc__transfer t = {.coll = SC__COLLS, .rank = 0, .peer = 8, .class = 0, .peer_class = 1, .bytes = 1000000000};
+    struct job wide = make_job(
+        "gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8",
+        1,
+        8,
+        2,
+        NULL);
+    struct job thin = make_job(
+        "gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
+        "oversubscription=4",
+        1,
+        8,
+        2,
+        NULL);
+    struct job four = make_job(
+        "gpus=16 node=1 nics=1 nic=50GB/s class=plain hop=0us fabric=fat-tree leaf=8 "
+        "oversubscription=4",
+        1,
+        4,
+        4,
+        NULL);
+    struct sc__transfer t = {.coll = SC__COLLS,
+                             .rank = 0,
+                             .peer = 8,
+                             .class = 0,
+                             .peer_class = 1,
+                             .bytes = 1000000000};
     connect_net(&wide), connect_net(&thin), connect_net(&four);
     assert_true(fabs(alone_us(&wide, &t) - 1e9 / 50e3) < 1e-3);
     assert_true(fabs(alone_us(&thin, &t) - 4e9 / 50e3) < 1e-3);
-    struct sc__transfer a = t, b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
+    struct sc__transfer a = t;
+    struct sc__transfer b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
     a.peer_class = 2;
     b.rank = 4, b.peer = 12, b.class = 1, b.peer_class = 3, b.user = 1;
     assert_true(fabs(alone_us(&four, &a) - 2e9 / 50e3) < 1e-3);
@@ -264,27 +326,35 @@ static void messages_share_thin_uplinks(void **state) {
 }
 
 static void ranks_from_a_file(void **state) {
-    uint32_t gpu[64], rank[64];
+    uint32_t gpu[64];
+    uint32_t rank[64];
     (void)state;
-    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL), k = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
+    struct job k = make_job("dgx-h100:64", 8, 8, 1, NULL);
     for (uint32_t r = 0; r < 64; r++) {
         gpu[r] = r % 8 * 8 + r / 8; /* tensor-parallel ranks on different nodes */
         rank[gpu[r]] = r + 1;
     }
     k.cluster.gpu_of = gpu, k.cluster.rank_of = rank, k.cluster.placed = 64;
     connect_net(&j), connect_net(&k);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0), dp = all_reduce(j.dp, BYTES, 0);
+    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0);
+    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0);
     assert_true(fabs(alone_us(&k, &tp) - alone_us(&j, &dp)) < 1e-6);
     assert_true(fabs(alone_us(&k, &dp) - alone_us(&j, &tp)) < 1e-6);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_where_they_lie),       cmocka_unit_test(tensor_parallel_over_two_nodes),
-        cmocka_unit_test(few_nics_are_shared),         cmocka_unit_test(a_nic_carries_two),
-        cmocka_unit_test(nvlink_and_nic_do_not_meet),  cmocka_unit_test(latency_is_not_bandwidth),
-        cmocka_unit_test(classes_of_a_group_meet),     cmocka_unit_test(random_traffic),
-        cmocka_unit_test(stages_meet_on_one_nic),      cmocka_unit_test(ranks_from_a_file),
+        cmocka_unit_test(groups_where_they_lie),
+        cmocka_unit_test(tensor_parallel_over_two_nodes),
+        cmocka_unit_test(few_nics_are_shared),
+        cmocka_unit_test(a_nic_carries_two),
+        cmocka_unit_test(nvlink_and_nic_do_not_meet),
+        cmocka_unit_test(latency_is_not_bandwidth),
+        cmocka_unit_test(classes_of_a_group_meet),
+        cmocka_unit_test(random_traffic),
+        cmocka_unit_test(stages_meet_on_one_nic),
+        cmocka_unit_test(ranks_from_a_file),
         cmocka_unit_test(messages_share_thin_uplinks),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

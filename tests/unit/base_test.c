@@ -10,9 +10,12 @@
 static void arena_grows_and_keeps(void **state) {
     (void)state;
     uint64_t *items = NULL;
-    uint32_t count = 0, capacity = 0;
-    for (uint64_t i = 0; i < 200000; i++) *SC__PUSH(&ctx->arena, items, count, capacity) = i * i;
-    for (uint64_t i = 0; i < 200000; i++) assert_true(items[i] == i * i);
+    uint32_t count = 0;
+    uint32_t capacity = 0;
+    for (uint64_t i = 0; i < 200000; i++)
+        *SC__PUSH(&ctx->arena, items, count, capacity) = i * i;
+    for (uint64_t i = 0; i < 200000; i++)
+        assert_true(items[i] == i * i);
     assert_true(ctx->arena.total < 200000 * sizeof *items * 3);
 }
 
@@ -21,7 +24,8 @@ static void arena_gives_zeroed_aligned_memory(void **state) {
     for (size_t n = 1; n < 70000; n = n * 3 + 1) {
         unsigned char *p = sc__alloc(&ctx->arena, n);
         assert_int_equal((uintptr_t)p % 16, 0);
-        for (size_t i = 0; i < n; i++) assert_int_equal(p[i], 0);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(p[i], 0);
         memset(p, 0xff, n);
     }
 }
@@ -33,7 +37,8 @@ static void arena_limit_jumps_out(void **state) {
         reached = 1;
     else {
         ctx->arena.limit = 1 << 20;
-        for (;;) sc__alloc(&ctx->arena, 1000);
+        for (;;)
+            sc__alloc(&ctx->arena, 1000);
     }
     ctx->arena.limit = 0;
     assert_int_equal(reached, 1);
@@ -44,7 +49,8 @@ static void heap_orders_by_time_then_sequence(void **state) {
     struct sc__heap h;
     uint64_t seed = 1;
     sc__heap_init(&h, &ctx->arena);
-    for (uint32_t i = 0; i < 5000; i++) sc__heap_push(&h, (int64_t)(sc__random(&seed) % 50), i, 0);
+    for (uint32_t i = 0; i < 5000; i++)
+        sc__heap_push(&h, (int64_t)(sc__random(&seed) % 50), i, 0);
     int64_t last = -1;
     uint32_t last_a = 0;
     for (uint32_t i = 0; i < 5000; i++) {
@@ -71,7 +77,8 @@ static void names_are_dense_and_found(void **state) {
         assert_int_equal(sc__names_add(&t, name, (size_t)n), i);
     }
     assert_int_equal(sc__names_find(&t, "name", 4), SC__NO_NAME);
-    assert_int_equal(sc__names_add(&t, NULL, 0), 3000); /* the empty name, wherever it comes from */
+    assert_int_equal(sc__names_add(&t, NULL, 0),
+                     3000); /* the empty name, wherever it comes from */
     assert_int_equal(sc__names_add(&t, "", 0), 3000);
 }
 
@@ -84,9 +91,11 @@ static void map_keeps_all_keys(void **state) {
         *sc__map_at(&m, i << 40, &fresh) = i;
         assert_true(fresh);
     }
-    for (uint64_t i = 0; i < 5000; i++) assert_true(*sc__map_find(&m, i << 40) == i);
+    for (uint64_t i = 0; i < 5000; i++)
+        assert_true(*sc__map_find(&m, i << 40) == i);
     assert_null(sc__map_find(&m, 1));
-    for (uint64_t i = 0; i < 5000; i += 3) sc__map_remove(&m, i << 40);
+    for (uint64_t i = 0; i < 5000; i += 3)
+        sc__map_remove(&m, i << 40);
     for (uint64_t i = 0; i < 5000; i++) {
         if (i % 3)
             assert_true(*sc__map_find(&m, i << 40) == i);
@@ -108,12 +117,15 @@ static void numbers_are_strict(void **state) {
     assert_true(sc__parse_i64(sc__str("-9223372036854775807"), &i) && i == -INT64_MAX);
     assert_false(sc__parse_i64(sc__str("9223372036854775808"), &i));
     assert_true(sc__parse_double(sc__str("4.79e-09"), &d) && d == 4.79e-09);
-    static const char *const bad[] = {"nan", "inf", "0x10", "1e", "1.2.3", "--1", "", "e5", "1e999", NULL};
-    for (int k = 0; bad[k]; k++) assert_false(sc__parse_double(sc__str(bad[k]), &d));
+    static const char *const bad[] =
+        {"nan", "inf", "0x10", "1e", "1.2.3", "--1", "", "e5", "1e999", NULL};
+    for (int k = 0; bad[k]; k++)
+        assert_false(sc__parse_double(sc__str(bad[k]), &d));
     assert_true(sc__parse_decimal(sc__str("1234.5678"), 3, &i) && i == 1234568);
     assert_true(sc__parse_decimal(sc__str("-0.0004"), 3, &i) && i == 0);
     assert_false(sc__parse_decimal(sc__str("16109898840.42"), 9, &i)); /* would not fit */
-    assert_true(sc__parse_decimal(sc__str("16109898840.42"), 6, &i) && i == 16109898840420000);
+    assert_true(sc__parse_decimal(sc__str("16109898840.42"), 6, &i) &&
+                i == 16109898840420000);
     assert_false(sc__parse_decimal(sc__str("99999999999999999999"), 3, &i));
     assert_false(sc__parse_decimal(sc__str("."), 3, &i));
 }
@@ -143,7 +155,11 @@ static void times_are_written_exactly(void **state) {
     static const struct {
         int64_t ps;
         const char *text;
-    } cases[] = {{0, "0"}, {1, "0.000001"}, {13973040880000, "13973040.88"}, {-1500000, "-1.5"}, {1000000, "1"}};
+    } cases[] = {{0, "0"},
+                 {1, "0.000001"},
+                 {13973040880000, "13973040.88"},
+                 {-1500000, "-1.5"},
+                 {1000000, "1"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__buffer b;
         sc__buffer_init(&b, &ctx->arena);
@@ -169,14 +185,16 @@ static void json_escapes_and_nests(void **state) {
     sc__json_end_object(&j);
     sc__json_end_object(&j);
     assert_string_equal(b.text,
-                        "{\n  \"a\\\"b\": \"x\\ny\\u0001\",\n  \"list\": [1, 0.1, null],\n  \"empty\": {}\n}\n");
+                        "{\n  \"a\\\"b\": \"x\\ny\\u0001\",\n  \"list\": [1, 0.1, null],\n "
+                        " \"empty\": {}\n}\n");
 }
 
 static void errors_have_place_and_hint(void **state) {
     (void)state;
     struct sc__place at = {.file = "f.txt", .line = 3, .column = 7};
     assert_int_equal(sc__fail(ctx, SC_INPUT, &at, "try this", "bad %s", "thing"), SC_INPUT);
-    assert_string_equal(sc_error_text(ctx), "f.txt:3:7: error: bad thing\n  hint: try this\n");
+    assert_string_equal(sc_error_text(ctx),
+                        "f.txt:3:7: error: bad thing\n  hint: try this\n");
     struct sc__place byte = {.file = "f.bin", .offset = 99, .binary = true};
     sc__fail(ctx, SC_INPUT, &byte, NULL, "cut");
     assert_string_equal(sc_error_text(ctx), "f.bin:byte 99: error: cut\n");
@@ -235,13 +253,15 @@ static unsigned files_beside(const char *path) {
     char pattern[300];
     snprintf(pattern, sizeof pattern, "%s.*", path);
     unsigned n = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
-    if (n) globfree(&found);
+    if (n)
+        globfree(&found);
     return n;
 }
 
 /* 3 MB of numbered lines: more than a piece, and every byte has its place. */
 static void put_lines(struct sc__buffer *b) {
-    for (unsigned i = 0; i < 300000; i++) sc__printf(b, "%09u\n", i);
+    for (unsigned i = 0; i < 300000; i++)
+        sc__printf(b, "%09u\n", i);
 }
 
 static void large_files_are_written_in_pieces(void **state) {
@@ -257,7 +277,8 @@ static void large_files_are_written_in_pieces(void **state) {
         assert_int_equal(sc__output_end(o, SC_OK), SC_OK);
         assert_int_equal(sc__read_all(ctx, k ? packed : path, 4 << 20, &got), SC_OK);
         assert_int_equal(got.n, 3000000);
-        for (unsigned i = 0; i < 300000; i += 9973) assert_int_equal(strtoul(got.p + 10 * (size_t)i, NULL, 10), i);
+        for (unsigned i = 0; i < 300000; i += 9973)
+            assert_int_equal(strtoul(got.p + 10 * (size_t)i, NULL, 10), i);
     }
     unlink(packed);
     unlink(path);
@@ -271,7 +292,9 @@ static void outputs_that_fail_leave_nothing(void **state) {
     for (unsigned k = 0; k < 2; k++) {
         assert_int_equal(sc__output_open(ctx, path, &o), SC_OK);
         put_lines(&o->buffer);
-        assert_in_range(files_beside(path), 0, 1); /* one where the system has no files without a name */
+        assert_in_range(files_beside(path),
+                        0,
+                        1); /* one where the system has no files without a name */
         if (k)
             sc__outputs_abandon(ctx);
         else
@@ -281,22 +304,26 @@ static void outputs_that_fail_leave_nothing(void **state) {
     assert_int_equal(sc__read_all(ctx, path, 100, &got), SC_OK);
     assert_true(sc__str_is(got, "old"));
     unlink(path);
-    if (access("/dev/full", W_OK) < 0) return;
+    if (access("/dev/full", W_OK) < 0)
+        return;
     assert_int_equal(sc__output_open(ctx, "/dev/full", &o), SC_OK);
     put_lines(&o->buffer);
     assert_int_equal(sc__output_end(o, SC_OK), SC_SYSTEM);
-    assert_non_null(strstr(sc_error_text(ctx), "/dev/full: error: cannot write: No space left"));
+    assert_non_null(
+        strstr(sc_error_text(ctx), "/dev/full: error: cannot write: No space left"));
 }
 
 static void notes_are_kept_once(void **state) {
     (void)state;
     for (unsigned round = 0; round < 2; round++) { /* commands begin with no notes */
         ctx->note_count = 0;
-        for (unsigned i = 0; i < 1000; i++) sc__note(ctx, "code", "number %u", i % 10);
+        for (unsigned i = 0; i < 1000; i++)
+            sc__note(ctx, "code", "number %u", i % 10);
         sc__note(ctx, "other", "number 3");
         assert_int_equal(ctx->note_count, 11);
         for (unsigned i = 0; i < 10; i++)
-            assert_string_equal(ctx->notes[i].text, sc__format(&ctx->arena, "number %u", i));
+            assert_string_equal(ctx->notes[i].text,
+                                sc__format(&ctx->arena, "number %u", i));
     }
 }
 

@@ -1,10 +1,10 @@
 #include "graph_helpers.h"
 
 #include "command/job.h"
-#include "import/reader.h"
-#include "machine/astra.h"
+#include "frontend/formats.h"
+#include "frontend/reader.h"
+#include "network/astra/astra.h"
 #include "simulate/simulate.h"
-#include "write/formats.h"
 
 #include <sys/stat.h>
 
@@ -35,7 +35,8 @@ struct bytes {
 };
 
 static void varint(struct bytes *b, uint64_t v) {
-    for (; v >= 0x80; v >>= 7) b->data[b->n++] = (unsigned char)(v | 0x80);
+    for (; v >= 0x80; v >>= 7)
+        b->data[b->n++] = (unsigned char)(v | 0x80);
     b->data[b->n++] = (unsigned char)v;
 }
 
@@ -65,7 +66,9 @@ struct node {
     unsigned type;
     int dep; /* −1: none */
     uint64_t size;
-    unsigned peer, tag, coll;
+    unsigned peer;
+    unsigned tag;
+    unsigned coll;
     uint64_t duration;
     const char *group;
 };
@@ -79,7 +82,9 @@ static void number(struct bytes *node, const char *name, unsigned field, uint64_
 }
 
 static void add(struct bytes *file, struct node n) {
-    struct bytes b = {.n = 0}, deps = {.n = 0}, group = {.n = 0};
+    struct bytes b = {.n = 0};
+    struct bytes deps = {.n = 0};
+    struct bytes group = {.n = 0};
     varint(&b, 1 << 3), varint(&b, n.id);
     blob(&b, 2, "op", 2);
     varint(&b, 3 << 3), varint(&b, n.type);
@@ -87,11 +92,16 @@ static void add(struct bytes *file, struct node n) {
         varint(&deps, (uint64_t)n.dep);
         blob(&b, 5, deps.data, deps.n);
     }
-    if (n.duration) varint(&b, 7 << 3), varint(&b, n.duration);
-    if (n.type >= SEND) number(&b, "comm_size", 9, n.size);
-    if (n.type == SEND) number(&b, "comm_dst", 7, n.peer), number(&b, "comm_tag", 7, n.tag);
-    if (n.type == RECV) number(&b, "comm_src", 11, n.peer), number(&b, "comm_tag", 13, n.tag);
-    if (n.type == COLL) number(&b, "comm_type", 9, n.coll);
+    if (n.duration)
+        varint(&b, 7 << 3), varint(&b, n.duration);
+    if (n.type >= SEND)
+        number(&b, "comm_size", 9, n.size);
+    if (n.type == SEND)
+        number(&b, "comm_dst", 7, n.peer), number(&b, "comm_tag", 7, n.tag);
+    if (n.type == RECV)
+        number(&b, "comm_src", 11, n.peer), number(&b, "comm_tag", 13, n.tag);
+    if (n.type == COLL)
+        number(&b, "comm_type", 9, n.coll);
     if (n.group) {
         blob(&group, 1, "pg_name", 7);
         blob(&group, 29, n.group, strlen(n.group));
@@ -123,7 +133,8 @@ static int64_t run(const struct sc__workload *w, const struct sc__net *net) {
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__account *a = &sim.classes[c].account;
         int64_t sum = a->compute + a->recompute + a->bubble + a->skew + a->other;
-        for (uint32_t g = 0; g <= w->group_count; g++) sum += a->exposed[g];
+        for (uint32_t g = 0; g <= w->group_count; g++)
+            sum += a->exposed[g];
         assert_int_equal(sum, sim.step);
     }
     return sim.step;
@@ -136,12 +147,19 @@ static struct node coll(uint64_t id, uint64_t size) {
 }
 
 /* Two ranks from two lists of nodes; what the error says. */
-static void refuse(const struct node *a, unsigned na, const struct node *b, unsigned nb, const char *expect) {
-    struct bytes f0 = {.n = 0}, f1 = {.n = 0};
+static void refuse(const struct node *a,
+                   unsigned na,
+                   const struct node *b,
+                   unsigned nb,
+                   const char *expect) {
+    struct bytes f0 = {.n = 0};
+    struct bytes f1 = {.n = 0};
     struct sc__workload *w;
     metadata(&f0), metadata(&f1);
-    for (unsigned i = 0; i < na; i++) add(&f0, a[i]);
-    for (unsigned i = 0; i < nb; i++) add(&f1, b[i]);
+    for (unsigned i = 0; i < na; i++)
+        add(&f0, a[i]);
+    for (unsigned i = 0; i < nb; i++)
+        add(&f1, b[i]);
     save("x.0.et", f0.data, f0.n);
     save("x.1.et", f1.data, f1.n);
     sc_status s = read_dir(&w);
@@ -151,7 +169,9 @@ static void refuse(const struct node *a, unsigned na, const struct node *b, unsi
 
 static void bad_graphs_are_refused(void **state) {
     (void)state;
-    struct node comp = {.id = 1, .type = COMP, .dep = -1, .duration = 5}, other = comp, third = comp;
+    struct node comp = {.id = 1, .type = COMP, .dep = -1, .duration = 5};
+    struct node other = comp;
+    struct node third = comp;
     struct node send = {.id = 3, .type = SEND, .dep = -1, .size = 100, .peer = 1, .tag = 9};
     struct node recv = {.id = 4, .type = RECV, .dep = -1, .size = 100, .peer = 0, .tag = 9};
     other.dep = 77;
@@ -170,9 +190,17 @@ static void bad_graphs_are_refused(void **state) {
     refuse(&send, 1, &recv, 1, "nothing on rank 1");
     send.peer = 2;
     refuse(&send, 1, &comp, 1, "rank 2 is not another one of the 2 ranks");
-    refuse((struct node[]){coll(1, 64), coll(2, 64)}, 2, (struct node[]){coll(1, 64)}, 1,
-           "node 2 'op': ALLREDUCE of 64 bytes, number 2 of its group, is missing on rank 1");
-    refuse((struct node[]){coll(1, 64)}, 1, (struct node[]){coll(1, 65)}, 1, "meets node 1 'op' of rank 1");
+    refuse(
+        (struct node[]){coll(1, 64), coll(2, 64)},
+        2,
+        (struct node[]){coll(1, 64)},
+        1,
+        "node 2 'op': ALLREDUCE of 64 bytes, number 2 of its group, is missing on rank 1");
+    refuse((struct node[]){coll(1, 64)},
+           1,
+           (struct node[]){coll(1, 65)},
+           1,
+           "meets node 1 'op' of rank 1");
     struct node gather = coll(1, 64);
     gather.coll = 10;
     refuse(&gather, 1, &gather, 1, "comm_type 10 is not known");
@@ -194,9 +222,16 @@ static void all_collectives_are_read(void **state) {
     static const struct {
         uint8_t coll;
         uint64_t bytes;
-    } want[] = {{SC__ALLREDUCE, 64},     {SC__REDUCE, 64},    {SC__ALLGATHER, 128}, {SC__GATHER, 128},
-                {SC__SCATTER, 64},       {SC__BROADCAST, 64}, {SC__ALLTOALL, 64},   {SC__REDUCESCATTER, 64},
-                {SC__REDUCESCATTER, 64}, {SC__BARRIER, 64}};
+    } want[] = {{SC__ALLREDUCE, 64},
+                {SC__REDUCE, 64},
+                {SC__ALLGATHER, 128},
+                {SC__GATHER, 128},
+                {SC__SCATTER, 64},
+                {SC__BROADCAST, 64},
+                {SC__ALLTOALL, 64},
+                {SC__REDUCESCATTER, 64},
+                {SC__REDUCESCATTER, 64},
+                {SC__BARRIER, 64}};
     for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
         struct bytes f = {.n = 0};
         struct sc__workload *w;
@@ -209,7 +244,8 @@ static void all_collectives_are_read(void **state) {
         OK(ctx, read_dir(&w));
         assert_int_equal(w->ops[0].coll, want[i].coll);
         assert_int_equal(w->ops[0].bytes, want[i].bytes);
-        if (sc__coll_rooted(want[i].coll)) assert_int_equal(w->ops[0].peer, 0);
+        if (sc__coll_rooted(want[i].coll))
+            assert_int_equal(w->ops[0].peer, 0);
     }
 }
 
@@ -229,10 +265,12 @@ static void missing_ranks_are_named(void **state) {
  * lacks what the other rank waits for. */
 static void cut_files_are_refused(void **state) {
     (void)state;
-    struct bytes f0 = {.n = 0}, f1 = {.n = 0};
+    struct bytes f0 = {.n = 0};
+    struct bytes f1 = {.n = 0};
     struct sc__workload *w;
     metadata(&f0), metadata(&f1);
-    for (unsigned i = 0; i < 4; i++) add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
+    for (unsigned i = 0; i < 4; i++)
+        add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
     save("x.1.et", f1.data, f1.n);
     for (size_t n = 0; n < f0.n; n++) {
         save("x.0.et", f0.data, n);
@@ -244,10 +282,12 @@ static void cut_files_are_refused(void **state) {
 
 static void damaged_bytes_do_no_harm(void **state) {
     (void)state;
-    struct bytes f0 = {.n = 0}, f1 = {.n = 0};
+    struct bytes f0 = {.n = 0};
+    struct bytes f1 = {.n = 0};
     struct sc__workload *w;
     metadata(&f0), metadata(&f1);
-    for (unsigned i = 0; i < 3; i++) add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
+    for (unsigned i = 0; i < 3; i++)
+        add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
     save("x.1.et", f1.data, f1.n);
     for (size_t i = 0; i < f0.n; i++)
         for (unsigned flip = 1; flip < 256; flip *= 2) {
@@ -264,15 +304,18 @@ static void damaged_bytes_do_no_harm(void **state) {
 static void workloads_come_back(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        struct sc__workload *w = random_workload(ctx, seed), *back;
+        struct sc__workload *w = random_workload(ctx, seed);
+        struct sc__workload *back;
         const struct sc__workload *expanded;
-        for (uint32_t i = 0; i < w->op_count; i++) w->ops[i].cost += w->ops[i].kind == SC__OP_COMPUTE ? 7 : 0; /* ps */
+        for (uint32_t i = 0; i < w->op_count; i++)
+            w->ops[i].cost += w->ops[i].kind == SC__OP_COMPUTE ? 7 : 0; /* ps */
         OK(ctx, sc__workload_expand(ctx, w, &expanded));
         OK(ctx, sc__write_chakra(ctx, w, dir));
         OK(ctx, read_dir(&back));
         same_workload(expanded, back);
         for (uint32_t i = 0; i < back->op_count; i++) {
-            const struct sc__op *a = &expanded->ops[i], *b = &back->ops[i];
+            const struct sc__op *a = &expanded->ops[i];
+            const struct sc__op *b = &back->ops[i];
             assert_string_equal(expanded->names.text[a->name], back->names.text[b->name]);
             assert_int_equal(a->phase, b->phase);
             assert_int_equal(a->work, b->work);
@@ -287,7 +330,8 @@ static void workloads_come_back(void **state) {
 static void seeds_come_back(void **state) {
     (void)state;
     for (unsigned i = 0; i < SEED_JOBS; i++) {
-        const struct sc__workload *w = seed_workload(ctx, i), *expanded;
+        const struct sc__workload *w = seed_workload(ctx, i);
+        const struct sc__workload *expanded;
         struct sc__workload *back;
         OK(ctx, sc__workload_expand(ctx, w, &expanded));
         OK(ctx, sc__write_chakra(ctx, w, dir));
@@ -305,7 +349,8 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
         struct sc__workload *w = random_workload(ctx, seed);
         const struct sc__workload *expanded;
         struct sc__cluster cluster;
-        struct sc__net net, graph_net;
+        struct sc__net net;
+        struct sc__net graph_net;
         struct sc__sim sim;
         OK(ctx, sc__cluster_parse(ctx, "ideal", sc__mesh_ranks(&w->mesh), &cluster));
         OK(ctx, sc__net_analytic(ctx, &cluster, w, &net));
@@ -320,7 +365,10 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
  * the roofline: 989 TFLOP/s, 3.35 TB/s. */
 static void groups_and_times_from_the_nodes(void **state) {
     (void)state;
-    struct bytes f = {.n = 0}, m = {.n = 0}, in = {.n = 0}, c = {.n = 0};
+    struct bytes f = {.n = 0};
+    struct bytes m = {.n = 0};
+    struct bytes in = {.n = 0};
+    struct bytes c = {.n = 0};
     static const char groups[] = "['[{\"pg_name\": \"4\", \"ranks\": [1, 0]}]']";
     struct sc__workload *w;
     struct node a = coll(2, 64);
@@ -352,16 +400,20 @@ static void groups_and_times_from_the_nodes(void **state) {
 
 static void astra_files(uint32_t npus, const char *system) {
     char text[512];
-    int n = snprintf(text, sizeof text,
-                     "topology: [ Ring ]\nnpus_count: [ %u ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n", npus);
+    int n = snprintf(
+        text,
+        sizeof text,
+        "topology: [ Ring ]\nnpus_count: [ %u ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n",
+        npus);
     save("net.yml", text, (size_t)n);
     save("sys.json", system, strlen(system));
 }
 
-static const char system_text[] =
-    "{\"endpoint-delay\": 10, \"local-mem-bw\": 50, \"all-reduce-implementation\": [\"ring\"]}";
+static const char system_text[] = "{\"endpoint-delay\": 10, \"local-mem-bw\": 50, "
+                                  "\"all-reduce-implementation\": [\"ring\"]}";
 
-static struct sc__workload *one_collective(uint32_t ranks, enum sc__coll kind, uint64_t bytes) {
+static struct sc__workload *
+one_collective(uint32_t ranks, enum sc__coll kind, uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
     w->mesh = sc__mesh(1, 1, 1, ranks, 1, 0);
     sc__block_begin(w);
@@ -369,7 +421,8 @@ static struct sc__workload *one_collective(uint32_t ranks, enum sc__coll kind, u
     op->coll = (uint8_t)kind;
     op->bytes = bytes;
     op->group = sc__workload_group(w, SC__GROUP_WORLD);
-    uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+    uint32_t block = sc__block_end(w);
+    uint32_t program = sc__program_begin(w);
     sc__program_call(w, block, SC__NONE, 0, 0);
     sc__class_add(w, program, 0, ranks, 0);
     const struct sc__workload *expanded;
@@ -379,26 +432,38 @@ static struct sc__workload *one_collective(uint32_t ranks, enum sc__coll kind, u
 
 static int64_t astra_time(const struct sc__workload *w, bool compat) {
     struct sc__net net;
-    OK(ctx, sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), sc__format(&ctx->arena, "%s/sys.json", dir),
-                          compat, w, &net));
+    OK(ctx,
+       sc__net_astra(ctx,
+                     sc__format(&ctx->arena, "%s/net.yml", dir),
+                     sc__format(&ctx->arena, "%s/sys.json", dir),
+                     compat,
+                     w,
+                     &net));
     return run(w, &net);
 }
 
 static void astra_closed_forms_to_the_nanosecond(void **state) {
     (void)state;
     const int64_t sizes[] = {8, 16, 64, 256, 1024};
-    const double b = 50.0 * 1073741824.0 / 1e9, s = 1048576;
+    const double b = 50.0 * 1073741824.0 / 1e9;
+    const double s = 1048576;
     for (unsigned i = 0; i < 5; i++) {
-        int64_t n = sizes[i], e = 10;
+        int64_t n = sizes[i];
+        int64_t e = 10;
         double dn = (double)n;
-        int64_t wire = (int64_t)(500 + s / (dn * b)), memory = (int64_t)(s / (dn * 50)), shard = (int64_t)(500 + s / b);
+        int64_t wire = (int64_t)(500 + s / (dn * b));
+        int64_t memory = (int64_t)(s / (dn * 50));
+        int64_t shard = (int64_t)(500 + s / b);
         astra_files((uint32_t)n, system_text);
-        assert_int_equal(astra_time(one_collective((uint32_t)n, SC__ALLREDUCE, 1 << 20), true),
-                         1000 * (2 * (n - 1) * wire + 3 * (n - 1) * memory + (2 * n - 1) * e));
-        assert_int_equal(astra_time(one_collective((uint32_t)n, SC__REDUCESCATTER, 1 << 20), true),
-                         1000 * ((n - 1) * wire + 3 * (n - 1) * memory + n * e));
-        assert_int_equal(astra_time(one_collective((uint32_t)n, SC__ALLGATHER, (uint64_t)n << 20), true),
-                         1000 * ((n - 1) * shard + n * e));
+        assert_int_equal(
+            astra_time(one_collective((uint32_t)n, SC__ALLREDUCE, 1 << 20), true),
+            1000 * (2 * (n - 1) * wire + 3 * (n - 1) * memory + (2 * n - 1) * e));
+        assert_int_equal(
+            astra_time(one_collective((uint32_t)n, SC__REDUCESCATTER, 1 << 20), true),
+            1000 * ((n - 1) * wire + 3 * (n - 1) * memory + n * e));
+        assert_int_equal(
+            astra_time(one_collective((uint32_t)n, SC__ALLGATHER, (uint64_t)n << 20), true),
+            1000 * ((n - 1) * shard + n * e));
     }
 }
 
@@ -407,10 +472,13 @@ static void astra_answers_for_eight(void **state) {
     (void)state;
     astra_files(8, system_text);
     assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), true), 96365000);
-    assert_int_equal(astra_time(one_collective(8, SC__REDUCESCATTER, 1 << 20), true), 75708000);
-    assert_int_equal(astra_time(one_collective(8, SC__ALLGATHER, 8 << 20), true), 140297000);
+    assert_int_equal(astra_time(one_collective(8, SC__REDUCESCATTER, 1 << 20), true),
+                     75708000);
+    assert_int_equal(astra_time(one_collective(8, SC__ALLGATHER, 8 << 20), true),
+                     140297000);
     /* physically: 14 steps of 500 ns and 128 KiB at 50 GB/s */
-    assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false), 14 * (500000 + 2621440));
+    assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false),
+                     14 * (500000 + 2621440));
 }
 
 /* Two dimensions: reduce-scatter inwards, all-gather back, each dimension with
@@ -418,15 +486,18 @@ static void astra_answers_for_eight(void **state) {
 static void astra_dimensions_follow_each_other(void **state) {
     (void)state;
     static const char network[] =
-        "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 100, 50 ]\nlatency: [ 100, 1000 ]\n";
+        "topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ "
+        "100, 50 ]\nlatency: [ 100, 1000 ]\n";
     astra_files(8, "{}");
     save("net.yml", network, strlen(network));
-    assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false), 23571520);
+    assert_int_equal(astra_time(one_collective(8, SC__ALLREDUCE, 1 << 20), false),
+                     23571520);
 }
 
 static bool noted(const char *text) {
     for (uint32_t i = 0; i < ctx->note_count; i++)
-        if (strstr(ctx->notes[i].text, text)) return true;
+        if (strstr(ctx->notes[i].text, text))
+            return true;
     return false;
 }
 
@@ -443,17 +514,23 @@ static void astra_keys_that_do_not_count_are_named(void **state) {
 static void astra_files_are_checked(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        {"topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "'npus_count' has 2"},
+        {"topology: [ Ring ]\nnpus_count: [ 8, 2 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n",
+         "'npus_count' has 2"},
         {"topology: [ Torus ]\n", "unknown topology 'Torus'"},
         {"topology: [ Ring ]\nnpus_count: [ x ]\n", ":2:15: "},
         {"- 1\n", "not a network description"},
         {"topology: [", "not YAML"},
-        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "4 NPUs, but the job has 8"}};
+        {"topology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n",
+         "4 NPUs, but the job has 8"}};
     struct sc__net net;
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         save("net.yml", bad[i][0], strlen(bad[i][0]));
-        sc_status s = sc__net_astra(ctx, sc__format(&ctx->arena, "%s/net.yml", dir), NULL, true,
-                                    one_collective(8, SC__ALLREDUCE, 8), &net);
+        sc_status s = sc__net_astra(ctx,
+                                    sc__format(&ctx->arena, "%s/net.yml", dir),
+                                    NULL,
+                                    true,
+                                    one_collective(8, SC__ALLREDUCE, 8),
+                                    &net);
         if (s != SC_INPUT || !strstr(sc_error_text(ctx), bad[i][1]))
             fail_msg("\"%s\" lacks \"%s\"", sc_error_text(ctx), bad[i][1]);
     }
@@ -464,7 +541,8 @@ static void slots_run_one_at_a_time(void **state) {
     (void)state;
     struct bytes f = {.n = 0};
     metadata(&f);
-    struct node a = coll(1, 1 << 20), b = coll(2, 1 << 20);
+    struct node a = coll(1, 1 << 20);
+    struct node b = coll(2, 1 << 20);
     a.group = "1", b.group = "2";
     add(&f, a), add(&f, b);
     save("x.0.et", f.data, f.n);
@@ -478,7 +556,8 @@ static void slots_run_one_at_a_time(void **state) {
         struct sc__job job;
         sc_request_input(req, dir);
         sc_request_set(req, "astra-network", network);
-        if (slots) sc_request_set(req, "astra-slots", NULL);
+        if (slots)
+            sc_request_set(req, "astra-slots", NULL);
         OK(ctx, sc__job_run(req, &job, false));
         took[slots] = job.sim.step;
     }
@@ -499,9 +578,11 @@ static void samples_run(void **state) {
     path = shared_path("traces/chakra/llm_dp2_tp2_pp2");
     OK(ctx, sc__reader_chakra.read(ctx, NULL, &path, 1, &doc));
     assert_int_equal(doc.workload->class_count, 8);
-    assert_int_equal(sc__rank_block(doc.workload, 5)->ops, 194); /* 140 compute, 46 collectives, 4 sends, 4 receives */
+    assert_int_equal(sc__rank_block(doc.workload, 5)->ops,
+                     194); /* 140 compute, 46 collectives, 4 sends, 4 receives */
     uint64_t kinds[5] = {0};
-    for (uint32_t i = 0; i < 194; i++) kinds[doc.workload->ops[sc__rank_block(doc.workload, 5)->first_op + i].kind]++;
+    for (uint32_t i = 0; i < 194; i++)
+        kinds[doc.workload->ops[sc__rank_block(doc.workload, 5)->first_op + i].kind]++;
     assert_int_equal(kinds[SC__OP_COMPUTE], 140);
     assert_int_equal(kinds[SC__OP_COLLECTIVE], 46);
     assert_int_equal(kinds[SC__OP_SEND], 4);

@@ -1,8 +1,8 @@
 /* Descriptions of clusters: every form, what follows from them, and what is
  * refused with a place and a hint. */
-#include "ir/workload.h"
-#include "machine/cluster_fields.h"
-#include "machine/placement.h"
+#include "hardware/cluster_fields.h"
+#include "hardware/placement.h"
+#include "workload/workload.h"
 
 #include "test.h"
 #include <math.h>
@@ -11,14 +11,16 @@
 
 static struct sc__cluster cluster(const char *text) {
     struct sc__cluster c;
-    if (sc__cluster_parse(ctx, text, 0, &c) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (sc__cluster_parse(ctx, text, 0, &c) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     return c;
 }
 
 /* The description is refused, and the message or hint has both words. */
 static void refused(const char *text, const char *word, const char *other) {
     struct sc__cluster c;
-    if (sc__cluster_parse(ctx, text, 0, &c) == SC_OK) fail_msg("'%s' was accepted", text);
+    if (sc__cluster_parse(ctx, text, 0, &c) == SC_OK)
+        fail_msg("'%s' was accepted", text);
     if (!strstr(sc_error_text(ctx), word) || !strstr(sc_error_text(ctx), other))
         fail_msg("'%s': %s", text, sc_error_text(ctx));
 }
@@ -26,8 +28,10 @@ static void refused(const char *text, const char *word, const char *other) {
 static void presets(void **state) {
     static const struct {
         const char *text;
-        uint32_t gpus, node;
-        double nvlink, nic;
+        uint32_t gpus;
+        uint32_t node;
+        double nvlink;
+        double nic;
         enum sc__fabric_kind kind;
     } wanted[] = {
         {"dgx-a100:512", 512, 8, 300e9, 25e9, SC__FABRIC_RAIL},
@@ -67,9 +71,11 @@ static void size_of_the_job(void **state) {
 static void torus_of_blocks(void **state) {
     (void)state;
     struct sc__cluster c = cluster("tpu-torus:4096");
-    assert_true(c.fabric.dim[0].size == 16 && c.fabric.dim[1].size == 16 && c.fabric.dim[2].size == 16);
+    assert_true(c.fabric.dim[0].size == 16 && c.fabric.dim[1].size == 16 &&
+                c.fabric.dim[2].size == 16);
     c = cluster("tpu-torus:128");
-    assert_int_equal(c.fabric.dim[0].size * c.fabric.dim[1].size * c.fabric.dim[2].size, 128);
+    assert_int_equal(c.fabric.dim[0].size * c.fabric.dim[1].size * c.fabric.dim[2].size,
+                     128);
     refused("tpu-torus:100", "64, 128", "blocks");
 }
 
@@ -85,9 +91,9 @@ static void gpus_by_name(void **state) {
 
 static void one_line(void **state) {
     (void)state;
-    struct sc__cluster c =
-        cluster("gpu=h100 gpus=64 node=4 nvlink=450GB/s nics=2 nic=400Gbps hop=2us fabric=fat-tree leaf=8 "
-                "oversubscription=3 class=roce");
+    struct sc__cluster c = cluster("gpu=h100 gpus=64 node=4 nvlink=450GB/s nics=2 "
+                                   "nic=400Gbps hop=2us fabric=fat-tree leaf=8 "
+                                   "oversubscription=3 class=roce");
     assert_int_equal(c.node_gpus, 4);
     assert_int_equal(c.node_nics, 2);
     assert_true(c.nic == 50e9 && c.nic_latency == 2 * SC__PS_PER_US);
@@ -112,10 +118,15 @@ static void what_cannot_be(void **state) {
     refused("gpus=8 node=8", "no bandwidth", "nvlink");
     refused("dgx-h100:64 class=token-ring", "token-ring", "roce");
     refused("dgx-h100:4096 leaf=64 ports=64", "ports", "64");
-    refused("gpu=h100 nics=8 nic=50GB/s gpus=1024 fabric=dragonfly router-nics=4 group-routers=4 global-links=1 "
+    refused("gpu=h100 nics=8 nic=50GB/s gpus=1024 fabric=dragonfly router-nics=4 "
+            "group-routers=4 "
+            "global-links=1 "
             "groups=4 node=8",
-            "places", "groups");
-    refused("gpu=h100 nics=8 nic=50GB/s gpus=64 fabric=dragonfly node=8", "dragonfly", "groups");
+            "places",
+            "groups");
+    refused("gpu=h100 nics=8 nic=50GB/s gpus=64 fabric=dragonfly node=8",
+            "dragonfly",
+            "groups");
     refused("dims=4x0", "sizes", "4x0");
     refused("dims=4x4 gpus=8 link=1GB/s", "fill", "16");
     refused("dims=4x4", "no bandwidth", "dimension");
@@ -132,21 +143,29 @@ static sc_status read_json(const char *text, struct sc__cluster *c) {
 
 static void json_errors(void **state) {
     static const struct {
-        const char *text, *word, *other;
+        const char *text;
+        const char *word;
+        const char *other;
     } bad[] = {
         {"{", "c.json:1", "error"},
         {"[]", "object", ""},
         {"{\"gpu\": \"h100\",\n \"nodes\": {}}", "c.json:2:2", "unknown key \"nodes\""},
-        {"{\"gpu\": \"h100\",\n \"node\": {\"gpuss\": 8}}", "c.json:2:11", "did you mean \"gpus\""},
+        {"{\"gpu\": \"h100\",\n \"node\": {\"gpuss\": 8}}",
+         "c.json:2:11",
+         "did you mean \"gpus\""},
         {"{\"node\": {\"gpus\": 0}}", "whole number", "c.json:1"},
         {"{\"node\": {\"gpus\": 8.5}}", "whole number", ""},
         {"{\"node\": {\"nvlink\": true}}", "rate", ""},
         {"{\"node\": 8}", "object", "node"},
         {"{\"schema\": \"other\"}", "stepcast/cluster/1", ""},
         {"{\"gpus\": 8, \"gpus\": 16}", "duplicate", ""},
-        {"{\"gpu\": \"h100\", \"fabric\": {\"links\": [[0, 1, \"0Gbps\", \"1us\"]]}}", "entry 0", ""},
+        {"{\"gpu\": \"h100\", \"fabric\": {\"links\": [[0, 1, \"0Gbps\", \"1us\"]]}}",
+         "entry 0",
+         ""},
         {"{\"gpu\": \"h100\", \"fabric\": {\"links\": []}}", "list", ""},
-        {"{\"gpu\": \"h100\", \"fabric\": {\"dims\": [{\"size\": 4, \"speed\": 1}]}}", "dims", "rate"},
+        {"{\"gpu\": \"h100\", \"fabric\": {\"dims\": [{\"size\": 4, \"speed\": 1}]}}",
+         "dims",
+         "rate"},
         {"{\"gpu\": \"h100\", \"collectives\": {\"base\": [1, 2]}}", "3 numbers", "base"},
         {"{\"gpu\": \"h100\", \"collectives\": {\"hop\": -1}}", "number", "hop"},
         {"{\"gpu\": \"h100\", \"collectives\": {\"warp\": 1}}", "unknown key", "warp"},
@@ -155,8 +174,10 @@ static void json_errors(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__cluster c;
-        if (read_json(bad[i].text, &c) != SC_INPUT) fail_msg("'%s' was accepted", bad[i].text);
-        if (!strstr(sc_error_text(ctx), bad[i].word) || !strstr(sc_error_text(ctx), bad[i].other))
+        if (read_json(bad[i].text, &c) != SC_INPUT)
+            fail_msg("'%s' was accepted", bad[i].text);
+        if (!strstr(sc_error_text(ctx), bad[i].word) ||
+            !strstr(sc_error_text(ctx), bad[i].other))
             fail_msg("'%s': %s", bad[i].text, sc_error_text(ctx));
     }
 }
@@ -165,8 +186,10 @@ static void disconnected_links(void **state) {
     struct sc__cluster c;
     (void)state;
     const char *text =
-        "{\"gpu\": \"h100\", \"gpus\": 4, \"node\": {\"gpus\": 2, \"nic\": \"50GB/s\"}, \"fabric\": {\"switches\": 1, "
-        "\"links\": [[0, 4, \"50GB/s\", \"1us\"], [1, 4, \"50GB/s\", \"1us\"], [2, 4, \"50GB/s\", \"1us\"]]}}";
+        "{\"gpu\": \"h100\", \"gpus\": 4, \"node\": {\"gpus\": 2, \"nic\": "
+        "\"50GB/s\"}, \"fabric\": {\"switches\": 1, "
+        "\"links\": [[0, 4, \"50GB/s\", \"1us\"], [1, 4, \"50GB/s\", \"1us\"], [2, "
+        "4, \"50GB/s\", \"1us\"]]}}";
     assert_int_equal(read_json(text, &c), SC_INPUT);
     assert_non_null(strstr(sc_error_text(ctx), "GPU 3"));
 }
@@ -181,15 +204,19 @@ static void written_and_read(void **state) {
                                         "tests/data/clusters/astra-2d.yml"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct sc__cluster a = cluster(texts[i]), b;
+        struct sc__cluster a = cluster(texts[i]);
+        struct sc__cluster b;
         struct sc__buffer text;
         sc__buffer_init(&text, &ctx->arena);
         sc__cluster_write(&a, NULL, &text);
-        if (read_json(text.text, &b) != SC_OK) fail_msg("%s: %s\n%s", texts[i], sc_error_text(ctx), text.text);
+        if (read_json(text.text, &b) != SC_OK)
+            fail_msg("%s: %s\n%s", texts[i], sc_error_text(ctx), text.text);
         for (int coll = 0; coll < SC__COLLS; coll++)
             for (uint64_t bytes = 8; bytes < (uint64_t)1 << 32; bytes *= 16) {
-                struct sc__shape s = sc__cluster_shape(&a, NULL, a.gpus), t = sc__cluster_shape(&b, NULL, b.gpus);
-                assert_true(sc__collective_time(&a, coll, &s, bytes) == sc__collective_time(&b, coll, &t, bytes));
+                struct sc__shape s = sc__cluster_shape(&a, NULL, a.gpus);
+                struct sc__shape t = sc__cluster_shape(&b, NULL, b.gpus);
+                assert_true(sc__collective_time(&a, coll, &s, bytes) ==
+                            sc__collective_time(&b, coll, &t, bytes));
             }
     }
 }
@@ -209,7 +236,8 @@ static void simai_topology(void **state) {
 
 static void simai_errors(void **state) {
     static const struct {
-        const char *text, *word;
+        const char *text;
+        const char *word;
     } bad[] = {
         {"", "empty"},
         {"hello", "topology"},
@@ -230,7 +258,8 @@ static void simai_errors(void **state) {
         struct sc__cluster c;
         if (sc__cluster_simai(ctx, "t", sc__str(bad[i].text), &c) != SC_INPUT)
             fail_msg("'%s' was accepted", bad[i].text);
-        if (!strstr(sc_error_text(ctx), bad[i].word)) fail_msg("'%s': %s", bad[i].text, sc_error_text(ctx));
+        if (!strstr(sc_error_text(ctx), bad[i].word))
+            fail_msg("'%s': %s", bad[i].text, sc_error_text(ctx));
     }
 }
 
@@ -240,20 +269,24 @@ static void astra_network(void **state) {
     assert_int_equal(c.gpus, 32);
     assert_int_equal(c.fabric.dims, 2);
     assert_int_equal(c.fabric.dim[1].kind, SC__DIM_SWITCH);
-    assert_true(c.fabric.dim[0].rate == 100 * 0x1p30 && c.fabric.dim[1].latency == SC__PS_PER_US);
+    assert_true(c.fabric.dim[0].rate == 100 * 0x1p30 &&
+                c.fabric.dim[1].latency == SC__PS_PER_US);
     /* the closed form of a ring on the innermost dimension alone */
     struct sc__shape s = sc__cluster_shape(&c, NULL, 8);
     c.tuning.algo = SC__ALGO_RING;
     double ring = 14 * (0.5 + 0x1p26 / 8 / (100 * 0x1p30) * 1e6);
-    assert_true(fabs(sc__us(sc__collective_time(&c, SC__ALLREDUCE, &s, 1 << 26)) - ring) < 1e-5);
+    assert_true(fabs(sc__us(sc__collective_time(&c, SC__ALLREDUCE, &s, 1 << 26)) - ring) <
+                1e-5);
 }
 
 static void astra_errors(void **state) {
     static const struct {
-        const char *text, *word;
+        const char *text;
+        const char *word;
     } bad[] = {
         {"topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\n", "latency"},
-        {"topology: [ Ring, Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n", "npus_count"},
+        {"topology: [ Ring, Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50 ]\nlatency: [ 5 ]\n",
+         "npus_count"},
         {"topology: [ Mesh ]\n", "FullyConnected"},
         {"topology: [ Ring ]\nnpus_counts: [ 8 ]\n", "did you mean npus_count"},
         {"topology: [ Ring ]\nnpus_count: [ 0 ]\n", "NPUs"},
@@ -269,14 +302,20 @@ static void astra_errors(void **state) {
         struct sc__cluster c;
         if (sc__cluster_astra(ctx, "n.yml", sc__str(bad[i].text), &c) != SC_INPUT)
             fail_msg("'%s' was accepted", bad[i].text);
-        if (!strstr(sc_error_text(ctx), bad[i].word)) fail_msg("'%s': %s", bad[i].text, sc_error_text(ctx));
+        if (!strstr(sc_error_text(ctx), bad[i].word))
+            fail_msg("'%s': %s", bad[i].text, sc_error_text(ctx));
     }
 }
 
 /* --- groups ------------------------------------------------------------------ */
 
-static void shape_is(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, uint32_t nodes, uint32_t most,
-                     uint32_t least, uint32_t nics) {
+static void shape_is(const struct sc__cluster *c,
+                     const uint32_t *gpu,
+                     uint32_t n,
+                     uint32_t nodes,
+                     uint32_t most,
+                     uint32_t least,
+                     uint32_t nics) {
     struct sc__shape s = sc__cluster_shape(c, gpu, n);
     assert_int_equal(s.ranks, n);
     assert_int_equal(s.nodes, nodes);
@@ -287,16 +326,17 @@ static void shape_is(const struct sc__cluster *c, const uint32_t *gpu, uint32_t 
 
 static void groups_on_nodes(void **state) {
     (void)state;
-    struct sc__cluster eight = cluster("dgx-h100:64"),
-                       four = cluster("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib");
-    shape_is(&eight, NULL, 16, 2, 8, 8, 8);                                  /* tp 16 over two nodes */
-    shape_is(&eight, (uint32_t[]){0, 8, 16, 24}, 4, 4, 1, 1, 1);             /* dp on a rail */
+    struct sc__cluster eight = cluster("dgx-h100:64");
+    struct sc__cluster four =
+        cluster("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib");
+    shape_is(&eight, NULL, 16, 2, 8, 8, 8);                      /* tp 16 over two nodes */
+    shape_is(&eight, (uint32_t[]){0, 8, 16, 24}, 4, 4, 1, 1, 1); /* dp on a rail */
     shape_is(&eight, (uint32_t[]){4, 5, 6, 7, 8, 9, 10, 11}, 8, 2, 4, 4, 4); /* straddles */
     shape_is(&eight, (uint32_t[]){0, 1, 2, 8}, 4, 2, 3, 1, 1);               /* uneven */
     shape_is(&eight, (uint32_t[]){8, 0, 9, 1}, 4, 2, 2, 2, 2);               /* any order */
-    shape_is(&eight, NULL, 12, 2, 8, 4, 4);                                  /* not whole nodes */
-    shape_is(&four, NULL, 8, 1, 8, 8, 4);                                    /* two GPUs a NIC */
-    shape_is(&four, (uint32_t[]){0, 1, 8, 9}, 4, 2, 2, 2, 1);                /* both on NIC 0 */
+    shape_is(&eight, NULL, 12, 2, 8, 4, 4);                   /* not whole nodes */
+    shape_is(&four, NULL, 8, 1, 8, 8, 4);                     /* two GPUs a NIC */
+    shape_is(&four, (uint32_t[]){0, 1, 8, 9}, 4, 2, 2, 2, 1); /* both on NIC 0 */
     shape_is(&four, (uint32_t[]){0, 2, 8, 10}, 4, 2, 2, 2, 2);
 }
 
@@ -334,7 +374,8 @@ static void drawing(void **state) {
 /* --- rank files --------------------------------------------------------------- */
 
 static const char *write_temporary(const char *text) {
-    static char path[] = "/tmp/stepcast-ranks-XXXXXX", name[sizeof path];
+    static char path[] = "/tmp/stepcast-ranks-XXXXXX";
+    static char name[sizeof path];
     memcpy(name, path, sizeof path);
     int fd = mkstemp(name);
     assert_true(fd >= 0);
@@ -379,7 +420,8 @@ static void rank_file_errors(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__cluster c;
         assert_int_equal(read_ranks(bad[i][0], 2, &c), SC_INPUT);
-        if (!strstr(sc_error_text(ctx), bad[i][1])) fail_msg("'%s': %s", bad[i][0], sc_error_text(ctx));
+        if (!strstr(sc_error_text(ctx), bad[i][1]))
+            fail_msg("'%s': %s", bad[i][0], sc_error_text(ctx));
     }
 }
 

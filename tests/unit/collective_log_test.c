@@ -1,6 +1,6 @@
 /* nccl-tests logs: what is read, what is refused, and a calibration that must
  * find constants that were hidden in a log. */
-#include "machine/collective_op.h"
+#include "collective/operations.h"
 
 #include "test.h"
 #include <math.h>
@@ -17,23 +17,29 @@ static sc_status read_log(const char *text, struct sc__coll_log *log) {
     return status;
 }
 
-static const char header[] = "# nThread 1 nGpus 2 minBytes 8 maxBytes 128 step: 2(factor) warmup iters: 5 iters: 20\n"
-                             "#\n# Using devices\n"
-                             "#  Rank  0 Group  0 Pid  1 on   node-a device  0 [0x07] NVIDIA H100\n"
-                             "#  Rank  1 Group  0 Pid  1 on   node-a device  1 [0x0f] NVIDIA H100\n"
-                             "#  Rank  2 Group  0 Pid  1 on   node-b device  0 [0x07] NVIDIA H100\n"
-                             "#  Rank  3 Group  0 Pid  1 on   node-b device  1 [0x0f] NVIDIA H100\n"
-                             "# Collective test starting: all_gather_perf\n";
+static const char header[] =
+    "# nThread 1 nGpus 2 minBytes 8 maxBytes 128 step: 2(factor) warmup iters: 5 iters: "
+    "20\n"
+    "#\n# Using devices\n"
+    "#  Rank  0 Group  0 Pid  1 on   node-a device  0 [0x07] NVIDIA H100\n"
+    "#  Rank  1 Group  0 Pid  1 on   node-a device  1 [0x0f] NVIDIA H100\n"
+    "#  Rank  2 Group  0 Pid  1 on   node-b device  0 [0x07] NVIDIA H100\n"
+    "#  Rank  3 Group  0 Pid  1 on   node-b device  1 [0x0f] NVIDIA H100\n"
+    "# Collective test starting: all_gather_perf\n";
 
 static void new_and_old_columns(void **state) {
     struct sc__coll_log log;
     (void)state;
-    char *text = sc__format(&ctx->arena, "%s%s", header,
-                            "node-a:1:1 [0] NCCL INFO something 8 2 float\n"
-                            "[1,0]<stdout>:           8             2     float    none      -1    13.67    0.00    "
-                            "0.00      0    13.00    0.00    0.00    N/A\n"
-                            "  1048576  262144  float  sum  27.5  38.13  66.7  0e+00  27.0  38.1  66.7  0e+00\n"
-                            "# Out of bounds values : 0 OK\n");
+    char *text = sc__format(
+        &ctx->arena,
+        "%s%s",
+        header,
+        "node-a:1:1 [0] NCCL INFO something 8 2 float\n"
+        "[1,0]<stdout>:           8             2     float    none      -1    13.67    "
+        "0.00    "
+        "0.00      0    13.00    0.00    0.00    N/A\n"
+        "  1048576  262144  float  sum  27.5  38.13  66.7  0e+00  27.0  38.1  66.7  0e+00\n"
+        "# Out of bounds values : 0 OK\n");
     assert_int_equal(read_log(text, &log), SC_OK);
     assert_int_equal(log.count, 2);
     assert_true(log.rows[0].bytes == 8 && log.rows[0].us == 13.67);
@@ -57,17 +63,20 @@ static void bad_logs(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__coll_log log;
         assert_int_equal(read_log(bad[i][0], &log), SC_INPUT);
-        if (!strstr(sc_error_text(ctx), bad[i][1])) fail_msg("'%s': %s", bad[i][0], sc_error_text(ctx));
+        if (!strstr(sc_error_text(ctx), bad[i][1]))
+            fail_msg("'%s': %s", bad[i][0], sc_error_text(ctx));
     }
 }
 
 /* A machine whose NVLink efficiency and tree latencies differ from the
  * preset's is measured from 8 B to 8 GiB; the fit must predict it to 1 %. */
 static void finds_hidden_constants(void **state) {
-    struct sc__cluster model, machine;
+    struct sc__cluster model;
+    struct sc__cluster machine;
     struct sc__samples samples = {0};
-    struct sc__fit fit = {.prior = 1e-3};
-    static const char *const names[] = {"base", "tree_hop", "ring_step", "nvlink", "share", "slice", NULL};
+    struct sc__coll_fit fit = {.prior = 1e-3};
+    static const char *const names[] =
+        {"base", "tree_hop", "ring_step", "nvlink", "share", "slice", NULL};
     (void)state;
     assert_int_equal(sc__cluster_parse(ctx, "dgx-a100:8", 0, &model), SC_OK);
     machine = model;
@@ -78,14 +87,16 @@ static void finds_hidden_constants(void **state) {
     struct sc__shape shape = sc__cluster_shape(&model, NULL, 8);
     for (uint64_t bytes = 8; bytes <= (uint64_t)8 << 30; bytes *= 2)
         *SC__PUSH(&ctx->arena, samples.items, samples.count, samples.capacity) =
-            (struct sc__sample){.op = sc__coll_op_find("all_reduce"),
-                                .cluster = &model,
-                                .shape = shape,
-                                .bytes = bytes,
-                                .us = sc__us(sc__collective_time(&machine, SC__ALLREDUCE, &shape, bytes))};
+            (struct sc__sample){
+                .op = sc__coll_op_find("all_reduce"),
+                .cluster = &model,
+                .shape = shape,
+                .bytes = bytes,
+                .us = sc__us(sc__collective_time(&machine, SC__ALLREDUCE, &shape, bytes))};
     for (unsigned i = 0; names[i]; i++) {
         const struct sc__constant *k = sc__constant_find(names[i]);
-        for (unsigned j = 0; j < k->count; j++) sc__fit_add(&ctx->arena, &fit, "", k, j, &model.constants);
+        for (unsigned j = 0; j < k->count; j++)
+            sc__fit_add(&ctx->arena, &fit, "", k, j, &model.constants);
     }
     sc__samples_predict(&samples);
     assert_true(sc__samples_residual(&samples) > 0.08);

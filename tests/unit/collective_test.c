@@ -1,8 +1,8 @@
 /* The collective model against the vectors of its specification, closed forms,
  * published plateaus, and limits that hold whatever the constants are. */
-#include "ir/workload.h"
-#include "machine/cluster.h"
-#include "machine/node_tree.h"
+#include "collective/double_tree.h"
+#include "hardware/cluster.h"
+#include "workload/workload.h"
 
 #include "test.h"
 #include <math.h>
@@ -12,7 +12,8 @@
 static struct sc__cluster cluster(const char *text) {
     struct sc__cluster c;
     sc_status status = sc__cluster_parse(ctx, text, 0, &c);
-    if (status != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (status != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     return c;
 }
 
@@ -22,7 +23,8 @@ static double us_of(const struct sc__cluster *c, int coll, uint32_t ranks, uint6
 }
 
 static void assert_near(double got, double wanted, double share, const char *what) {
-    if (fabs(got - wanted) > share * wanted) fail_msg("%s: %.4f, not %.4f", what, got, wanted);
+    if (fabs(got - wanted) > share * wanted)
+        fail_msg("%s: %.4f, not %.4f", what, got, wanted);
 }
 
 struct vector {
@@ -30,7 +32,8 @@ struct vector {
     uint32_t ranks;
     int coll;
     uint64_t bytes;
-    const char *algo, *proto;
+    const char *algo;
+    const char *proto;
     double us;
 };
 
@@ -68,7 +71,9 @@ struct anchor {
     const char *cluster;
     enum sc__algo algo;
     int coll;
-    double low, high; /* busbw GB/s */
+    /* busbw GB/s */
+    double low;
+    double high;
 };
 
 /* 16 GiB. Constants were set from some of these (collnet from the 480, hgx-h800
@@ -101,12 +106,18 @@ static void published_plateaus(void **state) {
     for (size_t i = 0; i < sizeof anchors / sizeof *anchors; i++) {
         const struct anchor *a = &anchors[i];
         struct sc__cluster c = cluster(a->cluster);
-        double n = c.gpus, bytes = 0x1p34;
+        double n = c.gpus;
+        double bytes = 0x1p34;
         c.tuning.algo = (uint8_t)a->algo;
         double factor = a->coll == SC__ALLREDUCE ? 2 * (n - 1) / n : (n - 1) / n;
         double busbw = bytes / us_of(&c, a->coll, c.gpus, (uint64_t)bytes) / 1e3 * factor;
         if (busbw < a->low || busbw > a->high)
-            fail_msg("%s %s: %.1f GB/s, not %.1f…%.1f", a->cluster, sc__algo_name(a->algo), busbw, a->low, a->high);
+            fail_msg("%s %s: %.1f GB/s, not %.1f…%.1f",
+                     a->cluster,
+                     sc__algo_name(a->algo),
+                     busbw,
+                     a->low,
+                     a->high);
     }
 }
 
@@ -118,9 +129,12 @@ static void alltoall_at_the_nic(void **state) {
         char text[64];
         snprintf(text, sizeof text, "dgx-h100:%u", gpus);
         struct sc__cluster c = cluster(text);
-        double n = gpus, bytes = 0x1p34, us = us_of(&c, SC__ALLTOALL, gpus, (uint64_t)bytes);
+        double n = gpus;
+        double bytes = 0x1p34;
+        double us = us_of(&c, SC__ALLTOALL, gpus, (uint64_t)bytes);
         double nic = bytes * (n - 8) / n / us / 1e3;
-        if (nic < 46 || nic > 49) fail_msg("%s: %.2f GB/s a NIC", text, nic);
+        if (nic < 46 || nic > 49)
+            fail_msg("%s: %.2f GB/s a NIC", text, nic);
     }
 }
 
@@ -130,26 +144,38 @@ static void alltoall_at_the_nic(void **state) {
  * 1.22 of a slice of 16 channels does not overlap. */
 static void ring_between_nodes(void **state) {
     struct sc__cluster c = cluster("dgx-a100:128");
-    double wire = 0.955 * 200e3, inside = 0.785 * 300e3 / (1 + 0.16 / pow(7, 1.3)) * 8 / 7;
+    double wire = 0.955 * 200e3;
+    double inside = 0.785 * 300e3 / (1 + 0.16 / pow(7, 1.3)) * 8 / 7;
     (void)state;
     c.tuning.algo = SC__ALGO_RING;
     c.tuning.proto = SC__PROTO_SIMPLE;
-    double bytes = 0x1p34, volume = bytes * 254 / 128; /* 8 MiB a chunk: slices of 1 MiB */
-    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes), 20 + volume / wire + 1.22 * 0x1p24 / wire, 1e-9,
+    double bytes = 0x1p34;
+    double volume = bytes * 254 / 128; /* 8 MiB a chunk: slices of 1 MiB */
+    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
+                20 + volume / wire + 1.22 * 0x1p24 / wire,
+                1e-9,
                 "wire");
     bytes = 0x1p29, volume = bytes * 254 / 128; /* 256 KiB a chunk */
-    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes), 20 + volume / inside + 254 * 7.8 + 1.22 * 0x1p21 / wire,
-                1e-9, "copies");
+    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
+                20 + volume / inside + 254 * 7.8 + 1.22 * 0x1p21 / wire,
+                1e-9,
+                "copies");
     bytes = 0x1p25, volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
-                20 + volume / wire + (254 - 30) * 7.8 + 30 * 14 + 1.22 * 0x1p17 / wire, 1e-9, "round");
-    bytes = 0x1p28, volume = bytes * 15 / 16; /* one rank a node: no copies over NVLink, two channels */
+                20 + volume / wire + (254 - 30) * 7.8 + 30 * 14 + 1.22 * 0x1p17 / wire,
+                1e-9,
+                "round");
+    bytes = 0x1p28,
+    volume = bytes * 15 / 16; /* one rank a node: no copies over NVLink, two channels */
     uint32_t gpu[16];
-    for (uint32_t i = 0; i < 16; i++) gpu[i] = 8 * i;
+    for (uint32_t i = 0; i < 16; i++)
+        gpu[i] = 8 * i;
     struct sc__shape s = sc__cluster_shape(&c, gpu, 16);
     c.constants.net_tree[2] = 1600;
     assert_near(sc__us(sc__collective_time(&c, SC__ALLGATHER, &s, (uint64_t)bytes)),
-                20 + 4 * 15 * 1600 + volume / 2 / (0.985 * wire / 8) + 1.22 * 0x1p21 / (0.985 * wire / 8), 1e-9,
+                20 + 4 * 15 * 1600 + volume / 2 / (0.985 * wire / 8) +
+                    1.22 * 0x1p21 / (0.985 * wire / 8),
+                1e-9,
                 "four rounds of 2 MiB");
 }
 
@@ -161,14 +187,20 @@ static void ring_closed_form(void **state) {
         snprintf(text, sizeof text, "class=plain dims=%u link=50GB/s hop=500ns", n);
         struct sc__cluster c = cluster(text);
         c.tuning.algo = SC__ALGO_RING;
-        double l = 0.5, size = 1 << 26, b = 50e3, half = (n - 1) * (l + size / (n * b));
+        double l = 0.5;
+        double size = 1 << 26;
+        double b = 50e3;
+        double half = (n - 1) * (l + size / (n * b));
         assert_near(us_of(&c, SC__ALLREDUCE, n, 1 << 26), 2 * half, 1e-9, "all-reduce");
         assert_near(us_of(&c, SC__ALLGATHER, n, 1 << 26), half, 1e-9, "all-gather");
         assert_near(us_of(&c, SC__REDUCESCATTER, n, 1 << 26), half, 1e-9, "reduce-scatter");
     }
     struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
     c.tuning.algo = SC__ALGO_RING;
-    assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 20), 14 * (0.025 + 1048576 / 8 / 300e3), 1e-6, "switch");
+    assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 20),
+                14 * (0.025 + 1048576 / 8 / 300e3),
+                1e-6,
+                "switch");
 }
 
 /* n-1 of n parts through the port of the root, or through its card; on a ring
@@ -177,14 +209,29 @@ static void gather_closed_form(void **state) {
     (void)state;
     const double size = 1 << 26;
     for (int coll = SC__GATHER; coll <= SC__SCATTER; coll++) {
-        struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
-        assert_near(us_of(&c, coll, 8, 1 << 26), 0.025 + size * 7 / 8 / 300e3, 1e-7, "in a node");
-        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=4 nic=50GB/s hop=2us");
-        assert_near(us_of(&c, coll, 32, 1 << 26), 2 + size * 28 / 32 / 50e3, 1e-7, "between nodes");
-        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=2 nic=50GB/s hop=2us");
-        assert_near(us_of(&c, coll, 32, 1 << 26), 2 + size * 28 / 32 / 50e3, 1e-7, "the card is its own");
+        struct sc__cluster c =
+            cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+        assert_near(us_of(&c, coll, 8, 1 << 26),
+                    0.025 + size * 7 / 8 / 300e3,
+                    1e-7,
+                    "in a node");
+        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=4 nic=50GB/s "
+                    "hop=2us");
+        assert_near(us_of(&c, coll, 32, 1 << 26),
+                    2 + size * 28 / 32 / 50e3,
+                    1e-7,
+                    "between nodes");
+        c = cluster("class=plain gpus=32 node=4 nvlink=300GB/s step=25ns nics=2 nic=50GB/s "
+                    "hop=2us");
+        assert_near(us_of(&c, coll, 32, 1 << 26),
+                    2 + size * 28 / 32 / 50e3,
+                    1e-7,
+                    "the card is its own");
         c = cluster("class=plain dims=9 link=50GB/s hop=500ns");
-        assert_near(us_of(&c, coll, 9, 1 << 26), 4 * 0.5 + size * 8 / 9 / 100e3, 1e-7, "ring");
+        assert_near(us_of(&c, coll, 9, 1 << 26),
+                    4 * 0.5 + size * 8 / 9 / 100e3,
+                    1e-7,
+                    "ring");
     }
 }
 
@@ -194,7 +241,16 @@ static const char *const random_fabrics[] = {"none", "rail", "fat-tree", "hpn"};
 
 /* A random cluster in the one-line form, its figures in *f. */
 struct figures {
-    double node, nics, nodes, nvlink, nic, leaf, over, pod, pod_over; /* pod: leaves */
+    /* pod: leaves */
+    double node;
+    double nics;
+    double nodes;
+    double nvlink;
+    double nic;
+    double leaf;
+    double over;
+    double pod;
+    double pod_over;
 };
 
 static struct sc__cluster random_cluster(uint64_t *seed, struct figures *f) {
@@ -211,11 +267,23 @@ static struct sc__cluster random_cluster(uint64_t *seed, struct figures *f) {
     f->over = (double)(1 + sc__random(seed) % 8);
     f->pod = (double)(1 + sc__random(seed) % 4);
     f->pod_over = (double)(1 + sc__random(seed) % 8);
-    snprintf(text, sizeof text,
-             "gpu=%s gpus=%.0f node=%.0f nics=%.0f nvlink=%.0fGB/s nic=%.0fGB/s leaf=%.0f oversubscription=%.0f "
+    snprintf(text,
+             sizeof text,
+             "gpu=%s gpus=%.0f node=%.0f nics=%.0f nvlink=%.0fGB/s nic=%.0fGB/s leaf=%.0f "
+             "oversubscription=%.0f "
              "pod-leaves=%.0f pod-oversubscription=%.0f fabric=%s class=%s",
-             gpus[sc__random(seed) % 4], f->node * f->nodes, f->node, f->nics, f->nvlink, f->nic, f->leaf, f->over,
-             f->pod, f->pod_over, random_fabrics[sc__random(seed) % 4], classes[sc__random(seed) % 4]);
+             gpus[sc__random(seed) % 4],
+             f->node * f->nodes,
+             f->node,
+             f->nics,
+             f->nvlink,
+             f->nic,
+             f->leaf,
+             f->over,
+             f->pod,
+             f->pod_over,
+             random_fabrics[sc__random(seed) % 4],
+             classes[sc__random(seed) % 4]);
     return cluster(text);
 }
 
@@ -225,7 +293,8 @@ static uint32_t random_group(uint64_t *seed, uint32_t gpus, uint32_t *out) {
     for (uint32_t share = 1 + (uint32_t)(sc__random(seed) % 4); n < 2; share = 1) {
         n = 0;
         for (uint32_t g = 0; g < gpus; g++)
-            if (sc__random(seed) % share == 0) out[n++] = g;
+            if (sc__random(seed) % share == 0)
+                out[n++] = g;
     }
     return n;
 }
@@ -233,18 +302,25 @@ static uint32_t random_group(uint64_t *seed, uint32_t gpus, uint32_t *out) {
 /* Bytes that must leave a part that holds `a` of `n` ranks. */
 static double must_leave(int coll, double bytes, double a, double n) {
     double b = n - a;
-    if (a < 1 || b < 1) return 0;
+    if (a < 1 || b < 1)
+        return 0;
     switch (coll) {
-    case SC__ALLREDUCE: return bytes;
-    case SC__ALLGATHER: return bytes * a / n;
-    case SC__REDUCESCATTER: return bytes * b / n;
-    case SC__ALLTOALL: return bytes * a * b / n;
-    default: return 0;
+    case SC__ALLREDUCE:
+        return bytes;
+    case SC__ALLGATHER:
+        return bytes * a / n;
+    case SC__REDUCESCATTER:
+        return bytes * b / n;
+    case SC__ALLTOALL:
+        return bytes * a * b / n;
+    default:
+        return 0;
     }
 }
 
 /* The largest of the bounds of all cuts around runs of `width` GPUs. */
-static double cut_bound(int coll, double bytes, const uint32_t *gpu, uint32_t n, double width, double rate) {
+static double cut_bound(
+    int coll, double bytes, const uint32_t *gpu, uint32_t n, double width, double rate) {
     double bound = 0;
     for (uint32_t i = 0, j; i < n; i = j) {
         uint32_t part = (uint32_t)(gpu[i] / width);
@@ -262,24 +338,52 @@ static void no_cut_is_beaten(void **state) {
     for (int round = 0; round < 4000; round++) {
         struct figures f;
         struct sc__cluster c = random_cluster(&seed, &f);
-        if (c.gpus < 2) continue;
+        if (c.gpus < 2)
+            continue;
         uint32_t n = random_group(&seed, c.gpus, gpu);
         int coll = (int)(sc__random(&seed) % 4);
-        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1, bound;
+        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
+        double bound;
         struct sc__shape s = sc__cluster_shape(&c, gpu, n);
         struct sc__price p = sc__collective_price(&c, coll, &s, (uint64_t)bytes);
         double nics_a_gpu = fmax(1, f.nics / f.node);
-        bound = cut_bound(coll, bytes, gpu, n, 1, f.nvlink * (f.node > 1) + (f.nodes > 1) * f.nic * nics_a_gpu);
+        bound = cut_bound(coll,
+                          bytes,
+                          gpu,
+                          n,
+                          1,
+                          f.nvlink * (f.node > 1) + (f.nodes > 1) * f.nic * nics_a_gpu);
         bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node, f.nics * f.nic));
         if (c.fabric.kind != SC__FABRIC_NONE && f.leaf < f.nodes)
-            bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node * f.leaf, f.leaf * f.nics * f.nic / f.over));
+            bound = fmax(bound,
+                         cut_bound(coll,
+                                   bytes,
+                                   gpu,
+                                   n,
+                                   f.node * f.leaf,
+                                   f.leaf * f.nics * f.nic / f.over));
         double pod = f.leaf * f.pod; /* nodes */
         if (c.fabric.kind == SC__FABRIC_FAT_TREE && pod < f.nodes)
-            bound =
-                fmax(bound, cut_bound(coll, bytes, gpu, n, f.node * pod, pod * f.nics * f.nic / f.over / f.pod_over));
+            bound = fmax(bound,
+                         cut_bound(coll,
+                                   bytes,
+                                   gpu,
+                                   n,
+                                   f.node * pod,
+                                   pod * f.nics * f.nic / f.over / f.pod_over));
         if (sc__us(p.time) < bound * (1 - 1e-9))
-            fail_msg("round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut needs %.3f", round,
-                     c.name, coll, bytes, n, sc__algo_name(p.algo), sc__proto_name(p.proto), sc__us(p.time), bound);
+            fail_msg(
+                "round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut "
+                "needs %.3f",
+                round,
+                c.name,
+                coll,
+                bytes,
+                n,
+                sc__algo_name(p.algo),
+                sc__proto_name(p.proto),
+                sc__us(p.time),
+                bound);
     }
 }
 
@@ -291,23 +395,42 @@ static void no_cut_of_a_torus_is_beaten(void **state) {
     for (int round = 0; round < 2000; round++) {
         uint32_t size[3];
         char text[128];
-        double links = 0, rate = 10 + (double)(sc__random(&seed) % 90), least = INFINITY;
-        for (int d = 0; d < 3; d++) size[d] = 1 + (uint32_t)(sc__random(&seed) % 6);
-        if (size[0] * size[1] * size[2] < 2) continue;
-        snprintf(text, sizeof text, "class=plain dims=%ux%ux%u link=%.0fGB/s hop=1us", size[0], size[1], size[2], rate);
+        double links = 0;
+        double rate = 10 + (double)(sc__random(&seed) % 90);
+        double least = INFINITY;
+        for (int d = 0; d < 3; d++)
+            size[d] = 1 + (uint32_t)(sc__random(&seed) % 6);
+        if (size[0] * size[1] * size[2] < 2)
+            continue;
+        snprintf(text,
+                 sizeof text,
+                 "class=plain dims=%ux%ux%u link=%.0fGB/s hop=1us",
+                 size[0],
+                 size[1],
+                 size[2],
+                 rate);
         struct sc__cluster c = cluster(text);
-        double n = c.gpus, bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
+        double n = c.gpus;
+        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
         for (int d = 0; d < 3; d++) {
-            double through = size[d] > 2 ? 2 : size[d] > 1; /* links of a ring through its middle */
+            double through =
+                size[d] > 2 ? 2 : size[d] > 1; /* links of a ring through its middle */
             links += through;
-            if (size[d] % 2 == 0) least = fmin(least, through * n / size[d]);
+            if (size[d] % 2 == 0)
+                least = fmin(least, through * n / size[d]);
         }
         int coll = (int)(sc__random(&seed) % 4);
         double bound = must_leave(coll, bytes, 1, n) / (links * rate * 1e3);
-        if (least < INFINITY) bound = fmax(bound, must_leave(coll, bytes, n / 2, n) / (least * rate * 1e3));
+        if (least < INFINITY)
+            bound = fmax(bound, must_leave(coll, bytes, n / 2, n) / (least * rate * 1e3));
         double us = us_of(&c, coll, c.gpus, (uint64_t)bytes);
         if (us < bound * (1 - 1e-9))
-            fail_msg("%s coll %d, %.0f bytes: %.3f us, the cut needs %.3f", text, coll, bytes, us, bound);
+            fail_msg("%s coll %d, %.0f bytes: %.3f us, the cut needs %.3f",
+                     text,
+                     coll,
+                     bytes,
+                     us,
+                     bound);
         assert_true(us_of(&c, coll, c.gpus, 2 * (uint64_t)bytes) >= us);
     }
 }
@@ -319,7 +442,8 @@ static void longer_with_size(void **state) {
     for (int round = 0; round < 300; round++) {
         struct figures f;
         struct sc__cluster c = random_cluster(&seed, &f);
-        if (c.gpus < 2) continue;
+        if (c.gpus < 2)
+            continue;
         uint32_t n = random_group(&seed, c.gpus, gpu);
         struct sc__shape s = sc__cluster_shape(&c, gpu, n);
         for (int coll = 0; coll < SC__COLLS - 1; coll++) {
@@ -327,8 +451,12 @@ static void longer_with_size(void **state) {
             for (double bytes = 8; bytes < 0x1p34; bytes *= 1.07) {
                 int64_t now = sc__collective_time(&c, coll, &s, (uint64_t)bytes);
                 if (now < last)
-                    fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us", c.name, coll, bytes,
-                             sc__us(now), sc__us(last));
+                    fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us",
+                             c.name,
+                             coll,
+                             bytes,
+                             sc__us(now),
+                             sc__us(last));
                 last = now;
             }
         }
@@ -341,8 +469,10 @@ static void slower_links_never_help(void **state) {
     (void)state;
     for (int round = 0; round < 2000; round++) {
         struct figures f;
-        struct sc__cluster c = random_cluster(&seed, &f), slow;
-        if (c.gpus < 2) continue;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        struct sc__cluster slow;
+        if (c.gpus < 2)
+            continue;
         uint32_t n = random_group(&seed, c.gpus, gpu);
         struct sc__shape s = sc__cluster_shape(&c, gpu, n);
         int coll = (int)(sc__random(&seed) % (SC__COLLS - 1));
@@ -365,12 +495,17 @@ static void not_below_latency(void **state) {
         char text[64];
         snprintf(text, sizeof text, "dgx-h100:%u", gpus);
         struct sc__cluster c = cluster(text);
-        for (int coll = 0; coll < SC__COLLS; coll++) assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
+        for (int coll = 0; coll < SC__COLLS; coll++)
+            assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
     }
 }
 
 static void all_reduce_is_two_halves(void **state) {
-    static const char *const texts[] = {"dgx-a100:8", "dgx-h100:8", "dgx-h100:128", "dgx-a100:64", "gb200-nvl72:144"};
+    static const char *const texts[] = {"dgx-a100:8",
+                                        "dgx-h100:8",
+                                        "dgx-h100:128",
+                                        "dgx-a100:64",
+                                        "gb200-nvl72:144"};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct sc__cluster c = cluster(texts[i]);
@@ -387,7 +522,8 @@ static void all_reduce_is_two_halves(void **state) {
 
 /* NCCL's first tree over 16 nodes as its source draws it: 8 below 0; 4 and 12
  * below 8; 2, 6, 10, 14 below those. The second is its mirror image. */
-static const uint32_t drawn[16] = {SC__NO_PARENT, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 14, 12, 14};
+static const uint32_t drawn[16] = {
+    SC__NO_PARENT, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 14, 12, 14};
 
 static void trees_as_drawn(void **state) {
     (void)state;
@@ -405,15 +541,19 @@ static void trees_of_any_size(void **state) {
     for (uint32_t n = 2; n < 40; n++)
         for (uint32_t first = 0; first < n; first++)
             for (uint32_t end = first + 1; end <= n; end++) {
-                uint32_t cut = 0, tops = 0;
+                uint32_t cut = 0;
+                uint32_t tops = 0;
                 for (unsigned tree = 0; tree < SC__NODE_TREES; tree++)
                     for (uint32_t node = 0; node < n; node++) {
-                        uint32_t up = sc__node_tree_parent(tree, node, n), depth = 0;
+                        uint32_t up = sc__node_tree_parent(tree, node, n);
+                        uint32_t depth = 0;
                         for (uint32_t at = node; at != SC__NO_PARENT && depth < n; depth++)
                             at = sc__node_tree_parent(tree, at, n);
                         assert_true(depth <= 2 + log2(n));
                         tops += up == SC__NO_PARENT;
-                        if (up != SC__NO_PARENT) cut += (node >= first && node < end) != (up >= first && up < end);
+                        if (up != SC__NO_PARENT)
+                            cut +=
+                                (node >= first && node < end) != (up >= first && up < end);
                     }
                 assert_int_equal(tops, 2);
                 assert_int_equal(sc__node_tree_cut(first, end, n), cut);
@@ -424,24 +564,32 @@ static void trees_of_any_size(void **state) {
 /* 16 nodes of 8 behind leaves of 4, 8:1: four nodes' 32 NICs have 4 NICs' worth
  * of uplinks. A leaf's share of the trees is counted in the drawing. */
 static void trees_through_thin_uplinks(void **state) {
-    struct sc__cluster c = cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=fat-tree leaf=4 "
-                                   "oversubscription=8");
-    double most = 0, bytes = 0x1p32;
+    struct sc__cluster c = cluster(
+        "gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=fat-tree leaf=4 "
+        "oversubscription=8");
+    double most = 0;
+    double bytes = 0x1p32;
     (void)state;
     for (uint32_t leaf = 0; leaf < 4; leaf++) {
         double edges = 0;
         for (uint32_t node = 0; node < 16; node++) {
-            if (drawn[node] == SC__NO_PARENT) continue;
+            if (drawn[node] == SC__NO_PARENT)
+                continue;
             edges += (node / 4 == leaf) != (drawn[node] / 4 == leaf);
             edges += ((15 - node) / 4 == leaf) != ((15 - drawn[node]) / 4 == leaf);
         }
         most = fmax(most, edges);
     }
     c.tuning.algo = SC__ALGO_NVLS_TREE;
-    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes), most / 2 * bytes / (4 * 50e3 * 0.955), 0.01, "tree");
+    assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
+                most / 2 * bytes / (4 * 50e3 * 0.955),
+                0.01,
+                "tree");
     c.tuning.algo = SC__ALGO_AUTO;
     struct sc__shape s = sc__cluster_shape(&c, NULL, 128);
-    assert_string_equal(sc__algo_name(sc__collective_price(&c, SC__ALLREDUCE, &s, (uint64_t)bytes).algo), "ring");
+    assert_string_equal(
+        sc__algo_name(sc__collective_price(&c, SC__ALLREDUCE, &s, (uint64_t)bytes).algo),
+        "ring");
 }
 
 /* --- where others are known to be wrong ---------------------------------- */
@@ -449,16 +597,19 @@ static void trees_through_thin_uplinks(void **state) {
 static void slow_hop_of_two_nodes(void **state) {
     (void)state;
     struct sc__cluster c = cluster("dgx-h100:16");
-    double bytes = 0x1p30, wire = 8 * 50e3; /* bytes a us and node */
+    double bytes = 0x1p30;
+    double wire = 8 * 50e3; /* bytes a us and node */
     c.tuning.algo = SC__ALGO_RING;
     assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) >= bytes * 15 / 16 / wire);
-    assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) > 1.0 * us_of(&c, SC__ALLGATHER, 8, (uint64_t)bytes));
+    assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) >
+                1.0 * us_of(&c, SC__ALLGATHER, 8, (uint64_t)bytes));
 }
 
 static void direct_obeys_injection(void **state) {
     (void)state;
     struct sc__cluster c = cluster("dgx-h100:64");
-    double bytes = 0x1p28, nic = 50e3;
+    double bytes = 0x1p28;
+    double nic = 50e3;
     c.tuning.algo = SC__ALGO_DIRECT;
     assert_true(us_of(&c, SC__ALLREDUCE, 64, (uint64_t)bytes) >= 2 * bytes * 56 / 64 / nic);
 }
@@ -468,25 +619,36 @@ static void direct_obeys_injection(void **state) {
 static void few_nics_cost(void **state) {
     (void)state;
     struct sc__cluster few = cluster("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib");
-    struct sc__cluster many = cluster("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
+    struct sc__cluster many =
+        cluster("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
     uint32_t gpu[8] = {0, 8, 16, 24, 32, 40, 48, 56};
-    struct sc__shape s = sc__cluster_shape(&few, gpu, 8), t = sc__cluster_shape(&many, gpu, 8);
+    struct sc__shape s = sc__cluster_shape(&few, gpu, 8);
+    struct sc__shape t = sc__cluster_shape(&many, gpu, 8);
     assert_int_equal(s.nodes, 8);
     assert_int_equal(s.nics, 1);
     s.sharing_nic = 2;
     double bytes = 0x1p30;
-    assert_true(sc__us(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes)) >= 2 * bytes * 7 / 8 / 25e3);
+    assert_true(sc__us(sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes)) >=
+                2 * bytes * 7 / 8 / 25e3);
     assert_true((double)sc__collective_time(&few, SC__ALLREDUCE, &s, (uint64_t)bytes) >
-                1.9 * (double)sc__collective_time(&many, SC__ALLREDUCE, &t, (uint64_t)bytes));
+                1.9 *
+                    (double)sc__collective_time(&many, SC__ALLREDUCE, &t, (uint64_t)bytes));
 }
 
 static void smooth_at_a_mebibyte(void **state) {
-    static const char *const texts[] = {"dgx-a100:8", "dgx-h100:8", "dgx-h100:64", "dgx-b200:8", "hpn:64"};
+    static const char *const texts[] = {"dgx-a100:8",
+                                        "dgx-h100:8",
+                                        "dgx-h100:64",
+                                        "dgx-b200:8",
+                                        "hpn:64"};
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct sc__cluster c = cluster(texts[i]);
         for (int coll = 0; coll < SC__ALLTOALL + 1; coll++)
-            assert_near(us_of(&c, coll, c.gpus, (1 << 20) - 4096), us_of(&c, coll, c.gpus, 1 << 20), 0.03, texts[i]);
+            assert_near(us_of(&c, coll, c.gpus, (1 << 20) - 4096),
+                        us_of(&c, coll, c.gpus, 1 << 20),
+                        0.03,
+                        texts[i]);
     }
 }
 
@@ -503,7 +665,8 @@ static void process_launches(void **state) {
 
 static void remembered_prices_are_the_same(void **state) {
     (void)state;
-    struct sc__cluster c = cluster("dgx-h100:64"), fast = c;
+    struct sc__cluster c = cluster("dgx-h100:64");
+    struct sc__cluster fast = c;
     sc__cluster_remember(&fast, &ctx->arena);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t ranks = 2; ranks <= 64; ranks++)
@@ -519,10 +682,12 @@ static void remembered_prices_are_the_same(void **state) {
 static void two_level_dispatch(void **state) {
     (void)state;
     struct sc__cluster c = cluster("gpu=h800 gpus=64 node=8 nics=8 nic=400Gbps class=ib");
-    double bytes = 0x1p28, direct = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes);
+    double bytes = 0x1p28;
+    double direct = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes);
     c.tuning.two_level = true;
     c.tuning.copies = 8;
-    double level = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes), nodes = 8 * (1 - pow(7.0 / 8, 8));
+    double level = us_of(&c, SC__ALLTOALL, 64, (uint64_t)bytes);
+    double nodes = 8 * (1 - pow(7.0 / 8, 8));
     assert_true(level < direct);
     assert_true(level >= bytes / 8 * nodes * 7 / 8 / 50e3);
 }
@@ -531,8 +696,8 @@ static void two_level_dispatch(void **state) {
  * its leaf; without PXN it pays. */
 static void pxn_avoids_the_spine(void **state) {
     (void)state;
-    struct sc__cluster c =
-        cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=16 oversubscription=4");
+    struct sc__cluster c = cluster("gpu=h100 gpus=128 node=8 nics=8 nic=400Gbps class=ib "
+                                   "fabric=rail leaf=16 oversubscription=4");
     double with = us_of(&c, SC__ALLTOALL, 128, 1 << 30);
     c.tuning.no_pxn = true;
     assert_true(us_of(&c, SC__ALLTOALL, 128, 1 << 30) > 1.5 * with);

@@ -1,25 +1,33 @@
 /* Comparison of result documents written by hand. */
 #include "test.h"
 
-#include "stats/compare.h"
+#include "result/compare.h"
 
 #include <math.h>
 
 #define HEAD "{\"schema\": \"stepcast/result/1\", "
 
 /* 3 ranks of one class, 1 of another: the mean weighs them 3 to 1. */
-static const char first[] = HEAD
-    "\"step_time_us\": 100, \"breakdown_us\": {\"compute\": 60, \"exposed_comm\": {\"tp\": 40}, \"bubble\": 0},"
-    "\"ranks\": [{\"ranks\": 3, \"breakdown_us\": {\"compute\": 60, \"exposed_comm\": {\"tp\": 40}, \"bubble\": 0}},"
-    "            {\"ranks\": 1, \"breakdown_us\": {\"compute\": 20, \"exposed_comm\": {\"tp\": 40}, \"bubble\": 40}}],"
-    "\"operations\": [{\"name\": \"mlp\", \"total_us\": 50}, {\"name\": \"gather\", \"group\": \"tp\", \"total_us\": "
-    "40}]}";
-static const char second[] = HEAD
-    "\"measured\": true, \"step_time_us\": 110, \"breakdown_us\": {\"compute\": 70, \"exposed_comm\": {\"dp\": 40}},"
-    "\"ranks\": [{\"ranks\": 4, \"breakdown_us\": {\"compute\": 70, \"exposed_comm\": {\"dp\": 40}}}],"
-    "\"operations\": [{\"name\": \"mlp\", \"total_us\": 35}, {\"name\": \"mlp\", \"total_us\": 35}]}";
+static const char first[] =
+    HEAD "\"step_time_us\": 100, \"breakdown_us\": {\"compute\": 60, "
+         "\"exposed_comm\": {\"tp\": 40}, \"bubble\": 0},"
+         "\"ranks\": [{\"ranks\": 3, \"breakdown_us\": {\"compute\": 60, "
+         "\"exposed_comm\": {\"tp\": 40}, \"bubble\": 0}},"
+         "            {\"ranks\": 1, \"breakdown_us\": {\"compute\": 20, "
+         "\"exposed_comm\": {\"tp\": 40}, \"bubble\": 40}}],"
+         "\"operations\": [{\"name\": \"mlp\", \"total_us\": 50}, "
+         "{\"name\": \"gather\", \"group\": \"tp\", \"total_us\": "
+         "40}]}";
+static const char second[] =
+    HEAD "\"measured\": true, \"step_time_us\": 110, \"breakdown_us\": "
+         "{\"compute\": 70, \"exposed_comm\": {\"dp\": 40}},"
+         "\"ranks\": [{\"ranks\": 4, \"breakdown_us\": {\"compute\": 70, "
+         "\"exposed_comm\": {\"dp\": 40}}}],"
+         "\"operations\": [{\"name\": \"mlp\", \"total_us\": 35}, "
+         "{\"name\": \"mlp\", \"total_us\": 35}]}";
 
-static sc_status compare(sc_context *ctx, const char *a, const char *b, struct sc__comparison *out) {
+static sc_status
+compare(sc_context *ctx, const char *a, const char *b, struct sc__comparison *out) {
     static const char *const names[2] = {"a.json", "b.json"};
     const struct sc__str documents[2] = {{a, strlen(a)}, {b, strlen(b)}};
     return sc__compare(ctx, names, documents, out);
@@ -27,7 +35,8 @@ static sc_status compare(sc_context *ctx, const char *a, const char *b, struct s
 
 static const struct sc__pair *find(const struct sc__pairs *p, const char *key) {
     for (uint32_t i = 0; i < p->count; i++)
-        if (!strcmp(p->items[i].key, key)) return &p->items[i];
+        if (!strcmp(p->items[i].key, key))
+            return &p->items[i];
     fail_msg("no '%s'", key);
     return NULL;
 }
@@ -75,8 +84,11 @@ static void hostile_documents_are_refused(void **state) {
         HEAD "\"step_time_us\": 1, \"breakdown_us\": [], \"ranks\": [1]}",
         HEAD "\"step_time_us\": 1, \"breakdown_us\": {}, \"ranks\": []}",
         HEAD "\"step_time_us\": 1, \"breakdown_us\": {}, \"ranks\": [1]} trailing",
-        HEAD "\"step_time_us\": 1, \"step_time_us\": 2, \"breakdown_us\": {}, \"ranks\": [1]}",
-        "{\"schema\": \"stepcast/result/2\", \"step_time_us\": 1, \"breakdown_us\": {}, \"ranks\": [1]}",
+        HEAD
+        "\"step_time_us\": 1, \"step_time_us\": 2, \"breakdown_us\": {}, \"ranks\": [1]}",
+        "{\"schema\": \"stepcast/result/2\", \"step_time_us\": 1, \"breakdown_us\": {}, "
+        "\"ranks\": "
+        "[1]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sc_context *ctx = sc_open();

@@ -1,5 +1,5 @@
 /* A slow simulator of workloads, written from the description in
- * ir/workload.h alone: every call is written out, and at every moment every
+ * workload/workload.h alone: every call is written out, and at every moment every
  * operation is asked anew whether it may start. Nothing is summed, priced
  * beforehand or remembered. */
 #ifndef EXECUTOR_ORACLE_H
@@ -14,9 +14,14 @@ enum ref_state { REF_WAITS, REF_COMPUTES, REF_MEETS, REF_MOVES, REF_DONE };
 
 struct ref_op { /* an operation of one call */
     const struct sc__op *op;
-    uint32_t class, call, index; /* index: in its block */
+    /* index: in its block */
+    uint32_t class;
+    uint32_t call;
+    uint32_t index;
     enum ref_state state;
-    int64_t start, ready, end;
+    int64_t start;
+    int64_t ready;
+    int64_t end;
     double left;   /* compute under a tax */
     uint32_t meet; /* in ref.meets */
 };
@@ -26,20 +31,26 @@ enum ref_meet_state { REF_OPEN, REF_FLIES, REF_LOCAL, REF_OVER };
 struct ref_meet {
     bool collective;
     uint64_t key[3]; /* group, classes, number; or from, to, tag */
-    uint32_t *ops, count;
-    bool sent, received;
+    uint32_t *ops;
+    uint32_t count;
+    bool sent;
+    bool received;
     enum ref_meet_state state;
     uint64_t bytes;
-    int64_t cost, end;
+    int64_t cost;
+    int64_t end;
 };
 
 struct ref {
     const struct sc__workload *w;
     struct oracle_net *net;
-    double scale, tax;
+    double scale;
+    double tax;
     struct ref_op *ops;
-    uint32_t count, *first; /* first: by class, in order of issue */
-    uint32_t *oldest;       /* by class: before it all is done */
+    /* first: by class, in order of issue */
+    uint32_t count;
+    uint32_t *first;
+    uint32_t *oldest; /* by class: before it all is done */
     struct ref_meet *meets;
     uint32_t meet_count;
     uint32_t first_open; /* before it all is over */
@@ -52,7 +63,9 @@ struct ref {
 static uint64_t ref_members(const struct ref *r, uint32_t class, uint16_t group) {
     uint64_t set = 0;
     for (uint32_t i = 0; i < sc__group_size(r->w, group); i++)
-        set |= (uint64_t)1 << sc__workload_class_of(r->w, sc__group_member(r->w, group, r->w->classes[class].rank, i));
+        set |= (uint64_t)1 << sc__workload_class_of(
+                   r->w,
+                   sc__group_member(r->w, group, r->w->classes[class].rank, i));
     return set;
 }
 
@@ -68,7 +81,9 @@ static void ref_expand(struct ref *r, struct sc__arena *a) {
     uint32_t room = 0;
     for (uint32_t c = 0; c < w->class_count; c++)
         for (uint32_t k = 0; k < w->programs[w->classes[c].program].calls; k++)
-            room += w->blocks[w->calls[w->programs[w->classes[c].program].first_call + k].block].ops;
+            room +=
+                w->blocks[w->calls[w->programs[w->classes[c].program].first_call + k].block]
+                    .ops;
     r->ops = SC__NEW_ARRAY(a, struct ref_op, room + 1);
     r->meets = SC__NEW_ARRAY(a, struct ref_meet, room + 1);
     r->first = SC__NEW_ARRAY(a, uint32_t, w->class_count + 1);
@@ -82,7 +97,10 @@ static void ref_expand(struct ref *r, struct sc__arena *a) {
         for (uint32_t k = 0; k < p->calls; k++) {
             const struct sc__block *b = &w->blocks[w->calls[p->first_call + k].block];
             for (uint32_t i = 0; i < b->ops; i++)
-                r->ops[r->count++] = (struct ref_op){.op = &w->ops[b->first_op + i], .class = c, .call = k, .index = i};
+                r->ops[r->count++] = (struct ref_op){.op = &w->ops[b->first_op + i],
+                                                     .class = c,
+                                                     .call = k,
+                                                     .index = i};
         }
         r->first[c + 1] = r->count;
     }
@@ -90,19 +108,24 @@ static void ref_expand(struct ref *r, struct sc__arena *a) {
 
 /* ---- when an operation may start ---- */
 
-static bool ref_depends(const struct ref *r, const struct ref_op *late, const struct ref_op *early) {
+static bool
+ref_depends(const struct ref *r, const struct ref_op *late, const struct ref_op *early) {
     const struct sc__op *op = late->op;
-    if (early->op->stream == op->stream || op->after >> early->op->stream & 1) return true;
+    if (early->op->stream == op->stream || op->after >> early->op->stream & 1)
+        return true;
     for (uint32_t d = 0; d < op->deps; d++)
-        if (early->call == late->call && early->index == r->w->deps[op->first_dep + d]) return true;
+        if (early->call == late->call && early->index == r->w->deps[op->first_dep + d])
+            return true;
     return false;
 }
 
 static bool ref_may_start(struct ref *r, uint32_t i) {
     uint32_t *oldest = &r->oldest[r->ops[i].class];
-    while (*oldest < i && r->ops[*oldest].state == REF_DONE) (*oldest)++;
+    while (*oldest < i && r->ops[*oldest].state == REF_DONE)
+        (*oldest)++;
     for (uint32_t k = *oldest; k < i; k++)
-        if (r->ops[k].state != REF_DONE && ref_depends(r, &r->ops[i], &r->ops[k])) return false;
+        if (r->ops[k].state != REF_DONE && ref_depends(r, &r->ops[i], &r->ops[k]))
+            return false;
     return true;
 }
 
@@ -116,10 +139,12 @@ static void ref_end(struct ref *r, struct ref_op *o) {
     struct sc__class_result *c = &r->classes[o->class];
     o->state = REF_DONE;
     o->end = c->end = r->now;
-    if (o->op->kind == SC__OP_COMPUTE || o->op->kind == SC__OP_WAIT) return;
+    if (o->op->kind == SC__OP_COMPUTE || o->op->kind == SC__OP_WAIT)
+        return;
     struct sc__traffic *t = &c->traffic[ref_lane(r, o->op)];
     t->busy += r->now - o->ready;
-    if (o->op->kind == SC__OP_RECV) return;
+    if (o->op->kind == SC__OP_RECV)
+        return;
     t->ops++;
     t->bytes += o->op->bytes;
 }
@@ -130,27 +155,32 @@ static struct ref_meet *ref_find(struct ref *r, const struct ref_meet *like, boo
         r->first_open++;
     for (uint32_t i = r->first_open; i < r->meet_count; i++) {
         struct ref_meet *m = &r->meets[i];
-        if (m->collective != like->collective || memcmp(m->key, like->key, sizeof m->key)) continue;
-        if (m->collective || !(sending ? m->sent : m->received)) return m;
+        if (m->collective != like->collective || memcmp(m->key, like->key, sizeof m->key))
+            continue;
+        if (m->collective || !(sending ? m->sent : m->received))
+            return m;
     }
     r->meets[r->meet_count] = *like;
     r->meets[r->meet_count].ops = calloc(r->w->class_count + 2, sizeof(uint32_t));
     return &r->meets[r->meet_count++];
 }
 
-static void ref_begin(struct ref *r, struct ref_meet *m, const struct sc__transfer *t, bool measured) {
+static void
+ref_begin(struct ref *r, struct ref_meet *m, const struct sc__transfer *t, bool measured) {
     for (uint32_t i = 0; i < m->count; i++) {
         r->ops[m->ops[i]].state = REF_MOVES;
         r->ops[m->ops[i]].ready = r->now;
     }
     m->state = measured ? REF_LOCAL : REF_FLIES;
     m->end = r->now + m->cost;
-    if (!measured) oracle_start(r->net, t, r->now);
+    if (!measured)
+        oracle_start(r->net, t, r->now);
 }
 
 static void ref_over(struct ref *r, struct ref_meet *m) {
     m->state = REF_OVER;
-    for (uint32_t i = 0; i < m->count; i++) ref_end(r, &r->ops[m->ops[i]]);
+    for (uint32_t i = 0; i < m->count; i++)
+        ref_end(r, &r->ops[m->ops[i]]);
     m->count = 0;
 }
 
@@ -160,8 +190,10 @@ static void ref_come(struct ref *r, uint32_t i, struct ref_meet *m) {
     o->start = o->ready = r->now;
     o->meet = (uint32_t)(m - r->meets);
     m->ops[m->count++] = i;
-    if (o->op->bytes > m->bytes) m->bytes = o->op->bytes;
-    if (o->op->cost > m->cost) m->cost = o->op->cost;
+    if (o->op->bytes > m->bytes)
+        m->bytes = o->op->bytes;
+    if (o->op->cost > m->cost)
+        m->cost = o->op->cost;
 }
 
 static void ref_collective(struct ref *r, uint32_t i) {
@@ -169,11 +201,13 @@ static void ref_collective(struct ref *r, uint32_t i) {
     uint64_t members = ref_members(r, o->class, o->op->group);
     uint32_t number = 0;
     for (uint32_t k = r->first[o->class]; k < i; k++)
-        number += r->ops[k].op->kind == SC__OP_COLLECTIVE && r->ops[k].op->group == o->op->group;
+        number +=
+            r->ops[k].op->kind == SC__OP_COLLECTIVE && r->ops[k].op->group == o->op->group;
     struct ref_meet like = {.collective = true, .key = {o->op->group, members, number}};
     struct ref_meet *m = ref_find(r, &like, false);
     ref_come(r, i, m);
-    if (m->count < (uint32_t)__builtin_popcountll(members)) return;
+    if (m->count < (uint32_t)__builtin_popcountll(members))
+        return;
     struct sc__transfer t = {.coll = o->op->coll,
                              .group = o->op->group,
                              .class = o->class,
@@ -186,17 +220,26 @@ static void ref_message(struct ref *r, uint32_t i) {
     struct ref_op *o = &r->ops[i];
     const struct sc__workload *w = r->w;
     bool sending = o->op->kind == SC__OP_SEND;
-    uint32_t peer = sc__workload_class_of(w, sc__op_peer(w, o->op, w->classes[o->class].rank));
+    uint32_t peer =
+        sc__workload_class_of(w, sc__op_peer(w, o->op, w->classes[o->class].rank));
     uint32_t from = sending ? o->class : peer, to = sending ? peer : o->class;
-    uint64_t tag = (uint64_t)o->op->tag + w->calls[w->programs[w->classes[o->class].program].first_call + o->call].tag;
+    uint64_t tag =
+        (uint64_t)o->op->tag +
+        w->calls[w->programs[w->classes[o->class].program].first_call + o->call].tag;
     struct ref_meet like = {.key = {from, to, tag}};
     struct ref_meet *m = ref_find(r, &like, sending);
     *(sending ? &m->sent : &m->received) = true;
     ref_come(r, i, m);
-    if (m->state == REF_OVER) ref_over(r, m);
-    if (m->state != REF_OPEN || !((m->sent && m->received) || (sending && o->op->flags & SC__OP_EAGER))) return;
-    struct sc__transfer t = {
-        .coll = SC__COLLS, .class = from, .peer_class = to, .bytes = m->bytes, .user = (uint64_t)(m - r->meets)};
+    if (m->state == REF_OVER)
+        ref_over(r, m);
+    if (m->state != REF_OPEN ||
+        !((m->sent && m->received) || (sending && o->op->flags & SC__OP_EAGER)))
+        return;
+    struct sc__transfer t = {.coll = SC__COLLS,
+                             .class = from,
+                             .peer_class = to,
+                             .bytes = m->bytes,
+                             .user = (uint64_t)(m - r->meets)};
     ref_begin(r, m, &t, o->op->flags & SC__OP_MEASURED);
 }
 
@@ -216,8 +259,10 @@ static void ref_start(struct ref *r, uint32_t i) {
         o->state = REF_COMPUTES;
         o->start = o->ready = r->now;
         o->left = (double)cost;
-        if (o->op->kind == SC__OP_COMPUTE) r->classes[o->class].work[o->op->work] += cost;
-        if (!cost) ref_end(r, o);
+        if (o->op->kind == SC__OP_COMPUTE)
+            r->classes[o->class].work[o->op->work] += cost;
+        if (!cost)
+            ref_end(r, o);
     }
 }
 
@@ -239,28 +284,41 @@ enum { REF_COMPUTE, REF_RECOMPUTE, REF_OTHER, REF_BUBBLE, REF_SKEW, REF_LANE };
 
 static struct ref_op *ref_current(const struct ref *r, uint32_t class, uint32_t stream) {
     for (uint32_t i = r->oldest[class]; i < r->first[class + 1]; i++)
-        if (r->ops[i].op->stream == stream && r->ops[i].state != REF_DONE) return &r->ops[i];
+        if (r->ops[i].op->stream == stream && r->ops[i].state != REF_DONE)
+            return &r->ops[i];
     return NULL;
 }
 
 static int ref_compute_kind(const struct sc__op *op) {
-    return op->work == SC__WORK_HOST ? REF_OTHER : op->phase == SC__RECOMPUTE ? REF_RECOMPUTE : REF_COMPUTE;
+    return op->work == SC__WORK_HOST    ? REF_OTHER
+           : op->phase == SC__RECOMPUTE ? REF_RECOMPUTE
+                                        : REF_COMPUTE;
 }
 
-static int ref_stream_kind(const struct ref *r, uint32_t class, uint32_t stream, uint32_t *asked) {
+static int
+ref_stream_kind(const struct ref *r, uint32_t class, uint32_t stream, uint32_t *asked) {
     const struct ref_op *o = ref_current(r, class, stream);
     int waits = -1;
     *asked |= 1u << stream;
-    if (!o) return -1;
-    if (o->state == REF_COMPUTES) return ref_compute_kind(o->op);
-    if (o->state == REF_MOVES) return REF_LANE + (int)ref_lane(r, o->op);
+    if (!o)
+        return -1;
+    if (o->state == REF_COMPUTES)
+        return ref_compute_kind(o->op);
+    if (o->state == REF_MOVES)
+        return REF_LANE + (int)ref_lane(r, o->op);
     if (o->state == REF_MEETS)
-        return o->op->kind == SC__OP_COLLECTIVE && !sc__group_across_stages(r->w, o->op->group) ? REF_SKEW : REF_BUBBLE;
+        return o->op->kind == SC__OP_COLLECTIVE &&
+                       !sc__group_across_stages(r->w, o->op->group)
+                   ? REF_SKEW
+                   : REF_BUBBLE;
     for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
-        if (*asked >> t & 1 || !(o->op->deps || o->op->after >> t & 1)) continue;
+        if (*asked >> t & 1 || !(o->op->deps || o->op->after >> t & 1))
+            continue;
         int found = ref_stream_kind(r, class, t, asked);
-        if (found >= REF_LANE) return found;
-        if (waits < 0) waits = found;
+        if (found >= REF_LANE)
+            return found;
+        if (waits < 0)
+            waits = found;
     }
     return waits;
 }
@@ -269,7 +327,8 @@ static int ref_kind(const struct ref *r, uint32_t class) {
     uint32_t asked = 0;
     for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
         const struct ref_op *o = ref_current(r, class, t);
-        if (o && o->state == REF_COMPUTES) return ref_compute_kind(o->op);
+        if (o && o->state == REF_COMPUTES)
+            return ref_compute_kind(o->op);
     }
     if (ref_current(r, class, r->w->compute_stream)) {
         int found = ref_stream_kind(r, class, r->w->compute_stream, &asked);
@@ -277,7 +336,8 @@ static int ref_kind(const struct ref *r, uint32_t class) {
     }
     for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
         int found = ref_stream_kind(r, class, t, &asked);
-        if (found >= 0) return found;
+        if (found >= 0)
+            return found;
     }
     return r->w->mesh.pp > 1 ? REF_BUBBLE : REF_SKEW;
 }
@@ -295,7 +355,8 @@ static void ref_account(struct ref *r, int64_t passed) {
 
 static double ref_speed(const struct ref *r, uint32_t class) {
     for (uint32_t i = r->oldest[class]; r->tax > 0 && i < r->first[class + 1]; i++)
-        if (r->ops[i].state == REF_MOVES) return 1 / (1 + r->tax);
+        if (r->ops[i].state == REF_MOVES)
+            return 1 / (1 + r->tax);
     return 1;
 }
 
@@ -303,12 +364,15 @@ static int64_t ref_next(struct ref *r) {
     int64_t next = oracle_next(r->net);
     for (uint32_t c = 0; c < r->w->class_count; c++)
         for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++) {
-            if (r->ops[i].state != REF_COMPUTES) continue;
+            if (r->ops[i].state != REF_COMPUTES)
+                continue;
             int64_t end = r->now + (int64_t)llround(r->ops[i].left / ref_speed(r, c));
-            if (end < next) next = end;
+            if (end < next)
+                next = end;
         }
     for (uint32_t i = r->first_open; i < r->meet_count; i++)
-        if (r->meets[i].state == REF_LOCAL && r->meets[i].end < next) next = r->meets[i].end;
+        if (r->meets[i].state == REF_LOCAL && r->meets[i].end < next)
+            next = r->meets[i].end;
     return next;
 }
 
@@ -316,7 +380,8 @@ static void ref_compute_until(struct ref *r, int64_t to) {
     for (uint32_t c = 0; c < r->w->class_count; c++) {
         double speed = ref_speed(r, c);
         for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++)
-            if (r->ops[i].state == REF_COMPUTES) r->ops[i].left -= (double)(to - r->now) * speed;
+            if (r->ops[i].state == REF_COMPUTES)
+                r->ops[i].left -= (double)(to - r->now) * speed;
     }
 }
 
@@ -328,24 +393,29 @@ static void ref_end_all(struct ref *r) {
         m->end = r->now + (r->net->free ? 0 : m->cost);
     }
     for (uint32_t i = r->first_open; i < r->meet_count; i++)
-        if (r->meets[i].state == REF_LOCAL && r->meets[i].end == r->now) ref_over(r, &r->meets[i]);
+        if (r->meets[i].state == REF_LOCAL && r->meets[i].end == r->now)
+            ref_over(r, &r->meets[i]);
     for (uint32_t c = 0; c < r->w->class_count; c++)
         for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++)
-            if (r->ops[i].state == REF_COMPUTES && r->ops[i].left < 0.5) ref_end(r, &r->ops[i]);
+            if (r->ops[i].state == REF_COMPUTES && r->ops[i].left < 0.5)
+                ref_end(r, &r->ops[i]);
 }
 
 static void ref_run(struct ref *r) {
     for (;;) {
         ref_start_all(r);
         int64_t next = ref_next(r);
-        if (next == INT64_MAX) break;
+        if (next == INT64_MAX)
+            break;
         ref_account(r, next - r->now);
         ref_compute_until(r, next);
         r->now = next;
         ref_end_all(r);
     }
-    for (uint32_t i = 0; i < r->count; i++) r->deadlock |= r->ops[i].state != REF_DONE;
-    for (uint32_t i = 0; i < r->meet_count; i++) free(r->meets[i].ops);
+    for (uint32_t i = 0; i < r->count; i++)
+        r->deadlock |= r->ops[i].state != REF_DONE;
+    for (uint32_t i = 0; i < r->meet_count; i++)
+        free(r->meets[i].ops);
 }
 
 #endif

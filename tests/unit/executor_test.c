@@ -25,7 +25,8 @@ static struct world *open_world(uint32_t tp, uint32_t dp, uint32_t pp) {
 static void one_class_per_rank(struct world *w) {
     uint32_t n = sc__mesh_ranks(&w->w->mesh);
     w->w->rank_class = SC__NEW_ARRAY(&w->ctx->arena, uint32_t, n);
-    for (uint32_t i = 0; i < n; i++) w->w->rank_class[i] = i;
+    for (uint32_t i = 0; i < n; i++)
+        w->w->rank_class[i] = i;
 }
 
 static struct sc__op *compute(struct world *w, uint8_t stream, int64_t cost) {
@@ -34,9 +35,11 @@ static struct sc__op *compute(struct world *w, uint8_t stream, int64_t cost) {
     return op;
 }
 
-static struct sc__op *collective(struct world *w, uint8_t stream, enum sc__group_kind kind, uint64_t bytes) {
+static struct sc__op *
+collective(struct world *w, uint8_t stream, enum sc__group_kind kind, uint64_t bytes) {
     uint16_t group = sc__workload_group(w->w, kind);
-    struct sc__op *op = sc__block_add(w->w, SC__OP_COLLECTIVE, SC__FORWARD, stream, "collective");
+    struct sc__op *op =
+        sc__block_add(w->w, SC__OP_COLLECTIVE, SC__FORWARD, stream, "collective");
     op->coll = SC__ALLREDUCE;
     op->group = group;
     op->bytes = bytes;
@@ -44,13 +47,17 @@ static struct sc__op *collective(struct world *w, uint8_t stream, enum sc__group
 }
 
 static void end_class(struct world *w, uint32_t rank, uint32_t ranks, uint32_t stage) {
-    uint32_t block = sc__block_end(w->w), program = sc__program_begin(w->w);
+    uint32_t block = sc__block_end(w->w);
+    uint32_t program = sc__program_begin(w->w);
     sc__program_call(w->w, block, SC__NONE, 0, 0);
     sc__class_add(w->w, program, rank, ranks, stage);
 }
 
-static sc_status run(struct world *w, const char *cluster, const struct sc__sim_options *options) {
-    assert_int_equal(sc__cluster_parse(w->ctx, cluster, sc__mesh_ranks(&w->w->mesh), &w->cluster), SC_OK);
+static sc_status
+run(struct world *w, const char *cluster, const struct sc__sim_options *options) {
+    assert_int_equal(
+        sc__cluster_parse(w->ctx, cluster, sc__mesh_ranks(&w->w->mesh), &w->cluster),
+        SC_OK);
     assert_int_equal(sc__net_analytic(w->ctx, &w->cluster, w->w, &w->net), SC_OK);
     return sc__simulate(w->ctx, w->w, &w->net, options, &w->sim);
 }
@@ -59,13 +66,17 @@ static void check_conservation(const struct world *w) {
     for (uint32_t c = 0; c < w->w->class_count; c++) {
         const struct sc__account *a = &w->sim.classes[c].account;
         int64_t sum = a->compute + a->recompute + a->bubble + a->skew + a->other;
-        for (uint32_t g = 0; g <= w->w->group_count; g++) sum += a->exposed[g];
+        for (uint32_t g = 0; g <= w->w->group_count; g++)
+            sum += a->exposed[g];
         assert_true(sum == w->sim.step);
     }
 }
 
 static int64_t price(struct world *w, uint32_t ranks, uint32_t nodes, uint64_t bytes) {
-    struct sc__shape s = {.ranks = ranks, .nodes = nodes, .per_node = ranks / nodes, .least = ranks / nodes};
+    struct sc__shape s = {.ranks = ranks,
+                          .nodes = nodes,
+                          .per_node = ranks / nodes,
+                          .least = ranks / nodes};
     return sc__collective_time(&w->cluster, SC__ALLREDUCE, &s, bytes);
 }
 
@@ -116,13 +127,19 @@ static void waiting_for_a_slower_peer_is_skew(void **state) {
     assert_int_equal(run(w, "dgx-h100", NULL), SC_OK);
     assert_true(w->sim.classes[0].account.skew == 4000000);
     assert_true(w->sim.classes[1].account.skew == 0);
-    assert_true(w->sim.classes[0].account.exposed[0] == w->sim.classes[1].account.exposed[0]);
+    assert_true(w->sim.classes[0].account.exposed[0] ==
+                w->sim.classes[1].account.exposed[0]);
     check_conservation(w);
     sc_close(w->ctx);
 }
 
-static struct sc__op *message(struct world *w, enum sc__op_kind kind, uint8_t stream, uint32_t peer, uint32_t tag) {
-    struct sc__op *op = sc__block_add(w->w, kind, SC__FORWARD, stream, kind == SC__OP_SEND ? "send" : "recv");
+static struct sc__op *message(
+    struct world *w, enum sc__op_kind kind, uint8_t stream, uint32_t peer, uint32_t tag) {
+    struct sc__op *op = sc__block_add(w->w,
+                                      kind,
+                                      SC__FORWARD,
+                                      stream,
+                                      kind == SC__OP_SEND ? "send" : "recv");
     op->peer = peer;
     op->tag = tag;
     op->bytes = 1000;
@@ -142,7 +159,8 @@ static void waiting_for_a_message_is_bubble(void **state) {
     end_class(w, 1, 1, 1);
     assert_int_equal(run(w, "dgx-h100", NULL), SC_OK);
     assert_true(w->sim.classes[1].account.bubble == 9000000);
-    assert_true(w->sim.classes[1].account.exposed[0] == sc__message_time(&w->cluster, true, 1000));
+    assert_true(w->sim.classes[1].account.exposed[0] ==
+                sc__message_time(&w->cluster, true, 1000));
     check_conservation(w);
     sc_close(w->ctx);
 }
@@ -179,7 +197,8 @@ static void messages_of_one_tag_match_in_order(void **state) {
     }
     end_class(w, 0, 1, 0);
     sc__block_begin(w->w);
-    for (int i = 0; i < 100; i++) message(w, SC__OP_RECV, 0, 0, 7);
+    for (int i = 0; i < 100; i++)
+        message(w, SC__OP_RECV, 0, 0, 7);
     end_class(w, 1, 1, 1);
     assert_int_equal(run(w, "ideal", NULL), SC_OK);
     assert_true(w->sim.step == 100 * 1000);
@@ -228,7 +247,8 @@ static void deadlock_names_who_waits(void **state) {
     }
     assert_int_equal(run(w, "dgx-h100", NULL), SC_INPUT);
     assert_non_null(strstr(sc_error_text(w->ctx), "deadlock"));
-    assert_non_null(strstr(sc_error_text(w->ctx), "rank 0 (stage 0): 'recv' waits for rank 1 to send"));
+    assert_non_null(
+        strstr(sc_error_text(w->ctx), "rank 0 (stage 0): 'recv' waits for rank 1 to send"));
     sc_close(w->ctx);
 }
 
@@ -255,8 +275,10 @@ static void transfers_on_one_port_share_it(void **state) {
     for (int k = 0; k < 3; k++) { /* 0: the first alone; 1: both; 2: the second alone */
         struct world *w = open_world(1, 16, 1);
         sc__block_begin(w->w);
-        if (k < 2) collective(w, 2, SC__GROUP_DP, bytes);
-        if (k > 0) collective(w, 3, SC__GROUP_DP_CP, bytes);
+        if (k < 2)
+            collective(w, 2, SC__GROUP_DP, bytes);
+        if (k > 0)
+            collective(w, 3, SC__GROUP_DP_CP, bytes);
         compute(w, 0, 1);
         end_class(w, 0, 16, 0);
         assert_int_equal(run(w, "gpu=h100 gpus=16 node=1 nics=1 nic=50GB/s", NULL), SC_OK);
@@ -280,10 +302,14 @@ static void compute_slows_down_under_communication(void **state) {
     compute(w, 0, 1000000000000);
     end_class(w, 0, 16, 0);
     assert_int_equal(run(w, "dgx-h100", &tax), SC_OK);
-    int64_t transfer = w->sim.classes[0].traffic[0].busy; /* compute did transfer/1.25 of its work meanwhile */
+    int64_t transfer = w->sim.classes[0]
+                           .traffic[0]
+                           .busy; /* compute did transfer/1.25 of its work meanwhile */
     int64_t want = 1000000000000 + transfer - (int64_t)((double)transfer / 1.25);
     if (llabs(w->sim.step - want) >= 10)
-        fail_msg("step %lld, expected %lld, transfer %lld", (long long)w->sim.step, (long long)want,
+        fail_msg("step %lld, expected %lld, transfer %lld",
+                 (long long)w->sim.step,
+                 (long long)want,
                  (long long)transfer);
     check_conservation(w);
     sc_close(w->ctx);
@@ -298,41 +324,57 @@ static void random_workloads_conserve_time(void **state) {
         one_class_per_rank(w);
         uint64_t plan = sc__random(&seed);
         for (uint32_t r = 0; r < 8; r++) {
-            uint64_t shared = plan, own = sc__random(&seed);
+            uint64_t shared = plan;
+            uint64_t own = sc__random(&seed);
             sc__block_begin(w->w);
             for (int i = 0; i < 40; i++) {
-                uint64_t what = sc__random(&shared) % 5, stream = sc__random(&shared) % 3;
-                compute(w, (uint8_t)(sc__random(&own) % 2), (int64_t)(sc__random(&own) % 3000000));
-                if (what == 0) collective(w, (uint8_t)stream, SC__GROUP_TP, 1 << 22)->after = 7;
-                if (what == 1) collective(w, (uint8_t)stream, SC__GROUP_DP, 1 << 20)->after = 1;
-                if (what == 2) collective(w, (uint8_t)stream, SC__GROUP_WORLD, 1 << 16)->after = 3;
+                uint64_t what = sc__random(&shared) % 5;
+                uint64_t stream = sc__random(&shared) % 3;
+                compute(w,
+                        (uint8_t)(sc__random(&own) % 2),
+                        (int64_t)(sc__random(&own) % 3000000));
+                if (what == 0)
+                    collective(w, (uint8_t)stream, SC__GROUP_TP, 1 << 22)->after = 7;
+                if (what == 1)
+                    collective(w, (uint8_t)stream, SC__GROUP_DP, 1 << 20)->after = 1;
+                if (what == 2)
+                    collective(w, (uint8_t)stream, SC__GROUP_WORLD, 1 << 16)->after = 3;
                 if (what == 3) {
-                    struct sc__op *op = message(w, r < 4 ? SC__OP_SEND : SC__OP_RECV, 0, r ^ 4, (uint32_t)i);
+                    struct sc__op *op = message(w,
+                                                r < 4 ? SC__OP_SEND : SC__OP_RECV,
+                                                0,
+                                                r ^ 4,
+                                                (uint32_t)i);
                     op->bytes = 1 << 21;
                 }
             }
             end_class(w, r, 1, r / 4);
         }
-        sc_status status = run(w, k % 2 ? "dgx-h100" : "gpu=h100 gpus=8 node=2 nvlink=100GB/s nics=2 nic=25GB/s", NULL);
-        if (status != SC_OK) fail_msg("case %d: %s", k, sc_error_text(w->ctx));
+        sc_status status = run(
+            w,
+            k % 2 ? "dgx-h100" : "gpu=h100 gpus=8 node=2 nvlink=100GB/s nics=2 nic=25GB/s",
+            NULL);
+        if (status != SC_OK)
+            fail_msg("case %d: %s", k, sc_error_text(w->ctx));
         check_conservation(w);
         sc_close(w->ctx);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blocking_collective_is_exposed),
-                                       cmocka_unit_test(overlapped_collective_hides_behind_compute),
-                                       cmocka_unit_test(waiting_for_a_slower_peer_is_skew),
-                                       cmocka_unit_test(waiting_for_a_message_is_bubble),
-                                       cmocka_unit_test(eager_sends_do_not_wait),
-                                       cmocka_unit_test(messages_of_one_tag_match_in_order),
-                                       cmocka_unit_test(explicit_dependencies_hold),
-                                       cmocka_unit_test(waiting_for_an_unused_stream_is_no_wait),
-                                       cmocka_unit_test(deadlock_names_who_waits),
-                                       cmocka_unit_test(different_collectives_in_a_group_are_an_error),
-                                       cmocka_unit_test(transfers_on_one_port_share_it),
-                                       cmocka_unit_test(compute_slows_down_under_communication),
-                                       cmocka_unit_test(random_workloads_conserve_time)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocking_collective_is_exposed),
+        cmocka_unit_test(overlapped_collective_hides_behind_compute),
+        cmocka_unit_test(waiting_for_a_slower_peer_is_skew),
+        cmocka_unit_test(waiting_for_a_message_is_bubble),
+        cmocka_unit_test(eager_sends_do_not_wait),
+        cmocka_unit_test(messages_of_one_tag_match_in_order),
+        cmocka_unit_test(explicit_dependencies_hold),
+        cmocka_unit_test(waiting_for_an_unused_stream_is_no_wait),
+        cmocka_unit_test(deadlock_names_who_waits),
+        cmocka_unit_test(different_collectives_in_a_group_are_an_error),
+        cmocka_unit_test(transfers_on_one_port_share_it),
+        cmocka_unit_test(compute_slows_down_under_communication),
+        cmocka_unit_test(random_workloads_conserve_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

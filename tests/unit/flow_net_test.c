@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "simulate/flow.h"
-#include "simulate/flow_batch.h"
+#include "network/flow/flow.h"
+#include "network/flow/flow_batch.h"
 #include "simulate/simulate.h"
 
 #include <stdio.h>
@@ -16,24 +16,31 @@
 #include <time.h>
 
 struct option_value {
-    const char *name, *value;
+    const char *name;
+    const char *value;
 };
 
 static const char *nth(const void *self, const char *name, unsigned i) {
     for (const struct option_value *v = self; v && v->name; v++)
-        if (!strcmp(v->name, name) && i-- == 0) return v->value;
+        if (!strcmp(v->name, name) && i-- == 0)
+            return v->value;
     return NULL;
 }
 
-static sc_status network(struct sc_context *ctx, bool flow, const struct option_value *options,
-                         const struct sc__cluster *c, const struct sc__workload *w, struct sc__net *net) {
+static sc_status network(struct sc_context *ctx,
+                         bool flow,
+                         const struct option_value *options,
+                         const struct sc__cluster *c,
+                         const struct sc__workload *w,
+                         struct sc__net *net) {
     struct sc__settings settings = {.nth = nth, .self = options, .ctx = ctx};
-    return flow ? sc__net_flow(ctx, c, w, &settings, net) : sc__net_analytic(ctx, c, w, net);
+    return flow ? sc__net_flow(ctx, c, w, &settings, net)
+                : sc__net_analytic(ctx, c, w, net);
 }
 
 /* One collective, as a workload: of every tp-th GPU, in tp groups at once. */
-static struct sc__workload *strided_collective(struct sc__arena *arena, uint32_t gpus, uint32_t tp, int coll,
-                                               uint64_t bytes) {
+static struct sc__workload *strided_collective(
+    struct sc__arena *arena, uint32_t gpus, uint32_t tp, int coll, uint64_t bytes) {
     struct sc__workload *w = sc__workload_new(arena, "test");
     w->mesh = sc__mesh(tp, 1, 1, gpus / tp, 1, 1);
     sc__block_begin(w);
@@ -42,30 +49,40 @@ static struct sc__workload *strided_collective(struct sc__arena *arena, uint32_t
     op->bytes = bytes;
     op->peer = 0;
     op->group = sc__workload_group(w, SC__GROUP_DP);
-    uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+    uint32_t block = sc__block_end(w);
+    uint32_t program = sc__program_begin(w);
     sc__program_call(w, block, SC__NONE, 0, 0);
     sc__class_add(w, program, 0, gpus, 0);
     return w;
 }
 
 /* One collective of all GPUs. */
-static struct sc__workload *one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
+static struct sc__workload *
+one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
     return strided_collective(arena, gpus, 1, coll, bytes);
 }
 
-static int64_t step_as(struct sc_context *ctx, const char *cluster, enum sc__algo algo, bool flow,
-                       const struct option_value *options, const struct sc__workload *w) {
+static int64_t step_as(struct sc_context *ctx,
+                       const char *cluster,
+                       enum sc__algo algo,
+                       bool flow,
+                       const struct option_value *options,
+                       const struct sc__workload *w) {
     struct sc__cluster *c = SC__NEW(&ctx->arena, struct sc__cluster);
     struct sc__net net;
     struct sc__sim sim;
     sc_status status = sc__cluster_parse(ctx, cluster, sc__mesh_ranks(&w->mesh), c);
     c->tuning.algo = (uint8_t)algo;
-    if (status || network(ctx, flow, options, c, w, &net) || sc__simulate(ctx, w, &net, NULL, &sim))
+    if (status || network(ctx, flow, options, c, w, &net) ||
+        sc__simulate(ctx, w, &net, NULL, &sim))
         fail_msg("%s: %s", cluster, sc_error_text(ctx));
     return sim.step;
 }
 
-static int64_t step(struct sc_context *ctx, const char *cluster, bool flow, const struct option_value *options,
+static int64_t step(struct sc_context *ctx,
+                    const char *cluster,
+                    bool flow,
+                    const struct option_value *options,
                     const struct sc__workload *w) {
     return step_as(ctx, cluster, SC__ALGO_AUTO, flow, options, w);
 }
@@ -73,31 +90,49 @@ static int64_t step(struct sc_context *ctx, const char *cluster, bool flow, cons
 static void alone_agrees_with_analytic(void **unused) {
     (void)unused;
     static const char *const clusters[] = {
-        "dgx-a100:%u",  "dgx-h100:%u", "dgx-b200:%u",
-        "hgx-h200:%u",  "hgx-h800:%u", "gb200-nvl72:%u",
-        "a100-pcie:%u", "hpn:%u",      "gpu=h100 gpus=%u node=8 nvlink=450GB/s nics=8 nic=400Gbps hop=2us"};
+        "dgx-a100:%u",
+        "dgx-h100:%u",
+        "dgx-b200:%u",
+        "hgx-h200:%u",
+        "hgx-h800:%u",
+        "gb200-nvl72:%u",
+        "a100-pcie:%u",
+        "hpn:%u",
+        "gpu=h100 gpus=%u node=8 nvlink=450GB/s nics=8 nic=400Gbps hop=2us"};
     static const uint32_t sizes[] = {8, 16, 64, 256};
     for (unsigned k = 0; k < sizeof clusters / sizeof *clusters; k++)
         for (unsigned s = 0; s < 4; s++)
             for (int coll = SC__ALLREDUCE; coll < SC__COLLS; coll++) {
-                if (coll == SC__BARRIER) continue;
+                if (coll == SC__BARRIER)
+                    continue;
                 struct sc_context *ctx = sc_open();
                 char name[128];
-                uint32_t gpus = strstr(clusters[k], "nvl72") && s ? 36u << s : sizes[s]; /* whole nodes */
+                uint32_t gpus = strstr(clusters[k], "nvl72") && s
+                                    ? 36u << s
+                                    : sizes[s]; /* whole nodes */
                 snprintf(name, sizeof name, clusters[k], gpus);
                 const struct option_value spray[] = {{"route", "spray"}, {0}};
-                struct sc__workload *w = one_collective(&ctx->arena, gpus, coll, (uint64_t)1 << 30);
-                double flow = (double)step(ctx, name, true, spray, w), plain = (double)step(ctx, name, false, NULL, w);
+                struct sc__workload *w =
+                    one_collective(&ctx->arena, gpus, coll, (uint64_t)1 << 30);
+                double flow = (double)step(ctx, name, true, spray, w);
+                double plain = (double)step(ctx, name, false, NULL, w);
                 if (fabs(flow / plain - 1) > 0.02)
-                    fail_msg("%s of 1 GiB on %s: %.1f us, analytic %.1f us", sc__coll_name((enum sc__coll)coll), name,
-                             flow / 1e6, plain / 1e6);
+                    fail_msg("%s of 1 GiB on %s: %.1f us, analytic %.1f us",
+                             sc__coll_name((enum sc__coll)coll),
+                             name,
+                             flow / 1e6,
+                             plain / 1e6);
                 sc_close(ctx);
             }
 }
 
 /* Thin uplinks: what the analytic engine counts through them is what the links
  * carry. Ways are sprayed: the analytic engine knows no collisions. */
-static void thin_uplinks_agree(const char *cluster, uint32_t gpus, uint32_t tp, enum sc__algo algo, int coll,
+static void thin_uplinks_agree(const char *cluster,
+                               uint32_t gpus,
+                               uint32_t tp,
+                               enum sc__algo algo,
+                               int coll,
                                uint64_t bytes) {
     const struct option_value spray[] = {{"route", "spray"}, {0}};
     struct sc_context *ctx = sc_open();
@@ -105,8 +140,14 @@ static void thin_uplinks_agree(const char *cluster, uint32_t gpus, uint32_t tp, 
     double flow = (double)step_as(ctx, cluster, algo, true, spray, w);
     double plain = (double)step_as(ctx, cluster, algo, false, NULL, w);
     if (fabs(plain / flow - 1) > 0.01)
-        fail_msg("%s as %s of %llu bytes every %u on %s: %.1f us, analytic %.1f us", sc__coll_name((enum sc__coll)coll),
-                 sc__algo_name(algo), (unsigned long long)bytes, tp, cluster, flow / 1e6, plain / 1e6);
+        fail_msg("%s as %s of %llu bytes every %u on %s: %.1f us, analytic %.1f us",
+                 sc__coll_name((enum sc__coll)coll),
+                 sc__algo_name(algo),
+                 (unsigned long long)bytes,
+                 tp,
+                 cluster,
+                 flow / 1e6,
+                 plain / 1e6);
     sc_close(ctx);
 }
 
@@ -116,34 +157,51 @@ static void all_agree(const char *cluster, uint32_t gpus) {
         int coll;
         enum sc__algo algo;
         uint32_t tp;
-    } forced[] = {{SC__ALLREDUCE, SC__ALGO_RING, 1},    {SC__ALLREDUCE, SC__ALGO_TREE, 1},
-                  {SC__ALLREDUCE, SC__ALGO_COLLNET, 1}, {SC__ALLREDUCE, SC__ALGO_NVLS_TREE, 1},
-                  {SC__ALLTOALL, SC__ALGO_DIRECT, 1},   {SC__ALLTOALL, SC__ALGO_PXN, 1},
-                  {SC__ALLGATHER, SC__ALGO_DIRECT, 1},  {SC__ALLGATHER, SC__ALGO_PAT, 8},
-                  {SC__ALLREDUCE, SC__ALGO_TREE, 8},    {SC__ALLTOALL, SC__ALGO_HIERARCHICAL, 1}};
+    } forced[] = {{SC__ALLREDUCE, SC__ALGO_RING, 1},
+                  {SC__ALLREDUCE, SC__ALGO_TREE, 1},
+                  {SC__ALLREDUCE, SC__ALGO_COLLNET, 1},
+                  {SC__ALLREDUCE, SC__ALGO_NVLS_TREE, 1},
+                  {SC__ALLTOALL, SC__ALGO_DIRECT, 1},
+                  {SC__ALLTOALL, SC__ALGO_PXN, 1},
+                  {SC__ALLGATHER, SC__ALGO_DIRECT, 1},
+                  {SC__ALLGATHER, SC__ALGO_PAT, 8},
+                  {SC__ALLREDUCE, SC__ALGO_TREE, 8},
+                  {SC__ALLTOALL, SC__ALGO_HIERARCHICAL, 1}};
     for (uint64_t bytes = (uint64_t)16 << 20; bytes <= (uint64_t)1 << 30; bytes <<= 6) {
         for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++) {
             thin_uplinks_agree(cluster, gpus, 1, SC__ALGO_AUTO, coll, bytes);
-            for (uint32_t tp = 2; tp <= 16 && gpus % tp == 0 && coll < SC__BROADCAST; tp *= 2)
+            for (uint32_t tp = 2; tp <= 16 && gpus % tp == 0 && coll < SC__BROADCAST;
+                 tp *= 2)
                 thin_uplinks_agree(cluster, gpus, tp, SC__ALGO_AUTO, coll, bytes);
         }
         for (unsigned i = 0; i < sizeof forced / sizeof *forced; i++)
-            thin_uplinks_agree(cluster, gpus, forced[i].tp, forced[i].algo, forced[i].coll, bytes);
+            thin_uplinks_agree(cluster,
+                               gpus,
+                               forced[i].tp,
+                               forced[i].algo,
+                               forced[i].coll,
+                               bytes);
     }
 }
 
 static void oversubscribed_agrees_with_analytic(void **unused) {
-    static const char *const fabrics[] = {"fat-tree leaf=4 oversubscription=%u", "rail leaf=4 oversubscription=%u",
-                                          "fat-tree leaf=2 pod-leaves=2 pod-oversubscription=%u"};
+    static const char *const fabrics[] = {
+        "fat-tree leaf=4 oversubscription=%u",
+        "rail leaf=4 oversubscription=%u",
+        "fat-tree leaf=2 pod-leaves=2 pod-oversubscription=%u"};
     static const uint32_t nodes[] = {3, 16};
     (void)unused;
     for (unsigned f = 0; f < 3; f++)
         for (uint32_t over = 1; over <= 8; over *= 2)
             for (unsigned k = 0; k < 2; k++) {
-                char fabric[128], cluster[256];
+                char fabric[128];
+                char cluster[256];
                 snprintf(fabric, sizeof fabric, fabrics[f], over);
-                snprintf(cluster, sizeof cluster,
-                         "gpu=h100 gpus=%u node=8 nics=8 nic=400Gbps class=ib sharp=yes fabric=%s", 8 * nodes[k],
+                snprintf(cluster,
+                         sizeof cluster,
+                         "gpu=h100 gpus=%u node=8 nics=8 nic=400Gbps class=ib sharp=yes "
+                         "fabric=%s",
+                         8 * nodes[k],
                          fabric);
                 all_agree(cluster, 8 * nodes[k]);
             }
@@ -154,7 +212,8 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
  * Sixteen GPUs of one card each (50 GB/s, no latency); stage 0 is GPUs 0–7,
  * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
 
-#define ONE_CARD "node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
+#define ONE_CARD                                                                           \
+    "node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
 #define PLAIN "gpus=16 " ONE_CARD
 
 static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t bytes) {
@@ -162,10 +221,12 @@ static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t byt
     w->mesh = sc__mesh(1, 1, 1, 8, 2, 1);
     for (uint32_t stage = 0; stage < 2; stage++) {
         sc__block_begin(w);
-        struct sc__op *op = sc__block_add(w, stage ? SC__OP_RECV : SC__OP_SEND, SC__FORWARD, 0, "m");
+        struct sc__op *op =
+            sc__block_add(w, stage ? SC__OP_RECV : SC__OP_SEND, SC__FORWARD, 0, "m");
         op->bytes = bytes;
         op->flags = stage ? SC__OP_PEER_PREV : SC__OP_PEER_NEXT;
-        uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+        uint32_t block = sc__block_end(w);
+        uint32_t program = sc__program_begin(w);
         sc__program_call(w, block, 0, 0, 0);
         sc__class_add(w, program, 8 * stage, 8, stage);
     }
@@ -174,13 +235,16 @@ static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t byt
 
 static double message_seconds(const char *cluster, const struct option_value *options) {
     struct sc_context *ctx = sc_open();
-    double time = (double)step(ctx, cluster, true, options, eight_messages(&ctx->arena, 1000000000)) * 1e-12;
+    double time =
+        (double)step(ctx, cluster, true, options, eight_messages(&ctx->arena, 1000000000)) *
+        1e-12;
     sc_close(ctx);
     return time;
 }
 
 static void assert_seconds(double time, double expected) {
-    if (fabs(time - expected) > 1e-9 * expected) fail_msg("%.12g s, by hand %.12g s", time, expected);
+    if (fabs(time - expected) > 1e-9 * expected)
+        fail_msg("%.12g s, by hand %.12g s", time, expected);
 }
 
 static const struct option_value dmodk[] = {{"route", "dmodk"}, {0}};
@@ -200,8 +264,10 @@ static void placement_moves_ranks(void **unused) {
     struct sc__cluster c;
     struct sc__net net;
     struct sc__sim sim;
-    for (uint32_t r = 0; r < 16; r++) gpu[r] = r < 8 ? 2 * r : 2 * (r - 8) + 1;
-    assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c), SC_OK);
+    for (uint32_t r = 0; r < 16; r++)
+        gpu[r] = r < 8 ? 2 * r : 2 * (r - 8) + 1;
+    assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c),
+                     SC_OK);
     c.gpu_of = gpu, c.placed = 16;
     assert_int_equal(network(ctx, true, dmodk, &c, w, &net), SC_OK);
     assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_OK);
@@ -218,8 +284,12 @@ static void oversubscription_costs_4(void **unused) {
 /* The uplink that the message to GPU 11 takes has half its capacity. */
 static void halved_uplink_costs_2(void **unused) {
     (void)unused;
-    const struct option_value half[] = {{"route", "dmodk"}, {"degrade", "leaf0-spine3=0.5"}, {0}};
-    const struct option_value unused_link[] = {{"route", "dmodk"}, {"degrade", "leaf1-spine3=0.5"}, {0}};
+    const struct option_value half[] = {{"route", "dmodk"},
+                                        {"degrade", "leaf0-spine3=0.5"},
+                                        {0}};
+    const struct option_value unused_link[] = {{"route", "dmodk"},
+                                               {"degrade", "leaf1-spine3=0.5"},
+                                               {0}};
     assert_seconds(message_seconds(PLAIN " leaf=8", half), 2e9 / 50e9);
     assert_seconds(message_seconds(PLAIN " leaf=8", unused_link), 1e9 / 50e9);
 }
@@ -236,10 +306,12 @@ static void failed_uplink_costs_2(void **unused) {
 static void collision_costs_what_the_hash_says(void **unused) {
     (void)unused;
     for (uint64_t seed = 1; seed < 6; seed++) {
-        unsigned on[8] = {0}, most = 0;
+        unsigned on[8] = {0};
+        unsigned most = 0;
         for (uint64_t i = 0; i < 8; i++) {
             unsigned spine = (unsigned)(sc__splitmix64(seed ^ (i << 32 | (i + 8))) % 8);
-            if (++on[spine] > most) most = on[spine];
+            if (++on[spine] > most)
+                most = on[spine];
         }
         char route[32];
         snprintf(route, sizeof route, "ecmp:%u", (unsigned)seed);
@@ -252,7 +324,8 @@ static void collision_costs_what_the_hash_says(void **unused) {
 /* All-to-alls above 16 ranks are fewer flows than pairs. Alone they end when the
  * slowest of all pairs does: equal flows that start together rise together,
  * and the first link to fill decides whoever they are counted with. */
-static double slowest_pair(struct sc_context *ctx, const char *cluster, uint32_t n, uint64_t seed) {
+static double
+slowest_pair(struct sc_context *ctx, const char *cluster, uint32_t n, uint64_t seed) {
     struct sc__cluster c;
     struct sc__graph g;
     struct sc__route_policy policy = {.kind = SC__ROUTE_ECMP, .seed = seed};
@@ -261,11 +334,14 @@ static double slowest_pair(struct sc_context *ctx, const char *cluster, uint32_t
     double last = 0;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < n; k++)
-            if (i != k) flows[count++] = (struct sc__flow){.from = i, .to = k, .bytes = 1e6, .weight = 1};
+            if (i != k)
+                flows[count++] =
+                    (struct sc__flow){.from = i, .to = k, .bytes = 1e6, .weight = 1};
     assert_int_equal(sc__cluster_parse(ctx, cluster, n, &c), SC_OK);
     assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
     assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, count, NULL), SC_OK);
-    for (uint32_t i = 0; i < count; i++) last = fmax(last, flows[i].finish);
+    for (uint32_t i = 0; i < count; i++)
+        last = fmax(last, flows[i].finish);
     return last;
 }
 
@@ -274,12 +350,18 @@ static void alltoall_alone_is_exact(void **unused) {
     for (uint32_t n = 32; n <= 96; n += 32)
         for (uint64_t seed = 1; seed < 4; seed++) {
             struct sc_context *ctx = sc_open();
-            char cluster[160], route[32];
+            char cluster[160];
+            char route[32];
             snprintf(route, sizeof route, "ecmp:%u", (unsigned)seed);
-            snprintf(cluster, sizeof cluster, "gpus=%u " ONE_CARD " leaf=8 oversubscription=2", n);
+            snprintf(cluster,
+                     sizeof cluster,
+                     "gpus=%u " ONE_CARD " leaf=8 oversubscription=2",
+                     n);
             const struct option_value ecmp[] = {{"route", route}, {0}};
-            struct sc__workload *w = one_collective(&ctx->arena, n, SC__ALLTOALL, n * (uint64_t)1000000);
-            assert_seconds((double)step(ctx, cluster, true, ecmp, w) * 1e-12, slowest_pair(ctx, cluster, n, seed));
+            struct sc__workload *w =
+                one_collective(&ctx->arena, n, SC__ALLTOALL, n * (uint64_t)1000000);
+            assert_seconds((double)step(ctx, cluster, true, ecmp, w) * 1e-12,
+                           slowest_pair(ctx, cluster, n, seed));
             sc_close(ctx);
         }
 }
@@ -289,33 +371,53 @@ static void alltoall_alone_is_exact(void **unused) {
 
 struct point {
     int coll;
-    uint32_t gpus, mib;
-    double us, tolerance;
+    uint32_t gpus;
+    uint32_t mib;
+    double us;
+    double tolerance;
 };
 
 static void simai_points(void **unused) {
     (void)unused;
-    static const struct point points[] = {{SC__ALLREDUCE, 8, 1, 47.50, .12},     {SC__ALLREDUCE, 8, 16, 125.15, .04},
-                                          {SC__ALLREDUCE, 8, 64, 369.39, .04},   {SC__ALLREDUCE, 8, 256, 1348.69, .04},
-                                          {SC__ALLREDUCE, 32, 1, 228.13, .12},   {SC__ALLREDUCE, 32, 16, 266.92, .04},
-                                          {SC__ALLREDUCE, 32, 64, 480.64, .04},  {SC__ALLREDUCE, 128, 1, 918.52, .12},
-                                          {SC__ALLREDUCE, 128, 16, 962.42, .04}, {SC__ALLTOALL, 16, 1, 18.94, .07},
-                                          {SC__ALLTOALL, 16, 16, 177.99, .07},   {SC__ALLTOALL, 16, 64, 686.98, .07},
-                                          {SC__ALLTOALL, 16, 256, 2722.58, .07}, {SC__ALLTOALL, 64, 1, 32.02, .07},
+    static const struct point points[] = {{SC__ALLREDUCE, 8, 1, 47.50, .12},
+                                          {SC__ALLREDUCE, 8, 16, 125.15, .04},
+                                          {SC__ALLREDUCE, 8, 64, 369.39, .04},
+                                          {SC__ALLREDUCE, 8, 256, 1348.69, .04},
+                                          {SC__ALLREDUCE, 32, 1, 228.13, .12},
+                                          {SC__ALLREDUCE, 32, 16, 266.92, .04},
+                                          {SC__ALLREDUCE, 32, 64, 480.64, .04},
+                                          {SC__ALLREDUCE, 128, 1, 918.52, .12},
+                                          {SC__ALLREDUCE, 128, 16, 962.42, .04},
+                                          {SC__ALLTOALL, 16, 1, 18.94, .07},
+                                          {SC__ALLTOALL, 16, 16, 177.99, .07},
+                                          {SC__ALLTOALL, 16, 64, 686.98, .07},
+                                          {SC__ALLTOALL, 16, 256, 2722.58, .07},
+                                          {SC__ALLTOALL, 64, 1, 32.02, .07},
                                           {SC__ALLTOALL, 64, 16, 310.62, .07}};
-    const struct option_value options[] = {{"send-latency", "3us"}, {"packet", "9000+100"}, {0}};
+    const struct option_value options[] = {{"send-latency", "3us"},
+                                           {"packet", "9000+100"},
+                                           {0}};
     for (unsigned i = 0; i < sizeof points / sizeof *points; i++) {
         const struct point *p = &points[i];
         struct sc_context *ctx = sc_open();
-        struct sc__workload *w = one_collective(&ctx->arena, p->gpus, p->coll, (uint64_t)p->mib << 20);
-        double us = (double)step(ctx,
-                                 "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail class=plain spines=64 "
-                                 "link=400Gbps step=25ns switch-latency=500ns",
-                                 true, options, w) /
-                    1e6;
+        struct sc__workload *w =
+            one_collective(&ctx->arena, p->gpus, p->coll, (uint64_t)p->mib << 20);
+        double us =
+            (double)step(ctx,
+                         "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail "
+                         "class=plain spines=64 "
+                         "link=400Gbps step=25ns switch-latency=500ns",
+                         true,
+                         options,
+                         w) /
+            1e6;
         if (fabs(us / p->us - 1) > p->tolerance)
-            fail_msg("%s of %u MiB on %u GPUs: %.2f us, ns-3 %.2f us", sc__coll_name((enum sc__coll)p->coll), p->mib,
-                     p->gpus, us, p->us);
+            fail_msg("%s of %u MiB on %u GPUs: %.2f us, ns-3 %.2f us",
+                     sc__coll_name((enum sc__coll)p->coll),
+                     p->mib,
+                     p->gpus,
+                     us,
+                     p->us);
         sc_close(ctx);
     }
 }
@@ -330,7 +432,9 @@ static void torus_agrees_with_analytic(void **unused) {
         double flow = (double)step(ctx, "tpu-torus:64", true, spray, w);
         double plain = (double)step(ctx, "tpu-torus:64", false, NULL, w);
         if (fabs(flow / plain - 1) > 0.02)
-            fail_msg("%s on a torus: %.1f us, analytic %.1f us", sc__coll_name((enum sc__coll)coll), flow / 1e6,
+            fail_msg("%s on a torus: %.1f us, analytic %.1f us",
+                     sc__coll_name((enum sc__coll)coll),
+                     flow / 1e6,
                      plain / 1e6);
         sc_close(ctx);
     }
@@ -341,15 +445,23 @@ static void torus_agrees_with_analytic(void **unused) {
 static void listed_links_share_a_cable(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
-    struct sc__fabric_link links[] = {
-        {0, 4, 50e9, 0}, {1, 4, 50e9, 0}, {2, 5, 50e9, 0}, {3, 5, 50e9, 0}, {4, 5, 10e9, 0}};
-    struct sc__cluster c = {
-        .gpus = 4,
-        .node_gpus = 1,
-        .fabric = {.kind = SC__FABRIC_LINKS, .links = links, .link_count = 5, .switches = 2, .planes = 1}};
+    struct sc__fabric_link links[] = {{0, 4, 50e9, 0},
+                                      {1, 4, 50e9, 0},
+                                      {2, 5, 50e9, 0},
+                                      {3, 5, 50e9, 0},
+                                      {4, 5, 10e9, 0}};
+    struct sc__cluster c = {.gpus = 4,
+                            .node_gpus = 1,
+                            .fabric = {.kind = SC__FABRIC_LINKS,
+                                       .links = links,
+                                       .link_count = 5,
+                                       .switches = 2,
+                                       .planes = 1}};
     struct sc__graph g;
     struct sc__route_policy policy = {.kind = SC__ROUTE_DMODK};
-    struct sc__flow flows[3] = {{0, 2, 1e9, 0, 1, 0}, {1, 3, 1e9, 0, 1, 0}, {0, 1, 1e9, 0, 1, 0}};
+    struct sc__flow flows[3] = {{0, 2, 1e9, 0, 1, 0},
+                                {1, 3, 1e9, 0, 1, 0},
+                                {0, 1, 1e9, 0, 1, 0}};
     assert_int_equal(sc__cluster_graph(ctx, &c, &g), SC_OK);
     assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, 3, NULL), SC_OK);
     assert_seconds(flows[0].finish, 2e9 / 10e9);
@@ -364,7 +476,8 @@ static void listed_links_share_a_cable(void **unused) {
 static void ring_of_65536(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
-    struct sc__workload *w = one_collective(&ctx->arena, 65536, SC__ALLREDUCE, (uint64_t)1 << 30);
+    struct sc__workload *w =
+        one_collective(&ctx->arena, 65536, SC__ALLREDUCE, (uint64_t)1 << 30);
     clock_t begin = clock();
     int64_t time = step(ctx, "dgx-h100:65536", true, NULL, w);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "simulate/flow_batch.h"
+#include "network/flow/flow_batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +19,21 @@
 struct plain_flow {
     struct sc__share_hop hop[MOST_HOPS];
     uint32_t hops;
-    double weight, bytes, start, cap, finish;
-    double left, level;
-    bool running, frozen;
+    double weight;
+    double bytes;
+    double start;
+    double cap;
+    double finish;
+    double left;
+    double level;
+    bool running;
+    bool frozen;
 };
 
 struct plain {
     double capacity[128];
-    uint32_t links, flows;
+    uint32_t links;
+    uint32_t flows;
     struct plain_flow flow[MOST_FLOWS];
 };
 
@@ -35,7 +42,8 @@ static double rising_load(const struct plain *p, uint32_t link, double *residual
     *residual = p->capacity[link];
     for (uint32_t i = 0; i < p->flows; i++)
         for (uint32_t h = 0; p->flow[i].running && h < p->flow[i].hops; h++) {
-            if (p->flow[i].hop[h].link != link) continue;
+            if (p->flow[i].hop[h].link != link)
+                continue;
             if (p->flow[i].frozen)
                 *residual -= p->flow[i].level * p->flow[i].hop[h].load;
             else
@@ -46,25 +54,33 @@ static double rising_load(const struct plain *p, uint32_t link, double *residual
 
 static bool crosses(const struct plain_flow *f, uint32_t link) {
     for (uint32_t h = 0; h < f->hops; h++)
-        if (f->hop[h].link == link) return true;
+        if (f->hop[h].link == link)
+            return true;
     return false;
 }
 
 /* The lowest share of any link or cap freezes; false when all are frozen. */
 static bool freeze_lowest(struct plain *p) {
-    double least = INFINITY, residual;
-    uint32_t link = UINT32_MAX, capped = UINT32_MAX;
+    double least = INFINITY;
+    double residual;
+    uint32_t link = UINT32_MAX;
+    uint32_t capped = UINT32_MAX;
     for (uint32_t l = 0; l < p->links; l++) {
         double load = rising_load(p, l, &residual);
-        if (load > 1e-12 && residual / load < least) least = residual / load, link = l;
+        if (load > 1e-12 && residual / load < least)
+            least = residual / load, link = l;
     }
     for (uint32_t i = 0; i < p->flows; i++)
-        if (p->flow[i].running && !p->flow[i].frozen && p->flow[i].cap > 0 && p->flow[i].cap < least)
+        if (p->flow[i].running && !p->flow[i].frozen && p->flow[i].cap > 0 &&
+            p->flow[i].cap < least)
             least = p->flow[i].cap, link = UINT32_MAX, capped = i;
-    if (least == INFINITY) return false;
+    if (least == INFINITY)
+        return false;
     for (uint32_t i = 0; i < p->flows; i++) {
         struct plain_flow *f = &p->flow[i];
-        if (!f->running || f->frozen || (link == UINT32_MAX ? i != capped : !crosses(f, link))) continue;
+        if (!f->running || f->frozen ||
+            (link == UINT32_MAX ? i != capped : !crosses(f, link)))
+            continue;
         f->frozen = true;
         f->level = least;
     }
@@ -72,7 +88,8 @@ static bool freeze_lowest(struct plain *p) {
 }
 
 static void plain_solve(struct plain *p) {
-    for (uint32_t i = 0; i < p->flows; i++) p->flow[i].frozen = false;
+    for (uint32_t i = 0; i < p->flows; i++)
+        p->flow[i].frozen = false;
     while (freeze_lowest(p)) {
     }
 }
@@ -91,20 +108,25 @@ static double plain_next(const struct plain *p, double now) {
 
 static void plain_run(struct plain *p) {
     double now = 0;
-    for (uint32_t i = 0; i < p->flows; i++) p->flow[i].finish = -1;
+    for (uint32_t i = 0; i < p->flows; i++)
+        p->flow[i].finish = -1;
     for (;;) {
         for (uint32_t i = 0; i < p->flows; i++) {
             struct plain_flow *f = &p->flow[i];
-            if (f->finish < 0 && !f->running && f->start <= now) f->running = true, f->left = f->bytes;
+            if (f->finish < 0 && !f->running && f->start <= now)
+                f->running = true, f->left = f->bytes;
         }
         plain_solve(p);
         double next = plain_next(p, now);
-        if (next == INFINITY) return;
+        if (next == INFINITY)
+            return;
         for (uint32_t i = 0; i < p->flows; i++) {
             struct plain_flow *f = &p->flow[i];
-            if (!f->running) continue;
+            if (!f->running)
+                continue;
             f->left -= f->level * f->weight * (next - now);
-            if (f->left > 1e-12 * f->bytes) continue;
+            if (f->left > 1e-12 * f->bytes)
+                continue;
             f->running = false;
             f->finish = next;
         }
@@ -116,40 +138,55 @@ static void share_run(struct plain *p, double *finish) {
     struct sc__arena arena;
     jmp_buf out;
     sc__arena_init(&arena, &out);
-    struct sc__share *s = sc__share_new(&arena, p->capacity, p->links);
+    struct sc__flow_share *s = sc__share_new(&arena, p->capacity, p->links);
     bool begun[MOST_FLOWS] = {0};
     for (double now = 0;;) {
-        double start = INFINITY, next;
+        double start = INFINITY;
+        double next;
         uint64_t user;
         for (uint32_t i = 0; i < p->flows; i++) {
             const struct plain_flow *f = &p->flow[i];
-            if (begun[i] || f->start > now) continue;
+            if (begun[i] || f->start > now)
+                continue;
             begun[i] = true;
-            sc__share_add(s, &(struct sc__share_flow){f->hop, f->hops, f->weight, f->bytes, f->cap, i}, now);
+            sc__share_add(
+                s,
+                &(struct sc__share_flow){f->hop, f->hops, f->weight, f->bytes, f->cap, i},
+                now);
         }
         next = sc__share_next(s);
         assert_true(sc__share_certified(s));
         for (uint32_t i = 0; i < p->flows; i++)
-            if (!begun[i]) start = fmin(start, p->flow[i].start);
-        if (next == INFINITY && start == INFINITY) break;
+            if (!begun[i])
+                start = fmin(start, p->flow[i].start);
+        if (next == INFINITY && start == INFINITY)
+            break;
         now = fmin(next, start);
-        while (now == next && sc__share_finish(s, now, &user)) finish[user] = now;
+        while (now == next && sc__share_finish(s, now, &user))
+            finish[user] = now;
     }
     sc__arena_free(&arena);
 }
 
-static uint32_t below(uint64_t *state, uint32_t n) { return (uint32_t)(sc__random(state) % n); }
+static uint32_t below(uint64_t *state, uint32_t n) {
+    return (uint32_t)(sc__random(state) % n);
+}
 
 /* Hosts on a leaf–spine fabric of any oversubscription, or paths through
  * random links; sizes, starts, weights and caps at random. */
 static void random_case(struct plain *p, uint64_t *state) {
     memset(p, 0, sizeof *p);
-    bool tree = below(state, 2), weighted = below(state, 2), staggered = below(state, 2), equal = below(state, 3) == 0;
-    uint32_t hosts = 2 + below(state, 31), leaf = 1 + below(state, 8), spines = 1 + below(state, 4);
+    bool tree = below(state, 2), weighted = below(state, 2), staggered = below(state, 2),
+         equal = below(state, 3) == 0;
+    uint32_t hosts = 2 + below(state, 31);
+    uint32_t leaf = 1 + below(state, 8);
+    uint32_t spines = 1 + below(state, 4);
     uint32_t leaves = (hosts + leaf - 1) / leaf;
     p->links = tree ? 2 * hosts + 2 * leaves * spines : 2 + below(state, 20);
-    if (p->links > 128) p->links = 128, tree = false;
-    for (uint32_t l = 0; l < p->links; l++) p->capacity[l] = below(state, 2) ? 50e9 : 1e9 * (1 + below(state, 100));
+    if (p->links > 128)
+        p->links = 128, tree = false;
+    for (uint32_t l = 0; l < p->links; l++)
+        p->capacity[l] = below(state, 2) ? 50e9 : 1e9 * (1 + below(state, 100));
     p->flows = 1 + below(state, MOST_FLOWS);
     for (uint32_t i = 0; i < p->flows; i++) {
         struct plain_flow *f = &p->flow[i];
@@ -157,12 +194,18 @@ static void random_case(struct plain *p, uint64_t *state) {
         f->bytes = equal ? 1e6 : 1 + below(state, 1 << 20);
         f->start = staggered ? 1e-6 * below(state, 40) : 0;
         f->cap = below(state, 8) ? 0 : 1e9 * (1 + below(state, 60));
-        uint32_t from = below(state, hosts), to = below(state, hosts), s = below(state, spines);
-        uint32_t path[4] = {from, 2 * hosts + from / leaf * spines + s, 2 * hosts + (leaves + to / leaf) * spines + s,
+        uint32_t from = below(state, hosts);
+        uint32_t to = below(state, hosts);
+        uint32_t s = below(state, spines);
+        uint32_t path[4] = {from,
+                            2 * hosts + from / leaf * spines + s,
+                            2 * hosts + (leaves + to / leaf) * spines + s,
                             hosts + to};
         for (uint32_t h = 0; h < 4; h++) {
             uint32_t link = tree ? path[h] : below(state, p->links);
-            if (crosses(f, link) || (tree && from / leaf == to / leaf && (h == 1 || h == 2))) continue;
+            if (crosses(f, link) ||
+                (tree && from / leaf == to / leaf && (h == 1 || h == 2)))
+                continue;
             double load = !tree && below(state, 4) == 0 ? 0.5 * (1 + below(state, 6)) : 1;
             f->hop[f->hops++] = (struct sc__share_hop){link, load * f->weight};
         }
@@ -181,26 +224,37 @@ static void random_cases_equal_brute_force(void **unused) {
         for (uint32_t i = 0; i < p.flows; i++) {
             double off = fabs(finish[i] - p.flow[i].finish) / p.flow[i].finish;
             if (off > 1e-9)
-                fail_msg("case %d flow %u of %u: %.15g, brute force %.15g", k, i, p.flows, finish[i], p.flow[i].finish);
+                fail_msg("case %d flow %u of %u: %.15g, brute force %.15g",
+                         k,
+                         i,
+                         p.flows,
+                         finish[i],
+                         p.flow[i].finish);
         }
     }
 }
 
 /* ---- fabrics ---- */
 
-static double batch(struct sc_context *ctx, const char *fabric, const char *route, struct sc__flow *flows, uint32_t n) {
+static double batch(struct sc_context *ctx,
+                    const char *fabric,
+                    const char *route,
+                    struct sc__flow *flows,
+                    uint32_t n) {
     struct sc__graph g;
     struct sc__route_policy policy;
     double last = 0;
     assert_int_equal(sc__route_parse(ctx, route, &policy), SC_OK);
     assert_int_equal(sc__graph_parse(ctx, fabric, 64, &g), SC_OK);
     assert_int_equal(sc__flow_batch(ctx, &g, &policy, flows, n, NULL), SC_OK);
-    for (uint32_t i = 0; i < n; i++) last = fmax(last, flows[i].finish);
+    for (uint32_t i = 0; i < n; i++)
+        last = fmax(last, flows[i].finish);
     return last;
 }
 
 static void assert_near(double x, double y) {
-    if (fabs(x - y) > 1e-12 * fabs(y)) fail_msg("%.17g is not %.17g", x, y);
+    if (fabs(x - y) > 1e-12 * fabs(y))
+        fail_msg("%.17g is not %.17g", x, y);
 }
 
 /* A ring on aligned hosts is limited by the ports alone: bytes / capacity. */
@@ -208,7 +262,8 @@ static void ring_takes_port_time(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
     struct sc__flow flows[64];
-    for (uint32_t i = 0; i < 64; i++) flows[i] = (struct sc__flow){i, (i + 1) % 64, 67108864, 0, 1, 0};
+    for (uint32_t i = 0; i < 64; i++)
+        flows[i] = (struct sc__flow){i, (i + 1) % 64, 67108864, 0, 1, 0};
     assert_near(batch(ctx, "ls:8:8", "ecmp", flows, 64), 67108864 / 50e9);
     sc_close(ctx);
 }
@@ -221,7 +276,8 @@ static void all_to_all_takes_n_minus_1_ports(void **unused) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < 64; i++)
         for (uint32_t j = 0; j < 64; j++)
-            if (i != j) flows[n++] = (struct sc__flow){i, j, 1048576, 0, 1, 0};
+            if (i != j)
+                flows[n++] = (struct sc__flow){i, j, 1048576, 0, 1, 0};
     assert_near(batch(ctx, "ls:8:8", "dmodk", flows, n), 63 * 1048576 / 50e9);
     sc_close(ctx);
 }
@@ -246,7 +302,8 @@ static void oversubscription_divides_by_4(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
     struct sc__flow flows[8];
-    for (uint32_t i = 0; i < 8; i++) flows[i] = (struct sc__flow){i, 8 + i, 1e9, 0, 1, 0};
+    for (uint32_t i = 0; i < 8; i++)
+        flows[i] = (struct sc__flow){i, 8 + i, 1e9, 0, 1, 0};
     assert_near(batch(ctx, "ls:8:2", "dmodk", flows, 8), 4e9 / 50e9);
     sc_close(ctx);
 }
@@ -284,28 +341,42 @@ static void failed_and_degraded_links(void **unused) {
 
 static void bad_fabrics_are_refused(void **unused) {
     (void)unused;
-    static const char *const bad[] = {"ls:8",    "ls:0:8",  "ls:8:8:8:8",    "ls:x:8",           "ft3:1:1:1",
-                                      "ls:8:-1", "ls:8:8 ", "ls:16777217:1", "ls:99999999999:1", "ls:1:16777216",
+    static const char *const bad[] = {"ls:8",
+                                      "ls:0:8",
+                                      "ls:8:8:8:8",
+                                      "ls:x:8",
+                                      "ft3:1:1:1",
+                                      "ls:8:-1",
+                                      "ls:8:8 ",
+                                      "ls:16777217:1",
+                                      "ls:99999999999:1",
+                                      "ls:1:16777216",
                                       "ls:"};
     struct sc_context *ctx = sc_open();
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__graph g;
-        if (sc__graph_parse(ctx, bad[i], 64, &g) == SC_OK) fail_msg("'%s' was accepted", bad[i]);
+        if (sc__graph_parse(ctx, bad[i], 64, &g) == SC_OK)
+            fail_msg("'%s' was accepted", bad[i]);
     }
     static const char *const routes[] = {"", "ecmp:", "ecmp:x", "dmodk:1", "shortest"};
     for (unsigned i = 0; i < sizeof routes / sizeof *routes; i++) {
         struct sc__route_policy p;
-        if (sc__route_parse(ctx, routes[i], &p) == SC_OK) fail_msg("route '%s' was accepted", routes[i]);
+        if (sc__route_parse(ctx, routes[i], &p) == SC_OK)
+            fail_msg("route '%s' was accepted", routes[i]);
     }
     sc_close(ctx);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_cases_equal_brute_force),   cmocka_unit_test(ring_takes_port_time),
-        cmocka_unit_test(all_to_all_takes_n_minus_1_ports), cmocka_unit_test(collision_halves_the_rate),
-        cmocka_unit_test(oversubscription_divides_by_4),    cmocka_unit_test(weights_divide_a_link),
-        cmocka_unit_test(failed_and_degraded_links),        cmocka_unit_test(bad_fabrics_are_refused),
+        cmocka_unit_test(random_cases_equal_brute_force),
+        cmocka_unit_test(ring_takes_port_time),
+        cmocka_unit_test(all_to_all_takes_n_minus_1_ports),
+        cmocka_unit_test(collision_halves_the_rate),
+        cmocka_unit_test(oversubscription_divides_by_4),
+        cmocka_unit_test(weights_divide_a_link),
+        cmocka_unit_test(failed_and_degraded_links),
+        cmocka_unit_test(bad_fabrics_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* The executor of graph blocks against a slow simulator of the same rules
- * (ir/workload.h, the head of executor_graph.c), on random graphs: every
+ * (workload/workload.h, the head of executor_graph.c), on random graphs: every
  * operation is asked at every moment what it waits for. */
 #include "test.h"
 
-#include "ir/match.h"
 #include "oracle_net.h"
 #include "simulate/simulate.h"
+#include "workload/match.h"
 
 enum { RANKS = 6, EACH = 40, OPS = 2 * RANKS * EACH, STREAMS = 3, GROUPS = 4 };
 
@@ -14,15 +14,30 @@ static struct sc_context *ctx;
 struct one { /* an operation */
     const struct sc__op *op;
     uint32_t rank;
-    bool begun, queued, runs, posted, held, flies, arrived, here, after, done;
-    int64_t ready, until, start, met, end;
+    bool begun;
+    bool queued;
+    bool runs;
+    bool posted;
+    bool held;
+    bool flies;
+    bool arrived;
+    bool here;
+    bool after;
+    bool done;
+    int64_t ready;
+    int64_t until;
+    int64_t start;
+    int64_t met;
+    int64_t end;
     int64_t lands;  /* a message whose cost is given; -1: the network says */
     uint32_t match; /* partner, or number of the meeting */
 };
 
 struct meeting {
-    uint32_t group, came;
-    bool flies, over;
+    uint32_t group;
+    uint32_t came;
+    bool flies;
+    bool over;
     int64_t until;   /* of a measured one */
     int64_t line_up; /* when the last came */
 };
@@ -30,22 +45,37 @@ struct meeting {
 struct slow {
     const struct sc__workload *w;
     struct oracle_net net;
-    bool loads, slots, any;
+    bool loads;
+    bool slots;
+    bool any;
     bool tie; /* two came to a line at the same time: either order is right */
-    int64_t now, last_any;
+    int64_t now;
+    int64_t last_any;
     struct one one[OPS];
-    uint32_t count, first[RANKS + 1];
+    uint32_t count;
+    uint32_t first[RANKS + 1];
     bool lane[RANKS][STREAMS]; /* busy */
     struct meeting meeting[OPS];
     uint32_t meetings;
-    uint32_t line[OPS], line_count;                             /* complete meetings in order */
-    uint32_t landed[OPS], landed_count, posts[OPS], post_count; /* of those who take from anyone */
+    /* complete meetings in order */
+    uint32_t line[OPS];
+    uint32_t line_count;
+    /* of those who take from anyone */
+    uint32_t landed[OPS];
+    uint32_t landed_count;
+    uint32_t posts[OPS];
+    uint32_t post_count;
     struct sc__class_result rank[RANKS];
-    int64_t exposed[RANKS], busy[RANKS][GROUPS + 1];
+    int64_t exposed[RANKS];
+    int64_t busy[RANKS][GROUPS + 1];
 };
 
-static uint32_t pick(uint64_t *seed, uint32_t n) { return (uint32_t)(sc__random(seed) % n); }
-static bool chance(uint64_t *seed, uint32_t percent) { return pick(seed, 100) < percent; }
+static uint32_t pick(uint64_t *seed, uint32_t n) {
+    return (uint32_t)(sc__random(seed) % n);
+}
+static bool chance(uint64_t *seed, uint32_t percent) {
+    return pick(seed, 100) < percent;
+}
 
 /* What a message costs the processors. */
 static void charge(void *self, uint64_t bytes, struct sc__overhead *out) {
@@ -71,21 +101,28 @@ struct plan {
     uint64_t seed;
     struct sc__workload *w;
     uint32_t ranks;
-    bool slots, any;
+    bool slots;
+    bool any;
 };
 
 static void random_groups(struct plan *p) {
     for (uint32_t g = 0; g < GROUPS; g++) {
-        uint32_t list[RANKS], n = 0;
+        uint32_t list[RANKS];
+        uint32_t n = 0;
         for (uint32_t r = 0; r < p->ranks; r++)
-            if (g == 0 || chance(&p->seed, 60)) list[n++] = r;
-        if (!n) list[n++] = 0;
+            if (g == 0 || chance(&p->seed, 60))
+                list[n++] = r;
+        if (!n)
+            list[n++] = 0;
         sc__workload_group_list(p->w, sc__format(&ctx->arena, "g%u", g), list, n);
     }
 }
 
 struct happening {
-    uint32_t kind, a, b; /* 0 compute, 1 wait, 2 collective, 3 message */
+    /* 0 compute, 1 wait, 2 collective, 3 message */
+    uint32_t kind;
+    uint32_t a;
+    uint32_t b;
     uint16_t group;
     uint64_t bytes;
     int64_t cost;
@@ -94,43 +131,59 @@ struct happening {
 };
 
 static bool takes_part(const struct plan *p, const struct happening *h, uint32_t rank) {
-    if (h->kind == 3) return rank == h->a || rank == h->b;
-    if (h->kind != 2) return rank == h->a;
+    if (h->kind == 3)
+        return rank == h->a || rank == h->b;
+    if (h->kind != 2)
+        return rank == h->a;
     for (uint32_t i = 0; i < p->w->groups[h->group].count; i++)
-        if (p->w->groups[h->group].ranks[i] == rank) return true;
+        if (p->w->groups[h->group].ranks[i] == rank)
+            return true;
     return false;
 }
 
 static struct happening random_happening(struct plan *p) {
-    struct happening h = {.a = pick(&p->seed, p->ranks), .bytes = 1 + pick(&p->seed, 60000)};
+    struct happening h = {.a = pick(&p->seed, p->ranks),
+                          .bytes = 1 + pick(&p->seed, 60000)};
     uint32_t what = pick(&p->seed, 100);
     h.b = (h.a + 1 + pick(&p->seed, p->ranks - 1)) % p->ranks;
     h.kind = what < 45 ? 0 : what < 55 ? 1 : what < 75 ? 2 : 3;
     h.group = h.kind == 2 ? (uint16_t)pick(&p->seed, GROUPS) : 0;
     h.cost = h.kind == 0 || chance(&p->seed, 25) ? 1 + pick(&p->seed, 60000) : 0;
-    if (h.kind == 2 && h.group == 3) h.flags = SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
-    if (h.kind == 3) h.flags = chance(&p->seed, 50) ? SC__OP_EAGER : 0;
-    if (h.kind == 3 && chance(&p->seed, 20)) h.flags |= SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 2 && h.group == 3)
+        h.flags = SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 3)
+        h.flags = chance(&p->seed, 50) ? SC__OP_EAGER : 0;
+    if (h.kind == 3 && chance(&p->seed, 20))
+        h.flags |= SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
     h.tag = pick(&p->seed, 2);
     return h;
 }
 
 /* What comes in a line gets there at a time of its own: compute before it. */
 static void keep_apart(struct plan *p) {
-    struct sc__op *op = sc__block_add(p->w, SC__OP_COMPUTE, SC__FORWARD, (uint8_t)pick(&p->seed, STREAMS), "apart");
+    struct sc__op *op = sc__block_add(p->w,
+                                      SC__OP_COMPUTE,
+                                      SC__FORWARD,
+                                      (uint8_t)pick(&p->seed, STREAMS),
+                                      "apart");
     op->cost = 1 + pick(&p->seed, 60000);
 }
 
-static void add_op(struct plan *p, const struct happening *h, uint32_t rank, uint32_t first) {
+static void
+add_op(struct plan *p, const struct happening *h, uint32_t rank, uint32_t first) {
     enum sc__op_kind kind = h->kind == 0   ? SC__OP_COMPUTE
                             : h->kind == 1 ? SC__OP_WAIT
                             : h->kind == 2 ? SC__OP_COLLECTIVE
                             : rank == h->a ? SC__OP_SEND
                                            : SC__OP_RECV;
     bool lines_up = kind == SC__OP_COLLECTIVE || (kind == SC__OP_RECV && p->any);
-    if (lines_up) keep_apart(p);
-    struct sc__op *op = sc__block_add(p->w, kind, chance(&p->seed, 80) ? SC__FORWARD : SC__RECOMPUTE,
-                                      (uint8_t)pick(&p->seed, STREAMS), "op");
+    if (lines_up)
+        keep_apart(p);
+    struct sc__op *op = sc__block_add(p->w,
+                                      kind,
+                                      chance(&p->seed, 80) ? SC__FORWARD : SC__RECOMPUTE,
+                                      (uint8_t)pick(&p->seed, STREAMS),
+                                      "op");
     op->work = (uint8_t)(kind == SC__OP_COMPUTE ? pick(&p->seed, SC__WORKS) : 0);
     op->group = h->kind == 2 ? h->group : 0;
     op->bytes = h->kind >= 2 ? h->bytes : 0;
@@ -141,16 +194,20 @@ static void add_op(struct plan *p, const struct happening *h, uint32_t rank, uin
     if (kind == SC__OP_RECV && p->any && rank == 0)
         op->flags |= chance(&p->seed, 50) ? SC__OP_ANY_PEER : SC__OP_ANY_TAG;
     uint32_t here = p->w->op_count - 1 - first;
-    if (lines_up) sc__block_depend(p->w, here - 1);
+    if (lines_up)
+        sc__block_depend(p->w, here - 1);
     for (uint32_t d = 0; here && d < 3; d++)
         if (chance(&p->seed, 35))
-            sc__block_depend(p->w, pick(&p->seed, here) | (chance(&p->seed, 20) ? SC__DEP_START : 0));
+            sc__block_depend(p->w,
+                             pick(&p->seed, here) |
+                                 (chance(&p->seed, 20) ? SC__DEP_START : 0));
 }
 
 static void make_plan(struct plan *p, uint64_t seed) {
     struct happening h[EACH];
     *p = (struct plan){.seed = seed};
-    uint32_t n = 2 + pick(&p->seed, EACH - 2), meetings;
+    uint32_t n = 2 + pick(&p->seed, EACH - 2);
+    uint32_t meetings;
     struct sc__mismatch bad;
     p->w = sc__workload_new(&ctx->arena, "random");
     p->ranks = 2 + pick(&p->seed, RANKS - 1);
@@ -158,42 +215,49 @@ static void make_plan(struct plan *p, uint64_t seed) {
     p->w->mesh = sc__mesh(1, 1, 1, p->ranks, 1, 0);
     p->w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, p->ranks);
     random_groups(p);
-    for (uint32_t i = 0; i < n; i++) h[i] = random_happening(p);
+    for (uint32_t i = 0; i < n; i++)
+        h[i] = random_happening(p);
     for (uint32_t r = 0; r < p->ranks; r++) {
         uint32_t first = p->w->op_count;
         p->w->rank_class[r] = r;
         sc__block_begin(p->w);
         for (uint32_t i = 0; i < n; i++)
-            if (takes_part(p, &h[i], r)) add_op(p, &h[i], r, first);
-        uint32_t block = sc__block_end(p->w), program = sc__program_begin(p->w);
+            if (takes_part(p, &h[i], r))
+                add_op(p, &h[i], r, first);
+        uint32_t block = sc__block_end(p->w);
+        uint32_t program = sc__program_begin(p->w);
         p->w->blocks[block].graph = true;
         p->w->blocks[block].slots = p->slots;
         sc__program_call(p->w, block, SC__NONE, 0, 0);
         sc__class_add(p->w, program, r, 1, 0);
     }
-    if (!sc__workload_match(p->w, true, &meetings, &bad)) fail_msg("seed %llu: no match", (unsigned long long)seed);
+    if (!sc__workload_match(p->w, true, &meetings, &bad))
+        fail_msg("seed %llu: no match", (unsigned long long)seed);
 }
 
 /* ---- the slow simulator: who meets whom ---- */
 
 static bool like(const struct one *a, const struct one *b) {
-    if (a->op->kind != b->op->kind || a->rank != b->rank) return false;
-    if (a->op->kind == SC__OP_COLLECTIVE) return a->op->group == b->op->group;
+    if (a->op->kind != b->op->kind || a->rank != b->rank)
+        return false;
+    if (a->op->kind == SC__OP_COLLECTIVE)
+        return a->op->group == b->op->group;
     return a->op->peer == b->op->peer && a->op->tag == b->op->tag;
 }
 
 /* How many of its like its rank has before it. */
 static uint32_t nth(const struct slow *s, uint32_t i) {
     uint32_t n = 0;
-    for (uint32_t k = s->first[s->one[i].rank]; k < i; k++) n += like(&s->one[k], &s->one[i]);
+    for (uint32_t k = s->first[s->one[i].rank]; k < i; k++)
+        n += like(&s->one[k], &s->one[i]);
     return n;
 }
 
 static uint32_t find_receive(const struct slow *s, uint32_t send) {
     const struct one *o = &s->one[send];
     for (uint32_t k = s->first[o->op->peer]; k < s->first[o->op->peer + 1]; k++)
-        if (s->one[k].op->kind == SC__OP_RECV && s->one[k].op->peer == o->rank && s->one[k].op->tag == o->op->tag &&
-            nth(s, k) == nth(s, send))
+        if (s->one[k].op->kind == SC__OP_RECV && s->one[k].op->peer == o->rank &&
+            s->one[k].op->tag == o->op->tag && nth(s, k) == nth(s, send))
             return k;
     return SC__NONE;
 }
@@ -201,7 +265,8 @@ static uint32_t find_receive(const struct slow *s, uint32_t send) {
 static uint32_t find_meeting(struct slow *s, uint32_t i) {
     uint32_t number = nth(s, i) * GROUPS + s->one[i].op->group;
     s->meeting[number].group = s->one[i].op->group;
-    if (number >= s->meetings) s->meetings = number + 1;
+    if (number >= s->meetings)
+        s->meetings = number + 1;
     return number;
 }
 
@@ -212,17 +277,22 @@ static void set_up(struct slow *s, const struct plan *p) {
         const struct sc__block *b = &w->blocks[r];
         s->first[r] = s->count;
         for (uint32_t i = 0; i < b->ops; i++)
-            s->one[s->count++] = (struct one){.op = &w->ops[b->first_op + i], .rank = r, .match = SC__NONE};
+            s->one[s->count++] =
+                (struct one){.op = &w->ops[b->first_op + i], .rank = r, .match = SC__NONE};
     }
     s->first[p->ranks] = s->count;
-    for (uint32_t i = 0; i < s->count; i++) { /* rank 0 may take from anyone: then only the run can tell */
+    for (uint32_t i = 0; i < s->count;
+         i++) { /* rank 0 may take from anyone: then only the run can tell */
         struct one *o = &s->one[i];
-        if (o->op->kind == SC__OP_RECV && o->op->flags & (SC__OP_ANY_PEER | SC__OP_ANY_TAG)) s->any = true;
+        if (o->op->kind == SC__OP_RECV && o->op->flags & (SC__OP_ANY_PEER | SC__OP_ANY_TAG))
+            s->any = true;
     }
     for (uint32_t i = 0; i < s->count; i++) {
         struct one *o = &s->one[i];
-        if (o->op->kind == SC__OP_COLLECTIVE) o->match = find_meeting(s, i);
-        if (o->op->kind != SC__OP_SEND || (s->any && o->op->peer == 0)) continue;
+        if (o->op->kind == SC__OP_COLLECTIVE)
+            o->match = find_meeting(s, i);
+        if (o->op->kind != SC__OP_SEND || (s->any && o->op->peer == 0))
+            continue;
         o->match = find_receive(s, i);
         s->one[o->match].match = i;
     }
@@ -256,15 +326,21 @@ static void received(struct slow *s, struct one *o) {
 
 static void fly(struct slow *s, uint32_t send) {
     struct one *o = &s->one[send];
-    struct sc__transfer t = {
-        .coll = SC__COLLS, .class = o->rank, .peer_class = o->op->peer, .bytes = o->op->bytes, .user = send};
+    struct sc__transfer t = {.coll = SC__COLLS,
+                             .class = o->rank,
+                             .peer_class = o->op->peer,
+                             .bytes = o->op->bytes,
+                             .user = send};
     o->held = false;
     o->flies = true;
     o->met = s->now;
-    if (o->match != SC__NONE) s->one[o->match].flies = true;
-    if (o->match != SC__NONE && s->one[o->match].posted) s->one[o->match].met = s->now;
+    if (o->match != SC__NONE)
+        s->one[o->match].flies = true;
+    if (o->match != SC__NONE && s->one[o->match].posted)
+        s->one[o->match].met = s->now;
     o->lands = o->op->flags & SC__OP_MEASURED ? s->now + o->op->cost : -1;
-    if (o->lands < 0) oracle_start(&s->net, &t, s->now);
+    if (o->lands < 0)
+        oracle_start(&s->net, &t, s->now);
 }
 
 static void send(struct slow *s, uint32_t i) {
@@ -317,8 +393,10 @@ static void post(struct slow *s, uint32_t i) {
 static void land(struct slow *s, uint32_t send_op) {
     struct one *o = &s->one[send_op];
     o->flies = false;
-    if (!s->loads && s->slots) s->lane[o->rank][o->op->stream] = false;
-    if (!s->loads) end_after(s, o);
+    if (!s->loads && s->slots)
+        s->lane[o->rank][o->op->stream] = false;
+    if (!s->loads)
+        end_after(s, o);
     if (o->match == SC__NONE) {
         note_any(s);
         for (uint32_t k = 0; k < s->post_count; k++)
@@ -333,7 +411,8 @@ static void land(struct slow *s, uint32_t send_op) {
     }
     s->one[o->match].arrived = true;
     s->one[o->match].flies = false;
-    if (s->one[o->match].posted) received(s, &s->one[o->match]);
+    if (s->one[o->match].posted)
+        received(s, &s->one[o->match]);
 }
 
 /* The groups are lines: a complete meeting flies when the one before is over. */
@@ -342,8 +421,10 @@ static void start_meetings(struct slow *s) {
         struct meeting *m = &s->meeting[s->line[k]];
         bool free = !m->flies && !m->over;
         for (uint32_t j = 0; j < k; j++)
-            if (s->meeting[s->line[j]].group == m->group && !s->meeting[s->line[j]].over) free = false;
-        if (!free) continue;
+            if (s->meeting[s->line[j]].group == m->group && !s->meeting[s->line[j]].over)
+                free = false;
+        if (!free)
+            continue;
         const struct sc__op *op = NULL;
         m->flies = true;
         for (uint32_t i = 0; i < s->count; i++)
@@ -353,10 +434,13 @@ static void start_meetings(struct slow *s) {
                 s->one[i].flies = true;
                 s->one[i].met = s->now;
             }
-        struct sc__transfer t = {
-            .coll = op->coll, .group = op->group, .bytes = op->bytes, .user = (uint64_t)OPS + s->line[k]};
+        struct sc__transfer t = {.coll = op->coll,
+                                 .group = op->group,
+                                 .bytes = op->bytes,
+                                 .user = (uint64_t)OPS + s->line[k]};
         m->until = op->flags & SC__OP_MEASURED ? s->now + op->cost : -1;
-        if (m->until < 0) oracle_start(&s->net, &t, s->now);
+        if (m->until < 0)
+            oracle_start(&s->net, &t, s->now);
     }
 }
 
@@ -366,7 +450,8 @@ static void arrive(struct slow *s, uint32_t i) {
     o->here = true;
     if (++m->came == s->w->groups[m->group].count) {
         for (uint32_t k = 0; k < s->line_count; k++)
-            s->tie |= s->meeting[s->line[k]].group == m->group && s->meeting[s->line[k]].line_up == s->now;
+            s->tie |= s->meeting[s->line[k]].group == m->group &&
+                      s->meeting[s->line[k]].line_up == s->now;
         m->line_up = s->now;
         s->line[s->line_count++] = o->match;
     }
@@ -377,9 +462,11 @@ static void part(struct slow *s, uint32_t number) {
     s->meeting[number].over = true;
     for (uint32_t i = 0; i < s->count; i++) {
         struct one *o = &s->one[i];
-        if (o->op->kind != SC__OP_COLLECTIVE || o->match != number) continue;
+        if (o->op->kind != SC__OP_COLLECTIVE || o->match != number)
+            continue;
         o->flies = false;
-        if (s->slots) s->lane[o->rank][o->op->stream] = false;
+        if (s->slots)
+            s->lane[o->rank][o->op->stream] = false;
         end_after(s, o);
     }
     start_meetings(s);
@@ -387,7 +474,8 @@ static void part(struct slow *s, uint32_t number) {
 
 static void become_ready(struct slow *s, uint32_t i) {
     struct one *o = &s->one[i];
-    bool lane = o->op->kind == SC__OP_COMPUTE || (o->op->kind == SC__OP_SEND && (s->loads || s->slots)) ||
+    bool lane = o->op->kind == SC__OP_COMPUTE ||
+                (o->op->kind == SC__OP_SEND && (s->loads || s->slots)) ||
                 (o->op->kind == SC__OP_COLLECTIVE && s->slots);
     o->ready = s->now;
     if (lane) {
@@ -413,7 +501,8 @@ static void take_lane(struct slow *s, uint32_t i) {
     charge(NULL, o->op->bytes, &v);
     o->queued = false;
     s->lane[o->rank][o->op->stream] = true;
-    if (o->op->kind != SC__OP_RECV) begin(s, o);
+    if (o->op->kind != SC__OP_RECV)
+        begin(s, o);
     if (o->op->kind == SC__OP_COLLECTIVE)
         arrive(s, i);
     else if (o->op->kind == SC__OP_SEND && !s->loads)
@@ -433,7 +522,8 @@ static bool waits(const struct slow *s, uint32_t i) {
     for (uint32_t d = 0; d < o->op->deps; d++) {
         uint32_t dep = s->w->deps[o->op->first_dep + d];
         const struct one *before = &s->one[s->first[o->rank] + (dep & ~SC__DEP_START)];
-        if (dep & SC__DEP_START ? !before->begun : !before->done) return true;
+        if (dep & SC__DEP_START ? !before->begun : !before->done)
+            return true;
     }
     return false;
 }
@@ -443,7 +533,8 @@ static bool sooner(const struct slow *s, const struct one *a, const struct one *
 }
 
 static bool begin_lanes(struct slow *s) {
-    uint32_t chosen[RANKS * STREAMS], n = 0;
+    uint32_t chosen[RANKS * STREAMS];
+    uint32_t n = 0;
     for (uint32_t r = 0; r < s->w->class_count; r++)
         for (uint32_t t = 0; t < STREAMS; t++) {
             uint32_t best = SC__NONE;
@@ -451,9 +542,11 @@ static bool begin_lanes(struct slow *s) {
                 if (s->one[i].queued && s->one[i].op->stream == t &&
                     (best == SC__NONE || sooner(s, &s->one[i], &s->one[best])))
                     best = i;
-            if (best != SC__NONE) chosen[n++] = best;
+            if (best != SC__NONE)
+                chosen[n++] = best;
         }
-    for (uint32_t k = 0; k < n; k++) take_lane(s, chosen[k]);
+    for (uint32_t k = 0; k < n; k++)
+        take_lane(s, chosen[k]);
     return n > 0;
 }
 
@@ -463,7 +556,8 @@ static void begin_all(struct slow *s) {
             again = false;
             for (uint32_t i = 0; i < s->count; i++) {
                 struct one *o = &s->one[i];
-                if (o->begun || o->queued || waits(s, i)) continue;
+                if (o->begun || o->queued || waits(s, i))
+                    continue;
                 become_ready(s, i);
                 again = true;
             }
@@ -474,12 +568,15 @@ static void begin_all(struct slow *s) {
 static int64_t next_time(struct slow *s) {
     int64_t next = oracle_next(&s->net);
     for (uint32_t i = 0; i < s->count; i++)
-        if ((s->one[i].runs || s->one[i].after) && s->one[i].until < next) next = s->one[i].until;
+        if ((s->one[i].runs || s->one[i].after) && s->one[i].until < next)
+            next = s->one[i].until;
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies && s->one[i].lands >= 0 && s->one[i].lands < next)
+        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies && s->one[i].lands >= 0 &&
+            s->one[i].lands < next)
             next = s->one[i].lands;
     for (uint32_t k = 0; k < s->meetings; k++)
-        if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until >= 0 && s->meeting[k].until < next)
+        if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until >= 0 &&
+            s->meeting[k].until < next)
             next = s->meeting[k].until;
     return next;
 }
@@ -499,16 +596,22 @@ static void end_all(struct slow *s) {
         else
             land(s, (uint32_t)t.user);
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies && s->one[i].lands == s->now) land(s, i);
+        if (s->one[i].op->kind == SC__OP_SEND && s->one[i].flies &&
+            s->one[i].lands == s->now)
+            land(s, i);
     for (uint32_t k = 0; k < s->meetings; k++)
-        if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until == s->now) part(s, k);
+        if (s->meeting[k].flies && !s->meeting[k].over && s->meeting[k].until == s->now)
+            part(s, k);
     for (uint32_t i = 0; i < s->count; i++) {
         struct one *o = &s->one[i];
-        if (!(o->runs || o->after) || o->until != s->now) continue;
+        if (!(o->runs || o->after) || o->until != s->now)
+            continue;
         bool sent = o->runs && o->op->kind == SC__OP_SEND;
-        if (o->runs) s->lane[o->rank][o->op->stream] = false;
+        if (o->runs)
+            s->lane[o->rank][o->op->stream] = false;
         end_run(s, i);
-        if (sent) send(s, i);
+        if (sent)
+            send(s, i);
     }
 }
 
@@ -516,24 +619,30 @@ static void end_all(struct slow *s) {
 static void account(struct slow *s, int64_t passed) {
     for (uint32_t r = 0; r < s->w->class_count; r++) {
         struct sc__account *a = &s->rank[r].account;
-        bool recompute = false, compute = false, moves = false, meets = false, waiting = false, all = true;
+        bool recompute = false, compute = false, moves = false, meets = false,
+             waiting = false, all = true;
         bool busy[GROUPS + 1] = {0};
         for (uint32_t i = s->first[r]; i < s->first[r + 1]; i++) {
             const struct one *o = &s->one[i];
             bool message = o->op->kind == SC__OP_SEND || o->op->kind == SC__OP_RECV;
             bool computes = o->runs && o->op->kind == SC__OP_COMPUTE;
-            bool moving = message && s->loads ? o->runs || (o->op->kind == SC__OP_RECV && o->flies && o->posted)
-                                              : o->flies && (o->op->kind != SC__OP_RECV || o->posted);
+            bool moving =
+                message && s->loads
+                    ? o->runs || (o->op->kind == SC__OP_RECV && o->flies && o->posted)
+                    : o->flies && (o->op->kind != SC__OP_RECV || o->posted);
             moving |= o->after; /* a local update is part of its transfer */
             all &= o->done;
             recompute |= computes && o->op->phase == SC__RECOMPUTE;
-            compute |= computes && o->op->phase != SC__RECOMPUTE && o->op->work != SC__WORK_HOST;
+            compute |=
+                computes && o->op->phase != SC__RECOMPUTE && o->op->work != SC__WORK_HOST;
             moves |= moving;
             busy[message ? GROUPS : o->op->group] |= moving;
             meets |= o->here;
-            waiting |= (o->held && !s->loads) || (o->op->kind == SC__OP_RECV && o->posted && !o->flies && !o->arrived);
+            waiting |= (o->held && !s->loads) || (o->op->kind == SC__OP_RECV && o->posted &&
+                                                  !o->flies && !o->arrived);
         }
-        for (uint32_t g = 0; g <= GROUPS; g++) s->busy[r][g] += busy[g] ? passed : 0;
+        for (uint32_t g = 0; g <= GROUPS; g++)
+            s->busy[r][g] += busy[g] ? passed : 0;
         *(recompute      ? &a->recompute
           : compute      ? &a->compute
           : moves        ? &s->exposed[r]
@@ -547,13 +656,15 @@ static bool run_slow(struct slow *s) {
     for (;;) {
         begin_all(s);
         int64_t next = next_time(s);
-        if (next == INT64_MAX) break;
+        if (next == INT64_MAX)
+            break;
         account(s, next - s->now);
         s->now = next;
         end_all(s);
     }
     for (uint32_t i = 0; i < s->count; i++)
-        if (!s->one[i].done) return false;
+        if (!s->one[i].done)
+            return false;
     return true;
 }
 
@@ -561,21 +672,36 @@ static bool run_slow(struct slow *s) {
 
 struct setting {
     const char *how;
-    bool shared, loads;
+    bool shared;
+    bool loads;
 };
 
-static void same(const char *how, uint64_t seed, const char *what, uint32_t rank, int64_t got, int64_t want) {
+static void same(const char *how,
+                 uint64_t seed,
+                 const char *what,
+                 uint32_t rank,
+                 int64_t got,
+                 int64_t want) {
     if (got != want)
-        fail_msg("case %llu (%s): %s of rank %u is %lld, expected %lld", (unsigned long long)seed, how, what, rank,
-                 (long long)got, (long long)want);
+        fail_msg("case %llu (%s): %s of rank %u is %lld, expected %lld",
+                 (unsigned long long)seed,
+                 how,
+                 what,
+                 rank,
+                 (long long)got,
+                 (long long)want);
 }
 
-static void same_spans(const char *how, uint64_t seed, const struct slow *s, const struct sc__timeline *t) {
+static void same_spans(const char *how,
+                       uint64_t seed,
+                       const struct slow *s,
+                       const struct sc__timeline *t) {
     assert_int_equal(t->count, s->count);
     for (uint32_t i = 0; i < t->count; i++) {
         const struct sc__span *span = &t->spans[i];
         const struct one *o = s->one;
-        while (o->op != &s->w->ops[span->op]) o++;
+        while (o->op != &s->w->ops[span->op])
+            o++;
         same(how, seed, "start of a span", o->rank, span->start, o->start);
         same(how, seed, "end of a span", o->rank, span->end, o->end);
     }
@@ -589,20 +715,25 @@ static bool compare(const struct plan *p, const struct setting *x, uint64_t seed
     s->net = (struct oracle_net){.shared = x->shared, .inside = never_inside};
     set_up(s, p);
     bool runs = run_slow(s);
-    if (s->tie) return false;
+    if (s->tie)
+        return false;
     struct oracle_net *own = SC__NEW(&ctx->arena, struct oracle_net);
     *own = (struct oracle_net){.shared = x->shared, .inside = never_inside};
     struct sc__net net = {.ops = x->loads ? &charging_ops : &oracle_ops, .self = own};
     sc_status status = sc__simulate(ctx, p->w, &net, &options, &sim);
     same(x->how, seed, "running", 0, status == SC_OK, runs);
-    if (!runs) return false;
+    if (!runs)
+        return false;
     int64_t step = 0;
-    for (uint32_t i = 0; i < s->count; i++) step = s->one[i].end > step ? s->one[i].end : step;
+    for (uint32_t i = 0; i < s->count; i++)
+        step = s->one[i].end > step ? s->one[i].end : step;
     same(x->how, seed, "step", 0, sim.step, step);
     for (uint32_t r = 0; r < p->ranks; r++) {
-        const struct sc__account *got = &sim.classes[r].account, *want = &s->rank[r].account;
+        const struct sc__account *got = &sim.classes[r].account;
+        const struct sc__account *want = &s->rank[r].account;
         int64_t exposed = 0;
-        for (uint32_t g = 0; g <= GROUPS; g++) exposed += got->exposed[g];
+        for (uint32_t g = 0; g <= GROUPS; g++)
+            exposed += got->exposed[g];
         same(x->how, seed, "compute", r, got->compute, want->compute);
         same(x->how, seed, "recompute", r, got->recompute, want->recompute);
         same(x->how, seed, "exposed communication", r, exposed, s->exposed[r]);
@@ -610,24 +741,33 @@ static bool compare(const struct plan *p, const struct setting *x, uint64_t seed
         same(x->how, seed, "bubble", r, got->bubble, want->bubble);
         same(x->how, seed, "other", r, got->other, want->other);
         for (uint32_t g = 0; g <= GROUPS; g++)
-            same(x->how, seed, "busy time", r, sim.classes[r].traffic[g].busy, s->busy[r][g]);
+            same(x->how,
+                 seed,
+                 "busy time",
+                 r,
+                 sim.classes[r].traffic[g].busy,
+                 s->busy[r][g]);
     }
-    if (sim.timeline) same_spans(x->how, seed, s, sim.timeline);
+    if (sim.timeline)
+        same_spans(x->how, seed, s, sim.timeline);
     return true;
 }
 
 static void random_graphs(void **unused) {
     (void)unused;
-    static const struct setting settings[] = {{"fixed prices", false, false},
-                                              {"shared ports", true, false},
-                                              {"charged processors", false, true},
-                                              {"charged processors, shared ports", true, true}};
-    uint32_t ran = 0, cases = 2000;
+    static const struct setting settings[] = {
+        {"fixed prices", false, false},
+        {"shared ports", true, false},
+        {"charged processors", false, true},
+        {"charged processors, shared ports", true, true}};
+    uint32_t ran = 0;
+    uint32_t cases = 2000;
     for (uint32_t k = 0; k < cases; k++) {
         struct plan p;
         ctx = sc_open();
         make_plan(&p, k);
-        for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++) ran += compare(&p, &settings[i], k);
+        for (unsigned i = 0; i < sizeof settings / sizeof *settings; i++)
+            ran += compare(&p, &settings[i], k);
         sc_close(ctx);
     }
     assert_true(ran > 2 * cases); /* most have neither ties nor deadlocks */

@@ -2,8 +2,8 @@
  * forms written out here, rules of transfer, and hostile input. */
 #include "test.h"
 
-#include "machine/gpu_fit.h"
-#include "machine/kernel_layer.h"
+#include "hardware/gpu_fit.h"
+#include "hardware/kernel_layer.h"
 
 #include <math.h>
 
@@ -11,26 +11,48 @@
 
 static const struct sc__gpu *gpu(const char *name) {
     const struct sc__gpu *g;
-    if (sc__gpu_find(ctx, name, &g) != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    if (sc__gpu_find(ctx, name, &g) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
     return g;
 }
 
 static void near(double a, double b) {
-    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)))) fail_msg("%.17g is not %.17g", a, b);
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))))
+        fail_msg("%.17g is not %.17g", a, b);
 }
 
 /* ---- products by trying everything ---- */
 
-static const int tiles[][2] = {{256, 128}, {128, 256}, {192, 192}, {320, 128}, {128, 320}, {192, 128}, {128, 192},
-                               {160, 128}, {128, 160}, {128, 128}, {96, 128},  {128, 96},  {64, 128},  {128, 64},
-                               {64, 64},   {64, 256},  {256, 64},  {64, 192},  {192, 64}};
+static const int tiles[][2] = {{256, 128},
+                               {128, 256},
+                               {192, 192},
+                               {320, 128},
+                               {128, 320},
+                               {192, 128},
+                               {128, 192},
+                               {160, 128},
+                               {128, 160},
+                               {128, 128},
+                               {96, 128},
+                               {128, 96},
+                               {64, 128},
+                               {128, 64},
+                               {64, 64},
+                               {64, 256},
+                               {256, 64},
+                               {64, 192},
+                               {192, 64}};
 
 static double one_way(double m, double n, double k, const int *tile, int s) {
     double count = ceil(m / tile[0]) * ceil(n / tile[1]);
-    if (s > 1 && (count >= 132 || k < 256 * s)) return INFINITY;
+    if (s > 1 && (count >= 132 || k < 256 * s))
+        return INFINITY;
     double step = 2.0 * tile[0] * tile[1] * 64 / 10.65e6 + 4.02e-4 * (tile[0] + tile[1]);
-    double waves = ceil(count * s / 132) * (ceil(ceil(k / 64) / s) * step + 5.99e-5 * tile[0] * tile[1]);
-    double memory = 2 * (m * k + n * k + 0.8 * m * n) / 4.4e6, chip = 2 * m * n * k / 924.5e6, q = 4.87;
+    double waves = ceil(count * s / 132) *
+                   (ceil(ceil(k / 64) / s) * step + 5.99e-5 * tile[0] * tile[1]);
+    double memory = 2 * (m * k + n * k + 0.8 * m * n) / 4.4e6;
+    double chip = 2 * m * n * k / 924.5e6;
+    double q = 4.87;
     double us = pow(pow(waves, q) + pow(memory, q) + pow(chip, q), 1 / q);
     us = fmax(us, 2 * (m * k + n * k) / 4.4e6 + 2 * m * n / 3.3e6) + 2.68;
     return s > 1 ? us + 2.6 + (4 * s + 2) * m * n / 4.4e6 : us;
@@ -43,29 +65,42 @@ static void products_by_brute_force(void **state) {
     uint64_t seed = 3;
     for (int round = 0; round < 2000; round++) {
         uint64_t size[3];
-        for (int i = 0; i < 3; i++) size[i] = 8 * (1 + sc__random(&seed) % ((uint64_t)1 << (sc__random(&seed) % 12)));
+        for (int i = 0; i < 3; i++)
+            size[i] =
+                8 * (1 + sc__random(&seed) % ((uint64_t)1 << (sc__random(&seed) % 12)));
         double best = INFINITY;
         for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
             for (int s = 0; s < 7; s++)
-                best = fmin(best, one_way((double)size[0], (double)size[1], (double)size[2], tiles[t], splits[s]));
+                best = fmin(best,
+                            one_way((double)size[0],
+                                    (double)size[1],
+                                    (double)size[2],
+                                    tiles[t],
+                                    splits[s]));
         near(sc__gemm(p, NULL, SC__BF16, size[0], size[1], size[2]).us, best);
         near(sc__gemm_bias(p, NULL, SC__BF16, size[0], size[1], size[2]).us, 1.01 * best);
     }
 }
 
 /* One way of a product whose leading dimensions are no multiples of 8. */
-static double one_unaligned_way(double m, double n, double k, const int *tile, int s, double rate, double te) {
+static double one_unaligned_way(
+    double m, double n, double k, const int *tile, int s, double rate, double te) {
     double count = ceil(m / tile[0]) * ceil(n / tile[1]);
-    if (s > 1 && (count >= 4 * 132 || k < 256 * s)) return INFINITY;
-    double one = 2.0 * tile[0] * tile[1] * 32 * ceil(ceil(k / 32) / s) / (rate / 132) + te * tile[0] * tile[1];
-    return ceil(count * s / 132) * one + 2.68 + (s > 1 ? 2.6 + (4 * s + 2) * m * n / 4.4e6 : 0);
+    if (s > 1 && (count >= 4 * 132 || k < 256 * s))
+        return INFINITY;
+    double one = 2.0 * tile[0] * tile[1] * 32 * ceil(ceil(k / 32) / s) / (rate / 132) +
+                 te * tile[0] * tile[1];
+    return ceil(count * s / 132) * one + 2.68 +
+           (s > 1 ? 2.6 + (4 * s + 2) * m * n / 4.4e6 : 0);
 }
 
 static double by_trying(double m, double n, double k, double rate, double te) {
-    static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}}, splits[] = {1, 2, 3, 4, 6, 8, 16};
+    static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}};
+    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
     double best = INFINITY;
     for (int t = te > 0; t < 3; t++) /* even ones have no square tile */
-        for (int s = 0; s < 7; s++) best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
+        for (int s = 0; s < 7; s++)
+            best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
     return best;
 }
 
@@ -74,22 +109,34 @@ static double by_trying(double m, double n, double k, double rate, double te) {
 static void unaligned_products(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us, by_trying(2048, 4097, 4096, 99e6, 0));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us, by_trying(2048, 4097, 2050, 129e6, 0));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us, by_trying(2048, 4096, 4097, 129e6, 0));
-    near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us, by_trying(2048, 4097, 4096, 145e6, 0));
-    near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us, by_trying(4097, 512, 2048, 156e6, 0));
-    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us, by_trying(8192, 1028, 4090, 303e6, 20.6e-5));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
+         by_trying(2048, 4097, 4096, 99e6, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us,
+         by_trying(2048, 4097, 2050, 129e6, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us,
+         by_trying(2048, 4096, 4097, 129e6, 0));
+    near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us,
+         by_trying(2048, 4097, 4096, 145e6, 0));
+    near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us,
+         by_trying(4097, 512, 2048, 156e6, 0));
+    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us,
+         by_trying(8192, 1028, 4090, 303e6, 20.6e-5));
     double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
     assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
-    assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
-    assert_true(fabs(sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, 4095, false).us / whole - 1) < 0.01);
+    assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) <
+                0.01);
+    assert_true(fabs(sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, 4095, false).us / whole -
+                     1) < 0.01);
 }
 
 static void nothing_costs_nothing(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
-    struct sc__attention none = {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 0, .head_dim = 128};
+    struct sc__attention none = {.batch = 1,
+                                 .heads = 8,
+                                 .kv_heads = 8,
+                                 .sq = 0,
+                                 .head_dim = 128};
     assert_true(sc__gemm(p, NULL, SC__BF16, 0, 128, 128).us == 0);
     assert_true(sc__memory_op(p, SC__MEM_ADD, 0, 128).us == 0);
     assert_true(sc__attention_forward(p, &none).us == 0);
@@ -101,27 +148,37 @@ static void nothing_costs_nothing(void **state) {
 static void attention_shapes(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
-    struct sc__attention a = {.batch = 1, .heads = 64, .kv_heads = 8, .sq = 32768, .head_dim = 128, .causal = true};
-    struct sc__kernel whole = sc__attention_forward(p, &a), back = sc__attention_backward(p, &a);
+    struct sc__attention a = {.batch = 1,
+                              .heads = 64,
+                              .kv_heads = 8,
+                              .sq = 32768,
+                              .head_dim = 128,
+                              .causal = true};
+    struct sc__kernel whole = sc__attention_forward(p, &a);
+    struct sc__kernel back = sc__attention_backward(p, &a);
     near(whole.flop, 4.0 * 64 * 32768 * 32768 * 128 / 2);
     near(back.flop, 2.5 * whole.flop);
     a.sq = 32768 / 8, a.skv = 32768, a.share = 0.5;
     assert_true(fabs(8 * sc__attention_forward(p, &a).us / whole.us - 1) < 0.05);
-    struct sc__attention narrow = {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
+    struct sc__attention narrow =
+        {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
     struct sc__attention wide = narrow;
     wide.heads = wide.kv_heads = 64;
-    assert_true(sc__attention_forward(p, &wide).us < 1.2 * sc__attention_forward(p, &narrow).us);
+    assert_true(sc__attention_forward(p, &wide).us <
+                1.2 * sc__attention_forward(p, &narrow).us);
 }
 
 /* The busiest SM when tiles go, in order, to the SM that is free first. */
 static double busiest(const int *steps, int count, int heads, int sms) {
     static double free_at[256];
     double last = 0;
-    for (int i = 0; i < sms; i++) free_at[i] = 0;
+    for (int i = 0; i < sms; i++)
+        free_at[i] = 0;
     for (int i = 0; i < heads * count; i++) {
         int first = 0;
         for (int j = 1; j < sms; j++)
-            if (free_at[j] < free_at[first]) first = j;
+            if (free_at[j] < free_at[first])
+                first = j;
         free_at[first] += steps[i % count];
         last = fmax(last, free_at[first]);
     }
@@ -130,13 +187,22 @@ static double busiest(const int *steps, int count, int heads, int sms) {
 
 /* A query tile of 128 walks the 128-blocks of keys it sees; backward a key tile
  * (64 wide for heads of 192) those of queries that see it. */
-static void attention_schedule(const char *name, uint64_t heads, uint64_t sq, uint64_t skv, int head_dim) {
+static void attention_schedule(
+    const char *name, uint64_t heads, uint64_t sq, uint64_t skv, int head_dim) {
     const struct sc__gpu *g = gpu(name);
     const struct sc__attention_constants *a = &g->attention[head_dim == 192 ? 3 : 1];
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-    struct sc__attention s = {.batch = 1, .heads = heads, .kv_heads = heads, .sq = sq, .skv = skv, .causal = true};
-    static int forward[1024], backward[1024];
-    int nf = 0, nb = 0, b = head_dim == 192 ? 64 : 128;
+    struct sc__attention s = {.batch = 1,
+                              .heads = heads,
+                              .kv_heads = heads,
+                              .sq = sq,
+                              .skv = skv,
+                              .causal = true};
+    static int forward[1024];
+    static int backward[1024];
+    int nf = 0;
+    int nb = 0;
+    int b = head_dim == 192 ? 64 : 128;
     s.head_dim = (uint64_t)head_dim;
     for (uint64_t q = 0; q < sq; q += 128, nf++) {
         uint64_t last = skv - sq + (q + 127 < sq ? q + 127 : sq - 1);
@@ -146,12 +212,17 @@ static void attention_schedule(const char *name, uint64_t heads, uint64_t sq, ui
         uint64_t first = k > skv - sq ? k - (skv - sq) : 0;
         backward[nb] = (int)((sq - 1) / (uint64_t)b - first / (uint64_t)b) + 1;
     }
-    double n = (double)heads / g->sms, e = (double)(heads * sq) * head_dim * 1e-6;
-    const double *f = a->forward, *c = a->backward, *x = g->software[SC__ATTENTION_CURRENT];
+    double n = (double)heads / g->sms;
+    double e = (double)(heads * sq) * head_dim * 1e-6;
+    const double *f = a->forward;
+    const double *c = a->backward;
+    const double *x = g->software[SC__ATTENTION_CURRENT];
     near(sc__attention_forward(p, &s).us,
-         x[0] * (f[0] + f[1] * busiest(forward, nf, (int)heads, (int)g->sms) + f[2] * n * nf));
+         x[0] *
+             (f[0] + f[1] * busiest(forward, nf, (int)heads, (int)g->sms) + f[2] * n * nf));
     near(sc__attention_backward(p, &s).us,
-         x[1] * (c[0] + c[1] * busiest(backward, nb, (int)heads, (int)g->sms) + c[2] * n * nb + c[4] * e));
+         x[1] * (c[0] + c[1] * busiest(backward, nb, (int)heads, (int)g->sms) +
+                 c[2] * n * nb + c[4] * e));
 }
 
 static void attention_schedules(void **state) {
@@ -169,10 +240,16 @@ static void attention_rounds(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-    struct sc__attention few = {.batch = 1, .heads = 200, .kv_heads = 200, .sq = 1024, .head_dim = 128, .causal = true};
+    struct sc__attention few = {.batch = 1,
+                                .heads = 200,
+                                .kv_heads = 200,
+                                .sq = 1024,
+                                .head_dim = 128,
+                                .causal = true};
     struct sc__attention many = few;
     many.heads = many.kv_heads = 200 + 132 * 7;
-    double head = g->attention[1].forward[1] * 36 + g->attention[1].forward[2] * 8; /* 1 + 2 + … + 8 steps, 8 tiles */
+    double head = g->attention[1].forward[1] * 36 +
+                  g->attention[1].forward[2] * 8; /* 1 + 2 + … + 8 steps, 8 tiles */
     near(sc__attention_forward(p, &many).us - sc__attention_forward(p, &few).us, 7 * head);
 }
 
@@ -181,16 +258,23 @@ static void attention_whole(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-    struct sc__attention s = {.batch = 2, .heads = 20, .kv_heads = 20, .sq = 2048, .skv = 4096, .head_dim = 192};
-    const double *f = g->attention[3].forward, *c = g->attention[3].backward;
-    double queries = 40 * 16 / 132.0, keys = 40 * 64 / 132.0, e = 40 * 2048 * 192e-6;
-    near(sc__attention_forward(p, &s).us, f[0] + f[1] * ceil(queries) * 32 + f[2] * queries);
-    near(sc__attention_backward(p, &s).us, c[0] + 1.078 * c[1] * ceil(keys) * 32 + c[2] * keys + c[4] * e);
+    struct sc__attention s =
+        {.batch = 2, .heads = 20, .kv_heads = 20, .sq = 2048, .skv = 4096, .head_dim = 192};
+    const double *f = g->attention[3].forward;
+    const double *c = g->attention[3].backward;
+    double queries = 40 * 16 / 132.0;
+    double keys = 40 * 64 / 132.0;
+    double e = 40 * 2048 * 192e-6;
+    near(sc__attention_forward(p, &s).us,
+         f[0] + f[1] * ceil(queries) * 32 + f[2] * queries);
+    near(sc__attention_backward(p, &s).us,
+         c[0] + 1.078 * c[1] * ceil(keys) * 32 + c[2] * keys + c[4] * e);
 }
 
 /* ---- the lists of a layer ---- */
 
-static struct sc__layer_shape gpt(uint64_t hidden, uint64_t heads, uint64_t batch, uint64_t seq) {
+static struct sc__layer_shape
+gpt(uint64_t hidden, uint64_t heads, uint64_t batch, uint64_t seq) {
     return (struct sc__layer_shape){.fusion = SC__FUSION_MEGATRON,
                                     .dtype = SC__BF16,
                                     .gemm = SC__BF16,
@@ -210,7 +294,8 @@ static struct sc__layer_shape gpt(uint64_t hidden, uint64_t heads, uint64_t batc
 static double sum(const struct sc__layer_kernels *l, int kind, int phase) {
     double flop = 0;
     for (uint32_t i = 0; i < l->count; i++)
-        if ((kind < 0 || l->items[i].kernel.kind == kind) && (phase < 0 || l->items[i].kernel.phase == phase))
+        if ((kind < 0 || l->items[i].kernel.kind == kind) &&
+            (phase < 0 || l->items[i].kernel.phase == phase))
             flop += l->items[i].kernel.flop;
     return flop;
 }
@@ -220,8 +305,10 @@ static void layer_flops(void **state) {
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
     for (int fusion = 0; fusion < 3; fusion++) {
         struct sc__layer_shape s = gpt(4096, 32, 2, 2048);
-        struct sc__layer_kernels f = {0}, b = {0};
-        double bsh2 = 2.0 * 2048 * 4096 * 4096, score = 4.0 * 2 * 2048 * 2048 * 4096;
+        struct sc__layer_kernels f = {0};
+        struct sc__layer_kernels b = {0};
+        double bsh2 = 2.0 * 2048 * 4096 * 4096;
+        double score = 4.0 * 2 * 2048 * 2048 * 4096;
         s.fusion = (enum sc__fusion)fusion;
         sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
         bool unfused = fusion == SC__FUSION_2021;
@@ -235,7 +322,10 @@ static void layer_cut_by_tensor_parallel(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
     struct sc__layer_shape s = gpt(8192, 64, 1, 4096);
-    struct sc__layer_kernels f = {0}, b = {0}, ft = {0}, bt = {0};
+    struct sc__layer_kernels f = {0};
+    struct sc__layer_kernels b = {0};
+    struct sc__layer_kernels ft = {0};
+    struct sc__layer_kernels bt = {0};
     s.gated = s.rmsnorm = s.rope = true;
     s.kv_heads = 8, s.ffn = 28672, s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
@@ -244,7 +334,8 @@ static void layer_cut_by_tensor_parallel(void **state) {
     near(8 * sum(&ft, -1, -1), sum(&f, -1, -1));
     near(8 * sum(&bt, -1, -1), sum(&b, -1, -1));
     assert_int_equal(f.count, ft.count);
-    for (uint32_t i = 0; i < f.count; i++) near(8 * ft.items[i].kernel.flop, f.items[i].kernel.flop);
+    for (uint32_t i = 0; i < f.count; i++)
+        near(8 * ft.items[i].kernel.flop, f.items[i].kernel.flop);
 }
 
 /* Experts of Mixtral's shape: every token passes topk of them, and the gate. */
@@ -252,16 +343,22 @@ static void layer_of_experts(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h100-sxm"));
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
-    struct sc__layer_kernels f = {0}, b = {0};
-    double tokens = 4096, h = 4096, qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
+    struct sc__layer_kernels f = {0};
+    struct sc__layer_kernels b = {0};
+    double tokens = 4096;
+    double h = 4096;
+    double qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
     s.kv_heads = 8, s.gated = s.rmsnorm = true, s.bias = false;
     s.experts = 8, s.topk = 2, s.ep = 8, s.expert_ffn = 14336;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
-    near(sum(&f, SC__KERNEL_GEMM, -1), qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
+    near(sum(&f, SC__KERNEL_GEMM, -1),
+         qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
     s.imbalance = 1.5;
-    struct sc__layer_kernels f2 = {0}, b2 = {0};
+    struct sc__layer_kernels f2 = {0};
+    struct sc__layer_kernels b2 = {0};
     sc__layer_kernels(&ctx->arena, p, &s, &f2, &b2);
-    near(sum(&f2, SC__KERNEL_GEMM, -1) - sum(&f, SC__KERNEL_GEMM, -1), 0.5 * 2 * 2 * tokens * 3 * h * 14336);
+    near(sum(&f2, SC__KERNEL_GEMM, -1) - sum(&f, SC__KERNEL_GEMM, -1),
+         0.5 * 2 * 2 * tokens * 3 * h * 14336);
 }
 
 /* DeepSeek-V3's attention: the four latent products and the output. */
@@ -269,12 +366,15 @@ static void layer_of_latent_attention(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h800"));
     struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
-    struct sc__layer_kernels f = {0}, b = {0};
-    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128, s.ffn = 18432;
+    struct sc__layer_kernels f = {0};
+    struct sc__layer_kernels b = {0};
+    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128,
+    s.ffn = 18432;
     s.gated = s.rmsnorm = s.rope = true, s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
-    double t = 4096,
-           latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 + 128.0 * 128 * 7168;
+    double t = 4096;
+    double latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 +
+                    128.0 * 128 * 7168;
     near(sum(&f, SC__KERNEL_GEMM, -1), 2 * t * (latent + 3.0 * 7168 * 18432));
     near(sum(&f, SC__KERNEL_ATTENTION, -1), 2 * 128 * t * t * (192 + 128) / 2);
     near(sum(&b, SC__KERNEL_GEMM, -1), 2 * sum(&f, SC__KERNEL_GEMM, -1));
@@ -286,13 +386,15 @@ static void power_closed_form(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-    struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192),
-                      add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
+    struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
+    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
     struct sc__load load = {0};
     sc__load_add(&load, &k, 3);
     sc__load_add(&load, &add, 2);
-    double flop = 3 * 2 * pow(8192, 3), bytes = 3 * 6 * 8192.0 * 8192 + 2 * 6 * 8192.0 * 8192;
-    double us = 3 * k.us + 2 * add.us + 1.2 * 5 + 100, watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
+    double flop = 3 * 2 * pow(8192, 3);
+    double bytes = 3 * 6 * 8192.0 * 8192 + 2 * 6 * 8192.0 * 8192;
+    double us = 3 * k.us + 2 * add.us + 1.2 * 5 + 100;
+    double watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
     struct sc__heat h = sc__heat(g, &load, 100);
     near(h.watts, watts);
     near(h.clock, 1 + 0.99e-3 * (watts - 659));
@@ -308,17 +410,26 @@ static void power_closed_form(void **state) {
  * 331 to 285. */
 static void held_at_500_watts(void **state) {
     (void)state;
-    const struct sc__gpu *g = gpu("h200"), *low = sc__gpu_limit_power(ctx, g, 500);
+    const struct sc__gpu *g = gpu("h200");
+    const struct sc__gpu *low = sc__gpu_limit_power(ctx, g, 500);
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-    struct sc__attention a = {
-        .batch = 2, .heads = 32, .kv_heads = 32, .sq = 8192, .head_dim = 128, .causal = true, .software = 1};
-    struct sc__kernel k[2] = {sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192), sc__attention_forward(p, &a)};
+    struct sc__attention a = {.batch = 2,
+                              .heads = 32,
+                              .kv_heads = 32,
+                              .sq = 8192,
+                              .head_dim = 128,
+                              .causal = true,
+                              .software = 1};
+    struct sc__kernel k[2] = {sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192),
+                              sc__attention_forward(p, &a)};
     const double measured[2] = {675.0 / 570, 331.0 / 285};
     for (unsigned i = 0; i < 2; i++) {
         struct sc__load load = {0};
         sc__load_add(&load, &k[i], 10);
-        double slower = sc__heat(low, &load, 0).factor[k[i].kind] / sc__heat(g, &load, 0).factor[k[i].kind];
-        if (fabs(slower / measured[i] - 1) > 0.05) fail_msg("%u: %.3f, measured %.3f", i, slower, measured[i]);
+        double slower = sc__heat(low, &load, 0).factor[k[i].kind] /
+                        sc__heat(g, &load, 0).factor[k[i].kind];
+        if (fabs(slower / measured[i] - 1) > 0.05)
+            fail_msg("%u: %.3f, measured %.3f", i, slower, measured[i]);
     }
 }
 
@@ -326,7 +437,9 @@ static void held_at_500_watts(void **state) {
 
 static void carried_over(void **state) {
     (void)state;
-    const struct sc__gpu *h = gpu("h200"), *a = gpu("h100-sxm"), *b = gpu("b200");
+    const struct sc__gpu *h = gpu("h200");
+    const struct sc__gpu *a = gpu("h100-sxm");
+    const struct sc__gpu *b = gpu("b200");
     near(a->gemm.bw, 4.4e6 * 3.35 / 4.8);
     near(a->gemm.write, 3.3e6 * 3.35 / 4.8);
     near(b->unaligned.even, 303e6 * (148 * 1850.0) / (132 * 1830));
@@ -335,7 +448,8 @@ static void carried_over(void **state) {
     near(a->gemm.r, h->gemm.r);
     near(b->gemm.r, 10.65e6 * (2250 / 148.0) / (989.4 / 132));
     near(b->gemm.rp, 924.5e6 * 2250 / 989.4);
-    near(b->attention[1].forward[1], h->attention[1].forward[1] / ((2250 / 148.0) / (989.4 / 132)));
+    near(b->attention[1].forward[1],
+         h->attention[1].forward[1] / ((2250 / 148.0) / (989.4 / 132)));
     near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
     near(a->gemm.t0, 2.68);
 }
@@ -346,14 +460,22 @@ static void every_gpu_reads(void **state) {
     for (unsigned i = 0; i < sc__data_file_count; i++) {
         const struct sc__data_file *f = &sc__data_files[i];
         const struct sc__gpu *g;
-        if (strncmp(f->path, "gpus/", 5)) continue;
-        assert_int_equal(sc__gpu_parse(ctx, f->path, (struct sc__str){(const char *)f->bytes, f->size}, &g), SC_OK);
+        if (strncmp(f->path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_parse(ctx,
+                                       f->path,
+                                       (struct sc__str){(const char *)f->bytes, f->size},
+                                       &g),
+                         SC_OK);
         struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
-        double rate = 2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
+        double rate =
+            2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
-        if (!(rate > 0.6 * peak && rate < peak)) fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
+        if (!(rate > 0.6 * peak && rate < peak))
+            fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
         double copy = 4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, 1000000, 1000).us * 1e-6;
-        if (!(copy > 0.7 * g->dram && copy < g->dram)) fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
+        if (!(copy > 0.7 * g->dram && copy < g->dram))
+            fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
         assert_true(g->memory > 1e10 && g->source && g->architecture);
         count++;
     }
@@ -369,7 +491,9 @@ static void published_rates(void **state) {
     static const struct {
         const char *gpu;
         enum sc__dtype type;
-        uint64_t m, n, k;
+        uint64_t m;
+        uint64_t n;
+        uint64_t k;
         double tflops;
         bool sustained;
     } rows[] = {{"a100-80", SC__FP16, 8192, 8192, 8192, 253.7, true},
@@ -388,15 +512,21 @@ static void published_rates(void **state) {
                 {"gb200", SC__BF16, 4096, 9728, 2048, 1822, false},
                 {"b300", SC__BF16, 12288, 18432, 1024, 1769, false},
                 {"b200", SC__FP8, 15360, 4096, 3072, 3432.5, false}};
-    double worst = 0, mean = 0;
+    double worst = 0;
+    double mean = 0;
     size_t count = sizeof rows / sizeof *rows;
     for (size_t i = 0; i < count; i++) {
         const struct sc__gpu *g = gpu(rows[i].gpu);
-        struct sc__kernel k =
-            sc__gemm(sc__pricer_new(&ctx->arena, g), NULL, rows[i].type, rows[i].m, rows[i].n, rows[i].k);
+        struct sc__kernel k = sc__gemm(sc__pricer_new(&ctx->arena, g),
+                                       NULL,
+                                       rows[i].type,
+                                       rows[i].m,
+                                       rows[i].n,
+                                       rows[i].k);
         struct sc__load load = {0};
         sc__load_add(&load, &k, 1);
-        double factor = rows[i].sustained ? sc__heat(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
+        double factor =
+            rows[i].sustained ? sc__heat(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
         double error = fabs(k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1);
         worst = fmax(worst, error);
         mean += error / (double)count;
@@ -407,16 +537,25 @@ static void published_rates(void **state) {
 
 /* ---- hostile files ---- */
 
-static const char sheet[] = "\"datasheet\": {\"peak_tflops\": {\"bf16\": 100}, \"memory_gib\": 10, \"dram_tbs\": 1, "
+static const char sheet[] = "\"datasheet\": {\"peak_tflops\": {\"bf16\": 100}, "
+                            "\"memory_gib\": 10, \"dram_tbs\": 1, "
                             "\"sms\": 10, \"boost_mhz\": 1000, \"tdp_w\": 100}";
 
 static void expect_gpu(const char *body, const char *error) {
     const struct sc__gpu *g;
-    char *text = sc__format(&ctx->arena, "{\"name\": \"x\", %s%s%s}", sheet, *body ? ", " : "", body);
+    char *text = sc__format(&ctx->arena,
+                            "{\"name\": \"x\", %s%s%s}",
+                            sheet,
+                            *body ? ", " : "",
+                            body);
     sc_status s = sc__gpu_parse(ctx, "x.json", sc__str(text), &g);
-    if (!error) assert_int_equal(s, SC_OK);
+    if (!error)
+        assert_int_equal(s, SC_OK);
     if (error && (s != SC_INPUT || !strstr(sc_error_text(ctx), error)))
-        fail_msg("wanted '%s' for %s, got %s", error, body, s ? sc_error_text(ctx) : "no error");
+        fail_msg("wanted '%s' for %s, got %s",
+                 error,
+                 body,
+                 s ? sc_error_text(ctx) : "no error");
 }
 
 static void bad_gpu_files(void **state) {
@@ -428,25 +567,37 @@ static void bad_gpu_files(void **state) {
     expect_gpu("\"base\": \"h200\", \"constnats\": {}", "did you mean 'constants'");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"rr\": 1}}", "no key 'rr'");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"r\": -1}}", "negative");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"r\": \"1\"}}", "not a number");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": {\"r\": \"1\"}}",
+               "not a number");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"gemm\": 3}", "not an object");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64}]}", "list of 4");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64}]}",
+               "list of 4");
     expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{}]}", "head_dim");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64, \"bk\": 1e9}]}", "65536");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"unaligned\": {\"odd_m\": 1}}", "odd_m");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}", "no kernel 'gelu'");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}", "5 numbers");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}", "no type 'int4'");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"fp8\": {\"tile\": 5}}}", "tile is from 16 to 1024");
-    expect_gpu("\"base\": \"h200\", \"constants\": {\"host\": {\"bert\": {}}}", "no style 'bert'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"attention\": [{\"head_dim\": 64, "
+               "\"bk\": 1e9}]}",
+               "65536");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"unaligned\": {\"odd_m\": 1}}",
+               "odd_m");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu\": [1,2,3,4,5]}}",
+               "no kernel 'gelu'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"memory\": {\"gelu_f\": [1,2,3,4]}}",
+               "5 numbers");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"int4\": {}}}",
+               "no type 'int4'");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"dtype\": {\"fp8\": {\"tile\": 5}}}",
+               "tile is from 16 to 1024");
+    expect_gpu("\"base\": \"h200\", \"constants\": {\"host\": {\"bert\": {}}}",
+               "no style 'bert'");
     expect_gpu("\"base\": \"h200\", \"name\": \"y\"", "duplicate");
     static const char half[] =
-        "{\"name\": \"x\", \"base\": \"h200\", \"datasheet\": {\"peak_tflops\": {\"bf16\": 100}, "
+        "{\"name\": \"x\", \"base\": \"h200\", \"datasheet\": {\"peak_tflops\": {\"bf16\": "
+        "100}, "
         "\"dram_tbs\": 1, \"sms\": 0.5, \"boost_mhz\": 1000, \"tdp_w\": 100}}";
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str(half), &g), SC_INPUT);
     assert_non_null(strstr(sc_error_text(ctx), "sms is from 1 to"));
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("[]"), &g), SC_INPUT);
-    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{\"name\": \"x\"}"), &g), SC_INPUT);
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{\"name\": \"x\"}"), &g),
+                     SC_INPUT);
     assert_int_equal(sc__gpu_parse(ctx, "x.json", sc__str("{"), &g), SC_INPUT);
     assert_int_equal(sc__gpu_find(ctx, "no-such-gpu", &g), SC_USAGE);
     assert_int_equal(sc__gpu_find(ctx, "/no/such/file.json", &g), SC_INPUT);
@@ -457,7 +608,10 @@ static void expect_table(const char *text, const char *error) {
     const char *path = temporary_file(text, strlen(text));
     sc_status s = sc__kernel_table_read(ctx, path, &t);
     if (s != SC_INPUT || !strstr(sc_error_text(ctx), error))
-        fail_msg("wanted '%s' for %s, got %s", error, text, s ? sc_error_text(ctx) : "no error");
+        fail_msg("wanted '%s' for %s, got %s",
+                 error,
+                 text,
+                 s ? sc_error_text(ctx) : "no error");
     unlink(path);
 }
 
@@ -476,7 +630,8 @@ static void bad_tables(void **state) {
     expect_table("op,m,n,k,dtype\ngemm,1,2,3,int8\n", "unknown dtype");
     expect_table("op,m,n,k,us\ngemm,1,2,3,nan\n", "us must be");
     expect_table("op,m,n,k,us\ngemm,1,2,3,0\n", "us must be");
-    expect_table("op,batch,heads,kv_heads,sq,head_dim,causal\nattention_f,1,1,1,1,1,2\n", "causal must be");
+    expect_table("op,batch,heads,kv_heads,sq,head_dim,causal\nattention_f,1,1,1,1,1,2\n",
+                 "causal must be");
     expect_table("op,rows\ngelu_f,8\n", "cols must be");
 }
 
@@ -485,7 +640,8 @@ static void bad_tables(void **state) {
 static struct sc__pricer *with_times(const char *text) {
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
     const char *path = temporary_file(text, strlen(text));
-    if (sc__pricer_read_times(ctx, p, path) != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    if (sc__pricer_read_times(ctx, p, path) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
     unlink(path);
     return p;
 }
@@ -502,27 +658,33 @@ static void measured_times(void **state) {
     assert_true(sc__memory_op(p, SC__MEM_GELU_F, 64, 32).us == 8.25);
     near(sc__gemm_bias(p, NULL, SC__BF16, 512, 256, 1024).us,
          77.5 + 0.01 * sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us);
-    near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us, sc__gemm(model, NULL, SC__BF16, 512, 512, 1024).us);
+    near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us,
+         sc__gemm(model, NULL, SC__BF16, 512, 512, 1024).us);
 }
 
 static void aiob_text(void **state) {
     (void)state;
     double us;
-    struct sc__pricer *p = with_times("train_iter:10\natten_flash:\n    time_gpu_max: 530\n    time_gpu_min: 500\n"
-                                      "    time_gpu_avg: 512\nEmb:\n    time_gpu_avg: 799\n");
+    struct sc__pricer *p = with_times(
+        "train_iter:10\natten_flash:\n    time_gpu_max: 530\n    time_gpu_min: 500\n"
+        "    time_gpu_avg: 512\nEmb:\n    time_gpu_avg: 799\n");
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
-    struct sc__layer_kernels f = {0}, b = {0};
+    struct sc__layer_kernels f = {0};
+    struct sc__layer_kernels b = {0};
     assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
     assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
     assert_true(sc__embedding_forward(p, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
-        assert_true(f.items[i].part == SC__PART_ATTENTION_CORE ? f.items[i].kernel.us == 512
-                                                               : !f.items[i].kernel.measured);
+        assert_true(f.items[i].part == SC__PART_ATTENTION_CORE
+                        ? f.items[i].kernel.us == 512
+                        : !f.items[i].kernel.measured);
     for (uint32_t i = 0; i < b.count; i++)
-        if (b.items[i].part == SC__PART_ATTENTION_CORE) assert_true(b.items[i].kernel.us == 1024);
+        if (b.items[i].part == SC__PART_ATTENTION_CORE)
+            assert_true(b.items[i].kernel.us == 1024);
     static const char bad[] = "x:\n    time_gpu_avg: fast\n";
-    assert_int_equal(sc__pricer_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)), SC_INPUT);
+    assert_int_equal(sc__pricer_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)),
+                     SC_INPUT);
 }
 
 /* ---- fits ---- */
@@ -530,11 +692,13 @@ static void aiob_text(void **state) {
 /* What is written reads back as the same GPU. */
 static void written_and_read(void **state) {
     (void)state;
-    const struct sc__gpu *g = gpu("b200"), *again;
+    const struct sc__gpu *g = gpu("b200");
+    const struct sc__gpu *again;
     struct sc__buffer b;
     sc__buffer_init(&b, &ctx->arena);
     sc__gpu_write(g, "test", "none", &b);
-    assert_int_equal(sc__gpu_parse(ctx, "x.json", (struct sc__str){b.text, b.size}, &again), SC_OK);
+    assert_int_equal(sc__gpu_parse(ctx, "x.json", (struct sc__str){b.text, b.size}, &again),
+                     SC_OK);
     assert_memory_equal(&g->gemm, &again->gemm, sizeof g->gemm);
     assert_memory_equal(g->dtype, again->dtype, sizeof g->dtype);
     assert_memory_equal(g->attention, again->attention, sizeof g->attention);
@@ -550,23 +714,32 @@ static void written_and_read(void **state) {
  * and on shapes left out the error is about the same. */
 static void fit_finds_attention(void **state) {
     (void)state;
-    struct sc__kernel_table table = {0}, few = {0};
+    struct sc__kernel_table table = {0};
+    struct sc__kernel_table few = {0};
     struct sc__gpu off = *gpu("h200");
-    struct sc__fit fit;
-    if (access("data/truth/kernels-h200.csv", R_OK)) skip();
-    assert_int_equal(sc__kernel_table_read(ctx, "data/truth/kernels-h200.csv", &table), SC_OK);
+    struct sc__gpu_fit fit;
+    if (access("data/truth/kernels-h200.csv", R_OK))
+        skip();
+    assert_int_equal(sc__kernel_table_read(ctx, "data/truth/kernels-h200.csv", &table),
+                     SC_OK);
     for (uint32_t i = 0; i < table.count; i++) {
         const struct sc__kernel_key *k = &table.rows[i].key;
-        bool attention = k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B;
+        bool attention =
+            k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B;
         if (attention && k->size[5] > 64 && k->size[5] <= 128)
             *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
     }
-    for (unsigned i = 0; i < 4; i++) off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
+    for (unsigned i = 0; i < 4; i++)
+        off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
     sc__gpu_fit(ctx, &off, &few, &fit);
     assert_int_equal(fit.count, 2);
     for (uint32_t i = 0; i < fit.count; i++) {
         const struct sc__fit_group *g = &fit.groups[i];
-        printf("%s: %u rows, before %.1f, after %.2f, held out %.2f %%\n", g->name, g->rows, g->before, g->after,
+        printf("%s: %u rows, before %.1f, after %.2f, held out %.2f %%\n",
+               g->name,
+               g->rows,
+               g->before,
+               g->after,
                g->held_out);
         assert_true(g->before > 20 && g->after < 4 && g->held_out < g->after + 1.5);
     }
@@ -574,7 +747,9 @@ static void fit_finds_attention(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(products_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(products_by_brute_force,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(unaligned_products, open_context, close_context),
         cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
@@ -582,9 +757,13 @@ int main(void) {
         cmocka_unit_test_setup_teardown(attention_rounds, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_whole, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_flops, open_context, close_context),
-        cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(layer_of_experts, open_context, close_context),
-        cmocka_unit_test_setup_teardown(layer_of_latent_attention, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layer_of_latent_attention,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(power_closed_form, open_context, close_context),
         cmocka_unit_test_setup_teardown(held_at_500_watts, open_context, close_context),
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),

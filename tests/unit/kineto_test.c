@@ -1,7 +1,7 @@
 #include "graph_helpers.h"
 
 #include "command/job.h"
-#include "import/kineto.h"
+#include "frontend/kineto/kineto.h"
 #include "simulate/simulate.h"
 
 #include <jansson.h>
@@ -19,20 +19,34 @@ static sc_status read_text(const char *text, struct sc__kineto_trace *t) {
     return s;
 }
 
-#define KERNEL(name, ts, dur, stream, corr)                                                                            \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" name "\", \"pid\": 0, \"tid\": 7, \"ts\": " ts                 \
-    ", \"dur\": " dur ", \"args\": {\"stream\": " stream ", \"correlation\": " corr ", \"External id\": 5}}"
-#define LAUNCH(ts, dur, corr)                                                                                          \
-    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"tid\": 1, \"ts\": " ts               \
-    ", \"dur\": " dur ", \"args\": {\"correlation\": " corr "}}"
+#define KERNEL(name, ts, dur, stream, corr)                                                \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"" name                               \
+    "\", \"pid\": 0, \"tid\": 7, \"ts\": " ts ", \"dur\": " dur                            \
+    ", \"args\": {\"stream\": " stream ", \"correlation\": " corr ", \"External id\": 5}}"
+#define LAUNCH(ts, dur, corr)                                                              \
+    "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"tid\": " \
+    "1, "                                                                                  \
+    "\"ts\": " ts ", \"dur\": " dur ", \"args\": {\"correlation\": " corr "}}"
 
 static void times_are_exact_to_the_nanosecond(void **state) {
     (void)state;
     struct sc__kineto_trace t;
-    OK(ctx, read_text("{\"traceEvents\": [" KERNEL("a", "3870181614815.524", "0.001", "7", "1") ", " KERNEL(
-                          "b", "1790857026000000.777", "12.5", "7", "2") ", " KERNEL("c", "1790857026000014", "3", "9",
-                                                                                     "3") "]}",
-                      &t));
+    OK(ctx,
+       read_text("{\"traceEvents\": [" KERNEL(
+                     "a",
+                     "3870181614815.524",
+                     "0.001",
+                     "7",
+                     "1") ", " KERNEL("b",
+                                      "1790857026000000.777",
+                                      "12.5",
+                                      "7",
+                                      "2") ", " KERNEL("c",
+                                                       "1790857026000014",
+                                                       "3",
+                                                       "9",
+                                                       "3") "]}",
+                 &t));
     assert_int_equal(t.kernel_count, 3);
     assert_int_equal(t.kernels[0].start, 3870181614815524);
     assert_int_equal(t.kernels[0].dur, 1);
@@ -45,15 +59,18 @@ static void times_are_exact_to_the_nanosecond(void **state) {
 static void any_order_any_case_or_a_bare_list(void **state) {
     (void)state;
     struct sc__kineto_trace t;
-    OK(ctx, read_text("[{\"args\": {\"x\": [1, {\"y\": null}, \"]}\"], \"stream\": \"7\", \"correlation\": 3}, "
-                      "\"dur\": 2, \"ts\": 1, "
-                      "\"name\": \"k \\\"q\\\\\", \"cat\": \"Kernel\", \"ph\": \"X\"}]\n ",
-                      &t));
+    OK(ctx,
+       read_text("[{\"args\": {\"x\": [1, {\"y\": null}, \"]}\"], \"stream\": \"7\", "
+                 "\"correlation\": 3}, "
+                 "\"dur\": 2, \"ts\": 1, "
+                 "\"name\": \"k \\\"q\\\\\", \"cat\": \"Kernel\", \"ph\": \"X\"}]\n ",
+                 &t));
     assert_int_equal(t.kernel_count, 1);
     assert_int_equal(t.kernels[0].correlation, 3);
-    OK(ctx, read_text("{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"a\": 1e5, \"traceEvents\": [" KERNEL(
-                          "a", "1", "1", "7", "1") "], \"b\": true}",
-                      &t));
+    OK(ctx,
+       read_text("{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"a\": 1e5, "
+                 "\"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") "], \"b\": true}",
+                 &t));
     assert_int_equal(t.rank, 3);
     assert_int_equal(t.world, 8);
 }
@@ -62,15 +79,34 @@ static void any_order_any_case_or_a_bare_list(void **state) {
 static void the_breakdown_is_that_of_intervals(void **state) {
     (void)state;
     struct sc__kineto_trace t;
-    OK(ctx, read_text(
-                "{\"traceEvents\": [" LAUNCH("0", "1", "9") ", " LAUNCH("28.5", "1", "4") ", " KERNEL(
-                    "a", "100", "10", "7",
-                    "1") ", " KERNEL("b", "112", "8", "7",
-                                     "2") ", " KERNEL("ncclDevKernel_AllReduce", "108", "8", "9",
-                                                      "3") ", " KERNEL("c", "130", "2", "7",
-                                                                       "4") ", " KERNEL("d", "140", "2", "7", "9") "]}",
-                &t));
-    t.launches[0].start = 121000, t.launches[0].dur = 1000; /* of kernel 4: launched after the device went idle */
+    OK(ctx,
+       read_text("{\"traceEvents\": [" LAUNCH("0", "1", "9") ", " LAUNCH("28.5", "1", "4") ", " KERNEL(
+                     "a",
+                     "100",
+                     "10",
+                     "7",
+                     "1") ", " KERNEL("b",
+                                      "112",
+                                      "8",
+                                      "7",
+                                      "2") ", " KERNEL("ncclDevKernel_AllReduce",
+                                                       "108",
+                                                       "8",
+                                                       "9",
+                                                       "3") ", " KERNEL("c",
+                                                                        "130",
+                                                                        "2",
+                                                                        "7",
+                                                                        "4") ", " KERNEL("d",
+                                                                                         "1"
+                                                                                         "4"
+                                                                                         "0",
+                                                                                         "2",
+                                                                                         "7",
+                                                                                         "9") "]}",
+                 &t));
+    t.launches[0].start = 121000,
+    t.launches[0].dur = 1000; /* of kernel 4: launched after the device went idle */
     struct sc__kineto_breakdown b = sc__kineto_break_down(&t, 100000, 142000);
     assert_int_equal(b.span, 42000);
     assert_int_equal(b.compute, 22000);
@@ -80,36 +116,49 @@ static void the_breakdown_is_that_of_intervals(void **state) {
     assert_int_equal(b.busy, 24000);
     assert_int_equal(b.host_idle, 10000);
     assert_int_equal(b.other_idle, 8000);
-    assert_int_equal(b.compute + b.exposed_comm + b.exposed_memory + b.host_idle + b.kernel_idle + b.other_idle,
+    assert_int_equal(b.compute + b.exposed_comm + b.exposed_memory + b.host_idle +
+                         b.kernel_idle + b.other_idle,
                      b.span);
 }
 
 /* An independent reading of the file: jansson, and a scan of every
  * nanosecond-free quantity. */
 struct totals {
-    int64_t kernels, dur, memory, launches, events;
+    int64_t kernels;
+    int64_t dur;
+    int64_t memory;
+    int64_t launches;
+    int64_t events;
 };
 
 static struct totals by_jansson(const char *path) {
     struct totals s = {0};
     gzFile f = gzopen(path, "rb");
-    size_t n = 0, capacity = 64 << 20;
+    size_t n = 0;
+    size_t capacity = 64 << 20;
     char *text = malloc(capacity);
     assert_non_null(text);
-    for (int got; (got = gzread(f, text + n, (unsigned)(capacity - n))) > 0;) n += (size_t)got;
+    for (int got; (got = gzread(f, text + n, (unsigned)(capacity - n))) > 0;)
+        n += (size_t)got;
     gzclose_r(f);
-    json_t *root = json_loadb(text, n, 0, NULL), *e;
+    json_t *root = json_loadb(text, n, 0, NULL);
+    json_t *e;
     assert_non_null(root);
     size_t i;
-    json_array_foreach(json_is_array(root) ? root : json_object_get(root, "traceEvents"), i, e) {
+    json_array_foreach(json_is_array(root) ? root : json_object_get(root, "traceEvents"),
+                       i,
+                       e) {
         const char *cat = json_string_value(json_object_get(e, "cat"));
         int64_t dur = llround(json_number_value(json_object_get(e, "dur")) * 1000);
         s.events++;
-        if (!cat) continue;
+        if (!cat)
+            continue;
         bool memory = !strcmp(cat, "gpu_memcpy") || !strcmp(cat, "gpu_memset");
-        if (memory || !strcmp(cat, "kernel")) s.kernels++, s.dur += dur, s.memory += memory ? dur : 0;
+        if (memory || !strcmp(cat, "kernel"))
+            s.kernels++, s.dur += dur, s.memory += memory ? dur : 0;
         if ((!strcmp(cat, "cuda_runtime") || !strcmp(cat, "cuda_driver")) &&
-            json_integer_value(json_object_get(json_object_get(e, "args"), "correlation")) > 0)
+            json_integer_value(json_object_get(json_object_get(e, "args"), "correlation")) >
+                0)
             s.launches++;
     }
     json_decref(root);
@@ -118,12 +167,14 @@ static struct totals by_jansson(const char *path) {
 }
 
 static void compare_with_jansson(const char *path) {
-    struct totals want = by_jansson(path), got = {0};
+    struct totals want = by_jansson(path);
+    struct totals got = {0};
     struct sc__kineto_trace t;
     OK(ctx, sc__kineto_read_trace(ctx, path, &t));
     for (uint32_t i = 0; i < t.kernel_count; i++) {
         got.dur += t.kernels[i].dur;
-        if (t.kernels[i].kind == SC__KINETO_MEMORY) got.memory += t.kernels[i].dur;
+        if (t.kernels[i].kind == SC__KINETO_MEMORY)
+            got.memory += t.kernels[i].dur;
     }
     assert_int_equal(t.events, want.events);
     assert_int_equal(t.kernel_count, want.kernels);
@@ -140,12 +191,26 @@ static void long_files_read_the_same(void **state) {
     sc__buffer_init(&b, &ctx->arena);
     sc__puts(&b, "{\"schemaVersion\": 1, \"traceEvents\": [\n");
     for (uint32_t i = 1; b.size < (5u << 20); i++) {
-        static const char *const cats[] = {"kernel", "cpu_op", "cuda_runtime", "gpu_memset", "python_function"};
-        sc__printf(&b,
-                   "%s  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"f%u%*s\", \"ts\": %u.%03u, \"dur\": %u.%u, "
-                   "\"args\": {\"stream\": 7, \"correlation\": %u}}",
-                   i > 1 ? ",\n" : "", cats[pick(&seed, 5)], i, (int)pick(&seed, 900), "", i * 20, i % 1000,
-                   pick(&seed, 30), pick(&seed, 9), i);
+        static const char *const cats[] = {"kernel",
+                                           "cpu_op",
+                                           "cuda_runtime",
+                                           "gpu_memset",
+                                           "python_function"};
+        sc__printf(
+            &b,
+            "%s  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"f%u%*s\", \"ts\": %u.%03u, "
+            "\"dur\": %u.%u, "
+            "\"args\": {\"stream\": 7, \"correlation\": %u}}",
+            i > 1 ? ",\n" : "",
+            cats[pick(&seed, 5)],
+            i,
+            (int)pick(&seed, 900),
+            "",
+            i * 20,
+            i % 1000,
+            pick(&seed, 30),
+            pick(&seed, 9),
+            i);
     }
     sc__puts(&b, "]}");
     const char *path = sc__strdup(&ctx->arena, temporary_file(b.text, b.size));
@@ -170,22 +235,31 @@ static void operators_take_what_pytorch_says(void **state) {
     (void)state;
     struct sc__kineto_trace t;
     struct sc__kineto_totals totals;
-    int64_t addmm = 0, softmax = 0;
+    int64_t addmm = 0;
+    int64_t softmax = 0;
     OK(ctx, sc__kineto_read_trace(ctx, shared_path("traces/torch/moe_kineto.json.gz"), &t));
     sc__kineto_total(&t, INT64_MIN, INT64_MAX, &totals);
     for (uint32_t i = 0; i < totals.top_count; i++) {
-        const char *name = totals.top[i].name == SC__NO_NAME ? "" : t.names.text[totals.top[i].name];
-        if (!strcmp(name, "aten::addmm")) addmm = totals.top[i].time;
-        if (!strcmp(name, "aten::_log_softmax")) softmax = totals.top[i].time;
+        const char *name =
+            totals.top[i].name == SC__NO_NAME ? "" : t.names.text[totals.top[i].name];
+        if (!strcmp(name, "aten::addmm"))
+            addmm = totals.top[i].time;
+        if (!strcmp(name, "aten::_log_softmax"))
+            softmax = totals.top[i].time;
     }
     assert_int_equal(addmm, 809338);
     assert_int_equal(softmax, 794146);
 }
 
-static int64_t run_files(const char *const *paths, unsigned count, const char *const *options, struct sc__job *job) {
+static int64_t run_files(const char *const *paths,
+                         unsigned count,
+                         const char *const *options,
+                         struct sc__job *job) {
     sc_request *req = sc_request_new(ctx, "run");
-    for (unsigned i = 0; i < count; i++) sc_request_input(req, paths[i]);
-    for (; *options; options += 2) OK(ctx, sc_request_set(req, options[0], options[1]));
+    for (unsigned i = 0; i < count; i++)
+        sc_request_input(req, paths[i]);
+    for (; *options; options += 2)
+        OK(ctx, sc_request_set(req, options[0], options[1]));
     OK(ctx, sc__job_run(req, job, false));
     return job->sim.step;
 }
@@ -208,8 +282,11 @@ static void a_single_gpu_step_gets_gradients(void **state) {
     assert_int_equal(sc__mesh_ranks(&job.workload->mesh), 16);
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < job.workload->op_count; i++)
-        if (job.workload->ops[i].kind == SC__OP_COLLECTIVE) bytes += job.workload->ops[i].bytes;
-    assert_int_equal(bytes, (uint64_t)220581888 * 2); /* elements of the recorded all-reduces, bfloat16 */
+        if (job.workload->ops[i].kind == SC__OP_COLLECTIVE)
+            bytes += job.workload->ops[i].bytes;
+    assert_int_equal(bytes,
+                     (uint64_t)220581888 *
+                         2); /* elements of the recorded all-reduces, bfloat16 */
 }
 
 /* Parameters of 4 × 5 and 6 elements; without them the size is asked for. */
@@ -217,11 +294,17 @@ static void gradients_are_those_the_optimizer_touches(void **state) {
     (void)state;
     static const char *const options[] = {"cluster", "ideal", "dp", "4", NULL};
     const char *text = "[" KERNEL(
-        "a", "1", "1", "7", "1") ", {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::_fused_adamw_\", "
-                                 "\"ts\": 1, \"dur\": 1, \"args\": {\"Input Dims\": [[[4, 5], [6]], [[9]], []]}}]";
+        "a",
+        "1",
+        "1",
+        "7",
+        "1") ", {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::_fused_adamw_\", "
+             "\"ts\": 1, \"dur\": 1, \"args\": {\"Input Dims\": [[[4, 5], [6]], [[9]], "
+             "[]]}}]";
     const char *silent = "[" KERNEL("a", "1", "1", "7", "1") "]";
-    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(text, strlen(text))),
-                            sc__strdup(&ctx->arena, temporary_file(silent, strlen(silent)))};
+    const char *paths[2] = {
+        sc__strdup(&ctx->arena, temporary_file(text, strlen(text))),
+        sc__strdup(&ctx->arena, temporary_file(silent, strlen(silent)))};
     struct sc__job job;
     run_files(paths, 1, options, &job);
     assert_int_equal(job.workload->ops[job.workload->op_count - 1].bytes, 26 * 4);
@@ -235,23 +318,33 @@ static void gradients_are_those_the_optimizer_touches(void **state) {
     unlink(paths[1]);
 }
 
-#define NCCL(ts, dur, corr)                                                                                            \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_bf16_RING_LL\", \"ts\": " ts         \
-    ", \"dur\": " dur ", \"args\": {\"stream\": 20, \"correlation\": " corr                                            \
-    ", \"Collective name\": \"allreduce\", \"dtype\": \"BFloat16\", \"In msg nelems\": 1048576, \"Out msg nelems\": "  \
-    "1048576, "                                                                                                        \
-    "\"Group size\": 2, \"Process Group Name\": \"1\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", "       \
+#define NCCL(ts, dur, corr)                                                                \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "                                      \
+    "\"ncclDevKernel_AllReduce_Sum_bf16_RING_LL\", \"ts\": " ts ", \"dur\": " dur          \
+    ", \"args\": {\"stream\": 20, \"correlation\": " corr                                  \
+    ", \"Collective name\": \"allreduce\", \"dtype\": \"BFloat16\", \"In msg nelems\": "   \
+    "1048576, "                                                                            \
+    "\"Out msg nelems\": "                                                                 \
+    "1048576, "                                                                            \
+    "\"Group size\": 2, \"Process Group Name\": \"1\", \"Process Group Description\": "    \
+    "\"DATA_PARALLEL_GROUP\", "                                                            \
     "\"Process Group Ranks\": \"[0, 1]\", \"Seq\": 4}}"
-#define TRACE(rank, a, b)                                                                                              \
-    "{\"distributedInfo\": {\"rank\": " rank ", \"world_size\": 2}, \"traceEvents\": [" KERNEL(                        \
-        "gemm", "100", a, "7", "1") ", " b ", " KERNEL("adam", "200", "50", "7", "3") "]}"
+#define TRACE(rank, a, b)                                                                  \
+    "{\"distributedInfo\": {\"rank\": " rank                                               \
+    ", \"world_size\": 2}, \"traceEvents\": [" KERNEL(                                     \
+        "gemm",                                                                            \
+        "100",                                                                             \
+        a,                                                                                 \
+        "7",                                                                               \
+        "1") ", " b ", " KERNEL("adam", "200", "50", "7", "3") "]}"
 
 /* Rank 1 computes 20 us longer: rank 0 waits in the collective, and the
  * kernel after it waits on both. */
 static void ranks_meet_in_their_collectives(void **state) {
     (void)state;
     static const char *const options[] = {"cluster", "ideal", NULL};
-    const char *r0 = TRACE("0", "60", NCCL("160", "40", "2")), *r1 = TRACE("1", "80", NCCL("180", "20", "2"));
+    const char *r0 = TRACE("0", "60", NCCL("160", "40", "2"));
+    const char *r1 = TRACE("1", "80", NCCL("180", "20", "2"));
     const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1))),
                             sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0)))};
     struct sc__job job;
@@ -261,31 +354,42 @@ static void ranks_meet_in_their_collectives(void **state) {
     assert_int_equal(job.sim.classes[0].account.skew, 20 * SC__PS_PER_US);
     assert_int_equal(job.sim.classes[1].account.skew, 0);
     static const char *const measured[] = {"cluster", "ideal", "comm", "measured", NULL};
-    assert_int_equal(run_files(paths, 2, measured, &job), 150 * SC__PS_PER_US);    /* the transfer was 20 us */
-    assert_int_equal(run_files(&paths[1], 1, options, &job), 110 * SC__PS_PER_US); /* one stands for both */
+    assert_int_equal(run_files(paths, 2, measured, &job),
+                     150 * SC__PS_PER_US); /* the transfer was 20 us */
+    assert_int_equal(run_files(&paths[1], 1, options, &job),
+                     110 * SC__PS_PER_US); /* one stands for both */
     assert_int_equal(job.workload->classes[0].ranks, 2);
     unlink(paths[0]);
     unlink(paths[1]);
 }
 
-#define COLLECTIVE(ts, corr, size, ranks, what)                                                                        \
-    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", \"ts\": " ts                          \
-    ", \"dur\": 10, \"args\": {\"stream\": " corr ", \"correlation\": " corr                                           \
-    ", \"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": 4096, "                            \
-    "\"Group size\": " size ", \"Process Group Ranks\": \"" ranks "\", \"Process Group Description\": \"" what         \
-    "\", \"Seq\": 1}}"
+#define COLLECTIVE(ts, corr, size, ranks, what)                                            \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
+    "\"ts\": " ts ", \"dur\": 10, \"args\": {\"stream\": " corr ", \"correlation\": " corr \
+    ", \"Collective name\": \"allreduce\", \"dtype\": \"Float\", \"In msg nelems\": "      \
+    "4096, "                                                                               \
+    "\"Group size\": " size ", \"Process Group Ranks\": \"" ranks                          \
+    "\", \"Process Group Description\": \"" what "\", \"Seq\": 1}}"
 
 /* tp 2 by 1 and dp 4 by 2 in a world of 8: the mesh follows, and with it the
  * groups of every rank of a larger job. */
 static void one_trace_stands_for_a_larger_mesh(void **state) {
     (void)state;
-    static const char *const as_it_is[] = {"cluster", "ideal", NULL}, *const larger[] = {"cluster", "ideal", "dp", "16",
-                                                                                         NULL};
-    const char *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": [" KERNEL(
-        "gemm", "100", "50", "7",
-        "1") ", " COLLECTIVE("150", "2", "2", "[2, 3]",
-                             "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160", "3", "4", "[1, 3, 5, 7]",
-                                                                            "DATA_PARALLEL_GROUP") "]}";
+    static const char *const as_it_is[] = {"cluster", "ideal", NULL};
+    static const char *const larger[] = {"cluster", "ideal", "dp", "16", NULL};
+    const char
+        *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": "
+                "[" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
+                    "150",
+                    "2",
+                    "2",
+                    "[2, 3]",
+                    "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160",
+                                                                   "3",
+                                                                   "4",
+                                                                   "[1, 3, 5, 7]",
+                                                                   "DATA_PARALLEL_"
+                                                                   "GROUP") "]}";
     const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
     const struct sc__workload *expanded;
     struct sc__job job;
@@ -296,21 +400,27 @@ static void one_trace_stands_for_a_larger_mesh(void **state) {
     assert_int_equal(sc__mesh_ranks(&job.workload->mesh), 32);
     OK(ctx, sc__workload_expand(ctx, job.workload, &expanded));
     assert_int_equal(expanded->group_count, 16 + 2);
-    assert_int_equal(sc__group_size(expanded, expanded->ops[sc__rank_block(expanded, 9)->first_op + 2].group), 16);
+    assert_int_equal(
+        sc__group_size(expanded,
+                       expanded->ops[sc__rank_block(expanded, 9)->first_op + 2].group),
+        16);
     unlink(path);
 }
 
 static void bad_traces_are_refused(void **state) {
     (void)state;
     static const struct {
-        const char *text, *expect;
+        const char *text;
+        const char *expect;
     } table[] = {
         {"{\"traceEvents\": [", "ends too early"},
         {"{\"traceEvents\": [{\"ph\": \"X\"", "ends too early"},
         {"{\"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") "]", "ends too early"},
         {"{\"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") "]} x", ":1:"},
-        {"{\"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") " {}]}", "a comma is missing"},
-        {"{\n \"traceEvents\": [\n" KERNEL("a", "1", "1", "7", "1") ",\n{\"ph\" \"X\"}]}", ":4:7: "},
+        {"{\"traceEvents\": [" KERNEL("a", "1", "1", "7", "1") " {}]}",
+         "a comma is missing"},
+        {"{\n \"traceEvents\": [\n" KERNEL("a", "1", "1", "7", "1") ",\n{\"ph\" \"X\"}]}",
+         ":4:7: "},
         {"{\"traceEvents\": [" KERNEL("a", "\"x\"", "1", "7", "1") "]}", "no time"},
         {"{\"traceEvents\": [" KERNEL("a", "1", "-1", "7", "1") "]}", "no time"},
         {"{\"traceEvents\": [" KERNEL("a", "1e400", "1", "7", "1") "]}", "no time"},
@@ -324,7 +434,11 @@ static void bad_traces_are_refused(void **state) {
         struct sc__kineto_trace t;
         sc_status s = read_text(table[i].text, &t);
         if (s != SC_INPUT || !strstr(sc_error_text(ctx), table[i].expect))
-            fail_msg("case %u: status %d, \"%s\" lacks \"%s\"", i, s, sc_error_text(ctx), table[i].expect);
+            fail_msg("case %u: status %d, \"%s\" lacks \"%s\"",
+                     i,
+                     s,
+                     sc_error_text(ctx),
+                     table[i].expect);
     }
 }
 

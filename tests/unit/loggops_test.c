@@ -2,34 +2,47 @@
  * is a line, out in the order of asking, in in the order of coming. */
 #include "test.h"
 
-#include "simulate/network.h"
+#include "network/engine.h"
 
 enum { MESSAGES = 300, RANKS = 4, NICS = 2 };
 
 struct message {
-    uint32_t from, to, nic;
+    uint32_t from;
+    uint32_t to;
+    uint32_t nic;
     uint64_t bytes;
-    int64_t asked, left, came, end;
+    int64_t asked;
+    int64_t left;
+    int64_t came;
+    int64_t end;
 };
 
 struct figures {
-    int64_t L, g;
+    int64_t L;
+    int64_t g;
     double G;
     uint64_t S;
 };
 
-static uint32_t below(uint64_t *seed, uint32_t n) { return (uint32_t)(sc__random(seed) % n); }
+static uint32_t below(uint64_t *seed, uint32_t n) {
+    return (uint32_t)(sc__random(seed) % n);
+}
 
-static int64_t wire(const struct figures *f, const struct message *m) { return llround((double)(m->bytes - 1) * f->G); }
+static int64_t wire(const struct figures *f, const struct message *m) {
+    return llround((double)(m->bytes - 1) * f->G);
+}
 
 static int sooner(const void *a, const void *b) {
-    const struct message *x = *(struct message *const *)a, *y = *(struct message *const *)b;
-    if (x->came != y->came) return x->came < y->came ? -1 : 1;
+    const struct message *x = *(struct message *const *)a;
+    const struct message *y = *(struct message *const *)b;
+    if (x->came != y->came)
+        return x->came < y->came ? -1 : 1;
     return x->left != y->left ? (x->left < y->left ? -1 : 1) : (x > y) - (x < y);
 }
 
 static void by_definition(const struct figures *f, struct message *m) {
-    int64_t out[RANKS][NICS] = {{0}}, in[RANKS][NICS] = {{0}};
+    int64_t out[RANKS][NICS] = {{0}};
+    int64_t in[RANKS][NICS] = {{0}};
     struct message *order[MESSAGES];
     for (uint32_t i = 0; i < MESSAGES; i++) { /* asked in this order */
         int64_t *free = &out[m[i].from][m[i].nic];
@@ -56,32 +69,54 @@ static struct sc__workload *two_nics(struct sc_context *ctx) {
     return w;
 }
 
-static void finish_until(const struct sc__net *net, const struct message *m, int64_t to, uint64_t number) {
+static void finish_until(const struct sc__net *net,
+                         const struct message *m,
+                         int64_t to,
+                         uint64_t number) {
     struct sc__transfer done;
     for (int64_t now; (now = net->ops->next(net->self)) <= to && now < INT64_MAX;)
         while (net->ops->finish(net->self, now, &done))
             if (now != m[done.user].end)
-                fail_msg("case %llu, message %llu of %llu bytes: %lld ps, by definition %lld",
-                         (unsigned long long)number, (unsigned long long)done.user, (unsigned long long)done.bytes,
-                         (long long)now, (long long)m[done.user].end);
+                fail_msg(
+                    "case %llu, message %llu of %llu bytes: %lld ps, by definition %lld",
+                    (unsigned long long)number,
+                    (unsigned long long)done.user,
+                    (unsigned long long)done.bytes,
+                    (long long)now,
+                    (long long)m[done.user].end);
 }
 
 static void try_case(uint64_t number) {
     uint64_t seed = number;
     struct sc_context *ctx = sc_open();
     static struct message m[MESSAGES];
-    struct figures f = {.L = 1000 * (int64_t)below(&seed, 5), .g = 1000 * (int64_t)below(&seed, 3)};
+    struct figures f = {.L = 1000 * (int64_t)below(&seed, 5),
+                        .g = 1000 * (int64_t)below(&seed, 3)};
     struct sc__net net;
     f.G = 0.5 * (1 + below(&seed, 8));
     f.S = below(&seed, 3) ? 1 + below(&seed, 2000) : UINT64_MAX;
-    const char *text = sc__format(&ctx->arena, "%lldps,0,%lldps,%gps,0,%s", (long long)f.L, (long long)f.g, f.G,
-                                  f.S == UINT64_MAX ? "inf" : sc__format(&ctx->arena, "%llu", (unsigned long long)f.S));
+    const char *text = sc__format(
+        &ctx->arena,
+        "%lldps,0,%lldps,%gps,0,%s",
+        (long long)f.L,
+        (long long)f.g,
+        f.G,
+        f.S == UINT64_MAX ? "inf"
+                          : sc__format(&ctx->arena, "%llu", (unsigned long long)f.S));
     assert_int_equal(sc__net_loggops(ctx, text, two_nics(ctx), &net), SC_OK);
     int64_t now = 0;
     for (uint32_t i = 0; i < MESSAGES; i++) {
-        uint32_t from = below(&seed, RANKS), to = (from + 1 + below(&seed, RANKS - 1)) % RANKS;
+        uint32_t from = below(&seed, RANKS);
+        uint32_t to = (from + 1 + below(&seed, RANKS - 1)) % RANKS;
         now += below(&seed, 4) ? below(&seed, 1500) : 0;
-        m[i] = (struct message){from, to, below(&seed, NICS), 1 + below(&seed, 3000), now, 0, 0, 0};
+        m[i] = (struct message){from,
+                                to,
+                                below(&seed, NICS),
+                                1 + below(&seed, 3000),
+                                now,
+                                0,
+                                0,
+                                0};
     }
     by_definition(&f, m);
     for (uint32_t i = 0; i < MESSAGES; i++) {
@@ -100,7 +135,8 @@ static void try_case(uint64_t number) {
 
 static void messages_in_line(void **state) {
     (void)state;
-    for (uint64_t k = 0; k < 400; k++) try_case(k);
+    for (uint64_t k = 0; k < 400; k++)
+        try_case(k);
 }
 
 int main(void) {

@@ -1,8 +1,8 @@
 /* Plans and lowering: refusals with the plans that work, memory against
  * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
  * papers for random plans. */
-#include "import/model.h"
 #include "lower/model.h"
+#include "model/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,15 +26,20 @@ static int teardown(void **state) {
 static const char *nth(const void *self, const char *name, unsigned i) {
     static char value[16][64];
     static unsigned turn;
-    struct sc__str rest = sc__str(self), part;
-    if (i) return NULL;
+    struct sc__str rest = sc__str(self);
+    struct sc__str part;
+    if (i)
+        return NULL;
     while (sc__split(&rest, ';', &part)) {
-        struct sc__str key, text = part;
+        struct sc__str key;
+        struct sc__str text = part;
         sc__split(&text, ' ', &key);
-        if (!sc__str_is(key, name)) continue;
+        if (!sc__str_is(key, name))
+            continue;
         char *out = value[turn++ % 16];
         memset(out, 0, 64);
-        if (text.n && text.p != part.p) memcpy(out, text.p, text.n < 63 ? text.n : 63);
+        if (text.n && text.p != part.p)
+            memcpy(out, text.p, text.n < 63 ? text.n : 63);
         return out;
     }
     return NULL;
@@ -44,41 +49,61 @@ static struct sc__settings settings(struct sc_context *ctx, const char *text) {
     return (struct sc__settings){.nth = nth, .self = text, .ctx = ctx};
 }
 
-static sc_status plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+static sc_status
+plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__settings s = settings(ctx, text);
     bool given;
     sc_status status = sc__model_settings(ctx, &s, m, &given);
-    if (status == SC_OK) status = sc__plan_read(ctx, &s, m, 0, p);
+    if (status == SC_OK)
+        status = sc__plan_read(ctx, &s, m, 0, p);
     return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 
 static void test_refused_plans(void **state) {
     static const struct {
-        const char *plan, *number, *hint;
+        const char *plan;
+        const char *number;
+        const char *hint;
     } cases[] = {
         {"model gpt3-175b;tp 7;gpus 7;global-batch 8", "96 attention heads", "tp 6 or 8"},
-        {"model gpt3-175b;pp 9;gpus 9;global-batch 9", "does not divide the 96 layers", "pp·vpp 8 or 12"},
-        {"model gpt3-175b;pp 8;vpp 5;gpus 8;global-batch 8", "= 40 does not divide", "pp·vpp 32 or 48"},
+        {"model gpt3-175b;pp 9;gpus 9;global-batch 9",
+         "does not divide the 96 layers",
+         "pp·vpp 8 or 12"},
+        {"model gpt3-175b;pp 8;vpp 5;gpus 8;global-batch 8",
+         "= 40 does not divide",
+         "pp·vpp 32 or 48"},
         {"model mixtral-8x7b;ep 3;etp 1;gpus 6;global-batch 6", "8 experts", "ep 2 or 4"},
-        {"model llama3-8b;gpus 8;global-batch 12", "multiple of dp 8", "--global-batch 8 or 16"},
+        {"model llama3-8b;gpus 8;global-batch 12",
+         "multiple of dp 8",
+         "--global-batch 8 or 16"},
         {"model llama3-8b;gpus 12;tp 8;global-batch 8", "12 GPUs", "GPUs: 8 or 16"},
         {"model llama3-8b;ep 2;gpus 2;global-batch 2", "no experts", "leave --ep out"},
-        {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4", "4100 tokens", "--seq 4096 or 4104"},
-        {"model llama3-8b;gpus 4;pp 4;vpp 4;schedule zb-v;global-batch 4", "two chunks", "leave --vpp out"},
-        {"model llama3-8b;gpus 4;schedule zb-v;global-batch 4", "two chunks", "--schedule 1f1b"},
-        {"model llama3-8b;tp 2;tensor-model-parallel-size 4;gpus 4;global-batch 4", "contradicts", "give one of them"},
+        {"model llama3-8b;cp 4;gpus 4;seq 4100;global-batch 4",
+         "4100 tokens",
+         "--seq 4096 or 4104"},
+        {"model llama3-8b;gpus 4;pp 4;vpp 4;schedule zb-v;global-batch 4",
+         "two chunks",
+         "leave --vpp out"},
+        {"model llama3-8b;gpus 4;schedule zb-v;global-batch 4",
+         "two chunks",
+         "--schedule 1f1b"},
+        {"model llama3-8b;tp 2;tensor-model-parallel-size 4;gpus 4;global-batch 4",
+         "contradicts",
+         "give one of them"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__model m;
         struct sc__plan p;
         assert_int_equal(plan_of(*state, cases[i].plan, &m, &p), SC_USAGE);
-        if (!strstr(sc_error_text(*state), cases[i].number) || !strstr(sc_error_text(*state), cases[i].hint))
+        if (!strstr(sc_error_text(*state), cases[i].number) ||
+            !strstr(sc_error_text(*state), cases[i].hint))
             fail_msg("%s: %s", cases[i].plan, sc_error_text(*state));
     }
 }
 
 static void same_share(double got, double want) {
-    if (fabs(got / want - 1) > 1e-9) fail_msg("%.9g, closed form %.9g", got, want);
+    if (fabs(got / want - 1) > 1e-9)
+        fail_msg("%.9g, closed form %.9g", got, want);
 }
 
 /* Korthikanti et al. 2022, Table 2 and Figure 1: bytes of activations a layer
@@ -86,35 +111,65 @@ static void same_share(double got, double want) {
 static void test_memory_of_korthikanti(void **state) {
     static const struct {
         const char *model;
-        double tp, pp, vpp, b;
+        double tp;
+        double pp;
+        double vpp;
+        double b;
     } cases[] = {{"megatron-22b", 8, 1, 1, 4},
                  {"megatron-175b", 8, 8, 3, 1},
                  {"megatron-530b", 8, 35, 3, 1},
                  {"megatron-1t", 8, 64, 1, 1}};
-    static const char *const how[] = {"", ";sequence-parallel", ";recompute selective;sequence-parallel",
-                                      ";recompute selective", ";recompute full"};
+    static const char *const how[] = {"",
+                                      ";sequence-parallel",
+                                      ";recompute selective;sequence-parallel",
+                                      ";recompute selective",
+                                      ";recompute full"};
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         for (unsigned k = 0; k < 5; k++) {
             struct sc__model m;
             struct sc__plan p;
-            double t = cases[i].tp, b = cases[i].b, s = 2048, pp = cases[i].pp, v = cases[i].vpp;
+            double t = cases[i].tp;
+            double b = cases[i].b;
+            double s = 2048;
+            double pp = cases[i].pp;
+            double v = cases[i].vpp;
             char text[256];
             snprintf(
-                text, sizeof text,
-                "model %s;tp %g;pp %g;vpp %g;gpus %g;micro-batch %g;global-batch %g;seq 2048;dtype fp16;fusion 2021%s",
-                cases[i].model, t, pp, v, t * pp, b, b * pp * 4, how[k]);
+                text,
+                sizeof text,
+                "model %s;tp %g;pp %g;vpp %g;gpus %g;micro-batch %g;global-batch %g;seq "
+                "2048;dtype fp16;fusion 2021%s",
+                cases[i].model,
+                t,
+                pp,
+                v,
+                t * pp,
+                b,
+                b * pp * 4,
+                how[k]);
             assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
-            double h = m.hidden, a = m.heads, sbh = s * b * h;
-            const double layer[] = {sbh * (10 + 24 / t + 5 * a * s / (h * t)), sbh * (34 + 5 * a * s / h) / t,
-                                    sbh * 34 / t, sbh * (10 + 24 / t), 2 * sbh};
+            double h = m.hidden;
+            double a = m.heads;
+            double sbh = s * b * h;
+            const double layer[] = {sbh * (10 + 24 / t + 5 * a * s / (h * t)),
+                                    sbh * (34 + 5 * a * s / h) / t,
+                                    sbh * 34 / t,
+                                    sbh * (10 + 24 / t),
+                                    2 * sbh};
             assert_true(fabs(sc__layer_activations(&m, &p, 0) / layer[k] - 1) < 1e-9);
             struct sc__stage_memory x = sc__plan_memory(&m, &p, 0);
             double in_flight = v > 1 ? pp * (1 + (pp - 1) / (pp * v)) : pp;
-            double recomputed = k == 4 ? layer[0] : 0;           /* one layer in full while it is computed again */
-            double embedding = sbh / (k == 1 || k == 2 ? t : 1); /* mask of the embedding's dropout, section 4.3 */
+            double recomputed =
+                k == 4 ? layer[0] : 0; /* one layer in full while it is computed again */
+            double embedding =
+                sbh / (k == 1 || k == 2
+                           ? t
+                           : 1); /* mask of the embedding's dropout, section 4.3 */
             double closed = (layer[k] * m.layers / pp + embedding) * in_flight + recomputed;
             assert_true(fabs(x.activations / closed - 1) < 0.03);
-            double sum = 0, whole = 12 * m.layers * h * h * (1 + 13 / (12 * h)) + (51200.0 + 2048) * h;
+            double sum = 0;
+            double whole =
+                12 * m.layers * h * h * (1 + 13 / (12 * h)) + (51200.0 + 2048) * h;
             for (uint32_t stage = 0; stage < p.mesh.pp; stage++) {
                 struct sc__stage_memory y = sc__plan_memory(&m, &p, stage);
                 sum += y.weights + y.gradients + y.optimizer;
@@ -132,19 +187,24 @@ static void test_memory_of_zero_bubble(void **state) {
         struct sc__plan p;
         char text[256];
         snprintf(
-            text, sizeof text,
-            "num-layers 32;hidden-size 4096;num-attention-heads 32;vocab-size 32000;seq 1024;pp 8;gpus 8;micro-batch "
+            text,
+            sizeof text,
+            "num-layers 32;hidden-size 4096;num-attention-heads 32;vocab-size 32000;seq "
+            "1024;pp 8;gpus 8;micro-batch "
             "3;global-batch 192;dtype fp16;fusion 2021;schedule %s",
             names[k]);
         assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
-        double sbh = 3 * 1024 * 4096.0, layer = sbh * (34 + 5 * 32 * 1024 / 4096.0), fragment = 32 * sbh;
+        double sbh = 3 * 1024 * 4096.0;
+        double layer = sbh * (34 + 5 * 32 * 1024 / 4096.0);
+        double fragment = 32 * sbh;
         same_share(sc__plan_kept(&m, &p), fragment / layer);
         for (uint32_t s = 1; s < 8; s++) {
             const double held[] = {(8 - s) * layer + s * fragment, 16 * layer, 8 * layer};
             same_share(sc__plan_memory(&m, &p, s).activations, 4 * held[k]);
             assert_true((sc__plan_memory(&m, &p, s).logits > 0) == (k != 2 && s == 7));
         }
-        same_share(sc__plan_memory(&m, &p, 0).activations, (4 * layer + sbh) * (k == 1 ? 16 : 8));
+        same_share(sc__plan_memory(&m, &p, 0).activations,
+                   (4 * layer + sbh) * (k == 1 ? 16 : 8));
     }
 }
 
@@ -152,25 +212,41 @@ static void test_memory_of_zero_bubble(void **state) {
 static void test_memory_of_figure_one(void **state) {
     static const struct {
         const char *plan;
-        double state, activations;
+        double state;
+        double activations;
     } cases[] = {
-        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype fp16;fusion 2021", 45.5625, 59.25},
-        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype fp16;fusion 2021;recompute "
+        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype "
+         "fp16;fusion "
+         "2021",
+         45.5625,
+         59.25},
+        {"model megatron-22b;tp 8;gpus 8;micro-batch 4;global-batch 4;seq 2048;dtype "
+         "fp16;fusion "
+         "2021;recompute "
          "selective;sequence-parallel",
-         45.5625, 9.5625},
-        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype fp16;fusion 2021", 45.5625,
+         45.5625,
+         9.5625},
+        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype "
+         "fp16;fusion "
+         "2021",
+         45.5625,
          66.84375},
-        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype fp16;fusion 2021;recompute "
+        {"model megatron-175b;tp 8;pp 8;vpp 3;gpus 64;global-batch 64;seq 2048;dtype "
+         "fp16;fusion "
+         "2021;recompute "
          "selective;sequence-parallel",
-         45.5625, 12.3515625},
+         45.5625,
+         12.3515625},
     };
     for (unsigned i = 0; i < 4; i++) {
         struct sc__model m;
         struct sc__plan p;
         assert_int_equal(plan_of(*state, cases[i].plan, &m, &p), SC_OK);
-        struct sc__stage_memory x = sc__plan_memory(&m, &p, p.mesh.pp > 1 ? 1 : 0), first = sc__plan_memory(&m, &p, 0);
+        struct sc__stage_memory x = sc__plan_memory(&m, &p, p.mesh.pp > 1 ? 1 : 0);
+        struct sc__stage_memory first = sc__plan_memory(&m, &p, 0);
         double gib = 1024.0 * 1024 * 1024;
-        assert_true(fabs((x.weights + x.gradients + x.optimizer) / gib / cases[i].state - 1) < 0.03);
+        assert_true(fabs((x.weights + x.gradients + x.optimizer) / gib / cases[i].state -
+                         1) < 0.03);
         assert_true(fabs(first.activations / gib / cases[i].activations - 1) < 0.03);
     }
 }
@@ -178,7 +254,8 @@ static void test_memory_of_figure_one(void **state) {
 static void test_does_not_fit(void **state) {
     struct sc__model m;
     struct sc__plan p;
-    assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p), SC_OK);
+    assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p),
+                     SC_OK);
     assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO);
     assert_non_null(strstr(sc_error_text(*state), "optimizer"));
     p.ignore_memory = true;
@@ -189,7 +266,8 @@ static void test_does_not_fit(void **state) {
 
 struct traffic {
     double bytes[SC__GROUP_LIST][SC__COLLS];
-    double messages, message_bytes;
+    double messages;
+    double message_bytes;
     double flops;
 };
 
@@ -200,25 +278,31 @@ static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
-            if (op->kind == SC__OP_COLLECTIVE) t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
-            if (op->kind == SC__OP_SEND) t.messages++, t.message_bytes += (double)op->bytes;
+            if (op->kind == SC__OP_COLLECTIVE)
+                t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
+            if (op->kind == SC__OP_SEND)
+                t.messages++, t.message_bytes += (double)op->bytes;
         }
     }
     return t;
 }
 
-static struct traffic lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+static struct traffic
+lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__workload *w;
     struct sc__cluster c;
-    if (plan_of(ctx, text, m, p) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (plan_of(ctx, text, m, p) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     p->ignore_memory = true;
     assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", p->gpus, &c), SC_OK);
-    if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     struct traffic sum = {0};
     for (uint32_t i = 0; i < w->class_count; i++) {
         struct traffic t = traffic_of(w, i);
         for (unsigned g = 0; g < SC__GROUP_LIST; g++)
-            for (unsigned k = 0; k < SC__COLLS; k++) sum.bytes[g][k] += t.bytes[g][k];
+            for (unsigned k = 0; k < SC__COLLS; k++)
+                sum.bytes[g][k] += t.bytes[g][k];
         sum.messages += t.messages, sum.message_bytes += t.message_bytes;
     }
     sum.flops = w->model_flops;
@@ -226,7 +310,8 @@ static struct traffic lower(struct sc_context *ctx, const char *text, struct sc_
 }
 
 static void same(double got, double want) {
-    if (fabs(got - want) > 1e-6 * fabs(want) + 64) fail_msg("%.9g, closed form %.9g", got, want);
+    if (fabs(got - want) > 1e-6 * fabs(want) + 64)
+        fail_msg("%.9g, closed form %.9g", got, want);
 }
 
 static uint32_t pick(uint64_t *seed, const uint32_t *of, uint32_t n) {
@@ -237,50 +322,86 @@ static uint32_t pick(uint64_t *seed, const uint32_t *of, uint32_t n) {
 /* Sums over all stages of one rank each. GPT with h, l, V; b sequences of s in
  * a micro-batch, m micro-batches. */
 static void test_traffic_of_random_dense_plans(void **state) {
-    static const uint32_t tps[] = {1, 2, 4, 8}, pps[] = {1, 2, 4}, dps[] = {1, 2, 4}, mbs[] = {1, 2}, counts[] = {4, 8};
-    static const char *const schedules[] = {"", ";schedule zb-h1", ";schedule zb-2p", ";schedule zb-v"};
+    static const uint32_t tps[] = {1, 2, 4, 8};
+    static const uint32_t pps[] = {1, 2, 4};
+    static const uint32_t dps[] = {1, 2, 4};
+    static const uint32_t mbs[] = {1, 2};
+    static const uint32_t counts[] = {4, 8};
+    static const char *const schedules[] = {"",
+                                            ";schedule zb-h1",
+                                            ";schedule zb-2p",
+                                            ";schedule zb-v"};
     uint64_t seed = 12345;
     for (unsigned round = 0; round < 120; round++) {
-        uint32_t tp = pick(&seed, tps, 4), pp = pick(&seed, pps, 3), dp = pick(&seed, dps, 3), b = pick(&seed, mbs, 2);
-        uint32_t count = pick(&seed, counts, 2), sp = pick(&seed, (uint32_t[]){0, 1}, 2),
-                 full = pick(&seed, (uint32_t[]){0, 1}, 2);
-        uint32_t vpp = pp > 1 ? pick(&seed, (uint32_t[]){1, 2}, 2) : 1, zero = pick(&seed, (uint32_t[]){0, 1}, 2);
+        uint32_t tp = pick(&seed, tps, 4);
+        uint32_t pp = pick(&seed, pps, 3);
+        uint32_t dp = pick(&seed, dps, 3);
+        uint32_t b = pick(&seed, mbs, 2);
+        uint32_t count = pick(&seed, counts, 2);
+        uint32_t sp = pick(&seed, (uint32_t[]){0, 1}, 2);
+        uint32_t full = pick(&seed, (uint32_t[]){0, 1}, 2);
+        uint32_t vpp = pp > 1 ? pick(&seed, (uint32_t[]){1, 2}, 2) : 1;
+        uint32_t zero = pick(&seed, (uint32_t[]){0, 1}, 2);
         uint32_t kind = round < 60 || pp == 1 ? 0 : pick(&seed, (uint32_t[]){1, 2, 3}, 3);
         bool v = kind == 3, overlap = kind >= 2;
-        if (kind) vpp = v ? 2 : 1;
+        if (kind)
+            vpp = v ? 2 : 1;
         char text[512];
         struct sc__model model;
         struct sc__plan p;
-        snprintf(text, sizeof text,
-                 "num-layers 8;hidden-size 512;num-attention-heads 8;vocab-size 1024;seq 256;tp %u;pp %u;dp %u;vpp %u;"
-                 "micro-batch %u;global-batch %u;zero %u;no-scatter-gather-tensors-in-pipeline%s%s%s",
-                 tp, pp, dp, vpp, b, b * dp * count, zero, sp ? ";sequence-parallel" : "",
-                 full ? ";recompute full" : "", schedules[kind]);
+        snprintf(text,
+                 sizeof text,
+                 "num-layers 8;hidden-size 512;num-attention-heads 8;vocab-size 1024;seq "
+                 "256;tp %u;pp "
+                 "%u;dp %u;vpp %u;"
+                 "micro-batch %u;global-batch %u;zero "
+                 "%u;no-scatter-gather-tensors-in-pipeline%s%s%s",
+                 tp,
+                 pp,
+                 dp,
+                 vpp,
+                 b,
+                 b * dp * count,
+                 zero,
+                 sp ? ";sequence-parallel" : "",
+                 full ? ";recompute full" : "",
+                 schedules[kind]);
         struct traffic t = lower(*state, text, &model, &p);
-        double h = 512, l = 8, s = 256, m = count, act = 2 * b * s * h, loss = 3 * 4.0 * b * s;
+        double h = 512;
+        double l = 8;
+        double s = 256;
+        double m = count;
+        double act = 2 * b * s * h;
+        double loss = 3 * 4.0 * b * s;
         bool cut = sp && tp > 1;
         if (tp > 1) {
             double pairs = full ? 6 : 4; /* collectives around half layers */
             if (!cut)
-                same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE], m * (act * (pairs * l + 2) + loss));
+                same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE],
+                     m * (act * (pairs * l + 2) + loss));
             else {
                 same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE], m * loss);
                 same(t.bytes[SC__GROUP_TP][SC__REDUCESCATTER], m * act * (pairs * l + 2));
                 same(t.bytes[SC__GROUP_TP][SC__ALLGATHER], m * act * ((pairs + 2) * l + 2));
             }
         }
-        /* the V turns round inside the last stage; overlapping steps hand a norm from stage to stage */
-        double hops = (double)pp * vpp - (v ? 2 : 1), norms = overlap ? pp - 1 : 0;
+        /* the V turns round inside the last stage; overlapping steps hand a norm from stage
+         * to stage */
+        double hops = (double)pp * vpp - (v ? 2 : 1);
+        double norms = overlap ? pp - 1 : 0;
         assert_true(t.messages == 2 * m * hops + norms);
         same(t.message_bytes, 2 * m * hops * act / (cut ? tp : 1) + 4 * norms);
         double params = 12 * l * h * h / tp + l * (h * (2 + 4) + 7 * h / tp) + 2 * h +
                         1024 * h / tp * (pp > 1 && !v ? 2 : 1) + 256 * h;
         if (dp > 1) {
-            same(t.bytes[SC__GROUP_DP_CP][zero ? SC__REDUCESCATTER : SC__ALLREDUCE], 4 * params);
+            same(t.bytes[SC__GROUP_DP_CP][zero ? SC__REDUCESCATTER : SC__ALLREDUCE],
+                 4 * params);
             same(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], zero ? 2 * params : 0);
         }
-        same(t.bytes[SC__GROUP_EMBEDDING][SC__ALLREDUCE], pp > 1 && !v ? 2 * 4.0 * 1024 / tp * h : 0);
-        assert_true(t.bytes[SC__GROUP_WORLD][SC__ALLREDUCE] == (overlap || tp * pp * dp == 1 ? 0 : 4 * pp));
+        same(t.bytes[SC__GROUP_EMBEDDING][SC__ALLREDUCE],
+             pp > 1 && !v ? 2 * 4.0 * 1024 / tp * h : 0);
+        assert_true(t.bytes[SC__GROUP_WORLD][SC__ALLREDUCE] ==
+                    (overlap || tp * pp * dp == 1 ? 0 : 4 * pp));
         double B = b * dp * m;
         same(t.flops, 72 * B * s * l * h * h * (1 + s / (6 * h) + 1024 / (12 * l * h)));
     }
@@ -290,8 +411,11 @@ static void test_traffic_of_random_dense_plans(void **state) {
 static void test_traffic_of_sharded_weights(void **state) {
     struct sc__model m;
     struct sc__plan p;
-    struct traffic t =
-        lower(*state, "model llama3-8b;gpus 8;seq 2048;global-batch 32;micro-batch 2;zero 3;grad-dtype bf16", &m, &p);
+    struct traffic t = lower(*state,
+                             "model llama3-8b;gpus 8;seq 2048;global-batch 32;micro-batch "
+                             "2;zero 3;grad-dtype bf16",
+                             &m,
+                             &p);
     struct sc__model_params n;
     sc__model_count(&m, &n);
     same(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], 2 * 2 * 2 * n.total);
@@ -302,12 +426,16 @@ static void test_traffic_of_sharded_weights(void **state) {
 static void test_traffic_of_experts(void **state) {
     struct sc__model m;
     struct sc__plan p;
-    struct traffic t = lower(
-        *state,
-        "model mixtral-8x7b;gpus 16;ep 8;etp 1;tp 2;seq 4096;global-batch 64;micro-batch 1;sequence-parallel;zero 1",
-        &m, &p);
-    double tokens = 4096.0 / 2, micro_batches = 8;
-    same(t.bytes[SC__GROUP_EP][SC__ALLTOALL], 4 * m.layers * micro_batches * tokens * 2 * 4096 * 2);
+    struct traffic t =
+        lower(*state,
+              "model mixtral-8x7b;gpus 16;ep 8;etp 1;tp 2;seq 4096;global-batch "
+              "64;micro-batch 1;sequence-parallel;zero 1",
+              &m,
+              &p);
+    double tokens = 4096.0 / 2;
+    double micro_batches = 8;
+    same(t.bytes[SC__GROUP_EP][SC__ALLTOALL],
+         4 * m.layers * micro_batches * tokens * 2 * 4096 * 2);
     struct sc__model_params n;
     sc__model_count(&m, &n);
     same(t.bytes[SC__GROUP_DP_EP][SC__REDUCESCATTER], 4 * m.layers * n.experts / 8);
@@ -324,12 +452,15 @@ static void test_stages_hold_the_model(void **state) {
     for (unsigned i = 0; i < 6; i++) {
         struct sc__model m;
         struct sc__plan p;
-        if (plan_of(*state, plans[i], &m, &p) != SC_OK) fail_msg("%s: %s", plans[i], sc_error_text(*state));
+        if (plan_of(*state, plans[i], &m, &p) != SC_OK)
+            fail_msg("%s: %s", plans[i], sc_error_text(*state));
         uint32_t next = 0;
         for (uint32_t chunk = 0; chunk < p.vpp; chunk++)
             for (uint32_t k = 0; k < p.mesh.pp; k++) {
                 bool up = p.schedule == SC__SCHEDULE_ZBV && chunk;
-                uint32_t first, n = sc__plan_layers(&p, &m, up ? p.mesh.pp - 1 - k : k, chunk, &first);
+                uint32_t first;
+                uint32_t n =
+                    sc__plan_layers(&p, &m, up ? p.mesh.pp - 1 - k : k, chunk, &first);
                 assert_int_equal(first, next);
                 next += n;
             }
@@ -337,73 +468,111 @@ static void test_stages_hold_the_model(void **state) {
     }
 }
 
-/* NeMo's layouts of 61 layers with a prediction layer: "Et*4|(t*4|)*14tmL" and "Et|(tt|)*30mL". */
+/* NeMo's layouts of 61 layers with a prediction layer: "Et*4|(t*4|)*14tmL" and
+ * "Et|(tt|)*30mL". */
 static void test_stages_of_prediction_layers(void **state) {
     struct sc__model m;
     struct sc__plan p;
     uint32_t first;
-    assert_int_equal(plan_of(*state, "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16", &m, &p),
-                     SC_OK);
-    for (uint32_t i = 0; i < 16; i++) assert_int_equal(sc__plan_layers(&p, &m, i, 0, &first), i < 15 ? 4 : 1);
-    assert_int_equal(plan_of(*state, "model deepseek-v3;pp 8;vpp 4;ep 8;gpus 64;uneven-stages;global-batch 64", &m, &p),
-                     SC_OK);
+    assert_int_equal(
+        plan_of(*state,
+                "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16",
+                &m,
+                &p),
+        SC_OK);
+    for (uint32_t i = 0; i < 16; i++)
+        assert_int_equal(sc__plan_layers(&p, &m, i, 0, &first), i < 15 ? 4 : 1);
+    assert_int_equal(
+        plan_of(*state,
+                "model deepseek-v3;pp 8;vpp 4;ep 8;gpus 64;uneven-stages;global-batch 64",
+                &m,
+                &p),
+        SC_OK);
     for (uint32_t i = 0; i < 32; i++)
-        assert_int_equal(sc__plan_layers(&p, &m, i % 8, i / 8, &first), i == 0 ? 1 : i == 31 ? 0 : 2);
+        assert_int_equal(sc__plan_layers(&p, &m, i % 8, i / 8, &first),
+                         i == 0    ? 1
+                         : i == 31 ? 0
+                                   : 2);
 }
 
 /* Eight experts of 128 a token: of n ranks n·(1 − (1 − 1/n)⁸) get a copy. */
 static void test_tokens_go_once_to_a_rank(void **state) {
-    static const char text[] = "model qwen3-30b-a3b;gpus %u;ep %u;etp 1;seq 4096;global-batch 16;"
-                               "moe-token-dispatcher-type flex;zero 1";
+    static const char text[] =
+        "model qwen3-30b-a3b;gpus %u;ep %u;etp 1;seq 4096;global-batch 16;"
+        "moe-token-dispatcher-type flex;zero 1";
     for (uint32_t ep = 8; ep <= 16; ep += 8) {
         struct sc__model m;
         struct sc__plan p;
         char plan[256];
         snprintf(plan, sizeof plan, text, ep, ep);
         struct traffic t = lower(*state, plan, &m, &p);
-        double ranks = ep, copies = ranks * (1 - pow(1 - 1 / ranks, 8));
-        same(t.bytes[SC__GROUP_EP][SC__ALLTOALL] / (16.0 / ep), 4 * 48 * 4096 * copies * 2048 * 2);
+        double ranks = ep;
+        double copies = ranks * (1 - pow(1 - 1 / ranks, 8));
+        same(t.bytes[SC__GROUP_EP][SC__ALLTOALL] / (16.0 / ep),
+             4 * 48 * 4096 * copies * 2048 * 2);
     }
 }
 
-/* us of the operations of one phase (SC__PHASES: any) and kind of work (SC__WORKS: any) on the first class. */
-static double time_of(struct sc_context *ctx, const char *text, unsigned phase, unsigned work) {
+/* us of the operations of one phase (SC__PHASES: any) and kind of work (SC__WORKS: any) on
+ * the first class. */
+static double
+time_of(struct sc_context *ctx, const char *text, unsigned phase, unsigned work) {
     struct sc__model m;
     struct sc__plan plan;
     struct sc__workload *w;
     struct sc__cluster c;
     double us = 0;
-    if (plan_of(ctx, text, &m, &plan) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (plan_of(ctx, text, &m, &plan) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     plan.ignore_memory = true;
     assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", plan.gpus, &c), SC_OK);
-    if (sc__lower_plan(ctx, &m, &plan, &c, &w) != SC_OK) fail_msg("%s: %s", text, sc_error_text(ctx));
+    if (sc__lower_plan(ctx, &m, &plan, &c, &w) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
     const struct sc__program *p = &w->programs[w->classes[0].program];
     for (uint32_t i = 0; i < p->calls; i++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + i].block];
         for (uint32_t k = 0; k < b->ops; k++) {
             const struct sc__op *op = &w->ops[b->first_op + k];
-            bool in = (phase == SC__PHASES || op->phase == phase) && (work == SC__WORKS || op->work == work);
-            if (op->kind == SC__OP_COMPUTE && in) us += sc__us(op->cost);
+            bool in = (phase == SC__PHASES || op->phase == phase) &&
+                      (work == SC__WORKS || op->work == work);
+            if (op->kind == SC__OP_COMPUTE && in)
+                us += sc__us(op->cost);
         }
     }
     return us;
 }
 
-#define MLA "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16;seq 1024;host-launch 0"
-#define ALL_EXPERTS "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 1024;global-batch 8;host-launch 0"
+#define MLA                                                                                \
+    "model deepseek-v3;pp 16;ep 8;gpus 128;uneven-stages;global-batch 16;seq "             \
+    "1024;host-launch 0"
+#define ALL_EXPERTS                                                                        \
+    "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 1024;global-batch 8;host-launch 0"
 
 /* Modules as Megatron names them: "mlp" is of layers without experts, "moe" of
  * those with them; what a module repeats is less than the forward that holds it. */
 static void test_recompute_modules(void **state) {
-    double none = time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules mlp", SC__RECOMPUTE, SC__WORKS);
-    double moe = time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules moe", SC__RECOMPUTE, SC__WORKS);
-    double act =
-        time_of(*state, ALL_EXPERTS ";recompute selective;recompute-modules moe_act", SC__RECOMPUTE, SC__WORKS);
+    double none = time_of(*state,
+                          ALL_EXPERTS ";recompute selective;recompute-modules mlp",
+                          SC__RECOMPUTE,
+                          SC__WORKS);
+    double moe = time_of(*state,
+                         ALL_EXPERTS ";recompute selective;recompute-modules moe",
+                         SC__RECOMPUTE,
+                         SC__WORKS);
+    double act = time_of(*state,
+                         ALL_EXPERTS ";recompute selective;recompute-modules moe_act",
+                         SC__RECOMPUTE,
+                         SC__WORKS);
     double full = time_of(*state, ALL_EXPERTS ";recompute full", SC__RECOMPUTE, SC__WORKS);
     assert_true(none == 0 && act > 0 && act < moe && moe < full);
-    double up = time_of(*state, MLA ";recompute selective;recompute-modules mla_up_proj", SC__RECOMPUTE, SC__WORK_GEMM);
-    double core =
-        time_of(*state, MLA ";recompute selective;recompute-modules mla_up_proj", SC__RECOMPUTE, SC__WORK_ATTENTION);
+    double up = time_of(*state,
+                        MLA ";recompute selective;recompute-modules mla_up_proj",
+                        SC__RECOMPUTE,
+                        SC__WORK_GEMM);
+    double core = time_of(*state,
+                          MLA ";recompute selective;recompute-modules mla_up_proj",
+                          SC__RECOMPUTE,
+                          SC__WORK_ATTENTION);
     assert_true(up > 0 && core == 0);
     assert_true(up < time_of(*state, MLA, SC__FORWARD, SC__WORK_GEMM));
 }
@@ -414,23 +583,32 @@ static void test_recompute_of_operators(void **state) {
 #define LLAMA "model llama3-8b;gpus 1;seq 8192;global-batch 1;host-launch 0;no-optimizer"
     double again = time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_GEMM);
     double layers = time_of(*state, LLAMA ";recompute full", SC__RECOMPUTE, SC__WORK_GEMM);
-    double h = 4096, f = 14336, kv = 1024, share = (h * kv + h * h + h * f) / (2 * h * kv + 2 * h * h + 3 * h * f);
+    double h = 4096;
+    double f = 14336;
+    double kv = 1024;
+    double share = (h * kv + h * h + h * f) / (2 * h * kv + 2 * h * h + 3 * h * f);
     assert_true(fabs(again / layers / share - 1) < 0.03);
-    assert_true(time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_ATTENTION) == 0);
+    assert_true(
+        time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_ATTENTION) == 0);
 }
 
 /* A graph of the whole iteration asks nothing of the host, parts of a layer less. */
 static void test_graphs_spare_the_host(void **state) {
-#define SMALL "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 512;global-batch 8;moe-kernels unfused"
+#define SMALL                                                                              \
+    "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 512;global-batch 8;moe-kernels unfused"
     double alone = time_of(*state, SMALL, SC__PHASES, SC__WORK_HOST);
-    double parts = time_of(*state, SMALL ";cuda-graph attn,moe_router", SC__PHASES, SC__WORK_HOST);
+    double parts =
+        time_of(*state, SMALL ";cuda-graph attn,moe_router", SC__PHASES, SC__WORK_HOST);
     assert_true(alone > parts && parts > 0);
-    assert_true(time_of(*state, SMALL ";cuda-graph full_iteration", SC__PHASES, SC__WORK_HOST) == 0);
+    assert_true(
+        time_of(*state, SMALL ";cuda-graph full_iteration", SC__PHASES, SC__WORK_HOST) ==
+        0);
 }
 
 /* Half of gpt-oss's layers see 128 keys of 8192: their attention costs next to nothing. */
 static void test_windows_cut_attention(void **state) {
-    static const char text[] = "model gpt-oss-20b;gpus 1;seq %u;global-batch 1;host-launch 0;ignore-memory";
+    static const char text[] =
+        "model gpt-oss-20b;gpus 1;seq %u;global-batch 1;host-launch 0;ignore-memory";
     double us[2];
     for (unsigned i = 0; i < 2; i++) {
         char plan[128];
@@ -439,14 +617,22 @@ static void test_windows_cut_attention(void **state) {
     }
     struct sc__model m;
     struct sc__plan p;
-    assert_int_equal(plan_of(*state, "model gpt-oss-20b;gpus 1;seq 8192;global-batch 1", &m, &p), SC_OK);
+    assert_int_equal(
+        plan_of(*state, "model gpt-oss-20b;gpus 1;seq 8192;global-batch 1", &m, &p),
+        SC_OK);
     m.window = 0;
-    double pairs = 0, s = 8192, whole = sc__model_attention_core_flops(&m, 0, 1, s, false);
+    double pairs = 0;
+    double s = 8192;
+    double whole = sc__model_attention_core_flops(&m, 0, 1, s, false);
     m.window = 128;
-    for (unsigned q = 1; q <= 8192; q++) pairs += q < 128 ? q : 128;
-    assert_true(fabs(sc__model_attention_core_flops(&m, 0, 1, s, false) / whole / (2 * pairs / (s * s)) - 1) < 0.01);
+    for (unsigned q = 1; q <= 8192; q++)
+        pairs += q < 128 ? q : 128;
+    assert_true(fabs(sc__model_attention_core_flops(&m, 0, 1, s, false) / whole /
+                         (2 * pairs / (s * s)) -
+                     1) < 0.01);
     assert_true(sc__model_attention_core_flops(&m, 1, 1, s, false) == whole);
-    assert_true(us[1] / us[0] > 3.2 && us[1] / us[0] < 4.1); /* the full half grows with the square */
+    assert_true(us[1] / us[0] > 3.2 &&
+                us[1] / us[0] < 4.1); /* the full half grows with the square */
 }
 
 int main(void) {
@@ -456,7 +642,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_of_zero_bubble, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_figure_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_does_not_fit, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans,
+                                        setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_sharded_weights, setup, teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_experts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stages_hold_the_model, setup, teardown),

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "ir/mesh.h"
+#include "workload/mesh.h"
 
 /* Megatron's numbering, written down by its formula. */
 static void members_follow_the_formula(void **state) {
@@ -11,7 +11,10 @@ static void members_follow_the_formula(void **state) {
                 for (uint32_t pp = 1; pp <= 3; pp++) {
                     struct sc__mesh m = sc__mesh(tp, cp, 1, dp, pp, 0);
                     for (uint32_t r = 0; r < sc__mesh_ranks(&m); r++) {
-                        uint32_t t = r % tp, c = r / tp % cp, d = r / tp / cp % dp, p = r / tp / cp / dp;
+                        uint32_t t = r % tp;
+                        uint32_t c = r / tp % cp;
+                        uint32_t d = r / tp / cp % dp;
+                        uint32_t p = r / tp / cp / dp;
                         for (uint32_t i = 0; i < tp; i++)
                             assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_TP, r, i),
                                              i + tp * (c + cp * (d + dp * p)));
@@ -29,16 +32,26 @@ static void members_follow_the_formula(void **state) {
  * as the others of it. */
 static void groups_partition_the_ranks(void **state) {
     (void)state;
-    static const enum sc__group_kind kinds[] = {SC__GROUP_TP,    SC__GROUP_CP,    SC__GROUP_EP,  SC__GROUP_DP,
-                                                SC__GROUP_DP_CP, SC__GROUP_DP_EP, SC__GROUP_ETP, SC__GROUP_PP};
-    static const char *const orders[] = {"tp-cp-ep-dp-pp", "pp-tp-cp-dp", "tp-pp-dp-cp", "dp-tp"};
+    static const enum sc__group_kind kinds[] = {SC__GROUP_TP,
+                                                SC__GROUP_CP,
+                                                SC__GROUP_EP,
+                                                SC__GROUP_DP,
+                                                SC__GROUP_DP_CP,
+                                                SC__GROUP_DP_EP,
+                                                SC__GROUP_ETP,
+                                                SC__GROUP_PP};
+    static const char *const orders[] = {"tp-cp-ep-dp-pp",
+                                         "pp-tp-cp-dp",
+                                         "tp-pp-dp-cp",
+                                         "dp-tp"};
     sc_context *ctx = sc_open();
     for (unsigned o = 0; o < 4; o++)
         for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++) {
             struct sc__mesh m = sc__mesh(2, 2, 4, 6, 3, 1);
             assert_int_equal(sc__mesh_order(ctx, &m, orders[o]), SC_OK);
             assert_int_equal(sc__mesh_check(ctx, &m), SC_OK);
-            uint32_t n = sc__mesh_ranks(&m), size = sc__mesh_group_size(&m, kinds[k]);
+            uint32_t n = sc__mesh_ranks(&m);
+            uint32_t size = sc__mesh_group_size(&m, kinds[k]);
             for (uint32_t r = 0; r < n; r++) {
                 bool found = false;
                 for (uint32_t i = 0; i < size; i++) {
@@ -49,7 +62,8 @@ static void groups_partition_the_ranks(void **state) {
                         assert_int_equal(sc__mesh_group_member(&m, kinds[k], member, j),
                                          sc__mesh_group_member(&m, kinds[k], r, j));
                     for (uint32_t j = 0; j < i; j++)
-                        assert_int_not_equal(sc__mesh_group_member(&m, kinds[k], r, j), member);
+                        assert_int_not_equal(sc__mesh_group_member(&m, kinds[k], r, j),
+                                             member);
                 }
                 assert_true(found);
             }
@@ -85,7 +99,9 @@ static void bad_meshes_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_follow_the_formula), cmocka_unit_test(groups_partition_the_ranks),
-        cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks), cmocka_unit_test(bad_meshes_are_refused)};
+        cmocka_unit_test(members_follow_the_formula),
+        cmocka_unit_test(groups_partition_the_ranks),
+        cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks),
+        cmocka_unit_test(bad_meshes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,18 @@
  * forms, and inputs that must be refused. */
 #include "table_helpers.h"
 
-#include "lower/operators.h"
+#include "frontend/neusight/operator_lower.h"
 
 #include <math.h>
 
 extern const struct sc__reader sc__reader_operator_table;
 
-#define HEADER                                                                                                         \
-    "name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_time\tbackward_comm_type\t"    \
-    "backward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_comm_size\tprocess_time\n"
+#define HEADER                                                                             \
+    "name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_"  \
+    "time\tbackward_comm_type\t"                                                           \
+    "backward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_"    \
+    "comm_"                                                                                \
+    "size\tprocess_time\n"
 #define GPT2 "tests/data/seed_000.txt"
 
 static struct sc__layers *read_gpt2(void) {
@@ -29,7 +32,8 @@ static void gpt2_literal_sums(void **state) {
     assert_int_equal(l->count, 51);
     for (uint32_t i = 0; i < l->count; i++) {
         forward += l->rows[i].part[SC__PART_FORWARD].compute;
-        for (unsigned p = 0; p < SC__PARTS; p++) bytes += l->rows[i].part[p].bytes;
+        for (unsigned p = 0; p < SC__PARTS; p++)
+            bytes += l->rows[i].part[p].bytes;
         if (l->rows[i].part[SC__PART_INPUT].coll)
             assert_int_equal(l->rows[i].part[SC__PART_INPUT].coll, SC__ROW_ALLREDUCE_ASYNC);
     }
@@ -43,7 +47,8 @@ static void element_size_is_an_option(void **state) {
     (void)state;
     struct sc__document doc = {0};
     const char *path = GPT2;
-    must(sc__reader_operator_table.read(ctx, SETTINGS("bytes-per-element=2"), &path, 1, &doc));
+    must(sc__reader_operator_table
+             .read(ctx, SETTINGS("bytes-per-element=2"), &path, 1, &doc));
     assert_int_equal(doc.layers->rows[3].part[SC__PART_INPUT].bytes, 2 * 1310720);
     assert_false(noted("bytes-per-element"));
 }
@@ -60,7 +65,8 @@ static void gpt2_layer_block(void **state) {
 static uint64_t bytes_of(const struct sc__workload *w, int coll) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->ops[i].coll == coll) bytes += w->ops[i].bytes;
+        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->ops[i].coll == coll)
+            bytes += w->ops[i].bytes;
     return bytes;
 }
 
@@ -90,50 +96,75 @@ static void named_block(void **state) {
     const struct sc__layers *l = read_gpt2();
     must(sc__expand_operators(ctx, SETTINGS("layers=3", "block=mul:add_13"), l, &o));
     assert_int_equal(o.count, 51 + 2 * 7);
-    assert_int_equal(sc__expand_operators(ctx, SETTINGS("layers=3", "block=add_13:mul"), l, &o), SC_USAGE);
-    assert_int_equal(sc__expand_operators(ctx, SETTINGS("layers=3", "block=mull:add_13"), l, &o), SC_USAGE);
+    assert_int_equal(
+        sc__expand_operators(ctx, SETTINGS("layers=3", "block=add_13:mul"), l, &o),
+        SC_USAGE);
+    assert_int_equal(
+        sc__expand_operators(ctx, SETTINGS("layers=3", "block=mull:add_13"), l, &o),
+        SC_USAGE);
 }
 
 /* ---- random tables ---- */
 
 struct random_row {
-    int64_t forward, backward, weight; /* ps, whole microseconds */
-    uint64_t gradient;                 /* elements, 0: none */
+    /* ps, whole microseconds */
+    int64_t forward;
+    int64_t backward;
+    int64_t weight;
+    uint64_t gradient; /* elements, 0: none */
     bool in_weight;
 };
 
-static uint32_t random_table(uint64_t *seed, struct random_row *rows, struct sc__buffer *text) {
+static uint32_t
+random_table(uint64_t *seed, struct random_row *rows, struct sc__buffer *text) {
     uint32_t n = 1 + (uint32_t)(sc__random(seed) % 30);
     sc__puts(text, HEADER);
     for (uint32_t i = 0; i < n; i++) {
         struct random_row *r = &rows[i];
         r->forward = (int64_t)(sc__random(seed) % 500) * SC__PS_PER_US;
-        r->backward = sc__random(seed) % 3 ? (int64_t)(sc__random(seed) % 900) * SC__PS_PER_US : 0;
-        r->weight = sc__random(seed) % 2 ? (int64_t)(sc__random(seed) % 400) * SC__PS_PER_US : 0;
+        r->backward =
+            sc__random(seed) % 3 ? (int64_t)(sc__random(seed) % 900) * SC__PS_PER_US : 0;
+        r->weight =
+            sc__random(seed) % 2 ? (int64_t)(sc__random(seed) % 400) * SC__PS_PER_US : 0;
         r->gradient = sc__random(seed) % 2 ? 1 + sc__random(seed) % 300000 : 0;
         r->in_weight = sc__random(seed) % 2;
         bool first = r->gradient && !r->in_weight, second = r->gradient && r->in_weight;
-        sc__printf(text, "op_%u\t%.3f\tNone\t0\t%.3f\t%s\t%llu\t%.3f\t%s\t%llu\t0\n", i, (double)r->forward / 1e9,
-                   (double)r->backward / 1e9, first ? "ALLREDUCE_ASYNC" : "NONE",
-                   first ? (unsigned long long)r->gradient : 0ull, (double)r->weight / 1e9,
-                   second ? "ALLREDUCE_ASYNC" : "None", second ? (unsigned long long)r->gradient : 0ull);
+        sc__printf(text,
+                   "op_%u\t%.3f\tNone\t0\t%.3f\t%s\t%llu\t%.3f\t%s\t%llu\t0\n",
+                   i,
+                   (double)r->forward / 1e9,
+                   (double)r->backward / 1e9,
+                   first ? "ALLREDUCE_ASYNC" : "NONE",
+                   first ? (unsigned long long)r->gradient : 0ull,
+                   (double)r->weight / 1e9,
+                   second ? "ALLREDUCE_ASYNC" : "None",
+                   second ? (unsigned long long)r->gradient : 0ull);
     }
     return n;
 }
 
 /* forward + max(backward, end of the communication stream), the stream scanned
  * in reverse row order: start = max(end of the previous, backward so far). */
-static int64_t reference_step(const struct random_row *rows, uint32_t n, int64_t latency, int64_t per_byte) {
-    int64_t forward = 0, backward = 0, stream = 0;
-    for (uint32_t i = 0; i < n; i++) forward += rows[i].forward;
+static int64_t reference_step(const struct random_row *rows,
+                              uint32_t n,
+                              int64_t latency,
+                              int64_t per_byte) {
+    int64_t forward = 0;
+    int64_t backward = 0;
+    int64_t stream = 0;
+    for (uint32_t i = 0; i < n; i++)
+        forward += rows[i].forward;
     for (uint32_t i = n; i-- > 0;) {
         backward += rows[i].backward;
-        if (rows[i].in_weight) backward += rows[i].weight;
+        if (rows[i].in_weight)
+            backward += rows[i].weight;
         if (rows[i].gradient) {
-            if (stream < backward) stream = backward;
+            if (stream < backward)
+                stream = backward;
             stream += latency + (int64_t)rows[i].gradient * 4 * per_byte;
         }
-        if (!rows[i].in_weight) backward += rows[i].weight;
+        if (!rows[i].in_weight)
+            backward += rows[i].weight;
     }
     return forward + (backward > stream ? backward : stream);
 }
@@ -151,9 +182,10 @@ static void random_tables_follow_the_reference(void **state) {
         uint32_t n = random_table(&seed, rows, &text);
         must(read_text(&sc__reader_operator_table, SETTINGS(), text.text, text.size, &doc));
         must(sc__lower_operators(ctx, SETTINGS("dp=4"), doc.layers, 0, &w));
-        int64_t latency = (int64_t)(sc__random(&seed) % 50) * SC__PS_PER_US,
-                per_byte = (int64_t)(sc__random(&seed) % 900);
-        assert_int_equal(step_of(w, latency, per_byte, &sim), reference_step(rows, n, latency, per_byte));
+        int64_t latency = (int64_t)(sc__random(&seed) % 50) * SC__PS_PER_US;
+        int64_t per_byte = (int64_t)(sc__random(&seed) % 900);
+        assert_int_equal(step_of(w, latency, per_byte, &sim),
+                         reference_step(rows, n, latency, per_byte));
     }
 }
 
@@ -168,19 +200,24 @@ static void buckets_follow_arrival(void **state) {
         struct sc__document doc;
         struct sc__workload *w;
         sc__buffer_init(&text, &ctx->arena);
-        uint32_t n = random_table(&seed, rows, &text), at = 0;
+        uint32_t n = random_table(&seed, rows, &text);
+        uint32_t at = 0;
         must(read_text(&sc__reader_operator_table, SETTINGS(), text.text, text.size, &doc));
         must(sc__lower_operators(ctx, SETTINGS("dp=4", "bucket=2MiB"), doc.layers, 0, &w));
-        uint64_t want[32], filled = 0, limit = 1 << 20;
+        uint64_t want[32];
+        uint64_t filled = 0;
+        uint64_t limit = 1 << 20;
         uint32_t buckets = 0;
         for (uint32_t i = n; i-- > 0;) {
             filled += rows[i].gradient * 4;
-            if (filled < limit) continue;
+            if (filled < limit)
+                continue;
             want[buckets++] = filled;
             filled = 0;
             limit = 2 << 20;
         }
-        if (filled) want[buckets++] = filled;
+        if (filled)
+            want[buckets++] = filled;
         for (uint32_t i = 0; i < w->op_count; i++)
             if (w->ops[i].kind == SC__OP_COLLECTIVE) {
                 assert_true(at < buckets);
@@ -193,9 +230,10 @@ static void buckets_follow_arrival(void **state) {
 static void a_full_bucket_closes(void **state) {
     (void)state;
     /* in order of arrival: 1 MiB exactly, then 2 MiB exactly, then the rest */
-    static const char text[] = HEADER "c\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n"
-                                      "b\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t524288\t0\tNone\t0\t0\n"
-                                      "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t262144\t0\tNone\t0\t0\n";
+    static const char text[] =
+        HEADER "c\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n"
+               "b\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t524288\t0\tNone\t0\t0\n"
+               "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t262144\t0\tNone\t0\t0\n";
     struct sc__document doc;
     struct sc__workload *w;
     uint64_t want[] = {1 << 20, 2 << 20, 20};
@@ -203,14 +241,16 @@ static void a_full_bucket_closes(void **state) {
     must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
     must(sc__lower_operators(ctx, SETTINGS("dp=4", "bucket=2MiB"), doc.layers, 0, &w));
     for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE) assert_int_equal(w->ops[i].bytes, want[at++]);
+        if (w->ops[i].kind == SC__OP_COLLECTIVE)
+            assert_int_equal(w->ops[i].bytes, want[at++]);
     assert_int_equal(at, 3);
 }
 
 static void gradients_are_reduced_once(void **state) {
     (void)state;
     /* three micro-batches of 2 ms; the all-reduce follows the last backward */
-    static const char text[] = HEADER "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n";
+    static const char text[] =
+        HEADER "a\t1\tNone\t0\t1\tALLREDUCE_ASYNC\t5\t0\tNone\t0\t0\n";
     struct sc__document doc;
     struct sc__workload *w;
     struct sc__sim sim;
@@ -227,7 +267,8 @@ static void synthesised_backward(void **state) {
     for (uint32_t i = 0; i < o.count; i++) {
         const struct sc__row *r = &o.items[i].row;
         int64_t back = r->part[SC__PART_INPUT].compute + r->part[SC__PART_WEIGHT].compute;
-        if (!strncmp(r->name, "addmm", 5) || !strncmp(r->name, "matmul", 6) || !strcmp(r->name, "lm_head"))
+        if (!strncmp(r->name, "addmm", 5) || !strncmp(r->name, "matmul", 6) ||
+            !strcmp(r->name, "lm_head"))
             assert_int_equal(back, 2 * r->part[SC__PART_FORWARD].compute);
         assert_true(back > 0 || !r->part[SC__PART_FORWARD].compute);
     }
@@ -240,9 +281,10 @@ static void synthesised_backward(void **state) {
 static void sendrecv_cuts_stages(void **state) {
     (void)state;
     /* forward 2 ms and 3 ms, backward 4 ms and 6 ms; messages of 1000 and 500 elements */
-    static const char text[] = HEADER "a\t2\tNone\t0\t4\tNone\t0\t0\tNone\t0\t0\n"
-                                      "cut\t0\tSENDRECV\t1000\t0\tSENDRECV\t500\t0\tNone\t0\t0\n"
-                                      "b\t3\tNone\t0\t6\tNone\t0\t0\tNone\t0\t0\n";
+    static const char text[] =
+        HEADER "a\t2\tNone\t0\t4\tNone\t0\t0\tNone\t0\t0\n"
+               "cut\t0\tSENDRECV\t1000\t0\tSENDRECV\t500\t0\tNone\t0\t0\n"
+               "b\t3\tNone\t0\t6\tNone\t0\t0\tNone\t0\t0\n";
     struct sc__document doc;
     struct sc__workload *w;
     struct sc__sim sim;
@@ -256,45 +298,61 @@ static void sendrecv_cuts_stages(void **state) {
      * first forward, and the first stage's last backward after that */
     must(sc__lower_operators(ctx, SETTINGS("micro-batches=8", "pp=2"), doc.layers, 0, &w));
     assert_int_equal(step_of(w, 0, 0, &sim), (2 + 8 * 9 + 4) * SC__PS_PER_MS);
-    assert_int_equal(sc__lower_operators(ctx, SETTINGS("pp=3"), doc.layers, 0, &w), SC_USAGE);
+    assert_int_equal(sc__lower_operators(ctx, SETTINGS("pp=3"), doc.layers, 0, &w),
+                     SC_USAGE);
 }
 
 static void messages_differ_by_boundary(void **state) {
     (void)state;
-    static const char text[] = HEADER "a\t1\tSENDRECV\t100\t1\tSENDRECV\t10\t0\tNone\t0\t0\n"
-                                      "b\t1\tSENDRECV\t300\t1\tSENDRECV\t30\t0\tNone\t0\t0\n"
-                                      "c\t1\tNone\t0\t1\tNone\t0\t0\tNone\t0\t0\n";
+    static const char text[] =
+        HEADER "a\t1\tSENDRECV\t100\t1\tSENDRECV\t10\t0\tNone\t0\t0\n"
+               "b\t1\tSENDRECV\t300\t1\tSENDRECV\t30\t0\tNone\t0\t0\n"
+               "c\t1\tNone\t0\t1\tNone\t0\t0\tNone\t0\t0\n";
     struct sc__document doc;
     struct sc__workload *w;
     struct sc__sim sim;
-    must(read_text(&sc__reader_operator_table, SETTINGS("bytes-per-element=1"), text, sizeof text - 1, &doc));
+    must(read_text(&sc__reader_operator_table,
+                   SETTINGS("bytes-per-element=1"),
+                   text,
+                   sizeof text - 1,
+                   &doc));
     must(sc__lower_operators(ctx, SETTINGS("micro-batches=1"), doc.layers, 0, &w));
-    assert_int_equal(step_of(w, 0, SC__PS_PER_US, &sim), 6 * SC__PS_PER_MS + 440 * SC__PS_PER_US);
+    assert_int_equal(step_of(w, 0, SC__PS_PER_US, &sim),
+                     6 * SC__PS_PER_MS + 440 * SC__PS_PER_US);
 }
 
 static void layers_dealt_out_over_stages(void **state) {
     (void)state;
     struct sc__workload *w;
     const struct sc__layers *l = read_gpt2();
-    must(
-        sc__lower_operators(ctx, SETTINGS("layers=36", "pp=4", "pp-comm=1MiB", "micro-batches=4", "gpus=8"), l, 0, &w));
+    must(sc__lower_operators(
+        ctx,
+        SETTINGS("layers=36", "pp=4", "pp-comm=1MiB", "micro-batches=4", "gpus=8"),
+        l,
+        0,
+        &w));
     assert_int_equal(w->class_count, 4);
     assert_int_equal(w->mesh.dp, 2);
-    assert_int_equal(sc__lower_operators(ctx, SETTINGS("layers=36", "pp=4"), l, 0, &w), SC_USAGE);
-    assert_int_equal(sc__lower_operators(ctx, SETTINGS("pp=4", "pp-comm=1MiB"), l, 0, &w), SC_USAGE);
-    assert_int_equal(sc__lower_operators(ctx, SETTINGS("gpus=7", "tp=2"), l, 0, &w), SC_USAGE);
+    assert_int_equal(sc__lower_operators(ctx, SETTINGS("layers=36", "pp=4"), l, 0, &w),
+                     SC_USAGE);
+    assert_int_equal(sc__lower_operators(ctx, SETTINGS("pp=4", "pp-comm=1MiB"), l, 0, &w),
+                     SC_USAGE);
+    assert_int_equal(sc__lower_operators(ctx, SETTINGS("gpus=7", "tp=2"), l, 0, &w),
+                     SC_USAGE);
 }
 
 static void tensor_parallel_blocks(void **state) {
     (void)state;
-    static const char text[] = HEADER "a\t1\tALLREDUCE\t1000\t2\tALLREDUCE\t1000\t1\tNone\t0\t0.5\n";
+    static const char text[] =
+        HEADER "a\t1\tALLREDUCE\t1000\t2\tALLREDUCE\t1000\t1\tNone\t0\t0.5\n";
     struct sc__document doc;
     struct sc__workload *w;
     struct sc__sim sim;
     must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
     must(sc__lower_operators(ctx, SETTINGS("tp=2"), doc.layers, 0, &w));
     /* process time follows every finished collective */
-    assert_int_equal(step_of(w, 0, 1000, &sim), 4 * SC__PS_PER_MS + 2 * (4000 * 1000 + SC__PS_PER_MS / 2));
+    assert_int_equal(step_of(w, 0, 1000, &sim),
+                     4 * SC__PS_PER_MS + 2 * (4000 * 1000 + SC__PS_PER_MS / 2));
 }
 
 /* ---- hostile tables ---- */
@@ -330,8 +388,13 @@ static void hostile_tables_are_refused(void **state) {
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__document doc;
-        sc_status status = read_text(&sc__reader_operator_table, SETTINGS(), bad[i].text, strlen(bad[i].text), &doc);
-        if (status != SC_INPUT) fail_msg("accepted: %s", bad[i].text);
+        sc_status status = read_text(&sc__reader_operator_table,
+                                     SETTINGS(),
+                                     bad[i].text,
+                                     strlen(bad[i].text),
+                                     &doc);
+        if (status != SC_INPUT)
+            fail_msg("accepted: %s", bad[i].text);
         assert_non_null(sc_error_file(ctx));
         assert_int_equal(sc_error_line(ctx), bad[i].line);
     }
@@ -341,8 +404,12 @@ static void odd_but_sound_tables_load(void **state) {
     (void)state;
     /* columns in another order, \r\n, blank lines, 0.0 and 1e2 as sizes */
     static const char text[] =
-        "process_time\tname\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_time\t"
-        "backward_comm_type\tbackward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_comm_"
+        "process_time\tname\tforward_compute_time\tforward_comm_type\tforward_comm_"
+        "size\tbackward_"
+        "compute_time\t"
+        "backward_comm_type\tbackward_comm_size\tweight_grad_compute_time\tweight_grad_"
+        "comm_"
+        "type\tweight_grad_comm_"
         "size\r\n"
         "0\ta\t4.79e-09\tnone\t0.0\t0\tALLREDUCE_ASYNC\t1e2\t0\tNONE\t0\r\n\r\n";
     struct sc__document doc;

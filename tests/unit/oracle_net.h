@@ -5,9 +5,12 @@
 #ifndef ORACLE_NET_H
 #define ORACLE_NET_H
 
-#include "simulate/network.h"
+#include "network/engine.h"
 
-enum { ORACLE_WORK = 60 /* of a transfer alone in a ps; divisible by 1 … 6 */, ORACLE_FLIGHTS = 256 };
+enum {
+    ORACLE_WORK = 60 /* of a transfer alone in a ps; divisible by 1 … 6 */,
+    ORACLE_FLIGHTS = 256
+};
 
 struct oracle_flight {
     struct sc__transfer transfer;
@@ -19,7 +22,8 @@ struct oracle_net {
     uint32_t count;
     int64_t now;
     bool shared;    /* transfers on one resource slow down */
-    bool shortcuts; /* claims are told as they are; otherwise every transfer may meet others */
+    bool shortcuts; /* claims are told as they are; otherwise every transfer may meet others
+                     */
     bool free;
     /* Whether the group of a class lies inside it. */
     bool (*inside)(const void *self, uint32_t class, uint32_t group);
@@ -29,10 +33,14 @@ struct oracle_net {
 /* Messages use a port out and one in; a collective inside a class one of four
  * ports of it, the first two of which are those; one across classes one of
  * its own. */
-static int oracle_claims(const struct oracle_net *n, const struct sc__transfer *t, uint64_t resource[2]) {
-    if (!n->shared || t->bytes == 0) return 0;
+static int oracle_claims(const struct oracle_net *n,
+                         const struct sc__transfer *t,
+                         uint64_t resource[2]) {
+    if (!n->shared || t->bytes == 0)
+        return 0;
     if (t->coll != SC__COLLS) {
-        resource[0] = n->inside(n->self, t->class, t->group) ? t->class * 4 + t->group % 4 : 1000000u + t->group;
+        resource[0] = n->inside(n->self, t->class, t->group) ? t->class * 4 + t->group % 4
+                                                             : 1000000u + t->group;
         return 1;
     }
     resource[0] = t->class * 4;
@@ -40,12 +48,17 @@ static int oracle_claims(const struct oracle_net *n, const struct sc__transfer *
     return 2;
 }
 
-static int64_t oracle_alone(void *self, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS], int *claims) {
+static int64_t oracle_alone(void *self,
+                            const struct sc__transfer *t,
+                            struct sc__claim claim[SC__CLAIMS],
+                            int *claims) {
     const struct oracle_net *n = self;
     uint64_t resource[2];
     *claims = oracle_claims(n, t, resource);
-    for (int i = 0; i < *claims; i++) claim[i] = (struct sc__claim){resource[i], 1};
-    if (!n->shortcuts) *claims = ~*claims;
+    for (int i = 0; i < *claims; i++)
+        claim[i] = (struct sc__claim){resource[i], 1};
+    if (!n->shortcuts)
+        *claims = ~*claims;
     return n->free ? 0 : (int64_t)t->bytes;
 }
 
@@ -55,24 +68,30 @@ static int64_t oracle_rate(const struct oracle_net *n, uint32_t i) {
     for (int k = 0; k < here; k++) {
         int users = 0;
         for (uint32_t j = 0; j < n->count; j++)
-            for (int c = oracle_claims(n, &n->flight[j].transfer, other); c--;) users += other[c] == mine[k];
-        if (users > most) most = users;
+            for (int c = oracle_claims(n, &n->flight[j].transfer, other); c--;)
+                users += other[c] == mine[k];
+        if (users > most)
+            most = users;
     }
     return ORACLE_WORK / most;
 }
 
 static void oracle_advance(struct oracle_net *n, int64_t to) {
     int64_t rate[ORACLE_FLIGHTS];
-    for (uint32_t i = 0; i < n->count; i++) rate[i] = oracle_rate(n, i);
-    for (uint32_t i = 0; i < n->count; i++) n->flight[i].left -= rate[i] * (to - n->now);
+    for (uint32_t i = 0; i < n->count; i++)
+        rate[i] = oracle_rate(n, i);
+    for (uint32_t i = 0; i < n->count; i++)
+        n->flight[i].left -= rate[i] * (to - n->now);
     n->now = to;
 }
 
 static sc_status oracle_start(void *self, const struct sc__transfer *t, int64_t now) {
     struct oracle_net *n = self;
     oracle_advance(n, now);
-    if (n->count == ORACLE_FLIGHTS) return SC_SYSTEM;
-    n->flight[n->count++] = (struct oracle_flight){*t, n->free ? 0 : (int64_t)t->bytes * ORACLE_WORK};
+    if (n->count == ORACLE_FLIGHTS)
+        return SC_SYSTEM;
+    n->flight[n->count++] =
+        (struct oracle_flight){*t, n->free ? 0 : (int64_t)t->bytes * ORACLE_WORK};
     return SC_OK;
 }
 
@@ -81,8 +100,10 @@ static int64_t oracle_next(void *self) {
     int64_t next = INT64_MAX;
     for (uint32_t i = 0; i < n->count; i++) {
         int64_t rate = oracle_rate(n, i), left = n->flight[i].left, end = n->now;
-        if (left > 0) end += (left + rate - 1) / rate;
-        if (end < next) next = end;
+        if (left > 0)
+            end += (left + rate - 1) / rate;
+        if (end < next)
+            next = end;
     }
     return next;
 }
@@ -91,7 +112,8 @@ static bool oracle_finish(void *self, int64_t to, struct sc__transfer *done) {
     struct oracle_net *n = self;
     oracle_advance(n, to);
     for (uint32_t i = 0; i < n->count; i++) {
-        if (n->flight[i].left > 0) continue;
+        if (n->flight[i].left > 0)
+            continue;
         *done = n->flight[i].transfer;
         n->flight[i] = n->flight[--n->count];
         return true;
@@ -99,7 +121,10 @@ static bool oracle_finish(void *self, int64_t to, struct sc__transfer *done) {
     return false;
 }
 
-static const struct sc__net_ops oracle_ops = {
-    .name = "oracle", .alone = oracle_alone, .start = oracle_start, .next = oracle_next, .finish = oracle_finish};
+static const struct sc__net_ops oracle_ops = {.name = "oracle",
+                                              .alone = oracle_alone,
+                                              .start = oracle_start,
+                                              .next = oracle_next,
+                                              .finish = oracle_finish};
 
 #endif

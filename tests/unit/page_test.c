@@ -1,10 +1,10 @@
 /* The page's data: whatever is put together, the sums stay. */
 #include "test.h"
 
+#include "report/gantt.h"
+#include "report/page.h"
+#include "report/trace.h"
 #include "step_fixture.h"
-#include "write/gantt.h"
-#include "write/page.h"
-#include "write/trace.h"
 
 #include <jansson.h>
 #include <time.h>
@@ -44,7 +44,8 @@ static json_t *timeline_of(struct step *s, size_t *size) {
     sc__by_class(&s->ctx->arena, s->sim.timeline, &index);
     sc__page_timeline(s->ctx, s->sim.timeline, &index, &b);
     json_t *t = json_loadb(b.text, b.size, 0, &e);
-    if (!t) fail_msg("%s", e.text);
+    if (!t)
+        fail_msg("%s", e.text);
     *size = b.size;
     return t;
 }
@@ -52,14 +53,17 @@ static json_t *timeline_of(struct step *s, size_t *size) {
 /* Sum of the lengths of one kind in a row. */
 static int64_t sum(const json_t *t, size_t row, char kind) {
     json_t *lengths = json_object_get(t, "lengths_ps");
-    json_t *segments = json_object_get(json_array_get(json_object_get(t, "rows"), row), "segments");
+    json_t *segments =
+        json_object_get(json_array_get(json_object_get(t, "rows"), row), "segments");
     const char *kinds = json_string_value(json_object_get(segments, "kind"));
     json_t *length = json_object_get(segments, "length");
     int64_t total = 0;
     assert_int_equal(strlen(kinds), json_array_size(length));
     for (size_t i = 0; kinds[i]; i++)
         if (kinds[i] == kind || kind == '*')
-            total += json_integer_value(json_array_get(lengths, (size_t)json_integer_value(json_array_get(length, i))));
+            total += json_integer_value(
+                json_array_get(lengths,
+                               (size_t)json_integer_value(json_array_get(length, i))));
     return total;
 }
 
@@ -71,7 +75,8 @@ static void check_sums(struct step *s, const char *detail, size_t most) {
     for (uint32_t c = 0; c < s->w->class_count; c++) {
         const struct sc__account *a = &s->sim.classes[c].account;
         int64_t exposed = 0;
-        for (uint32_t g = 0; g <= s->w->group_count; g++) exposed += a->exposed[g];
+        for (uint32_t g = 0; g <= s->w->group_count; g++)
+            exposed += a->exposed[g];
         assert_int_equal(sum(t, c, 'b'), a->bubble);
         assert_int_equal(sum(t, c, 's'), a->skew);
         assert_int_equal(sum(t, c, 'C'), exposed);
@@ -135,15 +140,28 @@ static void rank_lists(void **state) {
     struct step s = make(4, 2, 1);
     static const struct {
         const char *text;
-        uint32_t count, first, last; /* count 0: refused */
-    } cases[] = {{NULL, 4, 0, 12},       {"all", 16, 0, 15}, {"3", 1, 3, 3},   {"0,8-10", 4, 0, 10},
-                 {"5,1,5,1-2", 3, 1, 5}, {"16", 0, 0, 0},    {"2-1", 0, 0, 0}, {"x", 0, 0, 0},
-                 {"1-", 0, 0, 0},        {"-1", 0, 0, 0},    {"", 0, 0, 0},    {"1,,2", 0, 0, 0}};
+        /* count 0: refused */
+        uint32_t count;
+        uint32_t first;
+        uint32_t last;
+    } cases[] = {{NULL, 4, 0, 12},
+                 {"all", 16, 0, 15},
+                 {"3", 1, 3, 3},
+                 {"0,8-10", 4, 0, 10},
+                 {"5,1,5,1-2", 3, 1, 5},
+                 {"16", 0, 0, 0},
+                 {"2-1", 0, 0, 0},
+                 {"x", 0, 0, 0},
+                 {"1-", 0, 0, 0},
+                 {"-1", 0, 0, 0},
+                 {"", 0, 0, 0},
+                 {"1,,2", 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__trace_ranks r;
         sc_status status = sc__trace_ranks(s.ctx, s.w, cases[i].text, &r);
         assert_int_equal(status, cases[i].count ? SC_OK : SC_USAGE);
-        if (!cases[i].count) continue;
+        if (!cases[i].count)
+            continue;
         assert_int_equal(r.count, cases[i].count);
         assert_int_equal(r.ranks[0], cases[i].first);
         assert_int_equal(r.ranks[r.count - 1], cases[i].last);
@@ -153,7 +171,8 @@ static void rank_lists(void **state) {
 
 static size_t columns(const char *line, size_t n) {
     size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += ((unsigned char)line[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)line[i] & 0xc0) != 0x80;
     return count;
 }
 
@@ -168,7 +187,8 @@ static void gantt_fits_the_width(void **state) {
         assert_ptr_equal(strstr(b.text, "stage 0 |F"), b.text);
         unsigned lines = 0;
         for (const char *p = b.text, *end; (end = strchr(p, '\n')); p = end + 1, lines++)
-            if (lines < 5) assert_true(columns(p, (size_t)(end - p)) <= width);
+            if (lines < 5)
+                assert_true(columns(p, (size_t)(end - p)) <= width);
         assert_int_equal(lines, 6);
     }
     sc_close(s.ctx);

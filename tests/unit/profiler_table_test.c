@@ -3,9 +3,9 @@
  * mapping to a step, what-if questions, and inputs that must be refused. */
 #include "table_helpers.h"
 
-#include "ir/profile_step.h"
-#include "lower/profile.h"
-#include "lower/whatif.h"
+#include "frontend/torch_profiler/profile_step.h"
+#include "frontend/torch_profiler/profiler_lower.h"
+#include "workload/scale.h"
 
 #include <math.h>
 
@@ -23,7 +23,8 @@ static const struct sc__profile *read_moe(void) {
 
 static int64_t device_us(const struct sc__profile *p, const char *name) {
     const struct sc__profile_row *r = sc__profile_find(p, name);
-    if (!r) fail_msg("no row %s", name);
+    if (!r)
+        fail_msg("no row %s", name);
     assert_int_equal(r->dev_total % US, 0);
     return r->dev_total / US;
 }
@@ -38,8 +39,10 @@ static void moe_rows(void **state) {
     assert_int_equal(p->dev_total, -1);
     for (uint32_t i = 0; i < p->count; i++) {
         const struct sc__profile_row *r = &p->rows[i];
-        double avg = (double)r->dev_avg * (double)r->calls, total = (double)r->dev_total;
-        double unit = r->dev_total >= 1000 * US ? 500.0 * 1e3 : 500.0; /* half the last digit, ps */
+        double avg = (double)r->dev_avg * (double)r->calls;
+        double total = (double)r->dev_total;
+        double unit =
+            r->dev_total >= 1000 * US ? 500.0 * 1e3 : 500.0; /* half the last digit, ps */
         double avg_unit = r->dev_avg >= 1000 * US ? 500.0 * 1e3 : 500.0;
         assert_true(fabs(avg - total) <= unit + avg_unit * (double)r->calls + 1);
         assert_int_equal(r->self_dev, 0);
@@ -49,26 +52,32 @@ static void moe_rows(void **state) {
 static int64_t sum_layers(const struct sc__profile *p) {
     int64_t sum = 0;
     static const char *const layers[] = {"LAYER_0", "LAYER_1", "LAYER_2", "LAYER_3"};
-    for (unsigned i = 0; i < 4; i++) sum += device_us(p, layers[i]);
+    for (unsigned i = 0; i < 4; i++)
+        sum += device_us(p, layers[i]);
     return sum;
 }
 
 static void moe_relations(void **state) {
     (void)state;
     const struct sc__profile *p = read_moe();
-    int64_t common = device_us(p, "SelfAttnLayerNorm") + device_us(p, "SelfAttn") + device_us(p, "SelfAttnDropOut") +
-                     device_us(p, "SelfAttnRes") + device_us(p, "FinalLayerNorm") + device_us(p, "SelfAttnRes_2");
+    int64_t common = device_us(p, "SelfAttnLayerNorm") + device_us(p, "SelfAttn") +
+                     device_us(p, "SelfAttnDropOut") + device_us(p, "SelfAttnRes") +
+                     device_us(p, "FinalLayerNorm") + device_us(p, "SelfAttnRes_2");
     assert_int_equal(sum_layers(p), 33565);
     assert_int_equal(common + device_us(p, "FFNLayer") + device_us(p, "MOELayer"), 33565);
     assert_int_equal(common * 10 / 4, 30155);
     assert_int_equal(device_us(p, "FFNLayer"), 2 * 1548 + 1);
     assert_int_equal(device_us(p, "MOELayer"), 2 * 9203);
-    assert_int_equal(device_us(p, "MOEGate") + device_us(p, "DispatchMask") + device_us(p, "MOEmm") +
-                         device_us(p, "MOEExpert") + device_us(p, "MOECombineExpert") + 157,
+    assert_int_equal(device_us(p, "MOEGate") + device_us(p, "DispatchMask") +
+                         device_us(p, "MOEmm") + device_us(p, "MOEExpert") +
+                         device_us(p, "MOECombineExpert") + 157,
                      18406);
-    assert_int_equal(device_us(p, "FORWARD_EMBEDDING") + sum_layers(p) + device_us(p, "LAYER_NORM") + 8059, 41988);
-    assert_int_equal(device_us(p, "forward") + device_us(p, "backward") + device_us(p, "multiply-grads") +
-                         device_us(p, "clip-grads") + device_us(p, "optimizer") + 488,
+    assert_int_equal(device_us(p, "FORWARD_EMBEDDING") + sum_layers(p) +
+                         device_us(p, "LAYER_NORM") + 8059,
+                     41988);
+    assert_int_equal(device_us(p, "forward") + device_us(p, "backward") +
+                         device_us(p, "multiply-grads") + device_us(p, "clip-grads") +
+                         device_us(p, "optimizer") + 488,
                      46271);
     assert_int_equal(device_us(p, "train_step-0"), 46271);
 }
@@ -76,7 +85,8 @@ static void moe_relations(void **state) {
 static void moe_step(void **state) {
     (void)state;
     struct sc__profile_step s;
-    int64_t forward = 0, backward = 0;
+    int64_t forward = 0;
+    int64_t backward = 0;
     must(sc__profile_find_step(ctx, read_moe(), &s));
     assert_true(s.found);
     assert_int_equal(s.layers, 4);
@@ -90,9 +100,12 @@ static void moe_step(void **state) {
     for (uint32_t i = 0; i < s.count; i++) {
         forward += s.pieces[i].forward;
         backward += s.pieces[i].backward;
-        if (s.pieces[i].role != SC__PIECE_PLAIN) assert_true(s.pieces[i].layer == 1 || s.pieces[i].layer == 3);
-        if (s.pieces[i].role == SC__PIECE_EXPERT) assert_true(llabs(s.pieces[i].forward - 2960 * US) < 30 * US);
-        if (!strcmp(s.pieces[i].name, "head and loss")) assert_int_equal(s.pieces[i].forward, 8059 * US);
+        if (s.pieces[i].role != SC__PIECE_PLAIN)
+            assert_true(s.pieces[i].layer == 1 || s.pieces[i].layer == 3);
+        if (s.pieces[i].role == SC__PIECE_EXPERT)
+            assert_true(llabs(s.pieces[i].forward - 2960 * US) < 30 * US);
+        if (!strcmp(s.pieces[i].name, "head and loss"))
+            assert_int_equal(s.pieces[i].forward, 8059 * US);
     }
     assert_int_equal(forward, 41988 * US);
     assert_int_equal(backward, 51302 * US);
@@ -101,7 +114,8 @@ static void moe_step(void **state) {
 static void count_collectives(const struct sc__workload *w, unsigned counts[SC__COLLS]) {
     memset(counts, 0, SC__COLLS * sizeof *counts);
     for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE) counts[w->ops[i].coll]++;
+        if (w->ops[i].kind == SC__OP_COLLECTIVE)
+            counts[w->ops[i].coll]++;
 }
 
 static void moe_workload(void **state) {
@@ -131,7 +145,8 @@ static void moe_compute_only(void **state) {
     unsigned counts[SC__COLLS];
     must(sc__lower_profile(ctx, SETTINGS("compute-only="), read_moe(), 0, &w));
     count_collectives(w, counts);
-    for (unsigned i = 0; i < SC__COLLS; i++) assert_int_equal(counts[i], 0);
+    for (unsigned i = 0; i < SC__COLLS; i++)
+        assert_int_equal(counts[i], 0);
     assert_int_equal(step_of(w, US, 1, &sim), 97573 * US);
     assert_int_equal(sim.classes[0].account.compute, 97573 * US);
     assert_false(noted("sizes-assumed"));
@@ -140,10 +155,13 @@ static void moe_compute_only(void **state) {
 static void waits_are_not_work(void **state) {
     (void)state;
     struct sc__wait_row *waits;
-    uint32_t n = sc__profile_waits(&ctx->arena, read_moe(), &waits), found = 0;
+    uint32_t n = sc__profile_waits(&ctx->arena, read_moe(), &waits);
+    uint32_t found = 0;
     for (uint32_t i = 0; i < n; i++) {
-        found += !strcmp(waits[i].row->name, "nccl:_all_gather_base") && waits[i].host == 3758000 * US;
-        found += !strcmp(waits[i].row->name, "cudaLaunchKernel") && waits[i].host == 3771000 * US;
+        found += !strcmp(waits[i].row->name, "nccl:_all_gather_base") &&
+                 waits[i].host == 3758000 * US;
+        found += !strcmp(waits[i].row->name, "cudaLaunchKernel") &&
+                 waits[i].host == 3771000 * US;
         found += !strcmp(waits[i].row->name, "forward") && waits[i].host == 3761000 * US;
         found += !strcmp(waits[i].row->name, "EmbeddingBackward");
         found += !strcmp(waits[i].row->name, "cudaMalloc");
@@ -153,7 +171,8 @@ static void waits_are_not_work(void **state) {
 
 /* ---- what if ---- */
 
-static int64_t step_with(const struct sc__settings *settings, int64_t latency, int64_t per_byte) {
+static int64_t
+step_with(const struct sc__settings *settings, int64_t latency, int64_t per_byte) {
     struct sc__workload *w;
     struct sc__sim sim;
     must(sc__lower_profile(ctx, settings, read_moe(), 0, &w));
@@ -166,25 +185,36 @@ static void what_if(void **state) {
     int64_t plain = 97573 * US;
     struct sc__profile_step s;
     must(sc__profile_find_step(ctx, read_moe(), &s));
-    int64_t gate = 0, routed = 0, experts = 0;
+    int64_t gate = 0;
+    int64_t routed = 0;
+    int64_t experts = 0;
     for (uint32_t i = 0; i < s.count; i++) {
         int64_t t = s.pieces[i].forward + s.pieces[i].backward;
-        if (!strcmp(s.pieces[i].name, "MOEGate")) gate += t;
-        if (s.pieces[i].role >= SC__PIECE_DISPATCH) routed += t;
-        if (s.pieces[i].role == SC__PIECE_EXPERT) experts += t;
+        if (!strcmp(s.pieces[i].name, "MOEGate"))
+            gate += t;
+        if (s.pieces[i].role >= SC__PIECE_DISPATCH)
+            routed += t;
+        if (s.pieces[i].role == SC__PIECE_EXPERT)
+            experts += t;
     }
     assert_int_equal(step_with(SETTINGS("gpu-speedup=2"), 0, 0) * 2 / US, plain / US);
-    assert_true(llabs(step_with(SETTINGS("scale=MOEGate=0.5"), 0, 0) - (plain - gate / 2)) < 100);
+    assert_true(llabs(step_with(SETTINGS("scale=MOEGate=0.5"), 0, 0) - (plain - gate / 2)) <
+                100);
     assert_int_equal(step_with(SETTINGS("scale=optimizer=0"), 0, 0), plain - 3362 * US);
     assert_true(llabs(step_with(SETTINGS("top-k=1"), 0, 0) - (plain - routed / 2)) < 100);
-    assert_true(llabs(step_with(SETTINGS("imbalance=1.5"), 0, 0) - (plain + experts / 2)) < 100);
-    /* all-to-all bytes: 8 of 16 MiB at 1 ps a byte; half with top-1, double with capacity 2 */
+    assert_true(llabs(step_with(SETTINGS("imbalance=1.5"), 0, 0) - (plain + experts / 2)) <
+                100);
+    /* all-to-all bytes: 8 of 16 MiB at 1 ps a byte; half with top-1, double with capacity 2
+     */
     int64_t others = step_with(SETTINGS("ep=8"), 0, 1) - plain - 8 * (2 * 4096 * 1024 * 2);
-    assert_int_equal(step_with(SETTINGS("top-k=1"), 0, 1) - step_with(SETTINGS("top-k=1"), 0, 0),
+    assert_int_equal(step_with(SETTINGS("top-k=1"), 0, 1) -
+                         step_with(SETTINGS("top-k=1"), 0, 0),
                      4 * 16777216 + others);
-    assert_int_equal(step_with(SETTINGS("capacity=2"), 0, 1) - step_with(SETTINGS("capacity=2"), 0, 0),
+    assert_int_equal(step_with(SETTINGS("capacity=2"), 0, 1) -
+                         step_with(SETTINGS("capacity=2"), 0, 0),
                      16 * 16777216 + others);
-    assert_int_equal(step_with(SETTINGS("imbalance=1.5"), 0, 1) - step_with(SETTINGS("imbalance=1.5"), 0, 0),
+    assert_int_equal(step_with(SETTINGS("imbalance=1.5"), 0, 1) -
+                         step_with(SETTINGS("imbalance=1.5"), 0, 0),
                      12 * 16777216 + others);
 }
 
@@ -227,7 +257,8 @@ static void speedup_is_of_compute(void **state) {
  * exposed, the others travel behind the experts. */
 static void overlapped_all_to_all(void **state) {
     (void)state;
-    int64_t per_byte = 10, chunk = 16777216 / 4 * per_byte;
+    int64_t per_byte = 10;
+    int64_t chunk = 16777216 / 4 * per_byte;
     int64_t alone = step_with(SETTINGS("compute-only="), 0, 0);
     int64_t blocking = step_with(SETTINGS("ep=8"), 0, per_byte);
     int64_t overlapped = step_with(SETTINGS("ep=8", "overlap-a2a="), 0, per_byte);
@@ -240,7 +271,12 @@ static void overlapped_all_to_all(void **state) {
 struct layout {
     const char *device; /* NULL: host only */
     bool old;           /* up to 1.5: left aligned, other names */
-    bool overload, memory, shapes, node, stack, flops;
+    bool overload;
+    bool memory;
+    bool shapes;
+    bool node;
+    bool stack;
+    bool flops;
     const char *title;
 };
 
@@ -256,7 +292,8 @@ static void put_cell(struct cells *c, const char *text, int width) {
 }
 
 static void put_separator(struct sc__buffer *out, unsigned columns) {
-    for (unsigned i = 0; i < columns; i++) sc__puts(out, i ? "------------  " : "------------------------  ");
+    for (unsigned i = 0; i < columns; i++)
+        sc__puts(out, i ? "------------  " : "------------------------  ");
     sc__putc(out, '\n');
 }
 
@@ -268,26 +305,38 @@ static unsigned put_header(struct sc__buffer *out, const struct layout *l) {
     struct sc__buffer header;
     sc__buffer_init(&header, &ctx->arena);
     c.out = &header;
-#define COLUMN(...) (snprintf(name, sizeof name, __VA_ARGS__), put_cell(&c, name, n++ ? 12 : 24))
+#define COLUMN(...)                                                                        \
+    (snprintf(name, sizeof name, __VA_ARGS__), put_cell(&c, name, n++ ? 12 : 24))
     COLUMN("Name");
-    if (l->overload) COLUMN("Overload Name");
+    if (l->overload)
+        COLUMN("Overload Name");
     COLUMN(l->old ? "Self CPU total %%" : "Self CPU %%");
     COLUMN(l->old ? "Self CPU total" : "Self CPU");
     COLUMN("CPU total %%");
     COLUMN("CPU total");
     COLUMN("CPU time avg");
-    if (d && !l->old) COLUMN("Self %s", d), COLUMN("Self %s %%", d);
-    if (d && l->old) COLUMN("%s total %%", d);
-    if (d) COLUMN("%s total", d), COLUMN("%s time avg", d);
-    if (l->memory) COLUMN("CPU Mem"), COLUMN("Self CPU Mem");
-    if (l->memory && d) COLUMN("%s Mem", d), COLUMN("Self %s Mem", d);
+    if (d && !l->old)
+        COLUMN("Self %s", d), COLUMN("Self %s %%", d);
+    if (d && l->old)
+        COLUMN("%s total %%", d);
+    if (d)
+        COLUMN("%s total", d), COLUMN("%s time avg", d);
+    if (l->memory)
+        COLUMN("CPU Mem"), COLUMN("Self CPU Mem");
+    if (l->memory && d)
+        COLUMN("%s Mem", d), COLUMN("Self %s Mem", d);
     COLUMN(l->old ? "Number of Calls" : "# of Calls");
-    if (l->node) COLUMN("Node ID");
-    if (l->shapes) COLUMN("Input Shapes");
-    if (l->stack) COLUMN("Source Location");
-    if (l->flops) COLUMN("Total MFLOPs");
+    if (l->node)
+        COLUMN("Node ID");
+    if (l->shapes)
+        COLUMN("Input Shapes");
+    if (l->stack)
+        COLUMN("Source Location");
+    if (l->flops)
+        COLUMN("Total MFLOPs");
 #undef COLUMN
-    if (l->title) sc__printf(out, "=======\n%s\n", l->title);
+    if (l->title)
+        sc__printf(out, "=======\n%s\n", l->title);
     put_separator(out, n);
     sc__put(out, header.text, header.size);
     sc__putc(out, '\n');
@@ -296,38 +345,65 @@ static unsigned put_header(struct sc__buffer *out, const struct layout *l) {
 }
 
 struct sample {
-    const char *name, *overload, *shapes, *source, *flops;
-    double self_us, total_us, dev_us; /* below 1000, printed in us */
+    const char *name;
+    const char *overload;
+    const char *shapes;
+    const char *source;
+    const char *flops;
+    /* below 1000, printed in us */
+    double self_us;
+    double total_us;
+    double dev_us;
     unsigned calls;
 };
 
 static const struct sample samples[] = {
-    {"aten::mm", "", "[[4096, 1024], [1024, 4096]]", "train.py(12): forward", "274.878", 10.5, 20.25, 300.125, 3},
+    {"aten::mm",
+     "",
+     "[[4096, 1024], [1024, 4096]]",
+     "train.py(12): forward",
+     "274.878",
+     10.5,
+     20.25,
+     300.125,
+     3},
     {"aten::add", "Tensor", "[]", "", "--", -3.5, 4, 0, 1},
     {"void  spaced  kernel<1, 2>(...)", "", "[[], []]", "", "--", 0, 0, 250, 7},
     {"LAYER_0", "out", "[[1]]", "a.py(3): <module>", "1.5", 100, 900.5, 400, 2},
 };
 
-static void put_row(struct sc__buffer *out, const struct layout *l, const struct sample *s, bool spaced_ok) {
+static void put_row(struct sc__buffer *out,
+                    const struct layout *l,
+                    const struct sample *s,
+                    bool spaced_ok) {
     struct cells c = {.out = out, .l = l};
     char text[64];
     int n = 0;
-#define CELL(...) (snprintf(text, sizeof text, __VA_ARGS__), put_cell(&c, text, n++ ? 12 : 24))
+#define CELL(...)                                                                          \
+    (snprintf(text, sizeof text, __VA_ARGS__), put_cell(&c, text, n++ ? 12 : 24))
     CELL("%s", spaced_ok ? s->name : strchr(s->name, ' ') ? "kernel" : s->name);
-    if (l->overload) CELL("%s", s->overload);
+    if (l->overload)
+        CELL("%s", s->overload);
     CELL("%.2f%%", 1.5);
     CELL("%.3fus", s->self_us);
     CELL("%s", s->total_us == 4 ? "0" : "NaN");
     CELL("%.3fus", s->total_us);
     CELL("%.3fms", s->total_us / s->calls / 1000);
-    if (l->device && !l->old) CELL("%.3fus", s->dev_us), CELL("%.2f%%", 0.0);
-    if (l->device && l->old) CELL("%.2f%%", 3.0);
-    if (l->device) CELL("%.3fus", s->dev_us), CELL("%.3fus", s->dev_us / s->calls);
-    if (l->memory) CELL("512 b"), CELL("-1.50 Kb");
-    if (l->memory && l->device) CELL("2.00 MB"), CELL("0 B");
+    if (l->device && !l->old)
+        CELL("%.3fus", s->dev_us), CELL("%.2f%%", 0.0);
+    if (l->device && l->old)
+        CELL("%.2f%%", 3.0);
+    if (l->device)
+        CELL("%.3fus", s->dev_us), CELL("%.3fus", s->dev_us / s->calls);
+    if (l->memory)
+        CELL("512 b"), CELL("-1.50 Kb");
+    if (l->memory && l->device)
+        CELL("2.00 MB"), CELL("0 B");
     CELL("%u", s->calls);
-    if (l->node) CELL("-1");
-    if (l->shapes) CELL("%s", s->shapes);
+    if (l->node)
+        CELL("-1");
+    if (l->shapes)
+        CELL("%s", s->shapes);
     if (l->stack && l->flops)
         CELL("%s", s->flops), CELL("%s", s->source); /* not as the header has them */
     else if (l->stack)
@@ -336,7 +412,8 @@ static void put_row(struct sc__buffer *out, const struct layout *l, const struct
         CELL("%s", s->flops);
 #undef CELL
     sc__putc(out, '\n');
-    if (l->stack && s->source[0]) sc__printf(out, "%*s  \n%*s\n", 180, "other.py(9): inner", 180, "");
+    if (l->stack && s->source[0])
+        sc__printf(out, "%*s  \n%*s\n", 180, "other.py(9): inner", 180, "");
 }
 
 static void check_layout(const struct layout *l) {
@@ -346,40 +423,57 @@ static void check_layout(const struct layout *l) {
     sc__buffer_init(&b, &ctx->arena);
     sc__puts(&b, "some log line before\n");
     unsigned columns = put_header(&b, l);
-    for (unsigned i = 0; i < 4; i++) put_row(&b, l, &samples[i], spaced_ok);
+    for (unsigned i = 0; i < 4; i++)
+        put_row(&b, l, &samples[i], spaced_ok);
     put_separator(&b, columns);
     sc__puts(&b, "Self CPU time total: 1.500ms\n");
-    if (l->device) sc__printf(&b, l->old ? "%s time total: 950.125us\n" : "Self %s time total: 950.125us\n", l->device);
+    if (l->device)
+        sc__printf(&b,
+                   l->old ? "%s time total: 950.125us\n"
+                          : "Self %s time total: 950.125us\n",
+                   l->device);
     if (read_text(&sc__reader_profiler_table, SETTINGS(), b.text, b.size, &doc) != SC_OK)
         fail_msg("%s\n%s", sc_error_text(ctx), b.text);
     const struct sc__profile *p = doc.details;
     assert_int_equal(p->count, 4);
     assert_int_equal(p->cpu_total, 1500 * US);
     assert_int_equal(p->dev_total, l->device ? 950125 * US / 1000 : -1);
-    if (l->device) assert_string_equal(p->device, l->device);
+    if (l->device)
+        assert_string_equal(p->device, l->device);
     for (unsigned i = 0; i < 4; i++) {
         const struct sc__profile_row *r = &p->rows[i];
         const struct sample *s = &samples[i];
-        if (spaced_ok) assert_string_equal(r->name, s->name);
+        if (spaced_ok)
+            assert_string_equal(r->name, s->name);
         assert_int_equal(r->self_cpu, llround(s->self_us * 1000) * 1000);
         assert_int_equal(r->cpu_total, llround(s->total_us * 1000) * 1000);
         assert_int_equal(r->dev_total, l->device ? llround(s->dev_us * 1000) * 1000 : 0);
         assert_int_equal(r->calls, s->calls);
         assert_int_equal(r->async, i == 1);
-        if (l->memory) assert_int_equal(r->self_cpu_mem, -1536);
-        if (l->memory && l->device) assert_int_equal(r->dev_mem, 2 << 20);
-        if (l->shapes) assert_string_equal(r->shapes, s->shapes);
-        if (l->stack && s->source[0]) assert_string_equal(r->source, s->source);
-        if (l->stack && !s->source[0]) assert_null(r->source);
-        if (l->flops) assert_true(fabs(r->flops - (s->flops[0] == '-' ? 0 : atof(s->flops) * 1e6)) < 1e-3);
-        if (l->overload && s->overload[0]) assert_string_equal(r->overload, s->overload);
-        if (l->overload && !s->overload[0]) assert_null(r->overload);
+        if (l->memory)
+            assert_int_equal(r->self_cpu_mem, -1536);
+        if (l->memory && l->device)
+            assert_int_equal(r->dev_mem, 2 << 20);
+        if (l->shapes)
+            assert_string_equal(r->shapes, s->shapes);
+        if (l->stack && s->source[0])
+            assert_string_equal(r->source, s->source);
+        if (l->stack && !s->source[0])
+            assert_null(r->source);
+        if (l->flops)
+            assert_true(fabs(r->flops - (s->flops[0] == '-' ? 0 : atof(s->flops) * 1e6)) <
+                        1e-3);
+        if (l->overload && s->overload[0])
+            assert_string_equal(r->overload, s->overload);
+        if (l->overload && !s->overload[0])
+            assert_null(r->overload);
     }
 }
 
 static void every_layout_loads(void **state) {
     (void)state;
-    static const char *const devices[] = {NULL, "CUDA", "XPU", "MTIA", "HPU", "NPU", "MUSA", "PRIVATEUSEONE"};
+    static const char *const devices[] =
+        {NULL, "CUDA", "XPU", "MTIA", "HPU", "NPU", "MUSA", "PRIVATEUSEONE"};
     for (unsigned d = 0; d < sizeof devices / sizeof *devices; d++) {
         for (unsigned bits = 0; bits < 64; bits++) {
             struct layout l = {.device = devices[d],
@@ -393,7 +487,10 @@ static void every_layout_loads(void **state) {
             check_layout(&l);
         }
         check_layout(&(struct layout){.device = devices[d], .old = true});
-        check_layout(&(struct layout){.device = devices[d], .old = true, .shapes = true, .memory = true});
+        check_layout(&(struct layout){.device = devices[d],
+                                      .old = true,
+                                      .shapes = true,
+                                      .memory = true});
     }
 }
 
@@ -402,8 +499,14 @@ static void every_layout_loads(void **state) {
 static const struct sc__profile *real_table(const char *number) {
     struct sc__document doc = {0};
     const char *path = shared_file("traces/torch/moe_tables.txt");
-    if (!path) return NULL;
-    must(sc__reader_profiler_table.read(ctx, SETTINGS(sc__format(&ctx->arena, "table=%s", number)), &path, 1, &doc));
+    if (!path)
+        return NULL;
+    must(sc__reader_profiler_table.read(
+        ctx,
+        SETTINGS(sc__format(&ctx->arena, "table=%s", number)),
+        &path,
+        1,
+        &doc));
     return doc.details;
 }
 
@@ -411,7 +514,8 @@ static void real_tables(void **state) {
     (void)state;
     static const unsigned rows[] = {250, 20, 60, 250};
     static const char *const numbers[] = {"1", "2", "3", "4"};
-    if (!real_table("1")) skip();
+    if (!real_table("1"))
+        skip();
     for (unsigned i = 0; i < 4; i++) {
         const struct sc__profile *p = real_table(numbers[i]);
         struct sc__profile_sum sum;
@@ -423,7 +527,8 @@ static void real_tables(void **state) {
         assert_true(llabs(sum.total - 11743 * US) < US);
         /* whole tables: the kernels alone make up the printed total, so no
          * annotation was counted twice */
-        if (rows[i] == 250) assert_true(sum.unlisted < US);
+        if (rows[i] == 250)
+            assert_true(sum.unlisted < US);
     }
 }
 
@@ -432,12 +537,14 @@ static void real_table_runs(void **state) {
     const struct sc__profile *p = real_table("1");
     struct sc__workload *w;
     struct sc__sim sim;
-    if (!p) skip();
+    if (!p)
+        skip();
     must(sc__lower_profile(ctx, SETTINGS(), p, 0, &w));
     assert_true(llabs(step_of(w, 0, 0, &sim) - 11743 * US) < US);
     assert_true(noted("no-step"));
     /* GEMM kernels, added up from the file with grep: nvjet and splitK rows */
-    assert_true(llabs(sim.classes[0].work[SC__WORK_GEMM] - (int64_t)(3778.3 * 1e6)) < 2 * US);
+    assert_true(llabs(sim.classes[0].work[SC__WORK_GEMM] - (int64_t)(3778.3 * 1e6)) <
+                2 * US);
 }
 
 /* Versions without self times of the device: their totals, as they print them. */
@@ -449,7 +556,8 @@ static void old_tables_add_up_totals(void **state) {
     struct sc__profile_sum sum;
     sc__buffer_init(&b, &ctx->arena);
     unsigned columns = put_header(&b, &l);
-    for (unsigned i = 0; i < 4; i++) put_row(&b, &l, &samples[i], true);
+    for (unsigned i = 0; i < 4; i++)
+        put_row(&b, &l, &samples[i], true);
     put_separator(&b, columns);
     must(read_text(&sc__reader_profiler_table, SETTINGS(), b.text, b.size, &doc));
     sc__profile_add_up(&ctx->arena, doc.details, &sum);
@@ -459,8 +567,13 @@ static void old_tables_add_up_totals(void **state) {
 
 /* ---- hostile tables ---- */
 
-#define SEP "-----------------  ------------  ------------  ------------  ------------  ------------  ------------\n"
-#define HEAD SEP "Name  Self CPU %  Self CPU  CPU total %  CPU total  CPU time avg  # of Calls\n" SEP
+#define SEP                                                                                \
+    "-----------------  ------------  ------------  ------------  ------------  "          \
+    "------------  "                                                                       \
+    "------------\n"
+#define HEAD                                                                               \
+    SEP "Name  Self CPU %  Self CPU  CPU total %  CPU total  CPU time avg  # of "          \
+        "Calls\n" SEP
 
 static void hostile_tables_are_refused(void **state) {
     (void)state;
@@ -479,39 +592,58 @@ static void hostile_tables_are_refused(void **state) {
         {HEAD "a  1%  1us  1%  1us  1us  1.5\n" SEP, 4},
         {HEAD "a  1%  1xs  1%  1us  1us  1\n" SEP, 4},
         {HEAD "a  1%  1us  1%  99999999999999s  1us  1\n" SEP, 4},
-        {HEAD "a  1%  1us  1%  3000000s  1us  1\na  1%  1us  1%  3000000s  1us  1\n" SEP, 5},
+        {HEAD "a  1%  1us  1%  3000000s  1us  1\na  1%  1us  1%  3000000s  1us  1\n" SEP,
+         5},
         {HEAD "a  1  1us  1%  1us  1us  1\n" SEP, 4},
         {HEAD "a  1%  nanus  1%  1us  1us  1\n" SEP, 4},
-        {SEP "Name  Self CPU %  Self CPU  CPU total %  CPU total  Shoe size  # of Calls\n" SEP "a\n" SEP, 2},
+        {SEP
+         "Name  Self CPU %  Self CPU  CPU total %  CPU total  Shoe size  # of Calls\n" SEP
+         "a\n" SEP,
+         2},
         {SEP "Name  Self CPU  Self CPU  CPU total\n" SEP "a\n" SEP, 2},
         {SEP "Name  Self CPU  CPU total\n" SEP "a  1us  1us\n" SEP, 2},
         {HEAD "a  1%  1us  1%  1us  1us  1\n" SEP "Self CPU time total: soon\n", 6},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__document doc;
-        sc_status status = read_text(&sc__reader_profiler_table, SETTINGS(), bad[i].text, strlen(bad[i].text), &doc);
-        if (status != SC_INPUT) fail_msg("accepted: %s", bad[i].text);
+        sc_status status = read_text(&sc__reader_profiler_table,
+                                     SETTINGS(),
+                                     bad[i].text,
+                                     strlen(bad[i].text),
+                                     &doc);
+        if (status != SC_INPUT)
+            fail_msg("accepted: %s", bad[i].text);
         assert_non_null(sc_error_file(ctx));
-        if (sc_error_line(ctx) != bad[i].line) fail_msg("%s at: %s", sc_error_text(ctx), bad[i].text);
+        if (sc_error_line(ctx) != bad[i].line)
+            fail_msg("%s at: %s", sc_error_text(ctx), bad[i].text);
     }
     struct sc__document doc;
-    assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS("table=2"),
+    assert_int_equal(read_text(&sc__reader_profiler_table,
+                               SETTINGS("table=2"),
                                HEAD "a  1%  1us  1%  1us  1us  1\n" SEP,
-                               strlen(HEAD "a  1%  1us  1%  1us  1us  1\n" SEP), &doc),
+                               strlen(HEAD "a  1%  1us  1%  1us  1us  1\n" SEP),
+                               &doc),
                      SC_USAGE);
-    assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS(), "a\0b", 3, &doc), SC_INPUT);
+    assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS(), "a\0b", 3, &doc),
+                     SC_INPUT);
 }
 
 /* A table cut in the middle, then a whole one: the whole one is taken. */
 static void first_complete_table(void **state) {
     (void)state;
-    static const char text[] = HEAD "cut  1%  1us  1%\n" HEAD "whole  1%  1us  1%  1us  1us  1\n" SEP;
+    static const char text[] =
+        HEAD "cut  1%  1us  1%\n" HEAD "whole  1%  1us  1%  1us  1us  1\n" SEP;
     struct sc__document doc;
     must(read_text(&sc__reader_profiler_table, SETTINGS(), text, sizeof text - 1, &doc));
     const struct sc__profile *p = doc.details;
     assert_string_equal(p->rows[0].name, "whole");
     assert_int_equal(p->table, 2);
-    assert_int_equal(read_text(&sc__reader_profiler_table, SETTINGS("table=1"), text, sizeof text - 1, &doc), SC_INPUT);
+    assert_int_equal(read_text(&sc__reader_profiler_table,
+                               SETTINGS("table=1"),
+                               text,
+                               sizeof text - 1,
+                               &doc),
+                     SC_INPUT);
 }
 
 /* Newer versions also list the engine around each node, with the same time. */
@@ -524,11 +656,13 @@ static void engine_rows_hold_their_nodes(void **state) {
     both.count = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         both.rows[both.count++] = p->rows[i];
-        if (p->rows[i].kind != SC__PROFILE_NODE) continue;
+        if (p->rows[i].kind != SC__PROFILE_NODE)
+            continue;
         both.rows[both.count] = p->rows[i];
         both.rows[both.count].dev_total += US; /* the engine adds up gradients */
-        both.rows[both.count++].name =
-            sc__format(&ctx->arena, "autograd::engine::evaluate_function: %s", p->rows[i].name);
+        both.rows[both.count++].name = sc__format(&ctx->arena,
+                                                  "autograd::engine::evaluate_function: %s",
+                                                  p->rows[i].name);
     }
     sc__profile_classify(&ctx->arena, &both);
     must(sc__profile_find_step(ctx, &both, &s));
@@ -567,7 +701,8 @@ static void contradictions_are_refused(void **state) {
     struct sc__document doc;
     struct sc__workload *w;
     must(sc__read_all(ctx, MOE, 1 << 20, &text));
-    char *copy = sc__strndup(&ctx->arena, text.p, text.n), *at = strstr(copy, "41.988ms");
+    char *copy = sc__strndup(&ctx->arena, text.p, text.n);
+    char *at = strstr(copy, "41.988ms");
     memcpy(at, "11.988ms", 8);
     must(read_text(&sc__reader_profiler_table, SETTINGS(), copy, text.n, &doc));
     assert_int_equal(sc__lower_profile(ctx, SETTINGS(), doc.details, 0, &w), SC_INPUT);

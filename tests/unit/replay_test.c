@@ -5,35 +5,58 @@
 #include <math.h>
 
 #include "base/base.h"
-#include "import/reader.h"
-#include "lower/replay.h"
+#include "frontend/megatron_trace/replay.h"
+#include "frontend/reader.h"
 
 static const char *const no_options[] = {NULL};
 
 /* A record; ends are in ms, all else as the text of the trace. */
-static void add(char *to, int rank, const char *op, int stage, int batch, double ms, double end, const char *group,
-                const char *shape, const char *subs) {
-    sprintf(to + strlen(to),
-            "rank:%d:%s(stage_id=%d,batch_id=%d,mg_state=steady,duration=%.2f,description=None,group_kind=%s,input__"
-            "shape=%s,"
-            "input__dtype=%s,timestamp=%.2f,sub_operations=[%s])\n",
-            rank, op, stage, batch, ms, group, shape, shape[0] == '[' ? "torch.float32" : "None", end, subs);
+static void add(char *to,
+                int rank,
+                const char *op,
+                int stage,
+                int batch,
+                double ms,
+                double end,
+                const char *group,
+                const char *shape,
+                const char *subs) {
+    sprintf(
+        to + strlen(to),
+        "rank:%d:%s(stage_id=%d,batch_id=%d,mg_state=steady,duration=%.2f,description=None,"
+        "group_kind=%s,input__"
+        "shape=%s,"
+        "input__dtype=%s,timestamp=%.2f,sub_operations=[%s])\n",
+        rank,
+        op,
+        stage,
+        batch,
+        ms,
+        group,
+        shape,
+        shape[0] == '[' ? "torch.float32" : "None",
+        end,
+        subs);
 }
 
 static const char *sub(double ms, double end) {
     static char text[4][256];
     static int next;
     char *p = text[next++ & 3];
-    sprintf(p,
-            "'trace_src_func=a2a,duration=%.2f,timestamp=%.2f,input__shape=[1024],input__dtype=torch.float32,group=exp,"
-            "comm_func="
-            "all_to_all'",
-            ms, end);
+    sprintf(
+        p,
+        "'trace_src_func=a2a,duration=%.2f,timestamp=%.2f,input__shape=[1024],input__dtype="
+        "torch.float32,group=exp,"
+        "comm_func="
+        "all_to_all'",
+        ms,
+        end);
     return p;
 }
 
 static void near(double a, double b) {
-    if (fabs(a - b) > 1e-6 * fabs(b)) fail_msg("%.9f is not %.9f", a, b);
+    if (fabs(a - b) > 1e-6 * fabs(b))
+        fail_msg("%.9f is not %.9f", a, b);
 }
 
 /* Seed 002 with free communication: first the assumed stage 0 fetches and goes
@@ -41,11 +64,23 @@ static void near(double a, double b) {
  * and goes backward, then stage 0; gradients are scaled, the optimizer ends it. */
 static void seed_002_with_free_communication(void **state) {
     (void)state;
-    static const char *const options[] = {"cluster", "ideal",    "tp", "1",   "pp",    "2", "dp",
-                                          "2",       "host-gap", "0",  "hbm", "1TB/s", NULL};
+    static const char *const options[] = {"cluster",
+                                          "ideal",
+                                          "tp",
+                                          "1",
+                                          "pp",
+                                          "2",
+                                          "dp",
+                                          "2",
+                                          "host-gap",
+                                          "0",
+                                          "hbm",
+                                          "1TB/s",
+                                          NULL};
     struct answer a = run_path("tests/data/seed_002.txt", options);
     double scaling = 2 * 6835712 * 4 / 1e12 * 1e3;
-    near(step_ms(&a), (1.8 + 18.65) + (1.8 + 18.65 + 0.92 - 0.33) + 43.37 + 43.37 + scaling + 1.26);
+    near(step_ms(&a),
+         (1.8 + 18.65) + (1.8 + 18.65 + 0.92 - 0.33) + 43.37 + 43.37 + scaling + 1.26);
 }
 
 /* Two ranks of one expert group. Rank 0 is fast and waits 6 ms in the
@@ -53,32 +88,69 @@ static void seed_002_with_free_communication(void **state) {
 static const char *imbalanced_pair_of(unsigned world) {
     const char *directory = new_directory();
     char text[2][4096] = {"", ""};
-    add(text[0], 0, "forward_step", 0, 0, 11.5, 1011.5, "None", "None", sub(6.5, 1008.5)); /* 2 + 6.5 + 3 */
-    add(text[1], 1, "forward_step", 0, 0, 9.5, 5009.5, "None", "None", sub(0.5, 5008.5));  /* 8 + 0.5 + 1 */
+    add(text[0],
+        0,
+        "forward_step",
+        0,
+        0,
+        11.5,
+        1011.5,
+        "None",
+        "None",
+        sub(6.5, 1008.5)); /* 2 + 6.5 + 3 */
+    add(text[1],
+        1,
+        "forward_step",
+        0,
+        0,
+        9.5,
+        5009.5,
+        "None",
+        "None",
+        sub(0.5, 5008.5)); /* 8 + 0.5
+                              + 1 */
     add(text[0], 0, "backward_step", 0, 0, 10, 1021.75, "None", "None", "");
     add(text[1], 1, "backward_step", 0, 0, 15, 5024.75, "None", "None", "");
     add(text[0], 0, "dp_allreduce", 0, 0, 7, 1029, "dp", "[250000000]", "");
     add(text[1], 1, "dp_allreduce", 0, 0, 4, 5029, "dp", "[250000000]", "");
     for (int i = 0; i < 2; i++)
-        add(text[i], i, "optimizer_step", 0, 0, 2 + i, (i ? 5031 : 1031) + i + 0.25, "None", "None", "");
+        add(text[i],
+            i,
+            "optimizer_step",
+            0,
+            0,
+            2 + i,
+            (i ? 5031 : 1031) + i + 0.25,
+            "None",
+            "None",
+            "");
     for (int i = 0; i < 2; i++) {
         char name[128];
-        snprintf(name, sizeof name, "wd%u_tp1_pp1_exp2_expNum2_l1_bs1_rank%d_2025010100000%d.txt", world, i, i);
+        snprintf(name,
+                 sizeof name,
+                 "wd%u_tp1_pp1_exp2_expNum2_l1_bs1_rank%d_2025010100000%d.txt",
+                 world,
+                 i,
+                 i);
         write_file(directory, name, text[i]);
     }
     return directory;
 }
 
-static const char *imbalanced_pair(void) { return imbalanced_pair_of(2); }
+static const char *imbalanced_pair(void) {
+    return imbalanced_pair_of(2);
+}
 
 /* Two files for 4096 ranks: two kinds of ranks, and the step of the two. */
 static void few_files_stand_for_many_ranks(void **state) {
     (void)state;
-    static const char *const ideal[] = {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", NULL};
+    static const char *const ideal[] =
+        {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", NULL};
     const char *directory = imbalanced_pair_of(4096);
     struct answer a = run_path(directory, ideal);
     assert_int_equal(json_array_size(json_object_get(a.json, "ranks")), 2);
-    assert_int_equal(notes(&a, "trace-assumed", "and 2035 more: assumed equal to rank 1"), 1);
+    assert_int_equal(notes(&a, "trace-assumed", "and 2035 more: assumed equal to rank 1"),
+                     1);
     near(step_ms(&a), 8 + 1 + 0.25 + 15 + 0.25 + 2 + 0.25 + 3);
     remove_directory(directory);
 }
@@ -86,11 +158,14 @@ static void few_files_stand_for_many_ranks(void **state) {
 static void a_nested_collective_is_a_barrier(void **state) {
     (void)state;
     static const char *const measured[] = {"comm", "measured", NULL};
-    static const char *const ideal[] = {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", NULL};
+    static const char *const ideal[] =
+        {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", NULL};
     const char *directory = imbalanced_pair();
     /* Arrivals 2 and 8, cost 0.5: both go on at 8.5. Then 3 + 0.25 + 10 and
      * 1 + 0.25 + 15, gaps 0.25; the all-reduce, at its least 4, ends at 29 or so. */
-    double forward = 8 + 0.5, rank0 = forward + 3 + 0.25 + 10, rank1 = forward + 1 + 0.25 + 15;
+    double forward = 8 + 0.5;
+    double rank0 = forward + 3 + 0.25 + 10;
+    double rank1 = forward + 1 + 0.25 + 15;
     double reduced = fmax(rank0 + 0.25, rank1 + 0.25) + 4;
     struct answer a = run_path(directory, measured);
     near(step_ms(&a), reduced + 0.25 + 3);
@@ -102,20 +177,26 @@ static void a_nested_collective_is_a_barrier(void **state) {
 
 static void host_gaps_are_added_before_calls(void **state) {
     (void)state;
-    static const char *const ideal[] = {"cluster", "ideal", "host-gap", "1ms", "hbm", "1TB/s", NULL};
+    static const char *const ideal[] =
+        {"cluster", "ideal", "host-gap", "1ms", "hbm", "1TB/s", NULL};
     const char *directory = imbalanced_pair();
-    struct answer a = run_path(directory, ideal); /* half a gap before the nested call, one before the reduction */
+    struct answer a =
+        run_path(directory,
+                 ideal); /* half a gap before the nested call, one before the reduction */
     near(step_ms(&a), 8 + 0.5 + 1 + 0.25 + 15 + 0.25 + 2 + 1 + 0.25 + 3);
     remove_directory(directory);
 }
 
 static void one_slow_rank_holds_the_others(void **state) {
     (void)state;
-    static const char *const slow[] = {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", "slow", "rank:0=2", NULL};
-    static const char *const bad[] = {"slow", "rank:2=2", NULL}, *const worse[] = {"slow", "2=2", NULL};
+    static const char *const slow[] =
+        {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", "slow", "rank:0=2", NULL};
+    static const char *const bad[] = {"slow", "rank:2=2", NULL};
+    static const char *const worse[] = {"slow", "2=2", NULL};
     const char *directory = imbalanced_pair();
     struct answer a =
-        run_path(directory, slow); /* all of rank 0 doubles, gaps and scaling too: 4, 6 + 0.5 + 20 + 0.5 + 4, 0.5 + 4 */
+        run_path(directory, slow); /* all of rank 0 doubles, gaps and scaling too: 4, 6 +
+                                      0.5 + 20 + 0.5 + 4, 0.5 + 4 */
     near(step_ms(&a), 8 + 2 * (3 + 0.25 + 10 + 0.25 + 2 + 0.25 + 2));
     a = run_path(directory, bad);
     assert_int_equal(a.status, SC_USAGE);
@@ -128,16 +209,21 @@ static void one_slow_rank_holds_the_others(void **state) {
  * changes but the scale. */
 static void more_replicas(void **state) {
     (void)state;
-    static const char *const options[] = {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", "dp", "64", NULL};
+    static const char *const options[] =
+        {"cluster", "ideal", "host-gap", "0", "hbm", "1TB/s", "dp", "64", NULL};
     static const char *const odd[] = {"cluster", "ideal", "dp", "3", NULL};
     static const char *const measured[] = {"comm", "measured", "dp", "64", NULL};
     const char *directory = imbalanced_pair();
     struct answer a = run_path(directory, options);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(a.json, "plan"), "gpus")), 64);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(a.json, "plan"), "gpus")),
+        64);
     const json_t *ranks = json_object_get(a.json, "ranks");
     assert_int_equal(json_array_size(ranks), 2);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(json_integer_value(json_object_get(json_array_get(ranks, i), "ranks")), 32);
+        assert_int_equal(
+            json_integer_value(json_object_get(json_array_get(ranks, i), "ranks")),
+            32);
     assert_int_equal(notes(&a, "trace-replicas", "dp 2"), 1);
     near(step_ms(&a), 8 + 1 + 0.25 + 15 + 0.25 + 2 + 0.25 + 3);
     a = run_path(directory, odd); /* expert groups of 2 do not fill 3 */
@@ -151,7 +237,8 @@ static void more_replicas(void **state) {
  * stage 0 fuses its second send with the first receive. */
 static void write_pipeline(const char *directory, double t0, double t1) {
     char text[2][8192] = {"", ""};
-    double a = t0, b = t1;
+    double a = t0;
+    double b = t1;
     add(text[0], 0, "forward_step", 0, 0, 10, a += 10, "None", "None", "");
     add(text[0], 0, "send_forward", 0, 0, 1, a += 1, "pp", "[1000]", "");
     add(text[0], 0, "forward_step", 0, 1, 10, a += 10, "None", "None", "");
@@ -178,15 +265,20 @@ static void fused_exchanges_count_once(void **state) {
     (void)state;
     static const char *const measured[] = {"comm", "measured", NULL};
     static const char *const ideal[] = {"cluster", "ideal", "host-gap", "0", NULL};
-    static const char *const four[] = {"cluster", "ideal", "host-gap", "0", "micro-batches", "4", NULL};
+    static const char *const four[] =
+        {"cluster", "ideal", "host-gap", "0", "micro-batches", "4", NULL};
     const char *directory = new_directory();
     write_pipeline(directory, 1000, 777000);
-    struct answer a = run_path(directory, measured); /* the clocks of the two nodes do not matter */
+    struct answer a =
+        run_path(directory, measured); /* the clocks of the two nodes do not matter */
     near(step_ms(&a), 10 + 1 + 30 + 1 + 30 + 1 + 20 + 5);
     a = run_path(directory, ideal);
     near(step_ms(&a), 10 + 30 + 30 + 20 + 5);
-    a = run_path(directory, four); /* 1F1B of two equal stages: (M + 1) · (forward + backward) */
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(a.json, "plan"), "micro_batches")), 4);
+    a = run_path(directory,
+                 four); /* 1F1B of two equal stages: (M + 1) · (forward + backward) */
+    assert_int_equal(json_integer_value(
+                         json_object_get(json_object_get(a.json, "plan"), "micro_batches")),
+                     4);
     near(step_ms(&a), 5 * 30 + 5);
     remove_directory(directory);
 }
@@ -200,7 +292,8 @@ static void a_missing_stage_is_refused(void **state) {
     add(text, 0, "optimizer_step", 0, 0, 10, 1030, "None", "None", "");
     write_file(directory, "wd4_tp1_pp2_l2_bs1_rank0_20250101000000.txt", text);
     memcpy(strstr(text, "rank:0"), "rank:1", 6);
-    for (char *p = text; (p = strstr(p, "\nrank:0"));) p[6] = '1';
+    for (char *p = text; (p = strstr(p, "\nrank:0"));)
+        p[6] = '1';
     write_file(directory, "wd4_tp1_pp2_l2_bs1_rank1_20250101000000.txt", text);
     struct answer a = run_path(directory, no_options);
     assert_int_equal(a.status, SC_INPUT);
@@ -211,11 +304,17 @@ static void a_missing_stage_is_refused(void **state) {
 static void ranks_that_do_not_fit_are_refused(void **state) {
     (void)state;
     const char *directory = new_directory();
-    char path[256], *text, *cut;
+    char path[256];
+    char *text;
+    char *cut;
     write_pipeline(directory, 1000, 777000);
-    snprintf(path, sizeof path, "%s/wd2_tp1_pp2_l2_bs1_rank1_20250101000000.txt", directory);
+    snprintf(path,
+             sizeof path,
+             "%s/wd2_tp1_pp2_l2_bs1_rank1_20250101000000.txt",
+             directory);
     text = read_whole(path);
-    cut = strstr(text, "rank:1:send_backward(stage_id=1,batch_id=1"); /* one whole line is gone */
+    cut = strstr(text,
+                 "rank:1:send_backward(stage_id=1,batch_id=1"); /* one whole line is gone */
     memmove(cut, strchr(cut, '\n') + 1, strlen(strchr(cut, '\n')));
     write_file(directory, strrchr(path, '/') + 1, text);
     struct answer a = run_path(directory, no_options);
@@ -232,8 +331,8 @@ static void ranks_that_do_not_fit_are_refused(void **state) {
 
 static void iterations_are_told_apart(void **state) {
     (void)state;
-    static const char *const last[] = {"cluster", "ideal", NULL}, *const first[] = {"cluster", "ideal", "iteration",
-                                                                                    "1", NULL};
+    static const char *const last[] = {"cluster", "ideal", NULL};
+    static const char *const first[] = {"cluster", "ideal", "iteration", "1", NULL};
     static const char *const third[] = {"iteration", "3", NULL};
     const char *directory = new_directory();
     char text[8192] = "";
@@ -276,10 +375,13 @@ static void records_without_timestamps(void **state) {
     static const char *const options[] = {"cluster", "ideal", "host-gap", "1ms", NULL};
     const char *directory = new_directory();
     for (int i = 0; i < 2; i++) {
-        char text[4096] = "", name[128];
+        char text[4096] = "";
+        char name[128];
         char nested[512];
         snprintf(nested, sizeof nested, "%s", sub(2, 0));
-        add(text, i, "forward_step", 0, 0, 10 + 4 * i, 0, "None", "None", nested); /* 4 + 4, 6 + 6 */
+        add(text, i, "forward_step", 0, 0, 10 + 4 * i, 0, "None", "None", nested); /* 4 + 4,
+                                                                                    * 6 + 6
+                                                                                    */
         add(text, i, "backward_step", 0, 0, 20 - 4 * i, 0, "None", "None", "");
         add(text, i, "optimizer_step", 0, 0, 5, 0, "None", "None", "");
         snprintf(name, sizeof name, "wd2_tp1_pp1_exp2_l2_bs1_rank%d_20250101000000.txt", i);
@@ -294,21 +396,37 @@ static void records_without_timestamps(void **state) {
 /* Four profiles of the same work, one sample bad: the median does not see it. */
 static void profiles_take_the_median(void **state) {
     (void)state;
-    static const char *const options[] = {"cluster", "ideal", "host-gap", "0", "micro-batches", "3", NULL};
+    static const char *const options[] =
+        {"cluster", "ideal", "host-gap", "0", "micro-batches", "3", NULL};
     const char *directory = new_directory();
     static const double forward[] = {10, 11, 12, 90};
     for (int i = 0; i < 4; i++) {
-        char text[4096] = "", name[128], *d;
-        add(text, i, "forward_step", 0, 0, forward[i], 1000 + forward[i], "None", "None", "");
+        char text[4096] = "";
+        char name[128];
+        char *d;
+        add(text,
+            i,
+            "forward_step",
+            0,
+            0,
+            forward[i],
+            1000 + forward[i],
+            "None",
+            "None",
+            "");
         add(text, i, "backward_step", 0, 0, 20, 1200, "None", "None", "");
         add(text, i, "optimizer_step", 0, 0, 5, 1300, "None", "None", "");
-        while ((d = strstr(text, "description=None"))) memcpy(d, "description=simu", 16);
+        while ((d = strstr(text, "description=None")))
+            memcpy(d, "description=simu", 16);
         for (d = text; (d = strstr(d, "description=simu"));) {
             memmove(d + 22, d + 16, strlen(d + 16) + 1);
             memcpy(d, "description=simulation", 22);
             d += 22;
         }
-        snprintf(name, sizeof name, "wd4_tp1_pp1_l2_bs1_rank%d_2025010100%02d00.txt", i,
+        snprintf(name,
+                 sizeof name,
+                 "wd4_tp1_pp1_l2_bs1_rank%d_2025010100%02d00.txt",
+                 i,
                  i); /* minutes apart: still one run */
         write_file(directory, name, text);
     }
@@ -319,8 +437,12 @@ static void profiles_take_the_median(void **state) {
 }
 
 struct measured_set {
-    const char *path, *micro_batches;
-    double truth_ms, simulated, measured; /* largest errors; 0: not asked for */
+    const char *path;
+    const char *micro_batches;
+    /* largest errors; 0: not asked for */
+    double truth_ms;
+    double simulated;
+    double measured;
 };
 
 static const struct measured_set sets[] = {
@@ -334,19 +456,32 @@ static const struct measured_set sets[] = {
 };
 
 static void check_set(const struct measured_set *s, const char *comm, double most) {
-    const char *options[] = {"cluster",        "hgx-h800:16", "comm", comm, s->micro_batches ? "micro-batches" : NULL,
-                             s->micro_batches, NULL};
+    const char *options[] = {"cluster",
+                             "hgx-h800:16",
+                             "comm",
+                             comm,
+                             s->micro_batches ? "micro-batches" : NULL,
+                             s->micro_batches,
+                             NULL};
     struct answer a = run_path(shared_path(s->path), options);
-    double step = step_ms(&a), error = step / s->truth_ms - 1;
-    print_message("%-60s %-9s %8.2f of %8.2f ms, %+.2f %%\n", s->path, comm, step, s->truth_ms, 100 * error);
-    if (fabs(error) > most) fail_msg("more than %g %%", 100 * most);
+    double step = step_ms(&a);
+    double error = step / s->truth_ms - 1;
+    print_message("%-60s %-9s %8.2f of %8.2f ms, %+.2f %%\n",
+                  s->path,
+                  comm,
+                  step,
+                  s->truth_ms,
+                  100 * error);
+    if (fabs(error) > most)
+        fail_msg("more than %g %%", 100 * most);
 }
 
 static void measured_sets_are_met(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         check_set(&sets[i], "simulated", sets[i].simulated);
-        if (sets[i].measured > 0) check_set(&sets[i], "measured", sets[i].measured);
+        if (sets[i].measured > 0)
+            check_set(&sets[i], "measured", sets[i].measured);
     }
 }
 
@@ -359,15 +494,21 @@ static void half_the_ranks_tell_the_same(void **state) {
     const char *directory = shared_path(sets[0].path);
     unsigned n = 0;
     for (unsigned r = 0; r < 16; r++) {
-        if (r % 8 >= 4) continue;
-        snprintf(paths[n], sizeof paths[n], "%s/wd16_tp1_pp2_exp2_expNum8_l8_bs1_rank%u_20250818085316.txt", directory,
+        if (r % 8 >= 4)
+            continue;
+        snprintf(paths[n],
+                 sizeof paths[n],
+                 "%s/wd16_tp1_pp2_exp2_expNum8_l8_bs1_rank%u_20250818085316.txt",
+                 directory,
                  r);
         inputs[n] = paths[n];
         n++;
     }
     struct answer a = ask("run", inputs, options);
     assert_int_equal(notes(&a, "trace-assumed", "no trace of rank"), 4);
-    assert_int_equal(notes(&a, "trace-assumed", "no trace of ranks 5, 7: assumed equal to rank 1"), 1);
+    assert_int_equal(
+        notes(&a, "trace-assumed", "no trace of ranks 5, 7: assumed equal to rank 1"),
+        1);
     double step = step_ms(&a);
     assert_true(fabs(step / sets[0].truth_ms - 1) < 0.02);
 }
@@ -393,9 +534,12 @@ static void the_measured_timeline_is_the_measurement(void **state) {
         int64_t end[16] = {0};
         for (uint32_t k = 0; k < t->count; k++) {
             const struct sc__span *s = &t->spans[k];
-            assert_true(s->class < 16 && s->start <= s->ready && s->ready <= s->end && s->end <= t->end);
-            if (t->workload->ops[s->op].stream == 0) assert_true(s->start >= end[s->class]);
-            if (t->workload->ops[s->op].stream == 0) end[s->class] = s->end;
+            assert_true(s->class < 16 && s->start <= s->ready && s->ready <= s->end &&
+                        s->end <= t->end);
+            if (t->workload->ops[s->op].stream == 0)
+                assert_true(s->start >= end[s->class]);
+            if (t->workload->ops[s->op].stream == 0)
+                end[s->class] = s->end;
         }
         sc_close(ctx);
     }

@@ -13,7 +13,9 @@ static struct sc_context *ctx;
 
 struct pipe {
     enum sc__schedule schedule;
-    uint32_t p, v, m;
+    uint32_t p;
+    uint32_t v;
+    uint32_t m;
     struct sc__slot *slot[STAGES];
     uint32_t count[STAGES];
     int64_t end[3][STAGES][CHUNKS][MICRO]; /* of F, B, W; -1: not yet */
@@ -23,81 +25,116 @@ struct pipe {
 
 static struct pipe job;
 
-static int kind_of(const struct sc__slot *s) { return s->kind == 'F' ? 0 : s->kind == 'B' ? 1 : 2; }
+static int kind_of(const struct sc__slot *s) {
+    return s->kind == 'F' ? 0 : s->kind == 'B' ? 1 : 2;
+}
 
 static void make_orders(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m) {
     memset(&job, 0, sizeof job);
     job.schedule = schedule, job.p = p, job.v = v, job.m = m;
     memset(job.end, 0xff, sizeof job.end);
-    for (uint32_t s = 0; s < p; s++) job.slot[s] = sc__schedule_order(&ctx->arena, schedule, p, v, s, m, &job.count[s]);
+    for (uint32_t s = 0; s < p; s++)
+        job.slot[s] = sc__schedule_order(&ctx->arena, schedule, p, v, s, m, &job.count[s]);
 }
 
 static void wrong(const char *what, uint32_t stage) {
-    fail_msg("%s, %u stages of %u chunks, %u micro-batches: %s on stage %u", sc__schedule_name(job.schedule), job.p,
-             job.v, job.m, what, stage);
+    fail_msg("%s, %u stages of %u chunks, %u micro-batches: %s on stage %u",
+             sc__schedule_name(job.schedule),
+             job.p,
+             job.v,
+             job.m,
+             what,
+             stage);
 }
 
 /* When the input of a piece is there; -1: not yet. */
 static int64_t input_of(uint32_t s, const struct sc__slot *x) {
-    uint32_t c = x->chunk, i = x->micro_batch, last = job.p - 1;
-    if (x->kind == 'W') return job.end[1][s][c][i];
-    if (x->kind == 'F') return s ? job.end[0][s - 1][c][i] : c ? job.end[0][last][c - 1][i] : 0;
-    if (job.end[0][s][c][i] < 0) return -1;
-    if (s < last) return job.end[1][s + 1][c][i];
+    uint32_t c = x->chunk;
+    uint32_t i = x->micro_batch;
+    uint32_t last = job.p - 1;
+    if (x->kind == 'W')
+        return job.end[1][s][c][i];
+    if (x->kind == 'F')
+        return s ? job.end[0][s - 1][c][i] : c ? job.end[0][last][c - 1][i] : 0;
+    if (job.end[0][s][c][i] < 0)
+        return -1;
+    if (s < last)
+        return job.end[1][s + 1][c][i];
     return c + 1 < job.v ? job.end[1][0][c + 1][i] : job.end[0][s][c][i];
 }
 
 /* Every stage goes on as far as inputs allow, until none can. */
 static int64_t recursion(void) {
     uint32_t done[STAGES] = {0};
-    int64_t clock[STAGES] = {0}, last = 0;
+    int64_t clock[STAGES] = {0};
+    int64_t last = 0;
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t s = 0; s < job.p; s++)
             for (int64_t input; done[s] < job.count[s]; done[s]++, moved = true) {
                 const struct sc__slot *x = &job.slot[s][done[s]];
-                if ((input = input_of(s, x)) < 0) break;
-                clock[s] = (clock[s] > input ? clock[s] : input) + job.cost[kind_of(x)][s][x->chunk][x->micro_batch];
+                if ((input = input_of(s, x)) < 0)
+                    break;
+                clock[s] = (clock[s] > input ? clock[s] : input) +
+                           job.cost[kind_of(x)][s][x->chunk][x->micro_batch];
                 job.end[kind_of(x)][s][x->chunk][x->micro_batch] = clock[s];
             }
     }
     for (uint32_t s = 0; s < job.p; s++) {
-        if (done[s] < job.count[s]) wrong("a deadlock", s);
-        if (clock[s] > last) last = clock[s];
+        if (done[s] < job.count[s])
+            wrong("a deadlock", s);
+        if (clock[s] > last)
+            last = clock[s];
     }
     return last;
 }
 
 static void check_pieces(uint32_t s) {
-    uint32_t kinds = job.schedule == SC__SCHEDULE_ZBH1 ? 3 : 2, flying = 0, most = 0;
+    uint32_t kinds = job.schedule == SC__SCHEDULE_ZBH1 ? 3 : 2;
+    uint32_t flying = 0;
+    uint32_t most = 0;
     uint8_t seen[3][CHUNKS][MICRO] = {{{0}}};
-    if (job.count[s] != kinds * job.v * job.m) wrong("a wrong number of pieces", s);
+    if (job.count[s] != kinds * job.v * job.m)
+        wrong("a wrong number of pieces", s);
     for (uint32_t k = 0; k < job.count[s]; k++) {
         const struct sc__slot *x = &job.slot[s][k];
         int kind = kind_of(x);
-        if (x->chunk >= job.v || x->micro_batch >= job.m) wrong("a piece that is none", s);
-        if (seen[kind][x->chunk][x->micro_batch]++) wrong("a piece twice", s);
-        if (kind && !seen[kind - 1][x->chunk][x->micro_batch]) wrong("a piece before its forward", s);
-        if (kind == 0 && ++flying > most) most = flying;
-        if (kind == (int)kinds - 1) flying--;
+        if (x->chunk >= job.v || x->micro_batch >= job.m)
+            wrong("a piece that is none", s);
+        if (seen[kind][x->chunk][x->micro_batch]++)
+            wrong("a piece twice", s);
+        if (kind && !seen[kind - 1][x->chunk][x->micro_batch])
+            wrong("a piece before its forward", s);
+        if (kind == 0 && ++flying > most)
+            most = flying;
+        if (kind == (int)kinds - 1)
+            flying--;
     }
     uint32_t bound = job.schedule == SC__SCHEDULE_1F1B   ? job.p - s
                      : job.schedule == SC__SCHEDULE_ZBH1 ? job.p
                                                          : MICRO * CHUNKS;
-    if (most > bound) wrong("too many activations", s);
+    if (most > bound)
+        wrong("too many activations", s);
 }
 
 /* ---- the same through the simulator ---- */
 
 static uint32_t block_of(int kind, uint32_t s, uint32_t c, uint32_t m) {
     sc__block_begin(job.w);
-    sc__block_add(job.w, SC__OP_COMPUTE, SC__FORWARD, SC__STREAM_COMPUTE, "piece")->cost = job.cost[kind][s][c][m];
+    sc__block_add(job.w, SC__OP_COMPUTE, SC__FORWARD, SC__STREAM_COMPUTE, "piece")->cost =
+        job.cost[kind][s][c][m];
     return sc__block_end(job.w);
 }
 
-static uint32_t forward(void *self, uint32_t s, uint32_t c, uint32_t m) { return (void)self, block_of(0, s, c, m); }
-static uint32_t backward(void *self, uint32_t s, uint32_t c, uint32_t m) { return (void)self, block_of(1, s, c, m); }
-static uint32_t wgrad(void *self, uint32_t s, uint32_t c, uint32_t m) { return (void)self, block_of(2, s, c, m); }
+static uint32_t forward(void *self, uint32_t s, uint32_t c, uint32_t m) {
+    return (void)self, block_of(0, s, c, m);
+}
+static uint32_t backward(void *self, uint32_t s, uint32_t c, uint32_t m) {
+    return (void)self, block_of(1, s, c, m);
+}
+static uint32_t wgrad(void *self, uint32_t s, uint32_t c, uint32_t m) {
+    return (void)self, block_of(2, s, c, m);
+}
 
 static int64_t simulate(bool overlap) {
     struct sc__pipeline p = {.schedule = job.schedule,
@@ -115,14 +152,16 @@ static int64_t simulate(bool overlap) {
     job.w = sc__workload_new(&ctx->arena, "test");
     job.w->mesh = sc__mesh(1, 1, 1, 1, job.p, 0);
     if (sc__pipeline_lower(ctx, job.w, &p) || sc__cluster_parse(ctx, "ideal", job.p, &c) ||
-        sc__net_analytic(ctx, &c, job.w, &net) || sc__simulate(ctx, job.w, &net, NULL, &sim))
+        sc__net_analytic(ctx, &c, job.w, &net) ||
+        sc__simulate(ctx, job.w, &net, NULL, &sim))
         wrong(sc_error_text(ctx), 0);
     return sim.step;
 }
 
 static void random_costs(uint64_t seed) {
     int64_t *cost = &job.cost[0][0][0][0];
-    for (size_t i = 0; i < sizeof job.cost / sizeof *cost; i++) cost[i] = 1 + (int64_t)(sc__random(&seed) % 1000000);
+    for (size_t i = 0; i < sizeof job.cost / sizeof *cost; i++)
+        cost[i] = 1 + (int64_t)(sc__random(&seed) % 1000000);
 }
 
 static void check_schedule(enum sc__schedule schedule, uint32_t most_chunks) {
@@ -131,14 +170,18 @@ static void check_schedule(enum sc__schedule schedule, uint32_t most_chunks) {
             for (uint32_t m = 1; m <= MICRO; m++) {
                 ctx = sc_open();
                 make_orders(schedule, p, v, m);
-                for (uint32_t s = 0; s < p; s++) check_pieces(s);
+                for (uint32_t s = 0; s < p; s++)
+                    check_pieces(s);
                 random_costs(p * 1000 + v * 100 + m);
                 int64_t want = recursion();
                 for (int overlap = 0; overlap < 2; overlap++) {
                     int64_t got = simulate(overlap);
                     if (got != want)
-                        wrong(sc__format(&ctx->arena, "%lld ps instead of %lld (overlap %d)", (long long)got,
-                                         (long long)want, overlap),
+                        wrong(sc__format(&ctx->arena,
+                                         "%lld ps instead of %lld (overlap %d)",
+                                         (long long)got,
+                                         (long long)want,
+                                         overlap),
                               0);
                 }
                 sc_close(ctx);
@@ -166,7 +209,9 @@ static void interleaved(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_forward_one_backward), cmocka_unit_test(gpipe),
-                                       cmocka_unit_test(zero_bubble), cmocka_unit_test(interleaved)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_forward_one_backward),
+                                       cmocka_unit_test(gpipe),
+                                       cmocka_unit_test(zero_bubble),
+                                       cmocka_unit_test(interleaved)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

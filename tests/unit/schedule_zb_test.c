@@ -15,13 +15,20 @@ struct run {
     struct sc__zb_times times[2 * STAGES];
     int64_t message[STAGES];
     int64_t ends[3][STAGES][2][BATCHES]; /* of F, B, W; -1: not yet */
-    int64_t begin[STAGES], end[STAGES];
+    int64_t begin[STAGES];
+    int64_t end[STAGES];
     double most; /* activations held by any stage at any time */
 };
 
 static struct run run; /* of the test that runs */
 
-static void set_up(struct run *r, uint32_t p, uint32_t chunks, uint32_t m, int64_t f, int64_t b, int64_t w) {
+static void set_up(struct run *r,
+                   uint32_t p,
+                   uint32_t chunks,
+                   uint32_t m,
+                   int64_t f,
+                   int64_t b,
+                   int64_t w) {
     memset(r, 0, sizeof *r);
     r->z = (struct sc__zb){.pp = p,
                            .chunks = chunks,
@@ -30,40 +37,52 @@ static void set_up(struct run *r, uint32_t p, uint32_t chunks, uint32_t m, int64
                            .kept = 1,
                            .message = r->message,
                            .times = r->times};
-    for (uint32_t i = 0; i < p * chunks; i++) r->times[i] = (struct sc__zb_times){f, b, w};
+    for (uint32_t i = 0; i < p * chunks; i++)
+        r->times[i] = (struct sc__zb_times){f, b, w};
 }
 
 static void randomise(struct run *r, uint64_t *seed) {
     static const double kept[] = {0.3, 0.7, 1};
     r->z.kept = kept[sc__random(seed) % 3];
-    for (uint32_t i = 0; i < r->z.pp; i++) r->message[i] = (int64_t)(sc__random(seed) % 50);
+    for (uint32_t i = 0; i < r->z.pp; i++)
+        r->message[i] = (int64_t)(sc__random(seed) % 50);
     for (uint32_t i = 0; i < r->z.pp * r->z.chunks; i++)
-        r->times[i] =
-            (struct sc__zb_times){1 + (int64_t)(sc__random(seed) % 1000), 1 + (int64_t)(sc__random(seed) % 1000),
-                                  1 + (int64_t)(sc__random(seed) % 1000)};
+        r->times[i] = (struct sc__zb_times){1 + (int64_t)(sc__random(seed) % 1000),
+                                            1 + (int64_t)(sc__random(seed) % 1000),
+                                            1 + (int64_t)(sc__random(seed) % 1000)};
 }
 
 /* When the input of an operation is there; -1: not yet. The parts of the model
  * are numbered in the order of the data. */
 static int64_t input_of(const struct run *r, uint32_t stage, const struct sc__slot *x) {
-    uint32_t p = r->z.pp, parts = p * r->z.chunks, part = x->chunk ? 2 * p - 1 - stage : stage, other;
+    uint32_t p = r->z.pp;
+    uint32_t parts = p * r->z.chunks;
+    uint32_t part = x->chunk ? 2 * p - 1 - stage : stage;
+    uint32_t other;
     int kind = x->kind == 'F' ? 0 : 1;
-    if (x->kind == 'W') return r->ends[1][stage][x->chunk][x->micro_batch];
-    if (kind == 0 && part == 0) return 0;
-    if (kind == 1 && part == parts - 1) return r->ends[0][stage][x->chunk][x->micro_batch];
+    if (x->kind == 'W')
+        return r->ends[1][stage][x->chunk][x->micro_batch];
+    if (kind == 0 && part == 0)
+        return 0;
+    if (kind == 1 && part == parts - 1)
+        return r->ends[0][stage][x->chunk][x->micro_batch];
     other = kind == 0 ? part - 1 : part + 1;
     uint32_t from = other < p ? other : 2 * p - 1 - other;
     int64_t end = r->ends[kind][from][other >= p][x->micro_batch];
-    return end < 0 ? -1 : end + (from == stage ? 0 : r->message[from < stage ? from : stage]);
+    return end < 0 ? -1
+                   : end + (from == stage ? 0 : r->message[from < stage ? from : stage]);
 }
 
 static bool step_on(struct run *r, uint32_t stage, const struct sc__slot *x, uint32_t at) {
     const struct sc__zb_times *t = &r->times[stage * r->z.chunks + x->chunk];
-    int64_t input = input_of(r, stage, x), start = input > r->end[stage] ? input : r->end[stage];
+    int64_t input = input_of(r, stage, x);
+    int64_t start = input > r->end[stage] ? input : r->end[stage];
     int kind = x->kind == 'F' ? 0 : x->kind == 'B' ? 1 : 2;
-    if (input < 0) return false;
+    if (input < 0)
+        return false;
     assert_true(r->ends[kind][stage][x->chunk][x->micro_batch] < 0); /* once */
-    if (!at) r->begin[stage] = start;
+    if (!at)
+        r->begin[stage] = start;
     r->end[stage] = start + (kind == 0 ? t->f : kind == 1 ? t->b : t->w);
     r->ends[kind][stage][x->chunk][x->micro_batch] = r->end[stage];
     return true;
@@ -72,8 +91,11 @@ static bool step_on(struct run *r, uint32_t stage, const struct sc__slot *x, uin
 static void count_memory(struct run *r, const struct sc__slot *slots, uint32_t count) {
     double held = 0;
     for (uint32_t i = 0; i < count; i++) {
-        held += slots[i].kind == 'F' ? 1 : slots[i].kind == 'B' ? r->z.kept - 1 : -r->z.kept;
-        if (held > r->most) r->most = held;
+        held += slots[i].kind == 'F'   ? 1
+                : slots[i].kind == 'B' ? r->z.kept - 1
+                                       : -r->z.kept;
+        if (held > r->most)
+            r->most = held;
     }
     assert_true(fabs(held) < 1e-6);
 }
@@ -81,43 +103,57 @@ static void count_memory(struct run *r, const struct sc__slot *slots, uint32_t c
 /* Runs the orders as early as they can, and gives the longest stage. Every
  * operation runs once and after what it needs, or this fails. */
 static int64_t replay(struct run *r, struct sc__slot *const *slots) {
-    uint32_t done[STAGES] = {0}, count = 3 * r->z.chunks * r->z.micro_batches;
+    uint32_t done[STAGES] = {0};
+    uint32_t count = 3 * r->z.chunks * r->z.micro_batches;
     int64_t period = 0;
     memset(r->ends, 0xff, sizeof r->ends);
     memset(r->end, 0, sizeof r->end);
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t s = 0; s < r->z.pp; s++)
-            while (done[s] < count && step_on(r, s, &slots[s][done[s]], done[s])) done[s]++, moved = true;
+            while (done[s] < count && step_on(r, s, &slots[s][done[s]], done[s]))
+                done[s]++, moved = true;
     }
     for (uint32_t s = 0; s < r->z.pp; s++) {
         assert_int_equal(done[s], count);
         count_memory(r, slots[s], count);
-        if (r->end[s] - r->begin[s] > period) period = r->end[s] - r->begin[s];
+        if (r->end[s] - r->begin[s] > period)
+            period = r->end[s] - r->begin[s];
     }
     return period;
 }
 
 /* 1F1B with the same times, chunks of a stage one after another. */
 static int64_t one_f_one_b(const struct run *r) {
-    int64_t f_end[STAGES][BATCHES], b_end[STAGES][BATCHES], clock[STAGES] = {0}, begin[STAGES], period = 0;
-    uint32_t p = r->z.pp, m = r->z.micro_batches, f[STAGES] = {0}, b[STAGES] = {0};
+    int64_t f_end[STAGES][BATCHES];
+    int64_t b_end[STAGES][BATCHES];
+    int64_t clock[STAGES] = {0};
+    int64_t begin[STAGES];
+    int64_t period = 0;
+    uint32_t p = r->z.pp;
+    uint32_t m = r->z.micro_batches;
+    uint32_t f[STAGES] = {0};
+    uint32_t b[STAGES] = {0};
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t s = 0; s < p; s++)
             for (;;) {
                 struct sc__zb_times t = r->times[s * r->z.chunks];
                 if (r->z.chunks == 2)
-                    t.f += r->times[2 * s + 1].f, t.b += r->times[2 * s + 1].b, t.w += r->times[2 * s + 1].w;
+                    t.f += r->times[2 * s + 1].f, t.b += r->times[2 * s + 1].b,
+                        t.w += r->times[2 * s + 1].w;
                 bool forward = f[s] < m && f[s] - b[s] < p - s;
                 uint32_t i = forward ? f[s] : b[s];
-                if (!forward && i == m) break;
-                if (forward ? s && f[s - 1] <= i : s + 1 < p && b[s + 1] <= i) break;
+                if (!forward && i == m)
+                    break;
+                if (forward ? s && f[s - 1] <= i : s + 1 < p && b[s + 1] <= i)
+                    break;
                 int64_t input = forward     ? (s ? f_end[s - 1][i] + r->message[s - 1] : 0)
                                 : s + 1 < p ? b_end[s + 1][i] + r->message[s]
                                             : f_end[s][i];
                 int64_t start = input > clock[s] ? input : clock[s];
-                if (!f[s]) begin[s] = start;
+                if (!f[s])
+                    begin[s] = start;
                 clock[s] = start + (forward ? t.f : t.b + t.w);
                 if (forward)
                     f_end[s][i] = clock[s], f[s]++;
@@ -127,7 +163,8 @@ static int64_t one_f_one_b(const struct run *r) {
             }
     }
     for (uint32_t s = 0; s < p; s++)
-        if (clock[s] - begin[s] > period) period = clock[s] - begin[s];
+        if (clock[s] - begin[s] > period)
+            period = clock[s] - begin[s];
     return period;
 }
 static int64_t find(struct run *r, struct sc__zb_order *o) {
@@ -161,7 +198,8 @@ static void other_times_leave_no_more_than_the_closed_form(void **state) {
                 uint32_t m = 3 * p;
                 int64_t left = (int64_t)(p - 1) * (100 + b - 2 * w);
                 set_up(&run, p, 1, m, 100, b, w);
-                assert_true(find(&run, &o) <= (int64_t)m * (100 + b + w) + (left > 0 ? left : 0));
+                assert_true(find(&run, &o) <=
+                            (int64_t)m * (100 + b + w) + (left > 0 ? left : 0));
             }
 }
 
@@ -200,7 +238,8 @@ static void lines_are_never_slower_than_h1(void **state) {
             randomise(&run, &seed);
             int64_t period = find(&run, &o);
             for (uint32_t s = 0; s < p; s++)
-                h1[s] = sc__schedule_order(&ctx->arena, SC__SCHEDULE_ZBH1, p, 1, s, m, &count);
+                h1[s] =
+                    sc__schedule_order(&ctx->arena, SC__SCHEDULE_ZBH1, p, 1, s, m, &count);
             assert_true(period <= replay(&run, h1));
         }
 }
@@ -221,9 +260,10 @@ static void like_chunks_are_never_slower(void **state) {
             struct sc__zb_order o;
             set_up(&run, p, 2, m, 0, 0, 0);
             for (uint32_t i = 0; i < 2 * p; i++)
-                run.times[i] = (struct sc__zb_times){700 + (int64_t)(sc__random(&seed) % 300),
-                                                     700 + (int64_t)(sc__random(&seed) % 300),
-                                                     700 + (int64_t)(sc__random(&seed) % 300)};
+                run.times[i] =
+                    (struct sc__zb_times){700 + (int64_t)(sc__random(&seed) % 300),
+                                          700 + (int64_t)(sc__random(&seed) % 300),
+                                          700 + (int64_t)(sc__random(&seed) % 300)};
             assert_true(find(&run, &o) <= one_f_one_b(&run));
         }
 }
@@ -269,7 +309,8 @@ static uint32_t one_op(struct sc__workload *w, int64_t cost) {
 
 static void make_blocks(struct sc__workload *w, const struct run *r, struct blocks *b) {
     for (uint32_t i = 0; i < r->z.pp * r->z.chunks; i++) {
-        uint32_t s = i / r->z.chunks, c = i % r->z.chunks;
+        uint32_t s = i / r->z.chunks;
+        uint32_t c = i % r->z.chunks;
         b->id[0][s][c] = one_op(w, r->times[i].f);
         b->id[1][s][c] = one_op(w, r->times[i].b);
         b->id[2][s][c] = one_op(w, r->times[i].w);
@@ -280,7 +321,9 @@ static void check_accounts(const struct sc__workload *w, const struct sc__sim *s
     for (uint32_t k = 0; k < w->class_count; k++) {
         const struct sc__account *a = &sim->classes[k].account;
         assert_true(a->bubble >= 0);
-        assert_true(a->compute + a->bubble + a->skew + a->other + a->exposed[w->group_count] == sim->step);
+        assert_true(a->compute + a->bubble + a->skew + a->other +
+                        a->exposed[w->group_count] ==
+                    sim->step);
     }
 }
 
@@ -293,7 +336,8 @@ static int64_t simulate(const struct run *r, const char *cluster, bool overlap) 
     struct sc__sim sim;
     w->mesh = sc__mesh(1, 1, 1, 1, r->z.pp, 0);
     make_blocks(w, r, &blocks);
-    struct sc__pipeline p = {.schedule = r->z.chunks == 2 ? SC__SCHEDULE_ZBV : SC__SCHEDULE_ZB2P,
+    struct sc__pipeline p = {.schedule =
+                                 r->z.chunks == 2 ? SC__SCHEDULE_ZBV : SC__SCHEDULE_ZB2P,
                              .pp = r->z.pp,
                              .vpp = r->z.chunks,
                              .micro_batches = r->z.micro_batches,
@@ -309,7 +353,11 @@ static int64_t simulate(const struct run *r, const char *cluster, bool overlap) 
     assert_int_equal(sc__net_analytic(inner, &c, w, &net), SC_OK);
     sc_status status = sc__simulate(inner, w, &net, NULL, &sim);
     if (status != SC_OK)
-        fail_msg("pp %u chunks %u m %u: %s", r->z.pp, r->z.chunks, r->z.micro_batches, sc_error_text(inner));
+        fail_msg("pp %u chunks %u m %u: %s",
+                 r->z.pp,
+                 r->z.chunks,
+                 r->z.micro_batches,
+                 sc_error_text(inner));
     check_accounts(w, &sim);
     sc_close(inner);
     return sim.step;
@@ -335,13 +383,14 @@ static void simulated_steps_follow_each_other(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equal_times_leave_no_bubble),
-                                       cmocka_unit_test(other_times_leave_no_more_than_the_closed_form),
-                                       cmocka_unit_test(random_lines_are_valid),
-                                       cmocka_unit_test(lines_are_never_slower_than_h1),
-                                       cmocka_unit_test(random_vs_are_valid),
-                                       cmocka_unit_test(like_chunks_are_never_slower),
-                                       cmocka_unit_test(large_fragments_do_not_pile_up),
-                                       cmocka_unit_test(simulated_steps_follow_each_other)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_times_leave_no_bubble),
+        cmocka_unit_test(other_times_leave_no_more_than_the_closed_form),
+        cmocka_unit_test(random_lines_are_valid),
+        cmocka_unit_test(lines_are_never_slower_than_h1),
+        cmocka_unit_test(random_vs_are_valid),
+        cmocka_unit_test(like_chunks_are_never_slower),
+        cmocka_unit_test(large_fragments_do_not_pile_up),
+        cmocka_unit_test(simulated_steps_follow_each_other)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

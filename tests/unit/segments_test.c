@@ -2,9 +2,9 @@
  * expectations come from the arithmetic of a 1F1B pipeline. */
 #include "test.h"
 
-#include "stats/critical.h"
-#include "stats/operations.h"
-#include "stats/whatif.h"
+#include "result/critical_path.h"
+#include "result/operations.h"
+#include "result/whatif.h"
 #include "step_fixture.h"
 
 #define US SC__PS_PER_US
@@ -42,7 +42,8 @@ static void bubbles_are_those_of_1f1b(void **state) {
     for (uint32_t c = 0; c < plain.pp; c++) {
         struct sc__segments g;
         sc__segments(&s.ctx->arena, s.sim.timeline, &s.index, c, &g);
-        assert_int_equal(g.total[SC__SEGMENT_BUBBLE], (plain.pp - 1) * 2 * (100 + 200) * US);
+        assert_int_equal(g.total[SC__SEGMENT_BUBBLE],
+                         (plain.pp - 1) * 2 * (100 + 200) * US);
         assert_int_equal(g.total[SC__SEGMENT_FORWARD], 8 * 2 * 100 * US);
         assert_int_equal(g.total[SC__SEGMENT_BACKWARD], 8 * 2 * 200 * US);
         assert_int_equal(g.total[SC__SEGMENT_UPDATE], 50 * US);
@@ -52,21 +53,26 @@ static void bubbles_are_those_of_1f1b(void **state) {
 
 /* Every kind of every class is what the simulator accounted, and there are no
  * holes. */
-static void check_account(struct step_plan p, int64_t message_time, int64_t collective_time) {
+static void
+check_account(struct step_plan p, int64_t message_time, int64_t collective_time) {
     struct step s = make(p, message_time, collective_time);
     for (uint32_t c = 0; c < p.pp; c++) {
         struct sc__segments g;
         const struct sc__account *a = &s.sim.classes[c].account;
-        int64_t exposed = 0, at = 0;
+        int64_t exposed = 0;
+        int64_t at = 0;
         sc__segments(&s.ctx->arena, s.sim.timeline, &s.index, c, &g);
-        for (uint32_t i = 0; i <= s.w->group_count; i++) exposed += a->exposed[i];
-        assert_int_equal(g.total[SC__SEGMENT_FORWARD] + g.total[SC__SEGMENT_BACKWARD] + g.total[SC__SEGMENT_UPDATE],
+        for (uint32_t i = 0; i <= s.w->group_count; i++)
+            exposed += a->exposed[i];
+        assert_int_equal(g.total[SC__SEGMENT_FORWARD] + g.total[SC__SEGMENT_BACKWARD] +
+                             g.total[SC__SEGMENT_UPDATE],
                          a->compute);
         assert_int_equal(g.total[SC__SEGMENT_RECOMPUTE], a->recompute);
         assert_int_equal(g.total[SC__SEGMENT_COMM], exposed);
         assert_int_equal(g.total[SC__SEGMENT_BUBBLE], a->bubble);
         assert_int_equal(g.total[SC__SEGMENT_SKEW], a->skew);
-        for (uint32_t i = 0; i < g.count; at = g.items[i++].end) assert_int_equal(g.items[i].start, at);
+        for (uint32_t i = 0; i < g.count; at = g.items[i++].end)
+            assert_int_equal(g.items[i].start, at);
         assert_int_equal(at, s.sim.step);
     }
     sc_close(s.ctx);
@@ -123,14 +129,17 @@ static void critical_path_goes_through_messages(void **state) {
     (void)state;
     struct step s = make(plain, 70 * US, 0);
     struct sc__critical path;
-    int64_t messages = 0, at = 0;
+    int64_t messages = 0;
+    int64_t at = 0;
     uint32_t crossings = 0;
     sc__critical_path(&s.ctx->arena, s.sim.timeline, &s.index, &path);
     for (uint32_t i = 0; i < path.count; at = path.pieces[i++].end) {
         assert_int_equal(path.pieces[i].start, at);
-        if (i && path.pieces[i].class != path.pieces[i - 1].class) crossings++;
+        if (i && path.pieces[i].class != path.pieces[i - 1].class)
+            crossings++;
         uint32_t op = s.sim.timeline->spans[path.pieces[i].span].op;
-        if (s.w->ops[op].kind != SC__OP_COMPUTE) messages += path.pieces[i].end - path.pieces[i].start;
+        if (s.w->ops[op].kind != SC__OP_COMPUTE)
+            messages += path.pieces[i].end - path.pieces[i].start;
     }
     assert_int_equal(at, s.sim.step);
     assert_true(crossings >= 2 * (plain.pp - 1));
@@ -144,16 +153,19 @@ static void critical_path_follows_who_came_last(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
     struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
-    const int64_t before[2] = {10 * US, 30 * US}, after[2] = {25 * US, 5 * US};
+    const int64_t before[2] = {10 * US, 30 * US};
+    const int64_t after[2] = {25 * US, 5 * US};
     w->mesh = sc__mesh(1, 1, 1, 1, 2, 0);
     for (uint32_t c = 0; c < 2; c++) {
         sc__block_begin(w);
         sc__block_add(w, SC__OP_COMPUTE, SC__FORWARD, COMPUTE, "before")->cost = before[c];
-        struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, COMPUTE, "meet");
+        struct sc__op *op =
+            sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, COMPUTE, "meet");
         op->coll = SC__ALLREDUCE;
         op->group = sc__workload_group(w, SC__GROUP_PP);
         sc__block_add(w, SC__OP_COMPUTE, SC__BACKWARD, COMPUTE, "after")->cost = after[c];
-        uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+        uint32_t block = sc__block_end(w);
+        uint32_t program = sc__program_begin(w);
         sc__program_call(w, block, 0, 0, 0);
         sc__class_add(w, program, c, 1, c);
     }
@@ -189,23 +201,35 @@ static void operations_add_up(void **state) {
     struct step s = make(p, 30 * US, 40 * US);
     struct sc__operations ops;
     sc__operations(&s.ctx->arena, s.sim.timeline, &s.index, &ops);
-    double forward = 0, collectives = 0, bytes = 0, messages = 0;
+    double forward = 0;
+    double collectives = 0;
+    double bytes = 0;
+    double messages = 0;
     for (uint32_t i = 0; i < ops.count; i++) {
-        if (i) assert_true(ops.items[i - 1].total >= ops.items[i].total);
-        if (!strcmp(ops.items[i].name, "mlp")) forward += ops.items[i].total;
-        if (!strcmp(ops.items[i].name, "send")) messages += ops.items[i].count;
-        if (strcmp(ops.items[i].name, "tp_allreduce")) continue;
+        if (i)
+            assert_true(ops.items[i - 1].total >= ops.items[i].total);
+        if (!strcmp(ops.items[i].name, "mlp"))
+            forward += ops.items[i].total;
+        if (!strcmp(ops.items[i].name, "send"))
+            messages += ops.items[i].count;
+        if (strcmp(ops.items[i].name, "tp_allreduce"))
+            continue;
         collectives += ops.items[i].total;
         bytes += ops.items[i].bytes;
     }
     assert_float_equal(forward, 8 * 2 * 100 * US, 1);
     assert_float_equal(collectives, 8 * 2 * 2 * 40 * US, 1);
     assert_float_equal(bytes, 8 * 2 * 2 * 0x1p24, 1);
-    assert_float_equal(messages, 8 * 2 * 3 / 4.0, 1e-9); /* two directions, three of four stages each */
+    assert_float_equal(messages,
+                       8 * 2 * 3 / 4.0,
+                       1e-9); /* two directions, three of four stages each */
     sc_close(s.ctx);
 }
 
-static sc_status make_net(void *self, struct sc_context *ctx, const struct sc__workload *w, struct sc__net *out) {
+static sc_status make_net(void *self,
+                          struct sc_context *ctx,
+                          const struct sc__workload *w,
+                          struct sc__net *out) {
     (void)w;
     const int64_t *times = self;
     *out = fixed_net(ctx, times[0], times[1]);
@@ -214,7 +238,8 @@ static sc_status make_net(void *self, struct sc_context *ctx, const struct sc__w
 
 static const struct sc__whatif_row *row(const struct sc__whatif *t, const char *key) {
     for (uint32_t i = 0; i < t->count; i++)
-        if (!strcmp(t->rows[i].key, key)) return &t->rows[i];
+        if (!strcmp(t->rows[i].key, key))
+            return &t->rows[i];
     fail_msg("no row %s", key);
     return NULL;
 }
@@ -230,7 +255,8 @@ static void what_if_takes_off_the_cost(void **state) {
     struct sc__sim_options options = {0};
     struct sc__whatif t;
     assert_int_equal(sc__whatif(s.ctx, s.w, &maker, &options, s.sim.step, &t), SC_OK);
-    const int64_t step = s.sim.step, layers = 8;
+    const int64_t step = s.sim.step;
+    const int64_t layers = 8;
     assert_int_equal(row(&t, "gemm")->at_zero, step - layers * (100 + 200) * US);
     assert_int_equal(row(&t, "gemm")->at_half, step - layers * (100 + 200) / 2 * US);
     assert_int_equal(row(&t, "recompute")->at_zero, step - layers * 2 * 100 * US);
@@ -238,7 +264,8 @@ static void what_if_takes_off_the_cost(void **state) {
     assert_int_equal(row(&t, "comm:tp")->at_zero, step - layers * 2 * 3 * 40 * US);
     assert_int_equal(row(&t, "comm:tp")->at_half, step - layers * 2 * 3 * 20 * US);
     assert_int_equal(row(&t, "comm:dp")->at_zero, step - 40 * US);
-    for (uint32_t i = 1; i < t.count; i++) assert_true(t.rows[i - 1].at_zero <= t.rows[i].at_zero);
+    for (uint32_t i = 1; i < t.count; i++)
+        assert_true(t.rows[i - 1].at_zero <= t.rows[i].at_zero);
     sc_close(s.ctx);
 }
 

@@ -5,34 +5,44 @@
 
 #include "base/base.h"
 #include "base/random.h"
-#include "ir/workload.h"
 #include "lower/pipeline.h"
 #include "simulate/simulate.h"
+#include "workload/workload.h"
 
 /* One block of every stage: compute, tensor-parallel all-reduce, a message to
  * the next stage, more compute, expert exchange, and the gradients at the end. */
 static uint32_t stage_program(struct sc__workload *w, uint32_t stage) {
     uint32_t pp = w->mesh.pp;
-    uint16_t tp = sc__workload_group(w, SC__GROUP_TP), dp = sc__workload_group(w, SC__GROUP_DP);
+    uint16_t tp = sc__workload_group(w, SC__GROUP_TP);
+    uint16_t dp = sc__workload_group(w, SC__GROUP_DP);
     uint16_t ep = sc__workload_group(w, SC__GROUP_EP);
     const struct {
-        uint8_t kind, flags;
+        uint8_t kind;
+        uint8_t flags;
         uint16_t group;
         int64_t cost;
-    } ops[] = {{SC__OP_RECV, SC__OP_PEER_PREV, 0, 0}, {SC__OP_COMPUTE, 0, 0, 1000 + 100 * stage},
-               {SC__OP_COLLECTIVE, 0, tp, 0},         {SC__OP_SEND, SC__OP_PEER_NEXT, 0, 0},
-               {SC__OP_COMPUTE, 0, 0, 500},           {SC__OP_COLLECTIVE, 0, ep, 0},
-               {SC__OP_COMPUTE, 0, 0, 300},           {SC__OP_COLLECTIVE, 0, dp, 0}};
+    } ops[] = {{SC__OP_RECV, SC__OP_PEER_PREV, 0, 0},
+               {SC__OP_COMPUTE, 0, 0, 1000 + 100 * stage},
+               {SC__OP_COLLECTIVE, 0, tp, 0},
+               {SC__OP_SEND, SC__OP_PEER_NEXT, 0, 0},
+               {SC__OP_COMPUTE, 0, 0, 500},
+               {SC__OP_COLLECTIVE, 0, ep, 0},
+               {SC__OP_COMPUTE, 0, 0, 300},
+               {SC__OP_COLLECTIVE, 0, dp, 0}};
     sc__block_begin(w);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        if (ops[i].kind == SC__OP_RECV && stage == 0) continue;
-        if (ops[i].kind == SC__OP_SEND && stage + 1 == pp) continue;
-        struct sc__op *op = sc__block_add(w, ops[i].kind, SC__FORWARD, SC__STREAM_COMPUTE, "op");
+        if (ops[i].kind == SC__OP_RECV && stage == 0)
+            continue;
+        if (ops[i].kind == SC__OP_SEND && stage + 1 == pp)
+            continue;
+        struct sc__op *op =
+            sc__block_add(w, ops[i].kind, SC__FORWARD, SC__STREAM_COMPUTE, "op");
         op->flags = ops[i].flags;
         op->group = ops[i].group;
         op->cost = ops[i].cost * SC__PS_PER_US;
     }
-    uint32_t block = sc__block_end(w), program = sc__program_begin(w);
+    uint32_t block = sc__block_end(w);
+    uint32_t program = sc__program_begin(w);
     sc__program_call(w, block, 0, 0, 0);
     return program;
 }
@@ -40,16 +50,21 @@ static uint32_t stage_program(struct sc__workload *w, uint32_t stage) {
 /* Classes by stage, or every rank its own. */
 static struct sc__workload *make(struct sc_context *ctx, struct sc__mesh mesh, bool apart) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
-    uint32_t ranks = sc__mesh_ranks(&mesh), in_stage = ranks / mesh.pp;
+    uint32_t ranks = sc__mesh_ranks(&mesh);
+    uint32_t in_stage = ranks / mesh.pp;
     w->mesh = mesh;
     for (uint32_t s = 0; s < mesh.pp; s++) {
         uint32_t program = stage_program(w, s);
-        if (!apart) sc__class_add(w, program, s * in_stage, in_stage, s);
-        for (uint32_t i = 0; apart && i < in_stage; i++) sc__class_add(w, program, s * in_stage + i, 1, s);
+        if (!apart)
+            sc__class_add(w, program, s * in_stage, in_stage, s);
+        for (uint32_t i = 0; apart && i < in_stage; i++)
+            sc__class_add(w, program, s * in_stage + i, 1, s);
     }
-    if (!apart) return w;
+    if (!apart)
+        return w;
     w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, ranks);
-    for (uint32_t r = 0; r < ranks; r++) w->rank_class[r] = r;
+    for (uint32_t r = 0; r < ranks; r++)
+        w->rank_class[r] = r;
     return w;
 }
 
@@ -57,9 +72,11 @@ static int64_t step_of(struct sc_context *ctx, struct sc__workload *w) {
     struct sc__cluster cluster;
     struct sc__net net;
     struct sc__sim sim;
-    assert_int_equal(sc__cluster_parse(ctx, "ideal", sc__mesh_ranks(&w->mesh), &cluster), SC_OK);
+    assert_int_equal(sc__cluster_parse(ctx, "ideal", sc__mesh_ranks(&w->mesh), &cluster),
+                     SC_OK);
     assert_int_equal(sc__net_analytic(ctx, &cluster, w, &net), SC_OK);
-    if (sc__simulate(ctx, w, &net, NULL, &sim) != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    if (sc__simulate(ctx, w, &net, NULL, &sim) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
     return sim.step;
 }
 
@@ -68,11 +85,14 @@ static void split_classes_run_like_single_ranks(void **state) {
     uint64_t random = 7;
     for (int i = 0; i < 60; i++) {
         struct sc_context *ctx = sc_open();
-        uint32_t tp = 1u << sc__random(&random) % 3, ep = 1u << sc__random(&random) % 3;
-        uint32_t dp = ep << sc__random(&random) % 3, pp = 1 + (uint32_t)(sc__random(&random) % 4);
+        uint32_t tp = 1u << sc__random(&random) % 3;
+        uint32_t ep = 1u << sc__random(&random) % 3;
+        uint32_t dp = ep << sc__random(&random) % 3;
+        uint32_t pp = 1 + (uint32_t)(sc__random(&random) % 4);
         struct sc__mesh mesh = sc__mesh(tp, 1, ep, dp, pp, 0);
         uint32_t rank = (uint32_t)(sc__random(&random) % sc__mesh_ranks(&mesh));
-        struct sc__workload *split = make(ctx, mesh, false), *single = make(ctx, mesh, true);
+        struct sc__workload *split = make(ctx, mesh, false);
+        struct sc__workload *single = make(ctx, mesh, true);
         assert_int_equal(sc__workload_slow_rank(ctx, split, rank, 1.75), SC_OK);
         single->classes[rank].slow = 1.75;
         assert_true(split->class_count <= single->class_count);
@@ -87,7 +107,8 @@ static void no_more_classes_than_needed(void **state) {
     (void)state;
     struct sc_context *ctx = sc_open();
     struct sc__workload *w = make(ctx, sc__mesh(1, 1, 1, 64, 4, 0), false);
-    assert_int_equal(sc__workload_slow_rank(ctx, w, 100, 1.2), SC_OK); /* stage 1, replica 36 */
+    assert_int_equal(sc__workload_slow_rank(ctx, w, 100, 1.2),
+                     SC_OK); /* stage 1, replica 36 */
     assert_int_equal(w->class_count, 8);
     for (uint32_t r = 0; r < 256; r++) {
         const struct sc__class *c = &w->classes[w->rank_class[r]];
@@ -110,7 +131,8 @@ static void merging_undoes_splitting(void **state) {
     (void)state;
     struct sc_context *ctx = sc_open();
     struct sc__mesh mesh = sc__mesh(2, 1, 2, 8, 3, 0);
-    struct sc__workload *w = make(ctx, mesh, true), *split = make(ctx, mesh, false);
+    struct sc__workload *w = make(ctx, mesh, true);
+    struct sc__workload *split = make(ctx, mesh, false);
     int64_t step = step_of(ctx, w);
     sc__workload_merge(ctx, w);
     assert_int_equal(w->class_count, 3);
@@ -132,7 +154,8 @@ static void many_ranks_split_too(void **state) {
     struct sc__workload *w = make(ctx, sc__mesh(8, 1, 1, 1024, 16, 0), false);
     assert_int_equal(sc__workload_slow_rank(ctx, w, 77, 1.2), SC_OK);
     uint64_t ranks = 0;
-    for (uint32_t c = 0; c < w->class_count; c++) ranks += w->classes[c].ranks;
+    for (uint32_t c = 0; c < w->class_count; c++)
+        ranks += w->classes[c].ranks;
     assert_int_equal(ranks, 131072);
     sc_close(ctx);
 }

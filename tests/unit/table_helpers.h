@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "import/reader.h"
+#include "frontend/reader.h"
 #include "simulate/simulate.h"
 
 #include <stdio.h>
@@ -36,12 +36,16 @@ static inline int close_context(void **state) {
 static inline const char *given(const void *self, const char *name, unsigned i) {
     size_t n = strlen(name);
     for (const char *const *w = self; *w; w++)
-        if (!strncmp(*w, name, n) && (*w)[n] == '=' && i-- == 0) return *w + n + 1;
+        if (!strncmp(*w, name, n) && (*w)[n] == '=' && i-- == 0)
+            return *w + n + 1;
     return NULL;
 }
 
-#define SETTINGS(...)                                                                                                  \
-    &(struct sc__settings) { .nth = given, .self = (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}, .ctx = ctx }
+#define SETTINGS(...)                                                                      \
+    &(struct sc__settings) {                                                               \
+        .nth = given, .self = (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL},      \
+        .ctx = ctx                                                                         \
+    }
 
 static inline const char *temporary_file(const char *text, size_t n) {
     char name[] = "/tmp/stepcast-test-XXXXXX";
@@ -52,8 +56,11 @@ static inline const char *temporary_file(const char *text, size_t n) {
     return sc__strdup(&ctx->arena, name);
 }
 
-static inline sc_status read_text(const struct sc__reader *reader, const struct sc__settings *settings,
-                                  const char *text, size_t n, struct sc__document *doc) {
+static inline sc_status read_text(const struct sc__reader *reader,
+                                  const struct sc__settings *settings,
+                                  const char *text,
+                                  size_t n,
+                                  struct sc__document *doc) {
     const char *path = temporary_file(text, n);
     memset(doc, 0, sizeof *doc);
     sc__clear_error(ctx);
@@ -63,24 +70,28 @@ static inline sc_status read_text(const struct sc__reader *reader, const struct 
 }
 
 static inline void must(sc_status status) {
-    if (status != SC_OK) fail_msg("%s", sc_error_text(ctx));
+    if (status != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
 }
 
 static inline bool noted(const char *code) {
     for (uint32_t i = 0; i < ctx->note_count; i++)
-        if (!strcmp(ctx->notes[i].code, code)) return true;
+        if (!strcmp(ctx->notes[i].code, code))
+            return true;
     return false;
 }
 
 static inline const char *shared_file(const char *relative) {
     const char *root = getenv("STEPCAST_SHARED");
-    const char *path = sc__format(&ctx->arena, "%s/%s", root ? root : "../shared", relative);
+    const char *path =
+        sc__format(&ctx->arena, "%s/%s", root ? root : "../shared", relative);
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
 /* Every transfer takes latency + bytes · per_byte ps, whatever else runs. */
 struct prices {
-    int64_t latency, per_byte;
+    int64_t latency;
+    int64_t per_byte;
     struct {
         struct sc__transfer t;
         int64_t end;
@@ -88,7 +99,9 @@ struct prices {
     unsigned count;
 };
 
-static inline int64_t price_alone(void *net, const struct sc__transfer *t, struct sc__claim claim[SC__CLAIMS],
+static inline int64_t price_alone(void *net,
+                                  const struct sc__transfer *t,
+                                  struct sc__claim claim[SC__CLAIMS],
                                   int *claims) {
     const struct prices *p = net;
     (void)claim;
@@ -108,7 +121,8 @@ static inline int64_t price_next(void *net) {
     const struct prices *p = net;
     int64_t next = INT64_MAX;
     for (unsigned i = 0; i < p->count; i++)
-        if (p->running[i].end < next) next = p->running[i].end;
+        if (p->running[i].end < next)
+            next = p->running[i].end;
     return next;
 }
 
@@ -123,9 +137,15 @@ static inline bool price_finish(void *net, int64_t to, struct sc__transfer *done
     return false;
 }
 
-static inline int64_t step_of(const struct sc__workload *w, int64_t latency, int64_t per_byte, struct sc__sim *out) {
-    static const struct sc__net_ops ops = {
-        .name = "fixed", .alone = price_alone, .start = price_start, .next = price_next, .finish = price_finish};
+static inline int64_t step_of(const struct sc__workload *w,
+                              int64_t latency,
+                              int64_t per_byte,
+                              struct sc__sim *out) {
+    static const struct sc__net_ops ops = {.name = "fixed",
+                                           .alone = price_alone,
+                                           .start = price_start,
+                                           .next = price_next,
+                                           .finish = price_finish};
     struct prices prices = {.latency = latency, .per_byte = per_byte};
     struct sc__net net = {.ops = &ops, .self = &prices};
     struct sc__sim_options options = {0};

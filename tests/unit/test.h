@@ -22,7 +22,8 @@ static inline const char *shared_path(const char *name) {
     const char *root = getenv("STEPCAST_SHARED");
     char *p = path[next++ & 3];
     snprintf(p, sizeof path[0], "%s/%s", root ? root : "../shared", name);
-    if (access(p, R_OK) != 0) skip();
+    if (access(p, R_OK) != 0)
+        skip();
     return p;
 }
 

@@ -18,15 +18,19 @@ struct answer {
 };
 
 /* Runs a command on inputs with options "name", "value", …; both lists end in NULL. */
-static inline struct answer ask(const char *command, const char *const *inputs, const char *const *options) {
+static inline struct answer
+ask(const char *command, const char *const *inputs, const char *const *options) {
     struct answer a = {0};
     sc_context *ctx = sc_open();
     sc_request *req = sc_request_new(ctx, command);
     assert_non_null(req);
-    for (; *inputs; inputs++) sc_request_input(req, *inputs);
+    for (; *inputs; inputs++)
+        sc_request_input(req, *inputs);
     a.status = sc_request_set(req, "json", "-");
-    for (; a.status == SC_OK && *options; options += 2) a.status = sc_request_set(req, options[0], options[1]);
-    if (a.status == SC_OK) a.status = sc_execute(req);
+    for (; a.status == SC_OK && *options; options += 2)
+        a.status = sc_request_set(req, options[0], options[1]);
+    if (a.status == SC_OK)
+        a.status = sc_execute(req);
     snprintf(a.error, sizeof a.error, "%s", sc_error_text(ctx));
     if (a.status == SC_OK) {
         json_error_t e;
@@ -43,7 +47,8 @@ static inline struct answer run_path(const char *path, const char *const *option
 }
 
 static inline double step_ms(struct answer *a) {
-    if (a->status != SC_OK) fail_msg("%s", a->error);
+    if (a->status != SC_OK)
+        fail_msg("%s", a->error);
     double us = json_number_value(json_object_get(a->json, "step_time_us"));
     json_decref(a->json);
     a->json = NULL;
@@ -78,7 +83,8 @@ static inline void remove_directory(const char *directory) {
     for (struct dirent *e; (e = readdir(dir));) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", directory, e->d_name);
-        if (e->d_name[0] != '.') unlink(path);
+        if (e->d_name[0] != '.')
+            unlink(path);
     }
     closedir(dir);
     rmdir(directory);

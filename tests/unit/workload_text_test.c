@@ -21,8 +21,10 @@ static struct answer run_file(const char *path, const char *const *options) {
     assert_non_null(req);
     sc_request_input(req, path);
     a.status = sc_request_set(req, "json", "-");
-    for (; a.status == SC_OK && *options; options += 2) a.status = sc_request_set(req, options[0], options[1]);
-    if (a.status == SC_OK) a.status = sc_execute(req);
+    for (; a.status == SC_OK && *options; options += 2)
+        a.status = sc_request_set(req, options[0], options[1]);
+    if (a.status == SC_OK)
+        a.status = sc_execute(req);
     snprintf(a.error, sizeof a.error, "%s", sc_error_text(ctx));
     if (a.status == SC_OK) {
         json_error_t e;
@@ -43,7 +45,8 @@ static struct answer run_text(const void *text, size_t n) {
 
 static double number(const json_t *j, const char *key) {
     const json_t *v = json_object_get(j, key);
-    if (!v) fail_msg("no key %s", key);
+    if (!v)
+        fail_msg("no key %s", key);
     return json_number_value(v);
 }
 
@@ -63,7 +66,8 @@ static bool has_note(const json_t *j, const char *code) {
     size_t i;
     json_t *n;
     json_array_foreach(json_object_get(json_object_get(j, "input"), "notes"), i, n) {
-        if (!strcmp(json_string_value(json_object_get(n, "code")), code)) return true;
+        if (!strcmp(json_string_value(json_object_get(n, "code")), code))
+            return true;
     }
     return false;
 }
@@ -85,11 +89,13 @@ static void seed_003_on_an_ideal_cluster(void **state) {
 
 static void seed_003_interleaved_has_about_an_eighth_of_the_bubble(void **state) {
     (void)state;
-    static const char *const options[] = {"cluster", "ideal", "schedule", "interleaved", "vpp", "8", NULL};
+    static const char *const options[] =
+        {"cluster", "ideal", "schedule", "interleaved", "vpp", "8", NULL};
     struct answer a = run_file("tests/data/seed_003.txt", options);
     assert_int_equal(a.status, SC_OK);
     double bubble = number(json_object_get(a.json, "breakdown_us"), "bubble");
-    /* 15 stages wait for chunks of (tf + tb)/8; the first and last chunk, with embedding and head, are longer */
+    /* 15 stages wait for chunks of (tf + tb)/8; the first and last chunk, with embedding
+     * and head, are longer */
     assert_true(bubble >= 6759808.875 / 8 && bubble < 6759808.875 / 8 * 1.25);
     json_decref(a.json);
 }
@@ -100,11 +106,12 @@ static void check_sums(const json_t *j) {
     double step = number(j, "step_time_us");
     json_array_foreach(json_object_get(j, "ranks"), i, rank) {
         const json_t *b = json_object_get(rank, "breakdown_us");
-        double sum = number(b, "compute") + number(b, "recompute") + number(b, "bubble") + number(b, "skew") +
-                     number(b, "other");
+        double sum = number(b, "compute") + number(b, "recompute") + number(b, "bubble") +
+                     number(b, "skew") + number(b, "other");
         const char *key;
         json_t *v;
-        json_object_foreach(json_object_get(b, "exposed_comm"), key, v) sum += json_number_value(v);
+        json_object_foreach(json_object_get(b, "exposed_comm"), key, v) sum +=
+            json_number_value(v);
         assert_true(sum - step < 1e-3 && step - sum < 1e-3);
     }
 }
@@ -144,17 +151,36 @@ static void seed_004_on_a_cluster(void **state) {
 static void compat_equals_simai(void **state) {
     (void)state;
     static const struct {
-        const char *file, *gpus, *vpp;
-        double dp, tp, bubble, compute, total;
-    } rows[] = {{"tests/data/seed_003.txt", "1024", NULL, 322654, 290054, -1, 7213232, -1},
-                {"tests/data/seed_003.txt", "1024", "1", 322654, 290054, 6946315, 7213232, 14772256},
-                {"tests/data/seed_003.txt", "1024", "8", 322654, 290054, 868289, 7213232, 8694230},
-                {"tests/data/seed_003.txt", "512", "1", 276561, 290054, 6946315, 7213232, 14726162},
-                {"tests/data/seed_004.txt", "512", NULL, 112271, 27626, 114994, 280084, 534975},
-                {"tests/data/seed_004.txt", "1024", NULL, 116014, 27626, 114994, 280084, 538718}};
+        const char *file;
+        const char *gpus;
+        const char *vpp;
+        double dp;
+        double tp;
+        double bubble;
+        double compute;
+        double total;
+    } rows[] = {
+        {"tests/data/seed_003.txt", "1024", NULL, 322654, 290054, -1, 7213232, -1},
+        {"tests/data/seed_003.txt",
+         "1024",
+         "1",
+         322654,
+         290054,
+         6946315,
+         7213232,
+         14772256},
+        {"tests/data/seed_003.txt", "1024", "8", 322654, 290054, 868289, 7213232, 8694230},
+        {"tests/data/seed_003.txt", "512", "1", 276561, 290054, 6946315, 7213232, 14726162},
+        {"tests/data/seed_004.txt", "512", NULL, 112271, 27626, 114994, 280084, 534975},
+        {"tests/data/seed_004.txt", "1024", NULL, 116014, 27626, 114994, 280084, 538718}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *options[] = {"compat",    "simai", "gpus", rows[i].gpus, rows[i].vpp ? "vpp" : NULL,
-                                 rows[i].vpp, NULL};
+        const char *options[] = {"compat",
+                                 "simai",
+                                 "gpus",
+                                 rows[i].gpus,
+                                 rows[i].vpp ? "vpp" : NULL,
+                                 rows[i].vpp,
+                                 NULL};
         struct answer a = run_file(rows[i].file, options);
         assert_int_equal(a.status, SC_OK);
         json_t *c = json_object_get(a.json, "compat");
@@ -163,7 +189,8 @@ static void compat_equals_simai(void **state) {
         assert_true(fabs(number(c, "compute_us") - rows[i].compute) <= 0.5);
         assert_true(number(c, "ep_us") == 0 && number(c, "dp_ep_us") == 0);
         if (rows[i].total < 0)
-            assert_true(json_is_null(json_object_get(c, "total_us")) && json_object_get(c, "why"));
+            assert_true(json_is_null(json_object_get(c, "total_us")) &&
+                        json_object_get(c, "why"));
         else {
             assert_true(fabs(number(c, "bubble_us") - rows[i].bubble) <= 0.5);
             assert_true(fabs(number(c, "total_us") - rows[i].total) <= 0.5);
@@ -172,8 +199,10 @@ static void compat_equals_simai(void **state) {
     }
 }
 
-#define HEADER                                                                                                         \
-    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 4 pp_comm: 0\n"
+#define HEADER                                                                             \
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: "  \
+    "1 "                                                                                   \
+    "all_gpus: 4 pp_comm: 0\n"
 #define ROW "layer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n"
 
 static void accepted_variants(void **state) {
@@ -183,20 +212,28 @@ static void accepted_variants(void **state) {
         HEADER "1\r\nlayer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\r\n",
         "\xef\xbb\xbf" HEADER "1\n" ROW,
         "HYBRID_TRANSFORMER\tmodel_parallel_NPU_group: 2 all_gpus: 4\n1\t\t\n\t" ROW,
-        "HYBRID_TRANSFORMER all_gpus: 4 ga: 1 pp_comm 1024.5 model_parallel_NPU_group: 2\n1\n" ROW,
+        "HYBRID_TRANSFORMER all_gpus: 4 ga: 1 pp_comm 1024.5 model_parallel_NPU_group: "
+        "2\n1\n" ROW,
         "DATA all_gpus: 4\n1\n" ROW,
         "MODEL all_gpus: 4\n1\n" ROW,
         "MICRO all_gpus: 4\n2\n" ROW ROW,
         "DISTRIBUTED_INFERENCE all_gpus: 4\n1\n" ROW,
-        "HYBRID_DLRM all_gpus: 4 DLRM_LAST_BOTTOM_LAYER: 1\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 ALLREDUCE 4096 "
+        "HYBRID_DLRM all_gpus: 4 DLRM_LAST_BOTTOM_LAYER: 1\n1\na -1 1 ALLTOALL 4096 1 "
+        "ALLTOALL "
+        "4096 1 ALLREDUCE 4096 "
         "1\n",
-        "HYBRID_CUSTOMIZED all_gpus: 4\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 ALLREDUCE 4096 1 DATA\n",
-        HEADER "1\nnorm -1 1 BROADCAST 16384 1 ALLGATHER_EP 4 1 REDUCESCATTER_DP_EP 4 100\n\n\n",
-        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 4 checkpoints: 1 0 "
+        "HYBRID_CUSTOMIZED all_gpus: 4\n1\na -1 1 ALLTOALL 4096 1 ALLTOALL 4096 1 "
+        "ALLREDUCE 4096 1 "
+        "DATA\n",
+        HEADER
+        "1\nnorm -1 1 BROADCAST 16384 1 ALLGATHER_EP 4 1 REDUCESCATTER_DP_EP 4 100\n\n\n",
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 4 "
+        "checkpoints: 1 0 "
         "checkpoint_initiates: 1 2\n3\n" ROW ROW ROW};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct answer a = run_text(texts[i], strlen(texts[i]));
-        if (a.status != SC_OK) fail_msg("text %zu: %s", i, a.error);
+        if (a.status != SC_OK)
+            fail_msg("text %zu: %s", i, a.error);
         json_decref(a.json);
     }
 }
@@ -204,7 +241,9 @@ static void accepted_variants(void **state) {
 static void recompute_is_counted(void **state) {
     (void)state;
     static const char text[] =
-        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 1 checkpoints: 2 0 2 "
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 1 "
+        "checkpoints: 2 0 "
+        "2 "
         "checkpoint_initiates: 2 3 1\n4\n"
         "a -1 1000 NONE 0 10 NONE 0 10 NONE 0 0\nb -1 2000 NONE 0 10 NONE 0 10 NONE 0 0\n"
         "c -1 4000 NONE 0 10 NONE 0 10 NONE 0 0\nd -1 8000 NONE 0 10 NONE 0 10 NONE 0 0\n";
@@ -218,7 +257,9 @@ static void recompute_is_counted(void **state) {
 static void bad_inputs_are_errors_with_a_place(void **state) {
     (void)state;
     static const struct {
-        const char *text, *where, *what;
+        const char *text;
+        const char *where;
+        const char *what;
     } cases[] = {
         {"", "", "empty"},
         {HEADER, ":2:", "number of rows is missing"},
@@ -231,52 +272,107 @@ static void bad_inputs_are_errors_with_a_place(void **state) {
         {HEADER "9223372036854775808\n" ROW, ":4", "ends after 1"},
         {HEADER "99999999999999999999\n" ROW, ":2:1", "not a number of rows"},
         {HEADER "1\nlayer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE\n",
-         ":3:", "has 12 words, this line has 10"},
-        {HEADER "1\nmy layer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:", "13"},
-        {HEADER "1\nlayer -1 1000.5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:10",
+         ":3:",
+         "has 12 words, this line has 10"},
+        {HEADER "1\nmy layer -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:",
+         "13"},
+        {HEADER "1\nlayer -1 1000.5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:10",
          "not a whole number"},
-        {HEADER "1\nlayer -1 -5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:10", "negative"},
-        {HEADER "1\nlayer -1 1000 ALLREDUCE -4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:25", "negative"},
-        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096.0 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:25",
+        {HEADER "1\nlayer -1 -5 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:10",
+         "negative"},
+        {HEADER "1\nlayer -1 1000 ALLREDUCE -4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:25",
+         "negative"},
+        {HEADER "1\nlayer -1 1000 ALLREDUCE 4096.0 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:25",
          "not a whole number"},
-        {HEADER "1\nlayer -1 1000 allreduce 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:15", "unknown collective"},
-        {HEADER "1\nlayer -1 1000 ALLREDUC 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:15",
+        {HEADER "1\nlayer -1 1000 allreduce 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:15",
+         "unknown collective"},
+        {HEADER "1\nlayer -1 1000 ALLREDUC 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:15",
          "did you mean ALLREDUCE"},
-        {HEADER "1\nlayer -1 1000 ALLREDUCE 18446744073709551615 1000 NONE 0 1000 NONE 0 100\n", ":3:25", "2^60"},
-        {HEADER "1\nlayer -1 9223372036854775807 NONE 0 1000 NONE 0 1000 NONE 0 100\n", ":3:10", "11 days"},
-        {HEADER "1\nlayer x 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n", ":3:7", "not a number"},
+        {HEADER
+         "1\nlayer -1 1000 ALLREDUCE 18446744073709551615 1000 NONE 0 1000 NONE 0 100\n",
+         ":3:25",
+         "2^60"},
+        {HEADER "1\nlayer -1 9223372036854775807 NONE 0 1000 NONE 0 1000 NONE 0 100\n",
+         ":3:10",
+         "11 days"},
+        {HEADER "1\nlayer x 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n",
+         ":3:7",
+         "not a number"},
         {"HYBRID_TRANSFORMER ep: 1 all_gpus: 4\n1\n" ROW, ":1:", "tensor-parallel size"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 0 all_gpus: 4\n1\n" ROW, ":1:46", "model_parallel_NPU_group"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: x all_gpus: 4\n1\n" ROW, ":1:52", "ep is 'x'"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 al_gpus: 4\n1\n" ROW, ":1:48", "did you mean all_gpus"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus:\n1\n" ROW, ":1:48", "no value"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 1 pp: 1 all_gpus: 2\n1\n" ROW, ":1:54", "twice"},
-        {"HYBRID_TRANSFORMR model_parallel_NPU_group: 2\n1\n" ROW, ":1:1", "HYBRID_TRANSFORMER"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\n" ROW, ":1", "number of GPUs is not known"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 5\n1\n" ROW, ":1", "5 GPUs are not a multiple"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 4 all_gpus: 4\n1\n" ROW, ":1", "at least 8 GPUs"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 pp_comm: -1\n1\n" ROW, ":1", "pp_comm"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 5 1\n1\n" ROW, ":1", "bad list"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 1 0 checkpoint_initiates: 1 "
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 0 all_gpus: 4\n1\n" ROW,
+         ":1:46",
+         "model_parallel_NPU_group"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: x all_gpus: 4\n1\n" ROW,
+         ":1:52",
+         "ep is 'x'"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 al_gpus: 4\n1\n" ROW,
+         ":1:48",
+         "did you mean all_gpus"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus:\n1\n" ROW,
+         ":1:48",
+         "no value"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 1 pp: 1 all_gpus: 2\n1\n" ROW,
+         ":1:54",
+         "twice"},
+        {"HYBRID_TRANSFORMR model_parallel_NPU_group: 2\n1\n" ROW,
+         ":1:1",
+         "HYBRID_TRANSFORMER"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2\n1\n" ROW,
+         ":1",
+         "number of GPUs is not known"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 5\n1\n" ROW,
+         ":1",
+         "5 GPUs are not a multiple"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 pp: 4 all_gpus: 4\n1\n" ROW,
+         ":1",
+         "at least 8 GPUs"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 pp_comm: -1\n1\n" ROW,
+         ":1",
+         "pp_comm"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 5 "
+         "1\n1\n" ROW,
+         ":1",
+         "bad list"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 all_gpus: 4 checkpoints: 1 0 "
+         "checkpoint_initiates: 1 "
          "9\n1\n" ROW,
-         ":1", "does not exist"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 4294967295 pp: 4294967295 all_gpus: 4\n1\n" ROW, ":1",
+         ":1",
+         "does not exist"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 4294967295 pp: 4294967295 all_gpus: "
+         "4\n1\n" ROW,
+         ":1",
          "more ranks"},
-        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 3 all_gpus: 4\n1\n" ROW, "", "does not divide"},
+        {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 3 all_gpus: 4\n1\n" ROW,
+         "",
+         "does not divide"},
         {"\x89PNG\r\n\x1a\n garbage", "", "no known format"},
         {"just some text\n", "", "no known format"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer a = run_text(cases[i].text, strlen(cases[i].text));
-        if (a.status != SC_INPUT || !strstr(a.error, cases[i].what) || !strstr(a.error, cases[i].where))
-            fail_msg("case %zu: status %d, error '%s', wanted '%s' at '%s'", i, (int)a.status, a.error, cases[i].what,
+        if (a.status != SC_INPUT || !strstr(a.error, cases[i].what) ||
+            !strstr(a.error, cases[i].where))
+            fail_msg("case %zu: status %d, error '%s', wanted '%s' at '%s'",
+                     i,
+                     (int)a.status,
+                     a.error,
+                     cases[i].what,
                      cases[i].where);
-        if (a.json) json_decref(a.json);
+        if (a.json)
+            json_decref(a.json);
     }
 }
 
 static void nul_bytes_are_refused(void **state) {
     (void)state;
-    static const char text[] = HEADER "1\nlay\0er -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n";
+    static const char text[] =
+        HEADER "1\nlay\0er -1 1000 ALLREDUCE 4096 1000 NONE 0 1000 ALLREDUCE 4096 100\n";
     struct answer a = run_text(text, sizeof text - 1);
     assert_int_equal(a.status, SC_INPUT);
     assert_non_null(strstr(a.error, ":3:4: error: NUL byte"));
@@ -296,26 +392,30 @@ static void a_long_line_is_refused_early(void **state) {
 
 static void uneven_micro_batches_are_refused(void **state) {
     (void)state;
-    static const char text[] = "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 all_gpus: 1\n5\n"
-                               "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n"
-                               "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n"
-                               "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
+    static const char text[] =
+        "HYBRID_TRANSFORMER model_parallel_NPU_group: 1 all_gpus: 1\n5\n"
+        "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 "
+        "1\n"
+        "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n"
+        "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\na -1 1 NONE 0 1 NONE 0 1 NONE 0 "
+        "1\n";
     struct answer a = run_text(text, sizeof text - 1);
     assert_int_equal(a.status, SC_INPUT);
     assert_non_null(strstr(a.error, "micro-batch 2 does not begin here"));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(seed_003_on_an_ideal_cluster),
-                                       cmocka_unit_test(seed_003_interleaved_has_about_an_eighth_of_the_bubble),
-                                       cmocka_unit_test(seed_003_on_a_cluster_keeps_the_files_volumes),
-                                       cmocka_unit_test(seed_004_on_a_cluster),
-                                       cmocka_unit_test(compat_equals_simai),
-                                       cmocka_unit_test(accepted_variants),
-                                       cmocka_unit_test(recompute_is_counted),
-                                       cmocka_unit_test(bad_inputs_are_errors_with_a_place),
-                                       cmocka_unit_test(nul_bytes_are_refused),
-                                       cmocka_unit_test(a_long_line_is_refused_early),
-                                       cmocka_unit_test(uneven_micro_batches_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seed_003_on_an_ideal_cluster),
+        cmocka_unit_test(seed_003_interleaved_has_about_an_eighth_of_the_bubble),
+        cmocka_unit_test(seed_003_on_a_cluster_keeps_the_files_volumes),
+        cmocka_unit_test(seed_004_on_a_cluster),
+        cmocka_unit_test(compat_equals_simai),
+        cmocka_unit_test(accepted_variants),
+        cmocka_unit_test(recompute_is_counted),
+        cmocka_unit_test(bad_inputs_are_errors_with_a_place),
+        cmocka_unit_test(nul_bytes_are_refused),
+        cmocka_unit_test(a_long_line_is_refused_early),
+        cmocka_unit_test(uneven_micro_batches_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

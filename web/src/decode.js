@@ -31,7 +31,7 @@ const phaseDirection = { forward: 0, backward: 1, wgrad: 1, recompute: 1, update
 const kindDirection = [0, 1, 1, 1, 2];
 
 // Seen from afar: the operations of one micro-batch in one direction as one
-// block, each kind side by side (as lib/write/page_timeline.c does it).
+// block, each kind side by side (as lib/report/page_timeline.c does it).
 function coarse(s, what) {
   const direction = (i) => (s.kind[i] < 5 ? kindDirection[s.kind[i]] : s.kind[i] === 5 && s.what[i] >= 0 ? phaseDirection[what[s.what[i]][2]] : -1);
   const out = { kind: [], start: [0], what: [], microBatch: [], chunk: [], count: [] };

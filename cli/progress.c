@@ -1,0 +1,51 @@
+#include "progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WIDTH 32
+#define PATIENCE 0.7 /* seconds before the line appears */
+#define PAUSE 0.1    /* between two of its states */
+
+static double began, shown;
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void show(void *user, const char *what, double share) {
+    double now = seconds();
+    (void)user;
+    if (now - began < PATIENCE || now - shown < PAUSE)
+        return;
+    int filled = share < 0 ? 0 : share > 1 ? WIDTH : (int)(share * WIDTH);
+    shown = now;
+    fprintf(stderr,
+            "\r%-12s [%.*s%.*s] %3.0f %%",
+            what,
+            filled,
+            "################################",
+            WIDTH - filled,
+            "                                ",
+            100 * share);
+    fflush(stderr);
+}
+
+void progress_begin(sc_context *ctx) {
+    const char *term = getenv("TERM");
+    if (!isatty(STDERR_FILENO) || (term && !strcmp(term, "dumb")))
+        return;
+    began = seconds();
+    sc_set_progress(ctx, show, NULL);
+}
+
+void progress_end(void) {
+    if (shown > 0)
+        fprintf(stderr, "\r%*s\r", WIDTH + 24, "");
+}

@@ -1,0 +1,109 @@
+#include "base/gunzip_ahead.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { CHUNKS = 4, CHUNK = 256 << 10 };
+
+struct sc__ahead {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    gzFile gz;
+    int size[CHUNKS];
+    /* chunks that wait; the next to read; the next to fill */
+    unsigned filled;
+    unsigned take;
+    unsigned put;
+    size_t at; /* in the chunk being read; the reader's */
+    int last;  /* what gzread said at the end */
+    bool done;
+    bool stop;
+    unsigned char chunk[CHUNKS][CHUNK];
+};
+
+static bool wait_for_room(struct sc__ahead *a) {
+    pthread_mutex_lock(&a->lock);
+    while (a->filled == CHUNKS && !a->stop)
+        pthread_cond_wait(&a->changed, &a->lock);
+    bool go = !a->stop;
+    pthread_mutex_unlock(&a->lock);
+    return go;
+}
+
+static void *unpack(void *self) {
+    struct sc__ahead *a = self;
+    while (wait_for_room(a)) {
+        int n = gzread(a->gz, a->chunk[a->put], CHUNK);
+        pthread_mutex_lock(&a->lock);
+        if (n > 0) {
+            a->size[a->put] = n;
+            a->put = (a->put + 1) % CHUNKS;
+            a->filled++;
+        } else {
+            a->last = n;
+            a->done = true;
+        }
+        pthread_cond_signal(&a->changed);
+        pthread_mutex_unlock(&a->lock);
+        if (n <= 0)
+            break;
+    }
+    return NULL;
+}
+
+struct sc__ahead *sc__ahead_start(void *gz) {
+    struct sc__ahead *a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->gz = gz;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->changed, NULL);
+    if (pthread_create(&a->thread, NULL, unpack, a) == 0)
+        return a;
+    free(a);
+    return NULL;
+}
+
+void sc__ahead_stop(struct sc__ahead *a) {
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->stop = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    pthread_join(a->thread, NULL);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+static bool wait_for_chunk(struct sc__ahead *a) {
+    pthread_mutex_lock(&a->lock);
+    while (!a->filled && !a->done)
+        pthread_cond_wait(&a->changed, &a->lock);
+    bool there = a->filled > 0;
+    pthread_mutex_unlock(&a->lock);
+    return there;
+}
+
+int sc__ahead_read(struct sc__ahead *a, void *to, size_t room) {
+    if (!wait_for_chunk(a))
+        return a->last;
+    size_t have = (size_t)a->size[a->take] - a->at;
+    size_t n = room < have ? room : have;
+    memcpy(to, a->chunk[a->take] + a->at, n);
+    a->at += n;
+    if (n < have)
+        return (int)n;
+    a->at = 0;
+    a->take = (a->take + 1) % CHUNKS;
+    pthread_mutex_lock(&a->lock);
+    a->filled--;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    return (int)n;
+}

@@ -1,0 +1,191 @@
+#include "collective/constants.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <strings.h>
+
+#define ONE(field)                                                                         \
+    { #field, offsetof(struct sc__constants, field), 1 }
+#define MANY(field, n)                                                                     \
+    { #field, offsetof(struct sc__constants, field), n }
+
+const struct sc__constant sc__constant_table[] = {
+    ONE(launch),
+    MANY(base, 3),
+    MANY(ring_step, 3),
+    MANY(tree_hop, 3),
+    MANY(net_ring, 3),
+    MANY(net_tree, 3),
+    ONE(proxy),
+    MANY(tree_mix, 2),
+    MANY(tree_wire, 3),
+    ONE(tree_simple),
+    ONE(ring_gather),
+    ONE(ring_outside),
+    MANY(channels, 2),
+    ONE(slice),
+    ONE(p2p_base),
+    ONE(p2p_net),
+    MANY(p2p_peer, 2),
+    ONE(p2p_share),
+    ONE(pxn),
+    MANY(pat, 3),
+    ONE(pat_wire),
+    MANY(collnet, 3),
+    ONE(latency),
+    ONE(nvlink),
+    ONE(nvlink_small),
+    MANY(share, 3),
+    ONE(nvls),
+    ONE(nvls_rate),
+    ONE(nvls_chunk_cost),
+    ONE(nvls_base),
+    ONE(nvls_line),
+    MANY(nvls_channels, 2),
+    ONE(nvls_chunk),
+    MANY(nvls_tree, 5),
+    ONE(wire),
+    ONE(hop),
+    ONE(ll128),
+    MANY(mesh_rings, SC__MESH_RINGS),
+    MANY(two_level, 3),
+    {NULL, 0, 0},
+};
+
+const struct sc__constant *sc__constant_find(const char *name) {
+    for (const struct sc__constant *k = sc__constant_table; k->name; k++)
+        if (!strcmp(k->name, name))
+            return k;
+    return NULL;
+}
+
+static json_t *coll_constants_load(void) {
+    const struct sc__data_file *file = sc__data_find("collectives.json");
+    return file ? json_loadb((const char *)file->bytes,
+                             file->size,
+                             JSON_REJECT_DUPLICATES,
+                             NULL)
+                : NULL;
+}
+
+/* "h100-sxm" begins with "h100"; the longest such name counts ("h200", not "h20"). */
+static size_t match(const char *gpu, const char *name) {
+    size_t n = strlen(name);
+    return strncasecmp(gpu, name, n) ? 0 : n;
+}
+
+const char *
+sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink) {
+    json_t *root = coll_constants_load();
+    json_t *generation;
+    const char *name;
+    const char *found = NULL;
+    size_t longest = 0;
+    json_object_foreach(json_object_get(root, "generations"), name, generation) {
+        const char *key;
+        json_t *rate;
+        json_object_foreach(json_object_get(generation, "gpus"), key, rate) {
+            if (match(gpu, key) <= longest)
+                continue;
+            longest = match(gpu, key);
+            found = sc__strdup(&ctx->arena, name);
+            *nvlink = json_number_value(rate) * 1e9;
+        }
+    }
+    json_decref(root);
+    return found;
+}
+
+static bool
+set_values(struct sc__constants *out, const struct sc__constant *k, const json_t *value) {
+    double *to = sc__constant_at(out, k);
+    if (k->count == 1) {
+        to[0] = json_number_value(value);
+        return json_is_number(value);
+    }
+    for (unsigned i = 0; i < k->count; i++)
+        to[i] = json_number_value(json_array_get(value, i));
+    return json_array_size(value) == k->count;
+}
+
+static sc_status
+coll_constants_apply(struct sc_context *ctx, json_t *object, struct sc__constants *out) {
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value) {
+        const struct sc__constant *k = sc__constant_find(name);
+        if (!k || !set_values(out, k, value))
+            return sc__fail(ctx,
+                            SC_SYSTEM,
+                            NULL,
+                            NULL,
+                            "data/collectives.json: '%s' is not a constant of the model",
+                            name);
+    }
+    return SC_OK;
+}
+
+static sc_status apply_part(struct sc_context *ctx,
+                            json_t *root,
+                            const char *part,
+                            const char *name,
+                            struct sc__constants *out) {
+    json_t *entry = json_object_get(json_object_get(root, part), name);
+    if (!entry) {
+        struct sc__buffer names;
+        const char *key;
+        json_t *value;
+        sc__buffer_init(&names, &ctx->arena);
+        json_object_foreach(json_object_get(root, part), key, value)
+            sc__printf(&names, "%s%s", names.size ? ", " : "known: ", key);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        names.text,
+                        "there is no '%s' among the %s of the collective model",
+                        name,
+                        part);
+    }
+    return coll_constants_apply(ctx, json_object_get(entry, "constants"), out);
+}
+
+sc_status sc__constants_load(struct sc_context *ctx,
+                             const char *generation,
+                             const char *class,
+                             struct sc__constants *out) {
+    json_t *root = coll_constants_load();
+    memset(out, 0, sizeof *out);
+    if (!root)
+        return sc__fail(ctx,
+                        SC_SYSTEM,
+                        NULL,
+                        NULL,
+                        "data/collectives.json is missing or damaged");
+    sc_status status = coll_constants_apply(ctx, json_object_get(root, "universal"), out);
+    if (status == SC_OK)
+        status = apply_part(ctx, root, "generations", generation, out);
+    if (status == SC_OK)
+        status = apply_part(ctx, root, "classes", class, out);
+    json_decref(root);
+    return status;
+}
+
+static bool coll_constants_holds(json_t *root,
+                                 const char *part,
+                                 const char *name,
+                                 const char *constant) {
+    json_t *entry = json_object_get(json_object_get(root, part), name);
+    return json_object_get(json_object_get(entry, "constants"), constant) != NULL;
+}
+
+const char *sc__constant_scope(struct sc_context *ctx,
+                               const struct sc__constant *k,
+                               const char *generation,
+                               const char *class) {
+    json_t *root = coll_constants_load();
+    const char *scope = coll_constants_holds(root, "classes", class, k->name) ? class : "";
+    if (!*scope && coll_constants_holds(root, "generations", generation, k->name))
+        scope = generation;
+    json_decref(root);
+    return sc__strdup(&ctx->arena, scope);
+}

@@ -1,0 +1,89 @@
+/* collective_constants: the numbers of the collective model. They depend on
+ * the GPU generation and the class of the fabric, never on one system; a
+ * calibration may replace them in a cluster file. data/collectives.json has
+ * every value with its source, docs/model/collectives.md the equations.
+ *
+ * Arrays of three are by protocol: LL, LL128, Simple. Times in us, rates in
+ * GB/s. */
+#ifndef SC_MACHINE_COLLECTIVE_CONSTANTS_H
+#define SC_MACHINE_COLLECTIVE_CONSTANTS_H
+
+#include "base/base.h"
+
+#define SC__MESH_RINGS 9
+
+struct sc__constants {
+    double launch;       /* per GPU that one process drives */
+    double base[3];      /* a kernel that does nothing */
+    double ring_step[3]; /* a step of a ring inside a node */
+    double tree_hop[3];  /* a hop of a tree inside a node */
+    double net_ring[3];  /* a step of a ring between nodes */
+    double net_tree[3];  /* a hop of a tree between nodes */
+    double proxy;        /* least time of a step inside a node when the ring leaves it */
+    double
+        tree_mix[2]; /* how badly a tree overlaps latency and transfer: one node, several */
+    double tree_wire[3];    /* share of the wire a tree reaches */
+    double tree_simple;     /* share of NVLink a Simple tree reaches */
+    double ring_gather;     /* all-gather and reduce-scatter against all-reduce bandwidth */
+    double ring_outside;    /* share of NVLink a Simple ring keeps that leaves the node */
+    double channels[2];     /* of a ring: one node, several */
+    double slice;           /* share of a slice that does not overlap (Simple) */
+    double p2p_base;        /* send/receive and all-to-all */
+    double p2p_net;         /* the same, added when it leaves the node */
+    double p2p_peer[2];     /* all-to-all, per peer in the node, outside */
+    double p2p_share;       /* of NVLink */
+    double pxn;             /* us for the extra copy of a message that changes rails */
+    double pat[3];          /* base, per doubling of nodes / 3.5, per rank */
+    double pat_wire;        /* share of the bandwidth PAT reaches */
+    double collnet[3];      /* us inside a node, us through the switches, share of NVLS\'
+                               bandwidth */
+    double latency;         /* factor of the generation on steps inside a node */
+    double nvlink;          /* share of NVLink a ring reaches */
+    double nvlink_small;    /* loss of few ranks: 1 + this / (p-1)^1.3 */
+    double share[3];        /* of that bandwidth, by protocol */
+    double nvls;            /* 1 where the switch reduces */
+    double nvls_rate;       /* of the SMs that drive it */
+    double nvls_chunk_cost; /* us per round of chunks */
+    double nvls_base;
+    double nvls_line;        /* share of NVLink */
+    double nvls_channels[2]; /* one node, several */
+    double nvls_chunk;       /* bytes, largest */
+    double
+        nvls_tree[5]; /* base, per hop, share of NVLS, share of the wire, rounds to fill */
+    double wire;      /* share of the NIC */
+    double hop;       /* us a network hop costs more than on InfiniBand */
+    double ll128;     /* 1 where LL128 may cross the network */
+    double mesh_rings[SC__MESH_RINGS]; /* cube mesh: links used, by ranks */
+    double two_level[3]; /* DeepEP: share of the NIC, share of NVLink, base us */
+};
+
+struct sc__constant {
+    const char *name;
+    size_t offset;
+    unsigned count;
+};
+
+extern const struct sc__constant sc__constant_table[]; /* ended by a NULL name */
+
+static inline double *sc__constant_at(struct sc__constants *c,
+                                      const struct sc__constant *k) {
+    return (double *)((char *)c + k->offset);
+}
+
+const struct sc__constant *sc__constant_find(const char *name);
+/* Whose value it is: the generation's name, the class's, or "" for all. */
+const char *sc__constant_scope(struct sc_context *ctx,
+                               const struct sc__constant *k,
+                               const char *generation,
+                               const char *class);
+/* The generation a GPU belongs to ("h100-sxm" → "hopper"), NULL when unknown;
+ * *nvlink (bytes/s) is set where data/collectives.json knows it. */
+const char *
+sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink);
+/* All constants of a generation on a class of fabric. */
+sc_status sc__constants_load(struct sc_context *ctx,
+                             const char *generation,
+                             const char *class,
+                             struct sc__constants *out);
+
+#endif

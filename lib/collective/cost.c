@@ -1,0 +1,233 @@
+/* collective_price: from a group on a cluster to the model's terms, and the
+ * choice among algorithms and protocols. */
+#include "collective/cost_model.h"
+
+#include "workload/workload.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const algo_names[] = {"auto",
+                                         "ring",
+                                         "tree",
+                                         "nvls",
+                                         "nvlstree",
+                                         "collnet",
+                                         "pat",
+                                         "direct",
+                                         "pxn",
+                                         "hierarchical",
+                                         "torus",
+                                         "chain",
+                                         NULL};
+static const char *const proto_names[] = {"auto", "ll", "ll128", "simple", NULL};
+
+static unsigned find_word(const char *const *words, const char *name, unsigned none) {
+    for (unsigned i = 0; words[i]; i++)
+        if (!strcmp(words[i], name))
+            return i;
+    return none;
+}
+
+const char *sc__algo_name(enum sc__algo algo) {
+    return algo_names[algo];
+}
+const char *sc__proto_name(enum sc__proto proto) {
+    return proto_names[proto];
+}
+enum sc__algo sc__algo_find(const char *name) {
+    return (enum sc__algo)find_word(algo_names, name, SC__ALGOS);
+}
+enum sc__proto sc__proto_find(const char *name) {
+    return (enum sc__proto)find_word(proto_names, name, SC__PROTOS);
+}
+
+double sc__proto_payload(enum sc__proto proto) {
+    return proto == SC__PROTO_LL ? 0.5 : proto == SC__PROTO_LL128 ? 120.0 / 128 : 1;
+}
+
+/* Bandwidth a ring reaches inside a node. */
+static double node_bandwidth(const struct sc__cluster *c, double per_node, double port) {
+    const struct sc__constants *k = &c->constants;
+    if (per_node < 2)
+        return port;
+    if (c->inside == SC__INSIDE_MESH) {
+        int ranks = (int)fmin(per_node, SC__MESH_RINGS - 1);
+        return k->nvlink * port / k->mesh_rings[SC__MESH_RINGS - 1] * k->mesh_rings[ranks];
+    }
+    return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
+}
+
+/* A group on several leaves goes through more switches. */
+static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
+    return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
+}
+
+struct sc__coll_model sc__model_make(const struct sc__cluster *c,
+                                     int coll,
+                                     const struct sc__shape *s,
+                                     uint64_t bytes) {
+    struct sc__coll_model m = {.cluster = c,
+                               .k = &c->constants,
+                               .coll = coll,
+                               .bytes = (double)bytes};
+    double nic = c->nic / 1e9 * c->constants.wire / (s->sharing_nic ? s->sharing_nic : 1);
+    if (coll == SC__BARRIER)
+        m.coll = SC__ALLREDUCE, m.bytes = 8;
+    m.ranks = s->ranks;
+    m.nodes = s->nodes;
+    m.per_node = s->per_node;
+    m.least = s->least ? s->least : s->per_node;
+    m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1);
+    m.nvlink = node_bandwidth(c, m.per_node, m.port);
+    m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
+    m.wire = m.nics * nic;
+    m.nic = m.wire / m.per_node;
+    m.card = nic * fmax(1, (double)c->node_nics / c->node_gpus);
+    m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
+    sc__model_parts(&m, s);
+    return m;
+}
+
+/* Which algorithms NCCL itself would consider, or what is asked for. */
+static bool offered(const struct sc__tuning *t, int coll, enum sc__algo algo) {
+    if (t->algo)
+        return algo == t->algo;
+    if (coll == SC__ALLTOALL && t->two_level)
+        return algo == SC__ALGO_HIERARCHICAL;
+    if (algo == SC__ALGO_COLLNET || algo == SC__ALGO_HIERARCHICAL)
+        return false;
+    return algo != SC__ALGO_DIRECT || coll == SC__ALLTOALL ||
+           sc__coll_to_root((unsigned)coll);
+}
+
+struct choice {
+    /* what it takes, what the choice is made by */
+    double time;
+    double rank;
+    enum sc__algo algo;
+    unsigned proto;
+};
+
+static struct choice choose(const struct sc__coll_model *m, const struct sc__tuning *t) {
+    struct choice best = {SC__NEVER, SC__NEVER, SC__ALGO_AUTO, 0};
+    for (enum sc__algo algo = SC__ALGO_RING; algo < SC__ALGOS; algo++) {
+        if (!offered(t, m->coll, algo))
+            continue;
+        for (unsigned proto = 0; proto < 3; proto++) {
+            if (t->proto && proto != t->proto - 1u)
+                continue;
+            double time = sc__model_time(m, algo, proto);
+            double rank =
+                time < SC__NEVER && t->by_tuner ? sc__tuner_time(m, algo, proto) : time;
+            if (rank < best.rank)
+                best = (struct choice){time, rank, algo, proto};
+        }
+    }
+    return best;
+}
+
+/* What is forced and cannot run here (a ring for an all-to-all) is not forced:
+ * NCCL, too, falls back. */
+static struct choice choose_forced(const struct sc__coll_model *m) {
+    struct sc__tuning t = m->cluster->tuning;
+    struct choice best = choose(m, &t);
+    if (best.algo == SC__ALGO_AUTO) {
+        t.proto = SC__PROTO_AUTO;
+        best = choose(m, &t);
+    }
+    t.algo = SC__ALGO_AUTO;
+    return best.algo == SC__ALGO_AUTO ? choose(m, &t) : best;
+}
+
+/* Bytes one GPU sends over NVLink, and its node over its NICs. */
+static void volumes(const struct sc__coll_model *m, double *port, double *wire) {
+    double n = m->ranks;
+    double p = m->per_node;
+    double sent = m->bytes;
+    if (m->coll == SC__ALLREDUCE)
+        sent = 2 * m->bytes * (n - 1) / n;
+    if (m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER)
+        sent = m->bytes * (n - 1) / n;
+    *port = p > 1 ? sent : 0;
+    *wire = m->nodes > 1 ? sent : 0;
+    bool to_root = sc__coll_to_root((unsigned)m->coll);
+    if (m->coll != SC__ALLTOALL && !to_root)
+        return;
+    *port = m->bytes * (p - 1) / n;
+    *wire = m->bytes * (n - p) / n;
+    if (to_root)
+        return;
+    *wire = m->bytes * p * (n - p) / n;
+}
+
+static void set_shares(const struct sc__coll_model *m, double us, struct sc__price *p) {
+    double port;
+    double wire;
+    volumes(m, &port, &wire);
+    sc__model_uplink_shares(m, p->algo, us, p->uplink);
+    p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
+    p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
+}
+
+/* A cluster without constants has no software either. */
+static bool coll_cost_is_plain(const struct sc__cluster *c) {
+    return !c->fabric.class || !strcmp(c->fabric.class, "plain");
+}
+
+static double launch_time(const struct sc__cluster *c) {
+    return c->constants.launch *
+           (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
+}
+
+struct sc__price sc__collective_price(const struct sc__cluster *c,
+                                      int coll,
+                                      const struct sc__shape *s,
+                                      uint64_t bytes) {
+    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
+        return (struct sc__price){0};
+    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
+        return sc__plain_price(c, coll, s, bytes);
+    struct sc__coll_model m = sc__model_make(c, coll, s, bytes);
+    struct choice best = choose_forced(&m);
+    double us = fmax(best.time, launch_time(c));
+    struct sc__price p = {.time = sc__model_ps(us),
+                          .algo = (uint8_t)best.algo,
+                          .proto = (uint8_t)(best.proto + 1)};
+    p.still = p.time - sc__model_ps(sc__model_span(&m, best.algo, best.proto).move);
+    set_shares(&m, us, &p);
+    return p;
+}
+
+static double
+message_us(const struct sc__cluster *c, bool same_node, double sharing, double bytes) {
+    const struct sc__constants *k = &c->constants;
+    double nic =
+        c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / fmax(1, sharing);
+    double rate = same_node ? c->nvlink : nic;
+    double latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
+    if (coll_cost_is_plain(c))
+        return latency + bytes / rate * 1e6;
+    if (same_node)
+        return k->p2p_base * k->latency + k->p2p_peer[0] +
+               bytes / (rate * k->p2p_share) * 1e6;
+    return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency +
+           bytes / rate * 1e6;
+}
+
+int64_t sc__message_time_shared(const struct sc__cluster *c,
+                                bool same_node,
+                                double sharing,
+                                uint64_t bytes) {
+    const struct sc__fabric_dim *d = &c->fabric.dim[0];
+    if (c->ideal)
+        return 0;
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
+    double us = message_us(c, same_node, sharing, (double)bytes);
+    return sc__model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c)));
+}
+
+int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
+    return sc__message_time_shared(c, same_node, 1, bytes);
+}

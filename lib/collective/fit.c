@@ -1,0 +1,144 @@
+/* collective_fit: moves constants of the model so that it predicts measured
+ * rows. Least squares of ln(predicted / measured): a factor of two too high
+ * and too low count the same, small and large messages too. The model is a
+ * minimum over algorithms, so its derivative jumps; a pattern search on the
+ * logarithm of each constant does not mind. */
+#include "collective/operations.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIRST_STEP 0.2
+#define LAST_STEP 0.001
+#define SWEEPS 300
+
+static bool same_param(const struct sc__fit_param *p, const char *name, unsigned index) {
+    return p->index == index && !strcmp(p->name, name);
+}
+
+void sc__fit_add(struct sc__arena *arena,
+                 struct sc__coll_fit *fit,
+                 const char *scope,
+                 const struct sc__constant *k,
+                 unsigned index,
+                 struct sc__constants *constants) {
+    char *name = sc__format(arena, "%s%s%s", scope, *scope ? "." : "", k->name);
+    struct sc__fit_param *p = NULL;
+    for (uint32_t i = 0; i < fit->count; i++)
+        if (same_param(&fit->params[i], name, index))
+            p = &fit->params[i];
+    double *at = sc__constant_at(constants, k) + index;
+    if (!p) {
+        p = SC__PUSH(arena, fit->params, fit->count, fit->capacity);
+        *p = (struct sc__fit_param){.name = name, .index = index, .low = 0.2, .high = 5};
+        p->began = p->ended = *at;
+    }
+    *SC__PUSH(arena, p->at, p->count, p->capacity) = at;
+}
+
+static void set_param(struct sc__fit_param *p, double value) {
+    for (uint32_t i = 0; i < p->count; i++)
+        *p->at[i] = value;
+    p->ended = value;
+}
+
+static void predict(struct sc__sample *s) {
+    s->model_us = sc__us(sc__coll_op_price(s->cluster, s->op, &s->shape, s->bytes).time);
+}
+
+void sc__samples_predict(struct sc__samples *samples) {
+    for (uint32_t i = 0; i < samples->count; i++)
+        predict(&samples->items[i]);
+}
+
+static double square_error(const struct sc__sample *s) {
+    double e = log(s->model_us / s->us);
+    return e * e;
+}
+
+double sc__samples_residual(const struct sc__samples *samples) {
+    double sum = 0;
+    for (uint32_t i = 0; i < samples->count; i++)
+        sum += square_error(&samples->items[i]);
+    return samples->count ? sqrt(sum / samples->count) : 0;
+}
+
+/* Outliers (a row that a page fault made five times slower) must not pull the
+ * whole fit: beyond 40 % an error counts linearly. */
+static double loss(const struct sc__sample *s) {
+    double e = fabs(log(s->model_us / s->us));
+    double knee = 0.4;
+    return e < knee ? e * e : knee * (2 * e - knee);
+}
+
+static bool concerns(const struct sc__fit_param *p, const struct sc__sample *s) {
+    const char *begin = (const char *)&s->cluster->constants;
+    const char *end = begin + sizeof s->cluster->constants;
+    for (uint32_t i = 0; i < p->count; i++)
+        if ((const char *)p->at[i] >= begin && (const char *)p->at[i] < end)
+            return true;
+    return false;
+}
+
+/* How far a parameter has moved; one that began at nothing counts in tens. */
+static double pull(const struct sc__fit_param *p) {
+    return p->began > 0 ? log(p->ended / p->began) : p->ended / 10;
+}
+
+/* The loss of what this parameter touches, with its present value. */
+static double cost(const struct sc__coll_fit *fit,
+                   const struct sc__fit_param *p,
+                   struct sc__samples *samples,
+                   uint32_t without) {
+    double sum = fit->prior * pull(p) * pull(p);
+    for (uint32_t i = 0; i < samples->count; i++) {
+        struct sc__sample *s = &samples->items[i];
+        if (s->source == without || !concerns(p, s))
+            continue;
+        predict(s);
+        sum += loss(s);
+    }
+    return sum;
+}
+
+/* Tries one step both ways. A step that helped is longer the next time, one
+ * that did not is shorter. */
+static void improve(struct sc__coll_fit *fit,
+                    struct sc__fit_param *p,
+                    struct sc__samples *samples,
+                    uint32_t without) {
+    double old = p->ended;
+    double least = cost(fit, p, samples, without);
+    double kept = old;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        double value = old > 0 ? old * exp(sign * p->step) : sign > 0 ? 5 * p->step : 0;
+        if (p->began > 0 && (value < p->began * p->low || value > p->began * p->high))
+            continue;
+        set_param(p, value);
+        double now = cost(fit, p, samples, without);
+        if (now < least - 1e-12)
+            least = now, kept = value;
+    }
+    set_param(p, kept);
+    p->step = kept < old || kept > old ? fmin(FIRST_STEP, p->step * 1.5) : p->step / 2;
+}
+
+void sc__fit_run(struct sc__coll_fit *fit, struct sc__samples *samples, uint32_t without) {
+    bool moving = true;
+    for (uint32_t i = 0; i < fit->count; i++)
+        fit->params[i].step = FIRST_STEP;
+    for (uint32_t sweep = 0; moving && sweep < (fit->sweeps ? fit->sweeps : SWEEPS);
+         sweep++) {
+        moving = false;
+        for (uint32_t i = 0; i < fit->count; i++) {
+            if (fit->params[i].step < LAST_STEP)
+                continue;
+            improve(fit, &fit->params[i], samples, without);
+            moving = true;
+        }
+        for (uint32_t i = 0; i < fit->count && sweep % 8 == 7;
+             i++) /* what was settled may move again */
+            fit->params[i].step = fmax(fit->params[i].step, 4 * LAST_STEP);
+    }
+    sc__samples_predict(samples);
+}

@@ -1,0 +1,273 @@
+/* collective_truth: a table of published measurements → rows with the cluster
+ * each was measured on. The table tells GPU, counts and rates; what a source
+ * ran on (class of fabric, GPUs of a process) stands under "systems" in
+ * data/collectives.json. */
+#include "collective/operations.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <string.h>
+
+enum column { SOURCE, GPU, GPUS, NODE, INSIDE, NIC, OP, ALGO, SIZE, TIME, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {"source",
+                                                  "gpu",
+                                                  "gpus",
+                                                  "gpus_per_node",
+                                                  "intra_gbs_uni",
+                                                  "nic_gbps_per_gpu",
+                                                  "op",
+                                                  "algo",
+                                                  "size_bytes",
+                                                  "time_us"};
+
+#define CELLS 64
+
+struct coll_measured_table_reader {
+    struct sc_context *ctx;
+    struct sc__input *in;
+    int at[COLUMNS]; /* cell of each column */
+    json_t *systems;
+    struct sc__names *sources;
+    struct sc__samples *out;
+    struct sc__names clusters; /* descriptions → made */
+    struct sc__cluster **made;
+    uint32_t made_count;
+    uint32_t made_capacity;
+};
+
+/* Cells of a line; quotes may enclose commas and doubled quotes. */
+static unsigned
+split_cells(struct sc_context *ctx, struct sc__str line, struct sc__str cell[CELLS]) {
+    char *text = sc__strndup(&ctx->arena, line.p, line.n);
+    char *to = text;
+    char *from = text;
+    unsigned n = 0;
+    while (n < CELLS) {
+        bool quoted = *from == '"';
+        cell[n].p = to;
+        if (quoted)
+            from++;
+        while (*from && (quoted || *from != ',')) {
+            if (quoted && *from == '"' && from[1] != '"') {
+                quoted = false;
+                from++;
+                continue;
+            }
+            from += quoted && *from == '"';
+            *to++ = *from++;
+        }
+        cell[n].n = (size_t)(to - cell[n].p);
+        n++;
+        if (!*from++)
+            break;
+    }
+    return n;
+}
+
+static sc_status coll_measured_table_read_header(struct coll_measured_table_reader *r,
+                                                 struct sc__str line) {
+    struct sc__str cell[CELLS];
+    unsigned n = split_cells(r->ctx, line, cell);
+    for (int c = 0; c < COLUMNS; c++) {
+        r->at[c] = -1;
+        for (unsigned i = 0; i < n; i++)
+            if (sc__str_is(sc__trim(cell[i]), column_names[c]))
+                r->at[c] = (int)i;
+        if (r->at[c] < 0) {
+            struct sc__place at = sc__input_place(r->in, line, line.p);
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            "the first line names the columns",
+                            "there is no column '%s'",
+                            column_names[c]);
+        }
+    }
+    return SC_OK;
+}
+
+/* How the source ran: the first system whose text begins its name, or whose
+ * word ("EFA") is in it. */
+static bool is_system(const json_t *system, struct sc__str source) {
+    const char *begin = json_string_value(json_object_get(system, "source"));
+    const char *word = json_string_value(json_object_get(system, "word"));
+    return (begin && sc__str_starts(source, begin)) ||
+           (word && memmem(source.p, source.n, word, strlen(word)));
+}
+
+static json_t *find_system(const struct coll_measured_table_reader *r,
+                           struct sc__str source) {
+    for (size_t i = 0; i < json_array_size(r->systems); i++)
+        if (is_system(json_array_get(r->systems, i), source))
+            return json_array_get(r->systems, i);
+    return NULL;
+}
+
+static char *lower(struct sc_context *ctx, struct sc__str s) {
+    char *text = sc__strndup(&ctx->arena, s.p, s.n);
+    for (char *p = text; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return text;
+}
+
+/* "Ring (NVLS off)" was run as a ring; "Ring (default)" is what NCCL chose. */
+static void force_algo(struct sc_context *ctx, struct sc__str algo, struct sc__cluster *c) {
+    char *text = lower(ctx, algo);
+    if (strstr(text, "default") || strstr(text, "best"))
+        return;
+    text[strcspn(text, " (")] = 0;
+    enum sc__algo found = sc__algo_find(text);
+    if (found < SC__ALGOS)
+        c->tuning.algo = (uint8_t)found;
+}
+
+/* The description of the row's cluster in the one-line form. Where the table
+ * leaves the NIC open it is the one DGX nodes of that GPU have. */
+static char *describe(const struct coll_measured_table_reader *r,
+                      const struct sc__str *cell,
+                      const json_t *system,
+                      uint32_t gpus) {
+    char *gpu = lower(r->ctx, cell[r->at[GPU]]);
+    gpu[strcspn(gpu, " ")] = 0;
+    uint32_t node = 8;
+    uint32_t nodes = (uint32_t)json_integer_value(json_object_get(system, "nodes"));
+    double nic = 0;
+    if (!sc__parse_u32(cell[r->at[NODE]], &node) || !node)
+        node = 8;
+    if (!sc__parse_double(cell[r->at[NIC]], &nic))
+        nic = strncmp(gpu, "a100", 4) ? 400 : 200;
+    if (!nodes)
+        nodes = (gpus + node - 1) / node;
+    const char *class = json_string_value(json_object_get(system, "class"));
+    return sc__format(&r->ctx->arena,
+                      "gpu=%s gpus=%u node=%u nics=%u nic=%gGbps class=%s fabric=rail%s",
+                      gpu,
+                      nodes * node,
+                      node,
+                      node,
+                      nic,
+                      class ? class : "ib",
+                      strncmp(gpu, "v100", 4) ? "" : " inside=mesh");
+}
+
+/* One cluster for all rows of one description, so that a fit moves them
+ * together. */
+static sc_status make_cluster(struct coll_measured_table_reader *r,
+                              const struct sc__str *cell,
+                              const json_t *system,
+                              uint32_t gpus,
+                              struct sc__cluster **out) {
+    char *text = describe(r, cell, system, gpus);
+    struct sc__cluster c = {0};
+    struct sc__str algo = cell[r->at[ALGO]];
+    json_int_t per =
+        system ? json_integer_value(json_object_get(system, "gpus_per_process")) : 1;
+    char *key =
+        sc__format(&r->ctx->arena, "%s %.*s %d %u", text, SC__SHOW(algo), (int)per, gpus);
+    uint32_t known = r->clusters.count;
+    uint32_t id = sc__names_add(&r->clusters, key, strlen(key));
+    if (id == known) {
+        SC__TRY(sc__cluster_parse(r->ctx, text, gpus, &c));
+        c.tuning.gpus_per_process = per                  ? (uint32_t)per
+                                    : gpus < c.node_gpus ? gpus
+                                                         : c.node_gpus;
+        force_algo(r->ctx, algo, &c);
+        struct sc__cluster *made = SC__NEW(&r->ctx->arena, struct sc__cluster);
+        *made = c;
+        *SC__PUSH(&r->ctx->arena, r->made, r->made_count, r->made_capacity) = made;
+    }
+    *out = r->made[id];
+    return SC_OK;
+}
+
+/* gpus spread evenly over the nodes of the cluster. */
+static struct sc__shape
+spread(struct sc_context *ctx, const struct sc__cluster *c, uint32_t gpus) {
+    uint32_t nodes = c->gpus / c->node_gpus;
+    uint32_t *gpu = SC__NEW_ARRAY(&ctx->arena, uint32_t, gpus);
+    for (uint32_t i = 0; i < gpus; i++)
+        gpu[i] = i % nodes * c->node_gpus + i / nodes;
+    return sc__cluster_shape(c, gpu, gpus);
+}
+
+static sc_status
+take_row(struct coll_measured_table_reader *r, const struct sc__str *cell, bool *taken) {
+    uint32_t gpus;
+    uint64_t bytes;
+    double us;
+    struct sc__str source = cell[r->at[SOURCE]];
+    struct sc__str name = cell[r->at[OP]];
+    const struct sc__coll_op *op =
+        sc__coll_op_find(sc__strndup(&r->ctx->arena, name.p, name.n));
+    *taken = op && sc__parse_u32(cell[r->at[GPUS]], &gpus) &&
+             sc__parse_u64(cell[r->at[SIZE]], &bytes) &&
+             sc__parse_double(cell[r->at[TIME]], &us) && gpus > 1 && us > 0 && bytes;
+    if (!*taken)
+        return SC_OK;
+    struct sc__sample s = {.op = op, .bytes = bytes, .us = us};
+    const json_t *system = find_system(r, source);
+    const char *family = json_string_value(json_object_get(system, "source"));
+    if (family)
+        source = sc__str(family);
+    SC__TRY(make_cluster(r, cell, system, gpus, &s.cluster));
+    s.shape = spread(r->ctx, s.cluster, gpus);
+    s.source = sc__names_add(r->sources, source.p, source.n);
+    *SC__PUSH(&r->ctx->arena, r->out->items, r->out->count, r->out->capacity) = s;
+    return SC_OK;
+}
+
+static sc_status coll_measured_table_read_rows(struct coll_measured_table_reader *r,
+                                               uint32_t *skipped) {
+    struct sc__str line;
+    struct sc__str cell[CELLS];
+    bool more = true, taken, header = true;
+    for (;; header = false) {
+        SC__TRY(sc__input_line(r->in, &line, &more));
+        if (!more)
+            return SC_OK;
+        if (header) {
+            SC__TRY(coll_measured_table_read_header(r, line));
+            continue;
+        }
+        unsigned n = split_cells(r->ctx, line, cell);
+        for (int c = 0; c < COLUMNS; c++)
+            if (r->at[c] >= (int)n) {
+                struct sc__place at = sc__input_place(r->in, line, line.p);
+                return sc__fail(r->ctx,
+                                SC_INPUT,
+                                &at,
+                                NULL,
+                                "the row has %u cells, the header more",
+                                n);
+            }
+        SC__TRY(take_row(r, cell, &taken));
+        *skipped += !taken;
+    }
+}
+
+sc_status sc__truth_read(struct sc_context *ctx,
+                         const char *path,
+                         struct sc__samples *out,
+                         struct sc__names *sources,
+                         uint32_t *skipped) {
+    const struct sc__data_file *file = sc__data_find("collectives.json");
+    json_t *root = file ? json_loadb((const char *)file->bytes, file->size, 0, NULL) : NULL;
+    struct sc__input in;
+    struct coll_measured_table_reader r = {.ctx = ctx,
+                                           .in = &in,
+                                           .sources = sources,
+                                           .out = out};
+    r.systems = json_object_get(root, "systems");
+    memset(out, 0, sizeof *out);
+    sc__names_init(sources, &ctx->arena);
+    sc__names_init(&r.clusters, &ctx->arena);
+    *skipped = 0;
+    sc_status status = sc__input_open(ctx, path, &in);
+    if (status == SC_OK) {
+        status = coll_measured_table_read_rows(&r, skipped);
+        sc__input_close(&in);
+    }
+    json_decref(root);
+    return status;
+}

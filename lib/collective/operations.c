@@ -1,0 +1,66 @@
+#include "collective/operations.h"
+
+#include <string.h>
+
+const struct sc__coll_op sc__coll_ops[] = {
+    {"all_reduce", SC__ALLREDUCE, "sum"},
+    {"all_gather", SC__ALLGATHER, "none"},
+    {"reduce_scatter", SC__REDUCESCATTER, "sum"},
+    {"alltoall", SC__ALLTOALL, "none"},
+    {"sendrecv", SC__COLLS, "sum"},
+    {"broadcast", SC__BROADCAST, "none"},
+    {"reduce", SC__REDUCE, "sum"},
+    {"gather", SC__GATHER, "none"},
+    {"scatter", SC__SCATTER, "none"},
+    {NULL, 0, NULL},
+};
+
+/* The name without underscores and without "_perf". */
+static bool same_name(const char *given, const char *name) {
+    for (; *name; name++) {
+        if (*name == '_')
+            continue;
+        while (*given == '_' || *given == '-')
+            given++;
+        if (*given != *name)
+            return false;
+        given++;
+    }
+    return !*given || !strcmp(given, "_perf");
+}
+
+const struct sc__coll_op *sc__coll_op_find(const char *name) {
+    for (const struct sc__coll_op *op = sc__coll_ops; op->name; op++)
+        if (same_name(name, op->name))
+            return op;
+    return NULL;
+}
+
+double sc__coll_bus_factor(const struct sc__coll_op *op, uint32_t n) {
+    double ranks = n;
+    switch (op->coll) {
+    case SC__ALLREDUCE:
+        return 2 * (ranks - 1) / ranks;
+    case SC__ALLGATHER:
+    case SC__REDUCESCATTER:
+    case SC__GATHER:
+    case SC__SCATTER:
+    case SC__ALLTOALL:
+        return (ranks - 1) / ranks;
+    default:
+        return 1;
+    }
+}
+
+struct sc__price sc__coll_op_price(const struct sc__cluster *c,
+                                   const struct sc__coll_op *op,
+                                   const struct sc__shape *shape,
+                                   uint64_t bytes) {
+    if (op->coll != SC__COLLS)
+        return sc__collective_price(c, op->coll, shape, bytes);
+    int64_t time = shape->ranks < 2 ? 0 : sc__message_time(c, shape->nodes < 2, bytes);
+    return (struct sc__price){.time = time,
+                              .algo = SC__ALGO_DIRECT,
+                              .proto = SC__PROTO_SIMPLE,
+                              .port = shape->nodes<2, .wire = shape->nodes> 1};
+}

@@ -1,0 +1,114 @@
+/* collective_op: operations as nccl-tests names and counts them, and measured
+ * rows of them. */
+#ifndef SC_MACHINE_COLLECTIVE_OP_H
+#define SC_MACHINE_COLLECTIVE_OP_H
+
+#include "hardware/cluster.h"
+#include "workload/workload.h"
+
+struct sc__coll_op {
+    const char *name; /* "all_reduce" */
+    int coll;         /* enum sc__coll; SC__COLLS: send/receive to the next rank */
+    const char *redop;
+};
+
+extern const struct sc__coll_op sc__coll_ops[]; /* ended by a NULL name */
+
+/* "all_reduce", "allreduce" or "all_reduce_perf"; NULL when there is no such. */
+const struct sc__coll_op *sc__coll_op_find(const char *name);
+/* busbw / algbw on n ranks. */
+double sc__coll_bus_factor(const struct sc__coll_op *op, uint32_t n);
+struct sc__price sc__coll_op_price(const struct sc__cluster *c,
+                                   const struct sc__coll_op *op,
+                                   const struct sc__shape *shape,
+                                   uint64_t bytes);
+
+/* A measured row. */
+struct sc__sample {
+    const struct sc__coll_op *op;
+    struct sc__cluster *cluster; /* as run */
+    struct sc__shape shape;
+    uint64_t bytes;
+    double us;       /* measured */
+    double model_us; /* predicted */
+    uint32_t source; /* which log or publication */
+};
+
+struct sc__samples {
+    struct sc__sample *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* An nccl-tests log: its rows, and what its header tells (0 and NULL where it
+ * does not). */
+struct sc__coll_log {
+    const struct sc__coll_op *op;
+    uint32_t ranks;
+    uint32_t nodes;
+    uint32_t gpus_per_process;
+    struct sc__coll_log_row {
+        uint64_t bytes;
+        double us; /* out of place */
+        uint32_t line;
+    } * rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+sc_status
+sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log *out);
+
+/* --- calibration --------------------------------------------------------- */
+
+/* A constant that may move: every place that holds it, in all clusters that
+ * share it. */
+struct sc__fit_param {
+    const char *name;
+    unsigned index;
+    double **at;
+    uint32_t count;
+    uint32_t capacity;
+    /* bounds, relative to where it starts */
+    double low;
+    double high;
+    double began;
+    double ended;
+    double step;
+};
+
+struct sc__coll_fit {
+    struct sc__fit_param *params;
+    uint32_t count;
+    uint32_t capacity;
+    double
+        prior; /* weight of (ln value/start)², so that what the data do not decide stays */
+    uint32_t sweeps; /* at most; 0 = many */
+};
+
+/* Adds the place to the parameter (scope, constant, index), made when new. */
+void sc__fit_add(struct sc__arena *arena,
+                 struct sc__coll_fit *fit,
+                 const char *scope,
+                 const struct sc__constant *k,
+                 unsigned index,
+                 struct sc__constants *constants);
+/* Moves the parameters to least squares of ln(predicted/measured) over the
+ * samples whose source is not `without`. Deterministic. */
+void sc__fit_run(struct sc__coll_fit *fit, struct sc__samples *samples, uint32_t without);
+void sc__samples_predict(struct sc__samples *samples);
+/* Root mean square of ln(predicted/measured). */
+double sc__samples_residual(const struct sc__samples *samples);
+
+/* --- truth --------------------------------------------------------------- */
+
+/* The rows of a table like data/truth/collectives.csv that have GPUs, size and
+ * time; each with the cluster it was measured on. *sources: their names, one for all
+ * tables of one system. */
+sc_status sc__truth_read(struct sc_context *ctx,
+                         const char *path,
+                         struct sc__samples *out,
+                         struct sc__names *sources,
+                         uint32_t *skipped);
+
+#endif

@@ -1,0 +1,214 @@
+/* kineto: one PyTorch profiler trace, as much of it as reports and replays
+ * need. Times are integer nanoseconds, as in the file. */
+#ifndef SC_IMPORT_KINETO_H
+#define SC_IMPORT_KINETO_H
+
+#include "frontend/reader.h"
+
+enum sc__kineto_kind { SC__KINETO_COMPUTE, SC__KINETO_COMM, SC__KINETO_MEMORY };
+
+struct sc__kineto_kernel {
+    int64_t start;
+    int64_t dur;
+    uint32_t stream; /* index in trace.streams */
+    uint32_t name;
+    uint32_t correlation;
+    uint32_t external;
+    uint32_t comm; /* index in trace.comms, or SC__NONE */
+    uint8_t kind;
+    uint8_t phase;
+};
+
+/* A call on the host that put something on the device. */
+struct sc__kineto_launch {
+    int64_t start;
+    int64_t dur;
+    uint32_t correlation;
+    uint32_t thread;
+};
+
+/* What record_param_comms says about a collective. */
+struct sc__kineto_comm {
+    uint8_t coll; /* enum sc__coll, SC__COLLS: a message, SC__COLLS + 1: not known */
+    bool send;
+    /* group: name */
+    uint32_t group_size;
+    uint32_t group;
+    /* names; SC__NO_NAME: none */
+    uint32_t description;
+    uint32_t ranks;
+    int64_t peer;
+    int64_t seq;
+    uint64_t in_bytes;
+    uint64_t out_bytes;
+};
+
+struct sc__kineto_step {
+    const char *name;
+    int64_t start;
+    int64_t end;
+};
+
+struct sc__kineto_range {
+    int64_t start;
+    int64_t end;
+    uint32_t thread;
+};
+
+struct sc__kineto_trace {
+    const char *file;
+    struct sc__arena *arena;
+    uint32_t rank;
+    uint32_t world;
+    bool has_rank;
+    uint64_t events;
+    struct sc__names names;
+    uint32_t *streams; /* as numbered in the file */
+    uint32_t stream_count;
+    uint32_t stream_capacity;
+    struct sc__kineto_kernel *kernels; /* by start */
+    uint32_t kernel_count;
+    uint32_t kernel_capacity;
+    /* by kernel: the latest end and launch up to it, to find a step's kernels by */
+    int64_t *ended;
+    int64_t *launched;
+    struct sc__kineto_launch *launches; /* by correlation */
+    uint32_t launch_count;
+    uint32_t launch_capacity;
+    struct sc__kineto_comm *comms;
+    uint32_t comm_count;
+    uint32_t comm_capacity;
+    struct sc__kineto_comm *recorded; /* by record_param_comms on the host */
+    uint32_t recorded_count;
+    uint32_t recorded_capacity;
+    struct sc__kineto_step *steps; /* by start */
+    uint32_t step_count;
+    uint32_t step_capacity;
+    struct sc__kineto_range *optimizer; /* Optimizer.step annotations, by start */
+    uint32_t optimizer_count;
+    uint32_t optimizer_capacity;
+    struct sc__map backward; /* threads of the autograd engine */
+    uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
+    uint32_t operator_count;
+    uint32_t operator_capacity;
+    uint64_t optimizer_elements; /* of the parameters the optimizer touches */
+};
+
+sc_status sc__kineto_read_trace(struct sc_context *ctx,
+                                const char *path,
+                                struct sc__kineto_trace *out);
+
+/* What HTA prints, over [start, end) of one rank, ns. */
+struct sc__kineto_breakdown {
+    int64_t span;
+    /* unions of the kernels of a kind */
+    int64_t compute;
+    int64_t comm;
+    int64_t memory;
+    int64_t busy;           /* any kernel */
+    int64_t exposed_comm;   /* communication with no compute beside it */
+    int64_t exposed_memory; /* memory with neither beside it */
+    int64_t overlap;        /* communication with compute beside it */
+    /* nothing runs: launched too late; short gaps; rest */
+    int64_t host_idle;
+    int64_t kernel_idle;
+    int64_t other_idle;
+};
+
+/* The time on the device from the first kernel of a step to that of the next. */
+void sc__kineto_step_window(const struct sc__kineto_trace *t,
+                            uint32_t step,
+                            int64_t *start,
+                            int64_t *end);
+/* The first kernel whose value in a rising list reaches this; kernel_count
+ * when there is none. */
+uint32_t
+sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value);
+struct sc__kineto_breakdown
+sc__kineto_break_down(const struct sc__kineto_trace *t, int64_t start, int64_t end);
+/* The launch of a kernel, or NULL. */
+const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t,
+                                                     uint32_t correlation);
+
+enum sc__work sc__kineto_work(const char *kernel_name);
+
+/* Kernel time of [start, end) by class of work, and the operators that took
+ * most of it. */
+struct sc__kineto_operator {
+    uint32_t name; /* SC__NO_NAME: kernels of no known operator */
+    uint32_t kernels;
+    int64_t time;
+};
+#define SC__KINETO_TOP 10
+struct sc__kineto_totals {
+    int64_t work[SC__WORKS];
+    int64_t comm;
+    struct sc__kineto_operator top[SC__KINETO_TOP];
+    uint32_t top_count;
+};
+
+void sc__kineto_total(const struct sc__kineto_trace *t,
+                      int64_t start,
+                      int64_t end,
+                      struct sc__kineto_totals *out);
+
+/* Process groups of a trace, each once. */
+struct sc__kineto_group {
+    /* as in the trace */
+    uint32_t text;
+    uint32_t description;
+    uint32_t given_size;
+    uint32_t *ranks;
+    uint32_t size;
+    const char *label;
+    enum sc__group_kind kind; /* what it seems to be */
+    uint32_t made;            /* group of the workload + 1, once it is there */
+};
+
+struct sc__kineto_groups {
+    struct sc__kineto_group *items;
+    uint32_t count;
+    uint32_t capacity;
+    struct sc__map at; /* how the trace names it → index */
+};
+
+sc_status sc__kineto_find_groups(struct sc_context *ctx,
+                                 const struct sc__kineto_trace *t,
+                                 uint32_t world,
+                                 struct sc__kineto_groups *out);
+/* The group of a collective; SC__NONE when it was not found before. */
+uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups,
+                                const struct sc__kineto_comm *c);
+/* Which of the traces (in order of rank) stands for each rank of the mesh: one
+ * of its own stage, and then one with the same place in tp, cp and dp. A stage
+ * without a trace is an error. */
+sc_status sc__kineto_stand_in(struct sc_context *ctx,
+                              const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces,
+                              uint32_t count,
+                              uint32_t *trace_of);
+/* The mesh that gives this rank exactly these groups; false when there is none. */
+bool sc__kineto_mesh(const struct sc__kineto_groups *groups,
+                     uint32_t rank,
+                     uint32_t world,
+                     struct sc__mesh *mesh);
+
+struct sc__kineto_plan {
+    /* asked for; 0: as in the trace */
+    uint32_t dp;
+    uint32_t ep;
+    uint64_t grad_bytes; /* 0: from the trace */
+    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    bool measured_comm;  /* collectives keep their measured transfer times */
+};
+
+/* One class a trace (or one class for all ranks when there is one trace), and
+ * what was measured of its operations. */
+sc_status sc__kineto_replay(struct sc_context *ctx,
+                            struct sc__kineto_trace *const *traces,
+                            uint32_t count,
+                            const struct sc__kineto_plan *plan,
+                            struct sc__workload **out,
+                            struct sc__timeline **measured);
+
+#endif

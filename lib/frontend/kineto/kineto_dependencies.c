@@ -1,0 +1,624 @@
+/* A measured step as a workload: kernels keep their streams, order and times;
+ * collectives are asked of the network again.
+ *
+ * What waited for what is not in the trace and is taken from the times: a
+ * collective waits for the last compute kernel that had ended when it started;
+ * a kernel that starts within 20 us of the end of one on another stream, later
+ * than its own stream was free, waited for that one. What remains of a gap is
+ * the host's, and is kept as an operation of its own (launch gaps). */
+#include "frontend/kineto/kineto.h"
+
+#include <string.h>
+
+#define WAIT_WINDOW 20000 /* ns */
+
+struct last {
+    int64_t end;
+    uint32_t op; /* index in the block + 1; 0: none yet */
+};
+
+struct replay {
+    struct sc_context *ctx;
+    struct sc__workload *w;
+    const struct sc__kineto_trace *t;
+    const struct sc__kineto_plan *plan;
+    uint32_t ranks;
+    /* of the step */
+    int64_t start;
+    int64_t end;
+    uint8_t lane[256]; /* by stream of the trace */
+    struct last last[SC__MAX_STREAMS];
+    struct last ended[SC__MAX_STREAMS]; /* the last that had ended at the time looked at */
+    uint32_t *work;                     /* by name: class of work + 1 */
+    uint32_t block_first;
+    /* operations + 1 */
+    uint32_t first_update;
+    uint32_t last_backward;
+    uint64_t messages;
+    uint64_t unknown;
+    uint64_t comms;
+    struct sc__kineto_groups groups;
+    bool meshed;                     /* groups are those of the workload's mesh */
+    struct sc__map *lists;           /* hash of ranks → group of the workload */
+    const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
+    struct sc__timeline *measured;
+    uint32_t class;
+};
+
+/* The compute stream is the one with the most compute time. */
+static sc_status choose_lanes(struct replay *r) {
+    const struct sc__kineto_trace *t = r->t;
+    int64_t time[256] = {0};
+    struct sc__place at = {.file = t->file};
+    if (t->stream_count > SC__MAX_STREAMS - 1)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "%u streams; at most %u can be replayed",
+                        t->stream_count,
+                        SC__MAX_STREAMS - 1);
+    for (uint32_t i = 0; i < t->kernel_count; i++)
+        if (t->kernels[i].kind == SC__KINETO_COMPUTE)
+            time[t->kernels[i].stream] += t->kernels[i].dur;
+    uint32_t main_stream = 0;
+    for (uint32_t s = 1; s < t->stream_count; s++)
+        if (time[s] > time[main_stream])
+            main_stream = s;
+    for (uint32_t s = 0, next = 1; s < t->stream_count; s++) {
+        r->lane[s] = (uint8_t)(s == main_stream ? 0 : next++);
+        r->w->stream_names[r->lane[s]] =
+            sc__format(r->w->arena, "stream %u", t->streams[s]);
+    }
+    return SC_OK;
+}
+
+/* ---- groups ---- */
+
+static bool same_ranks(const struct sc__group *known, const struct sc__kineto_group *g) {
+    return known->count == g->size &&
+           !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks);
+}
+
+/* A group of the workload with these ranks, which an earlier trace may have
+ * made; SC__NONE when 16 bits do not number it. */
+static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
+    bool fresh;
+    uint64_t *at = sc__map_at(r->lists,
+                              sc__hash(g->ranks, g->size * sizeof *g->ranks, g->size),
+                              &fresh);
+    if (!fresh && same_ranks(&r->w->groups[*at], g))
+        return (uint32_t)*at;
+    if (r->w->group_count == UINT16_MAX)
+        return SC__NONE;
+    *at = sc__workload_group_list(r->w, g->label, g->ranks, g->size);
+    return (uint32_t)*at;
+}
+
+static sc_status kineto_dependencies_group_of(struct replay *r,
+                                              const struct sc__kineto_comm *c,
+                                              uint16_t *out) {
+    struct sc__kineto_group *g = &r->groups.items[sc__kineto_group_index(&r->groups, c)];
+    struct sc__place at = {.file = r->t->file};
+    uint32_t group = r->meshed ? sc__workload_group(r->w, g->kind)
+                     : g->made ? g->made - 1
+                               : group_list(r, g);
+    if (group == SC__NONE)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "more than 65535 process groups in all");
+    g->made = group + 1;
+    *out = (uint16_t)group;
+    return SC_OK;
+}
+
+/* ---- transfers ---- */
+
+/* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
+ * that came last did not wait, so the least duration is the transfer's. */
+static uint64_t transfer_key(const struct sc__kineto_trace *t,
+                             const struct sc__kineto_comm *c) {
+    const char *ranks = c->ranks == SC__NO_NAME ? "" : t->names.text[c->ranks];
+    const char *group = c->group == SC__NO_NAME ? "" : t->names.text[c->group];
+    return sc__hash(ranks, strlen(ranks), sc__hash(group, strlen(group), (uint64_t)c->seq));
+}
+
+static void collect_transfers(struct sc__map *m, const struct sc__kineto_trace *t) {
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        bool fresh;
+        if (k->comm == SC__NONE || t->comms[k->comm].seq < 0)
+            continue;
+        uint64_t *least = sc__map_at(m, transfer_key(t, &t->comms[k->comm]), &fresh);
+        if (fresh || (uint64_t)k->dur < *least)
+            *least = (uint64_t)k->dur;
+    }
+}
+
+static int64_t transfer_time(const struct replay *r, const struct sc__kineto_kernel *k) {
+    const uint64_t *least =
+        sc__map_find(r->transfers, transfer_key(r->t, &r->t->comms[k->comm]));
+    return least && (int64_t)*least < k->dur ? (int64_t)*least : k->dur;
+}
+
+/* ---- operations ---- */
+
+static uint32_t index_of_last(const struct replay *r) {
+    return r->w->op_count - 1 - r->block_first;
+}
+
+static enum sc__work kineto_dependencies_work_of(struct replay *r,
+                                                 const struct sc__kineto_kernel *k) {
+    uint32_t *known = &r->work[k->name];
+    if (!*known)
+        *known = 1u + sc__kineto_work(r->t->names.text[k->name]);
+    return *known - 1;
+}
+
+/* A gather's output is on the root only, a scatter's input too. */
+static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
+    if (c->coll == SC__GATHER)
+        return c->in_bytes * ranks;
+    if (c->coll == SC__SCATTER)
+        return c->out_bytes * ranks;
+    return c->coll == SC__ALLGATHER ? c->out_bytes : c->in_bytes;
+}
+
+static sc_status kineto_dependencies_add_collective(struct replay *r,
+                                                    const struct sc__kineto_kernel *k,
+                                                    const struct sc__kineto_comm *c) {
+    uint16_t group = 0;
+    SC__TRY(kineto_dependencies_group_of(r, c, &group));
+    struct sc__op *op = sc__block_add(r->w,
+                                      SC__OP_COLLECTIVE,
+                                      k->phase,
+                                      r->lane[k->stream],
+                                      r->t->names.text[k->name]);
+    op->coll = c->coll;
+    op->group = group;
+    op->bytes = bytes_of(c, sc__group_size(r->w, group));
+    if (sc__coll_rooted(c->coll))
+        op->peer = sc__group_member(r->w, group, r->t->rank, 0);
+    if (r->plan->measured_comm) {
+        op->flags |= SC__OP_MEASURED;
+        op->cost = transfer_time(r, k) * SC__PS_PER_NS;
+    }
+    r->comms++;
+    return SC_OK;
+}
+
+static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
+    enum sc__work work =
+        k->kind == SC__KINETO_COMPUTE ? kineto_dependencies_work_of(r, k) : SC__WORK_COPY;
+    struct sc__op *op = sc__block_add(r->w,
+                                      SC__OP_COMPUTE,
+                                      k->phase,
+                                      r->lane[k->stream],
+                                      r->t->names.text[k->name]);
+    op->work = (uint8_t)work;
+    op->cost = k->dur * SC__PS_PER_NS;
+}
+
+/* What the kernel waited for: op index + 1 and its end. */
+static struct last waited_for(const struct replay *r, const struct sc__kineto_kernel *k) {
+    uint8_t lane = r->lane[k->stream];
+    struct last best = {0};
+    for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
+        const struct last *l = &r->ended[s];
+        bool of_comm = k->kind == SC__KINETO_COMM && s == 0;
+        if (s == lane || !l->op || l->end <= r->last[lane].end ||
+            (best.op && l->end <= best.end))
+            continue;
+        if (of_comm || k->start - l->end <= WAIT_WINDOW)
+            best = *l;
+    }
+    return best;
+}
+
+/* What was measured of the operation added last; transfer: the end of it. */
+static void kineto_dependencies_keep_span(struct replay *r,
+                                          int64_t from,
+                                          int64_t to,
+                                          int64_t transfer) {
+    struct sc__timeline *m = r->measured;
+    int64_t start = (from - r->start) * SC__PS_PER_NS;
+    int64_t end = (to - r->start) * SC__PS_PER_NS;
+    *SC__PUSH(r->w->arena, m->spans, m->count, m->capacity) =
+        (struct sc__span){.class = r->class,
+                          .op = r->w->op_count - 1,
+                          .micro_batch = SC__NONE,
+                          .start = start,
+                          .ready = end - transfer * SC__PS_PER_NS,
+                          .end = end,
+                          .peer_span = SC__NONE};
+    if (end > m->end)
+        m->end = end;
+}
+
+static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct last dep) {
+    uint8_t lane = r->lane[k->stream];
+    int64_t free = r->last[lane].op ? r->last[lane].end : r->start;
+    if (dep.op && dep.end > free)
+        free = dep.end;
+    if (k->start <= free)
+        return;
+    struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
+    op->work = SC__WORK_HOST;
+    op->cost = (k->start - free) * SC__PS_PER_NS;
+    kineto_dependencies_keep_span(r, free, k->start, k->start - free);
+    if (dep.op)
+        sc__block_depend(r->w, dep.op - 1);
+}
+
+/* Streams whose last operation has ended by now move on. */
+static void advance(struct replay *r, int64_t now) {
+    for (unsigned s = 0; s < SC__MAX_STREAMS; s++)
+        if (r->last[s].op && r->last[s].end <= now)
+            r->ended[s] = r->last[s];
+}
+
+static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
+    uint8_t lane = r->lane[k->stream];
+    const struct sc__kineto_comm *c = k->comm == SC__NONE ? NULL : &r->t->comms[k->comm];
+    advance(r, k->start);
+    struct last dep = waited_for(r, k);
+    uint32_t before = r->w->op_count;
+    add_gap(r, k, dep);
+    bool gap = r->w->op_count > before;
+    if (c && c->coll < SC__COLLS)
+        SC__TRY(kineto_dependencies_add_collective(r, k, c));
+    else {
+        if (c)
+            *(c->coll == SC__COLLS ? &r->messages : &r->unknown) += 1;
+        add_kernel(r, k);
+    }
+    if (dep.op && !gap)
+        sc__block_depend(r->w, dep.op - 1);
+    kineto_dependencies_keep_span(r,
+                                  k->start,
+                                  k->start + k->dur,
+                                  c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
+    r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
+    if (k->phase == SC__BACKWARD)
+        r->last_backward = index_of_last(r) + 1;
+    if (k->phase == SC__UPDATE && !r->first_update)
+        r->first_update = index_of_last(r) + 1;
+    return SC_OK;
+}
+
+/* ---- gradients of a step that was measured on one GPU ---- */
+
+static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
+    const struct sc__kineto_trace *t = r->t;
+    struct sc__place at = {.file = t->file};
+    *bytes = r->plan->grad_bytes;
+    if (*bytes)
+        return SC_OK;
+    for (uint32_t i = 0; i < t->recorded_count; i++)
+        if (t->recorded[i].coll == SC__ALLREDUCE)
+            *bytes += t->recorded[i].in_bytes;
+    if (*bytes) {
+        sc__note(
+            r->ctx,
+            "kineto-gradients",
+            "--dp %u: gradients of %llu bytes, as the all-reduces recorded on the host say",
+            r->plan->dp,
+            (unsigned long long)*bytes);
+        return SC_OK;
+    }
+    *bytes = t->optimizer_elements * 4;
+    if (!*bytes)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        "--grad-bytes SIZE",
+                        "--dp: the trace does not tell how large the gradients are");
+    sc__note(r->ctx,
+             "kineto-gradients",
+             "--dp %u: gradients of %llu bytes, 4 for each parameter the optimizer touches",
+             r->plan->dp,
+             (unsigned long long)*bytes);
+    return SC_OK;
+}
+
+/* Behind the last kernel of backward; the first of the optimizer waits. */
+static void add_gradients(struct replay *r, uint64_t bytes) {
+    uint16_t group = sc__workload_group(r->w, SC__GROUP_WORLD);
+    r->w->groups[group].label = "dp";
+    struct sc__op *op = sc__block_add(r->w,
+                                      SC__OP_COLLECTIVE,
+                                      SC__UPDATE,
+                                      SC__MAX_STREAMS - 1,
+                                      "gradient all-reduce");
+    op->coll = SC__ALLREDUCE;
+    op->group = group;
+    op->bytes = bytes;
+    if (r->last_backward)
+        sc__block_depend(r->w, r->last_backward - 1);
+    else if (r->last[0].op)
+        sc__block_depend(r->w, r->last[0].op - 1);
+    r->w->stream_names[SC__MAX_STREAMS - 1] = "gradients";
+}
+
+/* ---- the step ---- */
+
+/* A step begins with the first kernel launched in it and ends with the first
+ * of the next one. */
+static int64_t first_kernel(const struct sc__kineto_trace *t, int64_t from) {
+    uint32_t i = sc__kineto_first(t, t->launched, from);
+    return i < t->kernel_count ? t->kernels[i].start : INT64_MAX;
+}
+
+void sc__kineto_step_window(const struct sc__kineto_trace *t,
+                            uint32_t step,
+                            int64_t *start,
+                            int64_t *end) {
+    int64_t last = t->ended[t->kernel_count - 1];
+    *start = t->kernels[0].start;
+    *end = last;
+    if (!t->step_count)
+        return;
+    *start = first_kernel(t, t->steps[step].start);
+    if (*start == INT64_MAX)
+        *start = last;
+    if (step + 1 < t->step_count)
+        *end = first_kernel(t, t->steps[step + 1].start);
+    if (*end > last)
+        *end = last;
+}
+
+static sc_status make_block(struct replay *r, uint32_t *block) {
+    uint32_t step = r->plan->step == SC__NONE ? 0 : r->plan->step;
+    struct sc__place at = {.file = r->t->file};
+    uint64_t bytes = 0;
+    if (r->t->step_count && step >= r->t->step_count)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "there are %u steps, not %u",
+                        r->t->step_count,
+                        step + 1);
+    sc__kineto_step_window(r->t, step, &r->start, &r->end);
+    SC__TRY(choose_lanes(r));
+    r->work = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->t->names.count);
+    bool gradients = r->plan->dp > 1 && !r->t->comm_count;
+    if (gradients)
+        SC__TRY(gradient_bytes(r, &bytes));
+    r->block_first = r->w->op_count;
+    sc__block_begin(r->w);
+    bool due = gradients;
+    for (uint32_t i = 0; i < r->t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &r->t->kernels[i];
+        if (k->start < r->start || k->start >= r->end)
+            continue;
+        if (due && k->phase == SC__UPDATE) {
+            add_gradients(r, bytes);
+            sc__block_add(r->w, SC__OP_WAIT, SC__UPDATE, r->lane[k->stream], "wait")
+                ->after = 1u << (SC__MAX_STREAMS - 1);
+            due = false;
+        }
+        SC__TRY(replay_kernel(r, k));
+    }
+    if (due)
+        add_gradients(r, bytes);
+    *block = sc__block_end(r->w);
+    return SC_OK;
+}
+
+/* whose: the file, or how many there are. */
+static void notes(const struct replay *r, const char *whose) {
+    if (r->messages)
+        sc__note(r->ctx,
+                 "kineto-messages",
+                 "%s: %llu send and receive kernels keep their measured times",
+                 whose,
+                 (unsigned long long)r->messages);
+    if (r->unknown)
+        sc__note(r->ctx,
+                 "kineto-unknown",
+                 "%s: %llu NCCL kernels without a known collective name keep their "
+                 "measured times",
+                 whose,
+                 (unsigned long long)r->unknown);
+    if (r->comms)
+        sc__note(r->ctx,
+                 "kineto-replay",
+                 "%s: %llu collectives %s; kernels and launch gaps keep their times",
+                 whose,
+                 (unsigned long long)r->comms,
+                 r->plan->measured_comm ? "take the least time measured on any rank"
+                                        : "are simulated again");
+}
+
+static sc_status
+replay_trace(struct replay *r, uint32_t rank, uint32_t ranks, const char *name) {
+    uint32_t block = 0;
+    SC__TRY(make_block(r, &block));
+    uint32_t program = sc__program_begin(r->w);
+    sc__program_call(r->w, block, SC__NONE, 0, 0);
+    uint32_t class = sc__class_add(r->w, program, rank, ranks, 0);
+    r->w->classes[class].name = name;
+    return SC_OK;
+}
+
+/* The i-th of several traces, which is class i. */
+static sc_status replay_class(struct replay *r,
+                              const struct sc__kineto_trace *t,
+                              uint32_t i,
+                              uint32_t ranks,
+                              uint32_t world) {
+    struct replay one = *r;
+    one.t = t;
+    one.class = i;
+    one.ranks = world;
+    one.messages = one.unknown = one.comms = 0;
+    SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
+    SC__TRY(
+        replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
+    r->messages += one.messages;
+    r->unknown += one.unknown;
+    r->comms += one.comms;
+    return SC_OK;
+}
+
+/* Other sizes by replication: the trace's rank stands for all of a larger or
+ * smaller mesh. */
+static sc_status resize(struct replay *r) {
+    struct sc__place at = {.file = r->t->file};
+    struct sc__mesh *m = &r->w->mesh;
+    uint32_t dp = r->plan->dp;
+    uint32_t ep = r->plan->ep;
+    bool gradients = !r->t->comm_count; /* a single-GPU step */
+    if ((!dp || dp == m->dp) && (!ep || ep == m->ep))
+        return SC_OK;
+    if (!r->meshed && !gradients)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        "its process groups do not follow from tp, cp, dp, ep and pp",
+                        "--dp and --ep cannot change this trace");
+    if (ep && gradients)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "--ep: the trace has no expert groups to change");
+    if (!gradients)
+        sc__note(r->ctx,
+                 "kineto-resized",
+                 "%s: dp %u instead of %u, ep %u instead of %u; kernels stay as they are",
+                 r->t->file,
+                 dp ? dp : m->dp,
+                 m->dp,
+                 ep ? ep : m->ep,
+                 m->ep);
+    if (dp)
+        m->dp = dp;
+    if (ep)
+        m->ep = ep;
+    return sc__mesh_check(r->ctx, m);
+}
+
+static sc_status replay_one(struct replay *r) {
+    struct sc__mesh mesh;
+    uint32_t world = r->t->world ? r->t->world : 1;
+    SC__TRY(sc__kineto_find_groups(r->ctx, r->t, world, &r->groups));
+    r->w->mesh = sc__mesh(1, 1, 1, world, 1, 1);
+    r->meshed = sc__kineto_mesh(&r->groups, r->t->rank, world, &mesh);
+    if (r->meshed)
+        r->w->mesh = mesh;
+    SC__TRY(resize(r));
+    r->ranks = sc__mesh_ranks(&r->w->mesh);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->ranks);
+    if (r->ranks > 1)
+        sc__note(r->ctx,
+                 "kineto-replicated",
+                 "one trace stands for all %u ranks",
+                 r->ranks);
+    SC__TRY(replay_trace(r, r->t->rank < r->ranks ? r->t->rank : 0, r->ranks, "all ranks"));
+    notes(r, r->t->file);
+    return SC_OK;
+}
+
+/* The mesh the groups of all traces are cut from. */
+static sc_status common_mesh(struct replay *r,
+                             struct sc__kineto_trace *const *traces,
+                             uint32_t count,
+                             uint32_t world) {
+    struct sc__mesh mesh;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__kineto_groups groups;
+        struct sc__place at = {.file = traces[i]->file};
+        SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], world, &groups));
+        bool meshed = sc__kineto_mesh(&groups, traces[i]->rank, world, &mesh);
+        if (!meshed || (i && memcmp(&mesh, &r->w->mesh, sizeof mesh) != 0))
+            return sc__fail(
+                r->ctx,
+                SC_INPUT,
+                &at,
+                "give one trace, or those of all ranks",
+                "%u traces of a job of %u ranks: its process groups do not tell what "
+                "the other ranks do",
+                count,
+                world);
+        r->w->mesh = mesh;
+    }
+    return SC_OK;
+}
+
+/* Some of the ranks: each trace is a class, of the ranks it stands for. */
+static sc_status replay_some(struct replay *r,
+                             struct sc__kineto_trace *const *traces,
+                             uint32_t count,
+                             uint32_t world) {
+    SC__TRY(common_mesh(r, traces, count, world));
+    uint32_t *ranks = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, world);
+    SC__TRY(sc__kineto_stand_in(r->ctx, &r->w->mesh, traces, count, r->w->rank_class));
+    for (uint32_t i = 0; i < world; i++)
+        ranks[r->w->rank_class[i]]++;
+    r->meshed = true;
+    for (uint32_t i = 0; i < count; i++) {
+        SC__TRY(replay_class(r, traces[i], i, ranks[i], world));
+        r->w->classes[i].stage =
+            sc__mesh_coordinate(&r->w->mesh, traces[i]->rank, SC__DIM_PP);
+    }
+    sc__note(r->ctx,
+             "kineto-replicated",
+             "%u traces stand for all %u ranks, each for those like it in its stage",
+             count,
+             world);
+    return SC_OK;
+}
+
+static sc_status
+replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t count) {
+    uint32_t world = traces[0]->world;
+    if (r->plan->dp || r->plan->ep)
+        return sc__fail(r->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give the trace of one rank, which then stands for all",
+                        "--dp and --ep change a job of one trace, not of %u",
+                        count);
+    if (world > count)
+        return replay_some(r, traces, count, world);
+    r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
+    r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        SC__TRY(replay_class(r, traces[i], i, 1, count));
+        r->w->rank_class[i] = i;
+    }
+    return SC_OK;
+}
+
+sc_status sc__kineto_replay(struct sc_context *ctx,
+                            struct sc__kineto_trace *const *traces,
+                            uint32_t count,
+                            const struct sc__kineto_plan *plan,
+                            struct sc__workload **out,
+                            struct sc__timeline **measured) {
+    struct sc__map transfers;
+    struct sc__map lists;
+    struct replay r = {.ctx = ctx,
+                       .w = sc__workload_new(&ctx->arena, "kineto"),
+                       .t = traces[0],
+                       .plan = plan,
+                       .lists = &lists,
+                       .transfers = &transfers};
+    *out = r.w;
+    *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
+    r.measured->workload = r.w;
+    sc__map_init(&transfers, &ctx->arena);
+    sc__map_init(&lists, &ctx->arena);
+    for (uint32_t i = 0; i < count; i++)
+        collect_transfers(&transfers, traces[i]);
+    if (count == 1)
+        return replay_one(&r);
+    SC__TRY(replay_all(&r, traces, count));
+    notes(&r, sc__format(&ctx->arena, "%u traces", count));
+    return SC_OK;
+}

@@ -1,0 +1,253 @@
+/* Process groups of a trace: the ranks each names, what it is for, and, where
+ * one trace stands for all ranks, the mesh they are cut from: only then do the
+ * groups of the other ranks follow, and can the job be made larger. */
+#include "frontend/kineto/kineto.h"
+
+#include <string.h>
+
+struct word {
+    const char *part;
+    const char *label;
+    enum sc__group_kind kind;
+};
+
+static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
+                                    {"EXPERT", "ep", SC__GROUP_EP},
+                                    {"DATA", "dp", SC__GROUP_DP},
+                                    {"TENSOR", "tp", SC__GROUP_TP},
+                                    {"PIPELINE", "pp", SC__GROUP_PP},
+                                    {"CONTEXT", "cp", SC__GROUP_CP},
+                                    {"mesh_tp", "tp", SC__GROUP_TP},
+                                    {"mesh_dp", "dp", SC__GROUP_DP},
+                                    {"mesh_pp", "pp", SC__GROUP_PP},
+                                    {"mesh_cp", "cp", SC__GROUP_CP},
+                                    {"mesh_ep", "ep", SC__GROUP_EP},
+                                    {"MODEL_PARALLEL", "tp", SC__GROUP_TP}};
+
+static const struct word *kineto_groups_word_of(const char *description) {
+    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(description, words[i].label))
+            return &words[i]; /* as our own traces say it */
+    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
+        if (strstr(description, words[i].part))
+            return &words[i];
+    return NULL;
+}
+
+static uint32_t stride_of(const struct sc__kineto_group *g) {
+    return g->size > 1 ? g->ranks[1] - g->ranks[0] : 1;
+}
+
+/* Without a telling description: all ranks, or by stride as Megatron places
+ * them, neighbours first. */
+static void name_group(struct sc__arena *a,
+                       struct sc__kineto_group *g,
+                       const char *description,
+                       uint32_t world) {
+    const struct word *w = kineto_groups_word_of(description);
+    g->label = w ? w->label
+               : g->size == world
+                   ? "world"
+                   : sc__format(a, "group of %u by %u", g->size, stride_of(g));
+    g->kind = w                   ? w->kind
+              : g->size == world  ? SC__GROUP_WORLD
+              : stride_of(g) == 1 ? SC__GROUP_TP
+                                  : SC__GROUP_DP;
+}
+
+/* "[0, 1, 2]", cut after 30 entries: the rest goes on as the first two do. */
+static uint32_t *
+member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t size) {
+    uint32_t *ranks = SC__NEW_ARRAY(&ctx->arena, uint32_t, size);
+    uint32_t n = 0;
+    for (const char *p = text; p && *p && n < size;) {
+        if (*p < '0' || *p > '9') {
+            p++;
+            continue;
+        }
+        uint64_t v = 0;
+        for (; *p >= '0' && *p <= '9'; p++)
+            v = v < UINT32_MAX ? 10 * v + (uint64_t)(*p - '0') : v;
+        ranks[n++] = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+    }
+    if (n < size)
+        sc__note(ctx,
+                 "kineto-ranks",
+                 "%s: a process group of %u ranks names %u of them; the rest is taken as "
+                 "equally spaced",
+                 file,
+                 size,
+                 n);
+    uint32_t first = n ? ranks[0] : 0;
+    uint32_t stride = n > 1 && ranks[1] > first ? ranks[1] - first : 1;
+    for (; n < size; n++)
+        ranks[n] = first + n * stride;
+    return ranks;
+}
+
+static sc_status check_group(struct sc_context *ctx,
+                             const struct sc__kineto_trace *t,
+                             const struct sc__kineto_group *g,
+                             uint32_t world) {
+    struct sc__place at = {.file = t->file};
+    bool inside = false;
+    for (uint32_t i = 0; i < g->size; i++) {
+        if (g->ranks[i] >= world)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &at,
+                            NULL,
+                            "a process group holds rank %u of a job of %u",
+                            g->ranks[i],
+                            world);
+        inside = inside || g->ranks[i] == t->rank;
+    }
+    if (inside)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    NULL,
+                    "rank %u calls a collective of a group it is not in",
+                    t->rank);
+}
+
+static uint64_t kineto_groups_key_of(const struct sc__kineto_comm *c) {
+    uint32_t parts[3] = {c->ranks, c->description, c->group_size};
+    return sc__hash(parts, sizeof parts, 0);
+}
+
+uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups,
+                                const struct sc__kineto_comm *c) {
+    const uint64_t *index = sc__map_find(&groups->at, kineto_groups_key_of(c));
+    return index ? (uint32_t)*index : SC__NONE;
+}
+
+static sc_status add_group(struct sc_context *ctx,
+                           const struct sc__kineto_trace *t,
+                           const struct sc__kineto_comm *c,
+                           uint32_t world,
+                           struct sc__kineto_groups *out) {
+    struct sc__place at = {.file = t->file};
+    if (out->count == UINT16_MAX)
+        return sc__fail(ctx, SC_INPUT, &at, NULL, "more than 65535 process groups");
+    struct sc__kineto_group g = {.text = c->ranks,
+                                 .description = c->description,
+                                 .given_size = c->group_size};
+    g.size = c->group_size ? c->group_size : world;
+    if (g.size > world)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "a process group of %u ranks in a job of %u",
+                        g.size,
+                        world);
+    g.ranks = member_list(ctx,
+                          t->file,
+                          c->ranks == SC__NO_NAME ? NULL : t->names.text[c->ranks],
+                          g.size);
+    SC__TRY(check_group(ctx, t, &g, world));
+    name_group(&ctx->arena,
+               &g,
+               c->description == SC__NO_NAME ? NULL : t->names.text[c->description],
+               world);
+    *sc__map_at(&out->at, kineto_groups_key_of(c), NULL) = out->count;
+    *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = g;
+    return SC_OK;
+}
+
+sc_status sc__kineto_find_groups(struct sc_context *ctx,
+                                 const struct sc__kineto_trace *t,
+                                 uint32_t world,
+                                 struct sc__kineto_groups *out) {
+    memset(out, 0, sizeof *out);
+    sc__map_init(&out->at, &ctx->arena);
+    for (uint32_t i = 0; i < t->comm_count; i++)
+        if (t->comms[i].coll < SC__COLLS &&
+            sc__kineto_group_index(out, &t->comms[i]) == SC__NONE)
+            SC__TRY(add_group(ctx, t, &t->comms[i], world, out));
+    return SC_OK;
+}
+
+static uint32_t size_of_kind(const struct sc__kineto_groups *groups,
+                             enum sc__group_kind kind) {
+    for (uint32_t i = 0; i < groups->count; i++)
+        if (groups->items[i].kind == kind)
+            return groups->items[i].size;
+    return 0;
+}
+
+static bool
+agrees(const struct sc__mesh *m, const struct sc__kineto_group *g, uint32_t rank) {
+    if (sc__mesh_group_size(m, g->kind) != g->size)
+        return false;
+    for (uint32_t i = 0; i < g->size; i++)
+        if (sc__mesh_group_member(m, g->kind, rank, i) != g->ranks[i])
+            return false;
+    return true;
+}
+
+/* Stage sizes from the groups seen; what is left over is data parallel, or
+ * pipeline where the data-parallel size is known. */
+bool sc__kineto_mesh(const struct sc__kineto_groups *groups,
+                     uint32_t rank,
+                     uint32_t world,
+                     struct sc__mesh *mesh) {
+    uint32_t tp = size_of_kind(groups, SC__GROUP_TP);
+    uint32_t cp = size_of_kind(groups, SC__GROUP_CP);
+    uint32_t dp = size_of_kind(groups, SC__GROUP_DP);
+    uint32_t pp = size_of_kind(groups, SC__GROUP_PP);
+    uint32_t ep = size_of_kind(groups, SC__GROUP_EP);
+    tp = tp ? tp : 1;
+    cp = cp ? cp : 1;
+    if (!pp)
+        pp = dp && (uint64_t)tp * cp * dp <= world ? world / (tp * cp * dp) : 1;
+    if (!dp)
+        dp = (uint64_t)tp * cp * pp <= world ? world / (tp * cp * pp) : 1;
+    for (uint32_t etp = tp;; etp = 1) { /* experts may or may not be cut by tensors */
+        *mesh = sc__mesh(tp, cp, ep ? ep : 1, dp, pp, etp);
+        bool fits =
+            (uint64_t)tp * cp * dp * pp == world && (tp * cp * dp) % (mesh->ep * etp) == 0;
+        for (uint32_t i = 0; fits && i < groups->count; i++)
+            fits = agrees(mesh, &groups->items[i], rank);
+        if (fits || etp == 1)
+            return fits;
+    }
+}
+
+static unsigned likeness(const struct sc__mesh *m, uint32_t rank, uint32_t of) {
+    static const enum sc__dim dims[] = {SC__DIM_PP, SC__DIM_TP, SC__DIM_CP, SC__DIM_DP};
+    unsigned score = 0;
+    for (unsigned i = 0; i < SC__DIMS; i++)
+        score = 2 * score + (sc__mesh_coordinate(m, rank, dims[i]) ==
+                             sc__mesh_coordinate(m, of, dims[i]));
+    return score;
+}
+
+sc_status sc__kineto_stand_in(struct sc_context *ctx,
+                              const struct sc__mesh *mesh,
+                              struct sc__kineto_trace *const *traces,
+                              uint32_t count,
+                              uint32_t *trace_of) {
+    const unsigned own_stage = 1u << (SC__DIMS - 1);
+    for (uint32_t rank = 0; rank < sc__mesh_ranks(mesh); rank++) {
+        unsigned best = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            unsigned score = likeness(mesh, rank, traces[i]->rank);
+            if (score > best)
+                best = score, trace_of[rank] = i;
+        }
+        struct sc__place at = {.file = traces[0]->file};
+        if (best < own_stage)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &at,
+                            "give one trace of each stage at least, or one in all",
+                            "%u traces, but none of pipeline stage %u (ranks like %u)",
+                            count,
+                            sc__mesh_coordinate(mesh, rank, SC__DIM_PP),
+                            rank);
+    }
+    return SC_OK;
+}

@@ -1,0 +1,811 @@
+/* The stream of events of a Kineto trace. An event is parsed in place once all
+ * of it is in the window; nothing of it stays but a few numbers. */
+#include "base/json_scan.h"
+#include "frontend/kineto/kineto.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define WINDOW ((size_t)1 << 20)
+
+enum category {
+    CAT_OTHER,
+    CAT_KERNEL,
+    CAT_MEMORY,
+    CAT_RUNTIME,
+    CAT_CPU_OP,
+    CAT_ANNOTATION
+};
+
+struct event {
+    struct sc__str name;
+    struct sc__str cat;
+    struct sc__str tid;
+    struct sc__str ts;
+    struct sc__str dur;
+    struct sc__str coll;
+    struct sc__str dtype;
+    struct sc__str group;
+    struct sc__str description;
+    struct sc__str ranks;
+    struct sc__str dims;
+    int64_t stream;
+    int64_t correlation;
+    int64_t external;
+    int64_t in_elements;
+    int64_t out_elements;
+    int64_t group_size;
+    int64_t source;
+    int64_t target;
+    int64_t seq;
+    char ph;
+};
+
+struct parser {
+    struct sc_context *ctx;
+    struct sc__kineto_trace *t;
+    struct sc__input in;
+    struct sc__scan scan;
+    uint32_t last_stream; /* index of the stream seen last */
+    struct sc__map stream_ids;
+};
+
+/* ---- numbers ---- */
+
+/* Microseconds with up to three decimals as nanoseconds, exactly; more
+ * decimals are rounded. */
+static bool nanoseconds(struct sc__str s, int64_t *out) {
+    const char *p = s.p;
+    const char *end = s.p + s.n;
+    int64_t v = 0;
+    bool minus = p < end && *p == '-';
+    p += minus;
+    if (end - p > 15 + 4)
+        return sc__parse_decimal(s, 3, out);
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        v = 10 * v + (*p - '0');
+    int decimals = 0;
+    if (p < end && *p == '.')
+        for (p++; p < end && *p >= '0' && *p <= '9' && decimals < 3; p++, decimals++)
+            v = 10 * v + (*p - '0');
+    if (p < end || s.n == 0 || v > INT64_MAX / 1000)
+        return sc__parse_decimal(s, 3, out);
+    for (; decimals < 3; decimals++)
+        v *= 10;
+    *out = minus ? -v : v;
+    return true;
+}
+
+static bool integer(struct sc__scan *s, int64_t *out) {
+    struct sc__str text;
+    if (!sc__scan_value(s, &text))
+        return false;
+    if (text.n >= 2 && *text.p == '"')
+        text = (struct sc__str){text.p + 1, text.n - 2};
+    if (!sc__parse_i64(text, out))
+        *out = -1; /* "stream": "" and the like */
+    return true;
+}
+
+static bool text(struct sc__scan *s, struct sc__str *out) {
+    if (*s->p == '"')
+        return sc__scan_string(s, out);
+    return sc__scan_value(s, out);
+}
+
+/* ---- one event ---- */
+
+static bool is(struct sc__str s, const char *word, size_t n) {
+    return s.n == n && !memcmp(s.p, word, n);
+}
+#define IS(s, literal) is((s), (literal), sizeof(literal) - 1)
+
+static bool argument(struct sc__scan *s, struct sc__str key, struct event *e) {
+    struct sc__str skipped;
+    switch (key.n) {
+    case 3:
+        if (IS(key, "Seq"))
+            return integer(s, &e->seq);
+        break;
+    case 5:
+        if (IS(key, "dtype"))
+            return text(s, &e->dtype);
+        break;
+    case 6:
+        if (IS(key, "stream"))
+            return integer(s, &e->stream);
+        break;
+    case 8:
+        if (IS(key, "Src Rank"))
+            return integer(s, &e->source);
+        if (IS(key, "Dst Rank"))
+            return integer(s, &e->target);
+        break;
+    case 10:
+        if (IS(key, "Group size"))
+            return integer(s, &e->group_size);
+        if (IS(key, "Input Dims"))
+            return sc__scan_value(s, &e->dims);
+        break;
+    case 11:
+        if (IS(key, "correlation"))
+            return integer(s, &e->correlation);
+        if (IS(key, "External id"))
+            return integer(s, &e->external);
+        break;
+    case 13:
+        if (IS(key, "In msg nelems"))
+            return integer(s, &e->in_elements);
+        break;
+    case 14:
+        if (IS(key, "Out msg nelems"))
+            return integer(s, &e->out_elements);
+        break;
+    case 15:
+        if (IS(key, "Collective name"))
+            return text(s, &e->coll);
+        break;
+    case 18:
+        if (IS(key, "Process Group Name"))
+            return text(s, &e->group);
+        break;
+    case 19:
+        if (IS(key, "Process Group Ranks"))
+            return text(s, &e->ranks);
+        break;
+    case 25:
+        if (IS(key, "Process Group Description"))
+            return text(s, &e->description);
+        break;
+    default:
+        break;
+    }
+    return sc__scan_value(s, &skipped);
+}
+
+static bool arguments(struct sc__scan *s, struct event *e) {
+    struct sc__str key;
+    struct sc__str skipped;
+    bool first = true;
+    if (*s->p != '{')
+        return sc__scan_value(s, &skipped);
+    s->p++;
+    while (sc__scan_member(s, &first, &key))
+        if (!argument(s, key, e))
+            return false;
+    return !s->wrong;
+}
+
+static bool member(struct sc__scan *s, struct sc__str key, struct event *e) {
+    struct sc__str v;
+    switch (key.n) {
+    case 2:
+        if (IS(key, "ts"))
+            return sc__scan_number(s, &e->ts);
+        if (IS(key, "ph")) {
+            if (!sc__scan_string(s, &v))
+                return false;
+            e->ph = v.n ? *v.p : 0;
+            return true;
+        }
+        break;
+    case 3:
+        if (IS(key, "cat"))
+            return text(s, &e->cat);
+        if (IS(key, "dur"))
+            return sc__scan_number(s, &e->dur);
+        if (IS(key, "tid"))
+            return sc__scan_value(s, &e->tid);
+        break;
+    case 4:
+        if (IS(key, "name"))
+            return text(s, &e->name);
+        if (IS(key, "args"))
+            return arguments(s, e);
+        break;
+    default:
+        break;
+    }
+    return sc__scan_value(s, &v);
+}
+
+static bool parse_event(struct sc__scan *s, struct event *e) {
+    struct sc__str key;
+    bool first = true;
+    memset(e, 0, sizeof *e);
+    e->stream = e->correlation = e->external = e->source = e->target = e->seq = -1;
+    if (!sc__scan_open(s, '{'))
+        return false;
+    while (sc__scan_member(s, &first, &key))
+        if (!member(s, key, e))
+            return false;
+    return !s->wrong;
+}
+
+/* ---- what an event leaves behind ---- */
+
+static enum category category_of(struct sc__str cat) {
+    static const struct {
+        const char *word;
+        enum category is;
+    } words[] = {{"cpu_op", CAT_CPU_OP},
+                 {"kernel", CAT_KERNEL},
+                 {"cuda_runtime", CAT_RUNTIME},
+                 {"cuda_driver", CAT_RUNTIME},
+                 {"gpu_memcpy", CAT_MEMORY},
+                 {"gpu_memset", CAT_MEMORY},
+                 {"user_annotation", CAT_ANNOTATION}};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (cat.n == strlen(words[i].word) && !strncasecmp(cat.p, words[i].word, cat.n))
+            return words[i].is;
+    return CAT_OTHER;
+}
+
+static uint32_t element_bytes(struct sc__str dtype) {
+    static const struct {
+        const char *word;
+        uint32_t bytes;
+    } types[] = {{"Float8", 1},
+                 {"Byte", 1},
+                 {"Char", 1},
+                 {"Bool", 1},
+                 {"Half", 2},
+                 {"BFloat16", 2},
+                 {"Short", 2},
+                 {"Float", 4},
+                 {"Int", 4},
+                 {"Long", 8},
+                 {"Double", 8}};
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        if (dtype.n >= strlen(types[i].word) &&
+            !strncasecmp(dtype.p, types[i].word, strlen(types[i].word)))
+            return types[i].bytes;
+    return 4;
+}
+
+static uint8_t collective_of(struct sc__str name, bool *send) {
+    static const struct {
+        const char *word;
+        uint8_t coll;
+    } words[] = {{"allreduce", SC__ALLREDUCE},
+                 {"all_reduce", SC__ALLREDUCE},
+                 {"_allgather_base", SC__ALLGATHER},
+                 {"all_gather", SC__ALLGATHER},
+                 {"allgather", SC__ALLGATHER},
+                 {"_reduce_scatter_base", SC__REDUCESCATTER},
+                 {"reduce_scatter", SC__REDUCESCATTER},
+                 {"all_to_all", SC__ALLTOALL},
+                 {"broadcast", SC__BROADCAST},
+                 {"reduce", SC__REDUCE},
+                 {"barrier", SC__BARRIER},
+                 {"gather", SC__GATHER},
+                 {"scatter", SC__SCATTER},
+                 {"send", SC__COLLS},
+                 {"recv", SC__COLLS}};
+    *send = sc__str_starts(name, "send");
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (sc__str_starts(name, words[i].word))
+            return words[i].coll;
+    return SC__COLLS + 1;
+}
+
+static uint64_t volume(int64_t elements, uint32_t each) {
+    return elements > 0 ? (uint64_t)elements * each : 0;
+}
+
+static uint32_t name_or_none(struct parser *p, struct sc__str s) {
+    return s.n ? sc__names_add(&p->t->names, s.p, s.n) : SC__NO_NAME;
+}
+
+static struct sc__kineto_comm comm_of(struct parser *p, const struct event *e) {
+    struct sc__kineto_comm c = {.seq = e->seq};
+    uint32_t each = element_bytes(e->dtype);
+    c.coll = collective_of(e->coll, &c.send);
+    c.group_size =
+        e->group_size > 0 && e->group_size < UINT32_MAX ? (uint32_t)e->group_size : 0;
+    c.group = name_or_none(p, e->group);
+    c.description = name_or_none(p, e->description);
+    c.ranks = name_or_none(p, e->ranks);
+    c.peer = c.send ? e->target : e->source;
+    c.in_bytes = volume(e->in_elements, each);
+    c.out_bytes = volume(e->out_elements, each);
+    return c;
+}
+
+static uint32_t stream_of(struct parser *p, int64_t number) {
+    struct sc__kineto_trace *t = p->t;
+    uint32_t n = (uint32_t)number;
+    bool fresh;
+    if (p->last_stream < t->stream_count && t->streams[p->last_stream] == n)
+        return p->last_stream;
+    uint64_t *id = sc__map_at(&p->stream_ids, n, &fresh);
+    if (fresh) {
+        *id = t->stream_count;
+        *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = n;
+    }
+    return p->last_stream = (uint32_t)*id;
+}
+
+static void add_kernel(
+    struct parser *p, const struct event *e, int64_t start, int64_t dur, bool memory) {
+    struct sc__kineto_trace *t = p->t;
+    struct sc__kineto_kernel *k =
+        SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
+    bool comm =
+        sc__str_starts(e->name, "ncclDevKernel") || sc__str_starts(e->name, "ncclKernel");
+    k->start = start;
+    k->dur = dur;
+    k->stream = stream_of(p, e->stream);
+    k->name = sc__names_add(&t->names, e->name.p, e->name.n);
+    k->correlation = (uint32_t)e->correlation;
+    k->external = (uint32_t)e->external;
+    k->comm = SC__NONE;
+    k->kind = comm ? SC__KINETO_COMM : memory ? SC__KINETO_MEMORY : SC__KINETO_COMPUTE;
+    if (!comm)
+        return;
+    k->comm = t->comm_count;
+    *SC__PUSH(t->arena, t->comms, t->comm_count, t->comm_capacity) = comm_of(p, e);
+}
+
+static uint32_t thread_of(const struct event *e) {
+    return (uint32_t)sc__hash(e->tid.p, e->tid.n, 0);
+}
+
+static void
+add_launch(struct parser *p, const struct event *e, int64_t start, int64_t dur) {
+    struct sc__kineto_trace *t = p->t;
+    if (e->correlation <= 0)
+        return;
+    *SC__PUSH(t->arena, t->launches, t->launch_count, t->launch_capacity) =
+        (struct sc__kineto_launch){start, dur, (uint32_t)e->correlation, thread_of(e)};
+}
+
+/* Elements of the first argument, a list of tensors: [[[a, b], [c]], …]. */
+static uint64_t first_list_elements(struct sc__str dims) {
+    uint64_t sum = 0;
+    uint64_t product = 1;
+    uint64_t number = 0;
+    bool in_number = false;
+    int depth = 0;
+    for (size_t i = 0; i < dims.n; i++) {
+        char c = dims.p[i];
+        if (c >= '0' && c <= '9') {
+            number = 10 * number + (uint64_t)(c - '0');
+            in_number = true;
+            continue;
+        }
+        if (in_number)
+            product *= number;
+        if (c == '[' && ++depth == 3)
+            product = 1;
+        if (c == ']' && depth-- == 3)
+            sum += product;
+        if (c == ']' && depth < 2)
+            return sum;
+        number = 0;
+        in_number = false;
+    }
+    return sum;
+}
+
+/* External ids are counted up from 1, so a list by id is dense. */
+static void remember_operator(struct sc__kineto_trace *t, const struct event *e) {
+    uint64_t id = (uint64_t)e->external;
+    if (e->external <= 0 || id > 2 * t->events + (1 << 20))
+        return;
+    if (id >= t->operator_capacity)
+        t->operators = sc__grow(t->arena,
+                                t->operators,
+                                &t->operator_capacity,
+                                (uint32_t)id + 1,
+                                sizeof *t->operators);
+    if (id >= t->operator_count)
+        t->operator_count = (uint32_t)id + 1;
+    if (!t->operators[id])
+        t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
+}
+
+static void add_operator(struct parser *p, const struct event *e) {
+    struct sc__kineto_trace *t = p->t;
+    remember_operator(t, e);
+    if (IS(e->name, "record_param_comms") && e->coll.n)
+        *SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity) =
+            comm_of(p, e);
+    else if (sc__str_starts(e->name, "autograd::engine"))
+        sc__map_at(&t->backward, thread_of(e), NULL);
+    else if (sc__str_starts(e->name, "aten::_fused_") ||
+             sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
+        t->optimizer_elements += first_list_elements(e->dims);
+}
+
+static void
+add_annotation(struct parser *p, const struct event *e, int64_t start, int64_t dur) {
+    struct sc__kineto_trace *t = p->t;
+    if (sc__str_starts(e->name, "ProfilerStep"))
+        *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
+            (struct sc__kineto_step){sc__strndup(t->arena, e->name.p, e->name.n),
+                                     start,
+                                     start + dur};
+    else if (sc__str_starts(e->name, "Optimizer.step"))
+        *SC__PUSH(t->arena, t->optimizer, t->optimizer_count, t->optimizer_capacity) =
+            (struct sc__kineto_range){start, start + dur, thread_of(e)};
+}
+
+static bool keep_event(struct parser *p, const struct event *e) {
+    int64_t start;
+    int64_t dur;
+    p->t->events++;
+    if (e->ph != 'X')
+        return true;
+    enum category cat = category_of(e->cat);
+    if (cat == CAT_OTHER)
+        return true;
+    if (!nanoseconds(e->ts, &start) || !nanoseconds(e->dur, &dur) || dur < 0 ||
+        llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
+        return sc__scan_fail(&p->scan, "an event whose ts or dur is no time");
+    switch (cat) {
+    case CAT_KERNEL:
+        add_kernel(p, e, start, dur, false);
+        break;
+    case CAT_MEMORY:
+        add_kernel(p, e, start, dur, true);
+        break;
+    case CAT_RUNTIME:
+        add_launch(p, e, start, dur);
+        break;
+    case CAT_CPU_OP:
+        add_operator(p, e);
+        break;
+    default:
+        add_annotation(p, e, start, dur);
+        break;
+    }
+    return true;
+}
+
+/* ---- the document ---- */
+
+static void aim(struct parser *p) {
+    p->in.bytes[p->in.end] = '\0';
+    p->scan = (struct sc__scan){.p = (const char *)p->in.bytes + p->in.begin,
+                                .end = (const char *)p->in.bytes + p->in.end};
+}
+
+/* Everything up to the scan's place is done with. */
+static void commit(struct parser *p) {
+    size_t used = (size_t)(p->scan.p - (const char *)(p->in.bytes + p->in.begin));
+    p->in.begin += used;
+    p->in.offset += used;
+}
+
+static sc_status syntax_error(struct parser *p) {
+    uint64_t offset =
+        p->in.offset + (uint64_t)(p->scan.p - (const char *)(p->in.bytes + p->in.begin));
+    uint64_t seen = 0;
+    struct sc__place at = {.file = p->t->file, .line = 1, .column = 1};
+    struct sc__input again;
+    const char *wrong = p->scan.cut ? "the file ends too early" : p->scan.wrong;
+    SC__TRY(
+        sc__input_open(p->ctx, p->t->file, &again)); /* lines were not counted on the way */
+    while (seen < offset && sc__input_fill(&again, 1) == SC_OK && again.end > again.begin) {
+        for (; again.begin < again.end && seen < offset; again.begin++, seen++)
+            if (again.bytes[again.begin] == '\n')
+                at.line++, at.column = 1;
+            else
+                at.column++;
+    }
+    sc__input_close(&again);
+    return sc__fail(p->ctx,
+                    SC_INPUT,
+                    &at,
+                    p->scan.cut ? "the file is cut" : NULL,
+                    "%s",
+                    wrong);
+}
+
+/* Runs `once` on the text in the window, with more text until it is not cut. */
+static sc_status kineto_read_whole(struct parser *p, bool (*once)(struct parser *p)) {
+    for (;;) {
+        aim(p);
+        if (once(p)) {
+            commit(p);
+            return SC_OK;
+        }
+        size_t have = p->in.end - p->in.begin;
+        if (!p->scan.cut || p->in.at_end)
+            return syntax_error(p);
+        SC__TRY(sc__input_fill(&p->in, have < WINDOW / 2 ? WINDOW : 2 * have));
+        if (p->in.at_end && p->in.end - p->in.begin == have) {
+            aim(p);
+            if (once(p)) {
+                commit(p);
+                return SC_OK;
+            }
+            return syntax_error(p);
+        }
+    }
+}
+
+struct list_state {
+    bool first;
+    bool done;
+};
+
+static struct list_state *list_of(struct parser *p);
+
+/* As many events as the window holds; the last, cut one is left for the next
+ * time. */
+static bool some_events(struct parser *p) {
+    struct list_state *l = list_of(p);
+    struct event e;
+    while (!l->done) {
+        struct sc__scan before = p->scan;
+        bool first = l->first;
+        if (!sc__scan_element(&p->scan, &first)) {
+            l->done = !p->scan.wrong;
+            if (!p->scan.wrong)
+                return true;
+        } else if (parse_event(&p->scan, &e)) {
+            if (!keep_event(p, &e))
+                return false;
+            l->first = first;
+            continue;
+        }
+        if (!p->scan.cut || before.p == (const char *)p->in.bytes + p->in.begin)
+            return false;
+        p->scan = before;
+        return true;
+    }
+    return true;
+}
+
+struct kineto_read_document {
+    struct parser parser; /* first, so that it can be found from the parser */
+    struct list_state list;
+    struct sc__str key;
+    char *key_text;
+    bool first;
+    bool end;
+    bool bare;
+};
+
+static struct list_state *list_of(struct parser *p) {
+    return &((struct kineto_read_document *)(void *)p)->list;
+}
+
+static bool begin_document(struct parser *p) {
+    struct kineto_read_document *d = (struct kineto_read_document *)(void *)p;
+    sc__scan_blanks(&p->scan);
+    d->bare = *p->scan.p == '[';
+    return sc__scan_open(&p->scan, d->bare ? '[' : '{');
+}
+
+static bool next_key(struct parser *p) {
+    struct kineto_read_document *d = (struct kineto_read_document *)(void *)p;
+    bool first = d->first;
+    d->end = !sc__scan_member(&p->scan, &first, &d->key);
+    if (p->scan.wrong)
+        return false;
+    if (d->end)
+        return true;
+    if (p->scan.p >= p->scan.end)
+        return sc__scan_fail(&p->scan, "a value is missing");
+    if (IS(d->key, "traceEvents") && !sc__scan_open(&p->scan, '['))
+        return false;
+    d->first = false;
+    d->key_text = sc__strndup(p->t->arena, d->key.p, d->key.n);
+    return true;
+}
+
+static void distributed(struct parser *p, struct sc__str v) {
+    json_t *root = json_loadb(v.p, v.n, 0, NULL);
+    const json_t *rank = json_object_get(root, "rank");
+    const json_t *world = json_object_get(root, "world_size");
+    if (json_is_integer(rank) && json_integer_value(rank) >= 0 &&
+        json_integer_value(rank) < 1 << 24) {
+        p->t->rank = (uint32_t)json_integer_value(rank);
+        p->t->has_rank = true;
+    }
+    if (json_is_integer(world) && json_integer_value(world) > 0 &&
+        json_integer_value(world) <= 1 << 24)
+        p->t->world = (uint32_t)json_integer_value(world);
+    json_decref(root);
+}
+
+static bool other_value(struct parser *p) {
+    struct kineto_read_document *d = (struct kineto_read_document *)(void *)p;
+    struct sc__str v;
+    if (!sc__scan_value(&p->scan, &v))
+        return false;
+    if (!strcmp(d->key_text, "distributedInfo"))
+        distributed(p, v);
+    return true;
+}
+
+static bool only_blanks(struct parser *p) {
+    sc__scan_blanks(&p->scan);
+    if (p->scan.p < p->scan.end)
+        return sc__scan_fail(&p->scan, "text after the end of the document");
+    return true;
+}
+
+static sc_status read_events(struct kineto_read_document *d) {
+    d->list = (struct list_state){.first = true};
+    while (!d->list.done) {
+        SC__TRY(kineto_read_whole(&d->parser, some_events));
+        if (!d->list.done && d->parser.in.end - d->parser.in.begin < WINDOW / 2)
+            SC__TRY(sc__input_fill(&d->parser.in, WINDOW));
+    }
+    return SC_OK;
+}
+
+static sc_status kineto_read_read_document(struct kineto_read_document *d) {
+    struct parser *p = &d->parser;
+    d->first = true;
+    SC__TRY(sc__input_fill_text(&p->in, WINDOW));
+    sc__input_read_ahead(&p->in);
+    SC__TRY(kineto_read_whole(p, begin_document));
+    if (d->bare)
+        SC__TRY(read_events(d));
+    while (!d->bare) {
+        SC__TRY(kineto_read_whole(p, next_key));
+        if (d->end)
+            break;
+        if (!strcmp(d->key_text, "traceEvents"))
+            SC__TRY(read_events(d));
+        else
+            SC__TRY(kineto_read_whole(p, other_value));
+    }
+    while (!p->in.at_end || p->in.begin < p->in.end) {
+        SC__TRY(sc__input_fill(&p->in, 1));
+        SC__TRY(kineto_read_whole(p, only_blanks));
+        if (p->in.at_end && p->in.begin == p->in.end)
+            break;
+    }
+    return SC_OK;
+}
+
+static int kineto_read_by_start(const void *a, const void *b) {
+    const struct sc__kineto_kernel *x = a;
+    const struct sc__kineto_kernel *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
+}
+
+static int by_correlation(const void *a, const void *b) {
+    const struct sc__kineto_launch *x = a;
+    const struct sc__kineto_launch *y = b;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_step(const void *a, const void *b) {
+    const struct sc__kineto_step *x = a;
+    const struct sc__kineto_step *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t,
+                                                     uint32_t correlation) {
+    struct sc__kineto_launch key = {.correlation = correlation, .start = INT64_MIN};
+    uint32_t low = 0;
+    uint32_t high = t->launch_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (by_correlation(&t->launches[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->launch_count && t->launches[low].correlation == correlation
+               ? &t->launches[low]
+               : NULL;
+}
+
+static int by_range(const void *a, const void *b) {
+    const struct sc__kineto_range *x = a;
+    const struct sc__kineto_range *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* From here on a range ends when it and all that began before it have ended. */
+static void sort_optimizers(struct sc__kineto_trace *t) {
+    if (t->optimizer_count)
+        qsort(t->optimizer, t->optimizer_count, sizeof *t->optimizer, by_range);
+    for (uint32_t i = 1; i < t->optimizer_count; i++)
+        if (t->optimizer[i].end < t->optimizer[i - 1].end)
+            t->optimizer[i].end = t->optimizer[i - 1].end;
+}
+
+static bool in_optimizer(const struct sc__kineto_trace *t, int64_t at) {
+    uint32_t low = 0;
+    uint32_t high = t->optimizer_count; /* the first that begins after it */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->optimizer[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && at < t->optimizer[low - 1].end;
+}
+
+/* Launched inside Optimizer.step: update; by a thread of autograd: backward. */
+static void set_phases(struct sc__kineto_trace *t) {
+    sort_optimizers(t);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        if (l && sc__map_find(&t->backward, l->thread))
+            k->phase = SC__BACKWARD;
+        if (l && in_optimizer(t, l->start))
+            k->phase = SC__UPDATE;
+    }
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void set_rising(struct sc__kineto_trace *t) {
+    int64_t end = INT64_MIN;
+    int64_t launch = INT64_MIN;
+    t->ended = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    t->launched = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        t->ended[i] = end = later(end, k->start + k->dur);
+        t->launched[i] = launch = later(launch, l ? l->start : k->start);
+    }
+}
+
+uint32_t
+sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value) {
+    uint32_t low = 0;
+    uint32_t high = t->kernel_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rising[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+sc_status sc__kineto_read_trace(struct sc_context *ctx,
+                                const char *path,
+                                struct sc__kineto_trace *t) {
+    struct kineto_read_document d = {.parser = {.ctx = ctx, .t = t}};
+    memset(t, 0, sizeof *t);
+    t->file = path;
+    t->arena = &ctx->arena;
+    sc__names_init(&t->names, &ctx->arena);
+    sc__map_init(&t->backward, &ctx->arena);
+    sc__map_init(&d.parser.stream_ids, &ctx->arena);
+    SC__TRY(sc__input_open(ctx, path, &d.parser.in));
+    sc_status status = kineto_read_read_document(&d);
+    sc__input_close(&d.parser.in);
+    SC__TRY(status);
+    struct sc__place at = {.file = path};
+    if (!t->kernel_count)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        "profile with ProfilerActivity.CUDA",
+                        "no kernels in this trace: it has %llu events, none of a GPU",
+                        (unsigned long long)t->events);
+    qsort(t->kernels, t->kernel_count, sizeof *t->kernels, kineto_read_by_start);
+    if (t->launch_count)
+        qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
+    if (t->step_count)
+        qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
+    set_phases(t);
+    set_rising(t);
+    return SC_OK;
+}

@@ -1,0 +1,337 @@
+#include "frontend/torch_profiler/profile.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* First match wins, so the order is from the special to the general. */
+static const struct {
+    const char *word; /* anywhere in the name, in small letters */
+    uint8_t class;
+} class_words[] = {
+    {"nccl", SC__CLASS_COMM},
+    {"rccl", SC__CLASS_COMM},
+    {"hccl", SC__CLASS_COMM},
+    {"c10d::", SC__CLASS_COMM},
+    {"record_param_comms", SC__CLASS_COMM},
+    {"all2all", SC__CLASS_COMM},
+    {"alltoall", SC__CLASS_COMM},
+    {"all_to_all", SC__CLASS_COMM},
+    {"allreduce", SC__CLASS_COMM},
+    {"all_reduce", SC__CLASS_COMM},
+    {"allgather", SC__CLASS_COMM},
+    {"all_gather", SC__CLASS_COMM},
+    {"reduce_scatter", SC__CLASS_COMM},
+    {"reducescatter", SC__CLASS_COMM},
+    {"multi_tensor", SC__WORK_OPTIMIZER},
+    {"_foreach", SC__WORK_OPTIMIZER},
+    {"optimizer", SC__WORK_OPTIMIZER},
+    {"adam", SC__WORK_OPTIMIZER},
+    {"sgd", SC__WORK_OPTIMIZER},
+    {"fusedlamb", SC__WORK_OPTIMIZER},
+    {"nll", SC__WORK_LOSS},
+    {"log_softmax", SC__WORK_LOSS},
+    {"logsoftmax", SC__WORK_LOSS},
+    {"cross_entropy", SC__WORK_LOSS},
+    {"crossentropy", SC__WORK_LOSS},
+    {"cunn_softmax", SC__WORK_LOSS},
+    {"layer_norm", SC__WORK_NORM},
+    {"layernorm", SC__WORK_NORM},
+    {"rms_norm", SC__WORK_NORM},
+    {"rmsnorm", SC__WORK_NORM},
+    {"batch_norm", SC__WORK_NORM},
+    {"batchnorm", SC__WORK_NORM},
+    {"group_norm", SC__WORK_NORM},
+    {"groupnorm", SC__WORK_NORM},
+    {"gammabeta", SC__WORK_NORM},
+    {"bn_fw", SC__WORK_NORM},
+    {"bn_bw", SC__WORK_NORM},
+    {"moegate", SC__WORK_ROUTER},
+    {"gating", SC__WORK_ROUTER},
+    {"router", SC__WORK_ROUTER},
+    {"dispatchmask", SC__WORK_ROUTER},
+    {"moemm", SC__WORK_ROUTER},
+    {"combineexpert", SC__WORK_ROUTER},
+    {"topk", SC__WORK_ROUTER},
+    {"attention", SC__WORK_ATTENTION},
+    {"attndropout", SC__WORK_ELEMENTWISE},
+    {"attnres", SC__WORK_ELEMENTWISE},
+    {"attn", SC__WORK_ATTENTION},
+    {"sdpa", SC__WORK_ATTENTION},
+    {"flash", SC__WORK_ATTENTION},
+    {"fmha", SC__WORK_ATTENTION},
+    {"softmax", SC__WORK_ATTENTION},
+    {"cudnn::fusion", SC__WORK_ATTENTION},
+    {"gemm", SC__WORK_GEMM},
+    {"gemv", SC__WORK_GEMM},
+    {"nvjet", SC__WORK_GEMM},
+    {"cutlass", SC__WORK_GEMM},
+    {"cublas", SC__WORK_GEMM},
+    {"xmma", SC__WORK_GEMM},
+    {"splitkreduce", SC__WORK_GEMM},
+    {"addmm", SC__WORK_GEMM},
+    {"bmm", SC__WORK_GEMM},
+    {"::mm", SC__WORK_GEMM},
+    {"mmbackward", SC__WORK_GEMM},
+    {"matmul", SC__WORK_GEMM},
+    {"linear", SC__WORK_GEMM},
+    {"convolution", SC__WORK_GEMM},
+    {"conv1d", SC__WORK_GEMM},
+    {"conv2d", SC__WORK_GEMM},
+    {"conv3d", SC__WORK_GEMM},
+    {"winograd", SC__WORK_GEMM},
+    {"ffn", SC__WORK_GEMM},
+    {"expert", SC__WORK_GEMM},
+    {"embedding", SC__WORK_EMBEDDING},
+    {"index_select", SC__WORK_EMBEDDING},
+    {"gather_kernel", SC__WORK_EMBEDDING},
+    {"compute_grad_weight", SC__WORK_EMBEDDING},
+    {"memcpy", SC__WORK_COPY},
+    {"memset", SC__WORK_COPY},
+    {"copy", SC__WORK_COPY},
+    {"catarray", SC__WORK_COPY},
+    {"::cat", SC__WORK_COPY},
+    {"catbackward", SC__WORK_COPY},
+    {"clone", SC__WORK_COPY},
+    {"contiguous", SC__WORK_COPY},
+    {"slice", SC__WORK_COPY},
+    {"split", SC__WORK_COPY},
+    {"transpose", SC__WORK_COPY},
+    {"view", SC__WORK_COPY},
+    {"dropout", SC__WORK_ELEMENTWISE},
+    {"elementwise", SC__WORK_ELEMENTWISE},
+    {"reduce_kernel", SC__WORK_ELEMENTWISE},
+    {"add", SC__WORK_ELEMENTWISE},
+    {"mul", SC__WORK_ELEMENTWISE},
+    {"div", SC__WORK_ELEMENTWISE},
+    {"sub", SC__WORK_ELEMENTWISE},
+    {"gelu", SC__WORK_ELEMENTWISE},
+    {"relu", SC__WORK_ELEMENTWISE},
+    {"silu", SC__WORK_ELEMENTWISE},
+    {"tanh", SC__WORK_ELEMENTWISE},
+    {"pow", SC__WORK_ELEMENTWISE},
+    {"sum", SC__WORK_ELEMENTWISE},
+    {"mean", SC__WORK_ELEMENTWISE},
+    {"clamp", SC__WORK_ELEMENTWISE},
+    {"fill", SC__WORK_ELEMENTWISE},
+    {"zero", SC__WORK_ELEMENTWISE},
+    {"accumulategrad", SC__WORK_ELEMENTWISE},
+    {"norm", SC__WORK_NORM},
+};
+
+const char *sc__class_name(unsigned class) {
+    if (class == SC__WORK_OTHER)
+        return "other";
+    return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
+}
+
+static uint8_t class_of(const char *name) {
+    char small[160];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof small; n++)
+        small[n] = (char)tolower((unsigned char)name[n]);
+    small[n] = '\0';
+    for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++)
+        if (strstr(small, class_words[i].word))
+            return class_words[i].class;
+    return SC__WORK_OTHER;
+}
+
+static bool starts(const char *s, const char *prefix) {
+    return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* cudaMalloc, cuLaunchKernelEx, hipFree; and what the tracer itself did. */
+static bool is_runtime(const char *name) {
+    static const char *const prefixes[] =
+        {"cuda", "cu", "hip", "aclrt", "musa", "xpu", "ze", "ur", NULL};
+    static const char *const own[] = {"Activity Buffer Request",
+                                      "Buffer Flush",
+                                      "Command Buffer Full",
+                                      "Runtime Triggered Module Loading",
+                                      "Lazy Function Loading",
+                                      "Resource",
+                                      "Unknown",
+                                      NULL};
+    for (const char *const *p = own; *p; p++)
+        if (!strcmp(name, *p))
+            return true;
+    for (const char *const *p = prefixes; *p; p++)
+        if (starts(name, *p) && isupper((unsigned char)name[strlen(*p)]))
+            return true;
+    return false;
+}
+
+static bool is_comm(const char *name) {
+    return starts(name, "nccl:") || starts(name, "c10d::") || starts(name, "hccl:") ||
+           starts(name, "gloo:") || !strcmp(name, "record_param_comms");
+}
+
+/* MulBackward0, _AllToAllBackward, torch::autograd::CopyBackwards … */
+static bool is_node(const char *name) {
+    if (starts(name, "torch::autograd::"))
+        return true;
+    const char *at = strstr(name, "Backward");
+    if (!at || at == name || strstr(name, "::"))
+        return false;
+    at += strlen("Backward");
+    if (*at == 's')
+        at++;
+    while (isdigit((unsigned char)*at))
+        at++;
+    return !*at || !strcmp(at, "...") || (*at == '.' && at[1] == '.');
+}
+
+static bool is_operator(const char *name) {
+    const char *colon = strstr(name, "::");
+    if (colon && !strchr(name, ' ') && islower((unsigned char)name[0]))
+        return true;
+    return !strcmp(name, "detach") || !strcmp(name, "detach_");
+}
+
+static bool device_only(const struct sc__profile_row *r) {
+    return !r->async && !r->self_cpu && !r->cpu_total && (r->dev_total || r->self_dev);
+}
+
+/* Names only people write; a table that was cut may lack the host's row. */
+static bool looks_annotated(const char *name) {
+    static const char *const prefixes[] =
+        {"ProfilerStep", "Optimizer.", "LAYER_", "MOE", "train_step", "nccl:", NULL};
+    static const char *const whole[] = {"forward", "backward", "optimizer", "loss", NULL};
+    for (const char *const *p = prefixes; *p; p++)
+        if (starts(name, *p))
+            return true;
+    for (const char *const *p = whole; *p; p++)
+        if (!strcmp(name, *p))
+            return true;
+    return false;
+}
+
+static uint8_t profile_kind_of(const struct sc__profile_row *r,
+                               const struct sc__names *host_names) {
+    const char *name = r->name;
+    if (device_only(r)) {
+        bool twice = sc__names_find(host_names, name, strlen(name)) != SC__NO_NAME;
+        return twice || looks_annotated(name) ? SC__PROFILE_MARK : SC__PROFILE_KERNEL;
+    }
+    if (starts(name, "autograd::engine::"))
+        return SC__PROFILE_ENGINE;
+    if (is_comm(name))
+        return SC__PROFILE_COMM;
+    if (is_runtime(name))
+        return SC__PROFILE_RUNTIME;
+    if (is_node(name))
+        return SC__PROFILE_NODE;
+    return is_operator(name) ? SC__PROFILE_OPERATOR : SC__PROFILE_ANNOTATION;
+}
+
+/* A step is an annotation: called once for each, or numbered. */
+static uint32_t count_steps(const struct sc__profile *p) {
+    static const char *const names[] = {"train_step", "ProfilerStep"};
+    for (unsigned n = 0; n < 2; n++) {
+        uint64_t steps = 0;
+        for (uint32_t i = 0; i < p->count; i++)
+            if (p->rows[i].kind == SC__PROFILE_ANNOTATION &&
+                starts(p->rows[i].name, names[n]))
+                steps += p->rows[i].calls;
+        if (steps)
+            return steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    }
+    return 1;
+}
+
+void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
+    struct sc__names host;
+    sc__names_init(&host, a);
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!device_only(&p->rows[i]))
+            sc__names_add(&host, p->rows[i].name, strlen(p->rows[i].name));
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct sc__profile_row *r = &p->rows[i];
+        r->kind = profile_kind_of(r, &host);
+        r->class = r->kind == SC__PROFILE_RUNTIME ? SC__WORK_HOST : class_of(r->name);
+    }
+    p->steps = count_steps(p);
+}
+
+const struct sc__profile_row *sc__profile_find(const struct sc__profile *p,
+                                               const char *name) {
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind != SC__PROFILE_MARK && !strcmp(p->rows[i].name, name))
+            return &p->rows[i];
+    return NULL;
+}
+
+enum basis { KERNELS, OPERATORS, TOTALS, HOST };
+
+static int64_t time_on(const struct sc__profile_row *r, enum basis basis) {
+    bool kernel = r->kind == SC__PROFILE_KERNEL;
+    if (r->kind == SC__PROFILE_MARK)
+        return 0;
+    if (basis == TOTALS)
+        return r->dev_total > 0 ? r->dev_total : 0;
+    if (basis == HOST)
+        return kernel || r->async || r->self_cpu < 0 ? 0 : r->self_cpu;
+    return kernel == (basis == KERNELS) && r->self_dev > 0 ? r->self_dev : 0;
+}
+
+static int64_t sum_on(const struct sc__profile *p, enum basis basis) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        sum += time_on(&p->rows[i], basis);
+    return sum;
+}
+
+/* A kernel's time stands in its own row and in its operator's: one of the two
+ * may be added up. A table that was cut may hold more of either. Tables of old
+ * versions have neither, only totals that count nested operators twice, as
+ * does the total they print. */
+static enum basis choose_basis(const struct sc__profile *p) {
+    int64_t kernels = sum_on(p, KERNELS);
+    int64_t operators = sum_on(p, OPERATORS);
+    if (!kernels && !operators)
+        return !p->has_self_dev && sum_on(p, TOTALS) ? TOTALS : HOST;
+    bool kernels_fit = p->dev_total < 0 || kernels <= p->dev_total + p->dev_total / 100;
+    bool operators_fit = p->dev_total < 0 || operators <= p->dev_total + p->dev_total / 100;
+    if (kernels_fit && kernels && (kernels >= operators || !operators_fit))
+        return KERNELS;
+    return operators ? OPERATORS : KERNELS;
+}
+
+static int profile_longest_first(const void *a, const void *b) {
+    const struct sc__profile_part *x = a;
+    const struct sc__profile_part *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+void sc__profile_add_up(struct sc__arena *a,
+                        const struct sc__profile *p,
+                        struct sc__profile_sum *sum) {
+    static const char *const names[] = {"kernels",
+                                        "operators",
+                                        "device totals",
+                                        "host times"};
+    enum basis basis = choose_basis(p);
+    int64_t printed = (basis == HOST ? p->cpu_total : p->dev_total) / p->steps;
+    memset(sum, 0, sizeof *sum);
+    sum->basis = names[basis];
+    for (uint32_t i = 0; i < p->count; i++) {
+        int64_t t = time_on(&p->rows[i], basis) / p->steps;
+        if (!t)
+            continue;
+        uint8_t class = p->rows[i].class;
+        if (class == SC__WORK_HOST && basis != HOST)
+            class = SC__WORK_OTHER; /* kernels launched by the runtime itself */
+        *SC__PUSH(a, sum->parts, sum->count, sum->capacity) =
+            (struct sc__profile_part){&p->rows[i], t, class};
+        sum->by_class[class] += t;
+        sum->total += t;
+    }
+    if (printed > sum->total)
+        sum->unlisted = printed - sum->total;
+    sum->total += sum->unlisted;
+    if (sum->count)
+        qsort(sum->parts, sum->count, sizeof *sum->parts, profile_longest_first);
+}

@@ -1,0 +1,460 @@
+/* cluster: which of the forms a description has, and what follows from it.
+ * The forms themselves are in cluster_json.c, cluster_simai.c and
+ * cluster_astra.c; the one-line form is here. */
+#include "hardware/cluster.h"
+
+#include "hardware/cluster_fields.h"
+#include "hardware/gpu.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_LIMIT ((size_t)256 << 20)
+#define DEFAULT_CLASS "roce"
+#define DEFAULT_GENERATION "hopper"
+#define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
+
+static const char *preset_list(struct sc_context *ctx, const char *wanted) {
+    return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
+}
+
+static sc_status read_preset(struct sc_context *ctx,
+                             const char *name,
+                             struct sc__cluster *out,
+                             bool *found) {
+    char *path = sc__format(&ctx->arena, "clusters/%s.json", name);
+    const struct sc__data_file *file = sc__data_find(path);
+    *found = file || !strcmp(name, "ideal");
+    if (!strcmp(name, "ideal")) {
+        *out = (struct sc__cluster){.name = "ideal",
+                                    .source = "communication is free",
+                                    .ideal = true,
+                                    .node_gpus = 1};
+        out->fabric.class = "plain";
+        out->generation = DEFAULT_GENERATION;
+        return SC_OK;
+    }
+    if (!file)
+        return SC_OK;
+    return sc__cluster_json(ctx,
+                            path,
+                            (struct sc__str){(const char *)file->bytes, file->size},
+                            out);
+}
+
+/* A preset of dimensions is a block; `blocks` of them make the largest cube-like
+ * whole: prime factors, largest first, go to the dimension that is smallest. */
+static void stack_blocks(struct sc__fabric *f, uint32_t blocks) {
+    uint32_t factor[32];
+    uint32_t n = 0;
+    for (uint32_t p = 2; p <= blocks / p; p++)
+        while (blocks % p == 0)
+            factor[n++] = p, blocks /= p;
+    if (blocks > 1)
+        factor[n++] = blocks;
+    while (n--) {
+        struct sc__fabric_dim *least = &f->dim[0];
+        for (uint32_t d = 1; d < f->dims; d++)
+            if (f->dim[d].size < least->size)
+                least = &f->dim[d];
+        least->size *= factor[n];
+    }
+}
+
+static sc_status resize_dims(struct sc_context *ctx, struct sc__cluster *c) {
+    uint32_t block = 1;
+    for (uint32_t d = 0; d < c->fabric.dims; d++)
+        block *= c->fabric.dim[d].size;
+    if (!c->fabric.dims || c->gpus == block)
+        return SC_OK;
+    if (c->gpus % block)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            sc__format(&ctx->arena, "use %u, %u, %u …", block, 2 * block, 3 * block),
+            "'%s' is made of blocks of %u GPUs; %u are not whole blocks",
+            c->name,
+            block,
+            c->gpus);
+    stack_blocks(&c->fabric, c->gpus / block);
+    return SC_OK;
+}
+
+/* "dgx-h100:1024" or "dgx-h100". */
+static sc_status parse_preset(struct sc_context *ctx,
+                              struct sc__str word,
+                              struct sc__cluster *out,
+                              bool *found) {
+    struct sc__str rest = word;
+    struct sc__str name;
+    sc__split(&rest, ':', &name);
+    SC__TRY(read_preset(ctx, sc__strndup(&ctx->arena, name.p, name.n), out, found));
+    if (!*found || !rest.p)
+        return SC_OK;
+    if (!sc__parse_u32(rest, &out->gpus) || !out->gpus || out->gpus > UINT32_MAX / 64)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "write it like dgx-h100:1024",
+                        "cluster '%.*s': '%.*s' is not a number of GPUs",
+                        SC__SHOW(word),
+                        SC__SHOW(rest));
+    return resize_dims(ctx, out);
+}
+
+static sc_status
+unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
+    const char *words[64];
+    const char *given = sc__strndup(&ctx->arena, word.p, word.n);
+    unsigned n = 0;
+    words[n++] = "dims";
+    for (const struct sc__field *f = sc__cluster_fields; f->key; f++)
+        if (f->word)
+            words[n++] = f->word;
+    words[n] = NULL;
+    const char *near = sc__nearest(given, words);
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    near ? sc__format(&ctx->arena, "did you mean %s=?", near)
+                         : "see docs/formats/cluster.md",
+                    "cluster '%s': there is no '%s'",
+                    text,
+                    given);
+}
+
+static sc_status set_word(struct sc_context *ctx,
+                          const char *text,
+                          struct sc__str word,
+                          struct sc__cluster *out) {
+    struct sc__str value = word;
+    struct sc__str key;
+    sc__split(&value, '=', &key);
+    const struct sc__field *f = sc__field_by_word(key);
+    const char *expected = NULL;
+    if (!value.p)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "a description is words like nic=400Gbps, after a preset or alone",
+                        "cluster '%s': '%.*s' is not key=value",
+                        text,
+                        SC__SHOW(word));
+    if (sc__str_is(key, "dims"))
+        expected = sc__dims_parse(value, &out->fabric) ? NULL : "sizes like 8x8x4";
+    else if (!f)
+        return unknown_word(ctx, text, key);
+    else
+        expected = sc__field_set(ctx, out, f, value);
+    if (!expected)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    NULL,
+                    "cluster '%s': %.*s takes %s, not '%.*s'",
+                    text,
+                    SC__SHOW(key),
+                    expected,
+                    SC__SHOW(value));
+}
+
+static sc_status
+parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
+    struct sc__str rest = sc__str(text);
+    struct sc__str word;
+    bool first = true, found = false;
+    *out = (struct sc__cluster){.name = text};
+    while (sc__split(&rest, ' ', &word)) {
+        if (!word.n)
+            continue;
+        if (first && !memchr(word.p, '=', word.n)) {
+            SC__TRY(parse_preset(ctx, word, out, &found));
+            if (!found)
+                return sc__fail(ctx,
+                                SC_USAGE,
+                                NULL,
+                                preset_list(ctx, sc__strndup(&ctx->arena, word.p, word.n)),
+                                "cluster '%s': no preset '%.*s'",
+                                text,
+                                SC__SHOW(word));
+        } else
+            SC__TRY(set_word(ctx, text, word, out));
+        first = false;
+    }
+    return SC_OK;
+}
+
+static sc_status
+parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
+    struct sc__str text;
+    SC__TRY(sc__read_all(ctx, path, FILE_LIMIT, &text));
+    struct sc__str body = sc__trim(text);
+    if (body.n && body.p[0] == '{')
+        return sc__cluster_json(ctx, path, text, out);
+    if (memmem(text.p, text.n, "topology:", 9))
+        return sc__cluster_astra(ctx, path, text, out);
+    return sc__cluster_simai(ctx, path, text, out);
+}
+
+sc_status sc__cluster_parse(struct sc_context *ctx,
+                            const char *text,
+                            uint32_t gpus,
+                            struct sc__cluster *out) {
+    bool found = false;
+    struct sc__place at = {.file = text};
+    struct sc__place *place = NULL;
+    memset(out, 0, sizeof *out);
+    if (strchr(text, '=') || strchr(text, ' '))
+        SC__TRY(parse_line(ctx, text, out));
+    else {
+        SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
+        if (!found && access(text, F_OK) != 0 && strcmp(text, "-") != 0)
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            preset_list(ctx, text),
+                            "'%s' is neither a preset nor a file",
+                            text);
+        if (!found) {
+            SC__TRY(parse_file(ctx, text, out));
+            place = &at;
+        }
+    }
+    return sc__cluster_finish(ctx, out, place, gpus);
+}
+
+/* --- what follows from the rest --------------------------------------- */
+
+/* What data/gpus tells of a GPU's NVLink; one without gets a PCIe slot. */
+static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
+    const struct sc__gpu *gpu;
+    if (c->nvlink > 0 || !c->gpu)
+        return;
+    if (sc__gpu_find(ctx, c->gpu, &gpu) != SC_OK) {
+        sc__clear_error(ctx);
+        return;
+    }
+    c->nvlink = gpu->nvlink * 1e9;
+    if (c->nvlink > 0)
+        return;
+    c->inside = SC__INSIDE_PCIE;
+    c->nvlink = PCIE_RATE;
+    sc__note(ctx,
+             "pcie",
+             "GPU %s has no NVLink: %.0f GB/s over PCIe between the GPUs of a node",
+             c->gpu,
+             PCIE_RATE / 1e9);
+}
+
+static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
+    double rate = 0;
+    const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
+    if (!c->generation)
+        c->generation = generation;
+    if (!(c->nvlink > 0))
+        c->nvlink = rate;
+    resolve_nvlink(ctx, c);
+    if (c->generation)
+        return;
+    c->generation = DEFAULT_GENERATION;
+    if (strcmp(c->fabric.class, "plain") != 0)
+        sc__note(ctx,
+                 "gpu-generation",
+                 "the collective model has no constants for GPU %s; those of %s are used",
+                 c->gpu ? c->gpu : "(none given)",
+                 DEFAULT_GENERATION);
+}
+
+static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
+    if (c->fabric.class)
+        return;
+    c->fabric.class = DEFAULT_CLASS;
+    if (c->node_nics && c->gpus != c->node_gpus)
+        sc__note(
+            ctx,
+            "fabric-class",
+            "the cluster names no fabric class; latency and efficiency are those of '%s'",
+            DEFAULT_CLASS);
+}
+
+static uint32_t whole_nodes(const struct sc__cluster *c, uint32_t gpus) {
+    return gpus <= c->node_gpus ? c->node_gpus
+                                : (gpus + c->node_gpus - 1) / c->node_gpus * c->node_gpus;
+}
+
+static sc_status resolve_count(struct sc_context *ctx,
+                               struct sc__cluster *c,
+                               const struct sc__place *at,
+                               uint32_t gpus) {
+    uint32_t product = 1;
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        if (product > UINT32_MAX / 64 / c->fabric.dim[i].size)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            at,
+                            NULL,
+                            "the dimensions multiply to more GPUs than can be numbered");
+        product *= c->fabric.dim[i].size;
+    }
+    if (c->fabric.dims) {
+        if (c->gpus && c->gpus != product)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            at,
+                            "the sizes of the dimensions multiply to the number of GPUs",
+                            "%u GPUs do not fill dimensions of %u places",
+                            c->gpus,
+                            product);
+        c->gpus = product;
+    }
+    if (!c->node_gpus)
+        c->node_gpus = c->fabric.dims ? 1 : 8;
+    c->sized = c->gpus != 0;
+    if (!c->gpus)
+        c->gpus = whole_nodes(c, gpus ? gpus : c->node_gpus);
+    if (c->gpus > c->node_gpus && c->gpus % c->node_gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        sc__format(&ctx->arena,
+                                   "use up to %u GPUs, or whole nodes: %u or %u",
+                                   c->node_gpus,
+                                   c->gpus / c->node_gpus * c->node_gpus,
+                                   whole_nodes(c, c->gpus)),
+                        "cluster '%s' has nodes of %u GPUs; %u GPUs are not whole nodes",
+                        c->name,
+                        c->node_gpus,
+                        c->gpus);
+    if (gpus > c->gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give the cluster as many GPUs as the job has ranks",
+                        "the job has %u ranks, the cluster '%s' only %u GPUs",
+                        gpus,
+                        c->name,
+                        c->gpus);
+    return SC_OK;
+}
+
+static void resolve_dims(struct sc__cluster *c) {
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        struct sc__fabric_dim *d = &c->fabric.dim[i];
+        if (!(d->rate > 0))
+            d->rate = c->fabric.link > 0 ? c->fabric.link : c->nic;
+        if (!d->latency)
+            d->latency = c->nic_latency;
+    }
+}
+
+/* Uplinks matter where there are leaves and more than one. */
+static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (c->fabric.oversubscription <= 1 ||
+        sc__fabric_leaf_nodes(c) < (double)c->gpus / c->node_gpus)
+        return;
+    sc__note(ctx,
+             "one-leaf",
+             "oversubscription has no effect: all nodes of '%s' meet below one leaf%s",
+             c->name,
+             c->fabric.leaf_nodes ? "" : "; leaf=N says how many nodes a leaf has");
+}
+
+/* What is known of the ways through a dragonfly differs by engine. */
+static void note_ways(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
+        return;
+    sc__note(
+        ctx,
+        "dragonfly-ways",
+        "prices of collectives spread what leaves a dragonfly group over all its global "
+        "links, as adaptive routing "
+        "does, and leave out the links inside it; --net flow takes the shortest ways only");
+}
+
+static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
+    if (!c->fabric.planes)
+        c->fabric.planes = 1;
+    if (c->fabric.oversubscription < 1)
+        c->fabric.oversubscription = 1;
+    if (c->fabric.pod_oversubscription < 1)
+        c->fabric.pod_oversubscription = 1;
+    if (c->nic > 0 && !c->node_nics && c->fabric.kind != SC__FABRIC_DIMS) {
+        c->node_nics = c->node_gpus;
+        sc__note(ctx,
+                 "nics-default",
+                 "the cluster does not say how many NICs a node has: %u, one for each GPU",
+                 c->node_gpus);
+    }
+    if (c->fabric.kind == SC__FABRIC_NONE && c->fabric.leaf_nodes) {
+        c->fabric.kind = SC__FABRIC_FAT_TREE;
+        sc__note(ctx,
+                 "fabric-default",
+                 "the cluster has leaves but does not say of what: a fat tree");
+    }
+    if (!c->name)
+        c->name = "unnamed";
+    resolve_dims(c);
+}
+
+static sc_status check_rates(struct sc_context *ctx,
+                             const struct sc__cluster *c,
+                             const struct sc__place *at) {
+    if (c->fabric.kind == SC__FABRIC_DIMS) {
+        for (uint32_t i = 0; i < c->fabric.dims; i++)
+            if (c->fabric.dim[i].size > 1 && !(c->fabric.dim[i].rate > 0))
+                return sc__fail(ctx,
+                                SC_INPUT,
+                                at,
+                                "give link=50GB/s, or a rate for each dimension",
+                                "dimension %u of cluster '%s' has no bandwidth",
+                                i,
+                                c->name);
+        return SC_OK;
+    }
+    if (c->node_gpus > 1 && !(c->nvlink > 0))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give nvlink=450GB/s, or a GPU whose NVLink is known",
+                        "the GPUs of a node of cluster '%s' have no bandwidth between them",
+                        c->name);
+    if (c->gpus > c->node_gpus && (!c->node_nics || !(c->nic > 0)))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give nics=8 nic=400Gbps",
+                        "cluster '%s' has %u nodes but no NIC between them",
+                        c->name,
+                        c->gpus / c->node_gpus);
+    return SC_OK;
+}
+
+sc_status sc__cluster_finish(struct sc_context *ctx,
+                             struct sc__cluster *c,
+                             const struct sc__place *at,
+                             uint32_t gpus) {
+    if (!c->node_gpus && c->fabric.kind != SC__FABRIC_DIMS) {
+        c->node_gpus = 8;
+        sc__note(ctx, "node-gpus", "the cluster does not say how many GPUs a node has: 8");
+    }
+    SC__TRY(resolve_count(ctx, c, at, gpus));
+    resolve_class(ctx, c);
+    resolve_gpu(ctx, c);
+    resolve_defaults(ctx, c);
+    SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
+    for (uint32_t i = 0; i < c->override_count; i++) {
+        const struct sc__constant *k = c->overrides[i].constant;
+        memcpy(sc__constant_at(&c->constants, k),
+               c->overrides[i].value,
+               k->count * sizeof(double));
+    }
+    if (c->ideal)
+        return SC_OK;
+    SC__TRY(check_rates(ctx, c, at));
+    if (c->fabric.kind != SC__FABRIC_DIMS)
+        note_idle_uplinks(ctx, c);
+    note_ways(ctx, c);
+    return sc__fabric_check(ctx, c, at);
+}

@@ -1,0 +1,416 @@
+/* cluster_fabric: what follows from the description of a fabric: how groups
+ * lie on it, how much fits through its middle, and whether it can be wired. */
+#include "collective/double_tree.h"
+#include "hardware/cluster.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t node_count(const struct sc__cluster *c) {
+    return (c->gpus + c->node_gpus - 1) / c->node_gpus;
+}
+
+uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks) {
+    if (!c->node_nics || ranks >= c->node_gpus)
+        return c->node_nics ? c->node_nics : 1;
+    if (c->node_nics >= c->node_gpus)
+        return (uint32_t)((uint64_t)ranks * c->node_nics / c->node_gpus);
+    return (uint32_t)((uint64_t)(ranks - 1) * c->node_nics / c->node_gpus) + 1;
+}
+
+double sc__fabric_leaf_nodes(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    double nodes = node_count(c);
+    if (f->kind == SC__FABRIC_DRAGONFLY)
+        return fmax(1,
+                    (double)f->router_nics * f->group_routers /
+                        (c->node_nics ? c->node_nics : 1));
+    return f->leaf_nodes && f->leaf_nodes < nodes ? f->leaf_nodes : nodes;
+}
+
+double sc__fabric_oversubscription(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    if (f->kind == SC__FABRIC_DRAGONFLY) {
+        double up = f->global_links * (f->link > 0 ? f->link : c->nic);
+        return up > 0 ? fmax(1, f->router_nics * c->nic / up) : 1;
+    }
+    if (f->spines && f->leaf_nodes && f->kind != SC__FABRIC_NONE) {
+        double down =
+            (double)f->leaf_nodes * (sc__fabric_has_rails(c) ? 1 : c->node_nics) * c->nic;
+        double up =
+            (double)f->spines * f->planes * (f->link > 0 ? f->link : c->nic / f->planes);
+        return fmax(f->oversubscription, down / up);
+    }
+    return f->oversubscription;
+}
+
+bool sc__fabric_has_rails(const struct sc__cluster *c) {
+    return c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
+}
+
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
+    return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : sc__fabric_pod_nodes(c);
+}
+
+/* A leaf that is half empty has all its uplinks. */
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
+    double over = sc__fabric_oversubscription(c);
+    if (level == SC__LEAF)
+        return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
+    return sc__fabric_pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
+}
+
+/* Leaves of rails serve one NIC of a node each. */
+double sc__fabric_pod_nodes(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    double nodes = node_count(c);
+    double leaves = f->pod_leaves;
+    if (sc__fabric_has_rails(c))
+        leaves /= fmax(1, (double)c->node_nics * f->planes);
+    double pod = fmax(1, floor(leaves)) * sc__fabric_leaf_nodes(c);
+    return f->pod_leaves && pod < nodes ? pod : nodes;
+}
+
+/* --- shapes ------------------------------------------------------------ */
+
+static uint32_t coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t dim) {
+    for (uint32_t i = 0; i < dim; i++)
+        gpu /= f->dim[i].size;
+    return gpu % f->dim[dim].size;
+}
+
+/* Distinct coordinates along one dimension. A torus has at most 2^20 places a
+ * dimension; groups are looked at once. */
+static uint32_t
+extent(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, uint32_t dim) {
+    uint64_t seen[64] = {0};
+    uint32_t size = c->fabric.dim[dim].size;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = coordinate(&c->fabric, gpu ? gpu[i] : i, dim);
+        if (size > 4096)
+            at = at * 4096 / size;
+        if (!(seen[at / 64] >> at % 64 & 1))
+            count++;
+        seen[at / 64] |= (uint64_t)1 << at % 64;
+    }
+    return count;
+}
+
+static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
+    s->nodes++;
+    if (ranks > s->per_node)
+        s->per_node = ranks;
+    if (!s->least || ranks < s->least)
+        s->least = ranks;
+    if (!s->nics || nics < s->nics)
+        s->nics = nics;
+}
+
+/* A part of the fabric: how many of them the group touches; how many ranks are
+ * on the one whose uplinks an all-to-all fills most (it moves
+ * ranks · (all - ranks) parts out of one); and how many edges of trees leave
+ * the one that most leave. */
+struct parts {
+    uint32_t count;
+    uint32_t most;
+    uint32_t edges;
+};
+
+/* One more part: so many ranks, on nodes first … end-1 of the group's. */
+static void count_part(struct parts *p,
+                       const struct sc__shape *s,
+                       uint32_t ranks,
+                       uint32_t first,
+                       uint32_t end) {
+    uint32_t all = s->ranks;
+    uint64_t now = (uint64_t)ranks * (all - ranks);
+    uint64_t best = (uint64_t)p->most * (all - p->most);
+    p->count++;
+    if (now > best || !p->most)
+        p->most = ranks;
+    if (ranks == all)
+        return;
+    uint32_t edges = sc__node_tree_cut(first, end, s->nodes);
+    if (edges > p->edges)
+        p->edges = edges;
+}
+
+/* GPUs 0 … ranks-1 on parts of `width` nodes. */
+static struct parts
+consecutive_parts(const struct sc__cluster *c, const struct sc__shape *s, uint32_t width) {
+    struct parts p = {0};
+    for (uint32_t first = 0; first < s->nodes; first += width) {
+        uint32_t end = s->nodes - first > width ? first + width : s->nodes;
+        uint32_t last = end == s->nodes ? s->ranks : end * c->node_gpus;
+        count_part(&p, s, last - first * c->node_gpus, first, end);
+    }
+    return p;
+}
+
+static struct parts sorted_parts(const struct sc__cluster *c,
+                                 const uint32_t *gpu,
+                                 const struct sc__shape *s,
+                                 uint32_t width) {
+    struct parts p = {0};
+    uint32_t gpus = c->node_gpus;
+    uint32_t node = 0;
+    for (uint32_t i = 0, j; i < s->ranks; i = j) {
+        uint32_t first = node;
+        for (j = i; j < s->ranks && gpu[j] / gpus / width == gpu[i] / gpus / width; j++)
+            node += j == i || gpu[j] / gpus != gpu[j - 1] / gpus;
+        count_part(&p, s, j - i, first, node);
+    }
+    return p;
+}
+
+static struct parts count_parts(const struct sc__cluster *c,
+                                const uint32_t *sorted,
+                                const struct sc__shape *s,
+                                double width) {
+    uint32_t nodes = width < 1 ? 1 : width > UINT32_MAX ? UINT32_MAX : (uint32_t)width;
+    return sorted ? sorted_parts(c, sorted, s, nodes) : consecutive_parts(c, s, nodes);
+}
+
+static void
+set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
+    struct parts leaves = count_parts(c, sorted, s, sc__fabric_leaf_nodes(c));
+    struct parts pods = count_parts(c, sorted, s, sc__fabric_pod_nodes(c));
+    s->leaves = leaves.count, s->on_leaf = leaves.most, s->leaf_edges = leaves.edges;
+    s->pods = pods.count, s->on_pod = pods.most, s->pod_edges = pods.edges;
+}
+
+static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
+    uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
+    struct sc__shape s = {.ranks = n,
+                          .nodes = (n + c->node_gpus - 1) / c->node_gpus,
+                          .per_node = per_node};
+    s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
+    s.nics = sc__cluster_nics(c, s.least);
+    set_parts(c, NULL, &s);
+    return s;
+}
+
+static int compare_u32(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* gpu is sorted: runs of one node. */
+static void count_nodes(const struct sc__cluster *c,
+                        const uint32_t *gpu,
+                        uint32_t n,
+                        struct sc__shape *s) {
+    for (uint32_t i = 0, j; i < n; i = j) {
+        uint32_t node = gpu[i] / c->node_gpus;
+        uint32_t nics = 0;
+        uint32_t last_nic = UINT32_MAX;
+        for (j = i; j < n && gpu[j] / c->node_gpus == node; j++) {
+            uint32_t nic = sc__cluster_nic(c, gpu[j]);
+            nics += nic != last_nic;
+            last_nic = nic;
+        }
+        if (c->node_nics > c->node_gpus)
+            nics = (uint32_t)((uint64_t)nics * c->node_nics / c->node_gpus);
+        count_node(s, j - i, nics ? nics : 1);
+    }
+}
+
+static void count_sorted(const struct sc__cluster *c,
+                         const uint32_t *gpu,
+                         uint32_t n,
+                         struct sc__shape *s) {
+    *s = (struct sc__shape){.ranks = n};
+    count_nodes(c, gpu, n, s);
+    set_parts(c, gpu, s);
+}
+
+struct sc__shape
+sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
+    struct sc__shape s = consecutive(c, n);
+    if (gpu) {
+        uint32_t small[256];
+        uint32_t *sorted = n <= 256 ? small : malloc(n * sizeof *sorted);
+        if (sorted) {
+            memcpy(sorted, gpu, n * sizeof *sorted);
+            qsort(sorted, n, sizeof *sorted, compare_u32);
+            count_sorted(c, sorted, n, &s);
+            if (sorted != small)
+                free(sorted);
+        }
+    }
+    for (uint32_t d = 0; d < c->fabric.dims; d++)
+        s.extent[d] = extent(c, gpu, n, d);
+    return s;
+}
+
+/* --- through the middle ----------------------------------------------- */
+
+static double dims_bisection(const struct sc__cluster *c) {
+    double least = INFINITY;
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        const struct sc__fabric_dim *d = &c->fabric.dim[i];
+        double size = d->size;
+        double lines = c->gpus / size;
+        double links;
+        if (size < 2)
+            continue;
+        links = d->kind == SC__DIM_RING   ? (size > 2 ? 2 : 1)
+                : d->kind == SC__DIM_FULL ? size * size / 4
+                                          : size / 2;
+        least = fmin(least, lines * links * d->rate);
+    }
+    return least;
+}
+
+double sc__cluster_bisection(const struct sc__cluster *c) {
+    double nodes = node_count(c);
+    if (c->ideal)
+        return INFINITY;
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return dims_bisection(c);
+    if (nodes < 2)
+        return c->gpus / 2 * c->nvlink;
+    double half = floor(nodes / 2) * c->node_nics * c->nic;
+    double leaf = sc__fabric_leaf_nodes(c);
+    if (nodes > sc__fabric_pod_nodes(c))
+        half /= c->fabric.pod_oversubscription;
+    return nodes > leaf ? half / sc__fabric_oversubscription(c) : half;
+}
+
+/* --- can it be wired? --------------------------------------------------- */
+
+static uint32_t root_of(uint32_t *parent, uint32_t i) {
+    while (parent[i] != i)
+        i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static sc_status check_links(struct sc_context *ctx,
+                             const struct sc__cluster *c,
+                             const struct sc__place *at) {
+    const struct sc__fabric *f = &c->fabric;
+    uint32_t devices = c->gpus + f->nvswitches + f->switches;
+    uint32_t *parent = SC__NEW_ARRAY(&ctx->arena, uint32_t, devices);
+    for (uint32_t i = 0; i < devices; i++)
+        parent[i] = i;
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        const struct sc__fabric_link *l = &f->links[i];
+        if (l->a >= devices || l->b >= devices || l->a == l->b)
+            return sc__fail(
+                ctx,
+                SC_INPUT,
+                at,
+                "devices are the GPUs, then the NVSwitches, then the switches, from 0",
+                "link %u joins %u and %u; there are %u devices",
+                i,
+                l->a,
+                l->b,
+                devices);
+        parent[root_of(parent, l->a)] = root_of(parent, l->b);
+    }
+    for (uint32_t i = 1; i < c->gpus; i++)
+        if (root_of(parent, i) != root_of(parent, 0))
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            at,
+                            "every GPU must be reachable from every other one",
+                            "no links join GPU %u to GPU 0",
+                            i);
+    return SC_OK;
+}
+
+static sc_status check_dragonfly(struct sc_context *ctx,
+                                 const struct sc__cluster *c,
+                                 const struct sc__place *at) {
+    const struct sc__fabric *f = &c->fabric;
+    uint64_t nics = (uint64_t)f->router_nics * f->group_routers * f->groups;
+    uint64_t wanted = (uint64_t)node_count(c) * c->node_nics;
+    if (!nics || !f->global_links)
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            at,
+            "give router-nics, group-routers, global-links and groups",
+            "a dragonfly needs the NICs of a router, the routers of a group, the links "
+            "of a router to "
+            "other groups and the number of groups");
+    if (nics < wanted)
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            at,
+            "more groups, or more routers in each",
+            "a dragonfly of %u groups of %u routers with %u NICs each has %llu places; "
+            "the nodes have %llu NICs",
+            f->groups,
+            f->group_routers,
+            f->router_nics,
+            (unsigned long long)nics,
+            (unsigned long long)wanted);
+    if ((uint64_t)f->global_links * f->group_routers < f->groups - 1u)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "a group needs a link to each other group",
+                        "%u routers with %u global links each do not reach %u other groups",
+                        f->group_routers,
+                        f->global_links,
+                        f->groups - 1);
+    uint32_t ports = f->router_nics + f->group_routers - 1 + f->global_links;
+    if (f->switch_ports && ports > f->switch_ports)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        NULL,
+                        "a router needs %u ports and has %u",
+                        ports,
+                        f->switch_ports);
+    return SC_OK;
+}
+
+/* Ports of a leaf: its NICs' below, its uplinks above. */
+static sc_status check_leaf(struct sc_context *ctx,
+                            const struct sc__cluster *c,
+                            const struct sc__place *at) {
+    const struct sc__fabric *f = &c->fabric;
+    if (!f->switch_ports || f->kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus)
+        return SC_OK;
+    bool rails = sc__fabric_has_rails(c);
+    double nodes = sc__fabric_leaf_nodes(c);
+    double port = f->link > 0 ? f->link : c->nic / f->planes;
+    double down = nodes * (rails ? 1 : c->node_nics) * (c->nic / f->planes / port);
+    bool one_leaf = nodes >= node_count(c) && (rails ? c->node_nics == 1 : true);
+    double up = one_leaf ? 0 : down / f->oversubscription;
+    if (f->spines && !one_leaf)
+        up = f->spines;
+    if (down + up <= f->switch_ports + 0.5)
+        return SC_OK;
+    return sc__fail(
+        ctx,
+        SC_INPUT,
+        at,
+        "fewer nodes below a leaf, more oversubscription, or larger switches",
+        "a leaf needs %.0f ports down and %.0f up; a switch of cluster '%s' has %u",
+        down,
+        up,
+        c->name,
+        f->switch_ports);
+}
+
+sc_status sc__fabric_check(struct sc_context *ctx,
+                           const struct sc__cluster *c,
+                           const struct sc__place *at) {
+    switch (c->fabric.kind) {
+    case SC__FABRIC_LINKS:
+        return check_links(ctx, c, at);
+    case SC__FABRIC_DRAGONFLY:
+        return check_dragonfly(ctx, c, at);
+    case SC__FABRIC_DIMS:
+        return SC_OK;
+    default:
+        return check_leaf(ctx, c, at);
+    }
+}

@@ -1,0 +1,13 @@
+#ifndef SC_MACHINE_CLUSTER_OPTIONS_H
+#define SC_MACHINE_CLUSTER_OPTIONS_H
+
+#include "hardware/cluster.h"
+
+/* --algo, --proto, --gpus-per-process, --rank-file … */
+extern const struct sc__option sc__cluster_options[];
+
+/* Applies them to a cluster for a job of so many ranks. */
+sc_status
+sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct sc__cluster *c);
+
+#endif

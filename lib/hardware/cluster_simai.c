@@ -1,0 +1,287 @@
+/* cluster_simai: SimAI's topology files.
+ *
+ *     24 8 2 6 40 H100          devices, GPUs a server, NVSwitches, switches, links, GPU
+ *     16 17 18 19 …             ids of the switches, NVSwitches first
+ *     0 16 2880Gbps 0.000025ms 0  from, to, rate, delay, error rate
+ *
+ * GPUs are 0 … G-1. The links become an explicit fabric; what the collective
+ * model wants to know beyond them (NVLink, NICs, leaves and what is above
+ * them) is read off the links. */
+#include "hardware/cluster_fields.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct cluster_simai_reader {
+    struct sc_context *ctx;
+    const char *file;
+    struct sc__str rest;
+    struct sc__str line;
+    uint64_t number; /* of the line */
+    struct sc__cluster *out;
+    uint32_t devices;
+    uint32_t links;
+    uint32_t *device_of; /* by id */
+};
+
+static sc_status fail_at(const struct cluster_simai_reader *r,
+                         const char *at,
+                         const char *hint,
+                         const char *fmt,
+                         ...) __attribute__((format(printf, 4, 5)));
+
+static sc_status fail_at(const struct cluster_simai_reader *r,
+                         const char *at,
+                         const char *hint,
+                         const char *fmt,
+                         ...) {
+    struct sc__place place = {.file = r->file,
+                              .line = r->number,
+                              .column = (uint64_t)(at - r->line.p) + 1};
+    struct sc__buffer b;
+    va_list ap;
+    sc__buffer_init(&b, &r->ctx->arena);
+    va_start(ap, fmt);
+    sc__vprintf(&b, fmt, ap);
+    va_end(ap);
+    return sc__fail(r->ctx, SC_INPUT, &place, hint, "%s", b.text);
+}
+
+static bool cluster_simai_next_line(struct cluster_simai_reader *r) {
+    while (sc__split(&r->rest, '\n', &r->line)) {
+        r->number++;
+        if (sc__trim(r->line).n)
+            return true;
+    }
+    return false;
+}
+
+static bool next_word(struct sc__str *rest, struct sc__str *word) {
+    *rest = sc__trim(*rest);
+    if (!rest->n)
+        return false;
+    size_t n = 0;
+    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+        n++;
+    *word = (struct sc__str){rest->p, n};
+    *rest = (struct sc__str){rest->p + n, rest->n - n};
+    return true;
+}
+
+static const char *gpu_name(struct sc_context *ctx, struct sc__str word) {
+    char *name = sc__strndup(&ctx->arena, word.p, word.n);
+    for (char *p = name; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return name;
+}
+
+static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
+    static const char *const hint =
+        "line 1: devices, GPUs a server, NVSwitches, switches, links, GPU type";
+    struct sc__cluster *c = r->out;
+    uint32_t *const field[5] = {&r->devices,
+                                &c->node_gpus,
+                                &c->fabric.nvswitches,
+                                &c->fabric.switches,
+                                &r->links};
+    struct sc__str rest;
+    struct sc__str word = {0};
+    if (!cluster_simai_next_line(r)) {
+        struct sc__place at = {.file = r->file};
+        return sc__fail(r->ctx, SC_INPUT, &at, hint, "the file is empty");
+    }
+    rest = r->line;
+    for (int i = 0; i < 5; i++)
+        if (!next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
+            *field[i] > 1u << 28)
+            return fail_at(r,
+                           word.p ? word.p : r->line.p,
+                           hint,
+                           "not a topology file: field %d of line 1 is not a count",
+                           i + 1);
+    if (!next_word(&rest, &word))
+        return fail_at(r, r->line.p, hint, "line 1 names no GPU type");
+    c->gpu = gpu_name(r->ctx, word);
+    if (sc__trim(rest).n)
+        return fail_at(r, rest.p, hint, "line 1 has more than six fields");
+    if (!c->node_gpus || (uint64_t)c->fabric.nvswitches + c->fabric.switches >= r->devices)
+        return fail_at(r,
+                       r->line.p,
+                       hint,
+                       "%u devices leave no GPUs beside %u NVSwitches and %u switches",
+                       r->devices,
+                       c->fabric.nvswitches,
+                       c->fabric.switches);
+    c->gpus = r->devices - c->fabric.nvswitches - c->fabric.switches;
+    return SC_OK;
+}
+
+static sc_status read_switches(struct cluster_simai_reader *r) {
+    uint32_t switches = r->devices - r->out->gpus;
+    uint32_t count = 0;
+    uint32_t id;
+    struct sc__str rest;
+    struct sc__str word;
+    r->device_of = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->devices);
+    for (uint32_t i = 0; i < r->devices; i++)
+        r->device_of[i] = i < r->out->gpus ? i : UINT32_MAX;
+    if (!cluster_simai_next_line(r))
+        return fail_at(r, r->line.p, NULL, "line 2, the ids of the switches, is missing");
+    for (rest = r->line; next_word(&rest, &word); count++) {
+        if (!sc__parse_u32(word, &id) || id >= r->devices || id < r->out->gpus)
+            return fail_at(r,
+                           word.p,
+                           "GPUs have the first ids, switches the others",
+                           "'%.*s' is not the id of a switch",
+                           SC__SHOW(word));
+        if (r->device_of[id] != UINT32_MAX)
+            return fail_at(r, word.p, NULL, "switch %u is named twice", id);
+        r->device_of[id] = r->out->gpus + count;
+    }
+    if (count != switches)
+        return fail_at(r,
+                       r->line.p,
+                       NULL,
+                       "line 2 names %u switches, line 1 says %u",
+                       count,
+                       switches);
+    return SC_OK;
+}
+
+static sc_status read_link(struct cluster_simai_reader *r) {
+    struct sc__fabric *f = &r->out->fabric;
+    struct sc__str rest = r->line;
+    struct sc__str word[5];
+    uint32_t a;
+    uint32_t b;
+    double errors;
+    struct sc__fabric_link link;
+    for (int i = 0; i < 5; i++)
+        if (!next_word(&rest, &word[i]))
+            return fail_at(r,
+                           r->line.p,
+                           "a link is: from to rate delay error-rate",
+                           "the link has %d fields",
+                           i);
+    if (sc__trim(rest).n)
+        return fail_at(r, rest.p, NULL, "a link has five fields");
+    if (!sc__parse_u32(word[0], &a) || !sc__parse_u32(word[1], &b) || a >= r->devices ||
+        b >= r->devices)
+        return fail_at(r,
+                       word[0].p,
+                       NULL,
+                       "a link joins two of the %u devices",
+                       r->devices);
+    if (!sc__parse_rate(word[2], &link.rate) || !(link.rate > 0))
+        return fail_at(r,
+                       word[2].p,
+                       "write it like 400Gbps",
+                       "'%.*s' is not a rate above 0",
+                       SC__SHOW(word[2]));
+    if (!sc__parse_time(word[3], &link.latency) || link.latency < 0)
+        return fail_at(r,
+                       word[3].p,
+                       "write it like 0.0005ms",
+                       "'%.*s' is not a delay",
+                       SC__SHOW(word[3]));
+    if (!sc__parse_double(word[4], &errors) || errors < 0 || errors >= 1)
+        return fail_at(r,
+                       word[4].p,
+                       NULL,
+                       "'%.*s' is not an error rate",
+                       SC__SHOW(word[4]));
+    link.a = r->device_of[a];
+    link.b = r->device_of[b];
+    *SC__PUSH(&r->ctx->arena, f->links, f->link_count, f->link_capacity) = link;
+    return SC_OK;
+}
+
+/* --- what the links say --------------------------------------------------- */
+
+static bool is_nvswitch(const struct sc__cluster *c, uint32_t device) {
+    return device >= c->gpus && device < c->gpus + c->fabric.nvswitches;
+}
+
+/* GPU 0 stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
+ * those to switches the ports of its NIC. */
+static void read_ports(struct sc__cluster *c) {
+    uint32_t planes = 0;
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        if (l->a != 0 && l->b != 0)
+            continue;
+        uint32_t other = l->a ? l->a : l->b;
+        if (other < c->gpus || is_nvswitch(c, other)) {
+            c->nvlink += l->rate;
+            c->nvlink_latency = l->latency;
+            if (other < c->gpus)
+                c->inside = SC__INSIDE_MESH;
+        } else {
+            c->nic += l->rate;
+            c->fabric.hop_latency = l->latency;
+            planes++;
+        }
+    }
+    c->fabric.planes = planes ? planes : 1;
+    c->node_nics = planes ? c->node_gpus : 0;
+}
+
+/* The most oversubscribed leaf, and how many nodes lie below a leaf. */
+static void read_leaves(struct sc_context *ctx, struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    uint32_t devices = c->gpus + f->nvswitches + f->switches;
+    uint32_t nodes = 0;
+    double *down = SC__NEW_ARRAY(&ctx->arena, double, devices);
+    double *up = SC__NEW_ARRAY(&ctx->arena, double, devices);
+    double worst = 1;
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        uint32_t low = f->links[i].a < f->links[i].b ? f->links[i].a : f->links[i].b;
+        uint32_t high = f->links[i].a ^ f->links[i].b ^ low;
+        if (is_nvswitch(c, high) || is_nvswitch(c, low) || high < c->gpus)
+            continue;
+        if (low < c->gpus) {
+            down[high] += f->links[i].rate;
+            if (first == UINT32_MAX)
+                first = high;
+            if (high == first && low % c->node_gpus == 0)
+                nodes++;
+        } else
+            up[low] += f->links[i].rate, up[high] += f->links[i].rate;
+    }
+    for (uint32_t d = 0; d < devices; d++)
+        if (down[d] > 0 && up[d] > 0 && down[d] / up[d] > worst)
+            worst = down[d] / up[d];
+    c->fabric.oversubscription = worst;
+    c->fabric.leaf_nodes = nodes;
+}
+
+sc_status sc__cluster_simai(struct sc_context *ctx,
+                            const char *file,
+                            struct sc__str text,
+                            struct sc__cluster *out) {
+    struct cluster_simai_reader r = {.ctx = ctx, .file = file, .rest = text, .out = out};
+    memset(out, 0, sizeof *out);
+    SC__TRY(cluster_simai_read_header(&r));
+    SC__TRY(read_switches(&r));
+    while (cluster_simai_next_line(&r))
+        SC__TRY(read_link(&r));
+    if (out->fabric.link_count != r.links)
+        return fail_at(&r,
+                       r.line.p ? r.line.p : text.p,
+                       "is the file cut off?",
+                       "%u links; line 1 says %u",
+                       out->fabric.link_count,
+                       r.links);
+    out->name = file;
+    out->source = "SimAI topology file";
+    out->fabric.kind = SC__FABRIC_LINKS;
+    read_ports(out);
+    read_leaves(ctx, out);
+    sc__note(ctx,
+             "simai-topology",
+             "the GPU's rates are those of GPU 0's links: %.6g GB/s NVLink, %.6g GB/s NIC",
+             out->nvlink / 1e9,
+             out->nic / 1e9);
+    return SC_OK;
+}

@@ -1,0 +1,212 @@
+/* gpu: finding a description by name, and the rules that carry the constants
+ * of one GPU over to another. */
+#include "hardware/gpu.h"
+
+#include "hardware/gpu_read.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <string.h>
+
+static const struct dtype_name {
+    const char *name;
+    enum sc__dtype type;
+} dtype_names[] = {
+    {"fp32", SC__FP32},
+    {"tf32", SC__TF32},
+    {"fp16", SC__FP16},
+    {"bf16", SC__BF16},
+    {"fp8", SC__FP8},
+    {"fp4", SC__FP4},
+    {"fp8-rowwise", SC__FP8_ROW},
+    {"float32", SC__FP32},
+    {"float16", SC__FP16},
+    {"half", SC__FP16},
+    {"bfloat16", SC__BF16},
+    {"float8_e4m3fn", SC__FP8},
+    {"float8_e5m2", SC__FP8},
+    {"mxfp8", SC__FP8},
+    {"nvfp4", SC__FP4},
+};
+
+const char *sc__dtype_name(enum sc__dtype t) {
+    return dtype_names[t].name;
+}
+
+bool sc__dtype_parse(struct sc__str s, enum sc__dtype *out) {
+    for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++)
+        if (sc__str_is(s, dtype_names[i].name)) {
+            *out = dtype_names[i].type;
+            return true;
+        }
+    return false;
+}
+
+double sc__dtype_bytes(enum sc__dtype t) {
+    static const double bytes[SC__DTYPES] = {4, 4, 2, 2, 1, 0.5, 1};
+    return bytes[t];
+}
+
+static double main_peak(const struct sc__gpu *g) {
+    return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
+}
+
+/* A type's share of the main type's rate may differ between the two. */
+static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
+    for (unsigned t = 0; t < SC__DTYPES; t++) {
+        if (!(g->peak[t] > 0 && base->peak[t] > 0))
+            continue;
+        double share = g->peak[t] / main_peak(g) / (base->peak[t] / main_peak(base));
+        g->dtype[t].r *= share;
+        g->dtype[t].rp *= share;
+    }
+}
+
+static void carry_gemm(struct sc__gpu *g,
+                       const struct sc__gpu *base,
+                       double sm_rate,
+                       double dram,
+                       double clock) {
+    g->gemm.r *= sm_rate;
+    g->gemm.rp *= main_peak(g) / main_peak(base);
+    g->gemm.b /= clock;
+    g->gemm.bw *= dram;
+    g->gemm.write *= dram;
+    g->gemm.te *= g->sms / base->sms / dram;
+}
+
+static void carry_unaligned(struct sc__unaligned_constants *u, double issue, double clock) {
+    u->even *= issue, u->odd *= issue, u->odd_n *= issue;
+    u->odd_dgrad *= issue, u->odd_wgrad *= issue;
+    u->te /= clock;
+}
+
+static void
+carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
+    for (unsigned i = 1; i < 4; i++)
+        a->forward[i] /= sm_rate, a->backward[i] /= sm_rate;
+    a->backward[4] /= dram;
+    a->backward[5] /= dram;
+}
+
+static void carry_memory(struct sc__memory_constants *m, double dram, double issue) {
+    for (unsigned i = 0; i < 2; i++)
+        m->part[i].element /= dram, m->part[i].row /= issue;
+}
+
+static void carry_power(struct sc__power_constants *p, double tdp) {
+    p->limit *= tdp;
+    p->idle *= tdp;
+    p->slope /= tdp;
+}
+
+void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
+    struct sc__gpu sheet = *g;
+    *g = *base;
+    g->name = sheet.name, g->title = sheet.title, g->source = sheet.source,
+    g->fitted = sheet.fitted;
+    g->architecture = sheet.architecture, g->base = base->name;
+    memcpy(g->peak, sheet.peak, sizeof g->peak);
+    g->memory = sheet.memory, g->dram = sheet.dram, g->l2 = sheet.l2, g->sms = sheet.sms;
+    g->boost_mhz = sheet.boost_mhz, g->nvlink = sheet.nvlink, g->tdp = sheet.tdp,
+    g->usd_per_hour = sheet.usd_per_hour;
+    double dram = g->dram / base->dram;
+    double clock = g->boost_mhz / base->boost_mhz;
+    double sm_rate = main_peak(g) / g->sms / (main_peak(base) / base->sms);
+    double issue = g->sms / base->sms * clock;
+    carry_gemm(g, base, sm_rate, dram, clock);
+    carry_dtypes(g, base);
+    carry_unaligned(&g->unaligned, issue, clock);
+    for (unsigned i = 0; i < SC__HEAD_CLASSES; i++)
+        carry_attention(&g->attention[i], sm_rate, dram);
+    for (unsigned i = 0; i < SC__MEM_OPS; i++)
+        carry_memory(&g->memory_op[i], dram, issue);
+    g->elementwise_bw *= dram;
+    g->accumulate.element /= dram, g->accumulate.over_k /= dram;
+    for (unsigned i = 1; i < 6; i++)
+        if (i != 2)
+            g->embedding[i] /= dram;
+    g->adamw[1] /= dram, g->adamw[2] /= dram;
+    carry_power(&g->power, g->tdp / base->tdp);
+}
+
+const struct sc__gpu *
+sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts) {
+    struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
+    *g = *gpu;
+    g->power.limit *= watts / gpu->tdp;
+    g->power.slope *= gpu->tdp / watts;
+    g->tdp = watts;
+    return g;
+}
+
+/* "NVIDIA H100-SXM 80GB" and "h100_sxm_80gb" are the same name. */
+static void squeeze(const char *name, char *out, size_t size) {
+    size_t n = 0;
+    if (!strncasecmp(name, "nvidia", 6))
+        name += 6;
+    for (; *name && n + 1 < size; name++)
+        if (isalnum((unsigned char)*name))
+            out[n++] = (char)tolower((unsigned char)*name);
+    out[n] = 0;
+}
+
+static bool same_name(const char *a, const char *b) {
+    char x[80];
+    char y[80];
+    squeeze(a, x, sizeof x);
+    squeeze(b, y, sizeof y);
+    return !strcmp(x, y);
+}
+
+static bool file_has_alias(const struct sc__data_file *f, const char *name) {
+    json_t *root = json_loadb((const char *)f->bytes, f->size, 0, NULL);
+    json_t *alias;
+    size_t i;
+    bool found = false;
+    json_array_foreach(json_object_get(root, "aliases"), i, alias) found |=
+        same_name(json_string_value(alias), name);
+    json_decref(root);
+    return found;
+}
+
+static const struct sc__data_file *find_file(const char *name) {
+    char path[96];
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__data_file *f = &sc__data_files[i];
+        if (strncmp(f->path, "gpus/", 5))
+            continue;
+        size_t n = strlen(f->path) - 5 - 5; /* without ".json" */
+        if (n >= sizeof path)
+            continue;
+        memcpy(path, f->path + 5, n), path[n] = 0;
+        if (same_name(path, name))
+            return f;
+    }
+    for (unsigned i = 0; i < sc__data_file_count; i++)
+        if (!strncmp(sc__data_files[i].path, "gpus/", 5) &&
+            file_has_alias(&sc__data_files[i], name))
+            return &sc__data_files[i];
+    return NULL;
+}
+
+sc_status
+sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
+    const struct sc__data_file *f = find_file(name);
+    struct sc__str text;
+    if (f)
+        return sc__gpu_parse(ctx,
+                             f->path,
+                             (struct sc__str){(const char *)f->bytes, f->size},
+                             out);
+    if (!sc__str_ends(sc__str(name), ".json") && !strchr(name, '/'))
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            sc__data_hint(ctx, "gpus/", name, "the path of a file ending in .json"),
+            "there is no GPU '%s'",
+            name);
+    SC__TRY(sc__read_all(ctx, name, (size_t)1 << 20, &text));
+    return sc__gpu_parse(ctx, name, text, out);
+}

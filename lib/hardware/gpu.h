@@ -1,0 +1,282 @@
+/* gpu: one type of GPU, as a file of data/gpus describes it: the datasheet,
+ * and the constants of the kernel model (docs/model/kernels.md).
+ *
+ * A file either gives every constant or names a `base`; then the constants of
+ * the base are carried over by the ratios of the two datasheets and the file
+ * replaces those it knows better. Immutable once read. */
+#ifndef SC_MACHINE_GPU_H
+#define SC_MACHINE_GPU_H
+
+#include "base/base.h"
+
+/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row. */
+enum sc__dtype {
+    SC__FP32,
+    SC__TF32,
+    SC__FP16,
+    SC__BF16,
+    SC__FP8,
+    SC__FP4,
+    SC__FP8_ROW,
+    SC__DTYPES
+};
+
+/* What a kernel is limited by; the power limit treats each in its way. */
+enum sc__kernel_kind {
+    SC__KERNEL_GEMM,
+    SC__KERNEL_ATTENTION,
+    SC__KERNEL_MEMORY,
+    SC__KERNEL_KINDS
+};
+
+/* Memory-bound kernels with constants of their own. _F forward, _B backward.
+ * rows × cols is the shape of the output unless the line says otherwise;
+ * elements are bf16 (fp16) where no type is given. */
+enum sc__memory_op {
+    SC__MEM_LAYERNORM_F,
+    SC__MEM_LAYERNORM_B,
+    SC__MEM_RMSNORM_F,
+    SC__MEM_RMSNORM_B,
+    SC__MEM_GELU_F,
+    SC__MEM_GELU_B,
+    SC__MEM_SWIGLU_F, /* two contiguous inputs; cols = ffn width */
+    SC__MEM_SWIGLU_B,
+    SC__MEM_SWIGLU_CHUNK_F, /* eager code on chunk() views; cols = ffn width */
+    SC__MEM_SWIGLU_CHUNK_B,
+    SC__MEM_ADD, /* residual, gradient accumulation */
+    SC__MEM_ADD_BROADCAST,
+    SC__MEM_COPY,
+    SC__MEM_COPY_STRIDED,
+    SC__MEM_TRANSPOSE,
+    SC__MEM_CAT,
+    SC__MEM_CAT_STRIDED,
+    SC__MEM_CAST_FP32,
+    SC__MEM_DROPOUT_F,
+    SC__MEM_DROPOUT_B,
+    SC__MEM_BIAS_GRAD,       /* column sum of rows × cols */
+    SC__MEM_CROSS_ENTROPY_F, /* eager, with .float(); cols = vocabulary */
+    SC__MEM_CROSS_ENTROPY_B,
+    SC__MEM_CROSS_ENTROPY_BF16_F,
+    SC__MEM_CROSS_ENTROPY_BF16_B,
+    SC__MEM_CROSS_ENTROPY_FUSED_F, /* Megatron's vocabulary-parallel one; cols = vocabulary
+                                      / tp */
+    SC__MEM_CROSS_ENTROPY_FUSED_B,
+    SC__MEM_SOFTMAX_F, /* scaled, masked, fused; rows = batch·heads·sq, cols = skv */
+    SC__MEM_SOFTMAX_B,
+    SC__MEM_MASK_F, /* unfused mask and scale of attention scores */
+    SC__MEM_MASK_B,
+    SC__MEM_BIAS_GELU_F, /* one fused kernel, as Megatron's */
+    SC__MEM_BIAS_GELU_B,
+    SC__MEM_FUSED_SWIGLU_F, /* cols = ffn width */
+    SC__MEM_FUSED_SWIGLU_B,
+    SC__MEM_BIAS_DROPOUT_ADD_F,
+    SC__MEM_BIAS_DROPOUT_ADD_B,
+    SC__MEM_ROPE_F, /* fused; rows = tokens, cols = (heads + kv heads)·head size */
+    SC__MEM_ROPE_B,
+    SC__MEM_ROPE_EAGER_F,
+    SC__MEM_ROPE_EAGER_B,
+    SC__MEM_RMSNORM_OPS_F, /* operator by operator, as transformers' modules run them */
+    SC__MEM_RMSNORM_OPS_B,
+    SC__MEM_ROPE_OPS_F,
+    SC__MEM_ROPE_OPS_B,
+    SC__MEM_NEW_GELU_F,
+    SC__MEM_NEW_GELU_B,
+    SC__MEM_PERMUTE_F, /* MoE: rows = token copies, cols = hidden */
+    SC__MEM_PERMUTE_B,
+    SC__MEM_UNPERMUTE_F, /* with the weighted sum over top-k */
+    SC__MEM_UNPERMUTE_B,
+    SC__MEM_ROUTER_F, /* softmax and top-k; rows = tokens, cols = experts */
+    SC__MEM_ROUTER_B,
+    SC__MEM_CAST_FP8,        /* cast with transpose, as Transformer Engine's */
+    SC__MEM_ACCUMULATE_FP32, /* bf16 gradient into an fp32 buffer */
+    SC__MEM_FILL,
+    SC__MEM_SUM_SQUARES_FP32, /* gradient norm */
+    SC__MEM_SCALE_FP32,       /* gradient clipping */
+    SC__MEM_OPS
+};
+
+/* Section 1: tiles and waves. */
+struct sc__gemm_constants {
+    double r;  /* FLOP/us of one SM's tensor cores at the base type (bf16) */
+    double b;  /* us per (bm + bn) per 64-deep step: operand traffic */
+    double te; /* us per output element and SM: epilogue */
+    /* us: fixed, and more for a split over k */
+    double t0;
+    double ts;
+    double rp;    /* FLOP/us of the whole chip on random data */
+    double bw;    /* B/us */
+    double write; /* B/us at which outputs reach memory: a floor; 0: none */
+    /* sharpness of the maximum; weight of the output in traffic */
+    double q;
+    double w;
+};
+
+/* Section 1 for another type: factors on the above; 0: 1, or for the rates as
+ * the ratio of the peaks says. */
+struct sc__gemm_dtype {
+    double r;
+    double b;
+    double rp;
+    double te;
+    double t0;     /* us instead of the above; 0: as above */
+    double tile;   /* only square tiles of this size, k never split; 0: all */
+    double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
+};
+
+/* Leading dimensions that are no multiple of 8 elements: FLOP/us of the kernels
+ * for them on the whole chip. */
+struct sc__unaligned_constants {
+    double even;      /* all multiples of 2 */
+    double odd;       /* forward with one odd, but for */
+    double odd_n;     /* n alone, k a multiple of 8 */
+    double odd_dgrad; /* input gradient with one odd */
+    double odd_wgrad; /* weight gradient with one odd */
+    double te;        /* us per output element and SM: epilogue of even ones */
+};
+
+/* A weight gradient added to an fp32 buffer in its epilogue, as Megatron does:
+ * us more per 1e6 elements of the output, fixed and over k. */
+struct sc__accumulate_constants {
+    double element;
+    double over_k;
+};
+
+/* Batched products of unfused attention: short or narrow, so the epilogue hides. */
+struct sc__batched_constants {
+    /* factors on a step and on the traffic; us */
+    double step;
+    double memory;
+    double t0;
+};
+
+/* Section 1, mixtures of experts. */
+struct sc__grouped_constants {
+    /* factors on a step and on the traffic */
+    double step;
+    double memory;
+    /* us per tile; us */
+    double tile;
+    double t0;
+};
+
+/* Section 2: one head-size class. */
+struct sc__attention_constants {
+    /* up to this; v_dim 0: any */
+    double head_dim;
+    double v_dim;
+    double bq;    /* queries of a tile, forward */
+    double bk;    /* keys of a tile, backward; 0: as bq, and steps are means over the SMs */
+    double whole; /* factor on a backward step without a mask; 0: 1 */
+    double forward[4];  /* fixed, per step, per tile, causal imbalance */
+    double backward[6]; /* the same, per element, and more with shared kv heads */
+};
+
+enum { SC__HEAD_CLASSES = 6 };
+
+/* Older attention kernels: factors on forward and backward. */
+enum sc__attention_software {
+    SC__ATTENTION_CURRENT,
+    SC__ATTENTION_FLASH2,
+    SC__ATTENTION_FLASH1,
+    SC__ATTENTION_SOFTWARES
+};
+
+/* Section 3: a + row·rows/1e3 + col·cols/1e3 + element·rows·cols/1e6. */
+struct sc__memory_constants {
+    /* cols or rows up to which part[0] holds; 0 = always */
+    double limit;
+    double rows_limit;
+    struct {
+        double a;
+        double row;
+        double col;
+        double element;
+    } part[2];
+    double bytes; /* per element, for the power model */
+};
+
+/* Section 4. */
+struct sc__power_constants {
+    /* W */
+    double idle;
+    double per_tflops;
+    double per_tbs;
+    double limit; /* W from which the clock falls */
+    double slope; /* clock ratio per W above */
+    double beta[SC__KERNEL_KINDS];
+    double onset_us; /* of load before the limit acts */
+};
+
+/* Section 5: host us. */
+struct sc__host_constants {
+    /* per layer; by autograd.grad, by loss.backward() */
+    double forward;
+    double backward_grad;
+    double backward_loss;
+    /* embedding, head, loss */
+    double outside_forward;
+    double outside_backward;
+    double optimizer_layer;
+    double optimizer_fixed;
+};
+enum sc__host_style { SC__HOST_GPT, SC__HOST_LLAMA, SC__HOST_STYLES };
+
+struct sc__gpu {
+    const char *name;
+    const char *title;
+    const char *source;       /* of the datasheet values */
+    const char *fitted;       /* what the constants were fitted to, and how well */
+    const char *architecture; /* "volta", "ampere", "ada", "hopper", "blackwell" */
+    const char *base;         /* the GPU its constants were carried over from, or NULL */
+
+    double peak[SC__DTYPES]; /* dense TFLOP/s; 0 = the type is not there */
+    double memory;           /* bytes */
+    double dram;             /* TB/s */
+    double l2;               /* bytes */
+    double sms;
+    double boost_mhz;
+    double nvlink;       /* GB/s one way, all links; 0 = none */
+    double tdp;          /* W */
+    double usd_per_hour; /* 0 = not given */
+
+    struct sc__gemm_constants gemm;
+    struct sc__gemm_dtype dtype[SC__DTYPES];
+    struct sc__grouped_constants grouped;
+    double bias; /* factor of a bias epilogue */
+    struct sc__attention_constants attention[SC__HEAD_CLASSES];
+    double software[SC__ATTENTION_SOFTWARES][2]; /* forward, backward */
+    struct sc__batched_constants batched;
+    struct sc__unaligned_constants unaligned;
+    struct sc__accumulate_constants accumulate;
+    struct sc__memory_constants memory_op[SC__MEM_OPS];
+    /* B/us and us of a kernel known by its bytes only */
+    double elementwise_bw;
+    double elementwise_t0;
+    double embedding[6]; /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */
+    double adamw[3];     /* fixed, per 1e6 parameters all bf16, all fp32 */
+    struct sc__power_constants power;
+    double gap;                        /* us between kernels */
+    double launches[SC__KERNEL_KINDS]; /* kernels per operator, eager PyTorch */
+    struct sc__host_constants host[SC__HOST_STYLES];
+};
+
+/* name: a file of data/gpus without ".json", one of its aliases (as published
+ * tables spell them: "A100-SXM-80GB", "H100 SXM"), or the path of a file.
+ * The answer lives as long as the context. */
+sc_status
+sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out);
+/* Reads a description; place names it in errors. */
+sc_status sc__gpu_parse(struct sc_context *ctx,
+                        const char *file,
+                        struct sc__str text,
+                        const struct sc__gpu **out);
+/* A copy that runs at another power limit (W), as some H100 do at 500 W. */
+const struct sc__gpu *
+sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts);
+
+const char *sc__dtype_name(enum sc__dtype t);
+bool sc__dtype_parse(struct sc__str s, enum sc__dtype *out);
+double sc__dtype_bytes(enum sc__dtype t);
+const char *sc__memory_op_name(enum sc__memory_op op);
+
+#endif

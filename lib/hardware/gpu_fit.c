@@ -1,0 +1,419 @@
+/* gpu_fit: for each group of kernels the constants they depend on are moved,
+ * as factors, until the mean error is least: first all by one factor that
+ * makes the median right, then each by itself (Nelder and Mead's simplex).
+ * A group with few rows moves fewer constants: one for two rows. */
+#include "hardware/gpu_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 8 }; /* constants of a group */
+
+struct parameter {
+    double *value;
+    bool rate;  /* larger is faster */
+    bool ratio; /* of others: stays when all are scaled */
+};
+
+struct group {
+    const char *name;
+    struct sc__gpu *gpu;
+    const struct sc__kernel_row **rows;
+    uint32_t count;
+    struct parameter parameters[MOST];
+    unsigned parameter_count;
+};
+
+static void offer(struct group *g, double *value, bool rate) {
+    if (*value > 0 && g->parameter_count < MOST)
+        g->parameters[g->parameter_count++] = (struct parameter){value, rate, false};
+}
+
+static void offer_ratio(struct group *g, double *value) {
+    offer(g, value, false);
+    if (g->parameter_count && g->parameters[g->parameter_count - 1].value == value)
+        g->parameters[g->parameter_count - 1].ratio = true;
+}
+
+/* ---- which kernels share which constants ---- */
+
+static bool main_type(const struct sc__kernel_key *k) {
+    return k->dtype == SC__BF16 || k->dtype == SC__FP16;
+}
+
+static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
+    int i = 0;
+    double qk = (double)k->size[5];
+    double v = (double)k->size[6];
+    while (i + 1 < SC__HEAD_CLASSES && g->attention[i + 1].head_dim > 0 &&
+           !(qk <= g->attention[i].head_dim &&
+             (!(g->attention[i].v_dim > 0) || v <= g->attention[i].v_dim)))
+        i++;
+    return i;
+}
+
+/* Rows with the same answer belong together; small numbers are fitted first,
+ * because the later ones build on them. */
+static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kernel_key *k) {
+    if (k->what == SC__PRICED_GEMM && main_type(k))
+        return sc__gemm_unaligned(k) ? 1 : k->size[6] ? 2 : 0;
+    if (k->what <= SC__PRICED_BATCHED)
+        return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
+    if (k->what <= SC__PRICED_ATTENTION_B)
+        return 100 + 10 * k->what + (uint32_t)attention_class(g, k);
+    if (k->what == SC__PRICED_ADAMW)
+        return 200 + k->dtype;
+    return 300 + k->what;
+}
+
+static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    struct sc__gemm_constants *c = &u->gemm;
+    struct sc__gemm_dtype *f = &u->dtype[k->dtype];
+    if (sc__gemm_unaligned(k)) {
+        struct sc__unaligned_constants *n = &u->unaligned;
+        offer(g, &n->odd, true), offer(g, &n->even, true), offer(g, &n->odd_n, true);
+        offer(g, &n->odd_dgrad, true), offer(g, &n->odd_wgrad, true),
+            offer(g, &n->te, false);
+    } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
+        offer(g, &u->accumulate.over_k, false), offer(g, &u->accumulate.element, false);
+    } else if (k->what == SC__PRICED_GROUPED) {
+        offer(g, &u->grouped.step, false), offer(g, &u->grouped.t0, false),
+            offer(g, &u->grouped.tile, false);
+        offer(g, &u->grouped.memory, false);
+    } else if (k->what == SC__PRICED_BATCHED) {
+        offer(g, &u->batched.memory, false), offer(g, &u->batched.t0, false),
+            offer(g, &u->batched.step, false);
+    } else if (!main_type(k)) {
+        offer(g, &f->r, true), offer(g, &f->rp, true), offer(g, &f->b, false);
+    } else {
+        offer(g, &c->r, true), offer(g, &c->rp, true), offer(g, &c->bw, true),
+            offer(g, &c->t0, false);
+        offer(g, &c->b, false), offer(g, &c->te, false), offer(g, &c->write, true),
+            offer_ratio(g, &c->w);
+    }
+}
+
+static void
+offer_attention(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    struct sc__attention_constants *a = &u->attention[attention_class(u, k)];
+    static const unsigned order[] = {1, 3, 0, 2, 4, 5};
+    bool forward = k->what == SC__PRICED_ATTENTION_F;
+    for (unsigned i = 0; i < 6; i++)
+        if (!forward || order[i] < 4)
+            offer(g, forward ? &a->forward[order[i]] : &a->backward[order[i]], false);
+    if (!forward)
+        offer_ratio(g, &a->whole);
+}
+
+static void
+offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    struct sc__memory_constants *m = &u->memory_op[k->what - SC__PRICED_MEMORY];
+    bool parts = m->limit > 0 || m->rows_limit > 0;
+    for (unsigned i = 0; i < (parts ? 2 : 1); i++) {
+        offer(g, &m->part[i].element, false), offer(g, &m->part[i].a, false);
+        offer(g, &m->part[i].row, false), offer(g, &m->part[i].col, false);
+    }
+}
+
+static void
+offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    double *e = u->embedding;
+    switch (k->what) {
+    case SC__PRICED_GEMM:
+    case SC__PRICED_GROUPED:
+    case SC__PRICED_BATCHED:
+        offer_gemm(g, u, k);
+        break;
+    case SC__PRICED_ATTENTION_F:
+    case SC__PRICED_ATTENTION_B:
+        offer_attention(g, u, k);
+        break;
+    case SC__PRICED_EMBEDDING_F:
+        offer(g, &e[1], false), offer(g, &e[0], false);
+        break;
+    case SC__PRICED_EMBEDDING_B:
+        offer(g, &e[4], false), offer(g, &e[3], false), offer(g, &e[2], false),
+            offer(g, &e[5], false);
+        break;
+    case SC__PRICED_ADAMW:
+        offer(g, &u->adamw[k->dtype == SC__FP32 || k->size[1] ? 2 : 1], false);
+        break;
+    case SC__PRICED_ELEMENTWISE:
+        offer(g, &u->elementwise_bw, true), offer(g, &u->elementwise_t0, false);
+        break;
+    default:
+        offer_memory(g, u, k);
+    }
+}
+
+/* ---- the least error ---- */
+
+static double gpu_fit_error_of(const struct group *g) {
+    double sum = 0;
+    for (uint32_t i = 0; i < g->count; i++)
+        sum += fabs(log(sc__kernel_price(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
+    return g->count ? sum / g->count : 0;
+}
+
+static double mean_percent(const struct group *g) {
+    double sum = 0;
+    for (uint32_t i = 0; i < g->count; i++)
+        sum += fabs(sc__kernel_price(g->gpu, &g->rows[i]->key) / g->rows[i]->us - 1);
+    return g->count ? 100 * sum / g->count : 0;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void scale_to_median(struct sc__arena *arena, struct group *g) {
+    double *ratio = SC__NEW_ARRAY(arena, double, g->count);
+    for (uint32_t i = 0; i < g->count; i++)
+        ratio[i] = g->rows[i]->us / sc__kernel_price(g->gpu, &g->rows[i]->key);
+    qsort(ratio, g->count, sizeof *ratio, ascending);
+    double median = ratio[g->count / 2];
+    double before = gpu_fit_error_of(g);
+    double kept[MOST];
+    for (unsigned i = 0; i < g->parameter_count; i++) {
+        kept[i] = *g->parameters[i].value;
+        if (g->parameters[i].ratio)
+            continue;
+        *g->parameters[i].value *= g->parameters[i].rate ? 1 / median : median;
+    }
+    if (gpu_fit_error_of(g) <= before)
+        return;
+    for (unsigned i = 0; i < g->parameter_count; i++)
+        *g->parameters[i].value = kept[i];
+}
+
+struct simplex {
+    struct group *g;
+    double start[MOST];
+    unsigned n;
+    /* corners as logarithms of factors */
+    double x[MOST + 1][MOST];
+    double f[MOST + 1];
+};
+
+static double value_at(struct simplex *s, const double *x) {
+    for (unsigned i = 0; i < s->n; i++)
+        *s->g->parameters[i].value = s->start[i] * exp(x[i]);
+    return gpu_fit_error_of(s->g);
+}
+
+static void sort_corners(struct simplex *s) {
+    for (unsigned i = 1; i <= s->n; i++)
+        for (unsigned k = i; k > 0 && s->f[k] < s->f[k - 1]; k--) {
+            double x[MOST];
+            double f = s->f[k];
+            memcpy(x, s->x[k], sizeof x);
+            memcpy(s->x[k], s->x[k - 1], sizeof x), s->f[k] = s->f[k - 1];
+            memcpy(s->x[k - 1], x, sizeof x), s->f[k - 1] = f;
+        }
+}
+
+/* Tries the worst corner moved along the line through the middle of the rest. */
+static bool try_move(struct simplex *s, double by, double limit) {
+    double x[MOST];
+    for (unsigned i = 0; i < s->n; i++) {
+        double middle = 0;
+        for (unsigned k = 0; k < s->n; k++)
+            middle += s->x[k][i] / s->n;
+        x[i] = middle + by * (s->x[s->n][i] - middle);
+    }
+    double f = value_at(s, x);
+    if (f >= limit)
+        return false;
+    memcpy(s->x[s->n], x, sizeof x);
+    s->f[s->n] = f;
+    return true;
+}
+
+static void shrink(struct simplex *s) {
+    for (unsigned k = 1; k <= s->n; k++) {
+        for (unsigned i = 0; i < s->n; i++)
+            s->x[k][i] = 0.5 * (s->x[k][i] + s->x[0][i]);
+        s->f[k] = value_at(s, s->x[k]);
+    }
+}
+
+static void descend(struct simplex *s, unsigned steps) {
+    for (unsigned k = 0; k <= s->n; k++) {
+        if (k)
+            s->x[k][k - 1] += 0.1;
+        s->f[k] = value_at(s, s->x[k]);
+    }
+    sort_corners(s);
+    for (unsigned step = 0; step < steps && s->f[s->n] - s->f[0] > 1e-6; step++) {
+        if (try_move(s, -1, s->f[0]))
+            try_move(s, 2, s->f[s->n]); /* further the same way */
+        else if (!try_move(s, -1, s->f[s->n - 1]) && !try_move(s, 0.5, s->f[s->n]))
+            shrink(s);
+        sort_corners(s);
+    }
+    value_at(s, s->x[0]);
+}
+
+static void fit_group(struct sc__arena *arena, struct group *g) {
+    unsigned most = g->count / 2 ? g->count / 2 : 1;
+    scale_to_median(arena, g);
+    for (unsigned round = 0; round < 2; round++) {
+        struct simplex s = {.g = g,
+                            .n = g->parameter_count < most ? g->parameter_count : most};
+        for (unsigned i = 0; i < s.n; i++)
+            s.start[i] = *g->parameters[i].value;
+        if (s.n)
+            descend(&s, 300);
+    }
+}
+
+/* ---- halves ---- */
+
+/* The same for all layouts of a product. */
+static uint64_t shape_hash(const struct sc__kernel_key *k) {
+    bool product = k->what <= SC__PRICED_BATCHED;
+    uint64_t hash = product ? 0 : k->what;
+    for (uint64_t i = 0; i < 8; i++)
+        hash += sc__splitmix64(k->size[i] + (product ? 0 : i << 52));
+    /* attention with and without a mask apart, so that both halves have both */
+    return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
+}
+
+static int by_hash(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The shapes of a group in the order of their hashes; returns how many. */
+static uint32_t list_shapes(const struct group *g, uint64_t *shapes) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < g->count; i++)
+        shapes[i] = shape_hash(&g->rows[i]->key);
+    qsort(shapes, g->count, sizeof *shapes, by_hash);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (!i || shapes[i] != shapes[i - 1])
+            shapes[count++] = shapes[i];
+    return count;
+}
+
+/* Every other shape. */
+static unsigned
+half_of(const uint64_t *shapes, uint32_t count, const struct sc__kernel_key *k) {
+    uint64_t hash = shape_hash(k);
+    const uint64_t *found = bsearch(&hash, shapes, count, sizeof *shapes, by_hash);
+    return (unsigned)(found - shapes) & 1;
+}
+
+static double
+half_error(struct sc__arena *arena, const struct group *whole, unsigned half) {
+    double kept[MOST];
+    double error;
+    struct group in = *whole;
+    struct group out = *whole;
+    in.rows = SC__NEW_ARRAY(arena, const struct sc__kernel_row *, whole->count);
+    out.rows = SC__NEW_ARRAY(arena, const struct sc__kernel_row *, whole->count);
+    uint64_t *shapes = SC__NEW_ARRAY(arena, uint64_t, whole->count + 1);
+    uint32_t count = list_shapes(whole, shapes);
+    in.count = out.count = 0;
+    for (uint32_t i = 0; i < whole->count; i++) {
+        struct group *to =
+            half_of(shapes, count, &whole->rows[i]->key) == half ? &in : &out;
+        to->rows[to->count++] = whole->rows[i];
+    }
+    if (in.count < 4 || out.count < 4)
+        return -1;
+    for (unsigned i = 0; i < whole->parameter_count; i++)
+        kept[i] = *whole->parameters[i].value;
+    fit_group(arena, &in);
+    error = mean_percent(&out);
+    for (unsigned i = 0; i < whole->parameter_count; i++)
+        *whole->parameters[i].value = kept[i];
+    return error;
+}
+
+static double held_out_error(struct sc__arena *arena, const struct group *g) {
+    double a = half_error(arena, g, 0);
+    double b = half_error(arena, g, 1);
+    return a < 0 || b < 0 ? -1 : 0.5 * (a + b);
+}
+
+/* ---- all groups ---- */
+
+static struct group collect(struct sc_context *ctx,
+                            struct sc__gpu_fit *fit,
+                            const struct sc__kernel_table *table,
+                            uint32_t number) {
+    struct group g = {
+        .gpu = fit->gpu,
+        .rows = SC__NEW_ARRAY(&ctx->arena, const struct sc__kernel_row *, table->count)};
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct sc__kernel_row *r = &table->rows[i];
+        if (!(r->us > 0) || gpu_fit_group_of(fit->gpu, &r->key) != number)
+            continue;
+        if (!g.count)
+            offer_constants(&g, fit->gpu, &r->key), g.name = r->op;
+        g.rows[g.count++] = r;
+    }
+    return g;
+}
+
+static const char *group_name(struct sc_context *ctx, const struct group *g) {
+    const struct sc__kernel_key *k = &g->rows[0]->key;
+    if (sc__gemm_unaligned(k))
+        return "gemm, unaligned";
+    if (k->what <= SC__PRICED_BATCHED || k->what == SC__PRICED_ADAMW)
+        return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
+    if (k->what <= SC__PRICED_ATTENTION_B)
+        return sc__format(&ctx->arena,
+                          "%s, heads of %.0f",
+                          g->name,
+                          g->gpu->attention[attention_class(g->gpu, k)].head_dim);
+    return g->name;
+}
+
+static void fit_one(struct sc_context *ctx, struct sc__gpu_fit *fit, struct group *g) {
+    struct sc__fit_group *out =
+        SC__PUSH(&ctx->arena, fit->groups, fit->count, fit->capacity);
+    *out = (struct sc__fit_group){.name = group_name(ctx, g),
+                                  .rows = g->count,
+                                  .before = mean_percent(g)};
+    out->held_out = held_out_error(&ctx->arena, g);
+    fit_group(&ctx->arena, g);
+    out->after = mean_percent(g);
+    out->constants = g->parameter_count < g->count / 2 ? g->parameter_count
+                     : g->count / 2                    ? g->count / 2
+                                                       : 1;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void sc__gpu_fit(struct sc_context *ctx,
+                 const struct sc__gpu *base,
+                 const struct sc__kernel_table *table,
+                 struct sc__gpu_fit *fit) {
+    uint32_t *numbers = SC__NEW_ARRAY(&ctx->arena, uint32_t, table->count + 1);
+    uint32_t count = 0;
+    *fit = (struct sc__gpu_fit){.gpu = SC__NEW(&ctx->arena, struct sc__gpu)};
+    *fit->gpu = *base;
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (table->rows[i].us > 0)
+            numbers[count++] = gpu_fit_group_of(base, &table->rows[i].key);
+        else
+            fit->unused++;
+    }
+    qsort(numbers, count, sizeof *numbers, by_number);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && numbers[i] == numbers[i - 1])
+            continue;
+        struct group g = collect(ctx, fit, table, numbers[i]);
+        fit_one(ctx, fit, &g);
+    }
+}

@@ -1,0 +1,497 @@
+/* gpu_read: a GPU's JSON file → struct sc__gpu.
+ *
+ *     { "name", "title", "aliases", "architecture", "source",
+ *       "datasheet": { "peak_tflops": {"bf16": 989.4, …}, "memory_gib", … },
+ *       "base": "h200",                          or none, and every constant
+ *       "fitted": { "source", "date", "quality" },
+ *       "constants": { "gemm": {…}, "attention": […], "memory": {…}, … } }
+ *
+ * Tables say which keys there are and where their numbers go, so an unknown
+ * key is an error wherever it stands. */
+#include "hardware/gpu_read.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct sc__gpu, member)
+#define DTYPE(member) offsetof(struct sc__gemm_dtype, member)
+#define HOST(member) offsetof(struct sc__host_constants, member)
+
+const struct sc__gpu_field sc__gpu_sheet_fields[] = {{"memory_gib", AT(memory)},
+                                                     {"dram_tbs", AT(dram)},
+                                                     {"l2_mb", AT(l2)},
+                                                     {"sms", AT(sms)},
+                                                     {"boost_mhz", AT(boost_mhz)},
+                                                     {"nvlink_gbs", AT(nvlink)},
+                                                     {"tdp_w", AT(tdp)},
+                                                     {"usd_per_hour", AT(usd_per_hour)},
+                                                     {0}};
+const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
+                                                    {"b", AT(gemm.b)},
+                                                    {"te", AT(gemm.te)},
+                                                    {"t0", AT(gemm.t0)},
+                                                    {"ts", AT(gemm.ts)},
+                                                    {"rp", AT(gemm.rp)},
+                                                    {"bw", AT(gemm.bw)},
+                                                    {"q", AT(gemm.q)},
+                                                    {"w", AT(gemm.w)},
+                                                    {"write", AT(gemm.write)},
+                                                    {0}};
+const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
+                                                     {"b", DTYPE(b)},
+                                                     {"rp", DTYPE(rp)},
+                                                     {"te", DTYPE(te)},
+                                                     {"t0", DTYPE(t0)},
+                                                     {"tile", DTYPE(tile)},
+                                                     {"energy", DTYPE(energy)},
+                                                     {0}};
+const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)},
+                                                       {"memory", AT(grouped.memory)},
+                                                       {"tile", AT(grouped.tile)},
+                                                       {"t0", AT(grouped.t0)},
+                                                       {0}};
+const struct sc__gpu_field sc__gpu_batched_fields[] = {{"step", AT(batched.step)},
+                                                       {"memory", AT(batched.memory)},
+                                                       {"t0", AT(batched.t0)},
+                                                       {0}};
+const struct sc__gpu_field sc__gpu_unaligned_fields[] = {
+    {"even", AT(unaligned.even)},
+    {"odd", AT(unaligned.odd)},
+    {"odd_n", AT(unaligned.odd_n)},
+    {"odd_dgrad", AT(unaligned.odd_dgrad)},
+    {"odd_wgrad", AT(unaligned.odd_wgrad)},
+    {"te", AT(unaligned.te)},
+    {0}};
+const struct sc__gpu_field sc__gpu_power_fields[] = {
+    {"idle_w", AT(power.idle)},
+    {"per_tflops", AT(power.per_tflops)},
+    {"per_tbs", AT(power.per_tbs)},
+    {"limit_w", AT(power.limit)},
+    {"slope", AT(power.slope)},
+    {"beta_gemm", AT(power.beta[SC__KERNEL_GEMM])},
+    {"beta_attention", AT(power.beta[SC__KERNEL_ATTENTION])},
+    {"beta_memory", AT(power.beta[SC__KERNEL_MEMORY])},
+    {"onset_us", AT(power.onset_us)},
+    {0}};
+const struct sc__gpu_field sc__gpu_host_fields[] = {
+    {"forward", HOST(forward)},
+    {"backward_grad", HOST(backward_grad)},
+    {"backward_loss", HOST(backward_loss)},
+    {"outside_forward", HOST(outside_forward)},
+    {"outside_backward", HOST(outside_backward)},
+    {"optimizer_layer", HOST(optimizer_layer)},
+    {"optimizer_fixed", HOST(optimizer_fixed)},
+    {0}};
+const struct sc__gpu_field sc__gpu_other_fields[] = {
+    {"bias", AT(bias)},
+
+    {"accumulate_element", AT(accumulate.element)},
+    {"accumulate_over_k", AT(accumulate.over_k)},
+    {"elementwise_bw", AT(elementwise_bw)},
+    {"elementwise_t0", AT(elementwise_t0)},
+    {"gap", AT(gap)},
+    {"launches_gemm", AT(launches[SC__KERNEL_GEMM])},
+    {"launches_attention", AT(launches[SC__KERNEL_ATTENTION])},
+    {"launches_memory", AT(launches[SC__KERNEL_MEMORY])},
+    {0}};
+
+const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
+const char *const sc__gpu_host_names[] = {"gpt", "llama", NULL};
+
+struct gpu_read_reader {
+    struct sc_context *ctx;
+    struct sc__place place;
+    struct sc__gpu *gpu;
+};
+
+static sc_status bad(struct gpu_read_reader *r,
+                     const char *hint,
+                     const char *fmt,
+                     const char *a,
+                     const char *b) {
+    char text[200];
+    snprintf(text, sizeof text, fmt, a, b);
+    return sc__fail(r->ctx, SC_INPUT, &r->place, hint, "%s", text);
+}
+
+static sc_status read_number(struct gpu_read_reader *r,
+                             const char *where,
+                             const char *key,
+                             const json_t *v,
+                             double *out) {
+    if (!json_is_number(v))
+        return bad(r, NULL, "%s.%s is not a number", where, key);
+    *out = json_number_value(v);
+    if (!(*out >= 0))
+        return bad(r, NULL, "%s.%s is negative", where, key);
+    return SC_OK;
+}
+
+static sc_status read_fields(struct gpu_read_reader *r,
+                             const char *where,
+                             json_t *object,
+                             const struct sc__gpu_field *fields,
+                             void *base) {
+    const char *key;
+    json_t *v;
+    if (!json_is_object(object))
+        return bad(r, NULL, "%s is not an object%s", where, "");
+    json_object_foreach(object, key, v) {
+        const struct sc__gpu_field *f = fields;
+        while (f->key && strcmp(f->key, key))
+            f++;
+        if (!f->key)
+            return bad(r,
+                       "docs/model/kernels.md lists the keys",
+                       "%s has no key '%s'",
+                       where,
+                       key);
+        SC__TRY(read_number(r, where, key, v, (double *)((char *)base + f->offset)));
+    }
+    return SC_OK;
+}
+
+static sc_status read_list(
+    struct gpu_read_reader *r, const char *where, json_t *list, size_t count, double *out) {
+    if (!json_is_array(list) || json_array_size(list) != count)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &r->place,
+                        NULL,
+                        "%s is not a list of %zu numbers",
+                        where,
+                        count);
+    for (size_t i = 0; i < count; i++)
+        SC__TRY(read_number(r, where, "", json_array_get(list, i), &out[i]));
+    return SC_OK;
+}
+
+static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
+    const char *key;
+    json_t *v;
+    enum sc__dtype t;
+    json_object_foreach(peaks, key, v) {
+        if (!sc__dtype_parse(sc__str(key), &t))
+            return bad(r, NULL, "%s has no type '%s'", "peak_tflops", key);
+        SC__TRY(read_number(r, "peak_tflops", key, v, &r->gpu->peak[t]));
+    }
+    return SC_OK;
+}
+
+static sc_status read_sheet(struct gpu_read_reader *r, json_t *sheet) {
+    struct sc__gpu *g = r->gpu;
+    if (!json_is_object(sheet))
+        return bad(r, NULL, "%s is missing%s", "datasheet", "");
+    SC__TRY(read_peaks(r, json_object_get(sheet, "peak_tflops")));
+    json_object_del(sheet, "peak_tflops");
+    SC__TRY(read_fields(r, "datasheet", sheet, sc__gpu_sheet_fields, g));
+    g->memory *= 0x1p30;
+    g->l2 *= 1e6;
+    g->peak[SC__FP8_ROW] = g->peak[SC__FP8];
+    if (g->sms > 0 && (g->sms < 1 || g->sms > 1e6))
+        return bad(r, NULL, "%s.%s is from 1 to 1000000", "datasheet", "sms");
+    if (!(g->sms > 0 && g->dram > 0 && g->boost_mhz > 0 && g->tdp > 0 &&
+          (g->peak[SC__BF16] > 0 || g->peak[SC__FP16] > 0)))
+        return bad(
+            r,
+            NULL,
+            "%s needs sms, dram_tbs, boost_mhz, tdp_w and peak_tflops of bf16 or fp16%s",
+            "datasheet",
+            "");
+    return SC_OK;
+}
+
+static sc_status
+read_optional(struct gpu_read_reader *r, json_t *o, const char *key, double *out) {
+    const json_t *v = json_object_get(o, key);
+    return v ? read_number(r, "attention", key, v, out) : SC_OK;
+}
+
+static sc_status read_attention_class(struct gpu_read_reader *r, json_t *o) {
+    double head_dim = json_number_value(json_object_get(o, "head_dim"));
+    double v_dim = json_number_value(json_object_get(o, "v_dim"));
+    struct sc__attention_constants *a = r->gpu->attention;
+    struct sc__attention_constants *end = a + SC__HEAD_CLASSES;
+    while (a < end && a->head_dim > 0 && (a->head_dim != head_dim || a->v_dim != v_dim))
+        a++;
+    if (a == end || !(head_dim > 0))
+        return bad(r,
+                   NULL,
+                   "%s: too many classes, or one without %s",
+                   "attention",
+                   "head_dim");
+    a->head_dim = head_dim, a->v_dim = v_dim;
+    SC__TRY(read_optional(r, o, "bq", &a->bq));
+    SC__TRY(read_optional(r, o, "bk", &a->bk));
+    SC__TRY(read_optional(r, o, "whole", &a->whole));
+    if (!(a->bq >= 1))
+        return bad(r, NULL, "%s: %s is missing", "attention", "bq");
+    if (a->bq > 65536 || a->bk > 65536 || (a->bk > 0 && a->bk < 1))
+        return bad(r, NULL, "%s and %s are from 1 to 65536", "attention: bq", "bk");
+    SC__TRY(
+        read_list(r, "attention.forward", json_object_get(o, "forward"), 4, a->forward));
+    return read_list(r,
+                     "attention.backward",
+                     json_object_get(o, "backward"),
+                     6,
+                     a->backward);
+}
+
+static sc_status read_attention(struct gpu_read_reader *r, json_t *list) {
+    size_t i;
+    json_t *o;
+    json_array_foreach(list, i, o) SC__TRY(read_attention_class(r, o));
+    return SC_OK;
+}
+
+static void
+set_parts(struct sc__memory_constants *m, const double first[4], const double second[4]) {
+    const double *c[2] = {first, second};
+    for (unsigned i = 0; i < 2; i++)
+        m->part[i].a = c[i][0], m->part[i].row = c[i][1], m->part[i].col = c[i][2],
+        m->part[i].element = c[i][3];
+}
+
+/* [a, row, col, element, bytes], or two such parts with a limit between. */
+static sc_status read_memory_op(struct gpu_read_reader *r,
+                                const char *key,
+                                json_t *v,
+                                struct sc__memory_constants *m) {
+    double one[5];
+    double two[4];
+    m->limit = m->rows_limit = 0;
+    if (json_is_array(v)) {
+        SC__TRY(read_list(r, key, v, 5, one));
+        set_parts(m, one, one);
+        m->bytes = one[4];
+        return SC_OK;
+    }
+    const char *by = json_object_get(v, "rows_limit") ? "rows_limit" : "limit";
+    double *limit = json_object_get(v, "rows_limit") ? &m->rows_limit : &m->limit;
+    SC__TRY(read_number(r, key, by, json_object_get(v, by), limit));
+    SC__TRY(read_list(r, key, json_object_get(v, "below"), 4, one));
+    SC__TRY(read_list(r, key, json_object_get(v, "above"), 4, two));
+    set_parts(m, one, two);
+    return read_number(r, key, "bytes", json_object_get(v, "bytes"), &m->bytes);
+}
+
+static sc_status read_memory(struct gpu_read_reader *r, json_t *ops) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(ops, key, v) {
+        unsigned op = 0;
+        while (op < SC__MEM_OPS && strcmp(sc__memory_op_name(op), key))
+            op++;
+        if (op == SC__MEM_OPS)
+            return bad(r, NULL, "%s has no kernel '%s'", "memory", key);
+        SC__TRY(read_memory_op(r, key, v, &r->gpu->memory_op[op]));
+    }
+    return SC_OK;
+}
+
+static sc_status read_dtypes(struct gpu_read_reader *r, json_t *types) {
+    const char *key;
+    json_t *v;
+    enum sc__dtype t;
+    json_object_foreach(types, key, v) {
+        if (!sc__dtype_parse(sc__str(key), &t))
+            return bad(r, NULL, "%s has no type '%s'", "dtype", key);
+        SC__TRY(read_fields(r, key, v, sc__gpu_dtype_fields, &r->gpu->dtype[t]));
+        double tile = r->gpu->dtype[t].tile;
+        if (tile > 0 && (tile < 16 || tile > 1024))
+            return bad(r, "0 allows all", "%s.%s is from 16 to 1024", key, "tile");
+    }
+    return SC_OK;
+}
+
+static int word_index(const char *const *words, const char *word) {
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], word))
+            return i;
+    return -1;
+}
+
+static sc_status read_software(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_software_names, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no software '%s'", "attention_software", key);
+        SC__TRY(read_list(r, key, v, 2, r->gpu->software[i]));
+    }
+    return SC_OK;
+}
+
+static sc_status read_hosts(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_host_names, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no style '%s'", "host", key);
+        SC__TRY(read_fields(r, key, v, sc__gpu_host_fields, &r->gpu->host[i]));
+    }
+    return SC_OK;
+}
+
+static sc_status read_gemm(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "gemm", o, sc__gpu_gemm_fields, r->gpu);
+}
+static sc_status read_grouped(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "grouped", o, sc__gpu_grouped_fields, r->gpu);
+}
+static sc_status read_batched(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "batched", o, sc__gpu_batched_fields, r->gpu);
+}
+static sc_status read_unaligned(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "unaligned", o, sc__gpu_unaligned_fields, r->gpu);
+}
+static sc_status read_power(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "power", o, sc__gpu_power_fields, r->gpu);
+}
+static sc_status read_other(struct gpu_read_reader *r, json_t *o) {
+    return read_fields(r, "other", o, sc__gpu_other_fields, r->gpu);
+}
+static sc_status read_embedding(struct gpu_read_reader *r, json_t *o) {
+    return read_list(r, "embedding", o, 6, r->gpu->embedding);
+}
+static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
+    return read_list(r, "adamw", o, 3, r->gpu->adamw);
+}
+
+static const struct section {
+    const char *key;
+    sc_status (*read)(struct gpu_read_reader *r, json_t *o);
+} sections[] = {{"gemm", read_gemm},
+                {"dtype", read_dtypes},
+                {"grouped", read_grouped},
+                {"attention", read_attention},
+                {"memory", read_memory},
+                {"attention_software", read_software},
+                {"power", read_power},
+                {"host", read_hosts},
+                {"other", read_other},
+                {"embedding", read_embedding},
+                {"adamw", read_adamw},
+                {"batched", read_batched},
+                {"unaligned", read_unaligned},
+                {0}};
+
+static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(constants, key, v) {
+        const struct section *s = sections;
+        while (s->key && strcmp(s->key, key))
+            s++;
+        if (!s->key)
+            return bad(r, NULL, "%s has no section '%s'", "constants", key);
+        SC__TRY(s->read(r, v));
+    }
+    if (!(r->gpu->gemm.r > 0 && r->gpu->gemm.bw > 0 && r->gpu->attention[0].bq > 0))
+        return bad(r,
+                   "name a base, or give every constant",
+                   "%s has no constants%s",
+                   r->gpu->name,
+                   "");
+    return SC_OK;
+}
+
+static const char *text_of(struct gpu_read_reader *r, const json_t *root, const char *key) {
+    const char *s = json_string_value(json_object_get(root, key));
+    return s ? sc__strdup(&r->ctx->arena, s) : NULL;
+}
+
+static const char *fit_text(struct gpu_read_reader *r, const json_t *fitted) {
+    const char *source = json_string_value(json_object_get(fitted, "source"));
+    const char *date = json_string_value(json_object_get(fitted, "date"));
+    const char *quality = json_string_value(json_object_get(fitted, "quality"));
+    return source ? sc__format(&r->ctx->arena,
+                               "%s%s%s%s%s",
+                               source,
+                               date ? ", " : "",
+                               date ? date : "",
+                               quality ? ": " : "",
+                               quality ? quality : "")
+                  : NULL;
+}
+
+static sc_status check_keys(struct gpu_read_reader *r, json_t *root) {
+    static const char *const keys[] = {"name",
+                                       "title",
+                                       "aliases",
+                                       "architecture",
+                                       "source",
+                                       "datasheet",
+                                       "base",
+                                       "fitted",
+                                       "constants",
+                                       NULL};
+    const char *key;
+    json_t *v;
+    json_object_foreach(root, key, v) {
+        if (word_index(keys, key) >= 0)
+            continue;
+        const char *near = sc__nearest(key, keys);
+        return bad(r,
+                   near ? sc__format(&r->ctx->arena, "did you mean '%s'?", near) : NULL,
+                   "unknown key '%s'%s",
+                   key,
+                   "");
+    }
+    return SC_OK;
+}
+
+static sc_status read_base(struct gpu_read_reader *r, const char *name) {
+    const struct sc__gpu *base;
+    const struct sc__data_file *f =
+        sc__data_find(sc__format(&r->ctx->arena, "gpus/%s.json", name));
+    if (!f || !strcmp(name, r->gpu->name))
+        return bad(r, NULL, "%s '%s' is not a known GPU", "base", name);
+    SC__TRY(sc__gpu_parse(r->ctx,
+                          f->path,
+                          (struct sc__str){(const char *)f->bytes, f->size},
+                          &base));
+    sc__gpu_carry_over(r->gpu, base);
+    return SC_OK;
+}
+
+static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
+    struct sc__gpu *g = r->gpu;
+    if (!json_is_object(root))
+        return bad(r, NULL, "not a JSON object%s%s", "", "");
+    SC__TRY(check_keys(r, root));
+    g->name = text_of(r, root, "name");
+    if (!g->name)
+        return bad(r, NULL, "%s is missing%s", "name", "");
+    g->title = text_of(r, root, "title") ? text_of(r, root, "title") : g->name;
+    g->source = text_of(r, root, "source");
+    g->architecture = text_of(r, root, "architecture");
+    g->fitted = fit_text(r, json_object_get(root, "fitted"));
+    SC__TRY(read_sheet(r, json_object_get(root, "datasheet")));
+    const char *base = text_of(r, root, "base");
+    if (base)
+        SC__TRY(read_base(r, base));
+    return read_constants(r, json_object_get(root, "constants"));
+}
+
+sc_status sc__gpu_parse(struct sc_context *ctx,
+                        const char *file,
+                        struct sc__str text,
+                        const struct sc__gpu **out) {
+    json_error_t error;
+    struct gpu_read_reader r = {.ctx = ctx,
+                                .place = {.file = file},
+                                .gpu = SC__NEW(&ctx->arena, struct sc__gpu)};
+    json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
+    if (!root) {
+        r.place.line = error.line > 0 ? (uint64_t)error.line : 0;
+        r.place.column = error.column > 0 ? (uint64_t)error.column : 0;
+        return sc__fail(ctx, SC_INPUT, &r.place, NULL, "%s", error.text);
+    }
+    sc_status status = read_root(&r, root);
+    json_decref(root);
+    *out = r.gpu;
+    return status;
+}

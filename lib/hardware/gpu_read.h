@@ -1,0 +1,27 @@
+/* gpu_read: the pieces of reading a GPU's file, shared with fit-gpu, which
+ * writes one. */
+#ifndef SC_MACHINE_GPU_READ_H
+#define SC_MACHINE_GPU_READ_H
+
+#include "hardware/gpu.h"
+
+/* A number of a group of constants: its key and where it lives in the struct. */
+struct sc__gpu_field {
+    const char *key;
+    size_t offset;
+};
+
+/* Tables ended by an empty key; offsets are into struct sc__gpu, but for
+ * sc__gpu_dtype_fields (struct sc__gemm_dtype) and sc__gpu_host_fields
+ * (struct sc__host_constants). */
+extern const struct sc__gpu_field sc__gpu_sheet_fields[], sc__gpu_gemm_fields[],
+    sc__gpu_grouped_fields[], sc__gpu_batched_fields[], sc__gpu_unaligned_fields[],
+    sc__gpu_power_fields[], sc__gpu_dtype_fields[], sc__gpu_host_fields[],
+    sc__gpu_other_fields[];
+
+extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];
+
+/* Carries the constants of base over to g, whose datasheet is set. */
+void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base);
+
+#endif

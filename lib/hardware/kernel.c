@@ -1,0 +1,108 @@
+/* kernel: the pricer, its memory, and the power model. */
+#include "hardware/kernel.h"
+
+#include "hardware/kernel_price.h"
+
+#include <math.h>
+#include <string.h>
+
+struct sc__pricer *sc__pricer_new(struct sc__arena *arena, const struct sc__gpu *gpu) {
+    struct sc__pricer *p = SC__NEW(arena, struct sc__pricer);
+    p->arena = arena;
+    p->gpu = gpu;
+    sc__map_init(&p->known, arena);
+    sc__map_init(&p->measured, arena);
+    sc__names_init(&p->pieces, arena);
+    return p;
+}
+
+const struct sc__gpu *sc__pricer_gpu(const struct sc__pricer *p) {
+    return p->gpu;
+}
+
+bool sc__pricer_piece(const struct sc__pricer *p, const char *name, double *us) {
+    uint32_t id = sc__names_find(&p->pieces, name, strlen(name));
+    if (id == SC__NO_NAME)
+        return false;
+    *us = p->piece_us[id];
+    return true;
+}
+
+uint64_t sc__kernel_hash(const struct sc__kernel_key *key) {
+    return sc__hash(key, sizeof *key, 0x6b65726e656c73u);
+}
+
+double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    if (key->what <= SC__PRICED_BATCHED)
+        return sc__price_gemm(gpu, key);
+    if (key->what <= SC__PRICED_ATTENTION_B)
+        return sc__price_attention(gpu, key);
+    return sc__price_memory(gpu, key);
+}
+
+/* A product with something in its epilogue that the table has only without:
+ * the measured time, and of the model the difference. */
+static bool
+measured_us(const struct sc__pricer *p, const struct sc__kernel_key *key, double *us) {
+    const uint64_t *slot = sc__map_find(&p->measured, sc__kernel_hash(key));
+    struct sc__kernel_key plain = *key;
+    if (slot) {
+        memcpy(us, slot, sizeof *us);
+        return true;
+    }
+    if (key->what != SC__PRICED_GEMM || !(key->size[4] || key->size[6]))
+        return false;
+    plain.size[4] = plain.size[6] = 0;
+    if (!measured_us(p, &plain, us))
+        return false;
+    *us += sc__kernel_price(p->gpu, key) - sc__kernel_price(p->gpu, &plain);
+    return true;
+}
+
+double
+sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured) {
+    bool fresh;
+    double us;
+    *measured = p->measured.count && measured_us(p, key, &us);
+    if (*measured)
+        return us;
+    uint64_t *slot = sc__map_at(&p->known, sc__kernel_hash(key), &fresh);
+    if (fresh) {
+        us = sc__kernel_price(p->gpu, key);
+        memcpy(slot, &us, sizeof us);
+    }
+    memcpy(&us, slot, sizeof us);
+    return us;
+}
+
+void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times) {
+    l->us += k->us * times;
+    l->effort += k->effort * times;
+    l->bytes += k->bytes * times;
+    l->kernels += times;
+}
+
+struct sc__heat
+sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
+    const struct sc__power_constants *c = &gpu->power;
+    struct sc__heat h = {.watts = c->idle, .clock = 1};
+    double us = l->us + gpu->gap * l->kernels + idle_us;
+    if (us > 0)
+        h.watts +=
+            c->per_tflops * (l->effort / us * 1e-6) + c->per_tbs * (l->bytes / us * 1e-6);
+    h.clock = 1 + c->slope * fmax(0, h.watts - c->limit);
+    for (unsigned i = 0; i < SC__KERNEL_KINDS; i++)
+        h.factor[i] = pow(h.clock, c->beta[i]);
+    return h;
+}
+
+double sc__kernels_us(const struct sc__gpu *gpu,
+                      const struct sc__kernels *list,
+                      const struct sc__heat *heat) {
+    double us = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct sc__kernel *k = &list->items[i];
+        us += k->us * (heat ? heat->factor[k->kind] : 1) + gpu->gap * k->launches;
+    }
+    return us;
+}

@@ -1,0 +1,161 @@
+/* kernel: what one GPU kernel costs, in us, cold (below the power limit).
+ *
+ * A pricer answers for one GPU; it remembers what it priced and knows the
+ * measured times that replace the model. Every function gives a struct
+ * sc__kernel by value; callers put them in lists, sum them, and let the power
+ * model warm them up:
+ *
+ *     struct sc__load load = {0};                  one step, or one layer
+ *     sc__load_add(&load, gpu, &kernel, times)     for all that runs
+ *     struct sc__heat heat = sc__heat(gpu, &load, idle_us);
+ *     us = kernel.us * heat.factor[kernel.kind] + gpu->gap * kernel.launches
+ */
+#ifndef SC_MACHINE_KERNEL_H
+#define SC_MACHINE_KERNEL_H
+
+#include "hardware/gpu.h"
+#include "workload/workload.h"
+
+struct sc__kernel {
+    const char *name;
+    uint8_t kind;  /* enum sc__kernel_kind */
+    uint8_t work;  /* enum sc__work */
+    uint8_t phase; /* enum sc__phase; forward unless the caller or a list maker sets it */
+    bool measured; /* from a table, not the model */
+    double us;
+    double flop;
+    double bytes;
+    double effort;   /* FLOP weighted by the energy of their type, for the power model */
+    double launches; /* kernels it is made of, for gaps and host time (eager counts) */
+};
+
+struct sc__kernels { /* a list; SC__PUSH(arena, list.items, list.count, list.capacity) */
+    struct sc__kernel *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct sc__pricer;
+
+/* gpu must outlive the pricer; so must the arena. One thread at a time. */
+struct sc__pricer *sc__pricer_new(struct sc__arena *arena, const struct sc__gpu *gpu);
+const struct sc__gpu *sc__pricer_gpu(const struct sc__pricer *p);
+/* Reads --kernel-times FILE: our table (docs/model/kernels.md) or AIOB text.
+ * Kernels found in it are taken from it, with measured set. */
+sc_status
+sc__pricer_read_times(struct sc_context *ctx, struct sc__pricer *p, const char *path);
+/* Times of whole pieces by name, as AIOB's text has them ("atten_qkv",
+ * "mlp_linear_1", "logit_time" …). False when the table has none. */
+bool sc__pricer_piece(const struct sc__pricer *p, const char *name, double *us);
+
+/* name is kept as given (static or arena text); NULL: a name of the operation.
+ * out[m,n] = A[m,k] B[k,n]. Forward of a linear layer with N tokens:
+ * (N, out, in); input gradient (N, in, out); weight gradient (out, in, N). */
+struct sc__kernel sc__gemm(struct sc__pricer *p,
+                           const char *name,
+                           enum sc__dtype t,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k);
+/* The same with a bias in its epilogue. */
+struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
+                                const char *name,
+                                enum sc__dtype t,
+                                uint64_t m,
+                                uint64_t n,
+                                uint64_t k);
+/* Gradients: the same but for sizes that are no multiple of 8. accumulate: a
+ * weight gradient added to an fp32 buffer, as Megatron does. */
+struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
+                                 const char *name,
+                                 enum sc__dtype t,
+                                 uint64_t m,
+                                 uint64_t n,
+                                 uint64_t k);
+struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
+                                 const char *name,
+                                 enum sc__dtype t,
+                                 uint64_t m,
+                                 uint64_t n,
+                                 uint64_t k,
+                                 bool accumulate);
+/* experts equal products of [m,k] by [k,n] in one kernel (m tokens per expert). */
+struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
+                                   const char *name,
+                                   enum sc__dtype t,
+                                   uint64_t experts,
+                                   uint64_t m,
+                                   uint64_t n,
+                                   uint64_t k);
+/* batch products in one kernel, as unfused attention makes (batch·heads). */
+struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
+                                   const char *name,
+                                   enum sc__dtype t,
+                                   uint64_t batch,
+                                   uint64_t m,
+                                   uint64_t n,
+                                   uint64_t k);
+
+struct sc__attention {
+    /* on this GPU */
+    uint64_t batch;
+    uint64_t heads;
+    uint64_t kv_heads;
+    /* queries; keys. skv 0: as sq */
+    uint64_t sq;
+    uint64_t skv;
+    /* v_dim 0: as head_dim (MLA: 192 and 128) */
+    uint64_t head_dim;
+    uint64_t v_dim;
+    bool causal; /* queries are the last sq of skv */
+    /* > 0: this part of the sq × skv blocks is computed, whatever causal says
+     * (context parallel in balanced chunks: sq = s/cp, skv = s, share = 0.5). */
+    double share;
+    enum sc__attention_software software;
+};
+struct sc__kernel sc__attention_forward(struct sc__pricer *p,
+                                        const struct sc__attention *a);
+struct sc__kernel sc__attention_backward(struct sc__pricer *p,
+                                         const struct sc__attention *a);
+
+struct sc__kernel
+sc__memory_op(struct sc__pricer *p, enum sc__memory_op op, uint64_t rows, uint64_t cols);
+/* Anything else that moves so many bytes. */
+struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double bytes);
+struct sc__kernel
+sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden);
+struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
+                                         uint64_t rows,
+                                         uint64_t vocab,
+                                         uint64_t hidden);
+/* Fused AdamW over params parameters; bytes: of memory traffic per parameter
+ * (30: bf16 weight, fp32 gradient, master, both moments; 0: all of type t, as
+ * torch.optim.AdamW(fused) has it). */
+struct sc__kernel
+sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes);
+
+/* What runs in a loop (a step): sums at cold times. */
+struct sc__load {
+    double us;
+    double effort;
+    double bytes;
+    double kernels;
+};
+void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times);
+
+struct sc__heat {
+    /* average draw at cold times; f0/f ≥ 1 */
+    double watts;
+    double clock;
+    double factor[SC__KERNEL_KINDS];
+};
+/* idle_us: time in the loop without kernels (exposed communication, bubble,
+ * host), beside the gaps between kernels, which are added. */
+struct sc__heat
+sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
+/* Sum of the list: us·factor + gap·launches. heat NULL: cold. */
+double sc__kernels_us(const struct sc__gpu *gpu,
+                      const struct sc__kernels *list,
+                      const struct sc__heat *heat);
+
+#endif

@@ -1,0 +1,241 @@
+/* kernel_attention: flash attention, forward and backward. Forward a tile of bq
+ * queries walks over the keys, backward a tile of bk keys over the queries. The
+ * GPU hands tiles to its SMs in the order of their numbers, head after head, as
+ * SMs come free; the busiest SM decides the time. With a causal mask a tile's
+ * walk is as long as its part of the triangle: forward the longest comes last
+ * in a head, backward first. */
+#include "hardware/kernel.h"
+#include "hardware/kernel_price.h"
+
+#include <math.h>
+
+enum {
+    WHOLE = 1000000, /* share of the blocks computed, in 1e-6 */
+    LONGEST = 8192,  /* steps of a walk, and tiles, up to which the schedule is followed */
+    MOST = 1 << 22,
+};
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* The tiles of one head. */
+struct tiles {
+    /* steps of a whole walk */
+    uint64_t count;
+    uint64_t longest;
+    /* elements of a tile and of a step */
+    uint64_t tile;
+    uint64_t step;
+    /* keys before the first query */
+    uint64_t sq;
+    uint64_t skv;
+    uint64_t before;
+    bool backward;
+};
+
+static struct tiles
+kernel_attention_cut(const struct sc__kernel_key *key, uint64_t tile, bool backward) {
+    struct tiles t = {.tile = tile,
+                      .step = backward ? tile : 128,
+                      .sq = key->size[3],
+                      .skv = key->size[4]};
+    t.before = t.skv > t.sq ? t.skv - t.sq : 0;
+    t.count = ceil_div(backward ? t.skv : t.sq, tile);
+    t.longest = ceil_div(backward ? t.sq : t.skv, t.step);
+    t.backward = backward;
+    return t;
+}
+
+/* Steps of tile i under a causal mask; the queries are the last sq of skv. A
+ * query tile sees the keys up to its own end, a key tile the queries from its
+ * own start. */
+static uint64_t causal_walk(const struct tiles *t, uint64_t i) {
+    uint64_t start = i * t->tile;
+    uint64_t end = start + t->tile < t->sq ? start + t->tile : t->sq;
+    if (!t->backward)
+        return ceil_div(t->before + end < t->skv ? t->before + end : t->skv, t->step);
+    start = start > t->before ? (start - t->before) / t->step : 0;
+    return t->longest > start ? t->longest - start : 0;
+}
+
+/* Of very many tiles the mean does. */
+static double causal_steps(const struct tiles *t) {
+    double steps = 0;
+    if (t->count > 1 << 16)
+        return (double)t->count * (double)t->longest *
+               (1 - 0.5 * (double)(t->sq < t->skv ? t->sq : t->skv) / (double)t->skv);
+    for (uint64_t i = 0; i < t->count; i++)
+        steps += (double)causal_walk(t, i);
+    return steps;
+}
+
+/* Steps of the busiest SM. SMs are counted by the step they come free at, none
+ * later than the longest walk from now; a round of as many heads as SMs gives
+ * each the steps of one head. */
+static double busiest(const struct tiles *t, uint64_t heads, uint64_t sms, double steps) {
+    uint32_t idle[LONGEST + 1] = {0};
+    uint64_t rounds = heads > 2 * sms ? heads / sms - 1 : 0;
+    uint64_t now = 0;
+    uint64_t last = 0;
+    idle[0] = (uint32_t)sms;
+    for (uint64_t h = rounds * sms; h < heads; h++)
+        for (uint64_t i = 0; i < t->count; i++) {
+            while (!idle[now % (LONGEST + 1)])
+                now++;
+            uint64_t end = now + causal_walk(t, i);
+            idle[now % (LONGEST + 1)]--;
+            idle[end % (LONGEST + 1)]++;
+            if (end > last)
+                last = end;
+        }
+    return (double)rounds * steps + (double)last;
+}
+
+struct kernel_attention_work {
+    /* per SM; of the longest tile; 1e6 in all */
+    double tiles;
+    double steps;
+    double longest;
+    double elements;
+};
+
+/* Steps of an SM: of the busiest, or the mean over all where the class knows
+ * no schedule or a share is computed, which is balanced. */
+static double sm_steps(const struct sc__gpu *gpu,
+                       const struct tiles *t,
+                       uint64_t heads,
+                       uint64_t share,
+                       bool scheduled) {
+    double all = (double)heads * (double)t->count;
+    double sms = (double)(uint64_t)gpu->sms;
+    if (share == WHOLE && scheduled)
+        return ceil(all / sms) * (double)t->longest;
+    if (share)
+        return all * (double)t->longest * (double)share * 1e-6 / gpu->sms;
+    double steps = causal_steps(t);
+    double tiles = fmin((double)heads, 2 * sms) * (double)t->count;
+    if (!scheduled || t->longest > LONGEST || tiles > MOST)
+        return (double)heads * steps / gpu->sms;
+    return busiest(t, heads, (uint64_t)gpu->sms, steps);
+}
+
+static struct kernel_attention_work measure(const struct sc__gpu *gpu,
+                                            const struct sc__kernel_key *key,
+                                            const struct sc__attention_constants *a,
+                                            bool backward) {
+    bool scheduled = a->bk > 0;
+    uint64_t heads = key->size[0] * key->size[1];
+    uint64_t share = key->size[7];
+    struct tiles t = kernel_attention_cut(key,
+                                          (uint64_t)(backward && scheduled ? a->bk : a->bq),
+                                          backward && scheduled);
+    struct kernel_attention_work w = {.tiles = (double)heads * (double)t.count / gpu->sms};
+    w.steps = sm_steps(gpu, &t, heads, share, scheduled);
+    w.longest = share ? 0 : (double)ceil_div(key->size[4], 128); /* a share is balanced */
+    w.elements = (double)heads * (double)key->size[3] * (double)key->size[5] * 1e-6;
+    return w;
+}
+
+static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
+                                                      const struct sc__kernel_key *key) {
+    const struct sc__attention_constants *a = gpu->attention;
+    const struct sc__attention_constants *last = a;
+    double qk = (double)key->size[5];
+    double v = (double)key->size[6];
+    for (unsigned i = 0; i < SC__HEAD_CLASSES && a[i].head_dim > 0; i++) {
+        if (qk <= a[i].head_dim && (!(a[i].v_dim > 0) || v <= a[i].v_dim))
+            return &a[i];
+        last = &a[i];
+    }
+    return last;
+}
+
+static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    const struct sc__attention_constants *a = class_of(gpu, key);
+    const double *c = a->forward;
+    struct kernel_attention_work w = measure(gpu, key, a, false);
+    double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest;
+    return us * gpu->software[key->dtype >> 8][0];
+}
+
+static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    const struct sc__attention_constants *a = class_of(gpu, key);
+    const double *c = a->backward;
+    struct kernel_attention_work w = measure(gpu, key, a, true);
+    double element = c[4] + (key->size[1] != key->size[2] ? c[5] : 0);
+    /* without a mask all tiles of a head add to the same rows of dQ at a time */
+    double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
+    double us =
+        c[0] + step * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
+    return us * gpu->software[key->dtype >> 8][1];
+}
+
+double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    return key->what == SC__PRICED_ATTENTION_F ? price_forward(gpu, key)
+                                               : price_backward(gpu, key);
+}
+
+/* Causality is one number: 0 triangle, else the share computed in 1e-6. */
+struct sc__kernel_key sc__attention_key(enum sc__priced what,
+                                        const struct sc__attention *a) {
+    uint64_t skv = a->skv ? a->skv : a->sq;
+    uint64_t share = WHOLE;
+    if (a->share > 0)
+        share = (uint64_t)llround(a->share * 1e6);
+    else if (a->causal)
+        share = 0;
+    return (struct sc__kernel_key){.what = what,
+                                   .dtype = SC__BF16 | (uint32_t)a->software << 8,
+                                   .size = {a->batch,
+                                            a->heads,
+                                            a->kv_heads,
+                                            a->sq,
+                                            skv,
+                                            a->head_dim,
+                                            a->v_dim ? a->v_dim : a->head_dim,
+                                            share}};
+}
+
+static double computed_share(const struct sc__kernel_key *key) {
+    double sq = (double)key->size[3];
+    double skv = (double)key->size[4];
+    if (key->size[7])
+        return (double)key->size[7] * 1e-6;
+    return skv > sq ? 1 - 0.5 * sq / skv : 0.5;
+}
+
+static struct sc__kernel
+attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced what) {
+    struct sc__kernel_key key = sc__attention_key(what, a);
+    bool forward = what == SC__PRICED_ATTENTION_F;
+    double heads = (double)(a->batch * a->heads);
+    double sq = (double)a->sq;
+    double skv = (double)key.size[4];
+    double width = (double)(key.size[5] + key.size[6]);
+    double times = forward ? 1 : 2.5;
+    struct sc__kernel k = {.name = forward ? "attention" : "attention_b",
+                           .kind = SC__KERNEL_ATTENTION,
+                           .work = SC__WORK_ATTENTION,
+                           .phase = forward ? SC__FORWARD : SC__BACKWARD};
+    if (!(heads * sq * skv > 0))
+        return k;
+    k.us = sc__kernel_us(p, &key, &k.measured);
+    k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
+    /* an older kernel spends more instructions, and so more energy, on a FLOP: H200 held at
+     * 500 to 700 W */
+    k.effort *= pow(p->gpu->software[a->software][forward ? 0 : 1], 0.4);
+    k.bytes = times * 2 * heads * (sq + skv) * width;
+    k.launches = p->gpu->launches[SC__KERNEL_ATTENTION];
+    return k;
+}
+
+struct sc__kernel sc__attention_forward(struct sc__pricer *p,
+                                        const struct sc__attention *a) {
+    return attention(p, a, SC__PRICED_ATTENTION_F);
+}
+
+struct sc__kernel sc__attention_backward(struct sc__pricer *p,
+                                         const struct sc__attention *a) {
+    return attention(p, a, SC__PRICED_ATTENTION_B);
+}

@@ -1,0 +1,412 @@
+/* kernel_gemm: matrix products. The output is cut into tiles, one per SM and
+ * wave; a tile walks along k in steps of 64 (128 for one-byte types):
+ *
+ *     time = smooth maximum of (waves · time of a tile, memory, power-free
+ *            chip rate) + fixed, least over tile shapes and splits of k
+ *
+ * For one split the time grows with the time of the waves alone, so the least
+ * over tiles is found before any power is taken. */
+#include "hardware/kernel.h"
+#include "hardware/kernel_price.h"
+
+#include <math.h>
+
+static const struct tile {
+    uint16_t m;
+    uint16_t n;
+} tiles[] = {{256, 128},
+             {128, 256},
+             {192, 192},
+             {320, 128},
+             {128, 320},
+             {192, 128},
+             {128, 192},
+             {160, 128},
+             {128, 160},
+             {128, 128},
+             {96, 128},
+             {128, 96},
+             {64, 128},
+             {128, 64},
+             {64, 64},
+             {64, 256},
+             {256, 64},
+             {64, 192},
+             {192, 64}},
+  grouped_tiles[] = {{128, 128}, {128, 256}, {256, 128}, {64, 128}, {128, 64}, {64, 256}};
+
+enum {
+    TILES = sizeof tiles / sizeof *tiles,
+    GROUPED_TILES = sizeof grouped_tiles / sizeof *grouped_tiles
+};
+
+static const uint64_t splits[] = {1, 2, 3, 4, 6, 8, 16};
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* The constants of one product. */
+struct product {
+    const struct sc__gpu *gpu;
+    /* FLOP/us of an SM; us per (bm + bn) and step; FLOP/us of the chip */
+    double r;
+    double b;
+    double rp;
+    /* bytes of an operand's and of the output's element */
+    double element;
+    double out;
+    double te;
+    double t0;
+    /* us that memory and the chip's rate take */
+    double memory;
+    double chip;
+    double floor; /* us in which all bytes can pass the memory */
+    uint64_t m;
+    uint64_t n;
+    uint64_t k;
+    uint64_t k_step;
+    uint64_t sms;
+    struct tile only; /* m 0: any tile */
+};
+
+static double main_peak(const struct sc__gpu *g) {
+    return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
+}
+
+/* A type without fitted factors is as fast as its peak says. */
+static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
+    if (fitted > 0)
+        return fitted;
+    return g->peak[t] > 0 ? g->peak[t] / main_peak(g) : 1;
+}
+
+static double or_one(double x) {
+    return x > 0 ? x : 1;
+}
+
+/* What a type is computed in where the GPU does not have it. */
+static enum sc__dtype available(const struct sc__gpu *g, enum sc__dtype t) {
+    if (g->peak[t] > 0)
+        return t;
+    return t == SC__TF32 ? SC__FP32 : SC__BF16;
+}
+
+static struct product describe(const struct sc__gpu *g,
+                               enum sc__dtype t,
+                               uint64_t batch,
+                               uint64_t m,
+                               uint64_t n,
+                               uint64_t k) {
+    t = available(g, t);
+    const struct sc__gemm_constants *c = &g->gemm;
+    const struct sc__gemm_dtype *f = &g->dtype[t];
+    double dm = (double)m;
+    double dn = (double)n;
+    double dk = (double)k;
+    double e = sc__dtype_bytes(t);
+    struct product p = {.gpu = g,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .k_step = 64,
+                        .sms = (uint64_t)g->sms,
+                        .element = e};
+    p.out = fmax(2, e);
+    if (e < 2)
+        p.k_step = (uint64_t)(128 / e);
+    p.r = c->r * rate_factor(g, t, f->r);
+    p.rp = c->rp * rate_factor(g, t, f->rp);
+    p.b = c->b * or_one(f->b) * (e > 2 ? e / 2 : 1);
+    p.te = c->te * or_one(f->te);
+    p.t0 = f->t0 > 0 ? f->t0 : c->t0;
+    p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
+    p.memory = (double)batch * (e * (dm * dk + dn * dk) + p.out * c->w * dm * dn) / c->bw;
+    p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
+    if (c->write > 0)
+        p.floor =
+            (double)batch * (e * (dm * dk + dn * dk) / c->bw + p.out * dm * dn / c->write);
+    return p;
+}
+
+static double step_us(const struct product *p, const struct tile *t) {
+    return 2.0 * t->m * t->n * (double)p->k_step / p->r + p->b * (t->m + t->n);
+}
+
+/* Waves of one tile shape, k split into s parts. */
+static double
+tile_us(const struct product *p, const struct tile *t, uint64_t s, uint64_t steps) {
+    uint64_t count = ceil_div(p->m, t->m) * ceil_div(p->n, t->n);
+    if (s > 1 && count >= p->sms)
+        return INFINITY;
+    return (double)ceil_div(count * s, p->sms) *
+           ((double)steps * step_us(p, t) + p->te * t->m * t->n);
+}
+
+/* Least time of the waves over the tiles. */
+static double waves_us(const struct product *p, uint64_t s) {
+    uint64_t steps = ceil_div(ceil_div(p->k, p->k_step), s);
+    double best = INFINITY;
+    if (p->only.m)
+        return tile_us(p, &p->only, s, steps);
+    for (unsigned i = 0; i < TILES; i++)
+        best = fmin(best, tile_us(p, &tiles[i], s, steps));
+    return best;
+}
+
+/* The smooth maximum over what limits a product; where k is short, tiles are
+ * written while others are computed, and no faster than the memory takes them. */
+static double limited_by(const struct product *p, double waves, double memory) {
+    double q = p->gpu->gemm.q;
+    return fmax(pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q), p->floor);
+}
+
+/* What a split of k into s parts costs more: a second kernel, partial sums. */
+static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
+    return s > 1 ? gpu->gemm.ts + (4 * (double)s + 2) * area / gpu->gemm.bw : 0;
+}
+
+double sc__gemm_us(
+    const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
+    struct product p = describe(gpu, type, 1, m, n, k);
+    double best = INFINITY;
+    double floor = fmax(fmax(p.memory, p.chip), p.floor);
+    double area = (double)m * (double)n;
+    for (unsigned i = 0; i < (p.only.m ? 1 : sizeof splits / sizeof *splits); i++) {
+        uint64_t s = splits[i];
+        if (s > 1 && k < 256 * s)
+            break;
+        double fixed = p.t0 + split_us(gpu, s, area);
+        if (floor + fixed >= best)
+            continue;
+        double waves = waves_us(&p, s);
+        if (waves + fixed < best)
+            best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
+    }
+    return best;
+}
+
+static double grouped_waves(
+    const struct product *p, uint64_t batch, double step, double epilogue, double tile) {
+    double best = INFINITY;
+    double steps = (double)ceil_div(p->k, p->k_step);
+    for (unsigned i = 0; i < GROUPED_TILES; i++) {
+        const struct tile *t = &grouped_tiles[i];
+        double waves =
+            (double)ceil_div(batch * ceil_div(p->m, t->m) * ceil_div(p->n, t->n), p->sms);
+        best = fmin(best,
+                    waves * (steps * step_us(p, t) * step + epilogue * t->m * t->n + tile));
+    }
+    return best;
+}
+
+double sc__gemm_grouped_us(const struct sc__gpu *gpu,
+                           enum sc__dtype type,
+                           uint64_t experts,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k) {
+    const struct sc__grouped_constants *c = &gpu->grouped;
+    struct product p = describe(gpu, type, experts, m, n, k);
+    return limited_by(&p,
+                      grouped_waves(&p, experts, c->step, p.te, c->tile),
+                      p.memory * or_one(c->memory)) +
+           c->t0;
+}
+
+double sc__gemm_batched_us(const struct sc__gpu *gpu,
+                           enum sc__dtype type,
+                           uint64_t batch,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k) {
+    const struct sc__batched_constants *c = &gpu->batched;
+    struct product p = describe(gpu, type, batch, m, n, k);
+    return limited_by(&p, grouped_waves(&p, batch, c->step, 0, 0), p.memory * c->memory) +
+           c->t0;
+}
+
+/* ---- sizes that are no multiple of 8 ---- */
+
+/* Leading dimensions: of the operands k and k (forward), k and n (input
+ * gradient), m and n (weight gradient); of the output n. */
+static uint64_t leading(const struct sc__kernel_key *key) {
+    return key->size[1] | (key->size[5] == SC__LAYOUT_WGRAD ? key->size[0] : key->size[2]);
+}
+
+bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
+    return key->what == SC__PRICED_GEMM && sc__dtype_bytes(key->dtype) == 2 &&
+           leading(key) & 7;
+}
+
+uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout) {
+    return (key->size[0] | key->size[1] | key->size[2]) & 7 ? layout : SC__LAYOUT_FORWARD;
+}
+
+/* An odd one leaves kernels that load single elements; they differ by layout. */
+static double unaligned_rate(const struct sc__unaligned_constants *c,
+                             const struct sc__kernel_key *key) {
+    if (!(leading(key) & 1))
+        return c->even;
+    if (key->size[5] == SC__LAYOUT_DGRAD)
+        return c->odd_dgrad;
+    if (key->size[5] == SC__LAYOUT_WGRAD)
+        return c->odd_wgrad;
+    return key->size[2] & 7 ? c->odd : c->odd_n;
+}
+
+/* Tiles of 128x256, for odd ones of 128x128 too, in steps of 32; k is split up
+ * to four waves. */
+static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    static const struct tile shapes[] = {{128, 256}, {256, 128}, {128, 128}};
+    uint64_t m = key->size[0];
+    uint64_t n = key->size[1];
+    uint64_t k = key->size[2];
+    uint64_t sms = (uint64_t)gpu->sms;
+    bool odd = leading(key) & 1;
+    double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms;
+    double te = odd ? 0 : gpu->unaligned.te;
+    double best = INFINITY;
+    double area = (double)m * (double)n;
+    if (!(rate > 0))
+        return 0;
+    for (unsigned i = 0; i < (odd ? 3 : 2); i++) {
+        uint64_t count = ceil_div(m, shapes[i].m) * ceil_div(n, shapes[i].n);
+        double tile = (double)shapes[i].m * shapes[i].n;
+        for (unsigned j = 0; j < sizeof splits / sizeof *splits; j++) {
+            uint64_t s = splits[j];
+            uint64_t steps = ceil_div(ceil_div(k, 32), s);
+            if (s > 1 && (k < 256 * s || count >= 4 * sms))
+                break;
+            double waves =
+                (double)ceil_div(count * s, sms) * tile * ((double)steps * 64 / rate + te);
+            best = fmin(best, waves + split_us(gpu, s, area));
+        }
+    }
+    return best + gpu->gemm.t0;
+}
+
+double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    uint64_t m = key->size[0];
+    uint64_t n = key->size[1];
+    uint64_t k = key->size[2];
+    uint64_t batch = key->size[3];
+    if (key->what == SC__PRICED_GROUPED)
+        return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
+    if (key->what == SC__PRICED_BATCHED)
+        return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
+    double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    if (key->size[6])
+        us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m *
+              (double)n * 1e-6;
+    return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
+}
+
+static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
+    t = available(g, t);
+    if (g->dtype[t].energy > 0)
+        return g->dtype[t].energy;
+    return g->peak[t] > 0 ? main_peak(g) / g->peak[t] : 1;
+}
+
+static struct sc__kernel
+product(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
+    enum sc__dtype t = key->dtype;
+    double m = (double)key->size[0];
+    double n = (double)key->size[1];
+    double k = (double)key->size[2];
+    double batch = (double)key->size[3];
+    double flop = 2 * batch * m * n * k;
+    struct sc__kernel kernel = {.name = name ? name : "gemm",
+                                .kind = SC__KERNEL_GEMM,
+                                .work = SC__WORK_GEMM};
+    if (!(flop > 0))
+        return kernel;
+    kernel.us = sc__kernel_us(p, key, &kernel.measured);
+    kernel.flop = flop;
+    kernel.effort = flop * energy_of(p->gpu, t);
+    kernel.bytes = batch * (sc__dtype_bytes(t) * (m * k + n * k) +
+                            fmax(2, sc__dtype_bytes(t)) * m * n);
+    kernel.launches = p->gpu->launches[SC__KERNEL_GEMM];
+    return kernel;
+}
+
+static struct sc__kernel_key gemm_key(enum sc__priced what,
+                                      enum sc__dtype t,
+                                      uint64_t batch,
+                                      uint64_t m,
+                                      uint64_t n,
+                                      uint64_t k) {
+    return (struct sc__kernel_key){.what = what, .dtype = t, .size = {m, n, k, batch}};
+}
+
+struct sc__kernel sc__gemm(struct sc__pricer *p,
+                           const char *name,
+                           enum sc__dtype t,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    return product(p, name, &key);
+}
+
+struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
+                                const char *name,
+                                enum sc__dtype t,
+                                uint64_t m,
+                                uint64_t n,
+                                uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    key.size[4] = 1;
+    return product(p, name, &key);
+}
+
+struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
+                                 const char *name,
+                                 enum sc__dtype t,
+                                 uint64_t m,
+                                 uint64_t n,
+                                 uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_DGRAD);
+    return product(p, name, &key);
+}
+
+struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
+                                 const char *name,
+                                 enum sc__dtype t,
+                                 uint64_t m,
+                                 uint64_t n,
+                                 uint64_t k,
+                                 bool accumulate) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_WGRAD);
+    key.size[6] = accumulate;
+    struct sc__kernel kernel = product(p, name, &key);
+    if (accumulate)
+        kernel.bytes += 6 * (double)m * (double)n;
+    kernel.phase = SC__WGRAD;
+    return kernel;
+}
+
+struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
+                                   const char *name,
+                                   enum sc__dtype t,
+                                   uint64_t experts,
+                                   uint64_t m,
+                                   uint64_t n,
+                                   uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_GROUPED, t, experts, m, n, k);
+    return product(p, name, &key);
+}
+
+struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
+                                   const char *name,
+                                   enum sc__dtype t,
+                                   uint64_t batch,
+                                   uint64_t m,
+                                   uint64_t n,
+                                   uint64_t k) {
+    struct sc__kernel_key key = gemm_key(SC__PRICED_BATCHED, t, batch, m, n, k);
+    return product(p, name, &key);
+}

@@ -1,0 +1,656 @@
+/* kernel_layer: operator lists of a transformer layer.
+ *
+ *   forward   norm · qkv · (rope) · core · out · add │ norm · [router] · fc1 ·
+ *             activation · fc2 · [unroute] · add
+ *   backward  the same from the end; a linear layer has an input gradient and
+ *             a weight gradient (and a bias gradient where nothing fuses it)
+ *
+ * What differs between softwares is which elementwise kernels there are, and in
+ * transformers' modules which products. */
+#include "hardware/kernel_layer.h"
+
+#include <math.h>
+#include <string.h>
+
+struct kernel_layer_maker {
+    struct sc__arena *arena;
+    struct sc__pricer *pricer;
+    const struct sc__layer_shape *s;
+    struct sc__layer_kernels *out;
+    enum sc__layer_part part;
+    bool backward;
+    bool up;         /* kernels of latent attention's way up */
+    uint64_t tokens; /* of this GPU inside tensor parallel regions */
+    uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
+};
+
+static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
+    if (!m->backward)
+        k.phase = SC__FORWARD;
+    if (m->backward && k.phase == SC__FORWARD)
+        k.phase = SC__BACKWARD;
+    *SC__PUSH(m->arena, m->out->items, m->out->count, m->out->capacity) =
+        (struct sc__layer_kernel){k, (uint8_t)m->part, m->up};
+}
+
+static void
+memory(struct kernel_layer_maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
+    if (rows && cols)
+        push(m, sc__memory_op(m->pricer, op, rows, cols));
+}
+
+/* Either side of an operation whose constants come in forward-backward pairs. */
+static void either(struct kernel_layer_maker *m,
+                   enum sc__memory_op forward,
+                   uint64_t rows,
+                   uint64_t cols) {
+    memory(m, m->backward ? forward + 1 : forward, rows, cols);
+}
+
+static bool eager(const struct kernel_layer_maker *m) {
+    return sc__fusion_eager(m->s->fusion);
+}
+static bool of_modules(const struct kernel_layer_maker *m) {
+    return m->s->fusion == SC__FUSION_HF;
+}
+
+/* ---- linear layers ---- */
+
+struct linear {
+    const char *name;
+    const char *dgrad;
+    const char *wgrad;
+    /* experts 0: one plain product */
+    uint64_t in;
+    uint64_t out;
+    uint64_t experts;
+    bool bias_in_gemm; /* and its gradient a column sum */
+};
+
+static struct sc__kernel grouped(struct kernel_layer_maker *m,
+                                 const struct linear *l,
+                                 const char *name,
+                                 uint64_t a,
+                                 uint64_t b,
+                                 uint64_t k) {
+    if (!m->s->looped)
+        return sc__gemm_grouped(m->pricer, name, m->s->gemm, l->experts, a, b, k);
+    struct sc__kernel one = sc__gemm(m->pricer, name, m->s->gemm, a, b, k);
+    double times = (double)l->experts;
+    one.us *= times, one.flop *= times, one.effort *= times, one.bytes *= times,
+        one.launches *= times;
+    return one;
+}
+
+/* PyTorch scales by the maximum of the moment: a pass over the operand finds
+ * it (2 bytes an element), another casts (3), and a transpose (2) is made for
+ * backward's products; weights are cast every time, inputs again in backward. */
+static void dynamic_cast(struct kernel_layer_maker *m,
+                         const struct linear *l,
+                         uint64_t rows) {
+    double in = (double)rows * (double)l->in;
+    double out = (double)rows * (double)l->out;
+    double w = (double)l->in * (double)l->out;
+    push(m,
+         sc__elementwise(m->pricer,
+                         "cast_dynamic",
+                         m->backward ? 7 * (in + out + w) : 5 * (in + w)));
+}
+
+/* Transformer Engine casts each operand that is not a weight, with its
+ * transpose; weights are cast once a step. */
+static void
+cast(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows, uint64_t cols) {
+    if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
+        return;
+    if (m->s->dynamic_casts && !l->experts)
+        dynamic_cast(m, l, rows);
+    else
+        memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
+}
+
+static void
+linear_forward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+    cast(m, l, rows, l->in);
+    if (l->bias_in_gemm)
+        push(m, sc__gemm_bias(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+    else if (l->experts)
+        push(m, grouped(m, l, l->name, rows, l->out, l->in));
+    else
+        push(m, sc__gemm(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+}
+
+static void
+linear_backward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+    cast(m, l, rows, l->out);
+    push(m,
+         l->experts ? grouped(m, l, l->dgrad, rows, l->in, l->out)
+                    : sc__gemm_dgrad(m->pricer, l->dgrad, m->s->gemm, rows, l->in, l->out));
+    struct sc__kernel w = l->experts ? grouped(m, l, l->wgrad, l->out, l->in, rows)
+                                     : sc__gemm_wgrad(m->pricer,
+                                                      l->wgrad,
+                                                      m->s->gemm,
+                                                      l->out,
+                                                      l->in,
+                                                      rows,
+                                                      m->s->accumulate);
+    w.phase = SC__WGRAD;
+    push(m, w);
+    if (l->bias_in_gemm)
+        memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
+}
+
+static void linear(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+    if (m->backward)
+        linear_backward(m, l, rows);
+    else
+        linear_forward(m, l, rows);
+}
+
+/* Layers with one input; its gradient is the sum of theirs. */
+static void
+linears(struct kernel_layer_maker *m, const struct linear *l, unsigned n, uint64_t rows) {
+    for (unsigned i = 0; i < n; i++)
+        linear(m, &l[i], rows);
+    if (m->backward)
+        for (unsigned i = 1; i < n; i++)
+            memory(m, SC__MEM_ADD, rows, l->in);
+}
+
+/* ---- norms, adds, activations ---- */
+
+static void norm(struct kernel_layer_maker *m, uint64_t rows, uint64_t cols) {
+    enum sc__memory_op rms = of_modules(m) ? SC__MEM_RMSNORM_OPS_F : SC__MEM_RMSNORM_F;
+    either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
+}
+
+/* Norm at the head of a half layer; in backward the gradient of the residual
+ * joins there. */
+static void head_norm(struct kernel_layer_maker *m, enum sc__layer_part part) {
+    m->part = part;
+    norm(m, m->rows, m->s->hidden);
+    if (m->backward)
+        memory(m, SC__MEM_ADD, m->rows, m->s->hidden);
+}
+
+static void residual(struct kernel_layer_maker *m, enum sc__layer_part part) {
+    const struct sc__layer_shape *s = m->s;
+    m->part = part;
+    if (s->post_norms)
+        norm(m, m->rows, s->hidden);
+    if (eager(m)) {
+        if (m->backward && s->dropout)
+            memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
+        if (!m->backward && s->dropout)
+            memory(m, SC__MEM_DROPOUT_F, m->rows, s->hidden);
+        if (!m->backward)
+            memory(m, SC__MEM_ADD, m->rows, s->hidden);
+    } else if (s->dropout) {
+        either(m, SC__MEM_BIAS_DROPOUT_ADD_F, m->rows, s->hidden);
+    } else if (!m->backward) {
+        memory(m, SC__MEM_ADD, m->rows, s->hidden);
+    } else if (s->bias) {
+        memory(m, SC__MEM_BIAS_GRAD, m->rows, s->hidden);
+    }
+}
+
+static void activation(struct kernel_layer_maker *m, uint64_t rows, uint64_t ffn) {
+    const struct sc__layer_shape *s = m->s;
+    if (s->gated && of_modules(m))
+        either(m, SC__MEM_SWIGLU_F, rows, ffn);
+    else if (s->gated)
+        either(m, eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F, rows, ffn);
+    else if (s->new_gelu && of_modules(m))
+        either(m, SC__MEM_NEW_GELU_F, rows, ffn);
+    else
+        either(m, !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F, rows, ffn);
+}
+
+/* ---- attention ---- */
+
+static uint64_t at_least_one(uint64_t a, uint64_t b) {
+    return a / b ? a / b : 1;
+}
+
+struct heads {
+    /* width of the qkv product */
+    uint64_t q;
+    uint64_t kv;
+    uint64_t qk_dim;
+    uint64_t v_dim;
+    uint64_t width;
+};
+
+static struct heads heads_of(const struct sc__layer_shape *s) {
+    struct heads h = {at_least_one(s->heads, s->tp),
+                      at_least_one(s->kv_heads, s->tp),
+                      s->head_dim,
+                      s->head_dim,
+                      0};
+    if (s->kv_rank)
+        h.qk_dim += s->rope_dim, h.v_dim = s->v_dim, h.kv = h.q;
+    h.width = (h.q + 2 * h.kv) * s->head_dim;
+    return h;
+}
+
+static void rotate(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
+    enum sc__memory_op op = of_modules(m) ? SC__MEM_ROPE_OPS_F
+                            : eager(m)    ? SC__MEM_ROPE_EAGER_F
+                                          : SC__MEM_ROPE_F;
+    if (s->rope)
+        either(m, op, m->tokens, width);
+}
+
+/* Latent attention: down to the ranks, norm, up to the heads. */
+static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t q_in = s->q_rank ? s->q_rank : s->hidden;
+    struct linear q_down =
+        {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false};
+    struct linear q_up =
+        {"q_up", "q_up_dgrad", "q_up_wgrad", q_in, h->q * h->qk_dim, 0, false};
+    struct linear kv_down = {"kv_down",
+                             "kv_down_dgrad",
+                             "kv_down_wgrad",
+                             s->hidden,
+                             s->kv_rank + s->rope_dim,
+                             0,
+                             false};
+    struct linear kv_up = {"kv_up",
+                           "kv_up_dgrad",
+                           "kv_up_wgrad",
+                           s->kv_rank,
+                           h->q * (s->head_dim + s->v_dim),
+                           0,
+                           false};
+    if (m->backward)
+        rotate(m, h);
+    if (s->q_rank && !m->backward)
+        linear(m, &q_down, m->tokens), norm(m, m->tokens, s->q_rank);
+    m->up = true;
+    linear(m, &q_up, m->tokens);
+    m->up = false;
+    if (s->q_rank && m->backward)
+        norm(m, m->tokens, s->q_rank), linear(m, &q_down, m->tokens);
+    if (!m->backward)
+        linear(m, &kv_down, m->tokens), norm(m, m->tokens, s->kv_rank);
+    m->up = true;
+    linear(m, &kv_up, m->tokens);
+    if (!m->backward)
+        rotate(m, h);
+    m->up = false;
+    if (m->backward)
+        norm(m, m->tokens, s->kv_rank), linear(m, &kv_down, m->tokens);
+}
+
+/* What autograd does to put the gradients of q, k and v together. */
+static void join_qkv_gradients(struct kernel_layer_maker *m, const struct heads *h) {
+    if (m->s->rmsnorm || m->s->gated || of_modules(m)) {
+        memory(m, SC__MEM_CAT, m->tokens, h->width);
+    } else {
+        memory(m, SC__MEM_CAT_STRIDED, m->tokens, h->width);
+        memory(m, SC__MEM_COPY_STRIDED, m->tokens, h->width);
+    }
+}
+
+static void project_qkv(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    bool bias = s->bias || s->qkv_bias, apart = of_modules(m) && s->rmsnorm;
+    uint64_t q = h->q * s->head_dim;
+    uint64_t kv = h->kv * s->head_dim;
+    const struct linear one =
+        {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias};
+    const struct linear three[] = {{"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias},
+                                   {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias},
+                                   {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias}};
+    if (m->backward && eager(m) && !apart)
+        join_qkv_gradients(m, h);
+    linears(m, apart ? three : &one, apart ? 3 : 1, m->tokens);
+}
+
+/* Megatron's norm takes several short rows to a block and goes by its bytes. */
+static void norm_heads(struct kernel_layer_maker *m, const struct heads *h) {
+    uint64_t rows = m->tokens * (h->q + h->kv);
+    uint64_t cols = m->s->head_dim;
+    if (!m->s->qk_norm)
+        return;
+    if (eager(m)) {
+        norm(m, rows, cols);
+        return;
+    }
+    struct sc__kernel k =
+        sc__elementwise(m->pricer,
+                        "qk_norm",
+                        (m->backward ? 8.0 : 4.0) * (double)rows * (double)cols);
+    k.work = SC__WORK_NORM;
+    push(m, k);
+}
+
+static void attention_in(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    m->part = SC__PART_ATTENTION_IN;
+    if (s->kv_rank) {
+        latent_in(m, h);
+        return;
+    }
+    if (!m->backward)
+        project_qkv(m, h);
+    if (!m->backward)
+        norm_heads(m, h);
+    rotate(m, h);
+    if (m->backward)
+        norm_heads(m, h);
+    if (m->backward)
+        project_qkv(m, h);
+}
+
+/* Part of the blocks of 128 queries by 128 keys that a window leaves. */
+static double window_share(uint64_t seq, uint64_t window) {
+    double blocks = ceil((double)seq / 128);
+    double wide = ceil((double)(window - 1) / 128) + 1;
+    if (!window || wide >= blocks)
+        return 0;
+    return (wide * blocks - wide * (wide - 1) / 2) / (blocks * blocks);
+}
+
+static void flash(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    double window = s->causal ? window_share(s->seq, s->window) : 0;
+    struct sc__attention a = {.batch = s->batch,
+                              .heads = h->q,
+                              .kv_heads = h->kv,
+                              .sq = s->seq / s->cp,
+                              .skv = s->seq,
+                              .head_dim = h->qk_dim,
+                              .v_dim = h->v_dim,
+                              .causal = s->causal,
+                              .share = window > 0               ? window
+                                       : s->causal && s->cp > 1 ? 0.5
+                                                                : 0,
+                              .software = s->attention};
+    push(m,
+         m->backward ? sc__attention_backward(m->pricer, &a)
+                     : sc__attention_forward(m->pricer, &a));
+}
+
+static void batched(struct kernel_layer_maker *m,
+                    const char *name,
+                    uint64_t heads,
+                    uint64_t a,
+                    uint64_t b,
+                    uint64_t k) {
+    struct sc__kernel product =
+        sc__gemm_batched(m->pricer, name, m->s->dtype, m->s->batch * heads, a, b, k);
+    product.work = SC__WORK_ATTENTION;
+    push(m, product);
+}
+
+/* Scores, softmax under a mask, dropout, weighted sum. */
+static void unfused_forward(struct kernel_layer_maker *m, const struct heads *h) {
+    uint64_t sq = m->s->seq / m->s->cp;
+    uint64_t skv = m->s->seq;
+    uint64_t rows = m->s->batch * h->q * sq;
+    batched(m, "scores", h->q, sq, skv, h->qk_dim);
+    memory(m, SC__MEM_SOFTMAX_F, rows, skv);
+    if (m->s->dropout)
+        memory(m, SC__MEM_DROPOUT_F, rows, skv);
+    batched(m, "context", h->q, sq, h->v_dim, skv);
+    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+}
+
+static void unfused_backward(struct kernel_layer_maker *m, const struct heads *h) {
+    uint64_t sq = m->s->seq / m->s->cp;
+    uint64_t skv = m->s->seq;
+    uint64_t rows = m->s->batch * h->q * sq;
+    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+    batched(m, "context_dgrad", h->q, sq, skv, h->v_dim);
+    batched(m, "context_vgrad", h->q, skv, h->v_dim, sq);
+    if (m->s->dropout)
+        memory(m, SC__MEM_DROPOUT_B, rows, skv);
+    memory(m, SC__MEM_SOFTMAX_B, rows, skv);
+    batched(m, "scores_qgrad", h->q, sq, h->qk_dim, skv);
+    batched(m, "scores_kgrad", h->q, skv, h->qk_dim, sq);
+}
+
+static void attention_core(struct kernel_layer_maker *m, const struct heads *h) {
+    m->part = SC__PART_ATTENTION_CORE;
+    if (m->s->fusion != SC__FUSION_2021)
+        flash(m, h);
+    else if (m->backward)
+        unfused_backward(m, h);
+    else
+        unfused_forward(m, h);
+}
+
+static void attention_out(struct kernel_layer_maker *m, const struct heads *h) {
+    const struct sc__layer_shape *s = m->s;
+    struct linear out = {"proj",
+                         "proj_dgrad",
+                         "proj_wgrad",
+                         h->q * h->v_dim,
+                         s->hidden,
+                         0,
+                         s->bias && eager(m)};
+    m->part = SC__PART_ATTENTION_OUT;
+    linear(m, &out, m->tokens);
+}
+
+static void attention_half(struct kernel_layer_maker *m) {
+    struct heads h = heads_of(m->s);
+    if (!m->backward) {
+        head_norm(m, SC__PART_ATTENTION_NORM);
+        attention_in(m, &h);
+        attention_core(m, &h);
+        attention_out(m, &h);
+        residual(m, SC__PART_ATTENTION_ADD);
+    } else {
+        residual(m, SC__PART_ATTENTION_ADD);
+        attention_out(m, &h);
+        attention_core(m, &h);
+        attention_in(m, &h);
+        head_norm(m, SC__PART_ATTENTION_NORM);
+    }
+}
+
+/* ---- feed-forward ---- */
+
+struct mlp {
+    /* rows of each expert */
+    uint64_t rows;
+    uint64_t ffn;
+    uint64_t experts;
+    enum sc__layer_part in;
+    enum sc__layer_part out;
+};
+
+static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t all = f->rows * (f->experts ? f->experts : 1);
+    bool bias = s->bias && !f->experts, apart = s->gated && of_modules(m) && !f->experts;
+    uint64_t width = (s->gated && !apart ? 2 : 1) * f->ffn;
+    struct linear fc1 = {"fc1",
+                         "fc1_dgrad",
+                         "fc1_wgrad",
+                         s->hidden,
+                         width,
+                         f->experts,
+                         bias && (eager(m) || s->gated)};
+    const struct linear two[] = {fc1, fc1};
+    struct linear fc2 =
+        {"fc2", "fc2_dgrad", "fc2_wgrad", f->ffn, s->hidden, f->experts, bias && eager(m)};
+    if (m->backward) {
+        m->part = f->out;
+        linear(m, &fc2, f->rows);
+    }
+    m->part = f->in;
+    if (!m->backward)
+        linears(m, two, apart ? 2 : 1, f->rows);
+    activation(m, all, f->ffn);
+    if (m->backward)
+        linears(m, two, apart ? 2 : 1, f->rows);
+    if (!m->backward) {
+        m->part = f->out;
+        linear(m, &fc2, f->rows);
+    }
+}
+
+static void router(struct kernel_layer_maker *m) {
+    const struct sc__layer_shape *s = m->s;
+    struct linear gate =
+        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false};
+    m->part = SC__PART_ROUTER;
+    if (!m->backward)
+        linear(m, &gate, m->rows);
+    either(m, SC__MEM_ROUTER_F, m->rows, s->experts);
+    either(m, SC__MEM_PERMUTE_F, m->rows * s->topk, s->hidden);
+    if (m->backward)
+        linear(m, &gate, m->rows);
+}
+
+static void unroute(struct kernel_layer_maker *m) {
+    m->part = SC__PART_UNROUTE;
+    either(m, SC__MEM_UNPERMUTE_F, m->rows * m->s->topk, m->s->hidden);
+}
+
+/* Megatron adds bias times probability to each expert's rows and joins them
+ * again: 28 bytes an element of fp32 traffic forward (product 4, sum 10, join
+ * 8, cast 6), about as much backward. */
+static void expert_biases(struct kernel_layer_maker *m, double elements) {
+    m->part = SC__PART_MLP_OUT;
+    push(m, sc__elementwise(m->pricer, "expert_bias", 28 * elements));
+}
+
+static void experts(struct kernel_layer_maker *m) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t ep = s->ep ? s->ep : 1;
+    uint64_t etp = s->expert_tp ? s->expert_tp : 1;
+    double each = (double)(m->rows * ep * etp * s->topk) / s->experts *
+                  (s->imbalance > 0 ? s->imbalance : 1);
+    struct mlp f = {(uint64_t)ceil(each),
+                    s->expert_ffn / etp,
+                    at_least_one(s->experts, ep),
+                    SC__PART_MLP_IN,
+                    SC__PART_MLP_OUT};
+    bool sorted =
+        f.experts > 1 && ep > 1; /* arriving tokens are sorted by expert, and back */
+    m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
+    if (sorted)
+        either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
+    if (!m->backward)
+        mlp(m, &f);
+    if (s->expert_bias)
+        expert_biases(m, (double)(f.rows * f.experts) * (double)s->hidden);
+    if (m->backward)
+        mlp(m, &f);
+    if (sorted)
+        either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
+}
+
+static void shared_experts(struct kernel_layer_maker *m) {
+    struct mlp f = {m->tokens,
+                    m->s->shared_ffn / m->s->tp,
+                    0,
+                    SC__PART_SHARED,
+                    SC__PART_SHARED};
+    if (m->s->shared_ffn)
+        mlp(m, &f);
+}
+
+static void dense_mlp(struct kernel_layer_maker *m) {
+    struct mlp f = {m->tokens, m->s->ffn / m->s->tp, 0, SC__PART_MLP_IN, SC__PART_MLP_OUT};
+    mlp(m, &f);
+}
+
+static void mlp_half(struct kernel_layer_maker *m) {
+    if (!m->backward)
+        head_norm(m, SC__PART_MLP_NORM);
+    if (m->backward)
+        residual(m, SC__PART_MLP_ADD);
+    if (!m->s->experts) {
+        dense_mlp(m);
+    } else if (!m->backward) {
+        router(m), experts(m), shared_experts(m), unroute(m);
+    } else {
+        unroute(m), shared_experts(m), experts(m), router(m);
+    }
+    if (!m->backward)
+        residual(m, SC__PART_MLP_ADD);
+    if (m->backward)
+        head_norm(m, SC__PART_MLP_NORM);
+}
+
+/* ---- AIOB's pieces ---- */
+
+/* The kernels a piece stands for, by the beginning of their names: forward
+ * takes the piece's time, and so does each of the two gradients, as in AICB. */
+static const struct kernel_layer_piece {
+    const char *name;
+    uint8_t part;
+    const char *kernel;
+} pieces[] = {{"layernorm", SC__PART_ATTENTION_NORM, "layernorm"},
+              {"layernorm", SC__PART_ATTENTION_NORM, "rmsnorm"},
+              {"atten_qkv", SC__PART_ATTENTION_IN, "qkv"},
+              {"atten_flash", SC__PART_ATTENTION_CORE, "attention"},
+              {"atten_linear", SC__PART_ATTENTION_OUT, "proj"},
+              {"layernorm2", SC__PART_MLP_NORM, "layernorm"},
+              {"layernorm2", SC__PART_MLP_NORM, "rmsnorm"},
+              {"mlp_linear_1", SC__PART_MLP_IN, "fc1"},
+              {"mlp_gelu", SC__PART_MLP_IN, "gelu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "bias_gelu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "fused_swiglu"},
+              {"mlp_gelu", SC__PART_MLP_IN, "swiglu"},
+              {"mlp_linear_2", SC__PART_MLP_OUT, "fc2"}};
+
+static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) {
+    double us;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        const struct kernel_layer_piece *x = &pieces[i];
+        if (k->part != x->part || strncmp(k->kernel.name, x->kernel, strlen(x->kernel)))
+            continue;
+        if (!sc__pricer_piece(p, x->name, &us))
+            continue;
+        bool whole = k->kernel.phase == SC__BACKWARD &&
+                     k->kernel.kind != SC__KERNEL_GEMM; /* both gradients in one */
+        k->kernel.us = whole ? 2 * us : us;
+        k->kernel.measured = true;
+    }
+}
+
+static void apply_pieces(const struct sc__pricer *p, struct sc__layer_kernels *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        apply_piece(p, &list->items[i]);
+}
+
+void sc__norm_kernels(struct sc__arena *arena,
+                      struct sc__pricer *p,
+                      const struct sc__layer_shape *s,
+                      bool backward,
+                      uint64_t rows,
+                      struct sc__layer_kernels *out) {
+    struct kernel_layer_maker m = {.arena = arena,
+                                   .pricer = p,
+                                   .s = s,
+                                   .out = out,
+                                   .backward = backward};
+    norm(&m, rows, s->hidden);
+}
+
+void sc__layer_kernels(struct sc__arena *arena,
+                       struct sc__pricer *p,
+                       const struct sc__layer_shape *s,
+                       struct sc__layer_kernels *forward,
+                       struct sc__layer_kernels *backward) {
+    struct kernel_layer_maker m = {.arena = arena, .pricer = p, .s = s, .out = forward};
+    m.tokens = s->batch * s->seq / s->cp;
+    m.rows = s->sequence_parallel ? m.tokens / s->tp : m.tokens;
+    attention_half(&m);
+    mlp_half(&m);
+    m.out = backward;
+    m.backward = true;
+    mlp_half(&m);
+    attention_half(&m);
+    apply_pieces(p, forward);
+    apply_pieces(p, backward);
+}

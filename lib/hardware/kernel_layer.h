@@ -1,0 +1,127 @@
+/* kernel_layer: the kernels of one transformer layer, forward and backward,
+ * on one GPU of a tensor- and context-parallel group.
+ *
+ * The lists are in the order of execution. Each kernel carries its phase
+ * (forward, backward = input gradient and what belongs to it, wgrad = weight
+ * and bias gradients) and its place in the layer, so that a lowering can put
+ * collectives between the parts, repeat the core of attention (selective
+ * recompute) or the whole forward (full recompute), and part weight gradients
+ * from input gradients (zero bubble). */
+#ifndef SC_MACHINE_KERNEL_LAYER_H
+#define SC_MACHINE_KERNEL_LAYER_H
+
+#include "hardware/kernel.h"
+
+/* Which operators are fused. */
+enum sc__fusion {
+    SC__FUSION_MEGATRON, /* fused norm, bias+activation, bias+dropout+add, flash attention
+                          */
+    SC__FUSION_EAGER,    /* plain PyTorch: every elementwise operator its own kernel; SDPA
+                            attention */
+    SC__FUSION_2021,     /* Megatron of 2021: unfused attention, masked softmax, dropout */
+    SC__FUSION_HF, /* eager with the modules of Hugging Face's transformers: RMSNorm and
+                    * "gelu_new" operator by operator, a product for each of q, k, v, gate
+                    * and up */
+    SC__FUSIONS
+};
+
+static inline bool sc__fusion_eager(unsigned fusion) {
+    return fusion == SC__FUSION_EAGER || fusion == SC__FUSION_HF;
+}
+
+enum sc__layer_part {
+    SC__PART_ATTENTION_NORM, /* before it: gather of sequence parallel comes after */
+    SC__PART_ATTENTION_IN,   /* qkv product (column parallel), rope */
+    SC__PART_ATTENTION_CORE, /* what selective recompute runs again */
+    SC__PART_ATTENTION_OUT,  /* output product (row parallel); its reduction comes after */
+    SC__PART_ATTENTION_ADD,  /* bias, dropout, residual */
+    SC__PART_MLP_NORM,
+    SC__PART_ROUTER,  /* MoE: gate, top-k, permutation; dispatch comes after */
+    SC__PART_MLP_IN,  /* fc1 (column parallel), activation; experts */
+    SC__PART_MLP_OUT, /* fc2 (row parallel); reduction or combine comes after */
+    SC__PART_SHARED,  /* MoE: experts that see every token */
+    SC__PART_UNROUTE, /* MoE: back into token order, weighted */
+    SC__PART_MLP_ADD,
+    SC__LAYER_PARTS
+};
+
+struct sc__layer_shape {
+    enum sc__fusion fusion;
+    enum sc__dtype dtype; /* of activations: bf16, fp16, fp32 */
+    enum sc__dtype gemm;  /* of the linear layers' products: fp8 or as dtype */
+    /* one micro-batch, whole sequence */
+    uint64_t batch;
+    uint64_t seq;
+    /* of the whole model */
+    uint64_t hidden;
+    uint64_t heads;
+    uint64_t kv_heads;
+    uint64_t head_dim;
+    uint64_t ffn;
+    uint64_t window; /* keys a query sees; 0: all */
+    uint32_t tp;
+    uint32_t cp;
+    bool sequence_parallel; /* norm and adds on 1/tp of the tokens */
+    bool gated;             /* SwiGLU: fc1 is twice as wide */
+    bool rmsnorm;
+    bool bias;
+    bool rope;
+    bool causal;
+    bool dropout;
+    /* new_gelu: the tanh approximation written out */
+    bool qkv_bias;
+    bool qk_norm;
+    bool new_gelu;
+    bool post_norms;    /* norms after attention and feed-forward as well */
+    bool dynamic_casts; /* fp8 as PyTorch casts it: a pass for the maximum, weights as well,
+                           all again in backward */
+    bool accumulate;    /* weight gradients are added to an fp32 buffer in their epilogue */
+    enum sc__attention_software attention;
+    /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
+     * part without position, rope_dim the part with it. q_rank 0: no q latent. */
+    uint64_t q_rank;
+    uint64_t kv_rank;
+    uint64_t rope_dim;
+    uint64_t v_dim;
+    /* Mixture of experts; experts 0: dense. */
+    uint32_t experts;
+    uint32_t topk;
+    uint32_t ep;
+    uint32_t expert_tp;
+    uint64_t expert_ffn;
+    uint64_t shared_ffn;
+    bool looped; /* one product per expert, one after another, instead of one kernel for all
+                  */
+    bool expert_bias; /* experts with biases: added expert by expert, in fp32, outside the
+                       * products
+                       */
+    double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
+};
+
+struct sc__layer_kernel {
+    struct sc__kernel kernel;
+    uint8_t part; /* enum sc__layer_part */
+    bool up;      /* of latent attention: from the ranks up to the heads */
+};
+
+struct sc__layer_kernels {
+    struct sc__layer_kernel *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* The norm of a layer's or a model's end, its gradient with backward. Appends. */
+void sc__norm_kernels(struct sc__arena *arena,
+                      struct sc__pricer *p,
+                      const struct sc__layer_shape *s,
+                      bool backward,
+                      uint64_t rows,
+                      struct sc__layer_kernels *out);
+/* Appends to forward and backward. */
+void sc__layer_kernels(struct sc__arena *arena,
+                       struct sc__pricer *p,
+                       const struct sc__layer_shape *s,
+                       struct sc__layer_kernels *forward,
+                       struct sc__layer_kernels *backward);
+
+#endif

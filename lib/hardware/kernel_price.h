@@ -1,0 +1,79 @@
+/* kernel_price: inside of the pricer, shared by the files that price kinds of
+ * kernels and by the reader of measured times. */
+#ifndef SC_MACHINE_KERNEL_PRICE_H
+#define SC_MACHINE_KERNEL_PRICE_H
+
+#include "hardware/kernel.h"
+
+/* What a time depends on; the unused are 0. */
+struct sc__kernel_key {
+    uint32_t what;  /* enum sc__priced, or SC__PRICED_MEMORY + enum sc__memory_op */
+    uint32_t dtype; /* enum sc__dtype */
+    uint64_t size[8];
+};
+
+enum sc__priced {
+    SC__PRICED_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
+    SC__PRICED_GROUPED,
+    SC__PRICED_BATCHED,
+    SC__PRICED_ATTENTION_F, /* batch, heads, kv heads, sq, skv, head size, v size, causal or
+                               share in 1e-6 */
+    SC__PRICED_ATTENTION_B,
+    SC__PRICED_EMBEDDING_F, /* rows, vocabulary, hidden */
+    SC__PRICED_EMBEDDING_B,
+    SC__PRICED_ADAMW, /* parameters, bytes of each */
+    SC__PRICED_ELEMENTWISE,
+    SC__PRICED_MEMORY /* + enum sc__memory_op: rows, cols */
+};
+
+/* Which operands lie transposed; told apart only where a size is no multiple of 8. */
+enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
+
+struct sc__pricer {
+    struct sc__arena *arena;
+    const struct sc__gpu *gpu;
+    struct sc__map known;    /* hash of a key → us, as priced */
+    struct sc__map measured; /* hash of a key → us, from a table */
+    struct sc__names pieces; /* AIOB's names */
+    double *piece_us;
+    uint32_t piece_count;
+    uint32_t piece_capacity;
+};
+
+uint64_t sc__kernel_hash(const struct sc__kernel_key *key);
+/* The time of key: measured, remembered, or priced. */
+double
+sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured);
+/* The model's time of key, cold. */
+double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+/* The layout that a key of these sizes has in size[5]. */
+uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
+/* Whether a leading dimension keeps it from the library's main kernels. */
+bool sc__gemm_unaligned(const struct sc__kernel_key *key);
+struct sc__kernel_key sc__attention_key(enum sc__priced what,
+                                        const struct sc__attention *a);
+
+/* The closed forms, cold. */
+double sc__gemm_us(
+    const struct sc__gpu *gpu, enum sc__dtype t, uint64_t m, uint64_t n, uint64_t k);
+double sc__gemm_grouped_us(const struct sc__gpu *gpu,
+                           enum sc__dtype t,
+                           uint64_t experts,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k);
+double sc__gemm_batched_us(const struct sc__gpu *gpu,
+                           enum sc__dtype t,
+                           uint64_t batch,
+                           uint64_t m,
+                           uint64_t n,
+                           uint64_t k);
+double sc__memory_op_us(const struct sc__gpu *gpu,
+                        enum sc__memory_op op,
+                        uint64_t rows,
+                        uint64_t cols);
+
+#endif

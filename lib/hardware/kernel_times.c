@@ -1,0 +1,145 @@
+/* kernel_times: --kernel-times. Two kinds of file: our table, and the text
+ * AICB's AIOB writes:
+ *
+ *     train_iter:10
+ *     atten_qkv:
+ *         time_gpu_max: 905
+ *         time_gpu_min: 870
+ *         time_gpu_avg: 889
+ *
+ * whose names are whole pieces of a layer; the averages count, in us. */
+#include "hardware/kernel_table.h"
+
+#include <string.h>
+
+static void remember(struct sc__pricer *p, const struct sc__kernel_row *row) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&p->measured, sc__kernel_hash(&row->key), &fresh);
+    memcpy(slot, &row->us, sizeof row->us);
+}
+
+static sc_status bad_line(struct sc__input *in, struct sc__str line, const char *what) {
+    struct sc__place place = sc__input_place(in, line, line.p);
+    return sc__fail(in->ctx,
+                    SC_INPUT,
+                    &place,
+                    "AIOB's text has 'name:' and below it 'time_gpu_avg: us'",
+                    "%s: '%.*s'",
+                    what,
+                    SC__SHOW(line));
+}
+
+/* Below a name: one of its three times. */
+static sc_status read_time(struct sc__pricer *p,
+                           struct sc__input *in,
+                           struct sc__str line,
+                           struct sc__str name) {
+    struct sc__str rest = sc__trim(line);
+    struct sc__str key;
+    double us;
+    sc__split(&rest, ':', &key);
+    if (!name.n)
+        return bad_line(in, line, "a time before any name");
+    if (!sc__parse_double(sc__trim(rest), &us) || us < 0)
+        return bad_line(in, line, "not a time");
+    if (sc__str_is(key, "time_gpu_max") || sc__str_is(key, "time_gpu_min"))
+        return SC_OK;
+    if (!sc__str_is(key, "time_gpu_avg"))
+        return bad_line(in, line, "unknown time");
+    uint32_t id = sc__names_add(&p->pieces, name.p, name.n);
+    while (p->piece_count <= id)
+        *SC__PUSH(p->arena, p->piece_us, p->piece_count, p->piece_capacity) = 0;
+    p->piece_us[id] = us;
+    return SC_OK;
+}
+
+static sc_status read_aiob(struct sc__pricer *p, struct sc__input *in) {
+    struct sc__str line;
+    struct sc__str name = {NULL, 0};
+    bool more;
+    for (;;) {
+        SC__TRY(sc__input_line(in, &line, &more));
+        if (!more)
+            return p->piece_count ? SC_OK : bad_line(in, line, "no time in the file");
+        if (!sc__trim(line).n || sc__str_starts(line, "train_iter:"))
+            continue;
+        if (line.p[0] == ' ' || line.p[0] == '\t') {
+            SC__TRY(read_time(p, in, line, name));
+        } else {
+            struct sc__str rest = line;
+            struct sc__str head;
+            sc__split(&rest, ':', &head);
+            if (head.n == line.n || sc__trim(rest).n)
+                return bad_line(in, line, "not a name");
+            name = (struct sc__str){sc__strndup(p->arena, head.p, head.n), head.n};
+        }
+    }
+}
+
+/* Pieces that stand for kernels of ours (kernel_layer.c, the embedding). */
+static void
+note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file) {
+    static const char *const used[] = {"Emb",
+                                       "layernorm",
+                                       "atten_qkv",
+                                       "atten_flash",
+                                       "atten_linear",
+                                       "layernorm2",
+                                       "mlp_linear_1",
+                                       "mlp_gelu",
+                                       "mlp_linear_2",
+                                       NULL};
+    struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    for (uint32_t i = 0; i < p->pieces.count; i++) {
+        const char *const *u = used;
+        while (*u && strcmp(*u, p->pieces.text[i]))
+            u++;
+        if (!*u)
+            sc__printf(&b, "%s %s", b.size ? "," : "", p->pieces.text[i]);
+    }
+    sc__note(ctx,
+             "kernel-times",
+             "times of %u pieces of a layer come from %s instead of the model",
+             p->pieces.count,
+             file);
+    if (b.size)
+        sc__note(ctx, "kernel-times-unused", "not used from %s:%s", file, b.text);
+}
+
+static bool looks_like_aiob(struct sc__input *in) {
+    static const char mark[] = "time_gpu_";
+    if (sc__input_fill(in, 4096) != SC_OK)
+        return false;
+    return memmem(in->bytes + in->begin, in->end - in->begin, mark, sizeof mark - 1) !=
+           NULL;
+}
+
+static sc_status kernel_times_read_table(struct sc_context *ctx,
+                                         struct sc__pricer *p,
+                                         struct sc__input *in) {
+    struct sc__kernel_table table = {0};
+    SC__TRY(sc__kernel_table_parse(ctx, in, &table));
+    for (uint32_t i = 0; i < table.count; i++) {
+        if (table.rows[i].us > 0)
+            remember(p, &table.rows[i]);
+    }
+    sc__note(ctx,
+             "kernel-times",
+             "%u kernel times come from %s instead of the model",
+             p->measured.count,
+             in->name);
+    return SC_OK;
+}
+
+sc_status
+sc__pricer_read_times(struct sc_context *ctx, struct sc__pricer *p, const char *path) {
+    struct sc__input in;
+    SC__TRY(sc__input_open(ctx, path, &in));
+    bool aiob = looks_like_aiob(&in);
+    sc_status status = aiob ? read_aiob(p, &in) : kernel_times_read_table(ctx, p, &in);
+    sc__input_close(&in);
+    if (status == SC_OK && aiob)
+        note_pieces(ctx, p, path);
+    return status;
+}

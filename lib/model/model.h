@@ -1,0 +1,102 @@
+/* model: a transformer language model, as far as it decides a training step:
+ * shapes, what is shared, which layers have experts. Read from a Hugging Face
+ * config.json, a preset (the same format, data/models) or Megatron's flags.
+ *
+ * Counts here are those of the whole model; lower/ cuts them by the plan. */
+#ifndef SC_IR_MODEL_H
+#define SC_IR_MODEL_H
+
+#include "base/base.h"
+
+#define SC__MOST_LAYERS 4096 /* a model with more is refused */
+
+enum sc__norm { SC__LAYERNORM, SC__RMSNORM };
+
+struct sc__model {
+    const char *name;
+    const char
+        *family; /* "gpt2", "llama", "deepseek_v3" …: model_type of the configuration */
+    const char *source; /* where the figures come from, or NULL */
+    double published;   /* parameters as published, 0 = unknown */
+    uint32_t layers;
+    uint32_t hidden;
+    uint32_t heads;
+    uint32_t kv_heads;
+    uint32_t head_dim;
+    uint32_t ffn;       /* of a dense layer */
+    uint32_t vocab;     /* 0 = unknown */
+    uint32_t positions; /* rows of a learned position embedding, 0 = rotary or ALiBi */
+    bool no_rotary;     /* ALiBi, or no positions at all */
+    uint32_t context;   /* the longest sequence it was made for, 0 = unknown */
+    uint32_t norm;      /* enum sc__norm */
+    bool gated;         /* SwiGLU/GeGLU: two matrices up, one down */
+    bool linear_bias;   /* every linear has a bias */
+    /* these alone have one */
+    bool qkv_bias;
+    bool out_bias;
+    bool qk_norm;    /* queries and keys are normalised per head */
+    bool new_gelu;   /* "gelu_new": GELU by tanh, which transformers writes out */
+    bool norm_bias;  /* a LayerNorm with its bias */
+    bool post_norms; /* norms after attention and feed-forward as well as before */
+    bool one_norm;   /* attention and feed-forward side by side behind one norm */
+    bool tied;       /* input and output embedding are one matrix */
+
+    uint32_t experts; /* 0 = no expert layers */
+    uint32_t topk;
+    uint32_t expert_ffn;
+    uint32_t shared_ffn;  /* width of all shared experts together, 0 = none */
+    uint32_t first_dense; /* the first layers that are dense */
+    uint32_t moe_every;   /* of the others, each n-th has experts; 1 = all */
+    bool router_bias;
+    bool expert_bias;
+    bool shared_gate; /* the shared expert has a gate of its own */
+
+    /* multi-head latent attention: ranks; kv_lora 0 = none */
+    uint32_t q_lora;
+    uint32_t kv_lora;
+    uint32_t nope_dim;
+    uint32_t rope_dim;
+    uint32_t v_dim;
+    uint32_t window; /* keys a query of a windowed layer sees, itself among them; 0 = all */
+    uint32_t window_every; /* each n-th layer sees all keys; 0 = every layer is windowed */
+    uint32_t mtp_layers;   /* multi-token prediction layers after the last; not in the count
+                              of   parameters */
+};
+
+/* Parameters of the parts; a layer's are one layer's. */
+struct sc__model_params {
+    double embedding; /* input embedding */
+    double positions;
+    double head; /* 0 when tied */
+    double final_norm;
+    double attention; /* of a layer: projections and biases */
+    double norms;     /* of a layer */
+    double dense_mlp;
+    /* of a layer with experts */
+    double router;
+    double experts;
+    double shared;
+    double total;  /* of the model */
+    double active; /* what one token passes through */
+};
+
+bool sc__model_has_experts(const struct sc__model *m, uint32_t layer);
+uint32_t sc__model_moe_layers(const struct sc__model *m);
+/* Attention of this layer is cut to a window shorter than the sequence. */
+bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq);
+void sc__model_count(const struct sc__model *m, struct sc__model_params *out);
+/* Head dimensions of queries/keys and of values. */
+uint32_t sc__model_qk_dim(const struct sc__model *m);
+uint32_t sc__model_v_dim(const struct sc__model *m);
+
+/* Model FLOPs of one step over all ranks: 6 per parameter of a matrix and
+ * token, attention 12·b·s²·(heads·d), halved where causal counts. For GPT this
+ * is 72·B·s·l·h²(1 + s/6h + V/12lh). forward_only: a third of it. */
+double
+sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal);
+double sc__model_layer_flops(
+    const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
+double sc__model_attention_core_flops(
+    const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
+
+#endif

@@ -1,0 +1,38 @@
+/* model: model descriptions → struct sc__model. Three spellings: a Hugging
+ * Face config.json (presets are such files, data/models), Megatron's flags,
+ * and a launch script that holds those flags. */
+#ifndef SC_IMPORT_MODEL_H
+#define SC_IMPORT_MODEL_H
+
+#include "model/model.h"
+
+/* A configuration's text; file names it in errors. */
+sc_status sc__model_parse(struct sc_context *ctx,
+                          const char *file,
+                          struct sc__str text,
+                          struct sc__model *out);
+/* A preset's name, or the path of a config.json (or of a folder with one). */
+sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__model *out);
+/* What --model and Megatron's flags say together; a flag replaces what the
+ * model says. *given is false when neither is there. */
+sc_status sc__model_settings(struct sc_context *ctx,
+                             const struct sc__settings *settings,
+                             struct sc__model *out,
+                             bool *given);
+
+/* The flags of a launch script (or of a file with nothing but flags), behind
+ * those of `settings`, which win. Shell variables set in the script are put
+ * in. Flags that say nothing about the time of a step are named in a note. */
+sc_status sc__megatron_read(struct sc_context *ctx,
+                            const char *path,
+                            const struct sc__option *known,
+                            const struct sc__settings *settings,
+                            struct sc__settings *out);
+sc_status sc__megatron_parse(struct sc_context *ctx,
+                             const char *file,
+                             struct sc__str text,
+                             const struct sc__option *known,
+                             const struct sc__settings *settings,
+                             struct sc__settings *out);
+
+#endif

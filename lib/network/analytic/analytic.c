@@ -1,0 +1,617 @@
+/* analytic: the default engine. Each transfer has the time it takes alone
+ * (hardware/cluster.h) and claims shares of ports: the NVLink port and the NIC,
+ * in and out, of the ranks it runs on, and the uplinks of their leaf. Where
+ * the claims on a port add up to more than the port, all transfers on it slow
+ * down alike.
+ *
+ * A class stands for all its ranks: its collective runs in every group of
+ * them at once. Groups that meet on one NIC (four NICs for eight GPUs) have
+ * their part of it already in the time alone; claims are about different
+ * operations and different classes. A collective that spans classes claims the
+ * ports of all of them. */
+#include "network/engine.h"
+
+#include <string.h>
+
+/* A claim in the list of its port. */
+struct analytic_link {
+    double share;
+    uint64_t next;
+    uint32_t port;
+};
+
+struct analytic_active {
+    struct sc__transfer transfer;
+    /* ps alone; share of full speed */
+    double left;
+    double rate;
+    int64_t since;
+    uint32_t version; /* of its end in the heap; goes on when the slot is used again, so
+                         that old ends stay stale */
+    bool used;
+    uint32_t next_free;
+    struct analytic_link *links;
+    uint32_t claims;
+    uint32_t room;
+};
+
+struct port {
+    double load;
+    uint64_t first;   /* active << 32 | which link, or NOBODY */
+    uint64_t claimed; /* by which analytic_start(), the last one */
+};
+
+#define NOBODY UINT64_MAX
+
+/* The other classes of a group, and a rank of each. Past the first of very
+ * many the rest fares alike. */
+#define MOST_MEMBERS 64
+
+struct members {
+    uint32_t count;
+    uint32_t class[MOST_MEMBERS];
+    uint32_t rank[MOST_MEMBERS];
+};
+
+/* Of the calls made on something at once, how many are those of the class. */
+struct analytic_part {
+    uint32_t own;
+    uint32_t all;
+};
+
+/* How a group lies on the cluster, and what its class has of the NIC and the
+ * uplinks that others use at the same time. */
+struct analytic_place {
+    struct sc__shape shape;
+    struct analytic_part nic;
+    struct analytic_part up[SC__LEVELS];
+};
+
+struct analytic {
+    struct sc__arena *arena;
+    struct sc__cluster cluster;
+    const struct sc__workload *w;
+    bool thin[SC__LEVELS]; /* uplinks are fewer than the NICs below */
+    /* memoised */
+    struct sc__map places;
+    struct sc__map prices;
+    struct sc__map crowds;
+    struct sc__map joined;
+    struct sc__map members;
+    struct sc__map port_ids;
+    struct port *ports;
+    uint64_t starts; /* transfers so far */
+    uint32_t port_count;
+    uint32_t port_capacity;
+    struct analytic_active *active;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t free;
+    struct sc__heap heap;
+};
+
+enum { PORT_NVLINK_OUT, PORT_NVLINK_IN, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
+enum { SPACE_CLASS, SPACE_NIC, SPACE_LEAF, SPACE_POD }; /* what a port number counts */
+
+static uint64_t port_id(unsigned space, uint64_t number, unsigned which) {
+    return (uint64_t)space << 60 | (number * PORTS + which);
+}
+
+static uint32_t node_of(const struct analytic *n, uint32_t rank) {
+    return sc__cluster_node(&n->cluster, rank);
+}
+
+/* The NIC of a rank. Where GPUs share NICs, two classes may meet on one. */
+static uint64_t
+nic_port(const struct analytic *n, uint32_t class, uint32_t rank, unsigned which) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t gpu = sc__cluster_gpu(c, rank);
+    if (c->node_nics >= c->node_gpus)
+        return port_id(SPACE_CLASS, class, which);
+    return port_id(SPACE_NIC,
+                   (uint64_t)(gpu / c->node_gpus) * c->node_nics + sc__cluster_nic(c, gpu),
+                   which);
+}
+
+static uint32_t part_of(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return (uint32_t)(node_of(n, rank) / sc__fabric_part_nodes(&n->cluster, level));
+}
+
+static uint64_t uplink_port(const struct analytic *n, enum sc__level level, uint32_t rank) {
+    return port_id(level == SC__LEAF ? SPACE_LEAF : SPACE_POD,
+                   part_of(n, level, rank),
+                   PORT_UPLINK);
+}
+
+/* The rank on a GPU, or SC__NONE. */
+static uint32_t rank_on(const struct analytic *n, uint64_t gpu) {
+    if (gpu >= n->cluster.gpus)
+        return SC__NONE;
+    uint32_t rank = n->cluster.rank_of ? n->cluster.rank_of[gpu] - 1 : (uint32_t)gpu;
+    return rank < sc__mesh_ranks(&n->w->mesh) ? rank : SC__NONE;
+}
+
+/* Whether a rank of class `class` is in the group of rank: so for all ranks of
+ * its class, or for none. */
+static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    uint32_t own = sc__workload_class_of(n->w, rank);
+    bool fresh, found = false;
+    if (own == class || group == SC__NONE)
+        return own == class;
+    uint64_t key[2] = {group, (uint64_t)own << 32 | class};
+    uint64_t *slot = sc__map_at(&n->joined, sc__hash(key, sizeof key, 0), &fresh);
+    if (!fresh)
+        return *slot;
+    for (uint32_t i = 0; !found && i < sc__group_size(n->w, (uint16_t)group); i++)
+        found =
+            sc__workload_class_of(n->w, sc__group_member(n->w, (uint16_t)group, rank, i)) ==
+            class;
+    *slot = found;
+    return found;
+}
+
+/* The rank on a GPU where it does what the class does, at the same time: it
+ * runs the same program. */
+static uint32_t fellow_on(const struct analytic *n, uint64_t gpu, uint32_t class) {
+    uint32_t rank = rank_on(n, gpu);
+    if (rank == SC__NONE)
+        return SC__NONE;
+    const struct sc__class *c = &n->w->classes[sc__workload_class_of(n->w, rank)];
+    return c->program == n->w->classes[class].program ? rank : SC__NONE;
+}
+
+/* Calls made at once on the NIC of rank: different groups (for messages, group
+ * SC__NONE, ranks). */
+static struct analytic_part
+nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t gpu = sc__cluster_gpu(c, rank);
+    uint32_t nic = sc__cluster_nic(c, gpu);
+    uint32_t first = gpu - gpu % c->node_gpus;
+    uint32_t seen[1024];
+    struct analytic_part p = {0, 0};
+    if (c->node_nics >= c->node_gpus)
+        return (struct analytic_part){1, 1};
+    for (uint32_t g = first; g < first + c->node_gpus && p.all < 1024; g++) {
+        uint32_t r = fellow_on(n, g, class);
+        uint32_t i = 0;
+        if (r == SC__NONE || sc__cluster_nic(c, g) != nic)
+            continue;
+        uint32_t id = group == SC__NONE ? r : sc__group_member(n->w, (uint16_t)group, r, 0);
+        while (i < p.all && seen[i] != id)
+            i++;
+        if (i < p.all)
+            continue;
+        seen[p.all++] = id;
+        p.own += joins(n, group, class, r);
+    }
+    return p.all ? p : (struct analytic_part){1, 1};
+}
+
+/* The same for the leaf or pod of rank: they use its uplinks at once. */
+static struct analytic_part count_crowd(struct analytic *n,
+                                        enum sc__level level,
+                                        uint32_t group,
+                                        uint32_t class,
+                                        uint32_t rank) {
+    const struct sc__cluster *c = &n->cluster;
+    uint64_t width = (uint64_t)sc__fabric_part_nodes(c, level) * c->node_gpus;
+    uint64_t first = part_of(n, level, rank) * width;
+    struct analytic_part p = {0, 0};
+    struct sc__map seen;
+    sc__map_init(&seen, n->arena);
+    for (uint64_t g = first; g < first + width && g < c->gpus; g++) {
+        uint32_t r = fellow_on(n, g, class);
+        bool fresh = true;
+        if (r == SC__NONE)
+            continue;
+        if (group != SC__NONE)
+            sc__map_at(&seen, sc__group_member(n->w, (uint16_t)group, r, 0), &fresh);
+        p.all += fresh;
+        p.own += fresh && joins(n, group, class, r);
+    }
+    return p.all ? p : (struct analytic_part){1, 1};
+}
+
+static struct analytic_part crowd(struct analytic *n,
+                                  enum sc__level level,
+                                  uint32_t group,
+                                  uint32_t class,
+                                  uint32_t rank) {
+    bool fresh;
+    uint64_t key[2] = {(uint64_t)group << 32 | class,
+                       (uint64_t)level << 32 | part_of(n, level, rank)};
+    uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
+    if (fresh) {
+        struct analytic_part p = count_crowd(n, level, group, class, rank);
+        *slot = (uint64_t)p.own << 32 | p.all;
+    }
+    return (struct analytic_part){(uint32_t)(*slot >> 32), (uint32_t)*slot};
+}
+
+static double analytic_share_of(struct analytic_part p, double whole) {
+    return whole * p.own / p.all;
+}
+
+static struct analytic_place
+group_place(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+    uint32_t size = sc__group_size(n->w, group);
+    uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, size);
+    for (uint32_t i = 0; i < size; i++)
+        gpu[i] = sc__cluster_gpu(&n->cluster, sc__group_member(n->w, group, rank, i));
+    struct analytic_place p = {.shape = sc__cluster_shape(&n->cluster, gpu, size)};
+    if (p.shape.nodes < 2)
+        return p;
+    p.nic = nic_part(n, group, class, rank);
+    p.shape.sharing_nic = p.nic.all;
+    for (int i = 0; i < SC__LEVELS; i++) {
+        if (!n->thin[i])
+            continue;
+        p.up[i] = crowd(n, (enum sc__level)i, group, class, rank);
+        p.shape.sharing_up[i] = p.up[i].all;
+    }
+    return p;
+}
+
+static const struct analytic_place *
+analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->places, (uint64_t)group << 32 | class, &fresh);
+    if (fresh) {
+        struct analytic_place *p = SC__NEW(n->arena, struct analytic_place);
+        *p = group_place(n, group, class, rank);
+        *slot = (uintptr_t)p;
+    }
+    return (const struct analytic_place *)(uintptr_t)*slot;
+}
+
+/* The price of a collective, remembered by what decides it. */
+static const struct sc__price *
+price_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shape *s) {
+    bool fresh;
+    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
+    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
+    if (fresh) {
+        struct sc__price *p = SC__NEW(n->arena, struct sc__price);
+        *p = sc__collective_price(&n->cluster, t->coll, s, t->bytes);
+        *slot = (uintptr_t)p;
+    }
+    return (const struct sc__price *)(uintptr_t)*slot;
+}
+
+static void
+add_claim(struct sc__claim *claim, int *claims, uint64_t resource, double share) {
+    if (share > 0)
+        claim[(*claims)++] = (struct sc__claim){resource, share};
+}
+
+static int64_t collective_alone(struct analytic *n,
+                                const struct sc__transfer *t,
+                                struct sc__claim *claim,
+                                int *claims) {
+    const struct analytic_place *at = analytic_place_of(n, t->group, t->class, t->rank);
+    const struct sc__shape *s = &at->shape;
+    if (s->ranks < 2)
+        return 0;
+    const struct sc__price *p = price_of(n, t, s);
+    if (s->per_node > 1 || s->nodes < 2) {
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), p->port);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
+    }
+    if (s->nodes > 1) {
+        add_claim(claim,
+                  claims,
+                  nic_port(n, t->class, t->rank, PORT_NIC_OUT),
+                  analytic_share_of(at->nic, p->wire));
+        add_claim(claim,
+                  claims,
+                  nic_port(n, t->class, t->rank, PORT_NIC_IN),
+                  analytic_share_of(at->nic, p->wire));
+        for (int i = 0; i < SC__LEVELS; i++) {
+            if (!n->thin[i])
+                continue;
+            add_claim(claim,
+                      claims,
+                      uplink_port(n, (enum sc__level)i, t->rank),
+                      analytic_share_of(at->up[i], p->uplink[i]));
+        }
+    }
+    return p->time;
+}
+
+/* A message goes over uplinks to another part, and to another rail unless it
+ * may change rails inside its node. */
+static bool takes_uplinks(const struct analytic *n,
+                          enum sc__level level,
+                          const struct sc__transfer *t) {
+    const struct sc__cluster *c = &n->cluster;
+    if (part_of(n, level, t->rank) != part_of(n, level, t->peer))
+        return true;
+    uint32_t from = sc__cluster_nic(c, sc__cluster_gpu(c, t->rank));
+    uint32_t to = sc__cluster_nic(c, sc__cluster_gpu(c, t->peer));
+    return level == SC__LEAF && sc__fabric_has_rails(c) && c->tuning.no_pxn && from != to;
+}
+
+/* Messages at once per NIC's worth of uplinks, where this one takes them, and
+ * how many of them are those of its class. */
+static double uplink_sharing(struct analytic *n,
+                             enum sc__level level,
+                             const struct sc__transfer *t,
+                             struct analytic_part *part) {
+    const struct sc__cluster *c = &n->cluster;
+    *part = (struct analytic_part){1, 1};
+    if (!n->thin[level] || !takes_uplinks(n, level, t))
+        return 0;
+    double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+    *part = crowd(n, level, SC__NONE, t->class, t->rank);
+    return part->all * nics / sc__fabric_uplinks(c, level);
+}
+
+static int64_t message_alone(struct analytic *n,
+                             const struct sc__transfer *t,
+                             struct sc__claim *claim,
+                             int *claims) {
+    if (t->rank == t->peer)
+        return 0;
+    bool same = node_of(n, t->rank) == node_of(n, t->peer);
+    if (same) {
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
+        add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
+        return sc__message_time(&n->cluster, true, t->bytes);
+    }
+    struct analytic_part nic = nic_part(n, SC__NONE, t->class, t->rank);
+    struct analytic_part up[SC__LEVELS];
+    double leaf = uplink_sharing(n, SC__LEAF, t, &up[SC__LEAF]);
+    double pod = uplink_sharing(n, SC__POD, t, &up[SC__POD]);
+    double all = fmax(fmax(leaf, pod), nic.all);
+    add_claim(claim,
+              claims,
+              nic_port(n, t->class, t->rank, PORT_NIC_OUT),
+              analytic_share_of(nic, 1));
+    add_claim(claim,
+              claims,
+              nic_port(n, t->peer_class, t->peer, PORT_NIC_IN),
+              analytic_share_of(nic, 1));
+    add_claim(claim,
+              claims,
+              uplink_port(n, SC__LEAF, t->rank),
+              analytic_share_of(up[SC__LEAF], leaf / all));
+    add_claim(claim,
+              claims,
+              uplink_port(n, SC__POD, t->rank),
+              analytic_share_of(up[SC__POD], pod / all));
+    return sc__message_time_shared(&n->cluster, false, all, t->bytes);
+}
+
+static int64_t alone(void *self,
+                     const struct sc__transfer *t,
+                     struct sc__claim claim[SC__CLAIMS],
+                     int *claims) {
+    struct analytic *n = self;
+    *claims = 0;
+    if (n->cluster.ideal)
+        return 0;
+    return t->coll == SC__COLLS ? message_alone(n, t, claim, claims)
+                                : collective_alone(n, t, claim, claims);
+}
+
+static uint32_t port_number(struct analytic *n, uint64_t resource) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->port_ids, resource, &fresh);
+    if (fresh) {
+        *slot = n->port_count;
+        struct port *p = SC__PUSH(n->arena, n->ports, n->port_count, n->port_capacity);
+        *p = (struct port){.first = NOBODY};
+    }
+    return (uint32_t)*slot;
+}
+
+static struct analytic_link *link_at(const struct analytic *n, uint64_t at) {
+    return &n->active[at >> 32].links[(uint32_t)at];
+}
+
+static double rate_of(struct analytic *n, const struct analytic_active *a) {
+    double rate = 1;
+    for (uint32_t i = 0; i < a->claims; i++) {
+        double load = n->ports[a->links[i].port].load;
+        if (load > 1 && 1 / load < rate)
+            rate = 1 / load;
+    }
+    return rate;
+}
+
+/* Brings the transfer's progress to now and gives it its new rate. */
+static void pace(struct analytic *n, uint32_t id, int64_t now) {
+    struct analytic_active *a = &n->active[id];
+    double rate = rate_of(n, a);
+    if (rate == a->rate)
+        return;
+    a->left -= (double)(now - a->since) * a->rate;
+    if (a->left < 0)
+        a->left = 0;
+    a->since = now;
+    a->rate = rate;
+    a->version++;
+    sc__heap_push(&n->heap,
+                  now + (int64_t)ceil(fmin(a->left / rate, 0x1p62)),
+                  id,
+                  a->version);
+}
+
+static void pace_ports(struct analytic *n, const struct analytic_active *a, int64_t now) {
+    for (uint32_t i = 0; i < a->claims; i++)
+        for (uint64_t at = n->ports[a->links[i].port].first; at != NOBODY;) {
+            uint32_t id = (uint32_t)(at >> 32);
+            at = link_at(n, at)->next;
+            pace(n, id, now);
+        }
+}
+
+/* A port that several classes share is claimed once. */
+static void
+push_claim(struct analytic *n, struct analytic_active *a, uint64_t resource, double share) {
+    uint32_t port = port_number(n, resource);
+    if (n->ports[port].claimed == n->starts)
+        return;
+    n->ports[port].claimed = n->starts;
+    *SC__PUSH(n->arena, a->links, a->claims, a->room) =
+        (struct analytic_link){.port = port, .share = share};
+}
+
+static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->members, (uint64_t)t->group << 32 | t->class, &fresh);
+    if (!fresh)
+        return (const struct members *)(uintptr_t)*slot;
+    struct members *m = SC__NEW(n->arena, struct members);
+    uint32_t size = sc__group_size(n->w, t->group);
+    for (uint32_t i = 0; i < size && m->count < MOST_MEMBERS; i++) {
+        uint32_t rank = sc__group_member(n->w, t->group, t->rank, i);
+        uint32_t class = sc__workload_class_of(n->w, rank);
+        uint32_t k = 0;
+        while (k < m->count && m->class[k] != class)
+            k++;
+        if (class == t->class || k < m->count)
+            continue;
+        m->class[m->count] = class;
+        m->rank[m->count++] = rank;
+    }
+    *slot = (uintptr_t)m;
+    return m;
+}
+
+/* The port that is to this class what the given one is to another. */
+static uint64_t
+same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t rank) {
+    unsigned which = (unsigned)((resource & (((uint64_t)1 << 60) - 1)) % PORTS);
+    if (which == PORT_UPLINK)
+        return uplink_port(n, resource >> 60 == SPACE_LEAF ? SC__LEAF : SC__POD, rank);
+    if (which == PORT_NIC_OUT || which == PORT_NIC_IN)
+        return nic_port(n, class, rank, which);
+    return port_id(SPACE_CLASS, class, which);
+}
+
+/* What the transfer claims of its own class it claims of every other in its
+ * group; of a port that they share, once. */
+static void claim_ports(struct analytic *n,
+                        struct analytic_active *a,
+                        const struct sc__claim *own,
+                        int owns) {
+    const struct sc__transfer *t = &a->transfer;
+    n->starts++;
+    for (int i = 0; i < owns; i++)
+        push_claim(n, a, own[i].resource, own[i].share);
+    if (t->coll == SC__COLLS || !owns)
+        return;
+    const struct members *m = members_of(n, t);
+    for (uint32_t k = 0; k < m->count; k++)
+        for (int i = 0; i < owns; i++)
+            push_claim(n,
+                       a,
+                       same_port(n, own[i].resource, m->class[k], m -> rank[k]),
+                       own[i].share);
+}
+
+static void join_ports(struct analytic *n, uint32_t id) {
+    struct analytic_active *a = &n->active[id];
+    for (uint32_t i = 0; i < a->claims; i++) {
+        struct port *p = &n->ports[a->links[i].port];
+        p->load += a->links[i].share;
+        a->links[i].next = p->first;
+        p->first = (uint64_t)id << 32 | i;
+    }
+}
+
+static sc_status analytic_start(void *self, const struct sc__transfer *t, int64_t now) {
+    struct analytic *n = self;
+    uint32_t id = n->free;
+    if (id != SC__NONE)
+        n->free = n->active[id].next_free;
+    else {
+        (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
+        id = n->count - 1;
+    }
+    struct analytic_active *a = &n->active[id];
+    struct sc__claim own[SC__CLAIMS];
+    int owns;
+    *a = (struct analytic_active){.transfer = *t,
+                                  .since = now,
+                                  .used = true,
+                                  .version = a->version,
+                                  .links = a->links,
+                                  .room = a->room};
+    a->left = (double)alone(n, t, own, &owns);
+    claim_ports(n, a, own, owns);
+    join_ports(n, id);
+    pace(n, id, now);
+    pace_ports(n, a, now);
+    return SC_OK;
+}
+
+static bool stale(const struct analytic *n, const struct sc__event *e) {
+    return !n->active[e->a].used || n->active[e->a].version != e->b;
+}
+
+static int64_t analytic_next(void *self) {
+    struct analytic *n = self;
+    while (n->heap.count && stale(n, &n->heap.items[0]))
+        sc__heap_pop(&n->heap);
+    return sc__heap_time(&n->heap);
+}
+
+static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
+    struct analytic_link *mine = &n->active[id].links[which];
+    struct port *p = &n->ports[mine->port];
+    uint64_t me = (uint64_t)id << 32 | which;
+    uint64_t *at = &p->first;
+    while (*at != me)
+        at = &link_at(n, *at)->next;
+    *at = mine->next;
+    p->load = p->first == NOBODY ? 0 : p->load - mine->share;
+}
+
+static bool analytic_finish(void *self, int64_t to, struct sc__transfer *done) {
+    struct analytic *n = self;
+    if (analytic_next(n) > to)
+        return false;
+    uint32_t id = sc__heap_pop(&n->heap).a;
+    struct analytic_active *a = &n->active[id];
+    struct analytic_active gone = *a;
+    *done = a->transfer;
+    for (uint32_t i = 0; i < a->claims; i++)
+        leave_port(n, id, i);
+    a->used = false;
+    a->next_free = n->free;
+    n->free = id;
+    pace_ports(n, &gone, to);
+    return true;
+}
+
+static const struct sc__net_ops analytic_ops = {.name = "analytic",
+                                                .alone = alone,
+                                                .start = analytic_start,
+                                                .next = analytic_next,
+                                                .finish = analytic_finish};
+
+sc_status sc__net_analytic(struct sc_context *ctx,
+                           const struct sc__cluster *cluster,
+                           const struct sc__workload *w,
+                           struct sc__net *net) {
+    struct analytic *n = SC__NEW(&ctx->arena, struct analytic);
+    n->arena = &ctx->arena;
+    n->cluster = *cluster;
+    n->w = w;
+    n->free = SC__NONE;
+    sc__map_init(&n->places, n->arena);
+    sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->members, n->arena);
+    sc__map_init(&n->crowds, n->arena);
+    sc__map_init(&n->joined, n->arena);
+    n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
+    n->thin[SC__POD] = cluster->fabric.pod_leaves &&
+                       (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
+    sc__map_init(&n->port_ids, n->arena);
+    sc__heap_init(&n->heap, n->arena);
+    *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};
+    return SC_OK;
+}

@@ -1,0 +1,102 @@
+/* network: what the executor asks of a network engine. The executor owns the
+ * clock; an engine says when its next transfer completes, and that may move
+ * when traffic changes.
+ *
+ * Transfers are between classes. A collective of a class stands for that
+ * collective in every group of its ranks at once; an engine that looks at
+ * single links must load the links of all of them. */
+#ifndef SC_SIMULATE_NETWORK_H
+#define SC_SIMULATE_NETWORK_H
+
+#include "hardware/cluster.h"
+#include "workload/workload.h"
+
+struct sc__transfer {
+    uint8_t coll;   /* enum sc__coll, or SC__COLLS for point-to-point */
+    uint16_t group; /* collectives; messages: NIC */
+    uint32_t rank;  /* a rank of the group, or the source */
+    uint32_t peer;  /* the destination, or the root */
+    uint32_t class; /* class of rank */
+    uint32_t peer_class;
+    uint32_t job; /* of several jobs on one cluster */
+    uint64_t bytes;
+    uint64_t user; /* the executor's; comes back with the completion */
+};
+
+/* What a transfer uses while it runs, so that the executor can see which
+ * transfers can never meet another one: those it need not ask for twice. */
+struct sc__claim {
+    uint64_t resource;
+    double share; /* of the resource when alone, 0…1 */
+};
+#define SC__CLAIMS 6
+
+struct sc__net_link_use {
+    const char *name;
+    /* capacity in bytes per second */
+    double bytes;
+    double capacity;
+    double busy_share; /* of the step */
+};
+
+/* What a message costs the processors at its ends (LogGOPS). */
+struct sc__overhead {
+    /* ps on the stream of the operation */
+    int64_t send;
+    int64_t recv;
+    bool rendezvous; /* it leaves only when its receive is posted */
+};
+
+struct sc__net_ops {
+    const char *name;
+    /* The time of t if nothing else runs, ps, and what it claims. A transfer
+     * whose claims meet no other stream's is priced with this once and for
+     * all. *claims < 0: it may always meet others, always start() it; it makes
+     * ~*claims claims that others may meet. */
+    int64_t (*alone)(void *net,
+                     const struct sc__transfer *t,
+                     struct sc__claim claim[SC__CLAIMS],
+                     int *claims);
+    /* Begins t at now. */
+    sc_status (*start)(void *net, const struct sc__transfer *t, int64_t now);
+    /* When the next transfer completes; INT64_MAX when none runs. */
+    int64_t (*next)(void *net);
+    /* Advances to `to` (≤ next) and gives one completed transfer; false when
+     * none is left that completes at `to`. */
+    bool (*finish)(void *net, int64_t to, struct sc__transfer *done);
+    /* Link statistics for the report; NULL when the engine has none. */
+    uint32_t (*links)(void *net,
+                      struct sc__arena *arena,
+                      int64_t step,
+                      struct sc__net_link_use **out);
+    /* For engines that load the processors too; NULL: messages cost them nothing. */
+    void (*overhead)(void *net, uint64_t bytes, struct sc__overhead *out);
+};
+
+struct sc__net {
+    const struct sc__net_ops *ops;
+    void *self;
+    bool free; /* communication costs nothing, local updates after it included */
+};
+
+/* The engines. */
+/* LogGOPS: text is "L,o,g,G,O,S" (docs/formats/goal.md), NULL for the defaults. */
+sc_status sc__net_loggops(struct sc_context *ctx,
+                          const char *text,
+                          const struct sc__workload *w,
+                          struct sc__net *net);
+/* ASTRA-sim's network YAML and system JSON (may be NULL); compat: counted as
+ * its binary counts. */
+sc_status sc__net_astra(struct sc_context *ctx,
+                        const char *network,
+                        const char *system,
+                        bool compat,
+                        const struct sc__workload *w,
+                        struct sc__net *net);
+extern const struct sc__option sc__astra_options[];
+sc_status sc__net_analytic(struct sc_context *ctx,
+                           const struct sc__cluster *cluster,
+                           const struct sc__workload *w,
+                           struct sc__net *net);
+
+#endif

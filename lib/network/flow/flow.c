@@ -1,0 +1,708 @@
+/* flow: the engine behind sc__net_ops that shares links.
+ *
+ * A transfer takes the time the collective model gives it on a non-blocking
+ * fabric, in two parts. The first is latency and software: it passes whatever
+ * else runs. The second is bytes: its flows (flow_pattern.h), each with a cap
+ * that makes the transfer take exactly the model's time when every link has
+ * room, and max-min fair shares of the links where some have not.
+ *
+ * Patterns are made when the executor asks what a transfer costs alone; with
+ * the first start all of them are reduced to what can be told apart
+ * (flow_quotient.h), and the sharing runs on that. */
+#include "network/flow/flow.h"
+
+#include "network/flow/flow_live.h"
+#include "network/flow/flow_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS 16    /* kinds of groups whose delay is told apart */
+#define HOTTEST 3u   /* links in a note */
+#define REPORTED 64u /* links in a report */
+
+struct pattern {
+    struct sc__pattern traffic;
+    struct sc__quotient *alone; /* of this pattern by itself */
+    uint32_t id;
+};
+
+struct price { /* of a pattern and a size */
+    /* ps; total: alone on this fabric */
+    int64_t latency;
+    int64_t total;
+    double bytes_time; /* seconds that the bytes need where every link has room */
+    double bytes;      /* that go over links: payload and the flags of its protocol */
+};
+
+struct known_price {
+    struct pattern *pattern;
+    struct price price;
+};
+
+struct flow_active {
+    struct sc__transfer transfer;
+    const struct known_price *known;
+    int64_t begin;
+    uint32_t next_free;
+};
+
+struct flow_job {
+    const struct sc__workload *w;
+    struct sc__place_at at;
+    bool around; /* every rank sends to the next: a price of send/receive */
+    /* ranks by class */
+    uint32_t *class_first;
+    uint32_t *class_ranks;
+};
+
+struct flow_net {
+    struct sc_context *ctx;
+    struct sc__arena *arena;
+    struct sc__cluster
+        open; /* the cluster as if its fabric were non-blocking, with a memory for prices */
+    const struct sc__cluster *cluster;
+    struct sc__graph graph;
+    struct sc__route_policy route;
+    struct sc__steps steps;
+    struct sc__pattern_builder builder;
+    struct flow_job *jobs;
+    uint32_t job_count;
+    uint32_t job_capacity;
+    struct sc__map pattern_ids;
+    struct sc__map prices;
+    struct sc__map shapes;
+    struct pattern **patterns;
+    uint32_t pattern_count;
+    uint32_t pattern_capacity;
+    struct sc__quotient *joint;
+    uint32_t joint_patterns;
+    struct sc__live *live; /* on the joint quotient */
+    struct delay {
+        const char *label;
+        int64_t time; /* ps beyond what the transfers take where every link has room */
+        uint64_t count;
+    } delays[LABELS];
+    struct flow_active *active;
+    uint32_t active_count;
+    uint32_t active_capacity;
+    uint32_t free;
+    uint32_t running;
+    struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
+    sc_status status;
+};
+
+/* ---- which GPUs ---- */
+
+/* Ranks fill nodes in order, or as a rank file says; the job's nodes are
+ * `stride` apart. */
+static uint32_t gpu_of(const struct flow_net *n, const struct flow_job *j, uint32_t rank) {
+    uint32_t size = n->cluster->node_gpus;
+    uint32_t gpu = sc__cluster_gpu(n->cluster, rank);
+    return (j->at.node + gpu / size * j->at.stride) * size + gpu % size;
+}
+
+static void sort_classes(struct sc__arena *arena, struct flow_job *j) {
+    uint32_t ranks = sc__mesh_ranks(&j->w->mesh);
+    uint32_t classes = j->w->class_count;
+    j->class_first = SC__NEW_ARRAY(arena, uint32_t, classes + 2);
+    j->class_ranks = SC__NEW_ARRAY(arena, uint32_t, ranks);
+    for (uint32_t r = 0; r < ranks; r++)
+        j->class_first[sc__workload_class_of(j->w, r) + 2]++;
+    for (uint32_t c = 2; c < classes + 2; c++)
+        j->class_first[c] += j->class_first[c - 1];
+    for (uint32_t r = 0; r < ranks; r++)
+        j->class_ranks[j->class_first[sc__workload_class_of(j->w, r) + 1]++] = r;
+}
+
+static int compare_u32(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The GPUs of the group that holds rank, sorted. */
+static uint32_t *group_gpus(struct flow_net *n,
+                            const struct flow_job *j,
+                            uint16_t group,
+                            uint32_t rank,
+                            uint32_t *count) {
+    *count = sc__group_size(j->w, group);
+    uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, *count);
+    bool sorted = true;
+    for (uint32_t i = 0; i < *count; i++) {
+        gpu[i] = gpu_of(n, j, sc__group_member(j->w, group, rank, i));
+        if (i && gpu[i] < gpu[i - 1])
+            sorted = false;
+    }
+    if (!sorted)
+        qsort(gpu, *count, sizeof *gpu, compare_u32);
+    return gpu;
+}
+
+/* ---- patterns ---- */
+
+/* The GPU that gathers or scatters in the group: where the mesh has several of
+ * the kind, the first member of those the root is not in. */
+static uint32_t root_of(const struct flow_net *n,
+                        const struct sc__transfer *t,
+                        const uint32_t *gpu,
+                        uint32_t count) {
+    const struct flow_job *j = &n->jobs[t->job];
+    uint32_t root = t->peer < sc__mesh_ranks(&j->w->mesh) ? gpu_of(n, j, t->peer) : gpu[0];
+    return bsearch(&root, gpu, count, sizeof *gpu, compare_u32) ? root : gpu[0];
+}
+
+/* Every group of the kind that has a rank of the class. */
+static sc_status add_groups(struct flow_net *n,
+                            const struct sc__transfer *t,
+                            enum sc__algo algo,
+                            struct pattern *p) {
+    const struct flow_job *j = &n->jobs[t->job];
+    struct sc__map done;
+    uint32_t count;
+    sc__map_init(&done, n->arena);
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        bool fresh;
+        uint32_t rank =
+            j->w->groups[t->group].kind == SC__GROUP_LIST ? t->rank : j->class_ranks[i];
+        sc__map_at(&done, sc__group_member(j->w, t->group, rank, 0), &fresh);
+        if (!fresh)
+            continue;
+        uint32_t *gpu = group_gpus(n, j, t->group, rank, &count);
+        SC__TRY(sc__pattern_collective(&n->builder,
+                                       &p->traffic,
+                                       t->coll,
+                                       algo,
+                                       gpu,
+                                       count,
+                                       root_of(n, t, gpu, count)));
+    }
+    return SC_OK;
+}
+
+/* The peer of another rank of the class: the same move on the mesh. */
+static uint32_t
+peer_of(const struct sc__workload *w, const struct sc__transfer *t, uint32_t rank) {
+    uint32_t peer = rank;
+    if (rank == t->rank)
+        return t->peer;
+    for (unsigned d = 0; d < SC__DIMS; d++) {
+        uint32_t to = sc__mesh_coordinate(&w->mesh, t->peer, d);
+        if (to != sc__mesh_coordinate(&w->mesh, t->rank, d))
+            peer = sc__mesh_move(&w->mesh, peer, d, to);
+    }
+    return peer;
+}
+
+static sc_status
+add_messages(struct flow_net *n, const struct sc__transfer *t, struct pattern *p) {
+    const struct flow_job *j = &n->jobs[t->job];
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        uint32_t rank = j->class_ranks[i];
+        uint32_t peer =
+            j->around ? (rank + 1) % sc__mesh_ranks(&j->w->mesh) : peer_of(j->w, t, rank);
+        SC__TRY(sc__pattern_message(&n->builder,
+                                    &p->traffic,
+                                    gpu_of(n, j, rank),
+                                    gpu_of(n, j, peer)));
+    }
+    return SC_OK;
+}
+
+/* Who takes part, as far as it decides the traffic. */
+static uint64_t whom(const struct sc__transfer *t) {
+    if (t->coll == SC__COLLS)
+        return (uint64_t)t->rank << 32 | t->peer;
+    return sc__coll_to_root(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
+}
+
+static sc_status find_pattern(struct flow_net *n,
+                              const struct sc__transfer *t,
+                              enum sc__algo algo,
+                              struct pattern **out) {
+    bool message = t->coll == SC__COLLS, fresh;
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
+                       (uint64_t)t->coll << 16 | algo,
+                       whom(t),
+                       0};
+    uint64_t *slot = sc__map_at(&n->pattern_ids, sc__hash(key, sizeof key, 1), &fresh);
+    if (!fresh) {
+        *out = n->patterns[*slot];
+        return SC_OK;
+    }
+    *slot = n->pattern_count;
+    struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
+    p->id = n->pattern_count;
+    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
+    if (message)
+        SC__TRY(add_messages(n, t, p));
+    else
+        SC__TRY(add_groups(n, t, algo, p));
+    sc__pattern_close(&n->builder, &p->traffic);
+    const struct sc__pattern *list[1] = {&p->traffic};
+    p->alone = sc__quotient_make(&n->builder, list, 1);
+    return SC_OK;
+}
+
+/* ---- prices ---- */
+
+/* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
+ * algorithm is best depends on what they leave of its uplinks. */
+static uint32_t
+groups_on_part(struct flow_net *n, enum sc__level level, const struct sc__transfer *t) {
+    const struct flow_job *j = &n->jobs[t->job];
+    uint32_t width =
+        (uint32_t)sc__fabric_part_nodes(n->cluster, level) * n->cluster->node_gpus;
+    uint32_t count = 0;
+    struct sc__map seen;
+    sc__map_init(&seen, n->arena);
+    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
+        uint32_t rank = j->class_ranks[i];
+        bool fresh = false;
+        if (gpu_of(n, j, rank) / width == gpu_of(n, j, t->rank) / width)
+            sc__map_at(&seen, sc__group_member(j->w, t->group, rank, 0), &fresh);
+        count += fresh;
+    }
+    return count;
+}
+
+static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__transfer *t) {
+    bool fresh;
+    uint64_t key[2] = {(uint64_t)t->job << 32 | t->class, t->group};
+    uint64_t *slot = sc__map_at(&n->shapes, sc__hash(key, sizeof key, 2), &fresh);
+    if (fresh) {
+        struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
+        uint32_t count;
+        uint32_t *gpu = group_gpus(n, &n->jobs[t->job], t->group, t->rank, &count);
+        *s = sc__cluster_shape(n->cluster, gpu, count);
+        if (s->leaves > 1)
+            s->sharing_up[SC__LEAF] = groups_on_part(n, SC__LEAF, t);
+        if (s->pods > 1)
+            s->sharing_up[SC__POD] = groups_on_part(n, SC__POD, t);
+        *slot = (uintptr_t)s;
+    }
+    return (const struct sc__shape *)(uintptr_t)*slot;
+}
+
+static uint32_t
+node_of(const struct flow_net *n, const struct sc__transfer *t, uint32_t rank) {
+    return gpu_of(n, &n->jobs[t->job], rank) / n->cluster->node_gpus;
+}
+
+/* A collective or message run step by step: all of it may be bytes, as far as
+ * its ports say. */
+static sc_status
+step_time(struct flow_net *n, const struct sc__transfer *t, struct sc__price *p) {
+    const struct flow_job *j = &n->jobs[t->job];
+    bool direct =
+        t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
+    *p = (struct sc__price){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    if (t->coll == SC__COLLS)
+        SC__TRY(sc__steps_message(&n->builder,
+                                  &n->steps,
+                                  gpu_of(n, j, t->rank),
+                                  gpu_of(n, j, t->peer),
+                                  t->bytes,
+                                  &p->time));
+    else {
+        uint32_t count;
+        uint32_t *gpu = group_gpus(n, j, t->group, t->rank, &count);
+        SC__TRY(sc__steps_collective(&n->builder,
+                                     &n->steps,
+                                     t->coll,
+                                     gpu,
+                                     count,
+                                     root_of(n, t, gpu, count),
+                                     t->bytes,
+                                     &p->time));
+    }
+    p->still = p->time;
+    return SC_OK;
+}
+
+/* The model's time on a non-blocking fabric, by the algorithm that is best on
+ * this one. */
+static struct sc__price model_time(struct flow_net *n, const struct sc__transfer *t) {
+    if (t->coll == SC__COLLS) {
+        bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
+        return (struct sc__price){.time = sc__message_time(&n->open, same, t->bytes),
+                                  .still = sc__message_time(&n->open, same, 0),
+                                  .algo = SC__ALGO_DIRECT};
+    }
+    const struct sc__shape *s = shape_of(n, t);
+    struct sc__tuning tuning = n->open.tuning;
+    struct sc__price chosen = sc__collective_price(n->cluster, t->coll, s, t->bytes);
+    n->open.tuning.algo = chosen.algo;
+    n->open.tuning.proto = chosen.proto;
+    struct sc__price p = sc__collective_price(&n->open, t->coll, s, t->bytes);
+    n->open.tuning = tuning;
+    return p;
+}
+
+static int64_t flow_to_ps(double seconds) {
+    return (int64_t)ceil(seconds * 1e12 - 1e-3);
+}
+
+/* How the time divides into latency and bytes: as the model says, and at least
+ * what the busiest port needs is bytes. */
+static void divide(const struct pattern *pattern,
+                   const struct sc__price *model,
+                   uint64_t bytes,
+                   struct price *p) {
+    p->bytes = (double)bytes / sc__proto_payload((enum sc__proto)model->proto);
+    int64_t bytes_time = model->time - model->still;
+    int64_t port = flow_to_ps(pattern->traffic.port_time * p->bytes);
+    if (bytes_time < port)
+        bytes_time = port;
+    if (bytes_time > model->time)
+        bytes_time = model->time;
+    if (!pattern->traffic.flow_count)
+        bytes_time = 0;
+    p->bytes_time = (double)bytes_time * 1e-12;
+    p->latency = p->total = model->time - bytes_time;
+}
+
+/* Prices are kept by transfer: what asking again would answer. */
+static struct known_price *
+known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
+    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
+    if (*fresh)
+        *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
+    return (struct known_price *)(uintptr_t)*slot;
+}
+
+static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
+    return (
+        struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
+}
+
+static sc_status find_price(struct flow_net *n,
+                            const struct sc__transfer *t,
+                            const struct known_price **out) {
+    bool fresh;
+    struct known_price *k = known(n, t, &fresh);
+    struct sc__price model;
+    *out = k;
+    if (!fresh)
+        return SC_OK;
+    if (n->steps.send > 0)
+        SC__TRY(step_time(n, t, &model));
+    else
+        model = model_time(n, t);
+    SC__TRY(find_pattern(n, t, model.algo, &k->pattern));
+    divide(k->pattern, &model, t->bytes, &k->price);
+    if (k->price.bytes_time > 0) {
+        struct sc__burden burden = burden_of(&k->price, 0);
+        k->price.total +=
+            flow_to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
+    }
+    return SC_OK;
+}
+
+/* ---- the ops ---- */
+
+static uint64_t port_of(const struct sc__transfer *t, uint32_t class) {
+    return (uint64_t)t->job << 32 | class;
+}
+
+static int64_t alone(void *self,
+                     const struct sc__transfer *t,
+                     struct sc__claim claim[SC__CLAIMS],
+                     int *claims) {
+    struct flow_net *n = self;
+    const struct known_price *k;
+    *claims = 0;
+    if (n->cluster->ideal || n->status != SC_OK)
+        return 0;
+    n->status = find_price(n, t, &k);
+    if (n->status != SC_OK)
+        return 0;
+    if (k->pattern->traffic.flow_count)
+        claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
+    if (t->coll == SC__COLLS && t->peer_class != t->class)
+        claim[(*claims)++] = (struct sc__claim){port_of(t, t->peer_class), 1};
+    if (k->pattern->traffic.network)
+        *claims = ~*claims;
+    return k->price.total;
+}
+
+static void join_patterns(struct flow_net *n) {
+    const struct sc__pattern **list =
+        SC__NEW_ARRAY(n->arena, const struct sc__pattern *, n->pattern_count);
+    for (uint32_t i = 0; i < n->pattern_count; i++)
+        list[i] = &n->patterns[i]->traffic;
+    n->joint = sc__quotient_make(&n->builder, list, n->pattern_count);
+    n->joint_patterns = n->pattern_count;
+    n->live = sc__live_new(n->arena, n->joint);
+}
+
+static uint32_t take_active(struct flow_net *n) {
+    uint32_t id = n->free;
+    if (id == SC__NONE) {
+        (void)SC__PUSH(n->arena, n->active, n->active_count, n->active_capacity);
+        return n->active_count - 1;
+    }
+    n->free = n->active[id].next_free;
+    return id;
+}
+
+static sc_status flow_start(void *self, const struct sc__transfer *t, int64_t now) {
+    struct flow_net *n = self;
+    const struct known_price *k;
+    SC__TRY(n->status);
+    SC__TRY(find_price(n, t, &k));
+    if (n->joint_patterns < n->pattern_count) {
+        if (n->running)
+            return sc__fail(n->ctx,
+                            SC_SYSTEM,
+                            NULL,
+                            NULL,
+                            "a transfer was not announced to the flow engine");
+        join_patterns(n);
+    }
+    if (sc__live_violations(n->live))
+        return sc__fail(n->ctx,
+                        SC_SYSTEM,
+                        NULL,
+                        NULL,
+                        "%u solves are not max-min fair",
+                        sc__live_violations(n->live));
+    uint32_t id = take_active(n);
+    n->active[id] = (struct flow_active){.transfer = *t, .known = k, .begin = now};
+    n->running++;
+    bool flows = k->price.bytes_time > 0;
+    sc__heap_push(&n->heap, now + (flows ? k->price.latency : k->price.total), id, !flows);
+    return SC_OK;
+}
+
+static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
+    const struct known_price *k = n->active[id].known;
+    struct sc__burden burden = burden_of(&k->price, k->pattern->id);
+    sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
+}
+
+static int64_t flow_next(void *self) {
+    struct flow_net *n = self;
+    int64_t event = sc__heap_time(&n->heap);
+    int64_t end = n->live ? sc__live_next(n->live) : INT64_MAX;
+    return end < event ? end : event;
+}
+
+/* Transfers end with the last of their flows. */
+static void end_flows(struct flow_net *n, int64_t to) {
+    uint32_t id;
+    while (n->live && sc__live_end(n->live, to, &id))
+        sc__heap_push(&n->heap, to, id, 1);
+}
+
+/* How much longer than on a non-blocking fabric without other traffic, by kind
+ * of group. */
+static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t end) {
+    const struct sc__workload *w = n->jobs[a->transfer.job].w;
+    const char *label = a->transfer.coll == SC__COLLS ? sc__message_label(w)
+                                                      : w->groups[a->transfer.group].label;
+    const struct price *price = &a->known->price;
+    int64_t late = end - a->begin - price->latency - flow_to_ps(price->bytes_time);
+    if (late < SC__PS_PER_NS)
+        return;
+    for (unsigned i = 0; i < LABELS; i++) {
+        struct delay *d = &n->delays[i];
+        if (d->label && strcmp(d->label, label))
+            continue;
+        d->label = label;
+        d->time += late;
+        d->count++;
+        return;
+    }
+}
+
+static bool flow_finish(void *self, int64_t to, struct sc__transfer *done) {
+    struct flow_net *n = self;
+    end_flows(n, to);
+    while (sc__heap_time(&n->heap) <= to) {
+        struct sc__event e = sc__heap_pop(&n->heap);
+        if (!e.b) {
+            begin_bytes(n, e.a, e.time);
+            continue;
+        }
+        count_delay(n, &n->active[e.a], e.time);
+        *done = n->active[e.a].transfer;
+        n->active[e.a].next_free = n->free;
+        n->free = e.a;
+        n->running--;
+        return true;
+    }
+    return false;
+}
+
+static int compare_use(const void *a, const void *b) {
+    const struct sc__net_link_use *x = a;
+    const struct sc__net_link_use *y = b;
+    if (x->busy_share != y->busy_share)
+        return x->busy_share < y->busy_share ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void
+note_hottest(struct flow_net *n, const struct sc__net_link_use *use, uint32_t count) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, n->arena);
+    for (uint32_t i = 0; i < count && i < HOTTEST; i++)
+        sc__printf(&b, "%s%s %.1f %%", i ? "; " : "", use[i].name, 100 * use[i].busy_share);
+    if (b.size)
+        sc__note(n->ctx,
+                 "hottest-links",
+                 "links that carried most of what they could over the step: %s",
+                 b.text);
+}
+
+static void note_delays(struct flow_net *n) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, n->arena);
+    for (unsigned i = 0; i < LABELS && n->delays[i].label; i++) {
+        sc__printf(&b, "%s%s ", i ? ", " : "", n->delays[i].label);
+        sc__put_time(&b, n->delays[i].time);
+        sc__printf(&b, " in %llu", (unsigned long long)n->delays[i].count);
+    }
+    if (b.size)
+        sc__note(n->ctx,
+                 "contention",
+                 "transfers that waited for links took longer than where every link has "
+                 "room: %s",
+                 b.text);
+}
+
+/* One line for each class of links, the busiest first. */
+static uint32_t
+links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use **out) {
+    struct flow_net *n = self;
+    uint32_t count = n->joint ? n->joint->links : 0;
+    *out = SC__NEW_ARRAY(arena, struct sc__net_link_use, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__buffer name;
+        sc__buffer_init(&name, arena);
+        n->graph.name(&n->graph, n->joint->sample[i], &name);
+        if (n->joint->size[i] > 1)
+            sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
+        (*out)[i] = (struct sc__net_link_use){.name = name.text,
+                                              .bytes = sc__live_bytes(n->live, i),
+                                              .capacity = n->joint->capacity[i]};
+        if (step > 0)
+            (*out)[i].busy_share =
+                sc__live_bytes(n->live, i) / n->joint->capacity[i] / ((double)step * 1e-12);
+    }
+    qsort(*out, count, sizeof **out, compare_use);
+    note_delays(n);
+    note_hottest(n, *out, count);
+    return count < REPORTED ? count : REPORTED;
+}
+
+static const struct sc__net_ops flow_ops = {.name = "flow",
+                                            .alone = alone,
+                                            .start = flow_start,
+                                            .next = flow_next,
+                                            .finish = flow_finish,
+                                            .links = links};
+
+/* ---- making it ---- */
+
+/* The highest GPU that a job of so many ranks takes from node 0 on. */
+static uint64_t last_gpu(const struct sc__cluster *c, uint64_t ranks) {
+    uint64_t last = ranks - 1;
+    for (uint64_t r = 0; r < ranks && c->gpu_of; r++)
+        if (sc__cluster_gpu(c, (uint32_t)r) > last)
+            last = sc__cluster_gpu(c, (uint32_t)r);
+    return last;
+}
+
+sc_status sc__net_flow_job(struct sc__net *net,
+                           const struct sc__workload *w,
+                           struct sc__place_at at) {
+    struct flow_net *n = net->self;
+    uint64_t ranks = sc__mesh_ranks(&w->mesh);
+    uint64_t size = n->cluster->node_gpus;
+    uint64_t gpu = last_gpu(n->cluster, ranks);
+    uint64_t last = at.node + gpu / size * at.stride;
+    if (last * size + gpu % size >= n->cluster->gpus)
+        return sc__fail(
+            n->ctx,
+            SC_INPUT,
+            NULL,
+            "name a larger cluster, or place the job elsewhere",
+            "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
+            (unsigned long long)ranks,
+            at.node,
+            at.stride,
+            n->cluster->gpus);
+    struct flow_job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
+    *j = (struct flow_job){.w = w, .at = at};
+    sort_classes(n->arena, j);
+    return SC_OK;
+}
+
+/* A workload of one collective of the first GPUs. */
+static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "collective");
+    w->mesh = sc__mesh(1, 1, 1, gpus, 1, 1);
+    sc__workload_group(w, SC__GROUP_DP);
+    sc__class_add(w, sc__program_begin(w), 0, gpus, 0);
+    return w;
+}
+
+sc_status sc__flow_group(struct sc_context *ctx,
+                         const struct sc__cluster *c,
+                         uint32_t gpus,
+                         const struct sc__settings *settings,
+                         struct sc__net *out) {
+    SC__TRY(sc__net_flow(ctx, c, only(ctx, gpus), settings, out));
+    struct flow_net *n = out->self;
+    if (n->job_count)
+        n->jobs[0].around = true;
+    return SC_OK;
+}
+
+sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+    struct flow_net *n = net->self;
+    const struct known_price *k;
+    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
+    *time = 0;
+    if (n->cluster->ideal)
+        return SC_OK;
+    if (coll == SC__COLLS)
+        t.peer = sc__mesh_ranks(&n->jobs[0].w->mesh) - 1;
+    SC__TRY(find_price(n, &t, &k));
+    *time = k->price.total;
+    return SC_OK;
+}
+
+sc_status sc__net_flow(struct sc_context *ctx,
+                       const struct sc__cluster *cluster,
+                       const struct sc__workload *w,
+                       const struct sc__settings *settings,
+                       struct sc__net *net) {
+    struct flow_net *n = SC__NEW(&ctx->arena, struct flow_net);
+    n->ctx = ctx;
+    n->arena = &ctx->arena;
+    n->cluster = cluster;
+    n->open = *cluster;
+    n->open.fabric.oversubscription = n->open.fabric.pod_oversubscription = 1;
+    n->open.fabric.spines = 0;
+    if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
+        n->open.fabric.kind = SC__FABRIC_NONE;
+    sc__cluster_remember(&n->open, n->arena);
+    n->free = SC__NONE;
+    sc__map_init(&n->pattern_ids, n->arena);
+    sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->shapes, n->arena);
+    sc__heap_init(&n->heap, n->arena);
+    *net = (struct sc__net){.ops = &flow_ops, .self = n, .free = cluster->ideal};
+    if (cluster->ideal)
+        return SC_OK;
+    SC__TRY(sc__cluster_graph(ctx, cluster, &n->graph));
+    SC__TRY(sc__flow_settings(ctx, settings, &n->graph, &n->route));
+    SC__TRY(sc__steps_parse(settings, &n->steps));
+    sc__pattern_builder_init(ctx, cluster, &n->graph, &n->route, &n->builder);
+    return w ? sc__net_flow_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
+}

@@ -1,0 +1,231 @@
+/* Link numbers of a cluster of nodes: the NVLink ports, out and in, of every
+ * GPU; then the links of the network between the cards. */
+#include "network/flow/flow_cluster.h"
+
+#include <string.h>
+
+struct flow_cluster_nodes {
+    const struct sc__cluster *cluster;
+    struct sc__graph net; /* between cards */
+};
+
+static bool same_node(const struct flow_cluster_nodes *n, uint32_t a, uint32_t b) {
+    return a / n->cluster->node_gpus == b / n->cluster->node_gpus;
+}
+
+static uint32_t nodes_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+    const struct flow_cluster_nodes *n = g->self;
+    uint32_t a = sc__nic_of(n->cluster, from);
+    uint32_t b = sc__nic_of(n->cluster, to);
+    return same_node(n, from, to) || a == b ? 1 : n->net.ways(&n->net, a, b);
+}
+
+static uint32_t nodes_way(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+    const struct flow_cluster_nodes *n = g->self;
+    if (same_node(n, from, to)) {
+        links[0] = sc__nvlink_up(from);
+        links[1] = sc__nvlink_down(to);
+        return 2;
+    }
+    uint32_t count = n->net.way(&n->net,
+                                sc__nic_of(n->cluster, from),
+                                sc__nic_of(n->cluster, to),
+                                w,
+                                links);
+    for (uint32_t i = 0; i < count; i++)
+        links[i] += g->first_plane;
+    return count;
+}
+
+static void nodes_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
+    const struct flow_cluster_nodes *n = g->self;
+    if (link < g->first_plane) {
+        sc__printf(out, "gpu%u.nvlink.%s", link / 2, link % 2 ? "in" : "out");
+        return;
+    }
+    link -= g->first_plane;
+    if (g->planes > 1)
+        sc__printf(out, "plane%u.", link / g->plane_links);
+    n->net.name(&n->net, link % g->plane_links, out);
+}
+
+static uint32_t at_least_1(double x) {
+    return x < 1 ? 1 : x > 1e9 ? 1000000000u : (uint32_t)ceil(x - 1e-9);
+}
+
+/* Leaves, spines and cores of a description that gives oversubscription
+ * rather than counts: as many links as their rate asks for. */
+static struct sc__tree_shape tree_shape(const struct sc__cluster *c, uint32_t nics) {
+    const struct sc__fabric *f = &c->fabric;
+    bool rails = f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN;
+    uint32_t node_nics = c->node_nics ? c->node_nics : 1;
+    uint32_t planes = f->planes ? f->planes : 1;
+    struct sc__tree_shape t = {.ports = nics,
+                               .tiers = 1,
+                               .leaf_ports = nics,
+                               .rails = 1,
+                               .port_rate = c->nic / planes};
+    if (f->kind == SC__FABRIC_NONE)
+        return t;
+    uint32_t leaf_nodes = at_least_1(sc__fabric_leaf_nodes(c));
+    t.rails = rails ? node_nics : 1;
+    t.leaf_ports = rails ? leaf_nodes : leaf_nodes * node_nics;
+    if ((!rails || node_nics == 1) && t.leaf_ports >= nics)
+        return t;
+    double full = f->leaf_nodes > leaf_nodes ? (double)f->leaf_nodes / leaf_nodes
+                                             : 1; /* a leaf may be half empty */
+    double up = full * t.leaf_ports * t.port_rate / sc__fabric_oversubscription(c);
+    double link = f->link > 0 ? f->link : t.port_rate;
+    t.tiers = 2;
+    t.spines = f->spines ? f->spines : at_least_1(up / link);
+    t.leaf_rate = f->spines && f->link > 0 ? f->link : up / t.spines;
+    if (!f->pod_leaves)
+        return t;
+    t.tiers = 3;
+    t.pod_leaves = f->pod_leaves;
+    t.cores = f->cores ? f->cores : f->pod_leaves;
+    t.core_rate = f->pod_leaves * t.leaf_rate / fmax(1, f->pod_oversubscription) / t.cores;
+    return t;
+}
+
+static sc_status
+make_net(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *net) {
+    uint32_t nodes = (c->gpus + c->node_gpus - 1) / c->node_gpus;
+    uint64_t nics = (uint64_t)nodes * (c->node_nics ? c->node_nics : 1);
+    if (nics > 1u << 24)
+        return sc__fail(ctx, SC_INPUT, NULL, NULL, "more than 16777216 network cards");
+    if (c->fabric.kind == SC__FABRIC_DRAGONFLY)
+        return sc__graph_dragonfly(ctx, c, (uint32_t)nics, net);
+    struct sc__tree_shape shape = tree_shape(c, (uint32_t)nics);
+    if (nodes < 2 && !(shape.port_rate > 0))
+        shape.port_rate = 1; /* never used: there is one node */
+    return sc__graph_tree(ctx, &shape, net);
+}
+
+sc_status sc__cluster_graph(struct sc_context *ctx,
+                            const struct sc__cluster *c,
+                            struct sc__graph *g) {
+    if (!c->gpus || !c->node_gpus)
+        return sc__fail(ctx, SC_INPUT, NULL, NULL, "the cluster has no GPUs");
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return sc__graph_dims(ctx, c, g);
+    if (c->fabric.kind == SC__FABRIC_LINKS)
+        return sc__graph_links(ctx, c, g);
+    struct flow_cluster_nodes *n = SC__NEW(&ctx->arena, struct flow_cluster_nodes);
+    n->cluster = c;
+    SC__TRY(make_net(ctx, c, &n->net));
+    if (c->node_gpus > 1 && !(c->nvlink > 0))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "give node.nvlink",
+                        "GPUs of a node are joined by links without capacity");
+    *g = (struct sc__graph){.arena = &ctx->arena,
+                            .ports = c->gpus,
+                            .most_hops = n->net.most_hops,
+                            .most_ways = n->net.most_ways,
+                            .ways = nodes_ways,
+                            .way = nodes_way,
+                            .name = nodes_name,
+                            .self = n,
+                            .hop_latency = c->fabric.hop_latency};
+    g->planes = c->fabric.planes ? c->fabric.planes : 1;
+    if (n->net.shape.rails > 1)
+        g->leaf_stride = c->node_gpus;
+    g->first_plane = 2 * c->gpus;
+    g->plane_links = n->net.links;
+    uint64_t links = g->first_plane + (uint64_t)g->planes * g->plane_links;
+    if (links > 1u << 28)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "the fabric has more than 268435456 links");
+    g->links = (uint32_t)links;
+    g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
+    for (uint32_t i = 0; i < g->links; i++)
+        g->capacity[i] = i < g->first_plane
+                             ? (c->nvlink > 0 ? c->nvlink : 1)
+                             : n->net.capacity[(i - g->first_plane) % g->plane_links];
+    return SC_OK;
+}
+
+/* ---- options ---- */
+
+const struct sc__option sc__flow_options[] = {
+    {"route",
+     0,
+     "WAY",
+     "ecmp",
+     "Network",
+     "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal ways",
+     0},
+    {"send-latency",
+     0,
+     "TIME",
+     NULL,
+     "Network",
+     "collectives step by step, with this time before each send (SimAI)",
+     0},
+    {"packet",
+     0,
+     "PAYLOAD+HEADER",
+     NULL,
+     "Network",
+     "with --send-latency: bytes of a packet on the network",
+     0},
+    {"degrade",
+     0,
+     "LINK=FACTOR",
+     NULL,
+     "Network",
+     "a link has only this part of its capacity",
+     SC__OPT_REPEAT},
+    {"fail", 0, "LINK", NULL, "Network", "a link is out of service", SC__OPT_REPEAT},
+    {0}};
+
+static sc_status degrade(struct sc_context *ctx, struct sc__graph *g, const char *text) {
+    const char *equals = strrchr(text, '=');
+    double factor;
+    if (!equals || !sc__parse_double(sc__str(equals + 1), &factor))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "write it like leaf0-spine1=0.5",
+                        "--degrade '%s'",
+                        text);
+    return sc__graph_degrade(ctx,
+                             g,
+                             sc__strndup(&ctx->arena, text, (size_t)(equals - text)),
+                             factor);
+}
+
+sc_status sc__flow_settings(struct sc_context *ctx,
+                            const struct sc__settings *settings,
+                            struct sc__graph *g,
+                            struct sc__route_policy *route) {
+    const char *text = sc__setting(settings, "route");
+    SC__TRY(sc__route_parse(ctx, text ? text : "ecmp", route));
+    for (unsigned i = 0; (text = sc__setting_nth(settings, "degrade", i)); i++)
+        SC__TRY(degrade(ctx, g, text));
+    for (unsigned i = 0; (text = sc__setting_nth(settings, "fail", i)); i++)
+        SC__TRY(sc__graph_fail(ctx, g, text));
+    return SC_OK;
+}
+
+sc_status sc__flow_graph(struct sc_context *ctx,
+                         const char *fabric,
+                         uint32_t ports,
+                         const struct sc__settings *settings,
+                         struct sc__graph *g,
+                         struct sc__route_policy *route) {
+    if (sc__graph_describes(fabric))
+        SC__TRY(sc__graph_parse(ctx, fabric, ports, g));
+    else {
+        struct sc__cluster *c = SC__NEW(&ctx->arena, struct sc__cluster);
+        SC__TRY(sc__cluster_parse(ctx, fabric, ports, c));
+        SC__TRY(sc__cluster_graph(ctx, c, g));
+    }
+    return sc__flow_settings(ctx, settings, g, route);
+}

@@ -1,0 +1,371 @@
+/* Graphs that are no trees: dimensions (rings, full meshes, switches), groups
+ * of routers (dragonfly), and links given one by one. */
+#include "network/flow/flow_cluster.h"
+
+#include <string.h>
+
+/* ---- dimensions: the way corrects one coordinate after the other ----
+ *
+ * Links, by dimension d and GPU g: two a ring node (forth, back); size-1 a
+ * full-mesh node; two a switch node (up, down). Way w starts with dimension
+ * w % dims. */
+
+struct dims {
+    const struct sc__fabric *fabric;
+    uint32_t first[SC__FABRIC_DIMS_MAX];
+    uint32_t stride[SC__FABRIC_DIMS_MAX];
+};
+
+static uint32_t dim_links(const struct sc__fabric_dim *d) {
+    return d->kind == SC__DIM_FULL ? d->size - 1 : 2;
+}
+
+static uint32_t at_dim(const struct dims *t, uint32_t gpu, uint32_t d) {
+    return gpu / t->stride[d] % t->fabric->dim[d].size;
+}
+
+static uint32_t move_dim(const struct dims *t, uint32_t gpu, uint32_t d, uint32_t to) {
+    return gpu - at_dim(t, gpu, d) * t->stride[d] + to * t->stride[d];
+}
+
+/* The links that change coordinate d of *at to what `to` has. */
+static uint32_t
+correct_dim(const struct dims *t, uint32_t *at, uint32_t to, uint32_t d, uint32_t *links) {
+    const struct sc__fabric_dim *dim = &t->fabric->dim[d];
+    uint32_t n = 0;
+    uint32_t here = at_dim(t, *at, d);
+    uint32_t there = at_dim(t, to, d);
+    uint32_t size = dim->size;
+    uint32_t each = dim_links(dim);
+    if (here == there)
+        return 0;
+    if (dim->kind == SC__DIM_FULL)
+        links[n++] = t->first[d] + *at * each + (there + size - here - 1) % size;
+    if (dim->kind == SC__DIM_SWITCH) {
+        links[n++] = t->first[d] + *at * each;
+        links[n++] = t->first[d] + move_dim(t, *at, d, there) * each + 1;
+    }
+    uint32_t ahead = (there + size - here) % size;
+    bool forth = 2 * ahead == size ? here % 2 == 0
+                                   : 2 * ahead < size; /* half way round: either, in turn */
+    while (dim->kind == SC__DIM_RING && at_dim(t, *at, d) != there) {
+        links[n++] = t->first[d] + *at * each + !forth;
+        *at = move_dim(t, *at, d, (at_dim(t, *at, d) + (forth ? 1 : size - 1)) % size);
+    }
+    *at = move_dim(t, *at, d, there);
+    return n;
+}
+
+static uint32_t dims_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+    const struct dims *t = g->self;
+    uint32_t differ = 0;
+    for (uint32_t d = 0; d < t->fabric->dims; d++)
+        differ += at_dim(t, from, d) != at_dim(t, to, d);
+    return differ > 1 ? t->fabric->dims : 1;
+}
+
+static uint32_t dims_way(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+    const struct dims *t = g->self;
+    uint32_t n = 0;
+    uint32_t at = from;
+    for (uint32_t i = 0; i < t->fabric->dims; i++)
+        n += correct_dim(t, &at, to, (i + w) % t->fabric->dims, links + n);
+    return n;
+}
+
+static void dims_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
+    const struct dims *t = g->self;
+    uint32_t d = t->fabric->dims - 1;
+    while (d && link < t->first[d])
+        d--;
+    uint32_t each = dim_links(&t->fabric->dim[d]);
+    uint32_t i = link - t->first[d];
+    sc__printf(out, "gpu%u.dim%u.%u", i / each, d, i % each);
+}
+
+sc_status
+sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
+    struct dims *t = SC__NEW(&ctx->arena, struct dims);
+    uint64_t places = 1;
+    uint64_t links = 0;
+    uint64_t hops = 0;
+    t->fabric = &c->fabric;
+    for (uint32_t d = 0; d < c->fabric.dims; d++) {
+        const struct sc__fabric_dim *dim = &c->fabric.dim[d];
+        if (!dim->size || !(dim->rate > 0))
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            NULL,
+                            NULL,
+                            "dimension %u has no size or no capacity",
+                            d);
+        t->stride[d] = (uint32_t)places;
+        t->first[d] = (uint32_t)links;
+        places *= dim->size;
+        links += (uint64_t)c->gpus * dim_links(dim);
+        hops += dim->kind == SC__DIM_RING ? dim->size / 2 + 1 : 2;
+    }
+    if (places < c->gpus || links > 1u << 28 || hops > 250)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "the dimensions do not hold %u GPUs, or hold too many links",
+                        c->gpus);
+    *g = (struct sc__graph){.arena = &ctx->arena,
+                            .ports = c->gpus,
+                            .links = (uint32_t)links,
+                            .planes = 1,
+                            .most_hops = (uint32_t)hops,
+                            .most_ways = c->fabric.dims,
+                            .ways = dims_ways,
+                            .way = dims_way,
+                            .name = dims_name,
+                            .self = t,
+                            .hop_latency = c->fabric.dim[0].latency};
+    g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
+    for (uint32_t d = 0; d < c->fabric.dims; d++)
+        for (uint32_t i = 0; i < c->gpus * dim_links(&c->fabric.dim[d]); i++)
+            g->capacity[t->first[d] + i] = c->fabric.dim[d].rate;
+    return SC_OK;
+}
+
+/* ---- dragonfly: up to one hop inside the group, one between groups, one inside ----
+ *
+ * Links: card up, card down; router a → b inside a group; then the global
+ * links of a router. Global port p of group i leads to group (i + 1 + p % (groups-1)). */
+
+struct fly {
+    uint32_t router_nics;
+    uint32_t routers;
+    uint32_t global;
+    uint32_t groups;
+    uint32_t nics;
+};
+
+static uint32_t fly_local(const struct fly *f, uint32_t group, uint32_t a, uint32_t b) {
+    return 2 * f->nics + (group * f->routers + a) * f->routers + b;
+}
+
+static uint32_t fly_global(const struct fly *f, uint32_t group, uint32_t port) {
+    return 2 * f->nics + f->groups * f->routers * f->routers +
+           group * f->routers * f->global + port;
+}
+
+static uint32_t fly_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+    const struct fly *f = g->self;
+    uint32_t in_group = f->router_nics * f->routers;
+    return from / in_group == to / in_group ? 1 : f->routers * f->global / (f->groups - 1);
+}
+
+static uint32_t fly_way(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+    const struct fly *f = g->self;
+    uint32_t n = 0;
+    uint32_t a = from / f->router_nics;
+    uint32_t b = to / f->router_nics;
+    uint32_t i = a / f->routers;
+    uint32_t k = b / f->routers;
+    a %= f->routers, b %= f->routers;
+    links[n++] = from;
+    if (i != k) {
+        uint32_t port = (k + f->groups - i - 1) % f->groups + w * (f->groups - 1);
+        uint32_t back = (i + f->groups - k - 1) % f->groups + w * (f->groups - 1);
+        if (port / f->global != a)
+            links[n++] = fly_local(f, i, a, port / f->global);
+        links[n++] = fly_global(f, i, port);
+        a = back / f->global;
+    }
+    if (a != b)
+        links[n++] = fly_local(f, k, a, b);
+    links[n++] = f->nics + to;
+    return n;
+}
+
+static void fly_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
+    const struct fly *f = g->self;
+    uint32_t locals = f->groups * f->routers * f->routers;
+    if (link < 2 * f->nics) {
+        sc__printf(out, "port%u.%s", link % f->nics, link < f->nics ? "up" : "down");
+    } else if (link < 2 * f->nics + locals) {
+        uint32_t i = link - 2 * f->nics;
+        sc__printf(out,
+                   "group%u.router%u-router%u",
+                   i / f->routers / f->routers,
+                   i / f->routers % f->routers,
+                   i % f->routers);
+    } else {
+        uint32_t i = link - 2 * f->nics - locals;
+        uint32_t each = f->routers * f->global;
+        sc__printf(out, "group%u.global%u", i / each, i % each);
+    }
+}
+
+sc_status sc__graph_dragonfly(struct sc_context *ctx,
+                              const struct sc__cluster *c,
+                              uint32_t nics,
+                              struct sc__graph *g) {
+    const struct sc__fabric *d = &c->fabric;
+    struct fly *f = SC__NEW(&ctx->arena, struct fly);
+    *f = (struct fly){d->router_nics, d->group_routers, d->global_links, d->groups, nics};
+    uint64_t links =
+        2ull * nics + (uint64_t)f->groups * f->routers * (f->routers + f->global);
+    if (links > 1u << 28 || f->groups < 2)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "a dragonfly has at least two groups, and at most 268435456 links");
+    *g = (struct sc__graph){.arena = &ctx->arena,
+                            .ports = nics,
+                            .links = (uint32_t)links,
+                            .planes = 1,
+                            .most_hops = 5,
+                            .most_ways = f->routers * f->global / (f->groups - 1),
+                            .ways = fly_ways,
+                            .way = fly_way,
+                            .name = fly_name,
+                            .self = f};
+    g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
+    for (uint32_t i = 0; i < g->links; i++)
+        g->capacity[i] = i < 2 * nics || !(d->link > 0) ? c->nic : d->link;
+    return SC_OK;
+}
+
+/* ---- links one by one: shortest ways, found per destination and kept ----
+ *
+ * Cable i is the links 2i (a → b) and 2i + 1 (b → a). GPUs do not forward. */
+
+#define MOST_LISTED_WAYS 64u
+
+struct listed {
+    struct sc__arena *arena;
+    const struct sc__fabric *fabric;
+    uint32_t gpus;
+    uint32_t devices;
+    /* links that leave a device */
+    uint32_t *first;
+    uint32_t *out;
+    uint8_t **distance; /* by destination GPU, then device; 255: out of reach */
+};
+
+static uint32_t link_end(const struct listed *t, uint32_t link) {
+    const struct sc__fabric_link *l = &t->fabric->links[link / 2];
+    return link % 2 ? l->a : l->b;
+}
+
+static uint32_t link_begin(const struct listed *t, uint32_t link) {
+    return link_end(t, link ^ 1);
+}
+
+static const uint8_t *distances(const struct listed *t, uint32_t to) {
+    if (t->distance[to])
+        return t->distance[to];
+    uint8_t *far = t->distance[to] = sc__alloc(t->arena, t->devices);
+    uint32_t *queue = SC__NEW_ARRAY(t->arena, uint32_t, t->devices);
+    uint32_t count = 0;
+    memset(far, 255, t->devices);
+    far[to] = 0;
+    queue[count++] = to;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = queue[i];
+        if ((at < t->gpus && at != to) || far[at] == 254)
+            continue;
+        for (uint32_t k = t->first[at]; k < t->first[at + 1]; k++) {
+            uint32_t next = link_end(t, t->out[k]);
+            if (far[next] != 255)
+                continue;
+            far[next] = (uint8_t)(far[at] + 1);
+            queue[count++] = next;
+        }
+    }
+    return far;
+}
+
+static uint32_t listed_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+    (void)g, (void)from, (void)to;
+    return MOST_LISTED_WAYS;
+}
+
+/* At each device the way number chooses among the links that lead nearer. */
+static uint32_t listed_way(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+    const struct listed *t = g->self;
+    const uint8_t *far = distances(t, to);
+    uint32_t n = 0;
+    uint64_t choice = w;
+    for (uint32_t at = from; at != to && far[at] != 255;) {
+        uint32_t nearer[64];
+        uint32_t count = 0;
+        for (uint32_t k = t->first[at]; k < t->first[at + 1] && count < 64; k++) {
+            uint32_t next = link_end(t, t->out[k]);
+            if (far[next] + 1 == far[at] && (next >= t->gpus || next == to))
+                nearer[count++] = t->out[k];
+        }
+        links[n] = nearer[choice % count];
+        choice = choice / count + sc__splitmix64(choice) % 7 * (count > 1);
+        at = link_end(t, links[n++]);
+    }
+    return n;
+}
+
+static void listed_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
+    const struct listed *t = g->self;
+    sc__printf(out, "%u-%u", link_begin(t, link), link_end(t, link));
+}
+
+static void index_links(struct listed *t, uint32_t links) {
+    t->first = SC__NEW_ARRAY(t->arena, uint32_t, t->devices + 2);
+    t->out = SC__NEW_ARRAY(t->arena, uint32_t, links);
+    for (uint32_t i = 0; i < links; i++)
+        t->first[link_begin(t, i) + 2]++;
+    for (uint32_t i = 2; i < t->devices + 2; i++)
+        t->first[i] += t->first[i - 1];
+    for (uint32_t i = 0; i < links; i++)
+        t->out[t->first[link_begin(t, i) + 1]++] = i;
+}
+
+sc_status
+sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
+    const struct sc__fabric *f = &c->fabric;
+    struct listed *t = SC__NEW(&ctx->arena, struct listed);
+    *t = (struct listed){.arena = &ctx->arena,
+                         .fabric = f,
+                         .gpus = c->gpus,
+                         .devices = c->gpus + f->nvswitches + f->switches};
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        const struct sc__fabric_link *l = &f->links[i];
+        if (l->a >= t->devices || l->b >= t->devices || !(l->rate > 0))
+            return sc__fail(
+                ctx,
+                SC_INPUT,
+                NULL,
+                NULL,
+                "link %u joins %u and %u at %g bytes/s: no such device, or no capacity",
+                i,
+                l->a,
+                l->b,
+                l->rate);
+    }
+    t->distance = SC__NEW_ARRAY(&ctx->arena, uint8_t *, c->gpus);
+    index_links(t, 2 * f->link_count);
+    *g = (struct sc__graph){.arena = &ctx->arena,
+                            .ports = c->gpus,
+                            .links = 2 * f->link_count,
+                            .planes = 1,
+                            .most_hops = 254,
+                            .most_ways = MOST_LISTED_WAYS,
+                            .ways = listed_ways,
+                            .way = listed_way,
+                            .name = listed_name,
+                            .self = t,
+                            .hop_latency = f->hop_latency};
+    g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
+    g->latency = SC__NEW_ARRAY(&ctx->arena, int64_t, g->links);
+    for (uint32_t i = 0; i < g->links; i++) {
+        g->capacity[i] = f->links[i / 2].rate;
+        g->latency[i] = f->links[i / 2].latency;
+    }
+    return SC_OK;
+}

@@ -1,0 +1,252 @@
+/* Routes: one way out of several, or all of them at once.
+ *
+ *   dmodk      the way is numbered by the destination (its place on its leaf, with rails)
+ *   ecmp       by splitmix64(seed ^ (from << 32 | to))
+ *   adaptive   the way whose busiest link has the fewest routes so far
+ *   spray      all ways, an equal part of the flow on each
+ *
+ * A way with a failed link is passed over: the next whole one is taken. */
+#include "network/flow/flow_graph.h"
+
+#include <string.h>
+
+#define LONGEST 256
+
+sc_status
+sc__route_parse(struct sc_context *ctx, const char *text, struct sc__route_policy *out) {
+    static const char *const words[] = {"dmodk", "ecmp", "adaptive", "spray", NULL};
+    struct sc__str rest = sc__str(text);
+    struct sc__str word = {NULL, 0};
+    unsigned kind = 0;
+    sc__split(&rest, ':', &word);
+    while (words[kind] && !sc__str_is(word, words[kind]))
+        kind++;
+    if (!words[kind])
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "one of: dmodk, ecmp, ecmp:SEED, adaptive, spray",
+                        "unknown route '%s'",
+                        text);
+    *out = (struct sc__route_policy){.kind = (enum sc__route_kind)kind, .seed = 1};
+    if (text[word.n] == ':' && (kind != SC__ROUTE_ECMP || !sc__parse_u64(rest, &out->seed)))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "ecmp:SEED takes a whole number",
+                        "route '%s'",
+                        text);
+    return SC_OK;
+}
+
+uint32_t sc__graph_room(const struct sc__graph *g, const struct sc__route_policy *p) {
+    return g->planes *
+           (p->kind == SC__ROUTE_SPRAY ? g->most_hops * g->most_ways : g->most_hops);
+}
+
+/* The way's links in a plane, and whether they all work. */
+static bool take_way(const struct sc__graph *g,
+                     uint32_t from,
+                     uint32_t to,
+                     uint32_t w,
+                     uint32_t plane,
+                     uint32_t *links,
+                     uint32_t *count) {
+    bool whole = true;
+    *count = g->way(g, from, to, w, links);
+    for (uint32_t i = 0; i < *count; i++) {
+        if (plane && links[i] >= g->first_plane)
+            links[i] += plane * g->plane_links;
+        if (g->failed && g->failed[links[i]])
+            whole = false;
+    }
+    return whole && *count;
+}
+
+/* Way number `first`, or the next one that is whole; 0 hops when none is. */
+static uint32_t whole_way(const struct sc__graph *g,
+                          uint32_t from,
+                          uint32_t to,
+                          uint64_t first,
+                          uint32_t plane,
+                          uint32_t *links) {
+    uint32_t ways = g->ways(g, from, to);
+    uint32_t n;
+    for (uint32_t i = 0; i < ways; i++)
+        if (take_way(g, from, to, (uint32_t)((first + i) % ways), plane, links, &n))
+            return n;
+    return 0;
+}
+
+static uint32_t busiest(const struct sc__graph *g, const uint32_t *links, uint32_t n) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (g->load[links[i]] > most)
+            most = g->load[links[i]];
+    return most;
+}
+
+/* Ends (the first and the last link) are the same for all ways: only the
+ * links between decide. */
+static uint32_t least_loaded(
+    struct sc__graph *g, uint32_t from, uint32_t to, uint32_t plane, uint32_t *best) {
+    uint32_t links[LONGEST];
+    uint32_t ways = g->ways(g, from, to);
+    uint32_t found = 0;
+    uint32_t least = UINT32_MAX;
+    uint32_t n;
+    if (!g->load)
+        g->load = SC__NEW_ARRAY(g->arena, uint32_t, g->links);
+    for (uint32_t w = 0; w < ways; w++) {
+        if (!take_way(g, from, to, (to + w) % ways, plane, links, &n))
+            continue;
+        uint32_t load = n > 2 ? busiest(g, links + 1, n - 2) : 0;
+        if (load >= least)
+            continue;
+        least = load;
+        found = n;
+        memcpy(best, links, n * sizeof *links);
+    }
+    for (uint32_t i = 0; i < found; i++)
+        g->load[best[i]]++;
+    return found;
+}
+
+static void
+add_load(struct sc__share_hop *hops, uint32_t *count, uint32_t link, double load) {
+    uint32_t i = 0;
+    while (i < *count && hops[i].link != link)
+        i++;
+    if (i == *count)
+        hops[(*count)++] = (struct sc__share_hop){.link = link};
+    hops[i].load += load;
+}
+
+static uint32_t spray(const struct sc__graph *g,
+                      uint32_t from,
+                      uint32_t to,
+                      uint32_t plane,
+                      struct sc__share_hop *hops,
+                      uint32_t *count) {
+    uint32_t links[LONGEST];
+    uint32_t ways = g->ways(g, from, to);
+    uint32_t alive = 0;
+    uint32_t n;
+    for (uint32_t w = 0; w < ways; w++)
+        alive += take_way(g, from, to, w, plane, links, &n);
+    for (uint32_t w = 0; w < ways; w++) {
+        if (!take_way(g, from, to, w, plane, links, &n))
+            continue;
+        for (uint32_t i = 0; i < n; i++)
+            add_load(hops, count, links[i], 1.0 / alive / g->planes);
+    }
+    return alive;
+}
+
+static uint32_t single_way(struct sc__graph *g,
+                           const struct sc__route_policy *p,
+                           uint32_t from,
+                           uint32_t to,
+                           uint32_t plane,
+                           struct sc__share_hop *hops,
+                           uint32_t *count) {
+    uint32_t links[LONGEST];
+    uint32_t n;
+    uint64_t number = to / (g->leaf_stride ? g->leaf_stride : 1);
+    uint64_t pair = (uint64_t)from << 32 | to;
+    if (p->kind == SC__ROUTE_ECMP)
+        number = sc__splitmix64((p->seed + plane) ^ pair);
+    if (p->kind == SC__ROUTE_ADAPTIVE)
+        n = least_loaded(g, from, to, plane, links);
+    else
+        n = whole_way(g, from, to, number, plane, links);
+    for (uint32_t i = 0; i < n && g->planes == 1; i++)
+        hops[(*count)++] = (struct sc__share_hop){links[i], 1};
+    for (uint32_t i = 0; i < n && g->planes > 1; i++)
+        add_load(hops, count, links[i], 1.0 / g->planes);
+    return n;
+}
+
+sc_status sc__graph_route(struct sc_context *ctx,
+                          struct sc__graph *g,
+                          const struct sc__route_policy *p,
+                          uint32_t from,
+                          uint32_t to,
+                          struct sc__share_hop *hops,
+                          uint32_t *count) {
+    *count = 0;
+    if (from >= g->ports || to >= g->ports)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "the fabric has the hosts 0 to %u; there is no host %u",
+                        g->ports - 1,
+                        from >= g->ports ? from : to);
+    if (from == to)
+        return SC_OK;
+    for (uint32_t plane = 0; plane < g->planes; plane++) {
+        uint32_t found = p->kind == SC__ROUTE_SPRAY
+                             ? spray(g, from, to, plane, hops, count)
+                             : single_way(g, p, from, to, plane, hops, count);
+        if (!found)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            NULL,
+                            "every way between them has a failed link",
+                            "host %u cannot be reached from host %u",
+                            to,
+                            from);
+    }
+    return SC_OK;
+}
+
+static sc_status find_link(struct sc_context *ctx,
+                           const struct sc__graph *g,
+                           const char *name,
+                           uint32_t *out) {
+    struct sc__buffer b;
+    for (uint32_t i = 0; i < g->links; i++) {
+        sc__buffer_init(&b, &ctx->arena);
+        g->name(g, i, &b);
+        if (!strcmp(b.text, name)) {
+            *out = i;
+            return SC_OK;
+        }
+    }
+    sc__buffer_init(&b, &ctx->arena);
+    sc__puts(&b, "links are named like ");
+    for (uint32_t i = 0, step = g->links / 4 ? g->links / 4 : 1; i < g->links; i += step) {
+        if (i)
+            sc__puts(&b, ", ");
+        g->name(g, i, &b);
+    }
+    return sc__fail(ctx, SC_USAGE, NULL, b.text, "the fabric has no link '%s'", name);
+}
+
+sc_status sc__graph_fail(struct sc_context *ctx, struct sc__graph *g, const char *link) {
+    uint32_t id = 0;
+    SC__TRY(find_link(ctx, g, link, &id));
+    if (!g->failed)
+        g->failed = SC__NEW_ARRAY(g->arena, bool, g->links);
+    g->failed[id] = true;
+    return SC_OK;
+}
+
+sc_status sc__graph_degrade(struct sc_context *ctx,
+                            struct sc__graph *g,
+                            const char *link,
+                            double factor) {
+    uint32_t id = 0;
+    SC__TRY(find_link(ctx, g, link, &id));
+    if (!(factor > 0 && factor <= 1))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "to take it out of service write --fail",
+                        "link '%s' scaled by %g: a factor above 0, up to 1",
+                        link,
+                        factor);
+    g->capacity[id] *= factor;
+    return SC_OK;
+}

@@ -1,0 +1,294 @@
+/* plan_check: plans that cannot be run are refused with the numbers and the
+ * nearest ones that can. */
+#include "plan/plan.h"
+
+/* "4 or 8": the divisors of n next to x, below and above. */
+static const char *
+near_divisors(struct sc_context *ctx, uint64_t n, uint64_t x, const char *what) {
+    uint64_t below = 0;
+    uint64_t above = 0;
+    for (uint64_t d = x > n ? n : x; d >= 1 && !below; d--)
+        if (n % d == 0 && d != x)
+            below = d;
+    for (uint64_t d = x + 1; d <= n && d <= x * 64 && !above; d++)
+        if (n % d == 0)
+            above = d;
+    if (below && above)
+        return sc__format(&ctx->arena,
+                          "%s %llu or %llu would do",
+                          what,
+                          (unsigned long long)below,
+                          (unsigned long long)above);
+    return sc__format(&ctx->arena,
+                      "%s %llu would do",
+                      what,
+                      (unsigned long long)(below ? below : above));
+}
+
+static const char *
+near_multiples(struct sc_context *ctx, uint64_t unit, uint64_t x, const char *what) {
+    uint64_t below = x / unit * unit;
+    if (below)
+        return sc__format(&ctx->arena,
+                          "%s %llu or %llu would do",
+                          what,
+                          (unsigned long long)below,
+                          (unsigned long long)(below + unit));
+    return sc__format(&ctx->arena, "%s %llu would do", what, (unsigned long long)unit);
+}
+
+static sc_status check_ranks(struct sc_context *ctx, const struct sc__plan *p) {
+    const struct sc__mesh *d = &p->mesh;
+    uint32_t cut = d->tp * d->cp * d->pp;
+    if (!d->dp || p->gpus % cut || p->gpus / cut != d->dp) {
+        if (d->dp && p->gpus % cut == 0)
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            sc__format(&ctx->arena,
+                                       "dp %u, or %u GPUs, would do",
+                                       p->gpus / cut,
+                                       cut * d->dp),
+                            "%u GPUs are not tp %u · cp %u · pp %u · dp %u = %u",
+                            p->gpus,
+                            d->tp,
+                            d->cp,
+                            d->pp,
+                            d->dp,
+                            cut * d->dp);
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_multiples(ctx, cut, p->gpus, "GPUs:"),
+                        "%u GPUs are not a multiple of tp %u · cp %u · pp %u = %u",
+                        p->gpus,
+                        d->tp,
+                        d->cp,
+                        d->pp,
+                        cut);
+    }
+    if ((uint64_t)d->tp * d->cp * d->dp % ((uint64_t)d->ep * d->etp))
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            near_divisors(ctx, (uint64_t)d->tp * d->cp * d->dp / d->etp, d->ep, "ep"),
+            "ep %u · etp %u does not divide the %u ranks of a stage (tp %u · cp %u · dp "
+            "%u)",
+            d->ep,
+            d->etp,
+            d->tp * d->cp * d->dp,
+            d->tp,
+            d->cp,
+            d->dp);
+    return SC_OK;
+}
+
+static sc_status
+check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+    uint32_t tp = p->mesh.tp;
+    if (m->heads % tp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->heads, tp, "tp"),
+                        "tp %u does not divide the %u attention heads",
+                        tp,
+                        m->heads);
+    if (m->kv_heads % tp && tp % m->kv_heads)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->kv_heads, tp, "tp"),
+                        "tp %u neither divides nor is a multiple of the %u key-value heads",
+                        tp,
+                        m->kv_heads);
+    if (m->ffn % tp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->ffn, tp, "tp"),
+                        "tp %u does not divide the feed-forward size %u",
+                        tp,
+                        m->ffn);
+    if (p->mesh.ep > 1 && !m->experts)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --ep out",
+                        "ep %u, but %s has no experts",
+                        p->mesh.ep,
+                        m->name);
+    if (p->imbalance > (m->experts ? m->experts : 1))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "1 is balanced; all tokens on one rank of ep is the worst",
+                        "--moe-imbalance %g is more than the %u experts could cause",
+                        p->imbalance,
+                        m->experts);
+    if (m->experts % p->mesh.ep)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->experts, p->mesh.ep, "ep"),
+                        "ep %u does not divide the %u experts",
+                        p->mesh.ep,
+                        m->experts);
+    if (p->mesh.cp > 1 && p->seq % (2 * p->mesh.cp))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_multiples(ctx, 2 * p->mesh.cp, p->seq, "--seq"),
+                        "a sequence of %u tokens does not cut into 2·cp = %u equal pieces",
+                        p->seq,
+                        2 * p->mesh.cp);
+    if (p->sequence_parallel && p->seq / p->mesh.cp % tp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_multiples(ctx, (uint64_t)tp * p->mesh.cp, p->seq, "--seq"),
+                        "sequence parallel cannot cut %u tokens into tp %u pieces",
+                        p->seq / p->mesh.cp,
+                        tp);
+    return SC_OK;
+}
+
+static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
+    bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
+    if (p->schedule == SC__SCHEDULE_ZBV) {
+        if (p->vpp == 2 && p->mesh.pp > 1)
+            return SC_OK;
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            p->mesh.pp == 1 ? "use --schedule 1f1b" : "leave --vpp out",
+            "schedule zb-v has two chunks on each of several stages, not %u on %u",
+            p->vpp,
+            p->mesh.pp);
+    }
+    if (p->vpp > 1 && p->mesh.pp == 1)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --vpp out",
+                        "vpp %u needs more than one pipeline stage",
+                        p->vpp);
+    if (p->mesh.pp > 1 && interleaved != (p->vpp > 1))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        interleaved ? "add --vpp N" : "use --schedule interleaved",
+                        "schedule %s does not go with vpp %u",
+                        sc__schedule_name(p->schedule),
+                        p->vpp);
+    return SC_OK;
+}
+
+static sc_status
+check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+    uint32_t chunks = p->mesh.pp * p->vpp;
+    uint32_t sum = 0;
+    uint32_t counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);
+    if (counted && (p->first_layers || p->last_layers || (m->layers + counted) % chunks))
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            near_divisors(ctx, m->layers + counted, chunks, "pp·vpp"),
+            "pp %u · vpp %u = %u does not divide the %u layers and what counts as a "
+            "layer beside them",
+            p->mesh.pp,
+            p->vpp,
+            chunks,
+            m->layers);
+    if (chunks > m->layers + (p->uneven ? 2 : counted))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->layers, chunks, "pp·vpp"),
+                        "pp %u · vpp %u = %u chunks, but there are only %u layers",
+                        p->mesh.pp,
+                        p->vpp,
+                        chunks,
+                        m->layers);
+    if ((uint64_t)p->first_layers + p->last_layers > m->layers)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "change --decoder-first-pipeline-num-layers or -last-",
+                        "the first stage has %u layers and the last %u, the model only %u",
+                        p->first_layers,
+                        p->last_layers,
+                        m->layers);
+    bool given = p->uneven || counted || p->first_layers || p->last_layers;
+    if (m->layers % chunks && !given && (m->layers + 2) % chunks == 0)
+        sc__note(ctx,
+                 "short-ends",
+                 "the first and the last of %u chunks have one layer less, beside "
+                 "embedding and head",
+                 chunks);
+    else if (m->layers % chunks && !given)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        sc__format(&ctx->arena,
+                                   "%s; or --uneven-stages",
+                                   near_divisors(ctx, m->layers, chunks, "pp·vpp")),
+                        "pp %u · vpp %u = %u does not divide the %u layers",
+                        p->mesh.pp,
+                        p->vpp,
+                        chunks,
+                        m->layers);
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        for (uint32_t c = 0; c < p->vpp; c++) {
+            uint32_t first;
+            sum += sc__plan_layers(p, m, s, c, &first);
+        }
+    if (sum != m->layers)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "change --decoder-first-pipeline-num-layers or -last-",
+                        "the stages hold %u layers, the model has %u",
+                        sum,
+                        m->layers);
+    return SC_OK;
+}
+
+static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
+    uint64_t unit = (uint64_t)p->mesh.dp * p->micro_batch;
+    if (p->global_batch % unit)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            near_multiples(ctx, unit, p->global_batch, "--global-batch"),
+            "the global batch %u is not a multiple of dp %u · micro-batch %u = %llu",
+            p->global_batch,
+            p->mesh.dp,
+            p->micro_batch,
+            (unsigned long long)unit);
+    if (p->schedule == SC__SCHEDULE_INTERLEAVED && p->vpp > 1 &&
+        p->micro_batches % p->mesh.pp)
+        sc__note(ctx,
+                 "interleaved-remainder",
+                 "%u micro-batches are not a multiple of pp %u, which older Megatron "
+                 "refuses: the "
+                 "first group takes "
+                 "the rest",
+                 p->micro_batches,
+                 p->mesh.pp);
+    return SC_OK;
+}
+
+sc_status sc__plan_check(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *p) {
+    SC__TRY(check_ranks(ctx, p));
+    SC__TRY(check_shapes(ctx, m, p));
+    SC__TRY(check_schedule(ctx, p));
+    SC__TRY(check_stages(ctx, m, p));
+    return check_batch(ctx, p);
+}

@@ -1,0 +1,158 @@
+/* plan: how a model is trained: parallel sizes, batch, recompute, what is
+ * sharded and what is overlapped. Read from the options of plan/options.c,
+ * completed with defaults (each a note) and checked against the model. */
+#ifndef SC_LOWER_PLAN_H
+#define SC_LOWER_PLAN_H
+
+#include "hardware/cluster.h"
+#include "hardware/kernel_layer.h"
+#include "lower/pipeline.h"
+#include "model/model.h"
+
+enum sc__recompute {
+    SC__RECOMPUTE_NONE,
+    SC__RECOMPUTE_SELECTIVE, /* the core of attention, or the modules named */
+    SC__RECOMPUTE_FULL,      /* whole layers */
+    SC__RECOMPUTE_OPS /* all but attention and every second product (PyTorch's selective
+                         checkpointing) */
+};
+
+enum { /* --recompute-modules */
+       SC__MODULE_CORE = 1,
+       SC__MODULE_NORM = 2,
+       SC__MODULE_ACTIVATION = 4,
+       SC__MODULE_MLP = 8,  /* of layers without experts */
+       SC__MODULE_MOE = 16, /* of layers with them, dispatch included */
+       SC__MODULE_EXPERT_ACTIVATION = 32,
+       SC__MODULE_SHARED = 64,
+       SC__MODULE_LATENT = 128 /* the way up of latent attention */
+};
+
+enum { /* --cuda-graph: what is launched as one graph */
+       SC__GRAPH_ATTENTION = 1,
+       SC__GRAPH_ROUTER = 2, /* routing and what prepares the exchange */
+       SC__GRAPH_MLP = 4,
+       SC__GRAPH_FULL = 8 /* the whole iteration: no host at all */
+};
+
+/* How the collectives of tensor parallelism hide. */
+enum sc__tp_overlap {
+    SC__TP_BLOCKING, /* not at all: code of 2021 */
+    SC__TP_WGRAD,    /* those of backward, behind the weight gradient */
+    SC__TP_CHUNKS /* in chunks behind the products they belong to (user buffers, async TP)
+                   */
+};
+
+enum sc__cp_kind { SC__CP_RING, SC__CP_GATHER, SC__CP_ALLTOALL };
+
+struct sc__plan {
+    struct sc__mesh mesh;
+    uint32_t gpus;
+    uint32_t vpp;
+    uint32_t micro_batch;
+    uint32_t global_batch;
+    uint32_t micro_batches;
+    uint32_t seq;
+    uint32_t vocab; /* padded so that tp divides it */
+    enum sc__schedule schedule;
+    /* of the first and last stage; 0 = even */
+    uint32_t first_layers;
+    uint32_t last_layers;
+    bool uneven; /* stages need not have equal layers */
+    /* as a layer, when layers are spread over stages */
+    bool count_embedding;
+    bool count_loss;
+    unsigned recompute; /* enum sc__recompute */
+    unsigned recompute_modules;
+    bool recompute_block; /* only the first recompute_layers of a stage */
+    uint32_t recompute_layers;
+    bool sequence_parallel;
+    bool scatter_gather;
+    unsigned zero; /* 0 … 3 */
+    /* enum sc__dtype */
+    unsigned dtype;
+    unsigned gemm;
+    unsigned fusion;    /* enum sc__fusion */
+    unsigned attention; /* enum sc__attention_software */
+    bool dropout;
+    unsigned tp_overlap;
+    unsigned cp_kind;
+    bool overlap_grad;
+    bool overlap_param;
+    bool overlap_p2p;
+    bool overlap_moe;
+    uint32_t grad_bytes; /* of one gradient on the wire */
+    uint64_t bucket;     /* bytes of a gradient bucket */
+    bool moe_unfused; /* routing and quantisation of experts as many kernels, waited for by
+                       * the host
+                       */
+    double imbalance;
+    double capacity;
+    bool dedup; /* a token goes to a rank once, whatever experts it wants there */
+    bool ignore_memory;
+    bool optimizer;     /* the step ends with one */
+    bool plain_update;  /* weights, gradients and state of one type, no clipping: plain
+                           PyTorch on  one GPU */
+    bool fp8_attention; /* scores and sums of attention in fp8 */
+    bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
+    bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2,
+                           DTensor */
+    unsigned graphs;    /* SC__GRAPH_… */
+    double host_launch; /* us of host time per kernel; < 0: of the software */
+    const char *gpu;
+    const char *kernel_times;
+    const char *constants;
+};
+
+sc_status sc__plan_read(struct sc_context *ctx,
+                        const struct sc__settings *settings,
+                        const struct sc__model *m,
+                        uint32_t cluster_gpus,
+                        struct sc__plan *out);
+/* A note for each option given that says nothing about this plan. */
+void sc__plan_note_idle(const struct sc__settings *settings,
+                        const struct sc__model *m,
+                        const struct sc__plan *p);
+/* A plan that cannot be run is refused with the numbers and the nearest ones
+ * that can. */
+sc_status
+sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
+
+/* Layers of chunk `chunk` on `stage`: *first and how many. */
+uint32_t sc__plan_layers(const struct sc__plan *p,
+                         const struct sc__model *m,
+                         uint32_t stage,
+                         uint32_t chunk,
+                         uint32_t *first);
+/* Tokens of a micro-batch on one rank: whole, and where sequence parallel cuts them. */
+double sc__plan_tokens(const struct sc__plan *p);
+double sc__plan_tokens_sp(const struct sc__plan *p);
+
+/* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
+double sc__plan_width(const struct sc__plan *p);
+/* Bytes of a message between stages, of one rank. */
+double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
+
+/* Ranks of experts a token is sent to. */
+double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
+
+/* Parameters of one rank, by who shares them. */
+struct sc__shard {
+    /* elements of one rank before ZeRO */
+    double dense;
+    double experts;
+};
+struct sc__shard
+sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
+/* With what only the first and the last stage hold. */
+struct sc__shard
+sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* The stage with the head. */
+uint32_t sc__plan_last_stage(const struct sc__plan *p);
+double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m);
+double
+sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+
+extern const struct sc__option sc__model_options[];
+
+#endif

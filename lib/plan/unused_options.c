@@ -1,0 +1,139 @@
+/* plan_idle: options that say nothing about the plan they stand beside, such
+ * as --sequence-parallel with tp 1. A note each: nobody should take the answer
+ * for one to a question that was not asked. */
+#include "plan/plan.h"
+
+struct idle {
+    const char *name;
+    bool idle;
+    const char *because;
+};
+
+static void plan_unused_options_put_notes(const struct sc__settings *s,
+                                          const struct idle *list,
+                                          size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i].idle && sc__setting(s, list[i].name))
+            sc__note(s->ctx,
+                     "option-unused",
+                     "--%s has no effect: %s",
+                     list[i].name,
+                     list[i].because);
+}
+
+#define PUT_NOTES(s, list)                                                                 \
+    plan_unused_options_put_notes(s, list, sizeof(list) / sizeof *(list))
+
+static void of_recompute(const struct sc__settings *s, const struct sc__plan *p) {
+    bool full = p->recompute == SC__RECOMPUTE_FULL;
+    static const char selective[] = "it says what --recompute selective repeats";
+    static const char whole[] = "it says what --recompute full repeats";
+    static const char block[] = "only --recompute-method block counts layers";
+    const struct idle list[] = {
+        {"recompute-modules", p->recompute != SC__RECOMPUTE_SELECTIVE, selective},
+        {"recompute-method", !full, whole},
+        {"recompute-layers", !p->recompute_block, full ? block : whole},
+        {"recompute-num-layers", !p->recompute_block, full ? block : whole},
+    };
+    PUT_NOTES(s, list);
+}
+
+static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
+    bool alone =
+        p->mesh.dp * p->mesh.cp == 1 && sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+    bool sharded = p->zero >= 2;
+    static const char one[] = "no other rank has the same weights";
+    static const char always[] =
+        "sharded gradients are reduced layer by layer beside backward";
+    static const char later[] = "gradients are reduced after backward, all at once";
+    const char *why = alone ? one : sharded ? always : later;
+    bool no_buckets = alone || sharded || !p->overlap_grad;
+    const struct idle list[] = {
+        {"zero", alone && p->zero, one},
+        {"use-distributed-optimizer", alone, one},
+        {"use-torch-fsdp2", alone, one},
+        {"use-megatron-fsdp", alone, one},
+        {"grad-dtype", alone, one},
+        {"grad-reduce-in-bf16", alone, one},
+        {"overlap-grad", alone || sharded, alone ? one : always},
+        {"overlap-grad-reduce", alone || sharded, alone ? one : always},
+        {"bucket", no_buckets, why},
+        {"ddp-bucket-size", no_buckets, why},
+        {"overlap-param",
+         alone || p->zero != 1,
+         alone ? one : "only ZeRO 1 gathers updated weights"},
+        {"overlap-param-gather",
+         alone || p->zero != 1,
+         alone ? one : "only ZeRO 1 gathers updated weights"},
+        {"update", !p->optimizer, "there is no optimizer"},
+    };
+    PUT_NOTES(s, list);
+}
+
+/* A bucket closes between two layers. */
+static void of_buckets(const struct sc__settings *s,
+                       const struct sc__model *m,
+                       const struct sc__plan *p) {
+    struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
+    bool small = (double)p->bucket < (layer.dense + layer.experts) * p->grad_bytes;
+    static const char whole[] =
+        "gradients are reduced by whole layers, and one is larger than that";
+    const struct idle list[] = {{"bucket", small, whole},
+                                {"ddp-bucket-size", small, whole}};
+    PUT_NOTES(s, list);
+}
+
+static void of_parallelism(const struct sc__settings *s,
+                           const struct sc__model *m,
+                           const struct sc__plan *p) {
+    const struct sc__mesh *d = &p->mesh;
+    bool cut = d->tp == 1 || d->pp == 1 || p->sequence_parallel;
+    const struct idle list[] = {
+        {"sequence-parallel", d->tp == 1, "tp is 1"},
+        {"overlap-tp", d->tp == 1, "tp is 1"},
+        {"tp-comm-overlap", d->tp == 1, "tp is 1"},
+        {"cp-comm-type", d->cp == 1, "cp is 1"},
+        {"overlap-p2p", d->pp == 1, "pp is 1"},
+        {"no-scatter-gather-tensors-in-pipeline",
+         cut,
+         p->sequence_parallel ? "sequence parallel cuts them anyway"
+                              : "it needs tp and pp above 1"},
+        {"uneven-stages",
+         m->layers % (d->pp * p->vpp) == 0,
+         "all stages have the same number of layers"},
+    };
+    PUT_NOTES(s, list);
+}
+
+static void of_experts(const struct sc__settings *s,
+                       const struct sc__model *m,
+                       const struct sc__plan *p) {
+    static const char dense[] = "the model has no experts";
+    static const char one[] = "ep is 1";
+    bool none = !m->experts, alone = none || p->mesh.ep == 1;
+    double wanted = 1;
+    if (sc__setting_double(s, "moe-imbalance", &wanted) != SC_OK)
+        sc__clear_error(s->ctx);
+    const struct idle list[] = {
+        {"etp", none, dense},
+        {"expert-tensor-parallel-size", none, dense},
+        {"moe-unfused", none, dense},
+        {"moe-token-dispatcher-type", alone, none ? dense : one},
+        {"overlap-moe", alone, none ? dense : one},
+        {"overlap-moe-expert-parallel-comm", alone, none ? dense : one},
+        {"moe-expert-capacity-factor",
+         none || p->capacity >= wanted,
+         none ? dense : "no expert gets more tokens than that (see --moe-imbalance)"},
+    };
+    PUT_NOTES(s, list);
+}
+
+void sc__plan_note_idle(const struct sc__settings *s,
+                        const struct sc__model *m,
+                        const struct sc__plan *p) {
+    of_recompute(s, p);
+    of_shards(s, p);
+    of_buckets(s, m, p);
+    of_parallelism(s, m, p);
+    of_experts(s, m, p);
+}

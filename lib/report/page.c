@@ -1,0 +1,237 @@
+#include "report/page.h"
+
+#include "result/critical_path.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_OPERATIONS 400
+#define MOST_PIECES 4000
+
+static const struct sc__op *op_of(const struct sc__timeline *t, uint32_t span) {
+    return &t->workload->ops[t->spans[span].op];
+}
+
+/* ---- critical path ---- */
+
+static unsigned piece_kind(const struct sc__timeline *t,
+                           const struct sc__critical_piece *p) {
+    static const uint8_t by_phase[SC__PHASES] = {SC__SEGMENT_FORWARD,
+                                                 SC__SEGMENT_BACKWARD,
+                                                 SC__SEGMENT_WGRAD,
+                                                 SC__SEGMENT_RECOMPUTE,
+                                                 SC__SEGMENT_UPDATE};
+    if (p->span == SC__NONE)
+        return SC__SEGMENT_OTHER;
+    const struct sc__op *op = op_of(t, p->span);
+    if (op->kind != SC__OP_COMPUTE)
+        return SC__SEGMENT_COMM;
+    return op->work == SC__WORK_HOST ? SC__SEGMENT_OTHER : by_phase[op->phase];
+}
+
+/* Pieces of one class and one kind that follow each other are one for the eye;
+ * so are pieces shorter than `least`. */
+static uint32_t join_pieces(const struct sc__timeline *t,
+                            struct sc__critical_piece *p,
+                            uint32_t n,
+                            int64_t least) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct sc__critical_piece *last = kept ? &p[kept - 1] : NULL;
+        bool tiny =
+            last && (p[i].end - p[i].start < least || last->end - last->start < least);
+        if (last && last->class == p[i].class &&
+            (tiny || piece_kind(t, last) == piece_kind(t, &p[i]))) {
+            if (p[i].end - p[i].start > last->end - last->start)
+                last->span = p[i].span;
+            last->end = p[i].end;
+        } else
+            p[kept++] = p[i];
+    }
+    return kept;
+}
+
+static void put_path_sums(struct sc__json *j,
+                          const struct sc__timeline *t,
+                          const struct sc__critical *path) {
+    int64_t sum[SC__SEGMENT_KINDS] = {0};
+    const char *labels[SC__LABELS];
+    int64_t by_label[SC__LABELS] = {0};
+    unsigned n = 0;
+    for (uint32_t i = 0; i < path->count; i++) {
+        const struct sc__critical_piece *p = &path->pieces[i];
+        unsigned kind = piece_kind(t, p);
+        unsigned k = 0;
+        sum[kind] += p->end - p->start;
+        if (kind != SC__SEGMENT_COMM)
+            continue;
+        const char *label = sc__span_label(t->workload, op_of(t, p->span));
+        while (k < n && strcmp(labels[k], label))
+            k++;
+        if (k == SC__LABELS)
+            continue;
+        if (k == n)
+            labels[n++] = label;
+        by_label[k] += p->end - p->start;
+    }
+    sc__json_row(j, "total_us");
+    for (unsigned k = 0; k < SC__SEGMENT_KINDS; k++)
+        if (sum[k] && k != SC__SEGMENT_COMM)
+            sc__json_us(j, sc__segment_name(k), sum[k]);
+    if (n)
+        sc__json_row(j, "comm");
+    for (unsigned k = 0; k < n; k++)
+        sc__json_us(j, labels[k], by_label[k]);
+    if (n)
+        sc__json_end_object(j);
+    sc__json_end_object(j);
+}
+
+static void put_path(struct sc_context *ctx,
+                     struct sc__json *j,
+                     const struct sc__timeline *t,
+                     const struct sc__by_class *index) {
+    struct sc__critical path;
+    struct sc__buffer kinds;
+    int64_t least = t->end / 100000;
+    sc__critical_path(&ctx->arena, t, index, &path);
+    sc__json_object(j, "critical_path");
+    put_path_sums(j, t, &path);
+    path.count = join_pieces(t, path.pieces, path.count, 0);
+    while (path.count > MOST_PIECES && least < t->end)
+        path.count = join_pieces(t, path.pieces, path.count, least *= 2);
+    sc__buffer_init(&kinds, &ctx->arena);
+    sc__json_list(j, "row");
+    for (uint32_t i = 0; i < path.count; i++)
+        sc__json_u64(j, NULL, path.pieces[i].class);
+    sc__json_end_array(j);
+    sc__json_list(j, "length_ps");
+    for (uint32_t i = 0; i < path.count; i++) {
+        sc__json_i64(j, NULL, path.pieces[i].end - path.pieces[i].start);
+        sc__putc(&kinds, "FBWRUCbso"[piece_kind(t, &path.pieces[i])]);
+    }
+    sc__json_end_array(j);
+    sc__json_string(j, "kind", kinds.text ? kinds.text : "");
+    sc__json_end_object(j);
+}
+
+/* ---- tables ---- */
+
+static const char *operation_kind(const struct sc__op *op) {
+    if (op->kind == SC__OP_COMPUTE)
+        return sc__work_name(op->work);
+    if (op->kind == SC__OP_COLLECTIVE)
+        return sc__coll_name(op->coll);
+    return op->kind == SC__OP_SEND ? "send" : "receive";
+}
+
+/* To a fraction of 1: means over ranks, without digits that mean nothing. */
+static double rounded(double x, double parts) {
+    return round(x * parts) / parts;
+}
+
+static void put_operations(struct sc_context *ctx,
+                           struct sc__json *j,
+                           const struct sc__result *r,
+                           const struct sc__by_class *index) {
+    struct sc__operations ops;
+    sc__operations(&ctx->arena, r->timeline, index, &ops);
+    sc__json_array(j, "operations");
+    for (uint32_t i = 0; i < ops.count && i < MOST_OPERATIONS; i++) {
+        const struct sc__operation *o = &ops.items[i];
+        sc__json_row(j, NULL);
+        sc__json_string(j, "name", o->name);
+        sc__json_string(j, "kind", operation_kind(o->op));
+        sc__json_string(j, "phase", sc__phase_name(o->op->phase));
+        sc__json_string(j,
+                        "group",
+                        o->op->kind == SC__OP_COMPUTE
+                            ? NULL
+                            : sc__span_label(r->timeline->workload, o->op));
+        sc__json_double(j, "count", rounded(o->count, 1e6));
+        sc__json_double(j, "total_us", rounded(o->total, 1) / 1e6);
+        sc__json_double(j, "waited_us", rounded(o->waited, 1) / 1e6);
+        sc__json_double(j, "bytes", rounded(o->bytes, 1));
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+    if (ops.count > MOST_OPERATIONS)
+        sc__json_u64(j, "operations_left_out", ops.count - MOST_OPERATIONS);
+}
+
+static void report_page_put_memory(struct sc__json *j, const struct sc__workload *w) {
+    sc__json_array(j, "class_memory_bytes");
+    for (uint32_t c = 0; c < w->class_count; c++) {
+        const struct sc__memory *m = &w->memory[c];
+        sc__json_row(j, NULL);
+        sc__json_u64(j, "class", c);
+        sc__json_u64(j, "stage", w->classes[c].stage);
+        sc__json_u64(j, "weights", m->weights);
+        sc__json_u64(j, "gradients", m->gradients);
+        sc__json_u64(j, "optimizer", m->optimizer);
+        sc__json_u64(j, "activations", m->activations);
+        sc__json_u64(j, "other", m->other);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
+static void put_whatif(struct sc__json *j, const struct sc__whatif *whatif) {
+    sc__json_array(j, "what_if");
+    for (uint32_t i = 0; i < whatif->count; i++) {
+        const struct sc__whatif_row *row = &whatif->rows[i];
+        sc__json_row(j, NULL);
+        sc__json_string(j, "key", row->key);
+        sc__json_string(j, "title", row->title);
+        sc__json_us(j, "step_at_zero_us", row->at_zero);
+        sc__json_us(j, "step_at_half_us", row->at_half);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
+static bool knows_memory(const struct sc__workload *w) {
+    for (uint32_t c = 0; w->memory && c < w->class_count; c++)
+        if (w->memory[c].weights)
+            return true;
+    return false;
+}
+
+static void put_keys(struct sc_context *ctx,
+                     struct sc__json *j,
+                     const struct sc__result *r,
+                     const struct sc__whatif *whatif) {
+    struct sc__by_class index;
+    struct sc__buffer timeline;
+    if (r->measured)
+        sc__json_bool(j, "measured", true);
+    if (knows_memory(r->workload))
+        report_page_put_memory(j, r->workload);
+    if (whatif && whatif->count)
+        put_whatif(j, whatif);
+    if (!r->timeline)
+        return;
+    sc__by_class(&ctx->arena, r->timeline, &index);
+    put_operations(ctx, j, r, &index);
+    put_path(ctx, j, r->timeline, &index);
+    sc__buffer_init(&timeline, &ctx->arena);
+    sc__page_timeline(ctx, r->timeline, &index, &timeline);
+    sc__json_raw(j, "timeline", timeline.text, timeline.size);
+}
+
+void sc__page_extend(struct sc_context *ctx,
+                     const struct sc__result *r,
+                     const struct sc__whatif *whatif,
+                     struct sc__buffer *document) {
+    struct sc__json j;
+    sc__json_init(&j, document);
+    while (document->size && document->text[document->size - 1] != '}')
+        document->size--;
+    document->size--; /* open again */
+    while (document->size && document->text[document->size - 1] == '\n')
+        document->size--;
+    j.depth = 1;
+    j.after_value = true;
+    put_keys(ctx, &j, r, whatif);
+    sc__json_end_object(&j);
+}

@@ -1,0 +1,165 @@
+#include "result/result.h"
+
+#include <string.h>
+
+/* In this order in every report, present or not. */
+static const char *const usual_labels[] = {
+    "tp", "cp", "ep", "dp", "dp_ep", "pp", "embedding", NULL};
+
+uint32_t sc__result_label(struct sc__result *r, const char *label) {
+    struct sc__by_label *known = r->classes[0].breakdown.comm;
+    for (uint32_t i = 0; i < r->labels; i++)
+        if (!strcmp(known[i].label, label))
+            return i;
+    if (r->labels == SC__LABELS)
+        return SC__LABELS - 1;
+    if (r->labels == SC__LABELS - 1)
+        label = "other groups";
+    for (uint32_t c = 0; c < r->class_count; c++)
+        r->classes[c].breakdown.comm[r->labels].label = label;
+    return r->labels++;
+}
+
+static const char *lane_label(const struct sc__workload *w, uint32_t lane) {
+    return lane < w->group_count ? w->groups[lane].label : sc__message_label(w);
+}
+
+static void
+result_add_class(struct sc__result *r, uint32_t c, const struct sc__class_result *from) {
+    struct sc__breakdown *b = &r->classes[c].breakdown;
+    b->compute = from->account.compute;
+    b->recompute = from->account.recompute;
+    b->bubble = from->account.bubble;
+    b->skew = from->account.skew;
+    b->other = from->account.other;
+    for (uint32_t lane = 0; lane <= r->workload->group_count; lane++) {
+        struct sc__by_label *l =
+            &b->comm[sc__result_label(r, lane_label(r->workload, lane))];
+        l->ops += from->traffic[lane].ops;
+        l->bytes += from->traffic[lane].bytes;
+        l->busy += from->traffic[lane].busy;
+        l->exposed += from->account.exposed[lane];
+    }
+}
+
+int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels) {
+    int64_t sum = b->compute + b->recompute + b->bubble + b->skew + b->other;
+    for (uint32_t i = 0; i < labels; i++)
+        sum += b->comm[i].exposed;
+    return sum;
+}
+
+static sc_status check_conservation(struct sc_context *ctx, const struct sc__result *r) {
+    for (uint32_t c = 0; c < r->class_count; c++) {
+        int64_t sum = sc__breakdown_sum(&r->classes[c].breakdown, r->labels);
+        if (sum != r->step)
+            return sc__fail(ctx,
+                            SC_SYSTEM,
+                            NULL,
+                            "this is a defect of stepcast; please report it with the input",
+                            "the parts of class %u add up to %lld ps, the step is %lld ps",
+                            c,
+                            (long long)sum,
+                            (long long)r->step);
+    }
+    return SC_OK;
+}
+
+static void
+add_volume(struct sc_context *ctx, struct sc__result *r, const struct sc__op *op) {
+    bool message = op->kind != SC__OP_COLLECTIVE;
+    uint8_t coll = message ? SC__COLLS : op->coll;
+    const char *label =
+        message ? sc__message_label(r->workload) : r->workload->groups[op->group].label;
+    struct sc__volume *v = NULL;
+    for (uint32_t i = 0; i < r->volume_count && !v; i++)
+        if (r->volumes[i].phase == op->phase && r->volumes[i].coll == coll &&
+            !strcmp(r->volumes[i].label, label))
+            v = &r->volumes[i];
+    if (!v) {
+        v = SC__PUSH(&ctx->arena, r->volumes, r->volume_count, r->volume_capacity);
+        *v = (struct sc__volume){.phase = op->phase, .coll = coll, .label = label};
+    }
+    v->ops++;
+    v->bytes += op->bytes;
+}
+
+static void add_volumes(struct sc_context *ctx, struct sc__result *r) {
+    const struct sc__workload *w = r->workload;
+    const struct sc__program *p = &w->programs[w->classes[r->slowest].program];
+    for (uint32_t c = 0; c < p->calls; c++) {
+        const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
+        for (uint32_t i = 0; i < b->ops; i++) {
+            const struct sc__op *op = &w->ops[b->first_op + i];
+            if (op->kind == SC__OP_COLLECTIVE || op->kind == SC__OP_SEND)
+                add_volume(ctx, r, op);
+        }
+    }
+}
+
+static void add_rates(struct sc__result *r) {
+    const struct sc__workload *w = r->workload;
+    double seconds = (double)r->step / (double)SC__PS_PER_S;
+    double ranks = sc__mesh_ranks(&w->mesh);
+    if (seconds <= 0)
+        return;
+    r->tokens_per_s = w->tokens / seconds;
+    r->tflops_per_gpu = w->model_flops / seconds / ranks / 1e12;
+    r->energy_j = w->gpu_watts * ranks * seconds;
+    r->cost_usd = w->gpu_usd_per_hour * ranks * seconds / 3600;
+    if (w->peak_flops <= 0)
+        return;
+    r->mfu = w->model_flops / seconds / ranks / w->peak_flops;
+    r->hfu = w->hardware_flops / seconds / ranks / w->peak_flops;
+}
+
+sc_status sc__result_make(struct sc_context *ctx,
+                          const struct sc__workload *w,
+                          const struct sc__cluster *c,
+                          const struct sc__net *net,
+                          const struct sc__sim *sim,
+                          struct sc__result *out) {
+    memset(out, 0, sizeof *out);
+    out->workload = w;
+    out->cluster = c;
+    out->net = net->ops->name;
+    out->step = sim->step;
+    out->overlap = sim->overlap;
+    out->events = sim->events;
+    out->timeline = sim->timeline;
+    out->memory_capacity = w->memory_capacity;
+    out->class_count = w->class_count;
+    out->classes = SC__NEW_ARRAY(&ctx->arena, struct sc__class_breakdown, w->class_count);
+    for (unsigned i = 0; usual_labels[i]; i++)
+        sc__result_label(out, usual_labels[i]);
+    for (uint32_t i = 0; i < w->class_count; i++) {
+        out->classes[i].class = &w->classes[i];
+        out->classes[i].end =
+            sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);
+        result_add_class(out, i, &sim->classes[i]);
+        if (out->classes[i].end > out->classes[out->slowest].end)
+            out->slowest = i;
+    }
+    memcpy(out->work, sim->classes[out->slowest].work, sizeof out->work);
+    add_volumes(ctx, out);
+    add_rates(out);
+    if (net->ops->links)
+        out->link_count = net->ops->links(net->self, &ctx->arena, sim->step, &out->links);
+    return check_conservation(ctx, out);
+}
+
+struct sc__step_shares sc__sim_shares(const struct sc__workload *w,
+                                      const struct sc__sim *sim) {
+    uint32_t last = 0;
+    int64_t exposed = 0;
+    for (uint32_t i = 0; i < w->class_count; i++)
+        if (sim->classes[i].end > sim->classes[last].end)
+            last = i;
+    const struct sc__account *a = &sim->classes[last].account;
+    for (uint32_t g = 0; g <= w->group_count; g++)
+        exposed += a->exposed[g];
+    double step = (double)sim->step;
+    return (struct sc__step_shares){(double)(a->compute + a->recompute) / step,
+                                    (double)exposed / step,
+                                    (double)a->bubble / step};
+}

@@ -1,0 +1,265 @@
+/* The workload is copied with the costs of one class of work scaled; transfers
+ * that the network prices go through an engine that stands before the real
+ * one:
+ *   - at 0 the transfer completes when it starts
+ *   - at a half its time alone is halved, and where it shares links with
+ *     others, its bytes
+ */
+#include "result/whatif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is scaled: kinds of compute, or transfers of one label. */
+struct change {
+    const char *label; /* NULL: compute */
+    bool recompute;    /* all recomputation, whatever its kind */
+    int work;
+    double factor;
+};
+
+/* ---- the engine before the engine ---- */
+
+struct scaled {
+    const struct sc__net *inner;
+    const struct sc__workload *w;
+    const struct change *change;
+    struct sc__arena *arena;
+    struct sc__transfer *free_ones; /* complete now */
+    uint32_t free_count;
+    uint32_t free_capacity;
+    int64_t now;
+};
+
+static const char *transfer_label(const struct sc__workload *w,
+                                  const struct sc__transfer *t) {
+    return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
+}
+
+static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
+    const char *label = s->change->label;
+    return label && !strcmp(label, transfer_label(s->w, t)) ? s->change->factor : 1;
+}
+
+static int64_t scaled_alone(void *net,
+                            const struct sc__transfer *t,
+                            struct sc__claim claim[SC__CLAIMS],
+                            int *claims) {
+    struct scaled *s = net;
+    double factor = factor_of(s, t);
+    int64_t time = s->inner->ops->alone(s->inner->self, t, claim, claims);
+    if (factor == 0)
+        *claims = 0;
+    return factor == 1 ? time : (int64_t)((double)time * factor);
+}
+
+static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
+    struct scaled *s = net;
+    double factor = factor_of(s, t);
+    struct sc__transfer less = *t;
+    if (factor == 0) {
+        s->now = now;
+        *SC__PUSH(s->arena, s->free_ones, s->free_count, s->free_capacity) = *t;
+        return SC_OK;
+    }
+    less.bytes = (uint64_t)((double)t->bytes * factor);
+    return s->inner->ops->start(s->inner->self, factor == 1 ? t : &less, now);
+}
+
+static int64_t scaled_next(void *net) {
+    struct scaled *s = net;
+    int64_t inner = s->inner->ops->next(s->inner->self);
+    return s->free_count && s->now < inner ? s->now : inner;
+}
+
+static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
+    struct scaled *s = net;
+    if (s->free_count) {
+        *done = s->free_ones[--s->free_count];
+        return true;
+    }
+    return s->inner->ops->finish(s->inner->self, to, done);
+}
+
+static void scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+    struct scaled *s = net;
+    s->inner->ops->overhead(s->inner->self, bytes, out);
+}
+
+static const struct sc__net_ops scaled_ops = {.name = "scaled",
+                                              .alone = scaled_alone,
+                                              .start = scaled_start,
+                                              .next = scaled_next,
+                                              .finish = scaled_finish};
+
+/* ---- the workload with other costs ---- */
+
+static bool
+is_changed(const struct sc__workload *w, const struct sc__op *op, const struct change *c) {
+    if (op->kind == SC__OP_COMPUTE) {
+        if (c->label)
+            return false;
+        return c->recompute ? op->phase == SC__RECOMPUTE
+                            : op->work == c->work && op->phase != SC__RECOMPUTE;
+    }
+    if (!c->label || op->kind == SC__OP_WAIT)
+        return false;
+    return !strcmp(c->label,
+                   op->kind == SC__OP_COLLECTIVE ? w->groups[op->group].label
+                                                 : sc__message_label(w));
+}
+
+static struct sc__workload
+scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c) {
+    struct sc__workload copy = *w;
+    copy.ops = SC__NEW_ARRAY(a, struct sc__op, w->op_count ? w->op_count : 1);
+    for (uint32_t i = 0; i < w->op_count; i++) {
+        copy.ops[i] = w->ops[i];
+        if (is_changed(w, &w->ops[i], c))
+            copy.ops[i].cost = (int64_t)((double)w->ops[i].cost * c->factor);
+    }
+    return copy;
+}
+
+struct whatif_table {
+    struct sc_context *ctx;
+    const struct sc__workload *w;
+    const struct sc__net_maker *net;
+    struct sc__sim_options options;
+    struct sc__whatif *out;
+    uint32_t expected; /* rows */
+};
+
+static sc_status simulate_changed(const struct whatif_table *t,
+                                  struct sc_context *own,
+                                  const struct change *c,
+                                  int64_t *step) {
+    struct sc__workload changed = scale(&own->arena, t->w, c);
+    struct sc__net net;
+    struct sc__sim sim;
+    SC__TRY(t->net->make(t->net->self, own, &changed, &net));
+    struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
+    struct sc__net_ops ops = scaled_ops;
+    if (net.ops->overhead)
+        ops.overhead = scaled_overhead;
+    struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
+    SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
+    *step = sim.step;
+    return SC_OK;
+}
+
+/* In a context of its own, given back at once: there are many of these. */
+static sc_status
+step_with(const struct whatif_table *t, struct change c, double factor, int64_t *step) {
+    sc_context *own = sc_open();
+    if (!own || setjmp(own->recover)) {
+        sc_close(own);
+        return sc__fail(t->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    }
+    c.factor = factor;
+    own->jobs = t->ctx->jobs;
+    sc_status status = simulate_changed(t, own, &c, step);
+    if (status != SC_OK)
+        sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));
+    sc_close(own);
+    return status;
+}
+
+/* ---- the table ---- */
+
+struct seen { /* what the workload has */
+    bool work[SC__WORKS];
+    bool recompute;
+    const char *labels[64];
+    unsigned label_count;
+};
+
+static void see_label(struct seen *s, const char *label) {
+    for (unsigned i = 0; i < s->label_count; i++)
+        if (!strcmp(s->labels[i], label))
+            return;
+    if (s->label_count < 64)
+        s->labels[s->label_count++] = label;
+}
+
+static void whatif_look(const struct sc__workload *w, struct seen *s) {
+    memset(s, 0, sizeof *s);
+    for (uint32_t i = 0; i < w->op_count; i++) {
+        const struct sc__op *op = &w->ops[i];
+        if (op->kind == SC__OP_COLLECTIVE)
+            see_label(s, w->groups[op->group].label);
+        else if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV)
+            see_label(s, sc__message_label(w));
+        else if (op->kind == SC__OP_COMPUTE && op->cost && op->phase == SC__RECOMPUTE)
+            s->recompute = true;
+        else if (op->kind == SC__OP_COMPUTE && op->cost)
+            s->work[op->work] = true;
+    }
+}
+
+static int most_gain_first(const void *x, const void *y) {
+    const struct sc__whatif_row *a = x;
+    const struct sc__whatif_row *b = y;
+    if (a->at_zero != b->at_zero)
+        return a->at_zero < b->at_zero ? -1 : 1;
+    return strcmp(a->key, b->key);
+}
+
+static sc_status whatif_add_row(struct whatif_table *t,
+                                const char *key,
+                                const char *title,
+                                struct change c) {
+    struct sc__whatif_row row = {.key = key, .title = title};
+    sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
+    SC__TRY(step_with(t, c, 0, &row.at_zero));
+    SC__TRY(step_with(t, c, 0.5, &row.at_half));
+    *SC__PUSH(&t->ctx->arena, t->out->rows, t->out->count, t->out->capacity) = row;
+    return SC_OK;
+}
+
+static sc_status add_rows(struct whatif_table *t) {
+    struct sc__arena *a = &t->ctx->arena;
+    struct seen seen;
+    whatif_look(t->w, &seen);
+    t->expected = seen.label_count + seen.recompute;
+    for (int k = 0; k < SC__WORKS; k++)
+        t->expected += seen.work[k];
+    for (int k = 0; k < SC__WORKS; k++) {
+        const char *name = sc__work_name((enum sc__work)k);
+        const char *title = k == SC__WORK_OTHER  ? "compute"
+                            : k == SC__WORK_HOST ? "host"
+                                                 : name;
+        if (seen.work[k])
+            SC__TRY(whatif_add_row(t, name, title, (struct change){.work = k}));
+    }
+    if (seen.recompute)
+        SC__TRY(whatif_add_row(t,
+                               "recompute",
+                               "recomputation",
+                               (struct change){.recompute = true}));
+    for (unsigned i = 0; i < seen.label_count; i++)
+        SC__TRY(whatif_add_row(t,
+                               sc__format(a, "comm:%s", seen.labels[i]),
+                               sc__format(a, "%s communication", seen.labels[i]),
+                               (struct change){.label = seen.labels[i]}));
+    return SC_OK;
+}
+
+sc_status sc__whatif(struct sc_context *ctx,
+                     const struct sc__workload *w,
+                     const struct sc__net_maker *net,
+                     const struct sc__sim_options *options,
+                     int64_t step,
+                     struct sc__whatif *out) {
+    *out = (struct sc__whatif){.step = step};
+    struct whatif_table t = {.ctx = ctx,
+                             .w = w,
+                             .net = net,
+                             .options = *options,
+                             .out = out};
+    t.options.keep_timeline = false;
+    SC__TRY(add_rows(&t));
+    if (out->count)
+        qsort(out->rows, out->count, sizeof *out->rows, most_gain_first);
+    return SC_OK;
+}
