@@ -144,7 +144,11 @@ sc_status sc__result_make(struct sc_context *ctx,
     add_volumes(ctx, out);
     add_rates(out);
     if (net->ops->links)
-        out->link_count = net->ops->links(net->self, &ctx->arena, sim->step, &out->links);
+        SC__TRY(net->ops->links(net->self,
+                                &ctx->arena,
+                                sim->step,
+                                &out->links,
+                                &out->link_count));
     return check_conservation(ctx, out);
 }
 

@@ -89,7 +89,6 @@ struct flow_net {
     uint32_t free;
     uint32_t running;
     struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
-    sc_status status;
 };
 
 /* ---- which GPUs ---- */
@@ -407,25 +406,25 @@ static uint64_t port_of(const struct sc__transfer *t, uint32_t class) {
     return (uint64_t)t->job << 32 | class;
 }
 
-static int64_t alone(void *self,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims) {
+static sc_status flow_alone(void *self,
+                            const struct sc__transfer *t,
+                            int64_t *time,
+                            struct sc__claims *claims) {
     struct flow_net *n = self;
     const struct known_price *k;
-    *claims = 0;
-    if (n->cluster->ideal || n->status != SC_OK)
-        return 0;
-    n->status = find_price(n, t, &k);
-    if (n->status != SC_OK)
-        return 0;
+    *time = 0;
+    claims->count = 0;
+    claims->contended = false;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(find_price(n, t, &k));
     if (k->pattern->traffic.flow_count)
-        claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
+        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->class), 1};
     if (t->coll == SC__COLLS && t->peer_class != t->class)
-        claim[(*claims)++] = (struct sc__claim){port_of(t, t->peer_class), 1};
-    if (k->pattern->traffic.network)
-        *claims = ~*claims;
-    return k->price.total;
+        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->peer_class), 1};
+    claims->contended = k->pattern->traffic.network;
+    *time = k->price.total;
+    return SC_OK;
 }
 
 static void join_patterns(struct flow_net *n) {
@@ -451,7 +450,6 @@ static uint32_t take_active(struct flow_net *n) {
 static sc_status flow_start(void *self, const struct sc__transfer *t, int64_t now) {
     struct flow_net *n = self;
     const struct known_price *k;
-    SC__TRY(n->status);
     SC__TRY(find_price(n, t, &k));
     if (n->joint_patterns < n->pattern_count) {
         if (n->running)
@@ -483,11 +481,12 @@ static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
     sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
 }
 
-static int64_t flow_next(void *self) {
+static sc_status flow_next(void *self, int64_t *when) {
     struct flow_net *n = self;
     int64_t event = sc__heap_time(&n->heap);
     int64_t end = n->live ? sc__live_next(n->live) : INT64_MAX;
-    return end < event ? end : event;
+    *when = end < event ? end : event;
+    return SC_OK;
 }
 
 /* Transfers end with the last of their flows. */
@@ -518,8 +517,10 @@ static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t
     }
 }
 
-static bool flow_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+flow_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct flow_net *n = self;
+    *found = false;
     end_flows(n, to);
     while (sc__heap_time(&n->heap) <= to) {
         struct sc__event e = sc__heap_pop(&n->heap);
@@ -532,9 +533,10 @@ static bool flow_finish(void *self, int64_t to, struct sc__transfer *done) {
         n->active[e.a].next_free = n->free;
         n->free = e.a;
         n->running--;
-        return true;
+        *found = true;
+        break;
     }
-    return false;
+    return SC_OK;
 }
 
 static int compare_use(const void *a, const void *b) {
@@ -575,8 +577,11 @@ static void note_delays(struct flow_net *n) {
 }
 
 /* One line for each class of links, the busiest first. */
-static uint32_t
-links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use **out) {
+static sc_status flow_link_use(void *self,
+                               struct sc__arena *arena,
+                               int64_t step,
+                               struct sc__net_link_use **out,
+                               uint32_t *reported) {
     struct flow_net *n = self;
     uint32_t count = n->joint ? n->joint->links : 0;
     *out = SC__NEW_ARRAY(arena, struct sc__net_link_use, count);
@@ -596,15 +601,16 @@ links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use
     qsort(*out, count, sizeof **out, compare_use);
     note_delays(n);
     note_hottest(n, *out, count);
-    return count < REPORTED ? count : REPORTED;
+    *reported = count < REPORTED ? count : REPORTED;
+    return SC_OK;
 }
 
 static const struct sc__net_ops flow_ops = {.name = "flow",
-                                            .alone = alone,
+                                            .alone = flow_alone,
                                             .start = flow_start,
                                             .next = flow_next,
                                             .finish = flow_finish,
-                                            .links = links};
+                                            .links = flow_link_use};
 
 /* ---- making it ---- */
 
