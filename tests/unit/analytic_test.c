@@ -174,7 +174,8 @@ struct fluid {
     struct sc__claims claims;
     double left;
     double end;
-    int64_t start;
+    double begin; /* of its claims: messages have their latency before it */
+    bool begun;
     bool runs;
 };
 
@@ -194,27 +195,35 @@ static double fluid_rate(const struct fluid *all, const struct fluid *f) {
     return 1 / worst;
 }
 
+static int next_begin(const struct fluid *f) {
+    int next = -1;
+    for (int i = 0; i < TRAFFIC; i++)
+        if (!f[i].begun && (next < 0 || f[i].begin < f[next].begin))
+            next = i;
+    return next;
+}
+
 static void run_fluid(struct fluid *f) {
     double now = 0;
     double rate[TRAFFIC];
-    for (int begun = 0, running = 0; begun < TRAFFIC || running;) {
-        double next = begun < TRAFFIC ? (double)f[begun].start : INFINITY;
+    for (int running = 0, begins = 0; (begins = next_begin(f)) >= 0 || running;) {
+        double next = begins >= 0 ? f[begins].begin : INFINITY;
         int ends = -1;
-        for (int i = 0; i < begun; i++) {
+        for (int i = 0; i < TRAFFIC; i++) {
             if (!f[i].runs)
                 continue;
             rate[i] = fluid_rate(f, &f[i]);
             if (now + f[i].left / rate[i] < next)
                 next = now + f[i].left / rate[i], ends = i;
         }
-        for (int i = 0; i < begun; i++)
+        for (int i = 0; i < TRAFFIC; i++)
             if (f[i].runs)
                 f[i].left -= (next - now) * rate[i];
         now = next;
         if (ends >= 0)
             f[ends].runs = false, f[ends].end = now, running--;
         else
-            f[begun++].runs = true, running++;
+            f[begins].runs = f[begins].begun = true, running++;
     }
 }
 
@@ -231,9 +240,28 @@ static uint64_t draw(uint64_t *seed) {
     return *seed >> 33;
 }
 
+/* To the rank in its place in another stage. */
+static struct sc__transfer message(const struct job *j, uint32_t from, uint32_t to) {
+    return (struct sc__transfer){.coll = SC__COLLS,
+                                 .class = from,
+                                 .peer_class = to,
+                                 .rank = j->w->classes[from].rank,
+                                 .peer = j->w->classes[to].rank};
+}
+
+/* Of a large message, whose time is latency and bytes / rate. */
+static double latency_of(struct job *j, struct sc__transfer t) {
+    struct sc__claims unused;
+    t.bytes = 1000000000;
+    double once = (double)engine_alone(&j->net, &t, &unused);
+    t.bytes *= 2;
+    return 2 * once - (double)engine_alone(&j->net, &t, &unused);
+}
+
 static void random_traffic(void **state) {
     static struct fluid f[TRAFFIC];
     struct sc__transfer t[TRAFFIC];
+    int64_t start[TRAFFIC];
     uint64_t seed = 7;
     int64_t now = 0;
     (void)state;
@@ -241,21 +269,49 @@ static void random_traffic(void **state) {
     connect_net(&j);
     for (int i = 0; i < TRAFFIC; i++) {
         uint32_t stage = (uint32_t)draw(&seed) % STAGES;
-        t[i] = all_reduce(draw(&seed) & 1 ? j.dp : j.tp,
-                          1 + draw(&seed) % 100000000,
-                          (uint64_t)i);
+        bool is_message = draw(&seed) % 3 == 0;
+        t[i] = is_message ? message(&j, stage, (stage + 1) % STAGES)
+                          : all_reduce(draw(&seed) & 1 ? j.dp : j.tp, 0, 0);
+        t[i].bytes = (is_message ? 1000000 : 1) + draw(&seed) % 100000000;
+        t[i].user = (uint64_t)i;
         t[i].class = stage;
         t[i].rank = j.w->classes[stage].rank;
         now += (int64_t)(draw(&seed) % 1000000000);
-        f[i].start = now;
-        f[i].left = (double)engine_alone(&j.net, &t[i], &f[i].claims);
+        start[i] = now;
+        double latency = is_message ? latency_of(&j, t[i]) : 0;
+        f[i].begin = (double)now + latency;
+        f[i].left = (double)engine_alone(&j.net, &t[i], &f[i].claims) - latency;
     }
     run_fluid(f);
     for (int i = 0; i < TRAFFIC; i++) {
-        finish_until(&j, f[i].start, f);
-        assert_int_equal(j.net.ops->start(j.net.self, &t[i], f[i].start), SC_OK);
+        finish_until(&j, start[i], f);
+        assert_int_equal(j.net.ops->start(j.net.self, &t[i], start[i]), SC_OK);
     }
     finish_until(&j, INT64_MAX - 1, f);
+}
+
+/* So many small messages at once take one latency and the time of their bytes. */
+static void latency_is_not_shared(void **state) {
+    enum { MESSAGES = 200000 };
+    struct sc__transfer done;
+    struct sc__claims unused;
+    int64_t last = 0;
+    uint32_t ended = 0;
+    (void)state;
+    struct job j = make_job("dgx-h100:32", 8, 1, STAGES, NULL);
+    connect_net(&j);
+    struct sc__transfer t = message(&j, 0, 1);
+    t.bytes = 8;
+    int64_t alone = engine_alone(&j.net, &t, &unused);
+    for (t.user = 0; t.user < MESSAGES; t.user++)
+        assert_int_equal(j.net.ops->start(j.net.self, &t, 0), SC_OK);
+    for (int64_t now; (now = engine_next(&j.net)) < INT64_MAX; last = now)
+        while (engine_finish(&j.net, now, &done))
+            ended++;
+    assert_int_equal(ended, MESSAGES);
+    double bytes_us = MESSAGES * 8.0 / 50e3; /* a NIC of 50 GB/s */
+    double late_us = sc__us(last - alone);
+    assert_true(late_us > 0.99 * bytes_us && late_us < 1.1 * bytes_us);
 }
 
 /* Two stages of a node with one NIC between them meet on it. */
@@ -349,6 +405,7 @@ int main(void) {
         cmocka_unit_test(latency_is_not_bandwidth),
         cmocka_unit_test(classes_of_a_group_meet),
         cmocka_unit_test(random_traffic),
+        cmocka_unit_test(latency_is_not_shared),
         cmocka_unit_test(stages_meet_on_one_nic),
         cmocka_unit_test(ranks_from_a_file),
         cmocka_unit_test(messages_share_thin_uplinks),
