@@ -246,17 +246,14 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     sc__job_note_unused(req);
     note_exchanges(req, job->workload);
-    SC__TRY(sc__result_make(req->ctx,
-                            job->workload,
-                            &job->cluster,
-                            &job->net,
-                            &job->sim,
-                            &job->result));
-    job->result.files = job->doc.files;
-    job->result.file_count = job->doc.file_count;
-    job->result.argv = req->argv;
-    job->result.argc = req->argc;
-    job->result.layers = job->doc.layers;
+    sc__result_make(req->ctx,
+                    job->workload,
+                    &job->cluster,
+                    &job->net,
+                    &job->sim,
+                    &job->result);
+    sc__result_set_files(&job->result, job->doc.files, job->doc.file_count);
+    sc__result_set_command(&job->result, req->argv, req->argc);
     return SC_OK;
 }
 
