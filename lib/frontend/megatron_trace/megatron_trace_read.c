@@ -255,14 +255,14 @@ static sc_status choose_run(struct sc_context *ctx,
              ranks_in_all(ctx, files, count) > runs->items[*chosen].count)
         return fail_mixed(ctx, files, runs);
     if (runs->count > 1)
-        sc__note(ctx,
-                 "trace-runs",
-                 "the input holds %u runs; number %u, of %llu, is used (--run N takes "
-                 "another)%s",
-                 runs->count,
-                 *chosen + 1,
-                 (unsigned long long)files[runs->items[*chosen].first].facts.stamp,
-                 files->profile ? "; the others add samples to the medians" : "");
+        sc__note(
+            ctx,
+            "trace-runs",
+            "the input holds %u runs; using number %u, of %llu (--run N selects another)%s",
+            runs->count,
+            *chosen + 1,
+            (unsigned long long)files[runs->items[*chosen].first].facts.stamp,
+            files->profile ? "; the others add samples to the medians" : "");
     return SC_OK;
 }
 

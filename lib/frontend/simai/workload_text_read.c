@@ -435,7 +435,7 @@ static sc_status workload_text_read_read_rows(struct workload_text_read_reading 
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &place,
-                    "the file is cut, or the number of rows in line 2 is wrong",
+                    "the file is truncated, or the number of rows in line 2 is wrong",
                     "the file ends after %u of %llu rows",
                     r->out->count,
                     (unsigned long long)count);

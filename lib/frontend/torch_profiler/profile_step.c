@@ -65,7 +65,7 @@ static sc_status remainder_of(struct finding *f,
             &at,
             "the rows inside it were measured over more than this step, or belong to "
             "something else",
-            "the parts of %s add up to %.3f us, itself it has %.3f us",
+            "the parts of %s add up to %.3f us, but it took %.3f us itself",
             whole->name,
             sc__us(parts),
             sc__us(total));
