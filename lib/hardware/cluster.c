@@ -48,8 +48,10 @@ static void stack_blocks(struct sc__fabric *f, uint32_t blocks) {
     uint32_t factor[32];
     uint32_t n = 0;
     for (uint32_t p = 2; p <= blocks / p; p++)
-        while (blocks % p == 0)
-            factor[n++] = p, blocks /= p;
+        while (blocks % p == 0) {
+            factor[n++] = p;
+            blocks /= p;
+        }
     if (blocks > 1)
         factor[n++] = blocks;
     while (n--) {

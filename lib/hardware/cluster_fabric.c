@@ -177,8 +177,12 @@ static void
 set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
     struct parts leaves = count_parts(c, sorted, s, sc__fabric_leaf_nodes(c));
     struct parts pods = count_parts(c, sorted, s, sc__fabric_pod_nodes(c));
-    s->leaves = leaves.count, s->on_leaf = leaves.most, s->leaf_edges = leaves.edges;
-    s->pods = pods.count, s->on_pod = pods.most, s->pod_edges = pods.edges;
+    s->leaves = leaves.count;
+    s->on_leaf = leaves.most;
+    s->leaf_edges = leaves.edges;
+    s->pods = pods.count;
+    s->on_pod = pods.most;
+    s->pod_edges = pods.edges;
 }
 
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {

@@ -42,11 +42,15 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     if (sc__kind_has_experts(kind)) {
-        s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep,
+        s.experts = m->experts;
+        s.topk = m->topk;
+        s.ep = p->mesh.ep;
         s.expert_tp = p->mesh.etp;
-        s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn,
+        s.expert_ffn = m->expert_ffn;
+        s.shared_ffn = m->shared_ffn;
         s.imbalance = p->imbalance;
-        s.expert_bias = m->expert_bias, s.looped = p->moe_unfused;
+        s.expert_bias = m->expert_bias;
+        s.looped = p->moe_unfused;
     }
     return s;
 }

@@ -222,8 +222,10 @@ slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     uint32_t rank;
     double slow;
     bool ok = sc__str_starts(rest, "rank:");
-    if (ok)
-        rest.p += 5, rest.n -= 5;
+    if (ok) {
+        rest.p += 5;
+        rest.n -= 5;
+    }
     ok = ok && sc__split(&rest, '=', &number) && sc__parse_u32(number, &rank) &&
          sc__parse_double(rest, &slow);
     if (!ok)

@@ -228,12 +228,15 @@ static void goal_show(struct sc_context *ctx,
         int64_t busy = 0;
         for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
             const struct sc__op *op = &w->ops[i];
-            if (op->kind == SC__OP_SEND)
-                sends++, bytes += op->bytes;
-            else if (op->kind == SC__OP_RECV)
+            if (op->kind == SC__OP_SEND) {
+                sends++;
+                bytes += op->bytes;
+            } else if (op->kind == SC__OP_RECV)
                 recvs++;
-            else
-                calcs++, busy += op->cost;
+            else {
+                calcs++;
+                busy += op->cost;
+            }
         }
         if (busy > longest)
             longest = busy;

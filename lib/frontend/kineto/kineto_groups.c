@@ -235,8 +235,10 @@ sc_status sc__kineto_stand_in(struct sc_context *ctx,
         unsigned best = 0;
         for (uint32_t i = 0; i < count; i++) {
             unsigned score = likeness(mesh, rank, traces[i]->rank);
-            if (score > best)
-                best = score, trace_of[rank] = i;
+            if (score > best) {
+                best = score;
+                trace_of[rank] = i;
+            }
         }
         struct sc__place at = {.file = traces[0]->file};
         if (best < own_stage)

@@ -491,9 +491,10 @@ static sc_status syntax_error(struct parser *p) {
         sc__input_open(p->ctx, p->t->file, &again)); /* lines were not counted on the way */
     while (seen < offset && sc__input_fill(&again, 1) == SC_OK && again.end > again.begin) {
         for (; again.begin < again.end && seen < offset; again.begin++, seen++)
-            if (again.bytes[again.begin] == '\n')
-                at.line++, at.column = 1;
-            else
+            if (again.bytes[again.begin] == '\n') {
+                at.line++;
+                at.column = 1;
+            } else
                 at.column++;
     }
     sc__input_close(&again);

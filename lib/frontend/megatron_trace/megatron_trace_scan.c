@@ -229,8 +229,10 @@ static sc_status read_dtype(struct scan *s, struct sc__str value, uint64_t *byte
     *bytes = 0;
     if (sc__str_is(value, "None"))
         return SC_OK;
-    if (sc__str_starts(name, "torch."))
-        name.p += 6, name.n -= 6;
+    if (sc__str_starts(name, "torch.")) {
+        name.p += 6;
+        name.n -= 6;
+    }
     for (size_t i = 0; i < sizeof known / sizeof *known && !*bytes; i++)
         if (sc__str_is(name, known[i].name))
             *bytes = known[i].bytes;
@@ -470,8 +472,10 @@ static sc_status read_prefix(struct scan *s, bool first) {
     struct sc__str rest = {s->p, (size_t)(s->end - s->p)};
     sc__split(&rest, ':', &number);
     SC__TRY(read_u32(s, number, "not a number:", &value));
-    if (first)
-        s->rank->rank = value, s->rank->plan = plan;
+    if (first) {
+        s->rank->rank = value;
+        s->rank->plan = plan;
+    }
     if (s->rank->rank != value || s->rank->plan != plan)
         return fail_at(s,
                        s->p,

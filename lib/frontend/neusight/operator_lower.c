@@ -397,7 +397,8 @@ static sc_status take_sizes(struct operator_lower_lowering *lo,
 
 static uint32_t
 forward_of(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
-    (void)chunk, (void)micro_batch;
+    (void)chunk;
+    (void)micro_batch;
     return ((struct operator_lower_lowering *)self)->stages[stage].forward;
 }
 

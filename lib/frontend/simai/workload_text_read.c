@@ -347,10 +347,13 @@ static sc_status take_collective(struct workload_text_read_reading *r,
                                  struct sc__str word,
                                  struct sc__row_part *part) {
     struct sc__str base = word;
-    if (sc__str_ends(base, "_DP_EP"))
-        base.n -= 6, part->suffix = SC__SUFFIX_DP_EP;
-    else if (sc__str_ends(base, "_EP"))
-        base.n -= 3, part->suffix = SC__SUFFIX_EP;
+    if (sc__str_ends(base, "_DP_EP")) {
+        base.n -= 6;
+        part->suffix = SC__SUFFIX_DP_EP;
+    } else if (sc__str_ends(base, "_EP")) {
+        base.n -= 3;
+        part->suffix = SC__SUFFIX_EP;
+    }
     for (uint8_t i = 0; collectives[i]; i++)
         if (sc__str_is(base, collectives[i])) {
             part->coll = i; /* the list is in the order of enum sc__row_coll */

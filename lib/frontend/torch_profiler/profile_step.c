@@ -427,7 +427,9 @@ sc_status sc__profile_find_step(struct sc_context *ctx,
                                 struct sc__profile_step *out) {
     struct finding *f = SC__NEW(&ctx->arena, struct finding);
     memset(out, 0, sizeof *out);
-    f->ctx = ctx, f->p = p, f->out = out;
+    f->ctx = ctx;
+    f->p = p;
+    f->out = out;
     const struct sc__profile_row *forward = find(f, "forward");
     struct sc__profile_row step;
     bool annotated =
