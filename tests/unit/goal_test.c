@@ -309,7 +309,7 @@ static void bad_text_is_refused(void **state) {
         {"num_ranks 2\nrank 0 {\n}\nrank 1 {\nrecv 8b from 0 tag 4\n}\n",
          "rank 1, node 0 (line 5): no send matches"},
         {"num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 4b from 0\n}\n",
-         "room for 4 only"},
+         "room for only 4"},
         {"num_ranks 1\nrank 0 {\na: calc 1\na: calc 2\n}\n", "a second label 'a'"},
         {"num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n", "unknown label 'b'"},
         {"num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n", "depends on itself"},

@@ -70,11 +70,10 @@ static sc_status take_counts(struct profiler_lower_lowering *lo,
             sc__printf(&b, "%s--%s %u", b.size ? ", " : "", list[i].option, *list[i].value);
     }
     if (b.size && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "sizes-assumed",
-            "the table has no message sizes; they are computed from assumed values: %s",
-            b.text);
+        sc__note(lo->ctx,
+                 "sizes-assumed",
+                 "the table has no message sizes; they follow from assumed values: %s",
+                 b.text);
     return SC_OK;
 }
 
