@@ -47,9 +47,20 @@ double sc__dtype_bytes(enum sc__dtype t) {
     return bytes[t];
 }
 
+/* The type that constants are fitted in: bf16, or fp16 before Ampere. */
 static double main_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
 }
+
+/* ---- scaling rules: from a fitted GPU to one known by its datasheet ----
+ *
+ * What a constant is limited by says what it scales with:
+ *     FLOP rate of an SM        peak / SMs
+ *     loads into an SM          clock
+ *     DRAM                      DRAM bandwidth
+ *     instruction issue         SMs · clock
+ *     power                     TDP
+ * Fixed times (launch, first load) stay as they are. */
 
 /* A type's share of the main type's rate may differ between the two. */
 static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
@@ -72,9 +83,12 @@ static void carry_gemm(struct sc__gpu *g,
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
+    /* an SM's share of the DRAM bandwidth is what its epilogue has */
     g->gemm.te *= g->sms / base->sms / dram;
 }
 
+/* These kernels are of older architectures and do not use new tensor
+ * instructions: they follow instruction issue, not the peak. */
 static void carry_unaligned(struct sc__unaligned_constants *u, double issue, double clock) {
     u->even *= issue;
     u->odd *= issue;
@@ -84,6 +98,7 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->te /= clock;
 }
 
+/* [0] is fixed; [1] to [3] are steps and tiles on an SM; the rest streams. */
 static void
 carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
     for (unsigned i = 1; i < 4; i++) {
@@ -101,6 +116,7 @@ static void carry_memory(struct sc__memory_constants *m, double dram, double iss
     }
 }
 
+/* The same clock ratio at the same share of the TDP. */
 static void carry_power(struct sc__power_constants *p, double tdp) {
     p->limit *= tdp;
     p->idle *= tdp;
@@ -140,7 +156,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->accumulate.element /= dram;
     g->accumulate.over_k /= dram;
     for (unsigned i = 1; i < 6; i++)
-        if (i != 2)
+        if (i != 2) /* [0] and [2] are the fixed times of forward and backward */
             g->embedding[i] /= dram;
     g->adamw[1] /= dram;
     g->adamw[2] /= dram;
@@ -151,6 +167,7 @@ const struct sc__gpu *
 sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts) {
     struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
     *g = *gpu;
+    /* Unlike a GPU of lower TDP, one held at fewer watts idles as before. */
     g->power.limit *= watts / gpu->tdp;
     g->power.slope *= gpu->tdp / watts;
     g->tdp = watts;
