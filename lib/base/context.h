@@ -35,6 +35,7 @@ struct sc__error {
 };
 
 struct sc__output;
+struct sc__engine_list;
 
 struct sc_context {
     struct sc__arena arena;
@@ -52,6 +53,8 @@ struct sc_context {
     uint32_t spooled_count;
     uint32_t spooled_capacity;
     struct sc__output *outputs; /* those open, see output.h */
+    /* network engines from outside; contexts of worker threads borrow the list */
+    struct sc__engine_list *engines;
     void (*progress)(void *user, const char *what, double share); /* or NULL */
     void *progress_user;
     jmp_buf recover;

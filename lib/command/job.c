@@ -5,6 +5,7 @@
 #include "frontend/torch_profiler/profiler_lower.h"
 #include "lower/layers.h"
 #include "network/flow/flow.h"
+#include "network/registry.h"
 #include "workload/scale.h"
 
 #include <string.h>
@@ -134,62 +135,11 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job) {
                                &job->doc.measured);
 }
 
-/* One network: what names another beside it would be ignored. */
-static sc_status check_network(const struct sc__settings *s, bool astra, bool loggops) {
-    const char *net = sc__setting(s, "net");
-    const char *other = astra ? "astra-network" : "loggops";
-    bool clash =
-        net && ((astra && strcmp(net, "analytic")) || (loggops && strcmp(net, "loggops")));
-    if (clash || (astra && loggops))
-        return sc__fail(s->ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--%s and --%s%s%s are two networks",
-                        other,
-                        clash ? "net" : "loggops",
-                        clash ? " " : "",
-                        clash ? net : "");
-    if (astra && sc__setting(s, "cluster"))
-        return sc__fail(s->ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--astra-network and --cluster are two networks");
-    return SC_OK;
-}
-
 sc_status sc__job_network(struct sc_context *ctx,
                           const struct sc__job *job,
                           const struct sc__workload *w,
                           struct sc__net *out) {
-    static const char *const engines[] = {"analytic", "loggops", "flow", NULL};
-    const struct sc__settings *s = &job->settings;
-    unsigned engine = 0;
-    SC__TRY(sc__setting_word(s, "net", engines, &engine));
-    const char *loggops = sc__setting(s, "loggops");
-    const char *astra = sc__setting(s, "astra-network");
-    const char *compat = sc__setting(s, "compat");
-    bool count_as_astra = compat && !strcmp(compat, "astra");
-    SC__TRY(check_network(s, astra, loggops));
-    if (!astra && count_as_astra)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "--astra-network FILE",
-                        "--compat astra needs ASTRA-sim's network description");
-    if (loggops || engine == 1)
-        return sc__net_loggops(ctx, loggops, w, out);
-    if (engine == 2)
-        return sc__net_flow(ctx, &job->cluster, w, s, out);
-    if (astra)
-        return sc__net_astra(ctx,
-                             astra,
-                             sc__setting(s, "astra-system"),
-                             count_as_astra,
-                             w,
-                             out);
-    return sc__net_analytic(ctx, &job->cluster, w, out);
+    return sc__network_make(ctx, &job->settings, &job->cluster, w, out);
 }
 
 static bool in_table(const struct sc__option *table, const struct sc__option *o) {
@@ -292,7 +242,7 @@ const struct sc__option sc__job_options[] = {
      "ENGINE",
      "analytic",
      "Machine",
-     "network engine: analytic, flow (shares links) or loggops",
+     "network engine: analytic, flow (shares links), loggops or astra",
      0},
     {"loggops",
      0,

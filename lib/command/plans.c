@@ -156,6 +156,7 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
     sc_context *ctx = sc_open();
     if (!ctx)
         return SC_SYSTEM;
+    ctx->engines = s->req->ctx->engines;
     for (int i = 0; i < FREE; i++)
         snprintf(v.text[i], sizeof v.text[i], "%u", c->value[i]);
     sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : simulate(ctx, &v, c);

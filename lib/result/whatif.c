@@ -25,26 +25,26 @@ struct scaled {
     const struct sc__workload *w;
     const struct change *change;
     struct sc__arena *arena;
-    struct sc__transfer *free_ones; /* complete now */
+    struct sc_transfer *free_ones; /* complete now */
     uint32_t free_count;
     uint32_t free_capacity;
     int64_t now;
 };
 
 static const char *transfer_label(const struct sc__workload *w,
-                                  const struct sc__transfer *t) {
+                                  const struct sc_transfer *t) {
     return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
 }
 
-static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
+static double factor_of(const struct scaled *s, const struct sc_transfer *t) {
     const char *label = s->change->label;
     return label && !strcmp(label, transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
 static sc_status scaled_alone(void *net,
-                              const struct sc__transfer *t,
+                              const struct sc_transfer *t,
                               int64_t *time,
-                              struct sc__claims *claims) {
+                              struct sc_claims *claims) {
     struct scaled *s = net;
     double factor = factor_of(s, t);
     SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
@@ -57,10 +57,10 @@ static sc_status scaled_alone(void *net,
     return SC_OK;
 }
 
-static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
+static sc_status scaled_start(void *net, const struct sc_transfer *t, int64_t now) {
     struct scaled *s = net;
     double factor = factor_of(s, t);
-    struct sc__transfer less = *t;
+    struct sc_transfer less = *t;
     if (factor == 0) {
         s->now = now;
         *SC__PUSH(s->arena, s->free_ones, s->free_count, s->free_capacity) = *t;
@@ -79,7 +79,7 @@ static sc_status scaled_next(void *net, int64_t *when) {
 }
 
 static sc_status
-scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
+scaled_finish(void *net, int64_t to, struct sc_transfer *done, bool *found) {
     struct scaled *s = net;
     if (s->free_count) {
         *done = s->free_ones[--s->free_count];
@@ -89,16 +89,16 @@ scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
     return s->inner->ops->finish(s->inner->self, to, done, found);
 }
 
-static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc_overhead *out) {
     struct scaled *s = net;
     return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
 
-static const struct sc__net_ops scaled_ops = {.name = "scaled",
-                                              .alone = scaled_alone,
-                                              .start = scaled_start,
-                                              .next = scaled_next,
-                                              .finish = scaled_finish};
+static const struct sc_engine scaled_ops = {.name = "scaled",
+                                            .alone = scaled_alone,
+                                            .start = scaled_start,
+                                            .next = scaled_next,
+                                            .finish = scaled_finish};
 
 /* ---- the workload with other costs ---- */
 
@@ -148,7 +148,7 @@ static sc_status simulate_changed(const struct whatif_table *t,
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
     struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
-    struct sc__net_ops ops = scaled_ops;
+    struct sc_engine ops = scaled_ops;
     if (net.ops->overhead)
         ops.overhead = scaled_overhead;
     struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
@@ -167,6 +167,7 @@ step_with(const struct whatif_table *t, struct change c, double factor, int64_t 
     }
     c.factor = factor;
     own->jobs = t->ctx->jobs;
+    own->engines = t->ctx->engines;
     sc_status status = simulate_changed(t, own, &c, step);
     if (status != SC_OK)
         sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));

@@ -184,7 +184,7 @@ static void keep_run(struct sc__executor *x,
                      const struct sc__exec_item *item) {
     const struct sc__runner *r = &x->runners[class];
     int64_t at = s->start;
-    struct sc__claims unused;
+    struct sc_claims unused;
     for (uint32_t i = 0; i < item->ops; i++) {
         uint32_t id = r->blocks[s->call]->order[item->first + i];
         const struct sc__op *op = &x->w->ops[id];
@@ -196,7 +196,7 @@ static void keep_run(struct sc__executor *x,
         else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED)
             price = op->cost;
         else if (op->kind == SC__OP_COLLECTIVE) {
-            struct sc__transfer t = sc__transfer_of(x, class, op);
+            struct sc_transfer t = sc__transfer_of(x, class, op);
             /* costed before, when the run was made: it cannot fail now */
             sc_status status = x->net->ops->alone(x->net->self, &t, &price, &unused);
             if (status != SC_OK)

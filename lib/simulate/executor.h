@@ -188,7 +188,7 @@ sc_status sc__meet_prepare(struct sc__executor *x);
 void sc__meet_number(struct sc__executor *x, uint32_t class);
 /* The group of op lies inside the class. */
 bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op);
-struct sc__transfer
+struct sc_transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);
 sc_status sc__meet_collective(struct sc__executor *x,
                               uint32_t class,

@@ -224,22 +224,22 @@ static void lane_free(struct sc__graph_run *r, uint32_t class, uint32_t op) {
 
 /* ---- messages ---- */
 
-struct sc__transfer
+struct sc_transfer
 sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    return (struct sc__transfer){.coll = SC__COLLS,
-                                 .group = o->group,
-                                 .rank = r->w->classes[class].rank,
-                                 .peer = o->peer,
-                                 .class = class,
-                                 .peer_class = r->w->rank_class[o->peer],
-                                 .bytes = o->bytes,
-                                 .user = op};
+    return (struct sc_transfer){.coll = SC__COLLS,
+                                .group = o->group,
+                                .rank = r->w->classes[class].rank,
+                                .peer = o->peer,
+                                .class = class,
+                                .peer_class = r->w->rank_class[o->peer],
+                                .bytes = o->bytes,
+                                .user = op};
 }
 
 static sc_status start_message(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__transfer t = sc__graph_message(r, class, op);
+    struct sc_transfer t = sc__graph_message(r, class, op);
     traffic(r, class, p2p_slot(r), o->bytes);
     if (r->met)
         r->met[op] = r->now;
@@ -269,7 +269,7 @@ static void meet_receive(struct sc__graph_run *r, uint32_t recv, uint32_t class)
 static sc_status begin_send(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t recv = r->match[op];
-    struct sc__overhead v = {0};
+    struct sc_overhead v = {0};
     if (r->loads)
         SC__TRY(r->net->ops->overhead(r->net->self, o->bytes, &v));
     bool wait = v.rendezvous || !(o->flags & SC__OP_EAGER);
@@ -377,7 +377,7 @@ static sc_status post_receive(struct sc__graph_run *r, uint32_t class, uint32_t 
     return start_message(r, from, send);
 }
 
-static void message_done(struct sc__graph_run *r, const struct sc__transfer *t) {
+static void message_done(struct sc__graph_run *r, const struct sc_transfer *t) {
     uint32_t send = (uint32_t)t->user;
     uint32_t recv = r->match[send];
     if (!r->loads) {
@@ -397,17 +397,17 @@ static void message_done(struct sc__graph_run *r, const struct sc__transfer *t) 
 
 /* ---- collectives ---- */
 
-struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op) {
+struct sc_transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
-    return (struct sc__transfer){.coll = o->coll,
-                                 .group = o->group,
-                                 .rank = lead,
-                                 .peer = o->peer,
-                                 .class = r->w->rank_class[lead],
-                                 .peer_class = r->w->rank_class[lead],
-                                 .bytes = o->bytes,
-                                 .user = COLLECTIVE_BIT | r->match[op]};
+    return (struct sc_transfer){.coll = o->coll,
+                                .group = o->group,
+                                .rank = lead,
+                                .peer = o->peer,
+                                .class = r->w->rank_class[lead],
+                                .peer_class = r->w->rank_class[lead],
+                                .bytes = o->bytes,
+                                .user = COLLECTIVE_BIT | r->match[op]};
 }
 
 static sc_status start_meeting(struct sc__graph_run *r, uint32_t id) {
@@ -422,7 +422,7 @@ static sc_status start_meeting(struct sc__graph_run *r, uint32_t id) {
         if (r->met)
             r->met[r->arrivals[a - 1].op] = r->now;
     }
-    struct sc__transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
+    struct sc_transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
     if (o->flags & SC__OP_MEASURED) {
         sc__queue_push(&r->queue, r->now + o->cost, id, EVENT_MEETING);
         return SC_OK;
@@ -487,7 +487,7 @@ static void begin_compute(struct sc__graph_run *r, uint32_t class, uint32_t op) 
 /* The processor's part of a message. */
 static sc_status begin_overhead(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__overhead v;
+    struct sc_overhead v;
     SC__TRY(r->net->ops->overhead(r->net->self, o->bytes, &v));
     active_add(r, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
@@ -560,7 +560,7 @@ static void end_on_lane(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
-static sc_status network_done(struct sc__graph_run *r, const struct sc__transfer *t) {
+static sc_status network_done(struct sc__graph_run *r, const struct sc_transfer *t) {
     if (t->user & COLLECTIVE_BIT)
         return meeting_done(r, (uint32_t)t->user);
     if (!r->loads && r->slots[t->class])
@@ -571,7 +571,7 @@ static sc_status network_done(struct sc__graph_run *r, const struct sc__transfer
 
 static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
     uint32_t class = e.b >> EVENT_BITS;
-    struct sc__transfer t;
+    struct sc_transfer t;
     switch (e.b & ((1u << EVENT_BITS) - 1)) {
     case EVENT_END:
         end_on_lane(r, class, e.a);
@@ -594,7 +594,7 @@ static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
 
 /* All that happens now; then the streams choose among what has become ready. */
 static sc_status step(struct sc__graph_run *r) {
-    struct sc__transfer t;
+    struct sc_transfer t;
     bool found;
     for (;;) {
         SC__TRY(r->net->ops->finish(r->net->self, r->now, &t, &found));

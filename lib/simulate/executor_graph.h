@@ -116,9 +116,9 @@ struct sc__graph_run {
 void sc__graph_account(struct sc__graph_run *r, uint32_t class);
 
 /* What is asked of the network for a send, or for a collective. */
-struct sc__transfer
+struct sc_transfer
 sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op);
-struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op);
+struct sc_transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op);
 
 sc_status sc__graph_set_up(struct sc__graph_run *r);
 /* Names some of the operations that were not executed. */

@@ -39,9 +39,9 @@ struct claims {
 };
 
 static sc_status claim(struct claims *k, uint32_t class, const struct sc__op *op) {
-    struct sc__claims made;
+    struct sc_claims made;
     int64_t unused;
-    struct sc__transfer t = sc__transfer_of(k->x, class, op);
+    struct sc_transfer t = sc__transfer_of(k->x, class, op);
     if (op->flags & SC__OP_MEASURED)
         return SC_OK;
     SC__TRY(k->x->net->ops->alone(k->x->net->self, &t, &unused, &made));
@@ -83,7 +83,7 @@ static sc_status claim_class(struct claims *k, uint32_t class, uint8_t *seen) {
 /* The price of an operation that can meet no other traffic; -1 when it can. */
 static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op *op) {
     struct sc__executor *x = k->x;
-    struct sc__claims made;
+    struct sc_claims made;
     int64_t price;
     if (op->kind == SC__OP_WAIT)
         return 0;
@@ -93,7 +93,7 @@ static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op
         return -1;
     if (op->flags & SC__OP_MEASURED)
         return op->cost;
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     sc_status status = x->net->ops->alone(x->net->self, &t, &price, &made);
     if (status != SC_OK)
         x->status = status;

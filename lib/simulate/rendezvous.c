@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-struct sc__transfer
+struct sc_transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op) {
     uint32_t rank = x->w->classes[class].rank;
-    struct sc__transfer t = {.rank = rank,
-                             .class = class,
-                             .peer = op->peer,
-                             .peer_class = class,
-                             .job = x->job,
-                             .bytes = op->bytes};
+    struct sc_transfer t = {.rank = rank,
+                            .class = class,
+                            .peer = op->peer,
+                            .peer_class = class,
+                            .job = x->job,
+                            .bytes = op->bytes};
     if (op->kind == SC__OP_COLLECTIVE) {
         t.coll = op->coll;
         t.group = op->group;
@@ -239,7 +239,7 @@ come(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t s
 
 /* Everyone is there. */
 static sc_status
-begin(struct sc__executor *x, uint32_t id, const struct sc__transfer *t, bool measured) {
+begin(struct sc__executor *x, uint32_t id, const struct sc_transfer *t, bool measured) {
     struct sc__gathering *g = &x->gatherings[id];
     g->started = true;
     for (uint32_t i = 0; i < g->here; i++)
@@ -248,7 +248,7 @@ begin(struct sc__executor *x, uint32_t id, const struct sc__transfer *t, bool me
         sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_GATHERING | id, 1);
         return SC_OK;
     }
-    struct sc__transfer with_user = *t;
+    struct sc_transfer with_user = *t;
     with_user.user = id;
     return x->net->ops->start(x->net->self, &with_user, x->now);
 }
@@ -298,7 +298,7 @@ static sc_status collective_inside(struct sc__executor *x,
                                    const struct sc__op *op) {
     uint32_t id = new_gathering(x, 1);
     struct sc__gathering *g = &x->gatherings[id];
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     g->op = (uint32_t)(op - x->w->ops);
     g->cost = op->cost;
     come(x, g, class, stream);
@@ -327,12 +327,12 @@ sc_status sc__meet_collective(struct sc__executor *x,
     come(x, g, class, stream);
     if (g->here < x->meetings[meeting].count)
         return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, x->meetings[meeting].lead, op);
+    struct sc_transfer t = sc__transfer_of(x, x->meetings[meeting].lead, op);
     t.bytes = g->bytes;
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
 
-static uint64_t message_key(const struct sc__transfer *t, uint64_t tag) {
+static uint64_t message_key(const struct sc_transfer *t, uint64_t tag) {
     uint64_t parts[2] = {(uint64_t)t->class << 32 | t->peer_class, tag};
     return sc__hash(parts, sizeof parts, 0);
 }
@@ -393,7 +393,7 @@ sc_status sc__meet_message(struct sc__executor *x,
     const struct sc__call *call =
         &x->w->calls[x->w->programs[r->class->program].first_call +
                      r->streams[stream].call];
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     bool sending = op->kind == SC__OP_SEND;
     uint32_t id = open_message(x, message_key(&t, (uint64_t)op->tag + call->tag), sending);
     struct sc__gathering *g = &x->gatherings[id];

@@ -24,7 +24,8 @@ one="--model gpt2 --gpus 1 --global-batch 2 --seq 512"
 for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--grad-dtype bf16" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
     expect "idle alone $o" 0 "${o%% *} has no effect" run $one $o
 done
-expect idle_fail 0 "--fail has no effect without --net flow" run $model --fail leaf0
+expect fail_without_such_a_link 2 "no link 'leaf0'" run $model --fail leaf0
+expect idle_route 0 "--route has no effect without --net flow" run $model --route spray
 expect algo_noted 0 "collectives that cannot run so" run $model --algo torus
 
 # what contradicts itself, or is no value, is refused

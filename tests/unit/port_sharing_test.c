@@ -72,7 +72,8 @@ static uint32_t draw_claims(uint64_t *seed, struct sc__port_claim *claims) {
     uint32_t count = 0;
     for (uint64_t port = 0; port < PORTS && count < MOST_CLAIMS; port++)
         if (draw(seed) % 3 == 0)
-            claims[count++] = (struct sc__port_claim){port, (double)(1 + draw(seed) % 8) / 8};
+            claims[count++] =
+                (struct sc__port_claim){port, (double)(1 + draw(seed) % 8) / 8};
     return count;
 }
 

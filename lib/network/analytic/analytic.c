@@ -23,7 +23,7 @@ struct analytic_cost {
 };
 
 struct analytic_active {
-    struct sc__transfer transfer;
+    struct sc_transfer transfer;
     const struct analytic_cost *cost;
     uint32_t next_free;
 };
@@ -252,7 +252,7 @@ analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t r
 
 /* The price of a collective, remembered by what decides it. */
 static const struct sc__price *
-price_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shape *s) {
+price_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
     bool fresh;
     uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
     uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
@@ -264,14 +264,14 @@ price_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shap
     return (const struct sc__price *)(uintptr_t)*slot;
 }
 
-static void add_claim(struct sc__claims *claims, uint64_t resource, double share) {
+static void add_claim(struct sc_claims *claims, uint64_t resource, double share) {
     if (share > 0)
-        claims->list[claims->count++] = (struct sc__claim){resource, share};
+        claims->list[claims->count++] = (struct sc_claim){resource, share};
 }
 
 static int64_t collective_alone(struct analytic *n,
-                                const struct sc__transfer *t,
-                                struct sc__claims *claims) {
+                                const struct sc_transfer *t,
+                                struct sc_claims *claims) {
     const struct analytic_place *at = analytic_place_of(n, t->group, t->class, t->rank);
     const struct sc__shape *s = &at->shape;
     if (s->ranks < 2)
@@ -301,9 +301,8 @@ static int64_t collective_alone(struct analytic *n,
 
 /* A message goes over uplinks to another part, and to another rail unless it
  * may change rails inside its node. */
-static bool takes_uplinks(const struct analytic *n,
-                          enum sc__level level,
-                          const struct sc__transfer *t) {
+static bool
+takes_uplinks(const struct analytic *n, enum sc__level level, const struct sc_transfer *t) {
     const struct sc__cluster *c = &n->cluster;
     if (part_of(n, level, t->rank) != part_of(n, level, t->peer))
         return true;
@@ -316,7 +315,7 @@ static bool takes_uplinks(const struct analytic *n,
  * how many of them are those of its class. */
 static double uplink_sharing(struct analytic *n,
                              enum sc__level level,
-                             const struct sc__transfer *t,
+                             const struct sc_transfer *t,
                              struct analytic_part *part) {
     const struct sc__cluster *c = &n->cluster;
     *part = (struct analytic_part){1, 1};
@@ -329,8 +328,8 @@ static double uplink_sharing(struct analytic *n,
 
 /* *bytes_time: the part of the time in which the bytes move. */
 static int64_t message_alone(struct analytic *n,
-                             const struct sc__transfer *t,
-                             struct sc__claims *claims,
+                             const struct sc_transfer *t,
+                             struct sc_claims *claims,
                              int64_t *bytes_time) {
     *bytes_time = 0;
     if (t->rank == t->peer)
@@ -365,8 +364,8 @@ static int64_t message_alone(struct analytic *n,
 
 /* The time alone; *latency is the part of it before the claims begin. */
 static int64_t time_alone(struct analytic *n,
-                          const struct sc__transfer *t,
-                          struct sc__claims *claims,
+                          const struct sc_transfer *t,
+                          struct sc_claims *claims,
                           int64_t *latency) {
     int64_t bytes_time;
     claims->count = 0;
@@ -382,9 +381,9 @@ static int64_t time_alone(struct analytic *n,
 }
 
 static sc_status analytic_alone(void *self,
-                                const struct sc__transfer *t,
+                                const struct sc_transfer *t,
                                 int64_t *time,
-                                struct sc__claims *claims) {
+                                struct sc_claims *claims) {
     int64_t unused;
     *time = time_alone(self, t, claims, &unused);
     return SC_OK;
@@ -401,7 +400,7 @@ static void add_port_claim(struct analytic *n, uint64_t resource, double share) 
         (struct sc__port_claim){.port = resource, .share = share};
 }
 
-static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
+static const struct members *members_of(struct analytic *n, const struct sc_transfer *t) {
     bool fresh;
     uint64_t *slot = sc__map_at(&n->members, (uint64_t)t->group << 32 | t->class, &fresh);
     if (!fresh)
@@ -436,9 +435,8 @@ same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t 
 
 /* What the transfer claims of its own class it claims of every other in its
  * group; of a port that they share, once. */
-static uint32_t find_bundle(struct analytic *n,
-                            const struct sc__transfer *t,
-                            const struct sc__claims *own) {
+static uint32_t
+find_bundle(struct analytic *n, const struct sc_transfer *t, const struct sc_claims *own) {
     n->claim_count = 0;
     for (uint32_t i = 0; i < own->count; i++)
         add_port_claim(n, own->list[i].resource, own->list[i].share);
@@ -455,7 +453,7 @@ static uint32_t find_bundle(struct analytic *n,
 
 /* Costs are kept by what decides them. */
 static const struct analytic_cost *find_cost(struct analytic *n,
-                                             const struct sc__transfer *t) {
+                                             const struct sc_transfer *t) {
     bool message = t->coll == SC__COLLS;
     uint64_t key[4] = {t->bytes,
                        (uint64_t)t->coll << 32 | (message ? 0 : t->group),
@@ -464,7 +462,7 @@ static const struct analytic_cost *find_cost(struct analytic *n,
     bool fresh;
     uint64_t *slot = sc__map_at(&n->costs, sc__hash(key, sizeof key, 5), &fresh);
     if (fresh) {
-        struct sc__claims own;
+        struct sc_claims own;
         struct analytic_cost *cost = SC__NEW(n->arena, struct analytic_cost);
         *slot = (uintptr_t)cost;
         int64_t time = time_alone(n, t, &own, &cost->latency);
@@ -490,7 +488,7 @@ static void begin_bytes(struct analytic *n, uint32_t id, int64_t now) {
     sc__port_begin(n->sharing, cost->bundle, cost->work, id, now);
 }
 
-static sc_status analytic_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status analytic_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct analytic *n = self;
     uint32_t id = take_active(n);
     n->active[id] = (struct analytic_active){.transfer = *t, .cost = find_cost(n, t)};
@@ -510,7 +508,7 @@ static sc_status analytic_next(void *self, int64_t *when) {
 }
 
 static sc_status
-analytic_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+analytic_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct analytic *n = self;
     uint32_t id;
     while (sc__heap_time(&n->waiting) <= to) {
@@ -525,12 +523,6 @@ analytic_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) 
     n->free = id;
     return SC_OK;
 }
-
-static const struct sc__net_ops analytic_ops = {.name = "analytic",
-                                                .alone = analytic_alone,
-                                                .start = analytic_start,
-                                                .next = analytic_next,
-                                                .finish = analytic_finish};
 
 sc_status sc__net_analytic(struct sc_context *ctx,
                            const struct sc__cluster *cluster,
@@ -552,6 +544,24 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     sc__map_init(&n->costs, n->arena);
     n->sharing = sc__port_sharing_new(n->arena);
     sc__heap_init(&n->waiting, n->arena);
-    *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};
+    *net = (struct sc__net){.ops = &sc__analytic_engine, .self = n, .free = cluster->ideal};
     return SC_OK;
 }
+
+static sc_status analytic_create(struct sc_engine_job *job, void **self) {
+    struct sc__net net;
+    SC__TRY(sc__net_analytic(job->ctx, job->cluster, job->w, &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+const struct sc_engine sc__analytic_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "analytic",
+    .summary = "each transfer has its time alone; ports are shared",
+    .create = analytic_create,
+    .alone = analytic_alone,
+    .start = analytic_start,
+    .next = analytic_next,
+    .finish = analytic_finish,
+};

@@ -35,8 +35,7 @@ static void keyed_pop(struct keyed_heap *h) {
     struct keyed last = h->items[--h->count];
     uint32_t at = 0;
     for (uint32_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count &&
-            keyed_before(&h->items[child + 1], &h->items[child]))
+        if (child + 1 < h->count && keyed_before(&h->items[child + 1], &h->items[child]))
             child++;
         if (!keyed_before(&h->items[child], &last))
             break;
@@ -58,8 +57,8 @@ struct bundle_hop {
 struct bundle {
     struct bundle_hop *hops;
     uint32_t hop_count;
-    uint32_t bottleneck; /* which hop, while transfers run */
-    double ahead;        /* its clock less that of its bottleneck */
+    uint32_t bottleneck;    /* which hop, while transfers run */
+    double ahead;           /* its clock less that of its bottleneck */
     struct keyed_heap ends; /* of its transfers, by its clock; id: user */
     uint32_t version;       /* of what it has in the heaps of its bottleneck */
 };
@@ -131,8 +130,7 @@ uint32_t sc__port_bundle(struct sc__port_sharing *s,
     if (!fresh)
         return (uint32_t)*slot;
     *slot = s->bundle_count;
-    struct bundle *b =
-        SC__PUSH(s->arena, s->bundles, s->bundle_count, s->bundle_capacity);
+    struct bundle *b = SC__PUSH(s->arena, s->bundles, s->bundle_count, s->bundle_capacity);
     b->hop_count = count ? count : 1;
     b->hops = SC__NEW_ARRAY(s->arena, struct bundle_hop, b->hop_count);
     for (uint32_t i = 0; i < count; i++)
@@ -209,7 +207,8 @@ static void enter_heaps(struct sc__port_sharing *s, uint32_t id) {
         keyed_push(s->arena, &p->rivals, beside);
 }
 
-static void bind_bundle(struct sc__port_sharing *s, uint32_t id, uint32_t hop, double clock) {
+static void
+bind_bundle(struct sc__port_sharing *s, uint32_t id, uint32_t hop, double clock) {
     struct bundle *b = &s->bundles[id];
     struct shared_port *p = &s->ports[b->hops[hop].port];
     b->bottleneck = hop;
@@ -218,7 +217,8 @@ static void bind_bundle(struct sc__port_sharing *s, uint32_t id, uint32_t hop, d
     enter_heaps(s, id);
 }
 
-static void rebind_bundle(struct sc__port_sharing *s, uint32_t id, uint32_t to, int64_t now) {
+static void
+rebind_bundle(struct sc__port_sharing *s, uint32_t id, uint32_t to, int64_t now) {
     struct bundle *b = &s->bundles[id];
     uint32_t from = b->bottleneck;
     double clock = bundle_clock(s, b);
@@ -324,7 +324,8 @@ static void leave_ports(struct sc__port_sharing *s, uint32_t id) {
 }
 
 /* All loads change before anybody looks for a bottleneck. */
-static void change_loads(struct sc__port_sharing *s, uint32_t id, double sign, int64_t now) {
+static void
+change_loads(struct sc__port_sharing *s, uint32_t id, double sign, int64_t now) {
     uint32_t hops = s->bundles[id].hop_count;
     for (uint32_t i = 0; i < hops; i++) {
         const struct bundle_hop *h = &s->bundles[id].hops[i];
@@ -353,9 +354,7 @@ void sc__port_begin(
         advance_clock(&s->ports[b->hops[b->bottleneck].port], now);
         clock = bundle_clock(s, b);
     }
-    struct keyed end = {.key = clock + (double)work,
-                        .sequence = ++s->sequence,
-                        .id = user};
+    struct keyed end = {.key = clock + (double)work, .sequence = ++s->sequence, .id = user};
     keyed_push(s->arena, &b->ends, end);
     if (first)
         enter_ports(s, id, now);
