@@ -10,7 +10,7 @@
  *     sc_request_set(req, "net", "bus:25GB/s");
  *
  * The engines of the library are written against this header too.
- * examples/shared_bus.c is one of a hundred lines; docs/engines.md explains.
+ * examples/shared_bus.c is a small one; docs/engines.md explains.
  *
  * Ranks that do the same at the same time form a class, and a transfer of a
  * class stands for that transfer of all its ranks at once: a collective for the
@@ -169,11 +169,8 @@ SC_API void sc_engine_job_rates(const sc_engine_job *job, sc_link_rates *out);
 /* Leaves an error text and a hint (or NULL); returns status, so that
  * `return sc_engine_fail(…)` reads well. SC_USAGE: the argument is wrong;
  * SC_INPUT: the job cannot be run so; SC_SYSTEM: memory, files. */
-SC_API sc_status sc_engine_fail(sc_engine_job *job,
-                                sc_status status,
-                                const char *hint,
-                                const char *format,
-                                ...)
+SC_API sc_status sc_engine_fail(
+    sc_engine_job *job, sc_status status, const char *hint, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 4, 5)))
 #endif

@@ -41,7 +41,8 @@ static const struct sc__engine_entry *built_in(struct sc__str name) {
     return NULL;
 }
 
-static const struct sc_engine *from_outside(const struct sc_context *ctx, struct sc__str name) {
+static const struct sc_engine *from_outside(const struct sc_context *ctx,
+                                            struct sc__str name) {
     for (const struct sc__engine_list *l = ctx->engines; l; l = l->next)
         if (sc__str_is(name, l->engine.name))
             return &l->engine;
