@@ -80,14 +80,15 @@ load_input(struct sc_request *req, const char *path, bool simulate, struct sc__s
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured) {
-            SC__TRY(sc__result_of_measured(req->ctx, job.doc.measured, &job.result));
-            job.result.files = job.doc.files;
-            job.result.file_count = job.doc.file_count;
-            return document_of(req, &job.result, out);
+            struct sc__result measured;
+            SC__TRY(sc__result_of_measured(req->ctx, job.doc.measured, &measured));
+            measured.files = job.doc.files;
+            measured.file_count = job.doc.file_count;
+            return document_of(req, &measured, out);
         }
     }
     SC__TRY(sc__job_run(&one, &job, true));
-    return document_of(req, &job.result, out);
+    return document_of(req, &job.ev->result, out);
 }
 
 static sc_status

@@ -84,7 +84,7 @@ static sc_status simulate(struct sc_request *req,
                           uint32_t count,
                           struct sc__net *net,
                           struct sc__sim *out) {
-    const struct sc__cluster *c = &jobs[0].job.cluster;
+    const struct sc__cluster *c = &jobs[0].job.ev->cluster;
     struct sc__settings settings = sc__settings(req);
     const struct sc__workload **w =
         SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
@@ -102,32 +102,33 @@ static sc_status make_results(struct sc_request *req,
                               const struct sc__net *net,
                               struct sc__sim *sims) {
     for (uint32_t i = 0; i < count; i++) {
-        struct sc__job *j = &jobs[i].job;
-        j->sim = sims[i];
+        const struct sc__job *j = &jobs[i].job;
+        struct sc__result *r = &j->ev->result;
+        j->ev->sim = sims[i];
         SC__TRY(sc__result_make(req->ctx,
                                 j->workload,
-                                &jobs[0].job.cluster,
+                                &jobs[0].job.ev->cluster,
                                 net,
-                                &j->sim,
-                                &j->result));
-        j->result.files = j->doc.files;
-        j->result.file_count = j->doc.file_count;
-        j->result.argv = req->argv;
-        j->result.argc = req->argc;
-        j->result.layers = j->doc.layers;
+                                &j->ev->sim,
+                                r));
+        r->files = j->doc.files;
+        r->file_count = j->doc.file_count;
+        r->argv = req->argv;
+        r->argc = req->argc;
+        r->layers = j->doc.layers;
     }
     return SC_OK;
 }
 
 static double slowdown(const struct placed *p) {
-    return p->alone.step > 0 ? (double)p->job.sim.step / (double)p->alone.step : 1;
+    return p->alone.step > 0 ? (double)p->job.ev->sim.step / (double)p->alone.step : 1;
 }
 
 static void
 jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     struct sc__buffer *out = &req->out;
     for (uint32_t i = 0; i < count; i++) {
-        sc__write_text(req->ctx, &jobs[i].job.result, req->terminal, req->width, out);
+        sc__write_text(req->ctx, &jobs[i].job.ev->result, req->terminal, req->width, out);
         sc__putc(out, '\n');
     }
     sc__puts(out, "  job  ranks  nodes              alone     together   slowdown\n");
@@ -143,7 +144,7 @@ jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count)
         sc__printf(out,
                    "%9.3f ms %9.3f ms   %.3f×\n",
                    (double)p->alone.step / 1e9,
-                   (double)p->job.sim.step / 1e9,
+                   (double)p->job.ev->sim.step / 1e9,
                    slowdown(p));
     }
 }
@@ -162,9 +163,9 @@ static void jobs_put_json(struct sc_request *req,
                    p->at.stride);
         sc__put_us(out, p->alone.step);
         sc__puts(out, ", \"step_time_us\": ");
-        sc__put_us(out, p->job.sim.step);
+        sc__put_us(out, p->job.ev->sim.step);
         sc__printf(out, ", \"slowdown\": %.9g, \"result\":\n", slowdown(p));
-        sc__write_json(req->ctx, &p->job.result, out);
+        sc__write_json(req->ctx, &p->job.ev->result, out);
         sc__puts(out, "    }");
     }
     sc__puts(out, "\n  ]\n}\n");

@@ -71,17 +71,17 @@ static sc_status fresh_network(void *self,
                                struct sc_context *ctx,
                                const struct sc__workload *w,
                                struct sc__net *out) {
-    return sc__job_network(ctx, self, w, out);
+    return sc__evaluation_network(ctx, self, w, out);
 }
 
 static sc_status
 what_if(struct sc_request *req, struct sc__job *job, struct sc__whatif *out) {
-    struct sc__net_maker maker = {.make = fresh_network, .self = job};
+    struct sc__net_maker maker = {.make = fresh_network, .self = job->ev};
     return sc__whatif(req->ctx,
                       job->workload,
                       &maker,
-                      &job->options,
-                      job->result.step,
+                      &job->ev->sim_options,
+                      job->ev->result.step,
                       out);
 }
 
@@ -89,7 +89,7 @@ sc_status sc__pictures_extend(struct sc_request *req,
                               struct sc__job *job,
                               struct sc__buffer *document) {
     struct sc__whatif table = {0};
-    struct sc__result shown = job->result;
+    struct sc__result shown = job->ev->result;
     if (!sc__flag(req, "timeline"))
         shown.timeline = NULL;
     if (sc__flag(req, "what-if"))
@@ -105,10 +105,10 @@ static sc_status write_page(struct sc_request *req, struct sc__job *job) {
     const char *name = job->doc.file_count ? job->doc.files[0] : "step";
     sc__buffer_init(&document, &req->ctx->arena);
     sc__buffer_init(&page, &req->ctx->arena);
-    if (sc__flag(req, "what-if") || job->sim.events <= QUICK_EVENTS)
+    if (sc__flag(req, "what-if") || job->ev->sim.events <= QUICK_EVENTS)
         SC__TRY(what_if(req, job, &table));
-    sc__write_json(req->ctx, &job->result, &document);
-    sc__page_extend(req->ctx, &job->result, &table, &document);
+    sc__write_json(req->ctx, &job->ev->result, &document);
+    sc__page_extend(req->ctx, &job->ev->result, &table, &document);
     SC__TRY(sc__page_html(req->ctx,
                           &(struct sc__str){document.text, document.size},
                           &name,
@@ -126,11 +126,11 @@ sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
     if (trace) {
         struct sc__sink sink;
         SC__TRY(sc__sink_open(req, trace, &sink));
-        sc__write_trace(req->ctx, &job->result, &ranks, sink.to);
+        sc__write_trace(req->ctx, &job->ev->result, &ranks, sink.to);
         SC__TRY(sc__sink_end(&sink, SC_OK));
     }
     if (hta)
-        SC__TRY(sc__write_hta(req->ctx, &job->result, &ranks, hta));
+        SC__TRY(sc__write_hta(req->ctx, &job->ev->result, &ranks, hta));
     return sc__flag(req, "html") ? write_page(req, job) : SC_OK;
 }
 
@@ -165,6 +165,10 @@ sc_status sc__pictures_text(struct sc_request *req, struct sc__job *job) {
     if (!sc__flag(req, "gantt"))
         return SC_OK;
     sc__putc(&req->out, '\n');
-    sc__write_gantt(req->ctx, job->result.timeline, req->width, req->terminal, &req->out);
+    sc__write_gantt(req->ctx,
+                    job->ev->result.timeline,
+                    req->width,
+                    req->terminal,
+                    &req->out);
     return SC_OK;
 }

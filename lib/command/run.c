@@ -80,11 +80,15 @@ static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
     if (word == 1 && !csv)
         return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
-    sc__simai_total(&s, job->doc.layers, &job->result.compat);
+    sc__simai_total(&s, job->doc.layers, &job->ev->result.compat);
     if (!csv)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    sc__write_simai_csv(&s, job->doc.layers, &job->result.compat, job->doc.files[0], &b);
+    sc__write_simai_csv(&s,
+                        job->doc.layers,
+                        &job->ev->result.compat,
+                        job->doc.files[0],
+                        &b);
     return sc__job_output(req, "csv-simai", &b);
 }
 
@@ -92,13 +96,13 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     struct sc__buffer b;
     if (sc__flag(req, "json")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_json(req->ctx, &job->result, &b);
+        sc__write_json(req->ctx, &job->ev->result, &b);
         SC__TRY(sc__pictures_extend(req, job, &b));
         SC__TRY(sc__job_output(req, "json", &b));
     }
     if (sc__flag(req, "csv")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_csv(req->ctx, &job->result, &b);
+        sc__write_csv(req->ctx, &job->ev->result, &b);
         SC__TRY(sc__job_output(req, "csv", &b));
     }
     return SC_OK;
@@ -136,12 +140,12 @@ static sc_status run_execute(struct sc_request *req) {
     SC__TRY(write_compat(req, &job));
     bool profile = !strcmp(job.workload->format, "profiler-table");
     if (profile || sc__flag(req, "amdahl"))
-        job.result.shares = sc__result_shares(req->ctx, &job.result);
+        job.ev->result.shares = sc__result_shares(req->ctx, &job.ev->result);
     SC__TRY(write_outputs(req, &job));
     SC__TRY(sc__pictures_write(req, &job));
     if (sc__stdout_taken(req))
         return SC_OK;
-    sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
+    sc__write_text(req->ctx, &job.ev->result, req->terminal, req->width, &req->out);
     return sc__pictures_text(req, &job);
 }
 

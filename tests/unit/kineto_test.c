@@ -261,7 +261,7 @@ static int64_t run_files(const char *const *paths,
     for (; *options; options += 2)
         OK(ctx, sc_request_set(req, options[0], options[1]));
     OK(ctx, sc__job_run(req, job, false));
-    return job->sim.step;
+    return job->ev->sim.step;
 }
 
 /* Without communication the replay takes what was measured. */
@@ -351,8 +351,8 @@ static void ranks_meet_in_their_collectives(void **state) {
     assert_int_equal(run_files(paths, 2, options, &job), 130 * SC__PS_PER_US);
     assert_int_equal(job.workload->class_count, 2);
     assert_string_equal(job.workload->groups[0].label, "dp");
-    assert_int_equal(job.sim.classes[0].account.skew, 20 * SC__PS_PER_US);
-    assert_int_equal(job.sim.classes[1].account.skew, 0);
+    assert_int_equal(job.ev->sim.classes[0].account.skew, 20 * SC__PS_PER_US);
+    assert_int_equal(job.ev->sim.classes[1].account.skew, 0);
     static const char *const measured[] = {"cluster", "ideal", "comm", "measured", NULL};
     assert_int_equal(run_files(paths, 2, measured, &job),
                      150 * SC__PS_PER_US); /* the transfer was 20 us */
@@ -377,19 +377,19 @@ static void one_trace_stands_for_a_larger_mesh(void **state) {
     (void)state;
     static const char *const as_it_is[] = {"cluster", "ideal", NULL};
     static const char *const larger[] = {"cluster", "ideal", "dp", "16", NULL};
-    const char
-        *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": "
-                "[" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
-                    "150",
-                    "2",
-                    "2",
-                    "[2, 3]",
-                    "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160",
-                                                                   "3",
-                                                                   "4",
-                                                                   "[1, 3, 5, 7]",
-                                                                   "DATA_PARALLEL_"
-                                                                   "GROUP") "]}";
+    const char *text =
+        "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": "
+        "[" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
+            "150",
+            "2",
+            "2",
+            "[2, 3]",
+            "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160",
+                                                           "3",
+                                                           "4",
+                                                           "[1, 3, 5, 7]",
+                                                           "DATA_PARALLEL_"
+                                                           "GROUP") "]}";
     const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
     const struct sc__workload *expanded;
     struct sc__job job;
