@@ -75,22 +75,42 @@ static sc_status check_options(struct sc_context *own, const sc_options *o) {
     return SC_OK;
 }
 
+/* An evaluation under way: what it is made from, in the memory of its context. */
+struct making {
+    sc_options options;
+    struct sc__setting_list engine;
+    struct sc__evaluation ev;
+};
+
 static sc_status
-begin_result(struct sc_context *own, sc_result *r, const sc_options *options) {
-    SC__TRY(copy_options(own, options, &r->options));
-    SC__TRY(check_options(own, &r->options));
-    r->engine = (struct sc__setting_list){r->options.net_settings,
-                                          r->options.net_setting_count};
+begin_making(struct sc_context *own, const sc_options *options, struct making **out) {
+    struct making *m = *out = SC__NEW(&own->arena, struct making);
+    SC__TRY(copy_options(own, options, &m->options));
+    SC__TRY(check_options(own, &m->options));
+    m->engine = (struct sc__setting_list){m->options.net_settings,
+                                          m->options.net_setting_count};
     return SC_OK;
 }
 
 static struct sc__evaluation_input
-result_input(sc_result *r, const sc_cluster *cluster) {
+making_input(struct sc_context *own, const struct making *m, const sc_cluster *cluster) {
     return (struct sc__evaluation_input){
         .cluster = cluster ? &cluster->description : NULL,
-        .options = &r->options,
-        .engine = sc__settings_of(&r->object.own, &r->engine),
+        .options = &m->options,
+        .engine = sc__settings_of(own, &m->engine),
     };
+}
+
+/* The result is made: it owns what it says, and the rest goes. */
+static void end_making(struct sc_context *own, const struct making *m, sc_result *r) {
+    struct sc__arena *arena = &r->result.arena;
+    r->result = m->ev.result;
+    sc_plan *s = &r->settings;
+    s->gpu = s->gpu ? sc__strdup(arena, s->gpu) : NULL;
+    s->kernel_times = s->kernel_times ? sc__strdup(arena, s->kernel_times) : NULL;
+    s->step_constants = s->step_constants ? sc__strdup(arena, s->step_constants) : NULL;
+    sc__context_end(own);
+    sc__context_init(own, NULL);
 }
 
 /* ---- model, plan, cluster ---- */
@@ -102,29 +122,27 @@ struct evaluate_arguments {
     const sc_options *options;
 };
 
-static sc_status build_plan(struct sc_context *own,
-                            sc_result *r,
-                            const struct evaluate_arguments *a) {
-    sc__notes_copy(own, &a->model->object.own);
+static sc_status lower_plan(struct sc_context *own,
+                            const struct evaluate_arguments *a,
+                            struct making **out) {
+    SC__TRY(begin_making(own, a->options, out));
+    sc__notes_copy(own, &a->model->own);
     if (a->cluster)
-        sc__notes_copy(own, &a->cluster->object.own);
-    const struct sc__evaluation_input in = result_input(r, a->cluster);
-    SC__TRY(sc__evaluation_model(own, &in, &a->model->model, a->plan, &r->ev));
-    r->ev.settings.gpu = r->ev.plan.gpu = copy_text(own, r->ev.plan.gpu);
-    r->ev.settings.kernel_times = copy_text(own, r->ev.plan.kernel_times);
-    r->ev.settings.step_constants = copy_text(own, r->ev.plan.constants);
-    return SC_OK;
+        sc__notes_copy(own, &a->cluster->own);
+    const struct sc__evaluation_input in = making_input(own, *out, a->cluster);
+    return sc__evaluation_model(own, &in, &a->model->model, a->plan, &(*out)->ev);
 }
 
 static sc_status
 build_evaluation(struct sc_context *own, void *object, const void *arguments) {
-    const struct evaluate_arguments *a = arguments;
+    struct making *m;
     sc_result *r = object;
-    SC__TRY(begin_result(own, r, a->options));
-    sc__object_keep(r, a->model);
-    sc__object_keep(r, a->cluster);
-    SC__TRY(build_plan(own, r, a));
-    return sc__evaluation_run(own, &r->ev, r->options.timeline == SC_ON);
+    SC__TRY(lower_plan(own, arguments, &m));
+    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    r->from_model = true;
+    r->settings = m->ev.settings;
+    end_making(own, m, r);
+    return SC_OK;
 }
 
 sc_status sc_evaluate(sc_context *ctx,
@@ -138,6 +156,8 @@ sc_status sc_evaluate(sc_context *ctx,
 }
 
 void sc_result_free(sc_result *result) {
+    if (result)
+        sc__result_free(&result->result);
     sc__object_free(result);
 }
 
@@ -227,16 +247,15 @@ sc_status sc_workload_parse(sc_context *ctx,
 }
 
 static sc_status build_lowered(struct sc_context *own, void *object, const void *arguments) {
-    const struct evaluate_arguments *a = arguments;
     sc_workload *w = object;
-    sc_result *r = SC__NEW(&own->arena, sc_result);
-    SC__TRY(begin_result(own, r, a->options));
-    SC__TRY(build_plan(own, r, a));
-    sc__object_keep(w, a->model);
-    sc__object_keep(w, a->cluster);
-    w->workload = r->ev.workload;
+    struct making *m;
+    SC__TRY(lower_plan(own, arguments, &m));
+    w->workload = m->ev.workload;
     w->from_model = true;
-    w->settings = r->ev.settings;
+    w->settings = m->ev.settings;
+    w->settings.gpu = copy_text(own, w->settings.gpu);
+    w->settings.kernel_times = copy_text(own, w->settings.kernel_times);
+    w->settings.step_constants = copy_text(own, w->settings.step_constants);
     return SC_OK;
 }
 
@@ -295,23 +314,22 @@ static bool changes(const sc_options *o) {
 static sc_status
 build_simulation(struct sc_context *own, void *object, const void *arguments) {
     const struct simulate_arguments *a = arguments;
+    const sc_workload *from = a->workload;
+    struct making *m;
     sc_result *r = object;
-    SC__TRY(begin_result(own, r, a->options));
-    sc__object_keep(r, a->workload);
-    sc__object_keep(r, a->cluster);
-    sc__notes_copy(own, &a->workload->object.own);
+    SC__TRY(begin_making(own, a->options, &m));
+    sc__notes_copy(own, &from->own);
     if (a->cluster)
-        sc__notes_copy(own, &a->cluster->object.own);
-    const struct sc__evaluation_input in = result_input(r, a->cluster);
-    struct sc__workload *w = changes(&r->options) ? changeable(own, a->workload->workload)
-                                                  : a->workload->workload;
-    SC__TRY(sc__evaluation_workload(own, &in, w, &r->ev));
-    SC__TRY(sc__evaluation_run(own, &r->ev, r->options.timeline == SC_ON));
-    r->ev.from_model = a->workload->from_model;
-    r->ev.settings = a->workload->settings;
-    r->ev.result.files = a->workload->doc.files;
-    r->ev.result.file_count = a->workload->doc.file_count;
-    r->ev.result.layers = a->workload->doc.layers;
+        sc__notes_copy(own, &a->cluster->own);
+    const struct sc__evaluation_input in = making_input(own, m, a->cluster);
+    struct sc__workload *w =
+        changes(&m->options) ? changeable(own, from->workload) : from->workload;
+    SC__TRY(sc__evaluation_workload(own, &in, w, &m->ev));
+    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    sc__result_set_files(&m->ev.result, from->doc.files, from->doc.file_count);
+    r->from_model = from->from_model;
+    r->settings = from->settings;
+    end_making(own, m, r);
     return SC_OK;
 }
 

@@ -15,44 +15,28 @@ sc_status sc__object_build(struct sc_context *ctx,
                            sc__builder *build,
                            const void *arguments,
                            void **out) {
-    struct sc__object *object = calloc(1, size);
+    struct sc_context *own = calloc(1, size);
     *out = NULL;
     sc__clear_error(ctx);
-    if (!object)
+    if (!own)
         return sc__out_of_memory(ctx);
-    sc__context_init(&object->own, ctx);
-    atomic_init(&object->users, 1);
-    sc_status status = guarded(&object->own, build, object, arguments);
-    object->own.progress = NULL; /* the object may outlive whoever listens */
+    sc__context_init(own, ctx);
+    sc_status status = guarded(own, build, own, arguments);
+    own->progress = NULL; /* the object may outlive whoever listens */
     if (status == SC_OK) {
-        *out = object;
+        *out = own;
         return SC_OK;
     }
-    sc__error_move(ctx, &object->own);
-    sc__object_free(object);
+    sc__error_move(ctx, own);
+    sc__object_free(own);
     return status;
 }
 
-void sc__object_keep(void *keeper, const void *kept) {
-    struct sc__object *k = keeper;
-    struct sc__object *object = (struct sc__object *)kept; /* only counted */
-    unsigned i = 0;
+void sc__object_free(void *object) {
     if (!object)
         return;
-    while (k->keeps[i])
-        i++;
-    atomic_fetch_add(&object->users, 1);
-    k->keeps[i] = object;
-}
-
-void sc__object_free(void *object) {
-    struct sc__object *o = object;
-    if (!o || atomic_fetch_sub(&o->users, 1) != 1)
-        return;
-    for (unsigned i = 0; i < 3; i++)
-        sc__object_free(o->keeps[i]);
-    sc__context_end(&o->own);
-    free(o);
+    sc__context_end(object);
+    free(object);
 }
 
 int sc_version_number(void) {

@@ -1,6 +1,5 @@
 /* result: the public accessors and writers. */
 #include "api/object.h"
-#include "report/page.h"
 #include "report/write.h"
 
 #include <string.h>
@@ -10,44 +9,44 @@ static double us(int64_t ps) {
 }
 
 double sc_result_step_us(const sc_result *r) {
-    return us(r->ev.result.step);
+    return us(r->result.step);
 }
 double sc_result_mfu(const sc_result *r) {
-    return r->ev.result.mfu;
+    return r->result.mfu;
 }
 double sc_result_hfu(const sc_result *r) {
-    return r->ev.result.hfu;
+    return r->result.hfu;
 }
 double sc_result_tokens_per_s(const sc_result *r) {
-    return r->ev.result.tokens_per_s;
+    return r->result.tokens_per_s;
 }
 double sc_result_tflops_per_gpu(const sc_result *r) {
-    return r->ev.result.tflops_per_gpu;
+    return r->result.tflops_per_gpu;
 }
 double sc_result_energy_j(const sc_result *r) {
-    return r->ev.result.energy_j;
+    return r->result.energy_j;
 }
 double sc_result_cost_usd(const sc_result *r) {
-    return r->ev.result.cost_usd;
+    return r->result.cost_usd;
 }
 uint64_t sc_result_events(const sc_result *r) {
-    return r->ev.result.events;
+    return r->result.events;
 }
 uint32_t sc_result_ranks(const sc_result *r) {
-    return sc__mesh_ranks(&r->ev.workload->mesh);
+    return sc__mesh_ranks(&r->result.workload->mesh);
 }
 uint32_t sc_result_stages(const sc_result *r) {
-    return r->ev.result.class_count;
+    return r->result.class_count;
 }
 uint32_t sc_result_slowest_stage(const sc_result *r) {
-    return r->ev.result.slowest;
+    return r->result.slowest;
 }
 uint32_t sc_result_groups(const sc_result *r) {
-    return r->ev.result.labels;
+    return r->result.labels;
 }
 
 sc_status sc_result_breakdown(const sc_result *r, uint32_t stage, sc_breakdown *out) {
-    const struct sc__result *from = &r->ev.result;
+    const struct sc__result *from = &r->result;
     if (stage >= from->class_count)
         return SC_USAGE;
     const struct sc__class_breakdown *c = &from->classes[stage];
@@ -71,7 +70,7 @@ sc_status sc_result_communication(const sc_result *r,
                                   uint32_t stage,
                                   uint32_t group,
                                   sc_communication *out) {
-    const struct sc__result *from = &r->ev.result;
+    const struct sc__result *from = &r->result;
     if (stage >= from->class_count || group >= from->labels)
         return SC_USAGE;
     const struct sc__by_label *l = &from->classes[stage].breakdown.comm[group];
@@ -84,7 +83,7 @@ sc_status sc_result_communication(const sc_result *r,
 }
 
 sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
-    const struct sc__workload *w = r->ev.workload;
+    const struct sc__workload *w = r->result.workload;
     if (stage >= w->class_count)
         return SC_USAGE;
     *out = (sc_memory){.capacity = w->memory_capacity};
@@ -101,17 +100,17 @@ sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
 }
 
 const sc_plan *sc_result_plan(const sc_result *r) {
-    return r->ev.from_model ? &r->ev.settings : NULL;
+    return r->from_model ? &r->settings : NULL;
 }
 
 uint32_t sc_result_notes(const sc_result *r) {
-    return r->object.own.note_count;
+    return r->result.note_count;
 }
 const char *sc_result_note_code(const sc_result *r, uint32_t i) {
-    return i < r->object.own.note_count ? r->object.own.notes[i].code : NULL;
+    return i < r->result.note_count ? r->result.notes[i].code : NULL;
 }
 const char *sc_result_note_text(const sc_result *r, uint32_t i) {
-    return i < r->object.own.note_count ? r->object.own.notes[i].text : NULL;
+    return i < r->result.note_count ? r->result.notes[i].text : NULL;
 }
 
 /* ---- writing ---- */
@@ -132,19 +131,17 @@ static void hand_on(void *self, const char *bytes, size_t n) {
 
 static sc_status
 write_html(struct sc_context *ctx, const struct sc__result *r, struct sc__buffer *out) {
-    struct sc__buffer document;
     const char *name = r->file_count ? r->files[0] : "step";
-    sc__buffer_init(&document, &ctx->arena);
-    sc__write_json(ctx, r, &document);
-    sc__page_extend(ctx, r, NULL, &document);
-    struct sc__str text = {document.text, document.size};
-    return sc__page_html(ctx, &text, &name, 1, out);
+    struct sc__page_side side = {.name = name, .result = r};
+    SC__TRY(sc__page_check(ctx));
+    sc__write_html(&side, 1, out);
+    return SC_OK;
 }
 
 static sc_status
 write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out) {
     static const char *const formats[] = {"json", "text", "csv", "html", NULL};
-    const struct sc__result *r = &w->result->ev.result;
+    const struct sc__result *r = &w->result->result;
     unsigned format = 0;
     while (formats[format] && strcmp(formats[format], w->format))
         format++;
@@ -157,13 +154,13 @@ write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out
                         w->format);
     switch (format) {
     case 0:
-        sc__write_json(ctx, r, out);
+        sc__write_json(r, 0, out);
         return SC_OK;
     case 1:
-        sc__write_text(ctx, r, false, 0, out);
+        sc__write_text(r, false, 0, out);
         return SC_OK;
     case 2:
-        sc__write_csv(ctx, r, out);
+        sc__write_csv(r, out);
         return SC_OK;
     case 3:
         return write_html(ctx, r, out);
@@ -181,7 +178,6 @@ static sc_status write_guarded(struct sc_context *scratch, struct writing *w) {
     struct sc__buffer out;
     if (setjmp(scratch->recover))
         return sc__out_of_memory(scratch);
-    sc__notes_copy(scratch, &w->result->object.own);
     sc__buffer_init(&out, &scratch->arena);
     sc__buffer_stream(&out, hand_on, w);
     SC__TRY(write_as(scratch, w, &out));

@@ -166,12 +166,9 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     SC__TRY(sc__evaluation_run(req->ctx, job->ev, keep_timeline));
     sc__job_note_unused(req);
     note_exchanges(req, job->workload);
-    struct sc__result *r = &job->ev->result;
-    r->files = job->doc.files;
-    r->file_count = job->doc.file_count;
-    r->argv = req->argv;
-    r->argc = req->argc;
-    r->layers = job->doc.layers;
+    sc__result_take_notes(req->ctx, &job->ev->result);
+    sc__result_set_files(&job->ev->result, job->doc.files, job->doc.file_count);
+    sc__result_set_command(&job->ev->result, req->argv, req->argc);
     return SC_OK;
 }
 

@@ -52,7 +52,7 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
-/* … and simulates it. */
+/* … and simulates it. With SC_OK the result is the caller's to free. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
 /* The size of the cluster where the description names one; else 0. */

@@ -93,6 +93,7 @@ evaluate_candidate(struct sc_context *ctx, const struct search *s, struct candid
     c->mfu = ev->result.mfu;
     c->memory = memory_of(s->job.model, &ev->plan);
     c->shares = sc__result_step_shares(&ev->result);
+    sc__result_free(&ev->result);
     return SC_OK;
 }
 

@@ -44,6 +44,7 @@ static sc_status forecast(struct sc_context *ctx,
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
     row->shares = sc__result_step_shares(&ev->result);
+    sc__result_free(&ev->result);
     return SC_OK;
 }
 

@@ -80,7 +80,7 @@ sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
                         SC_USAGE,
                         NULL,
                         NULL,
-                        "--copies takes a number from 1 on, not %g",
+                        "--copies must be at least 1, not %g",
                         out->copies);
     return SC_OK;
 }

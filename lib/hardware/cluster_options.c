@@ -50,7 +50,7 @@ const struct sc__option sc__cluster_options[] = {
      NULL,
      NULL,
      "Collectives",
-     "choose as NCCL's cost table would, not by least time",
+     "choose the algorithm by NCCL's own cost table, not by least time",
      0,
      .type = SC__TYPE_FLAG,
      .choices = on,
@@ -60,7 +60,7 @@ const struct sc__option sc__cluster_options[] = {
      NULL,
      NULL,
      "Collectives",
-     "all-to-all may not change rails inside the node",
+     "all-to-all without PXN: do not change rails inside the node",
      0,
      .type = SC__TYPE_FLAG,
      .choices = on,
@@ -70,7 +70,7 @@ const struct sc__option sc__cluster_options[] = {
      NULL,
      NULL,
      "Collectives",
-     "all-to-all as DeepEP: once to each node, then NVLink",
+     "two-level all-to-all like DeepEP: once to each node, then over NVLink",
      0,
      .type = SC__TYPE_FLAG,
      .choices = on,
@@ -80,7 +80,7 @@ const struct sc__option sc__cluster_options[] = {
      "K",
      NULL,
      "Collectives",
-     "ranks a token goes to, in a two-level all-to-all",
+     "ranks each token is sent to, in a two-level all-to-all",
      0,
      .type = SC__TYPE_NUMBER,
      SC__OPTIONS_FIELD(copies)},
@@ -138,9 +138,7 @@ static void tune_copies(struct sc_context *ctx, const sc_options *o, struct sc__
         return;
     t->copies = o->copies;
     if (!t->two_level && t->algo != SC__ALGO_HIERARCHICAL)
-        sc__note(ctx,
-                 "option-unused",
-                 "--copies has no effect: it says what --two-level sends");
+        sc__note(ctx, "option-unused", "--copies has no effect without --two-level");
 }
 
 static sc_status
@@ -152,7 +150,7 @@ tune_process(struct sc_context *ctx, const sc_options *o, struct sc__cluster *c)
                         SC_USAGE,
                         NULL,
                         NULL,
-                        "a process drives %u GPUs, but a node has only %u",
+                        "--gpus-per-process %u, but a node has only %u GPUs",
                         c->tuning.gpus_per_process,
                         c->node_gpus);
     return SC_OK;
@@ -164,10 +162,8 @@ static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
         return;
     sc__note(ctx,
              "no-pxn",
-             "without PXN nothing changes here: the model uses it where rails have thin "
-             "uplinks, "
-             "which it avoids; that "
-             "it joins small messages on their way is not modelled");
+             "--no-pxn has no effect here: the cost model uses PXN only to bypass "
+             "oversubscribed rails, and does not model that it aggregates small messages");
 }
 
 sc_status sc__cluster_apply(struct sc_context *ctx,
