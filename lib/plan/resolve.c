@@ -219,8 +219,8 @@ resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
 
 static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_grad = unless_said(g->overlap_grad, true);
-    p->tp_overlap =
-        choice(g->overlap_tp, p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
+    p->tp_overlap = choice(g->overlap_tp,
+                           p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->overlap_moe = on(g->overlap_moe);
@@ -373,7 +373,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .torch_fsdp2 = toggle(p->torch_copies),
         .dtype = (sc_dtype)(p->dtype + 1),
         .gemm_dtype = (sc_dtype)(p->gemm + 1),
-        .grad_dtype = fp32                    ? SC_DTYPE_FP32
+        .grad_dtype = fp32                   ? SC_DTYPE_FP32
                       : p->dtype == SC__FP16 ? SC_DTYPE_FP16
                                              : SC_DTYPE_BF16,
         .fp8_attention = toggle(p->fp8_attention),
