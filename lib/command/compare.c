@@ -63,6 +63,7 @@ struct compare_side {
 /* Loading one side begins with no notes, so that each has its own. */
 static void
 see_result(struct sc_request *req, const char *path, struct compare_side *side) {
+    sc__result_add_path(&side->result);
     sc__compared_result(&req->ctx->arena, path, &side->result, &side->view);
     req->ctx->note_count = 0;
 }

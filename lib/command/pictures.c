@@ -73,9 +73,11 @@ static sc_status fresh_network(void *self,
     return sc__job_network(ctx, self, w, out);
 }
 
-sc_status sc__pictures_whatif(struct sc_request *req, struct sc__job *job) {
+sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
     struct sc__net_maker maker = {.make = fresh_network, .self = job};
     bool quick = sc__flag(req, "html") && job->sim.events <= QUICK_EVENTS;
+    if (sc__flag(req, "html") || sc__flag(req, "timeline"))
+        sc__result_add_path(&job->result);
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
     return sc__result_add_whatif(req->ctx,

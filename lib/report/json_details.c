@@ -215,7 +215,9 @@ void sc__json_put_details(struct sc__json *j,
         put_whatif(j, r->whatif);
     if (!(sections & SC__JSON_TIMELINE) || !r->timeline)
         return;
-    put_operations(j, r);
-    put_path(j, r);
+    if (r->critical_path.pieces) {
+        put_operations(j, r);
+        put_path(j, r);
+    }
     put_timeline(j, r);
 }

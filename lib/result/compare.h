@@ -52,7 +52,7 @@ struct sc__comparison {
     const char *worst_key;
 };
 
-/* The view of a result. Keys are copied into the arena. */
+/* The view of a result (after sc__result_add_path). Keys are copied into the arena. */
 void sc__compared_result(struct sc__arena *a,
                          const char *name,
                          const struct sc__result *r,

@@ -90,9 +90,12 @@ void sc__result_keep_workload(struct sc__result *r,
 }
 
 /* The search for the path takes more memory than the path. */
-static void keep_critical_path(struct sc__result *r) {
+void sc__result_add_path(struct sc__result *r) {
     struct sc__arena scratch;
     struct sc__critical path;
+    if (!r->timeline || r->critical_path.pieces)
+        return;
+    sc__operations(&r->arena, r->timeline, &r->by_class, &r->operations);
     sc__arena_init(&scratch, r->arena.out_of_memory);
     sc__critical_path(&scratch, r->timeline, &r->by_class, &path);
     r->critical_path = path;
@@ -116,6 +119,4 @@ void sc__result_keep_timeline(struct sc__result *r, const struct sc__timeline *t
         .end = t->end};
     r->timeline = copy;
     sc__by_class(a, copy, &r->by_class);
-    keep_critical_path(r);
-    sc__operations(a, copy, &r->by_class, &r->operations);
 }

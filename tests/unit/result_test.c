@@ -48,6 +48,7 @@ static struct sc__result make_result(sc_context *ctx, struct step_plan plan) {
     sc__result_set_files(&r, (const char *const[]){"one.txt", "two.txt"}, 2);
     sc__result_set_command(&r, (const char *const[]){"stepcast", "run"}, 2);
     sc__result_add_setting(&r, "recompute", "full");
+    sc__result_add_path(&r);
     sc__result_add_shares(&r, w);
     assert_int_equal(sc__result_add_whatif(ctx, &r, w, &maker, &options), SC_OK);
     return r;
