@@ -169,8 +169,8 @@ compare_cmd_put_text(struct sc__buffer *out, const struct sc__comparison *c, boo
                    c->measured[side] ? "measured" : "simulated");
     sc__printf(out, "\n%-30s %12s %12s %12s\n", "", "A", "B", "B - A");
     put_pair(out, &c->step);
-    put_pairs(out, "by class, mean of ranks", &c->parts, UINT32_MAX);
-    put_pairs(out, "communication, busy", &c->groups, UINT32_MAX);
+    put_pairs(out, "by part, mean over ranks", &c->parts, UINT32_MAX);
+    put_pairs(out, "communication, on the wire", &c->groups, UINT32_MAX);
     put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
 }
 

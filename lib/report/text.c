@@ -68,7 +68,7 @@ static void put_breakdown(struct page *p) {
         put_line(p, name, b->comm[i].exposed, "33");
     }
     put_line(p,
-             p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "wait for messages",
+             p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "waiting for messages",
              b->bubble,
              "31");
     put_line(p, "skew", b->skew, "35");
@@ -113,10 +113,10 @@ static void report_text_put_head(struct page *p) {
     sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
     if (has_plan(w))
         report_text_put_plan(p);
-    sc__printf(p->out,
-               "\non %s, %s network\n\n",
-               r->cluster.name,
-               r->cluster.ideal ? "free" : r->net);
+    if (r->cluster.ideal)
+        sc__printf(p->out, "\non %s: communication takes no time\n\n", r->cluster.name);
+    else
+        sc__printf(p->out, "\non %s, %s network model\n\n", r->cluster.name, r->net);
 }
 
 static void put_energy(struct sc__buffer *out, double joule) {
@@ -125,7 +125,7 @@ static void put_energy(struct sc__buffer *out, double joule) {
         return;
     const char *unit = wh >= 1000 ? "kWh" : wh >= 0.1 ? "Wh" : "J";
     sc__printf(out,
-               "\n  energy     %.3g %s a step of the GPUs",
+               "\n  energy     %.3g %s per step (GPUs only)",
                wh >= 1000  ? wh / 1000
                : wh >= 0.1 ? wh
                            : joule,
@@ -151,7 +151,7 @@ static void put_headline(struct page *p) {
         sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
     put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0)
-        sc__printf(p->out, "    %.3g USD", r->cost_usd);
+        sc__printf(p->out, "    %.3g USD per step", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
 
@@ -204,11 +204,12 @@ static void put_compat(struct page *p) {
                  "its number)\n");
     else
         sc__printf(p->out, "bubble %.0f · total %.0f us\n", c->bubble, c->total);
-    sc__puts(
-        p->out,
-        "  It adds one stage's rows and a closed-form bubble; the step above runs the "
-        "schedule over all\n"
-        "  stages with messages between them, overlap, and latency in every collective.\n");
+    sc__puts(p->out,
+             "  SimAI adds up the rows of one stage and a closed-form bubble; the step "
+             "above runs "
+             "the schedule\n"
+             "  over all stages, with messages between them, overlap, and latency in every "
+             "collective.\n");
 }
 
 static void report_text_put_notes(struct page *p, unsigned width) {
@@ -234,27 +235,50 @@ static void report_text_put_notes(struct page *p, unsigned width) {
     }
 }
 
+static bool is_whole_stage(const struct sc__result *r, const struct sc__class *c) {
+    uint32_t sharing = 0;
+    for (uint32_t i = 0; i < r->class_count; i++)
+        sharing += r->classes[i].class->stage == c->stage;
+    return r->workload->mesh.pp > 1 && sharing == 1;
+}
+
+/* "stage 3 (128 ranks)"; where ranks of a stage differ, "rank 25 and 2 like it". */
+static void put_ranks(struct page *p, const struct sc__class *c) {
+    if (is_whole_stage(p->r, c)) {
+        sc__printf(p->out, "stage %u", c->stage);
+        if (c->ranks > 1)
+            sc__printf(p->out, " (%u ranks)", c->ranks);
+        return;
+    }
+    sc__printf(p->out, "rank %u", c->rank);
+    if (c->ranks > 1)
+        sc__printf(p->out, " and %u like it", c->ranks - 1);
+    if (p->r->workload->mesh.pp > 1)
+        sc__printf(p->out, " (stage %u)", c->stage);
+}
+
+/* Whose breakdown this is, and how far apart the ranks finish. */
 static void put_spread(struct page *p) {
     const struct sc__result *r = p->r;
+    bool overlap = r->workload->steps_overlap;
     uint32_t first = 0;
+    if (r->class_count < 2)
+        return;
     for (uint32_t i = 1; i < r->class_count; i++)
         if (r->classes[i].end < r->classes[first].end)
             first = i;
-    if (r->class_count < 2)
+    int64_t earlier = r->step - r->classes[first].end;
+    sc__puts(p->out, "\n  shown: ");
+    put_ranks(p, r->classes[r->slowest].class);
+    if (!earlier) {
+        sc__puts(p->out, "; all ranks finish at the same time\n");
         return;
-    bool overlap = r->workload->steps_overlap;
-    sc__printf(p->out,
-               "\n  shown: %s (rank %u), which %s of %u classes of ranks; ",
-               r->classes[r->slowest].class->name,
-               r->classes[r->slowest].class->rank,
-               overlap ? "takes longest" : "ends last",
-               r->class_count);
-    sc__printf(p->out,
-               "%s %s, ",
-               r->classes[first].class->name,
-               overlap ? "is done soonest" : "ends first");
-    sc__put_time(p->out, r->step - r->classes[first].end);
-    sc__puts(p->out, overlap ? " sooner\n" : " before\n");
+    }
+    sc__puts(p->out, overlap ? ", which takes longest; " : ", the last to finish; ");
+    put_ranks(p, r->classes[first].class);
+    sc__puts(p->out, overlap ? " needs " : " finishes first, ");
+    sc__put_time(p->out, earlier);
+    sc__puts(p->out, overlap ? " less\n" : " earlier\n");
 }
 
 void sc__write_text(const struct sc__result *r,

@@ -21,7 +21,7 @@ put_whatif_row(struct sc__buffer *out, const struct sc__whatif_row *row, int64_t
 
 void sc__write_whatif(const struct sc__result *r, struct sc__buffer *out) {
     sc__puts(out,
-             "\nwhat if                        at half    saved       at zero    saved\n");
+             "\nwhat if it took          half the time    saved      no time    saved\n");
     for (uint32_t i = 0; i < r->whatif->count; i++)
         put_whatif_row(out, &r->whatif->rows[i], r->whatif->step);
 }

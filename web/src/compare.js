@@ -48,7 +48,7 @@ export function compareBreakdown(a, b) {
   return section("breakdown", "Where the time goes", "The mean over all ranks of each.",
     legend(used.map(([x]) => [x[1], x[3], x[0] === "bubble" ? "bubble" : null])),
     stacked({ label: "Breakdown of A and B", rows, series: used.map(([[key, title, , colour]]) => ({ key, title, colour })), places: ["A", "B"], unit, scale }),
-    differences("class-table", "Differences by class of time", "class", used.map(([x, y]) => ({ key: x[1], a: x[2], b: y[2] }))));
+    differences("part-table", "Differences by part of the step", "part", used.map(([x, y]) => ({ key: x[1], a: x[2], b: y[2] }))));
 }
 
 export function compareTimelines(a, b) {
