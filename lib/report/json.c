@@ -215,6 +215,19 @@ static void put_settings(struct sc__json *j, const struct sc__result_facts *sett
     sc__json_end_object(j);
 }
 
+static void put_sources(struct sc__json *j, const struct sc__result_facts *sources) {
+    if (!sources->count)
+        return;
+    sc__json_array(j, "provenance");
+    for (uint32_t i = 0; i < sources->count; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "file", sources->items[i].name);
+        sc__json_string(j, "source", sources->items[i].value);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
 void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out) {
     struct sc__json json;
     struct sc__json *j = &json;
@@ -228,6 +241,7 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
     sc__json_end_array(j);
     put_input(j, r);
     put_settings(j, &r->settings);
+    put_sources(j, &r->sources);
     report_json_put_plan(j, r->workload);
     put_cluster(j, &r->cluster);
     sc__json_string(j, "net", r->net);

@@ -166,7 +166,9 @@ void sc__result_free(struct sc__result *r);
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r);
 void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count);
 void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc);
+/* A setting as it was resolved: each name once. */
 void sc__result_add_setting(struct sc__result *r, const char *name, const char *value);
+/* A data file that was used, and where its figures come from. */
 void sc__result_add_source(struct sc__result *r, const char *file, const char *source);
 /* The critical path and the operations of the timeline, where there is one: what
  * documents with a timeline, pages and comparisons need. */
