@@ -246,12 +246,12 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     SC__TRY(sc__simulate(req->ctx, job->workload, &job->net, &job->options, &job->sim));
     sc__job_note_unused(req);
     note_exchanges(req, job->workload);
-    sc__result_make(req->ctx,
-                    job->workload,
-                    &job->cluster,
-                    &job->net,
-                    &job->sim,
-                    &job->result);
+    SC__TRY(sc__result_make(req->ctx,
+                            job->workload,
+                            &job->cluster,
+                            &job->net,
+                            &job->sim,
+                            &job->result));
     sc__result_set_files(&job->result, job->doc.files, job->doc.file_count);
     sc__result_set_command(&job->result, req->argv, req->argc);
     return SC_OK;

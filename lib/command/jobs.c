@@ -96,26 +96,27 @@ static sc_status simulate(struct sc_request *req,
     return sc__simulate_jobs(req->ctx, w, count, net, NULL, out);
 }
 
-static void make_results(struct sc_request *req,
-                         struct placed *jobs,
-                         uint32_t count,
-                         const struct sc__net *net,
-                         struct sc__sim *sims) {
+static sc_status make_results(struct sc_request *req,
+                              struct placed *jobs,
+                              uint32_t count,
+                              const struct sc__net *net,
+                              struct sc__sim *sims) {
     for (uint32_t i = 0; i < count; i++) {
         struct sc__job *j = &jobs[i].job;
         j->sim = sims[i];
-        sc__result_make(req->ctx,
-                        j->workload,
-                        &jobs[0].job.cluster,
-                        net,
-                        &j->sim,
-                        &j->result);
+        SC__TRY(sc__result_make(req->ctx,
+                                j->workload,
+                                &jobs[0].job.cluster,
+                                net,
+                                &j->sim,
+                                &j->result));
         sc__result_set_files(&j->result, j->doc.files, j->doc.file_count);
         sc__result_set_command(&j->result, req->argv, req->argc);
     }
     /* What was said of one job holds for the run. */
     for (uint32_t i = 0; i < count; i++)
         sc__result_take_notes(req->ctx, &jobs[i].job.result);
+    return SC_OK;
 }
 
 static double slowdown(const struct placed *p) {
@@ -221,7 +222,7 @@ sc_status sc__jobs_run(struct sc_request *req) {
         SC__TRY(simulate(req, jobs, i, 1, &net, &jobs[i].alone));
     SC__TRY(simulate(req, jobs, 0, count, &net, sims));
     sc__job_note_unused(req);
-    make_results(req, jobs, count, &net, sims);
+    SC__TRY(make_results(req, jobs, count, &net, sims));
     sc_status status = write(req, jobs, count);
     for (uint32_t i = 0; i < count; i++)
         sc__result_free(&jobs[i].job.result);

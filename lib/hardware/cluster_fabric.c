@@ -177,8 +177,12 @@ static void
 set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
     struct parts leaves = count_parts(c, sorted, s, sc__fabric_leaf_nodes(c));
     struct parts pods = count_parts(c, sorted, s, sc__fabric_pod_nodes(c));
-    s->leaves = leaves.count, s->on_leaf = leaves.most, s->leaf_edges = leaves.edges;
-    s->pods = pods.count, s->on_pod = pods.most, s->pod_edges = pods.edges;
+    s->leaves = leaves.count;
+    s->on_leaf = leaves.most;
+    s->leaf_edges = leaves.edges;
+    s->pods = pods.count;
+    s->on_pod = pods.most;
+    s->pod_edges = pods.edges;
 }
 
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
@@ -317,7 +321,7 @@ static sc_status check_links(struct sc_context *ctx,
                             SC_INPUT,
                             at,
                             "every GPU must be reachable from every other one",
-                            "no links join GPU %u to GPU 0",
+                            "GPU %u cannot be reached from GPU 0",
                             i);
     return SC_OK;
 }
@@ -329,27 +333,24 @@ static sc_status check_dragonfly(struct sc_context *ctx,
     uint64_t nics = (uint64_t)f->router_nics * f->group_routers * f->groups;
     uint64_t wanted = (uint64_t)node_count(c) * c->node_nics;
     if (!nics || !f->global_links)
-        return sc__fail(
-            ctx,
-            SC_INPUT,
-            at,
-            "give router-nics, group-routers, global-links and groups",
-            "a dragonfly needs the NICs of a router, the routers of a group, the links "
-            "of a router to "
-            "other groups and the number of groups");
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give router-nics, group-routers, global-links and groups",
+                        "a dragonfly needs the NICs per router, the routers per group, the "
+                        "global links per router and the number of groups");
     if (nics < wanted)
-        return sc__fail(
-            ctx,
-            SC_INPUT,
-            at,
-            "more groups, or more routers in each",
-            "a dragonfly of %u groups of %u routers with %u NICs each has %llu places; "
-            "the nodes have %llu NICs",
-            f->groups,
-            f->group_routers,
-            f->router_nics,
-            (unsigned long long)nics,
-            (unsigned long long)wanted);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "use more groups, or more routers per group",
+                        "a dragonfly of %u groups of %u routers with %u NICs each holds "
+                        "%llu NICs; the nodes have %llu",
+                        f->groups,
+                        f->group_routers,
+                        f->router_nics,
+                        (unsigned long long)nics,
+                        (unsigned long long)wanted);
     if ((uint64_t)f->global_links * f->group_routers < f->groups - 1u)
         return sc__fail(ctx,
                         SC_INPUT,
@@ -392,7 +393,7 @@ static sc_status check_leaf(struct sc_context *ctx,
         ctx,
         SC_INPUT,
         at,
-        "fewer nodes below a leaf, more oversubscription, or larger switches",
+        "use fewer nodes per leaf, more oversubscription or larger switches",
         "a leaf needs %.0f ports down and %.0f up; a switch of cluster '%s' has %u",
         down,
         up,

@@ -30,8 +30,10 @@ static struct sc__place cluster_json_place(const struct cluster_json_document *d
     struct sc__place p = {.file = d->file, .line = 1, .column = 1};
     for (size_t i = 0; i < at; i++) {
         p.column++;
-        if (d->text.p[i] == '\n')
-            p.line++, p.column = 1;
+        if (d->text.p[i] == '\n') {
+            p.line++;
+            p.column = 1;
+        }
     }
     return p;
 }
@@ -44,9 +46,12 @@ unknown_key(const struct cluster_json_document *d, const char *section, const ch
     for (const struct sc__field *f = sc__cluster_fields; f->key; f++)
         if (section ? f->section && !strcmp(section, f->section) : !f->section)
             keys[n++] = f->key;
-    if (!section)
-        keys[n++] = "node", keys[n++] = "fabric", keys[n++] = "collectives",
+    if (!section) {
+        keys[n++] = "node";
+        keys[n++] = "fabric";
+        keys[n++] = "collectives";
         keys[n++] = "schema";
+    }
     keys[n] = NULL;
     const char *near = sc__nearest(key, keys);
     return sc__fail(d->ctx,

@@ -20,28 +20,28 @@ const struct sc__option sc__cluster_options[] = {
      NULL,
      NULL,
      "Collectives",
-     "choose as NCCL's cost table would, not by least time",
+     "choose the algorithm by NCCL's own cost table, not by least time",
      0},
     {"no-pxn",
      0,
      NULL,
      NULL,
      "Collectives",
-     "all-to-all may not change rails inside the node",
+     "all-to-all without PXN: do not change rails inside the node",
      0},
     {"two-level",
      0,
      NULL,
      NULL,
      "Collectives",
-     "all-to-all as DeepEP: once to each node, then NVLink",
+     "two-level all-to-all like DeepEP: once to each node, then over NVLink",
      0},
     {"copies",
      0,
      "K",
      NULL,
      "Collectives",
-     "ranks a token goes to, in a two-level all-to-all",
+     "ranks each token is sent to, in a two-level all-to-all",
      0},
     {"gpus-per-process", 'g', "N", "1", "Collectives", "GPUs one process drives", 0},
     {"rank-file", 0, "FILE", NULL, "Machine", "the GPU of each rank, a line each", 0},
@@ -83,12 +83,10 @@ static sc_status take_copies(const struct sc__settings *s, struct sc__tuning *t)
                         SC_USAGE,
                         NULL,
                         NULL,
-                        "--copies takes a number from 1 on, not %g",
+                        "--copies must be at least 1, not %g",
                         t->copies);
     if (given && !t->two_level && t->algo != SC__ALGO_HIERARCHICAL)
-        sc__note(s->ctx,
-                 "option-unused",
-                 "--copies has no effect: it says what --two-level sends");
+        sc__note(s->ctx, "option-unused", "--copies has no effect without --two-level");
     return SC_OK;
 }
 
@@ -99,7 +97,7 @@ static sc_status take_process(const struct sc__settings *s, struct sc__cluster *
                         SC_USAGE,
                         NULL,
                         NULL,
-                        "a process drives %u GPUs, but a node has only %u",
+                        "--gpus-per-process %u, but a node has only %u GPUs",
                         c->tuning.gpus_per_process,
                         c->node_gpus);
     return SC_OK;
@@ -111,10 +109,8 @@ static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
         return;
     sc__note(ctx,
              "no-pxn",
-             "without PXN nothing changes here: the model uses it where rails have thin "
-             "uplinks, "
-             "which it avoids; that "
-             "it joins small messages on their way is not modelled");
+             "--no-pxn has no effect here: the cost model uses PXN only to bypass "
+             "oversubscribed rails, and does not model that it aggregates small messages");
 }
 
 sc_status

@@ -72,25 +72,37 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
     if (sc__gemm_unaligned(k)) {
         struct sc__unaligned_constants *n = &u->unaligned;
-        offer(g, &n->odd, true), offer(g, &n->even, true), offer(g, &n->odd_n, true);
-        offer(g, &n->odd_dgrad, true), offer(g, &n->odd_wgrad, true),
-            offer(g, &n->te, false);
+        offer(g, &n->odd, true);
+        offer(g, &n->even, true);
+        offer(g, &n->odd_n, true);
+        offer(g, &n->odd_dgrad, true);
+        offer(g, &n->odd_wgrad, true);
+        offer(g, &n->te, false);
     } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
-        offer(g, &u->accumulate.over_k, false), offer(g, &u->accumulate.element, false);
+        offer(g, &u->accumulate.over_k, false);
+        offer(g, &u->accumulate.element, false);
     } else if (k->what == SC__PRICED_GROUPED) {
-        offer(g, &u->grouped.step, false), offer(g, &u->grouped.t0, false),
-            offer(g, &u->grouped.tile, false);
+        offer(g, &u->grouped.step, false);
+        offer(g, &u->grouped.t0, false);
+        offer(g, &u->grouped.tile, false);
         offer(g, &u->grouped.memory, false);
     } else if (k->what == SC__PRICED_BATCHED) {
-        offer(g, &u->batched.memory, false), offer(g, &u->batched.t0, false),
-            offer(g, &u->batched.step, false);
+        offer(g, &u->batched.memory, false);
+        offer(g, &u->batched.t0, false);
+        offer(g, &u->batched.step, false);
     } else if (!main_type(k)) {
-        offer(g, &f->r, true), offer(g, &f->rp, true), offer(g, &f->b, false);
+        offer(g, &f->r, true);
+        offer(g, &f->rp, true);
+        offer(g, &f->b, false);
     } else {
-        offer(g, &c->r, true), offer(g, &c->rp, true), offer(g, &c->bw, true),
-            offer(g, &c->t0, false);
-        offer(g, &c->b, false), offer(g, &c->te, false), offer(g, &c->write, true),
-            offer_ratio(g, &c->w);
+        offer(g, &c->r, true);
+        offer(g, &c->rp, true);
+        offer(g, &c->bw, true);
+        offer(g, &c->t0, false);
+        offer(g, &c->b, false);
+        offer(g, &c->te, false);
+        offer(g, &c->write, true);
+        offer_ratio(g, &c->w);
     }
 }
 
@@ -111,8 +123,10 @@ offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     struct sc__memory_constants *m = &u->memory_op[k->what - SC__PRICED_MEMORY];
     bool parts = m->limit > 0 || m->rows_limit > 0;
     for (unsigned i = 0; i < (parts ? 2 : 1); i++) {
-        offer(g, &m->part[i].element, false), offer(g, &m->part[i].a, false);
-        offer(g, &m->part[i].row, false), offer(g, &m->part[i].col, false);
+        offer(g, &m->part[i].element, false);
+        offer(g, &m->part[i].a, false);
+        offer(g, &m->part[i].row, false);
+        offer(g, &m->part[i].col, false);
     }
 }
 
@@ -130,17 +144,21 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         offer_attention(g, u, k);
         break;
     case SC__PRICED_EMBEDDING_F:
-        offer(g, &e[1], false), offer(g, &e[0], false);
+        offer(g, &e[1], false);
+        offer(g, &e[0], false);
         break;
     case SC__PRICED_EMBEDDING_B:
-        offer(g, &e[4], false), offer(g, &e[3], false), offer(g, &e[2], false),
-            offer(g, &e[5], false);
+        offer(g, &e[4], false);
+        offer(g, &e[3], false);
+        offer(g, &e[2], false);
+        offer(g, &e[5], false);
         break;
     case SC__PRICED_ADAMW:
         offer(g, &u->adamw[k->dtype == SC__FP32 || k->size[1] ? 2 : 1], false);
         break;
     case SC__PRICED_ELEMENTWISE:
-        offer(g, &u->elementwise_bw, true), offer(g, &u->elementwise_t0, false);
+        offer(g, &u->elementwise_bw, true);
+        offer(g, &u->elementwise_t0, false);
         break;
     default:
         offer_memory(g, u, k);
@@ -210,8 +228,10 @@ static void sort_corners(struct simplex *s) {
             double x[MOST];
             double f = s->f[k];
             memcpy(x, s->x[k], sizeof x);
-            memcpy(s->x[k], s->x[k - 1], sizeof x), s->f[k] = s->f[k - 1];
-            memcpy(s->x[k - 1], x, sizeof x), s->f[k - 1] = f;
+            memcpy(s->x[k], s->x[k - 1], sizeof x);
+            s->f[k] = s->f[k - 1];
+            memcpy(s->x[k - 1], x, sizeof x);
+            s->f[k - 1] = f;
         }
 }
 
@@ -354,8 +374,10 @@ static struct group collect(struct sc_context *ctx,
         const struct sc__kernel_row *r = &table->rows[i];
         if (!(r->us > 0) || gpu_fit_group_of(fit->gpu, &r->key) != number)
             continue;
-        if (!g.count)
-            offer_constants(&g, fit->gpu, &r->key), g.name = r->op;
+        if (!g.count) {
+            offer_constants(&g, fit->gpu, &r->key);
+            g.name = r->op;
+        }
         g.rows[g.count++] = r;
     }
     return g;

@@ -77,8 +77,11 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
         return sc__gemm_grouped(m->pricer, name, m->s->gemm, l->experts, a, b, k);
     struct sc__kernel one = sc__gemm(m->pricer, name, m->s->gemm, a, b, k);
     double times = (double)l->experts;
-    one.us *= times, one.flop *= times, one.effort *= times, one.bytes *= times,
-        one.launches *= times;
+    one.us *= times;
+    one.flop *= times;
+    one.effort *= times;
+    one.bytes *= times;
+    one.launches *= times;
     return one;
 }
 
@@ -227,8 +230,11 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
                       s->head_dim,
                       s->head_dim,
                       0};
-    if (s->kv_rank)
-        h.qk_dim += s->rope_dim, h.v_dim = s->v_dim, h.kv = h.q;
+    if (s->kv_rank) {
+        h.qk_dim += s->rope_dim;
+        h.v_dim = s->v_dim;
+        h.kv = h.q;
+    }
     h.width = (h.q + 2 * h.kv) * s->head_dim;
     return h;
 }
@@ -267,22 +273,30 @@ static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
                            false};
     if (m->backward)
         rotate(m, h);
-    if (s->q_rank && !m->backward)
-        linear(m, &q_down, m->tokens), norm(m, m->tokens, s->q_rank);
+    if (s->q_rank && !m->backward) {
+        linear(m, &q_down, m->tokens);
+        norm(m, m->tokens, s->q_rank);
+    }
     m->up = true;
     linear(m, &q_up, m->tokens);
     m->up = false;
-    if (s->q_rank && m->backward)
-        norm(m, m->tokens, s->q_rank), linear(m, &q_down, m->tokens);
-    if (!m->backward)
-        linear(m, &kv_down, m->tokens), norm(m, m->tokens, s->kv_rank);
+    if (s->q_rank && m->backward) {
+        norm(m, m->tokens, s->q_rank);
+        linear(m, &q_down, m->tokens);
+    }
+    if (!m->backward) {
+        linear(m, &kv_down, m->tokens);
+        norm(m, m->tokens, s->kv_rank);
+    }
     m->up = true;
     linear(m, &kv_up, m->tokens);
     if (!m->backward)
         rotate(m, h);
     m->up = false;
-    if (m->backward)
-        norm(m, m->tokens, s->kv_rank), linear(m, &kv_down, m->tokens);
+    if (m->backward) {
+        norm(m, m->tokens, s->kv_rank);
+        linear(m, &kv_down, m->tokens);
+    }
 }
 
 /* What autograd does to put the gradients of q, k and v together. */
@@ -571,9 +585,15 @@ static void mlp_half(struct kernel_layer_maker *m) {
     if (!m->s->experts) {
         dense_mlp(m);
     } else if (!m->backward) {
-        router(m), experts(m), shared_experts(m), unroute(m);
+        router(m);
+        experts(m);
+        shared_experts(m);
+        unroute(m);
     } else {
-        unroute(m), shared_experts(m), experts(m), router(m);
+        unroute(m);
+        shared_experts(m);
+        experts(m);
+        router(m);
     }
     if (!m->backward)
         residual(m, SC__PART_MLP_ADD);

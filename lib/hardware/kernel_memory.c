@@ -99,6 +99,8 @@ double sc__memory_op_us(const struct sc__gpu *gpu,
     const struct sc__memory_constants *m = &gpu->memory_op[op];
     double r = (double)rows;
     double c = (double)cols;
+    /* Two fits: below and above a number of columns (norms) or rows (bias
+     * gradient). */
     unsigned i = (m->limit > 0 && c > m->limit) || (m->rows_limit > 0 && r > m->rows_limit);
     return m->part[i].a + m->part[i].row * r * 1e-3 + m->part[i].col * c * 1e-3 +
            m->part[i].element * r * c * 1e-6;
@@ -179,6 +181,7 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
     struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_B,
                                  .dtype = SC__BF16,
                                  .size = {rows, vocab, hidden}};
+    /* The gradient of the whole table is zeroed, then rows are read and added. */
     double bytes = 2 * (double)vocab * (double)hidden + 4 * (double)rows * (double)hidden;
     struct sc__kernel k = memory_kernel(p, "embedding_b", SC__WORK_EMBEDDING, bytes);
     k.phase = SC__WGRAD;
@@ -192,6 +195,7 @@ static double price_adamw(const struct sc__gpu *gpu, const struct sc__kernel_key
     const double *a = gpu->adamw;
     double params = (double)key->size[0] * 1e-6;
     double bytes = (double)key->size[1];
+    /* a[2] is the time of 7 values of 4 bytes: scaled to the traffic asked for */
     if (bytes > 0)
         return a[0] + a[2] * params * bytes / (7 * 4);
     return a[0] + (key->dtype == SC__FP32 ? a[2] : a[1]) * params;

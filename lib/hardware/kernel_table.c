@@ -205,7 +205,9 @@ static sc_status read_attention(struct kernel_table_reader *r, struct sc__kernel
     struct sc__str causal = r->cells[CAUSAL];
     if (causal.n && !sc__str_is(causal, "0") && !sc__str_is(causal, "1"))
         return fail(r, causal.p, NULL, "causal must be 0 or 1, not", causal);
-    a.skv = skv, a.v_dim = v_dim, a.causal = sc__str_is(causal, "1");
+    a.skv = skv;
+    a.v_dim = v_dim;
+    a.causal = sc__str_is(causal, "1");
     *key = sc__attention_key(key->what, &a);
     return SC_OK;
 }

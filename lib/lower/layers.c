@@ -56,14 +56,12 @@ layers_group_of(struct layers_lowering *l, const struct sc__row *row, unsigned p
         return SC__GROUP_DP;
     if (l->w->mesh.tp > 1 || l->w->mesh.dp == 1)
         return SC__GROUP_TP;
-    sc__note(
-        l->ctx,
-        "tp1-to-dp",
-        "tensor-parallel groups have one rank: collectives of forward and input gradient "
-        "(first: '%s', line %u) "
-        "run in the data-parallel group, as ZeRO-3 does",
-        row->name,
-        row->line);
+    sc__note(l->ctx,
+             "tp1-to-dp",
+             "tp is 1: the collectives of forward and input gradient (first: '%s', line "
+             "%u) run in the data-parallel group, as in ZeRO-3",
+             row->name,
+             row->line);
     return SC__GROUP_DP;
 }
 
@@ -321,7 +319,7 @@ static void cut_chunks(struct layers_lowering *l) {
     if (v > 1 && v > layers) {
         sc__note(l->ctx,
                  "vpp-reduced",
-                 "vpp %u is more than the %u layers of a stage: vpp %u is used",
+                 "vpp %u is more than the %u layers of a stage: using vpp %u",
                  v,
                  layers,
                  layers ? layers : 1);
@@ -353,13 +351,13 @@ static sc_status override(struct layers_lowering *l,
     *value = from_file ? from_file : 1;
     SC__TRY(sc__setting_u32(s, name, 1, value));
     if (from_file && *value != from_file)
-        sc__note(
-            l->ctx,
-            "override",
-            "%s %u of the command line replaces %u of the file; the rows stay as they are",
-            name,
-            *value,
-            from_file);
+        sc__note(l->ctx,
+                 "override",
+                 "%s %u from the command line overrides %u from the file; the rows are not "
+                 "rescaled",
+                 name,
+                 *value,
+                 from_file);
     return SC_OK;
 }
 
@@ -406,7 +404,7 @@ make_mesh(struct layers_lowering *l, const struct sc__settings *s, uint32_t clus
                         SC_INPUT,
                         &at,
                         NULL,
-                        "tp %u × pp %u × dp %u is more ranks than can be numbered",
+                        "tp %u × pp %u × dp %u is too many ranks",
                         tp,
                         pp,
                         dp);
@@ -423,7 +421,7 @@ make_mesh(struct layers_lowering *l, const struct sc__settings *s, uint32_t clus
     if (l->in->gpus && gpus != l->in->gpus)
         sc__note(l->ctx,
                  "gpus",
-                 "%u GPUs instead of the file's %u: data parallel %u instead of %u",
+                 "%u GPUs instead of the file's %u: dp %u instead of %u",
                  gpus,
                  l->in->gpus,
                  gpus / (tp * pp),
@@ -444,15 +442,14 @@ static void derive_message(struct layers_lowering *l) {
         if (!strcmp(in->rows[i].name, "embedding_layer"))
             continue;
         l->p.message = gather ? f->bytes / l->w->mesh.tp : f->bytes;
-        sc__note(
-            l->ctx,
-            "pp-comm-derived",
-            "pp_comm is not in the file: messages between stages are %llu bytes, from the "
-            "tensor-parallel %s of '%s'%s",
-            (unsigned long long)l->p.message,
-            gather ? "gather" : "all-reduce",
-            in->rows[i].name,
-            gather ? " divided by tp (sequence parallel)" : "");
+        sc__note(l->ctx,
+                 "pp-comm-derived",
+                 "pp_comm is not in the file: messages between stages are %llu bytes, "
+                 "derived from the tensor-parallel %s of '%s'%s",
+                 (unsigned long long)l->p.message,
+                 gather ? "gather" : "all-reduce",
+                 in->rows[i].name,
+                 gather ? " divided by tp (sequence parallel)" : "");
         return;
     }
     sc__note(l->ctx,
@@ -478,7 +475,7 @@ static sc_status check_parted(struct layers_lowering *l) {
                         SC_USAGE,
                         NULL,
                         "use --schedule 1f1b",
-                        "inference has no weight gradients, which %s moves",
+                        "schedule %s reorders weight gradients, and inference has none",
                         name);
     for (uint32_t i = l->blocks.head; i < l->tail; i++)
         if (l->in->rows[i].part[SC__PART_WEIGHT].compute)
@@ -486,8 +483,9 @@ static sc_status check_parted(struct layers_lowering *l) {
     return sc__fail(l->ctx,
                     SC_USAGE,
                     NULL,
-                    "use --schedule 1f1b: a backward that is one time cannot be parted",
-                    "no row has compute in its weight gradient, which %s moves",
+                    "use --schedule 1f1b: a backward given as one time cannot be split",
+                    "schedule %s needs weight gradients apart from input gradients, and no "
+                    "row has compute in its weight gradient",
                     name);
 }
 
@@ -496,7 +494,7 @@ static sc_status choose_v(struct layers_lowering *l) {
     if (l->p.vpp != 2)
         sc__note(l->ctx,
                  "vpp-ignored",
-                 "schedule zb-v has two chunks on each stage: vpp %u is not used",
+                 "schedule zb-v has two chunks on each stage: vpp %u is ignored",
                  l->p.vpp);
     l->p.vpp = 2;
     return SC_OK;
@@ -518,7 +516,9 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
                         "vpp %u: at most 256 virtual stages",
                         l->p.vpp);
     if (!l->in->has_vpp && !vpp_given && l->p.pp > 1)
-        sc__note(l->ctx, "vpp-absent", "vpp is not in the file: 1, no virtual stages");
+        sc__note(l->ctx,
+                 "vpp-absent",
+                 "vpp is not in the file: assuming 1, no virtual stages");
     if (l->p.pp == 1)
         l->p.vpp = 1;
     if (!given) {
@@ -545,7 +545,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     if (l->p.schedule != SC__SCHEDULE_INTERLEAVED && l->p.vpp > 1) {
         sc__note(l->ctx,
                  "vpp-ignored",
-                 "schedule %s has no virtual stages: vpp %u is not used",
+                 "schedule %s has no virtual stages: vpp %u is ignored",
                  sc__schedule_name(l->p.schedule),
                  l->p.vpp);
         l->p.vpp = 1;
@@ -559,7 +559,7 @@ static sc_status choose_micro_batches(struct layers_lowering *l,
     if (l->in->ga && l->in->ga != l->blocks.count)
         sc__note(l->ctx,
                  "ga-mismatch",
-                 "the header says ga %u, the rows hold %u micro-batches: the rows count",
+                 "the header says ga %u, the rows hold %u micro-batches: using the rows",
                  l->in->ga,
                  l->blocks.count);
     return sc__setting_u32(s, "micro-batches", 1, &l->p.micro_batches);
@@ -675,13 +675,7 @@ sc_status sc__lower_layers(struct sc_context *ctx,
 }
 
 const struct sc__option sc__layers_options[] = {
-    {"gpus",
-     0,
-     "N",
-     NULL,
-     "Plan",
-     "number of GPUs; data parallel is what tp and pp leave",
-     0},
+    {"gpus", 0, "N", NULL, "Plan", "number of GPUs; dp = GPUs / (tp × pp)", 0},
     {"tp", 0, "N", NULL, "Plan", "tensor-parallel size", 0},
     {"pp", 0, "N", NULL, "Plan", "pipeline stages", 0},
     {"dp", 0, "N", NULL, "Plan", "data-parallel size", 0},

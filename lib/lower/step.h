@@ -8,6 +8,7 @@
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
 
+#include "hardware/power_throttling.h"
 #include "lower/model.h"
 
 /* What single kernels do not show: constants of whole steps, per GPU

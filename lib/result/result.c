@@ -121,12 +121,13 @@ static void keep_cluster(struct sc__result *r, const struct sc__cluster *c) {
                                              .ideal = c->ideal};
 }
 
-static void keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
+static sc_status keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
     if (!net->ops->links)
-        return;
-    r->link_count = net->ops->links(net->self, &r->arena, step, &r->links);
+        return SC_OK;
+    SC__TRY(net->ops->links(net->self, &r->arena, step, &r->links, &r->link_count));
     for (uint32_t i = 0; i < r->link_count; i++)
         r->links[i].name = copy_text(r, r->links[i].name);
+    return SC_OK;
 }
 
 void sc__result_begin(struct sc_context *ctx, struct sc__result *out) {
@@ -143,12 +144,12 @@ void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
     }
 }
 
-void sc__result_make(struct sc_context *ctx,
-                     const struct sc__workload *w,
-                     const struct sc__cluster *c,
-                     const struct sc__net *net,
-                     const struct sc__sim *sim,
-                     struct sc__result *out) {
+sc_status sc__result_make(struct sc_context *ctx,
+                          const struct sc__workload *w,
+                          const struct sc__cluster *c,
+                          const struct sc__net *net,
+                          const struct sc__sim *sim,
+                          struct sc__result *out) {
     sc__result_begin(ctx, out);
     sc__result_keep_workload(out, w, sim->timeline != NULL);
     if (c)
@@ -172,8 +173,9 @@ void sc__result_make(struct sc_context *ctx,
     add_rates(out);
     if (sim->timeline)
         sc__result_keep_timeline(out, sim->timeline);
-    keep_links(out, net, sim->step); /* which may add a note */
+    SC__TRY(keep_links(out, net, sim->step)); /* which may add a note */
     sc__result_take_notes(ctx, out);
+    return SC_OK;
 }
 
 void sc__result_free(struct sc__result *r) {

@@ -148,12 +148,12 @@ struct sc__result {
 
 /* Adds up a simulation. The notes are those the context has now; c may be NULL:
  * an unknown cluster. Free the result with sc__result_free. */
-void sc__result_make(struct sc_context *ctx,
-                     const struct sc__workload *w,
-                     const struct sc__cluster *c,
-                     const struct sc__net *net,
-                     const struct sc__sim *sim,
-                     struct sc__result *out);
+sc_status sc__result_make(struct sc_context *ctx,
+                          const struct sc__workload *w,
+                          const struct sc__cluster *c,
+                          const struct sc__net *net,
+                          const struct sc__sim *sim,
+                          struct sc__result *out);
 /* A measured timeline as a result, so that every report of a simulated step
  * works on it. SC_INPUT where it holds no rank; then there is nothing to free. */
 sc_status sc__result_of_measured(struct sc_context *ctx,

@@ -41,16 +41,20 @@ static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
     return label && !strcmp(label, transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
-static int64_t scaled_alone(void *net,
-                            const struct sc__transfer *t,
-                            struct sc__claim claim[SC__CLAIMS],
-                            int *claims) {
+static sc_status scaled_alone(void *net,
+                              const struct sc__transfer *t,
+                              int64_t *time,
+                              struct sc__claims *claims) {
     struct scaled *s = net;
     double factor = factor_of(s, t);
-    int64_t time = s->inner->ops->alone(s->inner->self, t, claim, claims);
-    if (factor == 0)
-        *claims = 0;
-    return factor == 1 ? time : (int64_t)((double)time * factor);
+    SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
+    if (factor == 0) {
+        claims->count = 0;
+        claims->contended = false;
+    }
+    if (factor != 1)
+        *time = (int64_t)((double)*time * factor);
+    return SC_OK;
 }
 
 static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
@@ -66,24 +70,28 @@ static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t n
     return s->inner->ops->start(s->inner->self, factor == 1 ? t : &less, now);
 }
 
-static int64_t scaled_next(void *net) {
+static sc_status scaled_next(void *net, int64_t *when) {
     struct scaled *s = net;
-    int64_t inner = s->inner->ops->next(s->inner->self);
-    return s->free_count && s->now < inner ? s->now : inner;
+    SC__TRY(s->inner->ops->next(s->inner->self, when));
+    if (s->free_count && s->now < *when)
+        *when = s->now;
+    return SC_OK;
 }
 
-static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
+static sc_status
+scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
     struct scaled *s = net;
     if (s->free_count) {
         *done = s->free_ones[--s->free_count];
-        return true;
+        *found = true;
+        return SC_OK;
     }
-    return s->inner->ops->finish(s->inner->self, to, done);
+    return s->inner->ops->finish(s->inner->self, to, done, found);
 }
 
-static void scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
     struct scaled *s = net;
-    s->inner->ops->overhead(s->inner->self, bytes, out);
+    return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
 
 static const struct sc__net_ops scaled_ops = {.name = "scaled",

@@ -108,8 +108,8 @@ static sc_status expand_rank(struct expander *x, uint32_t *block) {
             return sc__fail(x->ctx,
                             SC_INPUT,
                             NULL,
-                            "take fewer ranks or micro-batches",
-                            "as a graph of single ranks this is more than %u operations",
+                            "use fewer ranks or micro-batches",
+                            "written out rank by rank this is more than %u operations",
                             MAX_OPS);
         for (uint32_t i = 0; i < b->ops; i++)
             SC__TRY(copy_op(x, &w->ops[b->first_op + i], &w->calls[c], first, base));

@@ -31,16 +31,15 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
     for (unsigned i = 0; i < 4; i++) {
         ranks *= sizes[i];
         if (ranks > UINT32_MAX / 2)
-            return sc__fail(
-                ctx,
-                SC_INPUT,
-                NULL,
-                NULL,
-                "tp %u × cp %u × dp %u × pp %u is more ranks than can be numbered",
-                m->tp,
-                m->cp,
-                m->dp,
-                m->pp);
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            NULL,
+                            NULL,
+                            "tp %u × cp %u × dp %u × pp %u is too many ranks",
+                            m->tp,
+                            m->cp,
+                            m->dp,
+                            m->pp);
     }
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))

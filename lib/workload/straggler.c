@@ -183,7 +183,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
                         SC_USAGE,
                         NULL,
                         "1.2 is 20 % slower",
-                        "a rank cannot compute %g times as long",
+                        "--slow: a rank cannot take %g times as long",
                         slow);
     straggler_begin(ctx, w, &s);
     for (uint32_t r = 0; r < s.ranks; r++)
@@ -222,8 +222,10 @@ slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     uint32_t rank;
     double slow;
     bool ok = sc__str_starts(rest, "rank:");
-    if (ok)
-        rest.p += 5, rest.n -= 5;
+    if (ok) {
+        rest.p += 5;
+        rest.n -= 5;
+    }
     ok = ok && sc__split(&rest, '=', &number) && sc__parse_u32(number, &rank) &&
          sc__parse_double(rest, &slow);
     if (!ok)
@@ -236,7 +238,7 @@ slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     SC__TRY(sc__workload_slow_rank(ctx, w, rank, slow));
     sc__note(ctx,
              "slow-rank",
-             "rank %u computes %g times as long as the input says",
+             "rank %u is a straggler: its compute takes %g times as long",
              rank,
              slow);
     return SC_OK;

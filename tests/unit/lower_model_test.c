@@ -577,8 +577,8 @@ static void test_recompute_modules(void **state) {
     assert_true(up < time_of(*state, MLA, SC__FORWARD, SC__WORK_GEMM));
 }
 
-/* Every second product in PyTorch's order: keys, output and up projection of a
- * Llama layer, 36.5 % of its products' FLOPs, and no attention. */
+/* Every second GEMM in PyTorch's order: keys, output and up projection of a
+ * Llama layer, 36.5 % of its GEMMs' FLOPs, and no attention. */
 static void test_recompute_of_operators(void **state) {
 #define LLAMA "model llama3-8b;gpus 1;seq 8192;global-batch 1;host-launch 0;no-optimizer"
     double again = time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_GEMM);

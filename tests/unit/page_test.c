@@ -31,7 +31,7 @@ static struct step make(uint32_t pp, uint32_t micro_batches, uint32_t layers) {
     s.w = step_workload(s.ctx, &p);
     struct sc__net net = fixed_net(s.ctx, 30 * US, 7 * US);
     assert_int_equal(sc__simulate(s.ctx, s.w, &net, &options, &s.sim), SC_OK);
-    sc__result_make(s.ctx, s.w, NULL, &net, &s.sim, &s.result);
+    assert_int_equal(sc__result_make(s.ctx, s.w, NULL, &net, &s.sim, &s.result), SC_OK);
     return s;
 }
 

@@ -44,7 +44,7 @@ static struct sc__result make_result(sc_context *ctx, struct step_plan plan) {
     make_net(NULL, ctx, w, &net);
     assert_int_equal(sc__simulate(ctx, w, &net, &options, &sim), SC_OK);
     sc__note(ctx, "a-note", "%s", "something was assumed");
-    sc__result_make(ctx, w, &cluster, &net, &sim, &r);
+    assert_int_equal(sc__result_make(ctx, w, &cluster, &net, &sim, &r), SC_OK);
     sc__result_set_files(&r, (const char *const[]){"one.txt", "two.txt"}, 2);
     sc__result_set_command(&r, (const char *const[]){"stepcast", "run"}, 2);
     sc__result_add_setting(&r, "recompute", "full");

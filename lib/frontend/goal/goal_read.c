@@ -88,8 +88,8 @@ sc_status sc__goal_end_rank(struct sc__goal *g, const struct sc__place *at) {
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "a schedule must have an order",
-                        "rank %u, node %u waits for itself: a cycle",
+                        "dependencies must not form a cycle",
+                        "rank %u, node %u depends on itself: a cycle",
                         g->rank,
                         loop);
     return SC_OK;
@@ -115,8 +115,8 @@ static sc_status unmatched(const struct sc__goal *g,
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "each send meets one receive of the same peer and tag",
-                        "%s: nothing receives this send of %llu bytes to rank %u, tag %u",
+                        "every send needs one receive with the same peer and tag",
+                        "%s: no receive matches this send of %llu bytes to rank %u, tag %u",
                         node,
                         bytes,
                         bad->peer_rank,
@@ -126,8 +126,8 @@ static sc_status unmatched(const struct sc__goal *g,
             g->ctx,
             SC_INPUT,
             at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing is sent to this receive of %llu bytes from rank %u, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no send matches this receive of %llu bytes from rank %u, tag %u",
             node,
             bytes,
             bad->peer_rank,
@@ -136,8 +136,8 @@ static sc_status unmatched(const struct sc__goal *g,
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "messages meet in program order by peer and tag",
-                        "%s sends %llu bytes, but %s has room for %llu only",
+                        "messages are matched in program order by peer and tag",
+                        "%s sends %llu bytes, but %s has room for only %llu",
                         node,
                         bytes,
                         node_name(g, bad->peer_rank, bad->peer_op),
@@ -228,12 +228,15 @@ static void goal_show(struct sc_context *ctx,
         int64_t busy = 0;
         for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
             const struct sc__op *op = &w->ops[i];
-            if (op->kind == SC__OP_SEND)
-                sends++, bytes += op->bytes;
-            else if (op->kind == SC__OP_RECV)
+            if (op->kind == SC__OP_SEND) {
+                sends++;
+                bytes += op->bytes;
+            } else if (op->kind == SC__OP_RECV)
                 recvs++;
-            else
-                calcs++, busy += op->cost;
+            else {
+                calcs++;
+                busy += op->cost;
+            }
         }
         if (busy > longest)
             longest = busy;

@@ -303,7 +303,7 @@ static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
         sc__note(
             r->ctx,
             "kineto-gradients",
-            "--dp %u: gradients of %llu bytes, as the all-reduces recorded on the host say",
+            "--dp %u: %llu bytes of gradients, from the all-reduces recorded on the host",
             r->plan->dp,
             (unsigned long long)*bytes);
         return SC_OK;
@@ -314,10 +314,10 @@ static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
                         SC_INPUT,
                         &at,
                         "--grad-bytes SIZE",
-                        "--dp: the trace does not tell how large the gradients are");
+                        "--dp: the size of the gradients is not in the trace");
     sc__note(r->ctx,
              "kineto-gradients",
-             "--dp %u: gradients of %llu bytes, 4 for each parameter the optimizer touches",
+             "--dp %u: %llu bytes of gradients, 4 for each parameter the optimizer updates",
              r->plan->dp,
              (unsigned long long)*bytes);
     return SC_OK;
@@ -378,7 +378,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                         SC_INPUT,
                         &at,
                         NULL,
-                        "there are %u steps, not %u",
+                        "the trace has %u steps; there is no step %u",
                         r->t->step_count,
                         step + 1);
     sc__kineto_step_window(r->t, step, &r->start, &r->end);
@@ -424,13 +424,14 @@ static void notes(const struct replay *r, const char *whose) {
                  whose,
                  (unsigned long long)r->unknown);
     if (r->comms)
-        sc__note(r->ctx,
-                 "kineto-replay",
-                 "%s: %llu collectives %s; kernels and launch gaps keep their times",
-                 whose,
-                 (unsigned long long)r->comms,
-                 r->plan->measured_comm ? "take the least time measured on any rank"
-                                        : "are simulated again");
+        sc__note(
+            r->ctx,
+            "kineto-replay",
+            "%s: %llu collectives %s; kernels and launch gaps keep their measured times",
+            whose,
+            (unsigned long long)r->comms,
+            r->plan->measured_comm ? "take the least time measured on any rank"
+                                   : "are simulated again");
 }
 
 static sc_status
@@ -489,7 +490,7 @@ static sc_status resize(struct replay *r) {
     if (!gradients)
         sc__note(r->ctx,
                  "kineto-resized",
-                 "%s: dp %u instead of %u, ep %u instead of %u; kernels stay as they are",
+                 "%s: dp %u instead of %u, ep %u instead of %u; kernel times are unchanged",
                  r->t->file,
                  dp ? dp : m->dp,
                  m->dp,

@@ -73,8 +73,8 @@ member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t
     if (n < size)
         sc__note(ctx,
                  "kineto-ranks",
-                 "%s: a process group of %u ranks names %u of them; the rest is taken as "
-                 "equally spaced",
+                 "%s: a process group of %u ranks names %u of them; the rest are assumed "
+                 "to be equally spaced",
                  file,
                  size,
                  n);
@@ -235,16 +235,18 @@ sc_status sc__kineto_stand_in(struct sc_context *ctx,
         unsigned best = 0;
         for (uint32_t i = 0; i < count; i++) {
             unsigned score = likeness(mesh, rank, traces[i]->rank);
-            if (score > best)
-                best = score, trace_of[rank] = i;
+            if (score > best) {
+                best = score;
+                trace_of[rank] = i;
+            }
         }
         struct sc__place at = {.file = traces[0]->file};
         if (best < own_stage)
             return sc__fail(ctx,
                             SC_INPUT,
                             &at,
-                            "give one trace of each stage at least, or one in all",
-                            "%u traces, but none of pipeline stage %u (ranks like %u)",
+                            "give at least one trace per stage, or a single trace",
+                            "%u traces, but none of pipeline stage %u (such as rank %u)",
                             count,
                             sc__mesh_coordinate(mesh, rank, SC__DIM_PP),
                             rank);

@@ -278,7 +278,8 @@ static sc_status read_deps(const struct sc__node *n,
         if (start && !graph)
             return sc__node_fail(&item,
                                  NULL,
-                                 "only blocks with \"graph\": true wait for a start");
+                                 "only in blocks with \"graph\": true may an operation "
+                                 "wait for another to start");
         if (start)
             SC__TRY(sc__node_i64(&item, "start", 0, (int64_t)count - 1, &on));
         else
@@ -286,8 +287,8 @@ static sc_status read_deps(const struct sc__node *n,
         if (on == index || (!graph && on > index))
             return sc__node_fail(
                 &item,
-                "only blocks with \"graph\": true may look ahead",
-                "an operation cannot wait for itself or for one issued after it");
+                "only blocks with \"graph\": true may depend on later operations",
+                "an operation cannot depend on itself or on one issued after it");
         sc__block_depend(w, (uint32_t)on | (start ? SC__DEP_START : 0));
     }
     return SC_OK;
@@ -593,7 +594,7 @@ static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
         return SC_OK;
     return sc__node_fail(n,
                          NULL,
-                         "operation %u of rank %u (%s) finds no partner",
+                         "operation %u of rank %u (%s) has no counterpart",
                          bad.op,
                          bad.rank,
                          bad.op < w->op_count ? w->names.text[w->ops[bad.op].name] : "?");

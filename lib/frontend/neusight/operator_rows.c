@@ -186,10 +186,11 @@ static void synthesise(struct sc_context *ctx, struct sc__operators *out) {
         r->part[SC__PART_WEIGHT].compute = llround(k->weight * forward);
         filled[k->work]++;
         if (k == &unknown_kind && unknown++ < 5)
-            sc__note(ctx,
-                     "backward-unknown-kind",
-                     "%s is of no known kind: its backward is taken as twice its forward",
-                     r->name);
+            sc__note(
+                ctx,
+                "backward-unknown-kind",
+                "%s is of no known kind: assuming its backward takes twice its forward",
+                r->name);
     }
     struct sc__buffer b;
     sc__buffer_init(&b, &ctx->arena);

@@ -65,7 +65,7 @@ static sc_status remainder_of(struct finding *f,
             &at,
             "the rows inside it were measured over more than this step, or belong to "
             "something else",
-            "the parts of %s add up to %.3f us, itself it has %.3f us",
+            "the parts of %s add up to %.3f us, but it took %.3f us itself",
             whole->name,
             sc__us(parts),
             sc__us(total));
@@ -427,7 +427,9 @@ sc_status sc__profile_find_step(struct sc_context *ctx,
                                 struct sc__profile_step *out) {
     struct finding *f = SC__NEW(&ctx->arena, struct finding);
     memset(out, 0, sizeof *out);
-    f->ctx = ctx, f->p = p, f->out = out;
+    f->ctx = ctx;
+    f->p = p;
+    f->out = out;
     const struct sc__profile_row *forward = find(f, "forward");
     struct sc__profile_row step;
     bool annotated =

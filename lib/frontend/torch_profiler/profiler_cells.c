@@ -75,14 +75,17 @@ device_column(struct sc__str cell, struct sc__profile_columns *c, uint8_t *kind)
 /* "Total MFLOPs", "GFLOPS", "KFLOP/s" */
 static bool flops_column(struct sc__str cell, double *scale) {
     static const char letters[] = "KMGTP";
-    if (sc__str_starts(cell, "Total "))
-        cell.p += 6, cell.n -= 6;
+    if (sc__str_starts(cell, "Total ")) {
+        cell.p += 6;
+        cell.n -= 6;
+    }
     const char *letter = cell.n ? memchr(letters, cell.p[0], 5) : NULL;
     *scale = 1;
     if (letter) {
         for (const char *l = letters; l <= letter; l++)
             *scale *= 1e3;
-        cell.p++, cell.n--;
+        cell.p++;
+        cell.n--;
     }
     return sc__str_is(cell, "FLOPs") || sc__str_is(cell, "FLOPS") ||
            sc__str_is(cell, "FLOPs/s") || sc__str_is(cell, "FLOPS/s") ||
@@ -360,8 +363,10 @@ const char *sc__profile_line(struct sc__arena *a,
             *row = fresh;
             return NULL;
         }
-        if (!first)
-            first = wrong, blame = *where;
+        if (!first) {
+            first = wrong;
+            blame = *where;
+        }
     }
     *where = blame;
     return first;
