@@ -172,6 +172,14 @@ compare_cmd_put_text(struct sc__buffer *out, const struct sc__comparison *c, boo
     put_pairs(out, "by part, mean over ranks", &c->parts, UINT32_MAX);
     put_pairs(out, "communication, on the wire", &c->groups, UINT32_MAX);
     put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
+    for (int side = 0; side < 2 && c->operations.count; side++)
+        if (c->left_out[side])
+            sc__printf(
+                out,
+                "  %c was saved with its longest operations only: what shows no time "
+                "there may be among %llu others\n",
+                'A' + side,
+                (unsigned long long)c->left_out[side]);
 }
 
 /* ---- JSON ---- */
@@ -206,6 +214,8 @@ static void put_json(struct sc__buffer *out,
         sc__json_row(&j, side ? "b" : "a");
         sc__json_string(&j, "name", c->name[side]);
         sc__json_bool(&j, "measured", c->measured[side]);
+        if (c->left_out[side])
+            sc__json_u64(&j, "operations_left_out", c->left_out[side]);
         sc__json_end_object(&j);
     }
     put_json_pair(&j, "step", &c->step);

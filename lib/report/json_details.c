@@ -133,6 +133,34 @@ static const char *operation_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
+/* How many operations are not listed, and their time on the wire by group. */
+static void put_left_out(struct sc__json *j, const struct sc__result *r) {
+    const struct sc__operations *ops = &r->operations;
+    struct sc__arena *a = j->out->arena;
+    struct sc__names groups;
+    double *us = NULL;
+    uint32_t count = 0;
+    uint32_t capacity = 0;
+    if (ops->count <= SC__LISTED_OPERATIONS)
+        return;
+    sc__json_u64(j, "operations_left_out", ops->count - SC__LISTED_OPERATIONS);
+    sc__names_init(&groups, a);
+    for (uint32_t i = SC__LISTED_OPERATIONS; i < ops->count; i++) {
+        const struct sc__operation *o = &ops->items[i];
+        if (o->op->kind == SC__OP_COMPUTE)
+            continue;
+        const char *label = sc__span_label(r->workload, o->op);
+        uint32_t group = sc__names_add(&groups, label, strlen(label));
+        if (group == count)
+            *SC__PUSH(a, us, count, capacity) = 0;
+        us[group] += sc__operation_us(o->total);
+    }
+    sc__json_row(j, "groups_left_out_us");
+    for (uint32_t group = 0; group < count; group++)
+        sc__json_double(j, groups.text[group], us[group]);
+    sc__json_end_object(j);
+}
+
 static void put_operations(struct sc__json *j, const struct sc__result *r) {
     const struct sc__operations *ops = &r->operations;
     sc__json_array(j, "operations");
@@ -155,8 +183,7 @@ static void put_operations(struct sc__json *j, const struct sc__result *r) {
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
-    if (ops->count > SC__LISTED_OPERATIONS)
-        sc__json_u64(j, "operations_left_out", ops->count - SC__LISTED_OPERATIONS);
+    put_left_out(j, r);
 }
 
 static void put_class_memory(struct sc__json *j, const struct sc__workload *w) {
