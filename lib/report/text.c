@@ -6,27 +6,28 @@
 
 #define BAR 30
 
-struct page {
+struct text_page {
     struct sc__buffer *out;
     const struct sc__result *r;
     bool colour;
     int names; /* width of the column of names */
 };
 
-static void paint(struct page *p, const char *code) {
+static void text_paint(struct text_page *p, const char *code) {
     if (p->colour)
         sc__printf(p->out, "\033[%sm", code);
 }
 
 /* Eighths of a character, so that small shares show. */
-static void put_bar(struct sc__buffer *out, double share) {
+static void text_put_bar(struct sc__buffer *out, double share) {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     unsigned eighths = (unsigned)(share * BAR * 8 + 0.5);
     sc__repeat(out, "█", eighths / 8);
     sc__puts(out, parts[eighths % 8]);
 }
 
-static void put_line(struct page *p, const char *name, int64_t ps, const char *code) {
+static void
+text_put_line(struct text_page *p, const char *name, int64_t ps, const char *code) {
     struct sc__buffer time;
     struct sc__buffer bar;
     double share = p->r->step ? (double)ps / (double)p->r->step : 0;
@@ -35,13 +36,13 @@ static void put_line(struct page *p, const char *name, int64_t ps, const char *c
     sc__buffer_init(&time, p->out->arena);
     sc__buffer_init(&bar, p->out->arena);
     sc__put_time(&time, ps);
-    put_bar(&bar, share);
+    text_put_bar(&bar, share);
     sc__printf(p->out, "  %-*s %12s %6.1f %%", p->names, name, time.text, 100 * share);
     if (bar.size) {
         sc__puts(p->out, "  ");
-        paint(p, code);
+        text_paint(p, code);
         sc__puts(p->out, bar.text);
-        paint(p, "0");
+        text_paint(p, "0");
     }
     sc__putc(p->out, '\n');
 }
@@ -58,21 +59,21 @@ static int names_width(const struct sc__result *r) {
     return most;
 }
 
-static void put_breakdown(struct page *p) {
+static void text_put_breakdown(struct text_page *p) {
     const struct sc__breakdown *b = &p->r->classes[p->r->slowest].breakdown;
     char name[64];
-    put_line(p, "compute", b->compute, "34");
-    put_line(p, "recompute", b->recompute, "36");
+    text_put_line(p, "compute", b->compute, "34");
+    text_put_line(p, "recompute", b->recompute, "36");
     for (uint32_t i = 0; i < p->r->labels; i++) {
         snprintf(name, sizeof name, "exposed %s", b->comm[i].label);
-        put_line(p, name, b->comm[i].exposed, "33");
+        text_put_line(p, name, b->comm[i].exposed, "33");
     }
-    put_line(p,
-             p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "waiting for messages",
-             b->bubble,
-             "31");
-    put_line(p, "skew", b->skew, "35");
-    put_line(p, "host and other", b->other, "90");
+    text_put_line(p,
+                  p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "waiting for messages",
+                  b->bubble,
+                  "31");
+    text_put_line(p, "skew", b->skew, "35");
+    text_put_line(p, "host and other", b->other, "90");
 }
 
 /* Graphs of operations name their groups and know no plan. */
@@ -80,7 +81,7 @@ static bool has_plan(const struct sc__workload *w) {
     return strcmp(w->format, "chakra") != 0 && strcmp(w->format, "goal") != 0;
 }
 
-static void report_text_put_plan(struct page *p) {
+static void text_put_plan(struct text_page *p) {
     const struct sc__workload *w = p->r->workload;
     const struct sc__mesh *m = &w->mesh;
     sc__printf(p->out, ": tp %u", m->tp);
@@ -100,7 +101,7 @@ static void report_text_put_plan(struct page *p) {
         sc__printf(p->out, " · %s", w->schedule);
 }
 
-static void report_text_put_head(struct page *p) {
+static void text_put_head(struct text_page *p) {
     const struct sc__result *r = p->r;
     const struct sc__workload *w = r->workload;
     uint32_t ranks = sc__mesh_ranks(&w->mesh);
@@ -112,14 +113,14 @@ static void report_text_put_head(struct page *p) {
                    w->format);
     sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
     if (has_plan(w))
-        report_text_put_plan(p);
+        text_put_plan(p);
     if (r->cluster.ideal)
         sc__printf(p->out, "\non %s: communication takes no time\n\n", r->cluster.name);
     else
         sc__printf(p->out, "\non %s, %s network model\n\n", r->cluster.name, r->net);
 }
 
-static void put_energy(struct sc__buffer *out, double joule) {
+static void text_put_energy(struct sc__buffer *out, double joule) {
     double wh = joule / 3600;
     if (joule <= 0)
         return;
@@ -132,13 +133,13 @@ static void put_energy(struct sc__buffer *out, double joule) {
                unit);
 }
 
-static void put_headline(struct page *p) {
+static void text_put_headline(struct text_page *p) {
     const struct sc__result *r = p->r;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
     sc__puts(p->out, "  step time  ");
-    paint(p, "1");
+    text_paint(p, "1");
     sc__put_time(p->out, r->step);
-    paint(p, "0");
+    text_paint(p, "0");
     if (r->tokens_per_s > 0)
         sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
     else if (seconds > 0 && has_plan(r->workload))
@@ -149,13 +150,13 @@ static void put_headline(struct page *p) {
         sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0)
         sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
-    put_energy(p->out, r->energy_j);
+    text_put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0)
         sc__printf(p->out, "    %.3g USD per step", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
 
-static void put_traffic(struct page *p) {
+static void text_put_traffic(struct text_page *p) {
     const struct sc__breakdown *b = &p->r->classes[p->r->slowest].breakdown;
     bool any = false;
     for (uint32_t i = 0; i < p->r->labels; i++) {
@@ -185,7 +186,7 @@ static void put_traffic(struct page *p) {
     }
 }
 
-static void put_compat(struct page *p) {
+static void text_put_compat(struct text_page *p) {
     const struct sc__compat *c = &p->r->compat;
     if (!c->present)
         return;
@@ -212,7 +213,7 @@ static void put_compat(struct page *p) {
              "collective.\n");
 }
 
-static void report_text_put_notes(struct page *p, unsigned width) {
+static void text_put_notes(struct text_page *p, unsigned width) {
     const struct sc__result *r = p->r;
     if (r->note_count)
         sc__puts(p->out, "\n  notes\n");
@@ -243,7 +244,7 @@ static bool is_whole_stage(const struct sc__result *r, const struct sc__class *c
 }
 
 /* "stage 3 (128 ranks)"; where ranks of a stage differ, "rank 25 and 2 like it". */
-static void put_ranks(struct page *p, const struct sc__class *c) {
+static void text_put_ranks(struct text_page *p, const struct sc__class *c) {
     if (is_whole_stage(p->r, c)) {
         sc__printf(p->out, "stage %u", c->stage);
         if (c->ranks > 1)
@@ -258,7 +259,7 @@ static void put_ranks(struct page *p, const struct sc__class *c) {
 }
 
 /* Whose breakdown this is, and how far apart the ranks finish. */
-static void put_spread(struct page *p) {
+static void text_put_spread(struct text_page *p) {
     const struct sc__result *r = p->r;
     bool overlap = r->workload->steps_overlap;
     uint32_t first = 0;
@@ -269,13 +270,13 @@ static void put_spread(struct page *p) {
             first = i;
     int64_t earlier = r->step - r->classes[first].end;
     sc__puts(p->out, "\n  shown: ");
-    put_ranks(p, r->classes[r->slowest].class);
+    text_put_ranks(p, r->classes[r->slowest].class);
     if (!earlier) {
         sc__puts(p->out, "; all ranks finish at the same time\n");
         return;
     }
     sc__puts(p->out, overlap ? ", which takes longest; " : ", the last to finish; ");
-    put_ranks(p, r->classes[first].class);
+    text_put_ranks(p, r->classes[first].class);
     sc__puts(p->out, overlap ? " needs " : " finishes first, ");
     sc__put_time(p->out, earlier);
     sc__puts(p->out, overlap ? " less\n" : " earlier\n");
@@ -285,14 +286,14 @@ void sc__write_text(const struct sc__result *r,
                     bool colour,
                     unsigned width,
                     struct sc__buffer *out) {
-    struct page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
-    report_text_put_head(&p);
-    put_headline(&p);
-    put_breakdown(&p);
-    put_traffic(&p);
-    put_spread(&p);
+    struct text_page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
+    text_put_head(&p);
+    text_put_headline(&p);
+    text_put_breakdown(&p);
+    text_put_traffic(&p);
+    text_put_spread(&p);
     if (r->shares)
         sc__shares_text(r->shares, 12, out);
-    put_compat(&p);
-    report_text_put_notes(&p, width ? width : 100);
+    text_put_compat(&p);
+    text_put_notes(&p, width ? width : 100);
 }

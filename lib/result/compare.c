@@ -25,11 +25,11 @@ void sc__amounts_add(struct sc__arena *a,
 }
 
 /* weight: the share of all ranks that have this breakdown. */
-static void add_breakdown(struct sc__arena *a,
-                          struct sc__amounts *to,
-                          const struct sc__breakdown *b,
-                          uint32_t labels,
-                          double weight) {
+static void compare_add_breakdown(struct sc__arena *a,
+                                  struct sc__amounts *to,
+                                  const struct sc__breakdown *b,
+                                  uint32_t labels,
+                                  double weight) {
     sc__amounts_add(a, to, "compute", weight * sc__us(b->compute));
     sc__amounts_add(a, to, "recompute", weight * sc__us(b->recompute));
     for (uint32_t i = 0; i < labels; i++)
@@ -42,8 +42,9 @@ static void add_breakdown(struct sc__arena *a,
     sc__amounts_add(a, to, "other", weight * sc__us(b->other));
 }
 
-static void
-add_operations(struct sc__arena *a, struct sc__compared *to, const struct sc__result *r) {
+static void compare_add_operations(struct sc__arena *a,
+                                   struct sc__compared *to,
+                                   const struct sc__result *r) {
     for (uint32_t i = 0; i < r->operations.count; i++) {
         const struct sc__operation *o = &r->operations.items[i];
         double us = sc__operation_us(o->total);
@@ -64,21 +65,21 @@ void sc__compared_result(struct sc__arena *a,
     for (uint32_t c = 0; c < r->class_count; c++)
         all += r->classes[c].class->ranks;
     for (uint32_t c = 0; c < r->class_count; c++)
-        add_breakdown(a,
-                      &out->parts,
-                      &r->classes[c].breakdown,
-                      r->labels,
-                      r->classes[c].class->ranks / all);
-    add_operations(a, out, r);
+        compare_add_breakdown(a,
+                              &out->parts,
+                              &r->classes[c].breakdown,
+                              r->labels,
+                              r->classes[c].class->ranks / all);
+    compare_add_operations(a, out, r);
 }
 
 /* ---- two views ---- */
 
 /* A pair for each key of either side: A's keys first. */
-static void pair_up(struct sc__arena *a,
-                    const struct sc__amounts *x,
-                    const struct sc__amounts *y,
-                    struct sc__pairs *out) {
+static void compare_pair_up(struct sc__arena *a,
+                            const struct sc__amounts *x,
+                            const struct sc__amounts *y,
+                            struct sc__pairs *out) {
     for (uint32_t i = 0; i < x->count; i++)
         *SC__PUSH(a, out->items, out->count, out->capacity) =
             (struct sc__pair){.key = x->keys.text[i], .a = x->us[i]};
@@ -93,7 +94,7 @@ static void pair_up(struct sc__arena *a,
     }
 }
 
-static int largest_first(const void *x, const void *y) {
+static int compare_largest_first(const void *x, const void *y) {
     const struct sc__pair *a = x;
     const struct sc__pair *b = y;
     double da = fabs(a->b - a->a);
@@ -103,7 +104,7 @@ static int largest_first(const void *x, const void *y) {
     return strcmp(a->key, b->key);
 }
 
-static void drop_zeros(struct sc__pairs *p) {
+static void compare_drop_zeros(struct sc__pairs *p) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++)
         if (p->items[i].a != 0 || p->items[i].b != 0)
@@ -111,7 +112,7 @@ static void drop_zeros(struct sc__pairs *p) {
     p->count = n;
 }
 
-static void find_worst(struct sc__comparison *c) {
+static void compare_find_worst(struct sc__comparison *c) {
     double step = c->step.a != 0 ? c->step.a : 1;
     c->worst = fabs(c->step.b - c->step.a) / step;
     c->worst_key = c->step.key;
@@ -134,17 +135,17 @@ void sc__compare(struct sc__arena *a,
         out->measured[i] = side[i].measured;
         out->left_out[i] = side[i].left_out;
     }
-    pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
+    compare_pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
     if (listed) {
-        pair_up(a, &side[0].groups, &side[1].groups, &out->groups);
-        pair_up(a, &side[0].operations, &side[1].operations, &out->operations);
+        compare_pair_up(a, &side[0].groups, &side[1].groups, &out->groups);
+        compare_pair_up(a, &side[0].operations, &side[1].operations, &out->operations);
     }
-    drop_zeros(&out->parts);
-    drop_zeros(&out->groups);
+    compare_drop_zeros(&out->parts);
+    compare_drop_zeros(&out->groups);
     if (out->operations.count)
         qsort(out->operations.items,
               out->operations.count,
               sizeof *out->operations.items,
-              largest_first);
-    find_worst(out);
+              compare_largest_first);
+    compare_find_worst(out);
 }
