@@ -12,8 +12,8 @@
  * GPU g % node_gpus of node g / node_gpus; its NIC is
  * g % node_gpus · node_nics / node_gpus. What lies between the NICs is the
  * fabric. */
-#ifndef SC_MACHINE_CLUSTER_H
-#define SC_MACHINE_CLUSTER_H
+#ifndef SC_HARDWARE_CLUSTER_H
+#define SC_HARDWARE_CLUSTER_H
 
 #include "base/base.h"
 #include "collective/constants.h"

@@ -252,19 +252,26 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
 
 /* --- through the middle ----------------------------------------------- */
 
+/* Links that a cut through the middle of one line of a dimension crosses. */
+static double links_across_middle(const struct sc__fabric_dim *d) {
+    double size = d->size;
+    if (d->kind == SC__DIM_RING)
+        return size > 2 ? 2 : 1; /* of two, both directions are one link */
+    if (d->kind == SC__DIM_FULL)
+        return size * size / 4;
+    return size / 2; /* a switch: the ports of one half */
+}
+
+/* The dimension whose cut is the narrowest. */
 static double dims_bisection(const struct sc__cluster *c) {
     double least = INFINITY;
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         const struct sc__fabric_dim *d = &c->fabric.dim[i];
         double size = d->size;
         double lines = c->gpus / size;
-        double links;
         if (size < 2)
             continue;
-        links = d->kind == SC__DIM_RING   ? (size > 2 ? 2 : 1)
-                : d->kind == SC__DIM_FULL ? size * size / 4
-                                          : size / 2;
-        least = fmin(least, lines * links * d->rate);
+        least = fmin(least, lines * links_across_middle(d) * d->rate);
     }
     return least;
 }

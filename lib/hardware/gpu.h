@@ -4,8 +4,8 @@
  * A file either gives every constant or names a `base`; then the constants of
  * the base are carried over by the ratios of the two datasheets and the file
  * replaces those it knows better. Immutable once read. */
-#ifndef SC_MACHINE_GPU_H
-#define SC_MACHINE_GPU_H
+#ifndef SC_HARDWARE_GPU_H
+#define SC_HARDWARE_GPU_H
 
 #include "base/base.h"
 

@@ -7,8 +7,8 @@
  * collectives between the parts, repeat the core of attention (selective
  * recompute) or the whole forward (full recompute), and part weight gradients
  * from input gradients (zero bubble). */
-#ifndef SC_MACHINE_KERNEL_LAYER_H
-#define SC_MACHINE_KERNEL_LAYER_H
+#ifndef SC_HARDWARE_KERNEL_LAYER_H
+#define SC_HARDWARE_KERNEL_LAYER_H
 
 #include "hardware/kernel.h"
 

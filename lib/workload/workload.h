@@ -19,8 +19,8 @@
  * In a `graph` block order on a stream does not count: an operation is ready
  * when its dependencies have ended, and a stream runs ready operations one at
  * a time, lowest (ready time, index) first. */
-#ifndef SC_IR_WORKLOAD_H
-#define SC_IR_WORKLOAD_H
+#ifndef SC_WORKLOAD_H
+#define SC_WORKLOAD_H
 
 #include "workload/mesh.h"
 

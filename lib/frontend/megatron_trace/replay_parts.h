@@ -9,8 +9,8 @@
  *   replay_meet.c      the same collective or message on several ranks
  *   replay_measured.c  records → timeline
  */
-#ifndef SC_LOWER_REPLAY_PARTS_H
-#define SC_LOWER_REPLAY_PARTS_H
+#ifndef SC_FRONTEND_MEGATRON_TRACE_REPLAY_PARTS_H
+#define SC_FRONTEND_MEGATRON_TRACE_REPLAY_PARTS_H
 
 #include "frontend/megatron_trace/replay.h"
 

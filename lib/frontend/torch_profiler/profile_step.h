@@ -1,8 +1,8 @@
 /* profile step: the training step that a profiler's table describes, where its
  * annotations say which rows are what. Every time in it comes from the table,
  * and the pieces add up to the totals the table gives. */
-#ifndef SC_IR_PROFILE_STEP_H
-#define SC_IR_PROFILE_STEP_H
+#ifndef SC_FRONTEND_TORCH_PROFILER_PROFILE_STEP_H
+#define SC_FRONTEND_TORCH_PROFILER_PROFILE_STEP_H
 
 #include "frontend/torch_profiler/profile.h"
 
