@@ -43,19 +43,18 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
     }
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
-        return sc__fail(
-            ctx,
-            SC_INPUT,
-            NULL,
-            "expert groups are cut from the ranks of one stage",
-            "ep %u × expert-tp %u does not divide the %llu ranks of a stage (tp %u × "
-            "cp %u × dp %u)",
-            m->ep,
-            m->etp,
-            (unsigned long long)stage,
-            m->tp,
-            m->cp,
-            m->dp);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "expert groups are cut from the ranks of one stage",
+                        "ep %u × expert-tp %u does not divide the %llu ranks of a stage "
+                        "(tp %u × cp %u × dp %u)",
+                        m->ep,
+                        m->etp,
+                        (unsigned long long)stage,
+                        m->tp,
+                        m->cp,
+                        m->dp);
     return SC_OK;
 }
 

@@ -627,8 +627,7 @@ static void notes(const struct chakra_read_reader *r) {
         sc__note(r->ctx,
                  "chakra-roofline",
                  "%llu nodes without a duration take num_ops / min(%.4g FLOP/s, %.4g B/s · "
-                 "num_ops "
-                 "/ tensor_size)",
+                 "num_ops / tensor_size)",
                  (unsigned long long)r->priced,
                  r->peak,
                  r->bandwidth);
