@@ -1,5 +1,5 @@
 /* reader: bytes → intermediate representation. One file per format; detect.c
- * looks at the first bytes and picks one. A reader never prices anything. */
+ * looks at the first bytes and picks one. A reader never times anything. */
 #ifndef SC_FRONTEND_READER_H
 #define SC_FRONTEND_READER_H
 

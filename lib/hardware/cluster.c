@@ -365,8 +365,8 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
-/* What is known of the ways through a dragonfly differs by engine. */
-static void note_ways(struct sc_context *ctx, const struct sc__cluster *c) {
+/* Engines route through a dragonfly differently. */
+static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
         return;
     sc__note(ctx,
@@ -462,6 +462,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
-    note_ways(ctx, c);
+    note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

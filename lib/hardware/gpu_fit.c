@@ -269,7 +269,7 @@ static void descend(struct simplex *s, unsigned steps) {
     sort_corners(s);
     for (unsigned step = 0; step < steps && s->f[s->n] - s->f[0] > 1e-6; step++) {
         if (try_move(s, -1, s->f[0]))
-            try_move(s, 2, s->f[s->n]); /* further the same way */
+            try_move(s, 2, s->f[s->n]); /* further in this direction */
         else if (!try_move(s, -1, s->f[s->n - 1]) && !try_move(s, 0.5, s->f[s->n]))
             shrink(s);
         sort_corners(s);
@@ -292,12 +292,12 @@ static void fit_group(struct sc__arena *arena, struct group *g) {
 
 /* ---- halves ---- */
 
-/* The same for all layouts of a product. */
+/* The same for all layouts of a GEMM. */
 static uint64_t shape_hash(const struct sc__kernel_key *k) {
-    bool product = k->what <= SC__PRICED_BATCHED;
-    uint64_t hash = product ? 0 : k->what;
+    bool gemm = k->what <= SC__PRICED_BATCHED;
+    uint64_t hash = gemm ? 0 : k->what;
     for (uint64_t i = 0; i < 8; i++)
-        hash += sc__splitmix64(k->size[i] + (product ? 0 : i << 52));
+        hash += sc__splitmix64(k->size[i] + (gemm ? 0 : i << 52));
     /* attention with and without a mask apart, so that both halves have both */
     return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
 }

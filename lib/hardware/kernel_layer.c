@@ -6,7 +6,7 @@
  *             a weight gradient (and a bias gradient where nothing fuses it)
  *
  * What differs between softwares is which elementwise kernels there are, and in
- * transformers' modules which products. */
+ * transformers' modules which GEMMs. */
 #include "hardware/kernel_layer.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ struct kernel_layer_maker {
     struct sc__layer_kernels *out;
     enum sc__layer_part part;
     bool backward;
-    bool up;         /* kernels of latent attention's way up */
+    bool up;         /* kernels of latent attention's up-projection */
     uint64_t tokens; /* of this GPU inside tensor parallel regions */
     uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
 };
@@ -60,7 +60,7 @@ struct linear {
     const char *name;
     const char *dgrad;
     const char *wgrad;
-    /* experts 0: one plain product */
+    /* experts 0: one plain GEMM */
     uint64_t in;
     uint64_t out;
     uint64_t experts;
@@ -87,7 +87,7 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element), another casts (3), and a transpose (2) is made for
- * backward's products; weights are cast every time, inputs again in backward. */
+ * backward's GEMMs; weights are cast every time, inputs again in backward. */
 static void dynamic_cast(struct kernel_layer_maker *m,
                          const struct linear *l,
                          uint64_t rows) {
@@ -216,7 +216,7 @@ static uint64_t at_least_one(uint64_t a, uint64_t b) {
 }
 
 struct heads {
-    /* width of the qkv product */
+    /* width of the qkv GEMM */
     uint64_t q;
     uint64_t kv;
     uint64_t qk_dim;
@@ -395,10 +395,10 @@ static void batched(struct kernel_layer_maker *m,
                     uint64_t a,
                     uint64_t b,
                     uint64_t k) {
-    struct sc__kernel product =
+    struct sc__kernel gemm =
         sc__gemm_batched(m->pricer, name, m->s->dtype, m->s->batch * heads, a, b, k);
-    product.work = SC__WORK_ATTENTION;
-    push(m, product);
+    gemm.work = SC__WORK_ATTENTION;
+    push(m, gemm);
 }
 
 /* Scores, softmax under a mask, dropout, weighted sum. */
@@ -529,7 +529,7 @@ static void unroute(struct kernel_layer_maker *m) {
 }
 
 /* Megatron adds bias times probability to each expert's rows and joins them
- * again: 28 bytes an element of fp32 traffic forward (product 4, sum 10, join
+ * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
  * 8, cast 6), about as much backward. */
 static void expert_biases(struct kernel_layer_maker *m, double elements) {
     m->part = SC__PART_MLP_OUT;

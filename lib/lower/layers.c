@@ -468,7 +468,7 @@ static sc_status choose_message(struct layers_lowering *l, const struct sc__sett
 }
 
 /* Schedules that part weight from input gradients need both. */
-static sc_status check_parted(struct layers_lowering *l) {
+static sc_status check_splits_backward(struct layers_lowering *l) {
     const char *name = sc__schedule_name(l->p.schedule);
     if (l->inference)
         return sc__fail(l->ctx,
@@ -533,7 +533,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     }
     l->p.schedule = (enum sc__schedule)(word + 1);
     if (sc__schedule_splits(l->p.schedule))
-        SC__TRY(check_parted(l));
+        SC__TRY(check_splits_backward(l));
     if (l->p.schedule == SC__SCHEDULE_ZBV)
         return choose_v(l);
     if (l->p.schedule == SC__SCHEDULE_INTERLEAVED && l->p.vpp == 1 && l->p.pp > 1)

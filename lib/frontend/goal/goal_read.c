@@ -147,11 +147,11 @@ static sc_status unmatched(const struct sc__goal *g,
 
 sc_status sc__goal_finish(struct sc__goal *g, const struct sc__place *at) {
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     sc__workload_rank_classes(g->w, g->ranks, g->blocks);
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
         g->w->stream_names[i] = sc__format(&g->ctx->arena, "cpu %u", i);
-    if (!sc__workload_match(g->w, false, &meetings, &bad))
+    if (!sc__workload_match(g->w, false, &rendezvous, &bad))
         return unmatched(g, at, &bad);
     return SC_OK;
 }

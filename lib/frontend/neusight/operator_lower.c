@@ -270,7 +270,7 @@ static sc_status cut_at_boundaries(struct operator_lower_lowering *lo,
     return SC_OK;
 }
 
-/* No boundaries in the table: the layers are dealt out evenly. */
+/* No boundaries in the table: the layers are distributed evenly. */
 static sc_status cut_layers(struct operator_lower_lowering *lo,
                             const struct sc__settings *settings) {
     const struct sc__operators *r = &lo->rows;

@@ -28,7 +28,7 @@ struct finding {
 };
 
 /* Rounds the running sum, not each share: the shares add up to the total. */
-void sc__deal_out(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
+void sc__apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
     int64_t all = 0;
     int64_t so_far = 0;
     int64_t given = 0;
@@ -216,7 +216,7 @@ static sc_status add_moe(struct finding *f, uint32_t layer, int64_t time) {
                          sum,
                          slack,
                          &weights[REST]));
-    sc__deal_out(time, weights, PARTS, times);
+    sc__apportion(time, weights, PARTS, times);
     for (unsigned i = 0; i < PARTS; i++)
         if (times[i] || parts[i].role == SC__PIECE_EXPERT)
             profile_step_add_piece(f,
@@ -321,7 +321,7 @@ static bool is_for(const struct sc__profile_piece *piece, unsigned class) {
 
 /* Nodes of embedding, normalisation and loss go to the pieces of that kind;
  * the others to all remaining pieces; both in proportion to forward. */
-static void deal_backward(struct finding *f, unsigned class, int64_t time) {
+static void apportion_backward(struct finding *f, unsigned class, int64_t time) {
     struct sc__profile_step *s = f->out;
     int64_t *weights = SC__NEW_ARRAY(&f->ctx->arena, int64_t, s->count);
     int64_t *times = SC__NEW_ARRAY(&f->ctx->arena, int64_t, s->count);
@@ -334,7 +334,7 @@ static void deal_backward(struct finding *f, unsigned class, int64_t time) {
     /* no piece of that kind: over all of them */
     for (uint32_t i = 0; !all && i < s->count; i++)
         weights[i] = s->pieces[i].forward;
-    sc__deal_out(time, weights, s->count, times);
+    sc__apportion(time, weights, s->count, times);
     for (uint32_t i = 0; i < s->count; i++)
         s->pieces[i].backward += times[i];
 }
@@ -356,7 +356,7 @@ static void add_backward(struct finding *f) {
     }
     for (unsigned c = 0; c < SC__CLASSES; c++)
         if (by_class[c])
-            deal_backward(f, c, by_class[c]);
+            apportion_backward(f, c, by_class[c]);
 }
 
 /* ---- the rest of the step ---- */

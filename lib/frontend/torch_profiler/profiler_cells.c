@@ -1,6 +1,6 @@
 /* profiler cells: columns by their names, cells by their columns.
  *
- * Cells are parted by two blanks or more and counted from the right, because
+ * Cells are separated by two or more spaces and counted from the right, because
  * the name on the left may hold anything. Three columns may be empty (overload
  * name, shapes, source location): the reading in which every other cell fits
  * its column is taken. */
@@ -293,7 +293,7 @@ static bool cut_last(struct sc__str *rest, struct sc__str *cell) {
 }
 
 /* Header order of a table with stack and FLOPs is Source, FLOPs; its rows have
- * them the other way round. */
+ * them in reverse. */
 static void swap_source_and_flops(const struct sc__profile_columns *c,
                                   struct sc__str *cells) {
     double v;
