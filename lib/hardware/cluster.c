@@ -166,7 +166,8 @@ static sc_status
 parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
     struct sc__str rest = sc__str(text);
     struct sc__str word;
-    bool first = true, found = false;
+    bool first = true;
+    bool found = false;
     *out = (struct sc__cluster){.name = text};
     while (sc__split(&rest, ' ', &word)) {
         if (!word.n)

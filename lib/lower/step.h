@@ -90,8 +90,10 @@ struct sc__lowering {
     struct sc__kernels embedding[2];
     struct sc__kernels head[2];
     struct sc__kernels update;
-    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS],
-        backward[SC__LAYER_KINDS], wgrad[SC__LAYER_KINDS];
+    struct sc__script forward[SC__LAYER_KINDS];
+    struct sc__script recompute[SC__LAYER_KINDS];
+    struct sc__script backward[SC__LAYER_KINDS];
+    struct sc__script wgrad[SC__LAYER_KINDS];
     struct sc__script embedding_forward;
     struct sc__script embedding_backward;
     struct sc__script head_forward;

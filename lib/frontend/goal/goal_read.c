@@ -27,7 +27,8 @@ void sc__goal_begin(struct sc__goal *g,
 
 static const char *
 set_peer(struct sc__goal *g, struct sc__op *op, const struct sc__goal_node *n) {
-    bool any_peer = n->peer == UINT32_MAX, any_tag = n->tag == UINT32_MAX;
+    bool any_peer = n->peer == UINT32_MAX;
+    bool any_tag = n->tag == UINT32_MAX;
     if (n->type == SC__GOAL_SEND && (any_peer || any_tag))
         return "a send needs a rank to go to and a tag";
     if (!any_peer && n->peer >= g->ranks)

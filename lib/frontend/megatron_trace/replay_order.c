@@ -164,7 +164,8 @@ static void add_timed(struct rank_order *o, const struct sc__trace_record *rec) 
 
 static uint32_t replay_order_forward_block(struct rank_order *o, uint32_t n) {
     const struct sc__iteration *it = &o->r->ranks[o->rank];
-    bool first = o->stage == 0, last = o->stage == o->r->traced.pp - 1;
+    bool first = o->stage == 0;
+    bool last = o->stage == o->r->traced.pp - 1;
     sc__block_begin(o->r->w);
     if (first || last)
         add_timed(o, replay_order_nth(it, SC__TRACE_GET_BATCH, n));

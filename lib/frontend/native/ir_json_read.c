@@ -395,7 +395,8 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
     for (size_t i = 0; i < sc__node_count(&blocks); i++) {
         struct sc__node block = sc__node_item(&blocks, i);
         struct sc__node ops;
-        bool graph = false, slots = false;
+        bool graph = false;
+        bool slots = false;
         SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
         SC__TRY(sc__node_bool(&block, "graph", &graph));
         SC__TRY(sc__node_bool(&block, "slots", &slots));
