@@ -252,11 +252,8 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
                             &job->net,
                             &job->sim,
                             &job->result));
-    job->result.files = job->doc.files;
-    job->result.file_count = job->doc.file_count;
-    job->result.argv = req->argv;
-    job->result.argc = req->argc;
-    job->result.layers = job->doc.layers;
+    sc__result_set_files(&job->result, job->doc.files, job->doc.file_count);
+    sc__result_set_command(&job->result, req->argv, req->argc);
     return SC_OK;
 }
 

@@ -53,7 +53,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
-/* … and simulates it. */
+/* … and simulates it. With SC_OK the result is the caller's to free. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
 /* What the options change in a workload, whatever it came from. */

@@ -8,7 +8,7 @@
  *   - counters: traffic of the rank, and its memory where the plan knows it
  * Spans that overlap on one stream (graphs and measurements may have them) go
  * to a further lane of that stream. */
-#include "report/trace.h"
+#include "report/write.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,12 +33,11 @@ struct rank_trace {
 };
 
 struct chrome {
-    struct sc_context *ctx;
     const struct sc__result *r;
     const struct sc__timeline *t;
     const struct sc__workload *w;
     const struct sc__trace_ranks *ranks;
-    struct sc__by_class index;
+    const struct sc__by_class *index;
     struct sc__buffer *out;
     struct sc__arena scratch; /* of one rank at a time */
     bool after_event;
@@ -80,7 +79,7 @@ static const char *stream_name(const struct chrome *c, unsigned stream) {
     return name ? name
            : stream == c->w->compute_stream
                ? "compute"
-               : sc__format(&c->ctx->arena, "stream %u", stream);
+               : sc__format(c->out->arena, "stream %u", stream);
 }
 
 static void put_meta(struct chrome *c,
@@ -105,8 +104,8 @@ static void new_lane(struct chrome *c, struct rank_trace *k, unsigned stream) {
     struct lanes *l = &k->lanes[stream];
     const char *name = stream_name(c, stream);
     if (l->count)
-        name = sc__format(&c->ctx->arena, "%s (%u)", name, l->count + 1);
-    SC__PUSH(&c->ctx->arena, l->items, l->count, l->capacity)->tid = ++c->threads;
+        name = sc__format(c->out->arena, "%s (%u)", name, l->count + 1);
+    SC__PUSH(c->out->arena, l->items, l->count, l->capacity)->tid = ++c->threads;
     put_meta(c,
              "thread",
              k->rank,
@@ -210,15 +209,15 @@ static void put_rank(struct chrome *c, struct rank_trace *k) {
              k->rank,
              c->threads + 1,
              class->ranks > 1 && c->ranks->representatives
-                 ? sc__format(&c->ctx->arena,
+                 ? sc__format(c->out->arena,
                               "rank %u, stage %u (%u equal ranks)",
                               k->rank,
                               stage,
                               class->ranks)
-                 : sc__format(&c->ctx->arena, "rank %u, stage %u", k->rank, stage),
+                 : sc__format(c->out->arena, "rank %u, stage %u", k->rank, stage),
              k->order);
-    for (uint32_t i = c->index.first[k->class]; i < c->index.first[k->class + 1]; i++)
-        put_span(c, k, c->index.spans[i]);
+    for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++)
+        put_span(c, k, c->index->spans[i]);
 }
 
 /* Inside the slice, so that the flow binds to it. */
@@ -258,8 +257,8 @@ static const struct rank_trace *receiver(const struct chrome *c,
 
 static void
 put_flows(struct chrome *c, const struct rank_trace *all, const struct rank_trace *k) {
-    for (uint32_t i = c->index.first[k->class]; i < c->index.first[k->class + 1]; i++) {
-        uint32_t span = c->index.spans[i];
+    for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++) {
+        uint32_t span = c->index->spans[i];
         const struct sc__span *s = &c->t->spans[span];
         const struct sc__span *to;
         if (c->w->ops[s->op].kind != SC__OP_SEND || s->peer_span == SC__NONE ||
@@ -308,13 +307,13 @@ static void put_changes(struct chrome *c,
 
 /* Traffic of the rank: bytes over the time they moved, added up. */
 static void put_traffic(struct chrome *c, const struct rank_trace *k) {
-    uint32_t first = c->index.first[k->class];
-    uint32_t count = c->index.first[k->class + 1] - first;
+    uint32_t first = c->index->first[k->class];
+    uint32_t count = c->index->first[k->class + 1] - first;
     double *rate = SC__NEW_ARRAY(&c->scratch, double, count + 1);
     struct sc__heap h;
     sc__heap_init(&h, &c->scratch);
     for (uint32_t i = 0; i < count; i++) {
-        const struct sc__span *s = &c->t->spans[c->index.spans[first + i]];
+        const struct sc__span *s = &c->t->spans[c->index->spans[first + i]];
         const struct sc__op *op = &c->w->ops[s->op];
         int64_t from = s->ready > s->start ? s->ready : s->start;
         if (op->kind == SC__OP_COMPUTE || op->kind == SC__OP_WAIT || !op->bytes ||
@@ -338,8 +337,8 @@ static uint32_t
 find_live(struct chrome *c, const struct rank_trace *k, struct live *live, uint32_t most) {
     uint32_t chunks = c->w->vpp ? c->w->vpp : 1;
     uint32_t used = 0;
-    for (uint32_t i = c->index.first[k->class]; i < c->index.first[k->class + 1]; i++) {
-        const struct sc__span *s = &c->t->spans[c->index.spans[i]];
+    for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++) {
+        const struct sc__span *s = &c->t->spans[c->index->spans[i]];
         const struct sc__op *op = &c->w->ops[s->op];
         if (s->micro_batch == SC__NONE || op->kind != SC__OP_COMPUTE || s->chunk >= chunks)
             continue;
@@ -397,7 +396,7 @@ static void report_chrome_put_memory(struct chrome *c, const struct rank_trace *
 }
 
 static void put_counters(struct chrome *c, const struct rank_trace *k) {
-    sc__arena_init(&c->scratch, c->ctx->arena.out_of_memory);
+    sc__arena_init(&c->scratch, c->out->arena->out_of_memory);
     put_traffic(c, k);
     report_chrome_put_memory(c, k);
     sc__arena_free(&c->scratch);
@@ -405,7 +404,7 @@ static void put_counters(struct chrome *c, const struct rank_trace *k) {
 
 static void put_all(struct chrome *c) {
     struct rank_trace *all =
-        SC__NEW_ARRAY(&c->ctx->arena, struct rank_trace, c->ranks->count);
+        SC__NEW_ARRAY(c->out->arena, struct rank_trace, c->ranks->count);
     for (uint32_t i = 0; i < c->ranks->count; i++) {
         all[i].rank = c->ranks->ranks[i];
         all[i].class = sc__workload_class_of(c->w, all[i].rank);
@@ -417,18 +416,16 @@ static void put_all(struct chrome *c) {
         put_flows(c, all, &all[i]);
 }
 
-void sc__write_trace(struct sc_context *ctx,
-                     const struct sc__result *r,
+void sc__write_trace(const struct sc__result *r,
                      const struct sc__trace_ranks *ranks,
                      struct sc__buffer *out) {
-    struct chrome c = {.ctx = ctx,
-                       .r = r,
+    struct chrome c = {.r = r,
                        .t = r->timeline,
-                       .w = r->timeline->workload,
+                       .w = r->workload,
+                       .index = &r->by_class,
                        .ranks = ranks,
                        .out = out};
-    c.lane_of = SC__NEW_ARRAY(&ctx->arena, uint32_t, c.t->count + 1);
-    sc__by_class(&ctx->arena, c.t, &c.index);
+    c.lane_of = SC__NEW_ARRAY(out->arena, uint32_t, c.t->count + 1);
     sc__puts(out,
              "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"stepcast " SC_VERSION
              "\",\"step_us\":");

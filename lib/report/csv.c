@@ -14,11 +14,9 @@ static void put_cell(struct sc__buffer *out, const char *s) {
     sc__putc(out, '"');
 }
 
-void sc__write_csv(struct sc_context *ctx,
-                   const struct sc__result *r,
-                   struct sc__buffer *out) {
+void sc__write_csv(const struct sc__result *r, struct sc__buffer *out) {
     struct sc__row_sums *rows;
-    uint32_t n = sc__rows_sum(ctx, r, r->slowest, &rows);
+    uint32_t n = sc__rows_sum(out->arena, r, r->slowest, &rows);
     sc__puts(out, "row,name,calls,bytes");
     for (unsigned p = 0; p < SC__PHASES; p++) {
         const char *name = sc__phase_name(p);

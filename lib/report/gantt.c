@@ -1,9 +1,7 @@
 /*      stage  0 |FFFFF·········BBBBBBB~·UU|
  *      stage  1 |~FFFFF··BBBBBBB~········UU|
  * Letters without colour; with colour blocks, in the hues of the report page. */
-#include "report/gantt.h"
-
-#include "result/segments.h"
+#include "report/write.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,37 +106,34 @@ put_legend(struct sc__buffer *out, unsigned seen, unsigned margin, bool colour) 
 }
 
 static const char *
-line_name(struct sc_context *ctx, const struct sc__workload *w, uint32_t class) {
+line_name(struct sc__arena *a, const struct sc__workload *w, uint32_t class) {
     const struct sc__class *c = &w->classes[class];
     bool by_stage = w->class_count == w->mesh.pp;
-    return sc__format(&ctx->arena,
-                      by_stage ? "stage %u" : "rank %u",
-                      by_stage ? c->stage : c->rank);
+    return sc__format(a, by_stage ? "stage %u" : "rank %u", by_stage ? c->stage : c->rank);
 }
 
-void sc__write_gantt(struct sc_context *ctx,
-                     const struct sc__timeline *t,
+void sc__write_gantt(const struct sc__result *r,
                      unsigned width,
                      bool colour,
                      struct sc__buffer *out) {
-    const struct sc__workload *w = t->workload;
+    struct sc__arena *a = out->arena;
+    const struct sc__timeline *t = r->timeline;
+    const struct sc__workload *w = r->workload;
     uint32_t lines = w->class_count < MOST_LINES ? w->class_count : MOST_LINES;
     unsigned seen = 0;
     unsigned margin = 0;
-    struct sc__by_class index;
     for (uint32_t c = 0; c < lines; c++) {
-        unsigned n = (unsigned)strlen(line_name(ctx, w, c));
+        unsigned n = (unsigned)strlen(line_name(a, w, c));
         if (n > margin)
             margin = n;
     }
     unsigned columns =
         (width ? width : 100) > margin + 12 ? (width ? width : 100) - margin - 3 : 10;
-    sc__by_class(&ctx->arena, t, &index);
     for (uint32_t c = 0; c < lines; c++) {
         struct sc__segments s;
-        sc__segments(&ctx->arena, t, &index, c, &s);
+        sc__segments(a, t, &r->by_class, c, &s);
         join_wgrad(w, &s);
-        sc__printf(out, "%*s |", (int)margin, line_name(ctx, w, c));
+        sc__printf(out, "%*s |", (int)margin, line_name(a, w, c));
         seen |= put_line(out, &s, t->end, columns, colour);
         sc__puts(out, "|\n");
     }

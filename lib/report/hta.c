@@ -4,21 +4,15 @@
  * correlation, a launch on the host of the same correlation for each, NCCL's
  * names for transfers, one ProfilerStep around it all. Times are shifted so
  * that the first launch comes before the first kernel. */
-#include "report/trace.h"
-
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
+#include "report/write.h"
 
 #define LEAD (10 * SC__PS_PER_US) /* of the host before the GPU */
 #define FIRST_STREAM 7            /* torch's compute stream */
 
 struct hta {
-    struct sc_context *ctx;
     const struct sc__result *r;
     const struct sc__timeline *t;
     const struct sc__workload *w;
-    struct sc__by_class index;
     struct sc__buffer *out;
     int64_t host_free; /* when the host can launch again */
     uint32_t rank;
@@ -139,7 +133,7 @@ static void put_kernel(struct hta *h,
 }
 
 static void report_hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
-    const char *gpu = h->r->cluster && h->r->cluster->gpu ? h->r->cluster->gpu : "GPU";
+    const char *gpu = h->r->cluster.gpu ? h->r->cluster.gpu : "GPU";
     struct sc__json j;
     sc__json_init(&j, h->out);
     sc__puts(h->out,
@@ -164,50 +158,19 @@ static void report_hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
     sc__puts(h->out, ",\"args\":{\"External id\":0}}");
 }
 
-static void put_rank(struct hta *h, uint32_t rank) {
-    uint32_t class = sc__workload_class_of(h->w, rank);
+void sc__write_hta(const struct sc__result *r, uint32_t rank, struct sc__buffer *out) {
+    struct hta h = {.r = r, .t = r->timeline, .w = r->workload, .out = out, .rank = rank};
+    uint32_t class = sc__workload_class_of(h.w, rank);
     uint32_t correlation = 0;
-    h->host_free = 0;
-    h->rank = rank;
-    report_hta_put_head(h, rank, sc__mesh_ranks(&h->w->mesh));
-    for (uint32_t i = h->index.first[class]; i < h->index.first[class + 1]; i++) {
-        const struct sc__span *s = &h->t->spans[h->index.spans[i]];
-        const struct sc__op *op = &h->w->ops[s->op];
+    report_hta_put_head(&h, rank, sc__mesh_ranks(&h.w->mesh));
+    for (uint32_t i = r->by_class.first[class]; i < r->by_class.first[class + 1]; i++) {
+        const struct sc__span *s = &h.t->spans[r->by_class.spans[i]];
+        const struct sc__op *op = &h.w->ops[s->op];
         if (op->kind == SC__OP_WAIT || s->end <= s->start)
             continue;
         correlation++;
-        put_launch(h, s, correlation);
-        put_kernel(h, s, op, correlation);
+        put_launch(&h, s, correlation);
+        put_kernel(&h, s, op, correlation);
     }
-    sc__puts(h->out, "\n]}\n");
-}
-
-static sc_status write_rank(struct hta *h, uint32_t rank, const char *directory) {
-    struct sc__output *o;
-    SC__TRY(sc__output_open(
-        h->ctx,
-        sc__format(&h->ctx->arena, "%s/rank%u.pt.trace.json.gz", directory, rank),
-        &o));
-    h->out = &o->buffer;
-    put_rank(h, rank);
-    return sc__output_end(o, SC_OK);
-}
-
-sc_status sc__write_hta(struct sc_context *ctx,
-                        const struct sc__result *r,
-                        const struct sc__trace_ranks *ranks,
-                        const char *directory) {
-    struct hta h = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload};
-    struct sc__place at = {.file = directory};
-    if (mkdir(directory, 0777) < 0 && errno != EEXIST)
-        return sc__fail(ctx,
-                        SC_SYSTEM,
-                        &at,
-                        NULL,
-                        "cannot make the directory: %s",
-                        strerror(errno));
-    sc__by_class(&ctx->arena, h.t, &h.index);
-    for (uint32_t i = 0; i < ranks->count; i++)
-        SC__TRY(write_rank(&h, ranks->ranks[i], directory));
-    return SC_OK;
+    sc__puts(out, "\n]}\n");
 }

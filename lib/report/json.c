@@ -1,6 +1,8 @@
 /* json: the result, schema 1. Keys are added freely and never changed. */
 #include "report/write.h"
 
+#include "report/json_details.h"
+
 static void put_breakdown(struct sc__json *j,
                           const char *key,
                           const struct sc__breakdown *b,
@@ -18,15 +20,14 @@ static void put_breakdown(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-static void
-put_input(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r) {
+static void put_input(struct sc__json *j, const struct sc__result *r) {
     sc__json_object(j, "input");
     sc__json_string(j, "format", r->workload->format);
     sc__json_list(j, "files");
     for (uint32_t i = 0; i < r->file_count; i++)
         sc__json_string(j, NULL, r->files[i]);
     sc__json_end_array(j);
-    sc__json_notes(j, ctx);
+    sc__json_note_list(j, r->notes, r->note_count);
     sc__json_end_object(j);
 }
 
@@ -45,17 +46,7 @@ static void report_json_put_plan(struct sc__json *j, const struct sc__workload *
     sc__json_end_object(j);
 }
 
-static const char *const fabric_names[SC__FABRIC_KINDS] = {
-    "switch",
-    "rail-optimised leaves and spines",
-    "fat tree",
-    "HPN",
-    "DCN+",
-    "dimensions",
-    "dragonfly",
-    "links"};
-
-static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
+static void put_cluster(struct sc__json *j, const struct sc__result_cluster *c) {
     sc__json_row(j, "cluster");
     sc__json_string(j, "name", c->name);
     sc__json_string(j, "gpu", c->gpu);
@@ -65,7 +56,7 @@ static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
     sc__json_double(j, "nvlink_bytes_per_s", c->nvlink);
     sc__json_double(j, "nic_bytes_per_s", c->nic);
     sc__json_bool(j, "ideal", c->ideal);
-    sc__json_string(j, "fabric", fabric_names[c->fabric.kind]);
+    sc__json_string(j, "fabric", c->fabric);
     sc__json_end_object(j);
 }
 
@@ -157,8 +148,10 @@ static void report_json_put_memory(struct sc__json *j, const struct sc__result *
     for (uint32_t i = 0; i < r->class_count; i++) {
         uint64_t sum =
             m[i].weights + m[i].gradients + m[i].optimizer + m[i].activations + m[i].other;
-        if (sum > total)
-            total = sum, most = i;
+        if (sum > total) {
+            total = sum;
+            most = i;
+        }
     }
     sc__json_row(j, "memory_bytes");
     sc__json_u64(j, "weights", m[most].weights);
@@ -213,9 +206,16 @@ static void put_rates(struct sc__json *j, const struct sc__result *r) {
         sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
-void sc__write_json(struct sc_context *ctx,
-                    const struct sc__result *r,
-                    struct sc__buffer *out) {
+static void put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
+    if (!settings->count)
+        return;
+    sc__json_object(j, "settings");
+    for (uint32_t i = 0; i < settings->count; i++)
+        sc__json_string(j, settings->items[i].name, settings->items[i].value);
+    sc__json_end_object(j);
+}
+
+void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out) {
     struct sc__json json;
     struct sc__json *j = &json;
     sc__json_init(j, out);
@@ -226,9 +226,10 @@ void sc__write_json(struct sc_context *ctx,
     for (int i = 0; i < r->argc; i++)
         sc__json_string(j, NULL, r->argv[i]);
     sc__json_end_array(j);
-    put_input(ctx, j, r);
+    put_input(j, r);
+    put_settings(j, &r->settings);
     report_json_put_plan(j, r->workload);
-    put_cluster(j, r->cluster);
+    put_cluster(j, &r->cluster);
     sc__json_string(j, "net", r->net);
     sc__json_us(j, "step_time_us", r->step);
     if (r->overlap)
@@ -243,5 +244,6 @@ void sc__write_json(struct sc_context *ctx,
     put_compat(j, &r->compat);
     put_shares(j, r->shares);
     sc__json_u64(j, "events", r->events);
+    sc__json_put_details(j, r, sections);
     sc__json_end_object(j);
 }

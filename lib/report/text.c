@@ -115,8 +115,8 @@ static void report_text_put_head(struct page *p) {
         report_text_put_plan(p);
     sc__printf(p->out,
                "\non %s, %s network\n\n",
-               r->cluster->name,
-               r->cluster->ideal ? "free" : r->net);
+               r->cluster.name,
+               r->cluster.ideal ? "free" : r->net);
 }
 
 static void put_energy(struct sc__buffer *out, double joule) {
@@ -211,11 +211,12 @@ static void put_compat(struct page *p) {
         "  stages with messages between them, overlap, and latency in every collective.\n");
 }
 
-static void report_text_put_notes(struct sc_context *ctx, struct page *p, unsigned width) {
-    if (ctx->note_count)
+static void report_text_put_notes(struct page *p, unsigned width) {
+    const struct sc__result *r = p->r;
+    if (r->note_count)
         sc__puts(p->out, "\n  notes\n");
-    for (uint32_t i = 0; i < ctx->note_count; i++) {
-        const char *text = ctx->notes[i].text;
+    for (uint32_t i = 0; i < r->note_count; i++) {
+        const char *text = r->notes[i].text;
         unsigned column = 4;
         sc__puts(p->out, "  - ");
         for (const char *word = text; *word;) {
@@ -256,8 +257,7 @@ static void put_spread(struct page *p) {
     sc__puts(p->out, overlap ? " sooner\n" : " before\n");
 }
 
-void sc__write_text(struct sc_context *ctx,
-                    const struct sc__result *r,
+void sc__write_text(const struct sc__result *r,
                     bool colour,
                     unsigned width,
                     struct sc__buffer *out) {
@@ -270,5 +270,5 @@ void sc__write_text(struct sc_context *ctx,
     if (r->shares)
         sc__shares_text(r->shares, 12, out);
     put_compat(&p);
-    report_text_put_notes(ctx, &p, width ? width : 100);
+    report_text_put_notes(&p, width ? width : 100);
 }

@@ -84,16 +84,16 @@ static void add_span(struct sc__row_sums *to,
         s->end - s->ready - (computed_until(b, s->end) - computed_until(b, s->ready));
 }
 
-uint32_t sc__rows_sum(struct sc_context *ctx,
+uint32_t sc__rows_sum(struct sc__arena *a,
                       const struct sc__result *r,
                       uint32_t class,
                       struct sc__row_sums **out) {
     const struct sc__workload *w = r->workload;
-    struct busy busy = find_busy(&ctx->arena, r, class);
+    struct busy busy = find_busy(a, r, class);
     struct sc__map known;
     uint32_t count = 0;
     uint32_t capacity = 0;
-    sc__map_init(&known, &ctx->arena);
+    sc__map_init(&known, a);
     *out = NULL;
     for (uint32_t i = 0; i < r->timeline->count; i++) {
         const struct sc__span *s = &r->timeline->spans[i];
@@ -107,7 +107,7 @@ uint32_t sc__rows_sum(struct sc_context *ctx,
                        &fresh);
         if (fresh) {
             *slot = count;
-            struct sc__row_sums *row = SC__PUSH(&ctx->arena, *out, count, capacity);
+            struct sc__row_sums *row = SC__PUSH(a, *out, count, capacity);
             row->name = w->names.text[op->name];
             row->row = op->row;
         }

@@ -131,6 +131,7 @@ scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c)
 
 struct whatif_table {
     struct sc_context *ctx;
+    struct sc__arena *arena; /* of the rows */
     const struct sc__workload *w;
     const struct sc__net_maker *net;
     struct sc__sim_options options;
@@ -221,12 +222,12 @@ static sc_status whatif_add_row(struct whatif_table *t,
     sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
     SC__TRY(step_with(t, c, 0, &row.at_zero));
     SC__TRY(step_with(t, c, 0.5, &row.at_half));
-    *SC__PUSH(&t->ctx->arena, t->out->rows, t->out->count, t->out->capacity) = row;
+    *SC__PUSH(t->arena, t->out->rows, t->out->count, t->out->capacity) = row;
     return SC_OK;
 }
 
 static sc_status add_rows(struct whatif_table *t) {
-    struct sc__arena *a = &t->ctx->arena;
+    struct sc__arena *a = t->arena;
     struct seen seen;
     whatif_look(t->w, &seen);
     t->expected = seen.label_count + seen.recompute;
@@ -254,17 +255,15 @@ static sc_status add_rows(struct whatif_table *t) {
 }
 
 sc_status sc__whatif(struct sc_context *ctx,
+                     struct sc__arena *arena,
                      const struct sc__workload *w,
                      const struct sc__net_maker *net,
                      const struct sc__sim_options *options,
                      int64_t step,
                      struct sc__whatif *out) {
     *out = (struct sc__whatif){.step = step};
-    struct whatif_table t = {.ctx = ctx,
-                             .w = w,
-                             .net = net,
-                             .options = *options,
-                             .out = out};
+    struct whatif_table t =
+        {.ctx = ctx, .arena = arena, .w = w, .net = net, .options = *options, .out = out};
     t.options.keep_timeline = false;
     SC__TRY(add_rows(&t));
     if (out->count)

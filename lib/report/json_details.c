@@ -1,11 +1,10 @@
-#include "report/page.h"
+#include "report/json_details.h"
 
-#include "result/critical_path.h"
+#include "report/write.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MOST_OPERATIONS 400
 #define MOST_PIECES 4000
 
 static const struct sc__op *op_of(const struct sc__timeline *t, uint32_t span) {
@@ -87,20 +86,29 @@ static void put_path_sums(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-static void put_path(struct sc_context *ctx,
-                     struct sc__json *j,
-                     const struct sc__timeline *t,
-                     const struct sc__by_class *index) {
-    struct sc__critical path;
-    struct sc__buffer kinds;
+/* The pieces to draw: a copy, joined until they are few enough. */
+static struct sc__critical drawn_path(struct sc__arena *a, const struct sc__result *r) {
+    const struct sc__timeline *t = r->timeline;
+    struct sc__critical path = r->critical_path;
     int64_t least = t->end / 100000;
-    sc__critical_path(&ctx->arena, t, index, &path);
-    sc__json_object(j, "critical_path");
-    put_path_sums(j, t, &path);
+    path.pieces = SC__NEW_ARRAY(a, struct sc__critical_piece, path.count + 1);
+    if (path.count)
+        memcpy(path.pieces, r->critical_path.pieces, path.count * sizeof *path.pieces);
     path.count = join_pieces(t, path.pieces, path.count, 0);
-    while (path.count > MOST_PIECES && least < t->end)
-        path.count = join_pieces(t, path.pieces, path.count, least *= 2);
-    sc__buffer_init(&kinds, &ctx->arena);
+    while (path.count > MOST_PIECES && least < t->end) {
+        least *= 2;
+        path.count = join_pieces(t, path.pieces, path.count, least);
+    }
+    return path;
+}
+
+static void put_path(struct sc__json *j, const struct sc__result *r) {
+    struct sc__arena *a = j->out->arena;
+    struct sc__critical path = drawn_path(a, r);
+    struct sc__buffer kinds;
+    sc__json_object(j, "critical_path");
+    put_path_sums(j, r->timeline, &r->critical_path);
+    sc__buffer_init(&kinds, a);
     sc__json_list(j, "row");
     for (uint32_t i = 0; i < path.count; i++)
         sc__json_u64(j, NULL, path.pieces[i].class);
@@ -108,7 +116,7 @@ static void put_path(struct sc_context *ctx,
     sc__json_list(j, "length_ps");
     for (uint32_t i = 0; i < path.count; i++) {
         sc__json_i64(j, NULL, path.pieces[i].end - path.pieces[i].start);
-        sc__putc(&kinds, "FBWRUCbso"[piece_kind(t, &path.pieces[i])]);
+        sc__putc(&kinds, "FBWRUCbso"[piece_kind(r->timeline, &path.pieces[i])]);
     }
     sc__json_end_array(j);
     sc__json_string(j, "kind", kinds.text ? kinds.text : "");
@@ -125,20 +133,11 @@ static const char *operation_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
-/* To a fraction of 1: means over ranks, without digits that mean nothing. */
-static double rounded(double x, double parts) {
-    return round(x * parts) / parts;
-}
-
-static void put_operations(struct sc_context *ctx,
-                           struct sc__json *j,
-                           const struct sc__result *r,
-                           const struct sc__by_class *index) {
-    struct sc__operations ops;
-    sc__operations(&ctx->arena, r->timeline, index, &ops);
+static void put_operations(struct sc__json *j, const struct sc__result *r) {
+    const struct sc__operations *ops = &r->operations;
     sc__json_array(j, "operations");
-    for (uint32_t i = 0; i < ops.count && i < MOST_OPERATIONS; i++) {
-        const struct sc__operation *o = &ops.items[i];
+    for (uint32_t i = 0; i < ops->count && i < SC__LISTED_OPERATIONS; i++) {
+        const struct sc__operation *o = &ops->items[i];
         sc__json_row(j, NULL);
         sc__json_string(j, "name", o->name);
         sc__json_string(j, "kind", operation_kind(o->op));
@@ -148,18 +147,19 @@ static void put_operations(struct sc_context *ctx,
                         o->op->kind == SC__OP_COMPUTE
                             ? NULL
                             : sc__span_label(r->timeline->workload, o->op));
-        sc__json_double(j, "count", rounded(o->count, 1e6));
-        sc__json_double(j, "total_us", rounded(o->total, 1) / 1e6);
-        sc__json_double(j, "waited_us", rounded(o->waited, 1) / 1e6);
-        sc__json_double(j, "bytes", rounded(o->bytes, 1));
+        /* Means over ranks, without digits that mean nothing. */
+        sc__json_double(j, "count", round(o->count * 1e6) / 1e6);
+        sc__json_double(j, "total_us", sc__operation_us(o->total));
+        sc__json_double(j, "waited_us", sc__operation_us(o->waited));
+        sc__json_double(j, "bytes", round(o->bytes));
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
-    if (ops.count > MOST_OPERATIONS)
-        sc__json_u64(j, "operations_left_out", ops.count - MOST_OPERATIONS);
+    if (ops->count > SC__LISTED_OPERATIONS)
+        sc__json_u64(j, "operations_left_out", ops->count - SC__LISTED_OPERATIONS);
 }
 
-static void report_page_put_memory(struct sc__json *j, const struct sc__workload *w) {
+static void put_class_memory(struct sc__json *j, const struct sc__workload *w) {
     sc__json_array(j, "class_memory_bytes");
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__memory *m = &w->memory[c];
@@ -197,41 +197,25 @@ static bool knows_memory(const struct sc__workload *w) {
     return false;
 }
 
-static void put_keys(struct sc_context *ctx,
-                     struct sc__json *j,
-                     const struct sc__result *r,
-                     const struct sc__whatif *whatif) {
-    struct sc__by_class index;
+static void put_timeline(struct sc__json *j, const struct sc__result *r) {
     struct sc__buffer timeline;
-    if (r->measured)
-        sc__json_bool(j, "measured", true);
-    if (knows_memory(r->workload))
-        report_page_put_memory(j, r->workload);
-    if (whatif && whatif->count)
-        put_whatif(j, whatif);
-    if (!r->timeline)
-        return;
-    sc__by_class(&ctx->arena, r->timeline, &index);
-    put_operations(ctx, j, r, &index);
-    put_path(ctx, j, r->timeline, &index);
-    sc__buffer_init(&timeline, &ctx->arena);
-    sc__page_timeline(ctx, r->timeline, &index, &timeline);
+    sc__buffer_init(&timeline, j->out->arena);
+    sc__json_timeline(r, &timeline);
     sc__json_raw(j, "timeline", timeline.text, timeline.size);
 }
 
-void sc__page_extend(struct sc_context *ctx,
-                     const struct sc__result *r,
-                     const struct sc__whatif *whatif,
-                     struct sc__buffer *document) {
-    struct sc__json j;
-    sc__json_init(&j, document);
-    while (document->size && document->text[document->size - 1] != '}')
-        document->size--;
-    document->size--; /* open again */
-    while (document->size && document->text[document->size - 1] == '\n')
-        document->size--;
-    j.depth = 1;
-    j.after_value = true;
-    put_keys(ctx, &j, r, whatif);
-    sc__json_end_object(&j);
+void sc__json_put_details(struct sc__json *j,
+                          const struct sc__result *r,
+                          unsigned sections) {
+    if (r->measured)
+        sc__json_bool(j, "measured", true);
+    if (knows_memory(r->workload))
+        put_class_memory(j, r->workload);
+    if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)
+        put_whatif(j, r->whatif);
+    if (!(sections & SC__JSON_TIMELINE) || !r->timeline)
+        return;
+    put_operations(j, r);
+    put_path(j, r);
+    put_timeline(j, r);
 }
