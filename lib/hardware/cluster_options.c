@@ -53,14 +53,13 @@ static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) 
     if (algo) {
         t->algo = (uint8_t)sc__algo_find(algo);
         if (t->algo == SC__ALGOS)
-            return sc__fail(
-                s->ctx,
-                SC_USAGE,
-                NULL,
-                "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, "
-                "torus, chain or auto",
-                "there is no algorithm '%s'",
-                algo);
+            return sc__fail(s->ctx,
+                            SC_USAGE,
+                            NULL,
+                            "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, "
+                            "hierarchical, torus, chain or auto",
+                            "there is no algorithm '%s'",
+                            algo);
     }
     if (proto) {
         t->proto = (uint8_t)sc__proto_find(proto);
