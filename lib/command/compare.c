@@ -97,7 +97,7 @@ static sc_status compare_load_input(struct sc_request *req,
             return compare_load_measured(req, shown, &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
-    side->result = job.result;
+    side->result = job.ev->result;
     compare_see_result(req, shown, side);
     return SC_OK;
 }
