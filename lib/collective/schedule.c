@@ -61,13 +61,12 @@ uint32_t sc__coll_schedule_repeats(const struct sc__coll_schedule *s,
     return ops->repeats ? ops->repeats(s, channel, phase) : 1;
 }
 
-struct sc__coll_needs
-sc__coll_schedule_needs(const struct sc__coll_schedule *s, struct sc__coll_transfer_id id) {
+struct sc__coll_needs sc__coll_schedule_needs(const struct sc__coll_schedule *s,
+                                              struct sc__coll_transfer_id id) {
     return family_ops[s->family]->needs(s, id);
 }
 
-static bool
-carries(const struct sc__coll_transfer *t, uint64_t part, uint64_t parts) {
+static bool carries(const struct sc__coll_transfer *t, uint64_t part, uint64_t parts) {
     uint64_t from_first = (part + parts - t->first) % parts;
     return from_first % t->stride == 0 && from_first / t->stride < t->count;
 }
@@ -123,8 +122,7 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
 
 /* --- groups on nodes ------------------------------------------------------ */
 
-struct sc__coll_group
-sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first) {
+struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first) {
     struct sc__coll_group g = {.ranks = n, .least = n, .node_first = first};
     for (uint32_t i = 0; i < n; i++)
         if (!i || node[i] != node[i - 1])

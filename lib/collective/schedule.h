@@ -71,9 +71,9 @@ struct sc__coll_group {
  */
 struct sc__coll_box {
     uint32_t dims;
-    uint32_t size[SC__TORUS_DIMS];     /* ≥ 2 */
-    bool two_ways[SC__TORUS_DIMS];     /* half goes round the other way */
-    bool all_to_all[SC__TORUS_DIMS];   /* a full mesh or a switch: direct, not round */
+    uint32_t size[SC__TORUS_DIMS];   /* ≥ 2 */
+    bool two_ways[SC__TORUS_DIMS];   /* half goes round the other way */
+    bool all_to_all[SC__TORUS_DIMS]; /* a full mesh or a switch: direct, not round */
 };
 
 struct sc__coll_schedule {
@@ -151,8 +151,8 @@ struct sc__coll_needs {
     uint32_t first;
     uint32_t end;
 };
-struct sc__coll_needs
-sc__coll_schedule_needs(const struct sc__coll_schedule *s, struct sc__coll_transfer_id id);
+struct sc__coll_needs sc__coll_schedule_needs(const struct sc__coll_schedule *s,
+                                              struct sc__coll_transfer_id id);
 /* Whether the transfer needs what its source received in `phase`, one of the
  * phases above; *on: that arrival. */
 bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
@@ -171,8 +171,7 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
 
 /* How a group lies on nodes, from the node of each member: node[i] never falls back to
  * one that was left. first: room for n + 1. */
-struct sc__coll_group
-sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first);
+struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first);
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member);
 uint32_t sc__coll_node_first(const struct sc__coll_group *g, uint32_t node);
 uint32_t sc__coll_node_size(const struct sc__coll_group *g, uint32_t node);
@@ -207,6 +206,13 @@ struct sc__coll_counts sc__coll_counts(enum sc__coll_family family,
  * them and the rest (double_tree.h). */
 double sc__coll_parts_leaving(
     enum sc__coll_family family, int coll, double ranks, double k, double edges);
+
+/* TORUS: bytes, of so many, that a member sends through the dimension that a slice goes
+ * through after `order` others, one way. */
+double sc__coll_torus_sent(const struct sc__coll_box *b,
+                           uint32_t slice,
+                           uint32_t order,
+                           double bytes);
 
 /* ⌈log2 n⌉. */
 uint32_t sc__coll_levels(uint32_t n);

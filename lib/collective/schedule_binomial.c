@@ -38,8 +38,10 @@ static bool binomial_transfer(const struct sc__coll_schedule *s,
 }
 
 /* The slot in which a member is the one nearer to the root, or the farther. */
-static uint32_t
-binomial_slot(const struct sc__coll_schedule *s, uint32_t phase, uint32_t member, bool near) {
+static uint32_t binomial_slot(const struct sc__coll_schedule *s,
+                              uint32_t phase,
+                              uint32_t member,
+                              bool near) {
     uint32_t place = sc__coll_minus(member, s->root, s->group.ranks);
     uint32_t bit = bit_of(s, phase);
     if (!near && place < bit)

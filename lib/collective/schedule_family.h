@@ -19,7 +19,9 @@ struct sc__coll_family_ops {
                             uint32_t channel,
                             uint32_t member);
     /* NULL: connections change from phase to phase */
-    uint32_t (*repeats)(const struct sc__coll_schedule *s, uint32_t channel, uint32_t phase);
+    uint32_t (*repeats)(const struct sc__coll_schedule *s,
+                        uint32_t channel,
+                        uint32_t phase);
     struct sc__coll_needs (*needs)(const struct sc__coll_schedule *s,
                                    struct sc__coll_transfer_id id);
 };

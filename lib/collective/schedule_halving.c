@@ -30,8 +30,7 @@ static uint32_t halving_slots(const struct sc__coll_schedule *s, uint32_t phase)
 }
 
 static bool halves(const struct sc__coll_schedule *s, uint32_t phase) {
-    return s->coll == SC__REDUCESCATTER ||
-           (s->coll == SC__ALLREDUCE && phase < s->levels);
+    return s->coll == SC__REDUCESCATTER || (s->coll == SC__ALLREDUCE && phase < s->levels);
 }
 
 /* Of an all-gather, or of its mirror image. */

@@ -109,8 +109,10 @@ static bool root_transfer(const struct sc__coll_schedule *s,
     return true;
 }
 
-static uint32_t
-root_slot(const struct sc__coll_schedule *s, uint32_t phase, uint32_t member, bool as_root) {
+static uint32_t root_slot(const struct sc__coll_schedule *s,
+                          uint32_t phase,
+                          uint32_t member,
+                          bool as_root) {
     return member == (as_root ? s->root : other_of(s, phase)) ? 0 : SC__NO_MEMBER;
 }
 

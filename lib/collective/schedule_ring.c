@@ -26,7 +26,8 @@ struct ring_ends {
     bool same_rail; /* it leaves by the rail it came in by */
 };
 
-static struct ring_ends ends_of(const struct sc__coll_schedule *s, uint32_t node, uint32_t c) {
+static struct ring_ends
+ends_of(const struct sc__coll_schedule *s, uint32_t node, uint32_t c) {
     uint32_t size = sc__coll_node_size(&s->group, node);
     bool alone = s->group.nodes == 1;
     bool last_of_odd = node + 1 == s->group.nodes && s->group.nodes % 2;
@@ -42,7 +43,8 @@ static struct ring_ends ends_of(const struct sc__coll_schedule *s, uint32_t node
 
 /* Members between the ends follow in their order, turned round so that it begins at `in`.
  */
-static uint32_t member_at(const struct sc__coll_schedule *s, uint32_t c, uint32_t position) {
+static uint32_t
+member_at(const struct sc__coll_schedule *s, uint32_t c, uint32_t position) {
     uint32_t node = sc__coll_node_of(&s->group, position);
     uint32_t first = sc__coll_node_first(&s->group, node);
     struct ring_ends e = ends_of(s, node, c);
@@ -55,7 +57,8 @@ static uint32_t member_at(const struct sc__coll_schedule *s, uint32_t c, uint32_
     return first + (e.in + at) % e.size;
 }
 
-static uint32_t position_of(const struct sc__coll_schedule *s, uint32_t c, uint32_t member) {
+static uint32_t
+position_of(const struct sc__coll_schedule *s, uint32_t c, uint32_t member) {
     uint32_t node = sc__coll_node_of(&s->group, member);
     uint32_t first = sc__coll_node_first(&s->group, node);
     struct ring_ends e = ends_of(s, node, c);
@@ -102,8 +105,8 @@ static bool ring_transfer(const struct sc__coll_schedule *s,
                           struct sc__coll_transfer_id id,
                           struct sc__coll_transfer *out) {
     uint32_t n = s->group.ranks;
-    bool reduces = s->coll == SC__REDUCESCATTER ||
-                   (s->coll == SC__ALLREDUCE && id.phase < n - 1);
+    bool reduces =
+        s->coll == SC__REDUCESCATTER || (s->coll == SC__ALLREDUCE && id.phase < n - 1);
     uint32_t behind = id.phase + (s->coll == SC__REDUCESCATTER);
     *out = connection(s, id.channel, id.index);
     out->first = member_at(s, id.channel, sc__coll_minus(id.index, behind, n));
@@ -164,9 +167,8 @@ static uint32_t chain_slots(const struct sc__coll_schedule *s, uint32_t phase) {
 
 /* The position that sends in a phase: a broadcast begins at the root, a reduction one
  * after it. */
-static uint32_t chain_position(const struct sc__coll_schedule *s,
-                               uint32_t channel,
-                               uint32_t phase) {
+static uint32_t
+chain_position(const struct sc__coll_schedule *s, uint32_t channel, uint32_t phase) {
     uint32_t begin = position_of(s, channel, s->root);
     return sc__coll_plus(begin, phase + (s->coll == SC__REDUCE), s->group.ranks);
 }

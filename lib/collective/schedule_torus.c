@@ -17,6 +17,17 @@
 
 #include "workload/workload.h"
 
+double sc__coll_torus_sent(const struct sc__coll_box *b,
+                           uint32_t slice,
+                           uint32_t order,
+                           double bytes) {
+    double left = bytes / b->dims;
+    for (uint32_t i = 0; i < order; i++)
+        left /= b->size[(slice + i) % b->dims];
+    double size = b->size[(slice + order) % b->dims];
+    return left * (size - 1) / size;
+}
+
 static bool any_two_ways(const struct sc__coll_box *b) {
     for (uint32_t d = 0; d < b->dims; d++)
         if (b->two_ways[d])
@@ -50,7 +61,8 @@ struct torus_place {
     uint32_t step_end; /* phase after the last one of the dimension */
 };
 
-static uint32_t dim_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t order) {
+static uint32_t
+dim_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t order) {
     return (channel / s->trees + order) % s->box.dims;
 }
 
@@ -58,8 +70,8 @@ static struct torus_place
 torus_place(const struct sc__coll_schedule *s, uint32_t channel, uint32_t phase) {
     uint32_t dims = s->box.dims;
     uint32_t pass = s->phases / s->rounds;
-    bool reduces = s->coll == SC__REDUCESCATTER ||
-                   (s->coll == SC__ALLREDUCE && phase < pass);
+    bool reduces =
+        s->coll == SC__REDUCESCATTER || (s->coll == SC__ALLREDUCE && phase < pass);
     uint32_t at = phase < pass ? 0 : pass;
     struct torus_place p = {.reduces = reduces};
     for (uint32_t i = 0; i < dims; i++) {
@@ -101,8 +113,10 @@ torus_hop(const struct sc__coll_schedule *s, uint32_t channel, struct torus_plac
 }
 
 /* The digit of the parts that a member with coordinate x sends. */
-static uint32_t
-digit_sent(const struct sc__coll_schedule *s, struct torus_place p, uint32_t x, uint32_t hop) {
+static uint32_t digit_sent(const struct sc__coll_schedule *s,
+                           struct torus_place p,
+                           uint32_t x,
+                           uint32_t hop) {
     uint32_t size = s->box.size[p.dim];
     if (s->box.all_to_all[p.dim])
         return p.reduces ? sc__coll_plus(x, hop, size) : x;

@@ -16,14 +16,17 @@
 
 #include "collective/double_tree.h"
 
-static uint32_t head_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t node) {
+static uint32_t
+head_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t node) {
     uint32_t size = sc__coll_node_size(&s->group, node);
     return sc__coll_node_first(&s->group, node) + channel / s->trees % size;
 }
 
 /* The member `far` places after the head of its node, and back. */
-static uint32_t
-after_head(const struct sc__coll_schedule *s, uint32_t channel, uint32_t node, uint32_t far) {
+static uint32_t after_head(const struct sc__coll_schedule *s,
+                           uint32_t channel,
+                           uint32_t node,
+                           uint32_t far) {
     uint32_t size = sc__coll_node_size(&s->group, node);
     uint32_t first = sc__coll_node_first(&s->group, node);
     return first + (head_of(s, channel, node) - first + far) % size;
@@ -103,15 +106,19 @@ static uint32_t tree_slots(const struct sc__coll_schedule *s, uint32_t step) {
 }
 
 /* The node that sends up in a slot. */
-static uint32_t
-tree_child(const struct sc__coll_schedule *s, uint32_t tree, uint32_t step, uint32_t index) {
+static uint32_t tree_child(const struct sc__coll_schedule *s,
+                           uint32_t tree,
+                           uint32_t step,
+                           uint32_t index) {
     uint32_t place = (4 * index + (step % 2 ? 3 : 1)) << step / 2;
     return sc__node_tree_node(tree, place, s->group.nodes);
 }
 
 /* The slot in which a node sends up; SC__NO_MEMBER in other steps. */
-static uint32_t
-tree_child_slot(const struct sc__coll_schedule *s, uint32_t tree, uint32_t step, uint32_t node) {
+static uint32_t tree_child_slot(const struct sc__coll_schedule *s,
+                                uint32_t tree,
+                                uint32_t step,
+                                uint32_t node) {
     uint32_t place = sc__node_tree_place(tree, node, s->group.nodes);
     uint32_t odd = place >> step / 2;
     bool aligned = odd << step / 2 == place;

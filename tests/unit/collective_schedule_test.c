@@ -167,7 +167,8 @@ static uint64_t next_random(uint64_t *state) {
     return *state >> 33;
 }
 
-static bool is_done(const struct pending *p, const uint32_t *first, struct sc__coll_transfer_id id) {
+static bool
+is_done(const struct pending *p, const uint32_t *first, struct sc__coll_transfer_id id) {
     return p[first[id.phase] + id.index].done;
 }
 
@@ -262,7 +263,8 @@ static void run_shuffled(const struct symbolic *x, uint64_t seed) {
 
 /* One transfer out and one in for a member, phase and channel, and the same by
  * sent_by and received_by. */
-static void check_slots(const struct sc__coll_schedule *s, uint32_t phase, uint32_t channel) {
+static void
+check_slots(const struct sc__coll_schedule *s, uint32_t phase, uint32_t channel) {
     uint32_t out[MOST];
     uint32_t in[MOST];
     struct sc__coll_transfer t;
@@ -293,7 +295,8 @@ static void check_slots(const struct sc__coll_schedule *s, uint32_t phase, uint3
 }
 
 /* Phases that repeat have the same connections. */
-static void check_repeats(const struct sc__coll_schedule *s, uint32_t phase, uint32_t channel) {
+static void
+check_repeats(const struct sc__coll_schedule *s, uint32_t phase, uint32_t channel) {
     struct sc__coll_transfer a;
     struct sc__coll_transfer b;
     uint32_t repeats = sc__coll_schedule_repeats(s, channel, phase);
@@ -732,7 +735,8 @@ static void check_trees(struct sc__coll_group group) {
         sum_up(&s, &sums);
         struct sc__coll_counts c = counts_of(&s);
         assert_near(most(sums.port, group.ranks), c.port);
-        /* between nodes a node sends half a buffer to each of its neighbours in both trees */
+        /* between nodes a node sends half a buffer to each of its neighbours in both trees
+         */
         double busiest = most(sums.node, group.nodes);
         uint32_t neighbours = 0;
         for (uint32_t k = 0; i < 2 && k < group.nodes && group.nodes > 1; k++) {
@@ -819,10 +823,10 @@ static void test_bytes(void **state) {
                                                             SC__FAMILY_PAIRS,
                                                             SC__FAMILY_HALVING};
             for (unsigned f = 0; f < 6; f++) {
-                struct sc__coll_schedule s = {
-                    .family = families[f / 2],
-                    .coll = f % 2 ? SC__ALLGATHER : SC__REDUCESCATTER,
-                    .group = {n, 1, n, n, NULL}};
+                struct sc__coll_schedule s = {.family = families[f / 2],
+                                              .coll =
+                                                  f % 2 ? SC__ALLGATHER : SC__REDUCESCATTER,
+                                              .group = {n, 1, n, n, NULL}};
                 uint64_t moved[MOST] = {0};
                 struct sc__coll_transfer t;
                 sc__coll_schedule_init(&s);
