@@ -12,8 +12,7 @@
 sc_status sc__ir_json_add_time(const struct sc__node *n, int64_t time, int64_t *sum);
 /* The "workload" of a node, or nothing. runs: it is to be simulated; that of a
  * measurement may hold some of the ranks only. */
-sc_status sc__ir_json_workload(const struct sc__node *parent,
-                               bool runs,
-                               struct sc__workload **out);
+sc_status
+sc__ir_json_workload(const struct sc__node *parent, bool runs, struct sc__workload **out);
 
 #endif

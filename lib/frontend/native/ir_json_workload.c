@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-
 /* Times together must stay far from overflow. */
 sc_status sc__ir_json_add_time(const struct sc__node *n, int64_t time, int64_t *sum) {
     if (time > IR_JSON_LONGEST - *sum)
@@ -74,8 +73,7 @@ static sc_status read_ranks(const struct sc__node *n,
     return *count ? SC_OK : sc__node_fail(n, NULL, "a group without ranks");
 }
 
-static sc_status read_groups(const struct sc__node *n,
-                                          struct sc__workload *w) {
+static sc_status read_groups(const struct sc__node *n, struct sc__workload *w) {
     struct sc__node groups = sc__node_at(n, "groups");
     if (!groups.value)
         return SC_OK;
@@ -300,7 +298,8 @@ static sc_status check_length(const struct sc__node *n,
                               const int64_t *block_cost) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->calls; i++)
-        SC__TRY(sc__ir_json_add_time(n, block_cost[w->calls[p->first_call + i].block], &sum));
+        SC__TRY(
+            sc__ir_json_add_time(n, block_cost[w->calls[p->first_call + i].block], &sum));
     return SC_OK;
 }
 
@@ -309,7 +308,8 @@ sum_blocks(const struct sc__node *n, const struct sc__workload *w, int64_t **out
     int64_t *cost = SC__NEW_ARRAY(w->arena, int64_t, w->block_count + 1);
     for (uint32_t b = 0; b < w->block_count; b++)
         for (uint32_t i = 0; i < w->blocks[b].ops; i++)
-            SC__TRY(sc__ir_json_add_time(n, w->ops[w->blocks[b].first_op + i].cost, &cost[b]));
+            SC__TRY(
+                sc__ir_json_add_time(n, w->ops[w->blocks[b].first_op + i].cost, &cost[b]));
     *out = cost;
     return SC_OK;
 }
