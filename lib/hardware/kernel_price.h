@@ -1,5 +1,5 @@
-/* kernel_price: inside of the pricer, shared by the files that price kinds of
- * kernels and by the reader of measured times. */
+/* kernel_model: its inside, shared by the files with the formulas (kernel_gemm.c,
+ * kernel_attention.c, kernel_memory.c) and by the reader of measured times. */
 #ifndef SC_HARDWARE_KERNEL_PRICE_H
 #define SC_HARDWARE_KERNEL_PRICE_H
 
@@ -32,7 +32,7 @@ enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 struct sc__pricer {
     struct sc__arena *arena;
     const struct sc__gpu *gpu;
-    struct sc__map known;    /* hash of a key → us, as priced */
+    struct sc__map known;    /* hash of a key → us, by formula */
     struct sc__map measured; /* hash of a key → us, from a table */
     struct sc__names pieces; /* AIOB's names */
     double *piece_us;
@@ -41,7 +41,7 @@ struct sc__pricer {
 };
 
 uint64_t sc__kernel_hash(const struct sc__kernel_key *key);
-/* The time of key: measured, remembered, or priced. */
+/* The time of key: measured, remembered, or by formula. */
 double
 sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured);
 /* The model's time of key, cold. */
