@@ -16,8 +16,8 @@ enum sc__priced {
     SC__PRICED_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
     SC__PRICED_GROUPED,
     SC__PRICED_BATCHED,
-    SC__PRICED_ATTENTION_F, /* batch, heads, kv heads, sq, skv, head size, v size, causal or
-                               share in 1e-6 */
+    /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
+    SC__PRICED_ATTENTION_F,
     SC__PRICED_ATTENTION_B,
     SC__PRICED_EMBEDDING_F, /* rows, vocabulary, hidden */
     SC__PRICED_EMBEDDING_B,
