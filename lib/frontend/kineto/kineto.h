@@ -120,8 +120,6 @@ void sc__kineto_step_window(const struct sc__kineto_trace *t,
                             uint32_t step,
                             int64_t *start,
                             int64_t *end);
-/* kineto_phases.c: sorts what was read and gives kernels their phases. */
-void sc__kineto_set_phases(struct sc__kineto_trace *t);
 /* The first kernel whose value in a rising list reaches this; kernel_count
  * when there is none. */
 uint32_t
