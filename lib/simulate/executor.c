@@ -387,6 +387,8 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
         status = executor_run(jobs, count);
     for (uint32_t i = 0; i < count; i++)
         sc__arena_free(&jobs[i].arena);
+    for (uint32_t i = 0; i < count && status == SC_OK; i++)
+        status = sc__sim_check(ctx, w[i], &out[i]);
     return status;
 }
 

@@ -690,5 +690,5 @@ sc_status sc__simulate_graph(struct sc_context *ctx,
     if (status == SC_OK)
         sc__graph_close(&r);
     sc__arena_free(&arena);
-    return status;
+    return status == SC_OK ? sc__sim_check(ctx, w, out) : status;
 }
