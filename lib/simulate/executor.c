@@ -63,34 +63,25 @@ may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t str
     return true;
 }
 
-/* While transfers of its rank run, compute goes on at 1/(1 + tax). */
-static double speed(const struct sc__executor *x, const struct sc__runner *r) {
-    return r->moving ? 1 / (1 + x->options.comm_tax) : 1;
-}
-
 static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    int64_t takes = s->left;
-    if (x->options.comm_tax > 0 && r->computing >> stream & 1)
-        takes = (int64_t)llround(fmin((double)s->left / speed(x, r), 0x1p62));
-    s->since = x->now;
     s->version++;
-    sc__heap_push(&x->heap, x->now + takes, class * SC__MAX_STREAMS + stream, s->version);
+    sc__heap_push(&x->heap,
+                  sc__run_end_time(x, r, stream),
+                  class * SC__MAX_STREAMS + stream,
+                  s->version);
 }
 
 /* A transfer of the class begins or ends: its compute changes pace. */
 static void change_moving(struct sc__executor *x, uint32_t class, uint16_t moving) {
     struct sc__runner *r = &x->runners[class];
     bool changes = x->options.comm_tax > 0 && !r->moving != !moving;
-    double was = speed(x, r);
     r->moving = moving;
     for (uint32_t t = 0; changes && t < x->streams; t++) {
-        struct sc__stream *s = &r->streams[t];
         if (!(r->computing >> t & 1))
             continue;
-        int64_t done = (int64_t)llround((double)(x->now - s->since) * was);
-        s->left = s->left > done ? s->left - done : 0;
+        sc__run_pace(x, class, t, moving != 0);
         set_end_event(x, class, t);
     }
 }
@@ -98,14 +89,14 @@ static void change_moving(struct sc__executor *x, uint32_t class, uint16_t movin
 static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
+    const struct sc__exec_item *item = s->doing;
     s->state = SC__STREAM_RUNNING;
-    s->left = sc__stream_item(r, stream)->duration;
-    const struct sc__op *op = sc__stream_op(x, r, stream);
-    if (op->kind == SC__OP_COMPUTE)
+    sc__run_begin(x, class, stream);
+    if (item->ops > 1 || s->op->kind == SC__OP_COMPUTE)
         r->computing |= (uint16_t)(1u << stream);
-    if (op->kind == SC__OP_COLLECTIVE)
+    else if (s->op->kind == SC__OP_COLLECTIVE)
         change_moving(x, class, r->moving | (uint16_t)(1u << stream));
-    if (s->left == 0)
+    if (item->ends[item->ops - 1] == 0)
         sc__stream_end(x, class, stream);
     else
         set_end_event(x, class, stream);
@@ -127,13 +118,16 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
         return;
     }
     s->start = s->ready = x->now;
-    if (sc__stream_item(r, stream)->sums) {
+    if (x->steady)
+        sc__steady_watch(x, class, stream);
+    if (s->doing->sums) {
         start_run(x, class, stream);
         return;
     }
     const struct sc__op *op = sc__stream_op(x, r, stream);
-    x->status = op->kind == SC__OP_COLLECTIVE ? sc__meet_collective(x, class, stream, op)
-                                              : sc__meet_message(x, class, stream, op);
+    x->status = op->kind == SC__OP_COLLECTIVE
+                    ? sc__rendezvous_collective(x, class, stream, op)
+                    : sc__rendezvous_message(x, class, stream, op);
 }
 
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
@@ -162,6 +156,8 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
         uint32_t block =
             x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
         r->done[s->call][op - x->w->blocks[block].first_op] = 1;
+        if (s->call > r->done_high)
+            r->done_high = s->call;
     }
     s->ended++;
     s->item++;
@@ -192,7 +188,7 @@ static void do_work(struct sc__executor *x) {
 }
 
 static bool stale(const struct sc__executor *x, const struct sc__event *e) {
-    if (e->a & SC__EVENT_GATHERING)
+    if (e->a & SC__EVENT_RENDEZVOUS)
         return false;
     return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version !=
            e->b;
@@ -209,8 +205,8 @@ static int64_t next_event(struct sc__executor *x) {
 static void take_event(struct sc__executor *x) {
     struct sc__event e = sc__heap_pop(&x->heap);
     x->out->events++;
-    if (e.a & SC__EVENT_GATHERING)
-        sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
+    if (e.a & SC__EVENT_RENDEZVOUS)
+        sc__rendezvous_over(x, e.a & ~SC__EVENT_RENDEZVOUS, true);
     else
         sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
@@ -226,7 +222,7 @@ static sc_status take_transfers(struct sc__executor *jobs, int64_t now) {
         struct sc__executor *x = &jobs[done.job];
         x->now = now;
         x->out->events++;
-        sc__meet_over(x, (uint32_t)done.user, false);
+        sc__rendezvous_over(x, (uint32_t)done.user, false);
     }
 }
 
@@ -291,7 +287,7 @@ static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE)
-                return sc__meet_deadlock(x);
+                return sc__rendezvous_deadlock(x);
     sc__account_finish(x);
     x->out->step = step_distance(x);
     x->out->overlap = x->now - x->out->step;
