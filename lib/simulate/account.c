@@ -194,7 +194,3 @@ void sc__account_finish(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         sc__account_settle(x, c);
 }
-
-void sc__account_link(struct sc__executor *x, uint32_t send_span, uint32_t recv_span) {
-    x->out->timeline->spans[send_span].peer_span = recv_span;
-}

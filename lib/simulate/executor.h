@@ -68,13 +68,12 @@ enum sc__stream_state {
 
 struct sc__stream {
     uint8_t state;
-    /* where it is in the program */
+    /* where it is in the program: all before it has ended */
     uint32_t call;
     uint32_t item;
     uint32_t version;                  /* of its end event */
     const struct sc__exec_item *doing; /* the item there; its first operation */
     const struct sc__op *op;
-    uint64_t ended; /* items */
     int64_t start;
     int64_t ready;
     /* Of a run: its operation `at` began at op_start and had `left` to do at
@@ -86,8 +85,6 @@ struct sc__stream {
     bool slow;
     uint32_t wait; /* the rendezvous it is in */
     uint32_t span; /* of its last transfer, where a timeline is kept */
-    uint64_t
-        before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
 };
 
 struct sc__runner { /* a class */
@@ -218,6 +215,8 @@ void sc__touch(struct sc__executor *x, uint32_t class);
 /* The peers are all there: from now on it is communication. */
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
+/* An end that was moved leaves its old event behind. */
+bool sc__event_is_stale(const struct sc__executor *x, const struct sc__event *e);
 
 /* run.c */
 /* What `cost` of work takes beside transfers. */
@@ -254,6 +253,8 @@ sc_status sc__rendezvous_message(struct sc__executor *x,
                                  const struct sc__op *op);
 /* The transfer of a rendezvous has ended (or its local update, where `local`). */
 void sc__rendezvous_over(struct sc__executor *x, uint32_t rendezvous, bool local);
+/* Numbers and tags of what is open grow: by peers, and of all messages. */
+void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
 sc_status sc__rendezvous_deadlock(struct sc__executor *x);
 
 /* account.c */
@@ -281,14 +282,15 @@ void sc__account_span(struct sc__executor *x,
                       int64_t start,
                       int64_t ready,
                       int64_t end);
-void sc__account_link(struct sc__executor *x, uint32_t send_span, uint32_t recv_span);
 
 /* steady.c */
 void sc__steady_prepare(struct sc__executor *x);
-/* Every item a stream starts: is it time to look? */
+/* A stream starts an item: is it time to look? */
 void sc__steady_watch(struct sc__executor *x, uint32_t class, uint32_t stream);
 /* Nothing more can start now: skips whole periods if the state has been here before. */
 sc_status sc__steady_look(struct sc__executor *x);
+/* The spans of the two ends of a message have found each other. */
+void sc__steady_link(struct sc__executor *x, uint32_t send_span, uint32_t recv_span);
 
 #define SC__EVENT_RENDEZVOUS                                                               \
     UINT32_C(0x80000000) /* in an event: the id of a rendezvous, not of a stream */

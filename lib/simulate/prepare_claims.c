@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define SHARED UINT64_MAX
-#define MOST_RESOURCES 64 /* of a class, so that a set of them is one word; more are shared */
+#define MOST_RESOURCES                                                                     \
+    64 /* of a class, so that a set of them is one word; more are shared */
 
 typedef uint64_t resource_set;
 
@@ -43,7 +44,8 @@ static uint32_t local_resource(struct class_claims *c, uint64_t resource) {
     return i;
 }
 
-static sc_status op_uses(struct class_claims *c, const struct sc__op *op, resource_set *out) {
+static sc_status
+op_uses(struct class_claims *c, const struct sc__op *op, resource_set *out) {
     const struct sc__executor *x = c->table->x;
     struct sc__claims made;
     int64_t unused;
@@ -78,7 +80,7 @@ static sc_status collect_uses(struct class_claims *c) {
 /* The streams of `after` have ended all that was issued on them, and so has
  * whatever they waited for. */
 static void learn(struct stream_knowledge *k, uint32_t stream, uint16_t after) {
-    for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
+    for (uint32_t t = 0; after >> t; t++) {
         if (!(after >> t & 1) || t == stream)
             continue;
         for (uint32_t u = 0; u < SC__MAX_STREAMS; u++)
@@ -92,10 +94,11 @@ static void walk_op(struct class_claims *c,
                     struct stream_knowledge *k,
                     const struct sc__op *op,
                     resource_set uses) {
-    learn(k, op->stream, op->after);
+    uint32_t streams = c->table->x->streams;
+    learn(k, op->stream, op->after & (uint16_t)((1u << streams) - 1));
     if (!uses)
         return;
-    for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
+    for (uint32_t t = 0; t < streams; t++) {
         if (t == op->stream)
             continue;
         c->shared |= k->in_use[op->stream][t] & uses;

@@ -393,7 +393,7 @@ leave(struct sc__executor *x, struct sc__rendezvous *g, uint32_t class, uint32_t
     uint32_t here = x->runners[class].streams[stream].span;
     bool sending = x->w->ops[t->spans[here].op].kind == SC__OP_SEND;
     if (g->linked)
-        sc__account_link(x, sending ? here : g->span, sending ? g->span : here);
+        sc__steady_link(x, sending ? here : g->span, sending ? g->span : here);
     g->linked = true;
     g->span = here;
 }
@@ -456,6 +456,32 @@ void sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local) {
         *link = g->next;
     }
     free_rendezvous(x, id);
+}
+
+/* Messages are found by their tags, so they are all taken out first. */
+void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags) {
+    uint32_t count = x->rendezvous_count;
+    uint64_t *heads = SC__NEW_ARRAY(&x->arena, uint64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__rendezvous *g = &x->rendezvous[i];
+        if (!g->serial)
+            continue;
+        if (g->peers != SC__NONE)
+            g->number += numbers[g->peers];
+        bool message = g->sent || g->received;
+        uint64_t *head = message && tags ? sc__map_find(&x->messages, key_of(g)) : NULL;
+        if (!head || *head != (uint64_t)i + 1)
+            continue;
+        heads[i] = *head;
+        sc__map_remove(&x->messages, key_of(g));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__rendezvous *g = &x->rendezvous[i];
+        if (g->serial && (g->sent || g->received))
+            g->tag += tags;
+        if (heads[i])
+            *sc__map_at(&x->messages, key_of(g), NULL) = heads[i];
+    }
 }
 
 static void

@@ -9,8 +9,9 @@ int64_t sc__run_slow_cost(const struct sc__executor *x, int64_t cost) {
     return (int64_t)llround(fmin((double)cost / x->slow_speed, 0x1p62));
 }
 
-static const struct sc__op *
-run_op(const struct sc__executor *x, const struct sc__runner *r, const struct sc__stream *s) {
+static const struct sc__op *run_op(const struct sc__executor *x,
+                                   const struct sc__runner *r,
+                                   const struct sc__stream *s) {
     return &x->w->ops[r->blocks[s->call]->order[s->doing->first + s->at]];
 }
 
@@ -19,8 +20,9 @@ static int64_t run_op_cost(const struct sc__exec_item *item, uint32_t at) {
 }
 
 /* Of the operation it is in, at its pace. */
-static int64_t
-op_time_left(const struct sc__executor *x, const struct sc__runner *r, const struct sc__stream *s) {
+static int64_t op_time_left(const struct sc__executor *x,
+                            const struct sc__runner *r,
+                            const struct sc__stream *s) {
     if (s->slow && run_op(x, r, s)->kind == SC__OP_COMPUTE)
         return sc__run_slow_cost(x, s->left);
     return s->left;
@@ -49,7 +51,8 @@ int64_t sc__run_end_time(const struct sc__executor *x,
 
 /* The class was in the operation from s->since to `to`. The time of an item of
  * one operation is added when the class's state changes (account.c). */
-static void account_part(struct sc__executor *x, uint32_t class, struct sc__stream *s, int64_t to) {
+static void
+account_part(struct sc__executor *x, uint32_t class, struct sc__stream *s, int64_t to) {
     const struct sc__op *op = run_op(x, &x->runners[class], s);
     if (s->doing->ops > 1 && op->kind != SC__OP_WAIT)
         sc__account_time(x, class, sc__account_category(x, op), s->since, to);
@@ -97,7 +100,8 @@ void sc__run_pace(struct sc__executor *x, uint32_t class, uint32_t stream, bool 
     s->slow = slow;
 }
 
-static void add_sums(struct sc__executor *x, uint32_t class, const struct sc__sums *s, bool times) {
+static void
+add_sums(struct sc__executor *x, uint32_t class, const struct sc__sums *s, bool times) {
     struct sc__class_result *to = &x->out->classes[class];
     for (unsigned k = 0; k < SC__WORKS; k++)
         to->work[k] += s->work[k];
@@ -120,7 +124,8 @@ void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     bool several = s->doing->ops > 1;
     /* Nothing of it has been accounted for, and its times are the sums'. */
-    bool whole = several && s->at == 0 && s->since == s->start && !s->slow && !x->out->timeline;
+    bool whole =
+        several && s->at == 0 && s->since == s->start && !s->slow && !x->out->timeline;
     add_sums(x, class, s->doing->sums, whole);
     if (!whole)
         advance(x, class, s);
