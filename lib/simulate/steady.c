@@ -165,8 +165,8 @@ find_stretches(struct sc__executor *x, uint32_t class, struct search *s, uint32_
 
 /* ---- when to look ---- */
 
-/* Of very many classes some are asked: neighbours repeat alike. */
-#define MOST_CLASSES_ASKED 16
+/* Some classes are asked, the first and the last among them: neighbours repeat alike. */
+#define MOST_CLASSES_ASKED 4
 
 static void choose_stream(struct sc__executor *x, struct sc__steady *y) {
     uint32_t *last = SC__NEW_ARRAY(&x->arena, uint32_t, x->w->block_count);

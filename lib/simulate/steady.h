@@ -13,10 +13,10 @@ struct sc__snapshot {
      * are those of the engine. */
     struct sc__net_state state;
     /* What may move on from one period to the next: */
-    uint32_t *calls;    /* by class and stream: where it is in the program */
-    int64_t *marks;     /* by class: accounted up to here */
-    int64_t *ends;      /* by class: its last operation ended */
-    uint64_t *open;     /* by rendezvous, in order of opening: number or tag */
+    uint32_t *calls; /* by class and stream: where it is in the program */
+    int64_t *marks;  /* by class: accounted up to here */
+    int64_t *ends;   /* by class: its last operation ended */
+    uint64_t *open;  /* by rendezvous, in order of opening: number or tag */
     uint32_t open_count;
     uint32_t open_capacity;
     uint64_t *counters; /* by steady.cells */
@@ -52,10 +52,10 @@ struct sc__steady {
     bool due;
     uint64_t looks;
     struct sc__snapshot snapshots[SC__SNAPSHOTS];
-    uint32_t kept;      /* of them, the last ones */
-    uint64_t **cells;   /* all counters of the result */
+    uint32_t kept;    /* of them, the last ones */
+    uint64_t **cells; /* all counters of the result */
     uint32_t cell_count;
-    uint32_t *order;    /* by rendezvous: its place among the open ones */
+    uint32_t *order; /* by rendezvous: its place among the open ones */
     uint32_t order_capacity;
     uint32_t *open; /* room for the open ones */
     uint32_t open_capacity;

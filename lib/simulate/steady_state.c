@@ -45,7 +45,8 @@ static void write_rendezvous(struct sc__executor *x,
         put(s, (uint64_t)g->from << 32 | g->to);
     if (g->linked)
         put(s, x->out->timeline->count - g->span);
-    *SC__PUSH(&x->arena, s->open, s->open_count, s->open_capacity) = message ? g->tag : g->number;
+    *SC__PUSH(&x->arena, s->open, s->open_count, s->open_capacity) =
+        message ? g->tag : g->number;
 }
 
 /* In the order they were opened, which is also that of equal messages. */
@@ -101,13 +102,15 @@ static void write_stream(const struct sc__executor *x,
         put(s, x->steady->order[t->wait]);
     if (t->state == SC__STREAM_TRANSFER)
         put_ago(s, t->ready);
-    if (t->state == SC__STREAM_RUNNING || (t->state != SC__STREAM_BLOCKED && x->out->timeline))
+    if (t->state == SC__STREAM_RUNNING ||
+        (t->state != SC__STREAM_BLOCKED && x->out->timeline))
         put_ago(s, t->start);
 }
 
 /* What has ended in calls that not all streams have left. */
-static void
-write_done(const struct sc__executor *x, const struct sc__runner *r, struct sc__snapshot *s) {
+static void write_done(const struct sc__executor *x,
+                       const struct sc__runner *r,
+                       struct sc__snapshot *s) {
     uint32_t first = r->calls;
     for (uint32_t t = 0; t < x->streams; t++)
         if (r->streams[t].call < first)
@@ -121,7 +124,8 @@ write_done(const struct sc__executor *x, const struct sc__runner *r, struct sc__
     put(s, UINT64_MAX);
 }
 
-static void write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s) {
+static void
+write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s) {
     const struct sc__runner *r = &x->runners[class];
     put(s, (uint64_t)r->blocked << 32 | (uint64_t)r->computing << 16 | r->moving);
     put(s, (uint64_t)(uint32_t)r->category << 1 | r->met);
@@ -160,8 +164,7 @@ static void write_events(struct sc__executor *x, struct sc__snapshot *s) {
         bool rendezvous = a & SC__EVENT_RENDEZVOUS;
         put(s, (uint64_t)(h->items[i].time - s->now));
         put(s,
-            rendezvous ? SC__EVENT_RENDEZVOUS |
-                             x->steady->order[a & ~SC__EVENT_RENDEZVOUS]
+            rendezvous ? SC__EVENT_RENDEZVOUS | x->steady->order[a & ~SC__EVENT_RENDEZVOUS]
                        : a);
     }
 }

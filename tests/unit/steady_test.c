@@ -59,7 +59,8 @@ add_collective(struct plan *p, uint64_t *seed, uint16_t group, uint8_t stream) {
     return op;
 }
 
-static void add_layer(struct plan *p, uint64_t *seed, enum sc__phase phase, uint32_t first) {
+static void
+add_layer(struct plan *p, uint64_t *seed, enum sc__phase phase, uint32_t first) {
     if (p->sharded && chance(seed, 60)) {
         add_collective(p, seed, p->dp, SC__STREAM_DP);
         uint32_t gather = p->w->op_count - 1 - first;
@@ -84,7 +85,8 @@ static void add_layer(struct plan *p, uint64_t *seed, enum sc__phase phase, uint
     }
 }
 
-static uint32_t make_block(struct plan *p, uint64_t seed, enum sc__phase phase, bool gradients) {
+static uint32_t
+make_block(struct plan *p, uint64_t seed, enum sc__phase phase, bool gradients) {
     uint32_t layers = 1 + pick(&seed, 3);
     uint32_t first = p->w->op_count;
     sc__block_begin(p->w);
@@ -97,8 +99,11 @@ static uint32_t make_block(struct plan *p, uint64_t seed, enum sc__phase phase, 
 }
 
 static void make_blocks(struct plan *p, uint32_t pp, uint32_t vpp) {
-    static const enum sc__phase phase[KINDS] = {
-        SC__FORWARD, SC__FORWARD, SC__BACKWARD, SC__BACKWARD, SC__WGRAD};
+    static const enum sc__phase phase[KINDS] = {SC__FORWARD,
+                                                SC__FORWARD,
+                                                SC__BACKWARD,
+                                                SC__BACKWARD,
+                                                SC__WGRAD};
     uint64_t alike = sc__random(&p->seed);
     for (uint32_t s = 0; s < pp; s++) {
         for (uint32_t c = 0; c < vpp; c++)
@@ -139,22 +144,23 @@ static uint32_t update(void *self, uint32_t stage) {
 /* ---- plans ---- */
 
 static void make_pipeline(struct plan *p, uint32_t pp) {
-    enum sc__schedule schedule = pp == 1 ? SC__SCHEDULE_1F1B
-                                         : (enum sc__schedule)(1 + pick(&p->seed, 6));
+    enum sc__schedule schedule =
+        pp == 1 ? SC__SCHEDULE_1F1B : (enum sc__schedule)(1 + pick(&p->seed, 6));
     uint32_t vpp = schedule == SC__SCHEDULE_INTERLEAVED ? 1 + pick(&p->seed, CHUNKS)
                    : schedule == SC__SCHEDULE_ZBV       ? 2
                                                         : 1;
-    p->pipeline = (struct sc__pipeline){.schedule = schedule,
-                                        .pp = pp,
-                                        .vpp = vpp,
-                                        .micro_batches = 1 + pick(&p->seed, MOST_MICRO_BATCHES),
-                                        .message = pick(&p->seed, 20000000),
-                                        .overlap = chance(&p->seed, 40),
-                                        .forward = forward,
-                                        .backward = backward,
-                                        .after = update,
-                                        .kept = 0.5,
-                                        .self = p};
+    p->pipeline =
+        (struct sc__pipeline){.schedule = schedule,
+                              .pp = pp,
+                              .vpp = vpp,
+                              .micro_batches = 1 + pick(&p->seed, MOST_MICRO_BATCHES),
+                              .message = pick(&p->seed, 20000000),
+                              .overlap = chance(&p->seed, 40),
+                              .forward = forward,
+                              .backward = backward,
+                              .after = update,
+                              .kept = 0.5,
+                              .self = p};
     if (sc__schedule_splits(schedule))
         p->pipeline.wgrad = wgrad;
     make_blocks(p, pp, vpp);
@@ -219,7 +225,11 @@ static void same_class(uint64_t seed,
     for (uint32_t g = 0; g < lanes; g++) {
         const struct sc__traffic *a = &got->traffic[g];
         const struct sc__traffic *b = &want->traffic[g];
-        same(seed, "exposed of class", c, got->account.exposed[g], want->account.exposed[g]);
+        same(seed,
+             "exposed of class",
+             c,
+             got->account.exposed[g],
+             want->account.exposed[g]);
         same(seed, "transfers of class", c, (int64_t)a->ops, (int64_t)b->ops);
         same(seed, "bytes of class", c, (int64_t)a->bytes, (int64_t)b->bytes);
         same(seed, "busy time of class", c, a->busy, b->busy);
@@ -254,7 +264,8 @@ static void same_timeline(uint64_t seed,
     }
 }
 
-static sc_status simulate(const struct plan *p, bool no_skip, bool timeline, struct sc__sim *sim) {
+static sc_status
+simulate(const struct plan *p, bool no_skip, bool timeline, struct sc__sim *sim) {
     struct sc__cluster cluster;
     struct sc__net net;
     struct sc__sim_options options = {.keep_timeline = timeline, .no_skip = no_skip};
