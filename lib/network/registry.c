@@ -15,7 +15,7 @@ _Static_assert((int)SC_ALL_REDUCE == SC__ALLREDUCE && (int)SC_ALL_GATHER == SC__
                "public collectives are numbered as ours");
 
 const struct sc__engine_entry sc__engine_table[] = {
-    {.engine = &sc__analytic_engine, .of_cluster = true},
+    {.engine = &sc__analytic_engine, .of_cluster = true, .periods = &sc__analytic_periods},
     {.engine = &sc__flow_engine,
      .options = sc__flow_options,
      .chosen_by = {"fail", "degrade"},
@@ -125,6 +125,7 @@ static sc_status choose_by_name(const struct sc__settings *s,
                                 struct sc__engine_choice *out) {
     const char *colon = strchr(text, ':');
     struct sc__str name = {text, colon ? (size_t)(colon - text) : strlen(text)};
+    out->entry = NULL;
     out->engine = from_outside(s->ctx, name);
     out->argument = colon ? colon + 1 : NULL;
     if (out->engine)
@@ -156,10 +157,19 @@ two_engines(const struct sc__settings *s, const char *option, const char *other)
                     other);
 }
 
+static sc_status need_flow(const struct sc__settings *s, const char *option) {
+    return sc__fail(s->ctx,
+                    SC_USAGE,
+                    NULL,
+                    "use --net flow",
+                    "--%s is about a link, and only the flow engine knows links",
+                    option);
+}
+
 /* Options of single engines: they choose one, or contradict the choice. */
 static sc_status choose_by_options(const struct sc__settings *s,
+                                   const char *net,
                                    struct sc__engine_choice *out) {
-    const char *net = sc__setting(s, "net");
     const char *first = NULL;
     for (const struct sc__engine_entry *e = sc__engine_table; e->engine; e++) {
         const char *option = chosen_by(s, e);
@@ -169,6 +179,8 @@ static sc_status choose_by_options(const struct sc__settings *s,
             continue;
         if (first)
             return two_engines(s, option, first);
+        if (net && !agrees && e->engine == &sc__flow_engine)
+            return need_flow(s, option);
         if (net && !agrees)
             return two_engines(s, option, sc__format(&s->ctx->arena, "net %s", net));
         first = option;
@@ -178,7 +190,7 @@ static sc_status choose_by_options(const struct sc__settings *s,
     if (first && out->engine == &sc__flow_engine)
         sc__note(s->ctx,
                  "net-flow",
-                 "--%s is about a single link: --net flow, which knows links, is used",
+                 "--%s is about a link: the flow engine simulates the network",
                  first);
     return SC_OK;
 }
@@ -198,13 +210,14 @@ static sc_status check_astra(const struct sc__settings *s,
     return SC_OK;
 }
 
-sc_status sc__engine_choose(const struct sc__settings *s, struct sc__engine_choice *out) {
-    const char *net = sc__setting(s, "net");
+sc_status sc__engine_choose(const struct sc__settings *s,
+                            const char *net,
+                            struct sc__engine_choice *out) {
     *out = (struct sc__engine_choice){.engine = sc__engine_table[0].engine,
                                       .entry = &sc__engine_table[0]};
     if (net)
         SC__TRY(choose_by_name(s, net, out));
-    SC__TRY(choose_by_options(s, out));
+    SC__TRY(choose_by_options(s, net, out));
     if (out->entry && out->entry->needs && !sc__setting(s, out->entry->needs))
         return sc__fail(s->ctx,
                         SC_USAGE,
@@ -231,11 +244,12 @@ static void destroy_engine(void *object) {
 
 sc_status sc__network_make(struct sc_context *ctx,
                            const struct sc__settings *s,
+                           const char *net,
                            const struct sc__cluster *cluster,
                            const struct sc__workload *w,
                            struct sc__net *out) {
     struct sc__engine_choice choice;
-    SC__TRY(sc__engine_choose(s, &choice));
+    SC__TRY(sc__engine_choose(s, net, &choice));
     struct sc_engine_job *job = SC__NEW(&ctx->arena, struct sc_engine_job);
     struct engine_object *object = SC__NEW(&ctx->arena, struct engine_object);
     *job = (struct sc_engine_job){.ctx = ctx,
@@ -247,6 +261,7 @@ sc_status sc__network_make(struct sc_context *ctx,
     sc__arena_at_free(&ctx->arena, destroy_engine, object);
     SC__TRY(choice.engine->create(job, &object->self));
     *out = (struct sc__net){.ops = choice.engine,
+                            .periods = choice.entry ? choice.entry->periods : NULL,
                             .self = object->self,
                             .free =
                                 choice.entry && choice.entry->of_cluster && cluster->ideal};

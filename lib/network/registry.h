@@ -13,6 +13,7 @@ struct sc__engine_entry {
     const char *chosen_by[3];
     const char *needs;
     bool of_cluster; /* it describes the cluster: an ideal one makes it free */
+    const struct sc__net_periods *periods; /* or NULL */
 };
 
 /* The engines of the library; the first is the default. engine NULL at the end. */
@@ -24,13 +25,16 @@ struct sc__engine_choice {
     const char *argument;                 /* of --net NAME:ARGUMENT, or NULL */
 };
 
-/* Which engine the settings ask for: --net, or the options that say it. A wrong
- * name, or two different engines, are usage errors. */
-sc_status sc__engine_choose(const struct sc__settings *s, struct sc__engine_choice *out);
+/* Which engine is asked for: by its name (`net`, or NULL), or by the options that
+ * say it. A wrong name, or two different engines, are usage errors. */
+sc_status sc__engine_choose(const struct sc__settings *s,
+                            const char *net,
+                            struct sc__engine_choice *out);
 
-/* The engine that the settings ask for, for a workload on a cluster. */
+/* The engine that is asked for, for a workload on a cluster. */
 sc_status sc__network_make(struct sc_context *ctx,
                            const struct sc__settings *s,
+                           const char *net,
                            const struct sc__cluster *cluster,
                            const struct sc__workload *w,
                            struct sc__net *out);

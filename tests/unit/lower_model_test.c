@@ -52,10 +52,13 @@ static struct sc__settings settings(struct sc_context *ctx, const char *text) {
 static sc_status
 plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__settings s = settings(ctx, text);
+    sc_plan plan;
     bool given;
     sc_status status = sc__model_settings(ctx, &s, m, &given);
     if (status == SC_OK)
-        status = sc__plan_read(ctx, &s, m, 0, p);
+        status = sc__plan_read(&s, &plan);
+    if (status == SC_OK)
+        status = sc__plan_resolve(ctx, &plan, m, 0, p);
     return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 
@@ -256,7 +259,7 @@ static void test_does_not_fit(void **state) {
     struct sc__plan p;
     assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p),
                      SC_OK);
-    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO);
+    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO_FIT);
     assert_non_null(strstr(sc_error_text(*state), "optimizer"));
     p.ignore_memory = true;
     assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_OK);

@@ -5,6 +5,8 @@
  * number them in program order. */
 #include "frontend/chakra/chakra.h"
 
+#include "hardware/cluster.h"
+#include "hardware/gpu.h"
 #include "workload/match.h"
 
 #include <jansson.h>
@@ -31,7 +33,7 @@ struct chakra_read_reader {
     double peak;
     double bandwidth;
     bool slots;
-    uint64_t priced; /* nodes timed by the roofline */
+    uint64_t roofline; /* nodes timed by the roofline */
     /* of the rank being read */
     uint32_t rank;
     struct sc__arena memory;
@@ -229,7 +231,7 @@ static int64_t roofline(struct chakra_read_reader *r, const struct sc__chakra_no
     double by_memory = bytes / r->bandwidth;
     double s = by_compute > by_memory ? by_compute : by_memory;
     if (s > 0)
-        r->priced++;
+        r->roofline++;
     return s > 0 && s < 1e6 ? llround(s * 1e12) : 0;
 }
 
@@ -581,9 +583,25 @@ static sc_status system_file(struct chakra_read_reader *r, const char *path) {
     return SC_OK;
 }
 
+/* What nodes without a duration are timed for: the GPU named, else the cluster's,
+ * else an H100. */
+static sc_status take_gpu(struct chakra_read_reader *r, const struct sc__settings *s) {
+    const char *name = s ? sc__setting(s, "gpu") : NULL;
+    const char *text = s ? sc__setting(s, "cluster") : NULL;
+    struct sc__cluster_description d = {0};
+    const struct sc__gpu *gpu;
+    if (!name && text)
+        SC__TRY(sc__cluster_describe(r->ctx, text, &d));
+    if (!name)
+        name = d.cluster.gpu ? d.cluster.gpu : "h100";
+    SC__TRY(sc__gpu_find(r->ctx, name, &gpu));
+    r->peak = 1e12 * gpu->peak[gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
+    r->bandwidth = 1e12 * gpu->dram;
+    return SC_OK;
+}
+
 static sc_status take_options(struct chakra_read_reader *r, const struct sc__settings *s) {
-    r->peak = 989e12;
-    r->bandwidth = 3.35e12;
+    SC__TRY(take_gpu(r, s));
     if (!s)
         return SC_OK;
     const char *system = sc__setting(s, "astra-system");
@@ -623,13 +641,12 @@ static void name_streams(struct sc__workload *w) {
 }
 
 static void notes(const struct chakra_read_reader *r) {
-    if (r->priced)
+    if (r->roofline)
         sc__note(r->ctx,
                  "chakra-roofline",
                  "%llu nodes without a duration take num_ops / min(%.4g FLOP/s, %.4g B/s · "
-                 "num_ops "
-                 "/ tensor_size)",
-                 (unsigned long long)r->priced,
+                 "num_ops / tensor_size)",
+                 (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
     if (r->slots)
@@ -650,7 +667,7 @@ static sc_status chakra_read(struct sc_context *ctx,
                              struct sc__document *out) {
     struct chakra_read_reader r = {.ctx = ctx};
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     SC__TRY(take_options(&r, settings));
     SC__TRY(sc__chakra_find_files(ctx, paths, count, &r.files));
     r.w = sc__workload_new(&ctx->arena, "chakra");
@@ -662,7 +679,7 @@ static sc_status chakra_read(struct sc_context *ctx,
         SC__TRY(read_rank(&r));
     sc__workload_rank_classes(r.w, r.files.count, r.blocks);
     name_streams(r.w);
-    if (!sc__workload_match(r.w, true, &meetings, &bad))
+    if (!sc__workload_match(r.w, true, &rendezvous, &bad))
         return mismatch(&r, &bad);
     notes(&r);
     out->workload = r.w;
@@ -746,11 +763,17 @@ const struct sc__option sc__chakra_options[] = {
      "Chakra",
      "ASTRA-sim's system JSON: peak-perf, local-mem-bw, collectives",
      0},
-    {"peak-flops", 0, "N", "989e12", "Chakra", "FLOP/s for nodes without a duration", 0},
+    {"peak-flops",
+     0,
+     "N",
+     "the GPU's in bf16",
+     "Chakra",
+     "FLOP/s for nodes without a duration",
+     0},
     {"memory-bandwidth",
      0,
      "RATE",
-     "3.35TB/s",
+     "the GPU's",
      "Chakra",
      "for nodes without a duration",
      0},

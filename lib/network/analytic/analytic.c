@@ -524,6 +524,40 @@ analytic_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     return SC_OK;
 }
 
+/* ---- state, for periods that repeat ---- */
+
+static uint64_t
+number_of_user(const struct sc__net_state *out, const void *engine, uint32_t id) {
+    const struct analytic *n = engine;
+    return out->user_number(out, n->active[id].transfer.user);
+}
+
+static sc_status analytic_state(void *self, int64_t now, struct sc__net_state *out) {
+    struct analytic *n = self;
+    sc__heap_sort(&n->waiting);
+    sc__net_state_put(out, n->waiting.count);
+    for (uint32_t i = 0; i < n->waiting.count; i++) {
+        const struct sc__event *e = &n->waiting.items[i];
+        sc__net_state_put(out, (uint64_t)(e->time - now));
+        sc__net_state_put(out, number_of_user(out, n, e->a));
+        sc__net_state_put(out, (uintptr_t)n->active[e->a].cost);
+    }
+    sc__port_state(n->sharing, now, out, number_of_user, n);
+    return SC_OK;
+}
+
+static sc_status analytic_shift(void *self, int64_t by, const uint64_t *more) {
+    struct analytic *n = self;
+    (void)more;
+    for (uint32_t i = 0; i < n->waiting.count; i++)
+        n->waiting.items[i].time += by;
+    sc__port_shift(n->sharing, by);
+    return SC_OK;
+}
+
+const struct sc__net_periods sc__analytic_periods = {.state = analytic_state,
+                                                     .shift = analytic_shift};
+
 sc_status sc__net_analytic(struct sc_context *ctx,
                            const struct sc__cluster *cluster,
                            const struct sc__workload *w,
@@ -544,7 +578,10 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     sc__map_init(&n->costs, n->arena);
     n->sharing = sc__port_sharing_new(n->arena);
     sc__heap_init(&n->waiting, n->arena);
-    *net = (struct sc__net){.ops = &sc__analytic_engine, .self = n, .free = cluster->ideal};
+    *net = (struct sc__net){.ops = &sc__analytic_engine,
+                            .periods = &sc__analytic_periods,
+                            .self = n,
+                            .free = cluster->ideal};
     return SC_OK;
 }
 

@@ -1,6 +1,6 @@
 #include "network/analytic/port_sharing.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* ---- a heap of numbers; equal ones in order of coming ---- */
 
@@ -389,4 +389,101 @@ bool sc__port_end(struct sc__port_sharing *s, int64_t to, uint32_t *user) {
         leave_ports(s, id);
     change_loads(s, id, -1, to);
     return true;
+}
+
+/* ---- state ---- */
+
+static int compare_keyed(const void *x, const void *y) {
+    const struct keyed *a = x;
+    const struct keyed *b = y;
+    return keyed_before(a, b) ? -1 : keyed_before(b, a);
+}
+
+/* In order, which is a heap still. */
+static void sort_keyed(struct keyed_heap *h) {
+    if (h->count > 1)
+        qsort(h->items, h->count, sizeof *h->items, compare_keyed);
+}
+
+static void drop_all_stale(const struct sc__port_sharing *s, struct keyed_heap *h) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->count; i++)
+        if (!keyed_stale(s, &h->items[i]))
+            h->items[kept++] = h->items[i];
+    h->count = kept;
+    sort_keyed(h);
+}
+
+/* A port without transfers begins at 0 whatever its clock was. The order of its
+ * bundles decides that of equal ends; `rivals` and `others` decide nothing but
+ * who is looked at. */
+static void put_port(struct sc__port_sharing *s,
+                     uint32_t port,
+                     int64_t now,
+                     struct sc__net_state *out) {
+    struct shared_port *p = &s->ports[port];
+    if (!p->bound && !p->other_count)
+        return;
+    drop_all_stale(s, &p->ends);
+    sc__net_state_put(out, port);
+    sc__net_state_put_double(out, p->load);
+    sc__net_state_put(out, p->ends.count);
+    if (!p->bound)
+        return;
+    sc__net_state_put_double(out, p->clock);
+    sc__net_state_put(out, (uint64_t)(now - p->since));
+    for (uint32_t i = 0; i < p->ends.count; i++)
+        sc__net_state_put(out, p->ends.items[i].id);
+}
+
+static void put_bundle(struct sc__port_sharing *s,
+                       uint32_t id,
+                       struct sc__net_state *out,
+                       sc__port_number *number,
+                       const void *owner) {
+    struct bundle *b = &s->bundles[id];
+    if (!b->ends.count)
+        return;
+    sort_keyed(&b->ends);
+    sc__net_state_put(out, id);
+    sc__net_state_put(out, b->bottleneck);
+    sc__net_state_put_double(out, b->ahead);
+    sc__net_state_put(out, b->ends.count);
+    for (uint32_t i = 0; i < b->ends.count; i++) {
+        sc__net_state_put_double(out, b->ends.items[i].key);
+        sc__net_state_put(out, number(out, owner, b->ends.items[i].id));
+    }
+}
+
+static void put_events(struct sc__port_sharing *s, int64_t now, struct sc__net_state *out) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->events.count; i++)
+        if (!event_stale(s, &s->events.items[i]))
+            s->events.items[kept++] = s->events.items[i];
+    s->events.count = kept;
+    sc__heap_sort(&s->events);
+    sc__net_state_put(out, kept);
+    for (uint32_t i = 0; i < kept; i++) {
+        sc__net_state_put(out, (uint64_t)(s->events.items[i].time - now));
+        sc__net_state_put(out, s->events.items[i].a);
+    }
+}
+
+void sc__port_state(struct sc__port_sharing *s,
+                    int64_t now,
+                    struct sc__net_state *out,
+                    sc__port_number *number,
+                    const void *owner) {
+    put_events(s, now, out);
+    for (uint32_t p = 0; s->events.count && p < s->port_count; p++)
+        put_port(s, p, now, out);
+    for (uint32_t b = 0; s->events.count && b < s->bundle_count; b++)
+        put_bundle(s, b, out, number, owner);
+}
+
+void sc__port_shift(struct sc__port_sharing *s, int64_t by) {
+    for (uint32_t p = 0; p < s->port_count; p++)
+        s->ports[p].since += by;
+    for (uint32_t i = 0; i < s->events.count; i++)
+        s->events.items[i].time += by;
 }

@@ -13,6 +13,7 @@
 #define SC_ANALYTIC_PORT_SHARING_H
 
 #include "base/base.h"
+#include "network/engine.h"
 
 struct sc__port_sharing;
 
@@ -34,6 +35,17 @@ int64_t sc__port_next(struct sc__port_sharing *s);
 /* Takes out one transfer that has ended by `to` (≤ next, or what next answered);
  * false when there is none. */
 bool sc__port_end(struct sc__port_sharing *s, int64_t to, uint32_t *user);
+/* All that decides its future, relative to now. Ports that nobody uses have
+ * nothing to say. number: what stands for a user there. */
+typedef uint64_t
+sc__port_number(const struct sc__net_state *out, const void *owner, uint32_t user);
+void sc__port_state(struct sc__port_sharing *s,
+                    int64_t now,
+                    struct sc__net_state *out,
+                    sc__port_number *number,
+                    const void *owner);
+/* by ps pass, and nothing else happens. */
+void sc__port_shift(struct sc__port_sharing *s, int64_t by);
 /* Bundles looked at so far: what starts and ends cost beside their heaps. */
 uint64_t sc__port_effort(const struct sc__port_sharing *s);
 
