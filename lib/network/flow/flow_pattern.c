@@ -65,9 +65,21 @@ static void load_link(struct sc__pattern_builder *b,
     p->hops[b->slot[link]].load += load;
 }
 
+static bool has_nodes(const struct sc__pattern_builder *b) {
+    return b->cluster->fabric.kind != SC__FABRIC_DIMS &&
+           b->cluster->fabric.kind != SC__FABRIC_LINKS;
+}
+
 /* Bytes on a cable between nodes for a byte of payload. */
 static double overhead(const struct sc__pattern_builder *b) {
     return b->cluster->constants.wire > 0 ? 1 / b->cluster->constants.wire : 1;
+}
+
+/* Bytes on NVLink for a byte of payload: copies reach p2p_share of its rate, and
+ * so do several transfers together. A graph of listed links has what it says. */
+static double nvlink_overhead(const struct sc__pattern_builder *b) {
+    double share = b->cluster->constants.p2p_share;
+    return has_nodes(b) && share > 0 ? 1 / share : 1;
 }
 
 /* A connection of the open flow. */
@@ -79,18 +91,12 @@ static sc_status wire(struct sc__pattern_builder *b,
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
-    if (network)
-        load *= overhead(b);
+    load *= network ? overhead(b) : nvlink_overhead(b);
     for (uint32_t i = 0; i < count; i++)
         load_link(b, p, b->way[i].link, b->way[i].load * load);
     if (network)
         p->network = true;
     return SC_OK;
-}
-
-static bool has_nodes(const struct sc__pattern_builder *b) {
-    return b->cluster->fabric.kind != SC__FABRIC_DIMS &&
-           b->cluster->fabric.kind != SC__FABRIC_LINKS;
 }
 
 /* Both directions of a GPU's port inside its node. */
@@ -101,7 +107,7 @@ load_port(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t gpu, do
         return;
     uint32_t count = b->graph->nvlink(b->graph, gpu, links);
     for (uint32_t i = 0; i < count; i++)
-        load_link(b, p, links[i], load / (count / 2));
+        load_link(b, p, links[i], load * nvlink_overhead(b) / (count / 2));
 }
 
 /* ---- how the group lies on nodes ---- */
