@@ -3,6 +3,7 @@
  * the tables, the data files and the readers know. */
 #include "command/command.h"
 #include "frontend/reader.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
@@ -15,6 +16,10 @@ static const char **option_values(struct sc__arena *arena, const struct sc__opti
     const char **values = NULL;
     uint32_t n = 0;
     uint32_t capacity = 0;
+    /* rows and models share names ("schedule"); the model's table has the values */
+    const struct sc__option *same = sc__option_find(sc__model_options, o->name);
+    if (o->arg && !o->choices && same)
+        o = same;
     if (o->folder)
         return sc__data_names(arena, o->folder);
     if (!strcmp(o->name, "format"))
