@@ -40,10 +40,14 @@ enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll) {
     }
 }
 
+enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll) {
+    return coll == SC__ALLTOALL ? algorithms[algo].relay : SC__RELAY_NONE;
+}
+
 void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_schedule *s) {
     s->family = sc__coll_family(algo, coll);
     s->coll = coll == SC__BARRIER ? SC__ALLREDUCE : coll;
-    s->relay = coll == SC__ALLTOALL ? algorithms[algo].relay : SC__RELAY_NONE;
+    s->relay = sc__coll_relay(algo, coll);
 }
 
 bool sc__coll_box_of(const struct sc__cluster *c,

@@ -12,6 +12,7 @@
  * collective. A collective that an algorithm does not have goes round a ring. */
 void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_schedule *s);
 enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll);
+enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll);
 
 /* The box of a group on a fabric of dimensions: those it extends in, dim[i] of the
  * fabric's. False where the group does not fill it. */
