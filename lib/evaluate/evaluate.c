@@ -106,6 +106,7 @@ static void echo_settings(struct sc_context *ctx, struct sc__evaluation *ev) {
 
 sc_status
 sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_timeline) {
+    SC__TRY(sc__progress(ctx, "simulating", 0));
     SC__TRY(sc__evaluation_network(ctx, ev, ev->workload, &ev->net));
     ev->sim_options.keep_timeline = keep_timeline;
     SC__TRY(sc__simulate(ctx, ev->workload, &ev->net, &ev->sim_options, &ev->sim));
