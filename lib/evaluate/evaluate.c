@@ -115,3 +115,15 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     echo_settings(ctx, ev);
     return SC_OK;
 }
+
+static sc_status fresh_network(void *self,
+                               struct sc_context *ctx,
+                               const struct sc__workload *w,
+                               struct sc__net *out) {
+    return sc__evaluation_network(ctx, self, w, out);
+}
+
+sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev) {
+    const struct sc__net_maker maker = {.make = fresh_network, .self = ev};
+    return sc__result_add_whatif(ctx, &ev->result, ev->workload, &maker, &ev->sim_options);
+}
