@@ -249,8 +249,6 @@ int main(int argc, char **argv) {
     if (ranks % (STAGES * EXPERTS) || !mkdtemp(directory))
         return 2;
     struct sc_context *ctx = sc_open();
-    if (setjmp(ctx->recover))
-        return 4;
     struct sc__settings settings = {no_setting, NULL, ctx};
     const char *path = directory;
     double bytes = write_all(directory, ranks);

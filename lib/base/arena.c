@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#include "base/platform.h"
+
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -41,12 +43,6 @@ static size_t round_up(size_t n) {
     return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-static _Noreturn void give_up(struct sc__arena *a) {
-    if (a->out_of_memory)
-        longjmp(*a->out_of_memory, 1);
-    abort(); /* an arena without a way out: only in tests */
-}
-
 static void link_block(struct sc__arena *a, struct sc__arena_block *b) {
     b->newer = NULL;
     b->older = a->blocks;
@@ -86,19 +82,18 @@ static void give_memory(struct sc__arena_block *b) {
 
 static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
     if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit))
-        give_up(a);
+        sc__memory_exhausted();
     struct sc__arena_block *b = take_memory(bytes);
     if (!b)
-        give_up(a);
+        sc__memory_exhausted();
     b->bytes = bytes;
     a->total += bytes;
     link_block(a, b);
     return b;
 }
 
-void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory) {
+void sc__arena_init(struct sc__arena *a) {
     memset(a, 0, sizeof *a);
-    a->out_of_memory = out_of_memory;
 }
 
 void sc__arena_free(struct sc__arena *a) {
@@ -106,7 +101,7 @@ void sc__arena_free(struct sc__arena *a) {
         older = b->older;
         give_memory(b);
     }
-    sc__arena_init(a, a->out_of_memory);
+    sc__arena_init(a);
 }
 
 void *sc__alloc(struct sc__arena *a, size_t bytes) {
@@ -125,7 +120,7 @@ void *sc__alloc(struct sc__arena *a, size_t bytes) {
 
 void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
     if (size && count > SIZE_MAX / 4 / size)
-        give_up(a);
+        sc__memory_exhausted();
     return sc__alloc(a, count * size);
 }
 
@@ -136,7 +131,7 @@ static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t 
     bool failed = moved == MAP_FAILED;
     link_block(a, failed ? b : moved);
     if (failed)
-        give_up(a);
+        sc__memory_exhausted();
     a->total += new_bytes - moved->bytes;
     moved->bytes = new_bytes;
     return payload(moved);
@@ -147,7 +142,7 @@ realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) 
     struct sc__arena_block *b = (struct sc__arena_block *)(void *)((char *)p - HEADER);
     if (new_bytes > SIZE_MAX / 4 ||
         (a->limit && a->total - b->bytes + new_bytes > a->limit))
-        give_up(a);
+        sc__memory_exhausted();
     if (b->bytes >= MAPPED)
         return remap_block(a, b, new_bytes);
     struct sc__arena_block *fresh = new_block(a, new_bytes);
@@ -176,7 +171,7 @@ sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t
     if (fresh < need)
         fresh = need;
     if (need == 0 || fresh > UINT32_MAX)
-        give_up(a); /* 32-bit ids are used up */
+        sc__memory_exhausted(); /* 32-bit ids are used up */
     p = sc__realloc(a, p, old * size, fresh * size);
     *capacity = (uint32_t)fresh;
     return p;

@@ -1,6 +1,7 @@
 #include "base/context.h"
 
 #include "base/output.h"
+#include "base/platform.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return NULL;
-    sc__arena_init(&ctx->arena, &ctx->recover);
+    sc__arena_init(&ctx->arena);
     sc__map_init(&ctx->note_at, &ctx->arena);
     ctx->jobs = 1;
     return ctx;
@@ -51,6 +52,27 @@ unsigned long sc_error_column(const sc_context *ctx) {
 
 void sc__clear_error(struct sc_context *ctx) {
     memset(&ctx->error, 0, sizeof ctx->error);
+}
+
+struct guarded_work {
+    sc_status (*work)(void *self);
+    void *self;
+    sc_status status;
+};
+
+static void do_guarded_work(void *self) {
+    struct guarded_work *g = self;
+    g->status = g->work(g->self);
+}
+
+sc_status sc__guarded(struct sc_context *ctx, sc_status (*work)(void *self), void *self) {
+    struct guarded_work g = {.work = work, .self = self};
+    if (sc__memory_guard(do_guarded_work, &g))
+        return g.status;
+    /* not sc__fail: there is no memory for a text */
+    ctx->error =
+        (struct sc__error){.message = "out of memory", .text = "error: out of memory\n"};
+    return SC_SYSTEM;
 }
 
 void sc_set_progress(sc_context *ctx,

@@ -54,7 +54,6 @@ struct sc_context {
     struct sc__output *outputs; /* those open, see output.h */
     void (*progress)(void *user, const char *what, double share); /* or NULL */
     void *progress_user;
-    jmp_buf recover;
 };
 
 /* The name a path had before it was copied to memory (sc__spool), else itself. */
@@ -74,6 +73,8 @@ sc_status sc__vfail(struct sc_context *ctx,
                     const char *fmt,
                     va_list ap) __attribute__((format(printf, 5, 0)));
 void sc__clear_error(struct sc_context *ctx);
+/* Calls work(self); SC_SYSTEM and "out of memory" where there was not enough. */
+sc_status sc__guarded(struct sc_context *ctx, sc_status (*work)(void *self), void *self);
 
 /* Adds a note; one with the same code and text is kept once. */
 void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...)

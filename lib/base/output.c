@@ -141,7 +141,7 @@ sc__output_open(struct sc_context *ctx, const char *path, struct sc__output **ou
     o->path = real_path(ctx, o->name);
     o->mode = -1;
     o->fd = -1;
-    sc__arena_init(&o->memory, ctx->arena.out_of_memory);
+    sc__arena_init(&o->memory);
     sc__buffer_init(&o->buffer, &o->memory);
     sc__buffer_stream(&o->buffer, output_take, o);
     o->older = ctx->outputs;

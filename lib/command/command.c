@@ -22,20 +22,29 @@ const struct sc__command *sc__command_find(struct sc_context *ctx, const char *n
     return NULL;
 }
 
-sc_request *sc_request_new(sc_context *ctx, const char *name) {
-    if (setjmp(ctx->recover)) {
-        sc__clear_error(ctx);
-        return NULL;
-    }
-    sc__clear_error(ctx);
-    const struct sc__command *c = sc__command_find(ctx, name);
+struct new_request {
+    struct sc_context *ctx;
+    const char *name;
+    struct sc_request *made;
+};
+
+static sc_status make_request(void *self) {
+    struct new_request *r = self;
+    const struct sc__command *c = sc__command_find(r->ctx, r->name);
     if (!c)
-        return NULL;
-    struct sc_request *req = SC__NEW(&ctx->arena, struct sc_request);
-    req->ctx = ctx;
-    req->command = c;
-    sc__buffer_init(&req->out, &ctx->arena);
-    return req;
+        return SC_USAGE;
+    r->made = SC__NEW(&r->ctx->arena, struct sc_request);
+    r->made->ctx = r->ctx;
+    r->made->command = c;
+    sc__buffer_init(&r->made->out, &r->ctx->arena);
+    return SC_OK;
+}
+
+sc_request *sc_request_new(sc_context *ctx, const char *name) {
+    struct new_request r = {.ctx = ctx, .name = name};
+    sc__clear_error(ctx);
+    sc_status status = sc__guarded(ctx, make_request, &r);
+    return status == SC_OK ? r.made : NULL;
 }
 
 /* The i-th table of options, the readers' after the command's own; NULL past
@@ -119,10 +128,8 @@ static bool is_output(const char *name) {
     return false;
 }
 
-sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
+static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
     struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover))
-        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
         return sc__fail(ctx,
@@ -152,12 +159,31 @@ sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
     return SC_OK;
 }
 
-sc_status sc_request_input(sc_request *req, const char *path) {
-    if (setjmp(req->ctx->recover))
-        return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+struct request_word {
+    struct sc_request *req;
+    const char *name;
+    const char *value;
+};
+
+static sc_status set_word(void *self) {
+    const struct request_word *word = self;
+    return set_value(word->req, word->name, word->value);
+}
+
+sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
+    return sc__guarded(req->ctx, set_word, &(struct request_word){req, name, value});
+}
+
+static sc_status add_input(void *self) {
+    const struct request_word *word = self;
+    struct sc_request *req = word->req;
     *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
-        sc__strdup(&req->ctx->arena, path);
+        sc__strdup(&req->ctx->arena, word->value);
     return SC_OK;
+}
+
+sc_status sc_request_input(sc_request *req, const char *path) {
+    return sc__guarded(req->ctx, add_input, &(struct request_word){req, NULL, path});
 }
 
 bool sc__stdout_taken(const struct sc_request *req) {
@@ -224,13 +250,9 @@ static void note_repeated(const struct sc_request *req) {
         req->values[i].used = false;
 }
 
-sc_status sc_execute(sc_request *req) {
+static sc_status execute_request(void *self) {
+    struct sc_request *req = self;
     struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover)) {
-        sc__outputs_abandon(ctx);
-        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    }
-    sc__clear_error(ctx);
     ctx->note_count = 0;
     note_repeated(req);
     uint32_t jobs = 1;
@@ -240,6 +262,13 @@ sc_status sc_execute(sc_request *req) {
     SC__TRY(check_outputs(req));
     SC__TRY(check_inputs(req));
     return req->command->execute(req);
+}
+
+sc_status sc_execute(sc_request *req) {
+    sc__clear_error(req->ctx);
+    sc_status status = sc__guarded(req->ctx, execute_request, req);
+    sc__outputs_abandon(req->ctx); /* open only where memory ran short */
+    return status;
 }
 
 const char *sc_request_output(const sc_request *req) {

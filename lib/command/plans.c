@@ -121,8 +121,17 @@ static double memory_of(const struct sc__model *m, const struct sc__plan *p) {
     return most;
 }
 
-static sc_status
-simulate(struct sc_context *ctx, const struct plans_view *v, struct candidate *c) {
+struct plans_trial {
+    struct sc_context *ctx;
+    const struct plans_view *view;
+    struct candidate *candidate;
+};
+
+static sc_status simulate_candidate(void *self) {
+    const struct plans_trial *trial = self;
+    struct sc_context *ctx = trial->ctx;
+    const struct plans_view *v = trial->view;
+    struct candidate *c = trial->candidate;
     struct sc__settings settings = {.nth = plans_nth, .self = v, .ctx = ctx};
     struct sc__model model;
     struct sc__plan plan;
@@ -158,7 +167,8 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
         return SC_SYSTEM;
     for (int i = 0; i < FREE; i++)
         snprintf(v.text[i], sizeof v.text[i], "%u", c->value[i]);
-    sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : simulate(ctx, &v, c);
+    sc_status status =
+        sc__guarded(ctx, simulate_candidate, &(struct plans_trial){ctx, &v, c});
     snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));
     sc_close(ctx);
     return status;

@@ -3,6 +3,7 @@
 #include "command/validate.h"
 
 #include "base/parallel.h"
+#include "base/platform.h"
 #include "hardware/cluster_options.h"
 #include "lower/model.h"
 #include "model/read.h"
@@ -18,10 +19,19 @@ struct validate_job {
     pthread_mutex_t lock; /* of ctx */
 };
 
-static sc_status forecast(struct sc_context *ctx,
-                          const struct validate_job *job,
-                          struct sc__truth_row *row,
-                          struct sc__truth_plan *plan) {
+struct row_forecast {
+    struct sc_context *ctx;
+    const struct validate_job *job;
+    struct sc__truth_row *row;
+    struct sc__truth_plan plan;
+    const char *options; /* the command that repeats it */
+};
+
+static sc_status forecast(void *self) {
+    struct row_forecast *f = self;
+    struct sc_context *ctx = f->ctx;
+    struct sc__truth_plan *plan = &f->plan;
+    struct sc__truth_row *row = f->row;
     struct sc__model model;
     struct sc__cluster cluster;
     struct sc__workload *w;
@@ -32,9 +42,9 @@ static sc_status forecast(struct sc_context *ctx,
     SC__TRY(sc__truth_plan(ctx, row, plan));
     if (plan->skip)
         return SC_OK;
-    if (job->constants)
+    if (f->job->constants)
         *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (struct sc__option_value){"step-constants", job->constants};
+            (struct sc__option_value){"step-constants", f->job->constants};
     struct sc__settings settings = sc__truth_settings(ctx, plan);
     SC__TRY(sc__setting_u32(&settings, "gpus", 1, &gpus));
     SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
@@ -46,34 +56,46 @@ static sc_status forecast(struct sc_context *ctx,
     SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
     row->predicted = (double)sim.step * 1e-12;
     row->shares = sc__sim_shares(w, &sim);
+    f->options = sc__truth_command(ctx, plan);
     return SC_OK;
+}
+
+/* Texts that outlive the context of their row. */
+struct row_texts {
+    struct sc__arena *arena;
+    struct sc__truth_row *row;
+    const char *skipped;
+    const char *options;
+};
+
+static void copy_texts(void *self) {
+    const struct row_texts *t = self;
+    t->row->skipped = t->skipped ? sc__strdup(t->arena, t->skipped) : NULL;
+    t->row->options = t->options ? sc__strdup(t->arena, t->options) : NULL;
 }
 
 static void keep(struct validate_job *job,
                  struct sc__truth_row *row,
                  const char *skip,
                  const char *options) {
+    struct row_texts texts = {&job->ctx->arena, row, skip, options};
     pthread_mutex_lock(&job->lock);
-    row->skipped = skip ? sc__strdup(&job->ctx->arena, skip) : NULL;
-    row->options = options ? sc__strdup(&job->ctx->arena, options) : NULL;
+    if (!sc__memory_guard(copy_texts, &texts))
+        row->skipped = "out of memory";
     pthread_mutex_unlock(&job->lock);
 }
 
 static void one_row(struct validate_job *job, struct sc__truth_row *row) {
     sc_context *ctx = sc_open();
-    struct sc__truth_plan plan = {0};
+    struct row_forecast f = {.ctx = ctx, .job = job, .row = row};
     if (!ctx) {
         keep(job, row, "out of memory", NULL);
         return;
     }
-    sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : forecast(ctx, job, row, &plan);
-    if (status == SC_OK)
-        keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
+    if (sc__guarded(ctx, forecast, &f) == SC_OK)
+        keep(job, row, f.plan.skip, f.options);
     else
-        keep(job,
-             row,
-             *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory",
-             NULL);
+        keep(job, row, sc_error_message(ctx), NULL);
     sc_close(ctx);
 }
 

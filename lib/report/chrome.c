@@ -397,7 +397,7 @@ static void report_chrome_put_memory(struct chrome *c, const struct rank_trace *
 }
 
 static void put_counters(struct chrome *c, const struct rank_trace *k) {
-    sc__arena_init(&c->scratch, c->ctx->arena.out_of_memory);
+    sc__arena_init(&c->scratch);
     put_traffic(c, k);
     report_chrome_put_memory(c, k);
     sc__arena_free(&c->scratch);

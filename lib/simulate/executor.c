@@ -358,7 +358,7 @@ static sc_status begin_job(struct sc__executor *x,
         x->options = *options;
     if (x->options.comm_tax <= 0)
         x->options.comm_tax = w->comm_tax;
-    sc__arena_init(&x->arena, &ctx->recover);
+    sc__arena_init(&x->arena);
     sc__heap_init(&x->heap, &x->arena);
     SC__TRY(sc__prepare(x));
     x->items = ctx->progress ? count_items(x) : 0;

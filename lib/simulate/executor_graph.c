@@ -666,7 +666,7 @@ sc_status sc__simulate_graph(struct sc_context *ctx,
                              struct sc__sim *out) {
     struct sc__arena arena;
     SC__TRY(executor_graph_check(ctx, w));
-    sc__arena_init(&arena, ctx->arena.out_of_memory);
+    sc__arena_init(&arena);
     struct sc__graph_run r = {.ctx = ctx, .w = w, .net = net, .out = out, .arena = &arena};
     if (options)
         r.options = *options;

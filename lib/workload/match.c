@@ -170,7 +170,7 @@ static bool match_messages(struct matcher *m) {
     sort_sends(m);
     for (uint32_t rank = 0; rank < m->ranks; rank++) {
         struct sc__arena inner;
-        sc__arena_init(&inner, outer->out_of_memory);
+        sc__arena_init(&inner);
         m->arena = &inner;
         bool fine = match_to_rank(m, rank);
         sc__arena_free(&inner);
@@ -288,7 +288,7 @@ bool sc__workload_match(struct sc__workload *w,
                         uint32_t *meetings,
                         struct sc__mismatch *bad) {
     struct sc__arena temporary;
-    sc__arena_init(&temporary, w->arena->out_of_memory);
+    sc__arena_init(&temporary);
     struct matcher m = {.w = w,
                         .arena = &temporary,
                         .bad = bad,

@@ -272,7 +272,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
 /* Puts ranks of several classes into one where they run the same program and
  * meet the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
-void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
+void sc__workload_merge(struct sc__workload *w);
 /* sc__workload_slow_rank for every --slow rank:N=F given. */
 sc_status sc__workload_slow(struct sc_context *ctx,
                             const struct sc__settings *settings,

@@ -1,21 +1,28 @@
 /* Saved results: what `report` and `compare` read. */
 #include "result/compare.h"
 
-#include <setjmp.h>
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct fuzzed_result {
+    sc_context *ctx;
+    struct sc__str documents[2];
+};
+
+static sc_status compare_both(void *self) {
+    static const char *const names[2] = {"fuzz", "good"};
+    const struct fuzzed_result *f = self;
+    struct sc__comparison c;
+    return sc__compare(f->ctx, names, f->documents, &c);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char good[] =
         "{\"schema\": \"stepcast/result/1\", \"step_time_us\": 1, "
         "\"breakdown_us\": {\"compute\": 1},"
         "\"ranks\": [{\"ranks\": 1, \"breakdown_us\": {\"compute\": 1}}]}";
-    static const char *const names[2] = {"fuzz", "good"};
     sc_context *ctx = sc_open();
-    struct sc__comparison c;
-    const struct sc__str documents[2] = {{(const char *)data, size}, SC__STR(good)};
-    if (!setjmp(ctx->recover))
-        sc__compare(ctx, names, documents, &c);
+    struct fuzzed_result f = {ctx, {{(const char *)data, size}, SC__STR(good)}};
+    sc__guarded(ctx, compare_both, &f);
     sc_close(ctx);
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/base.h"
+#include "base/parallel.h"
 
 #include <glob.h>
 #include <zlib.h>
@@ -30,18 +31,66 @@ static void arena_gives_zeroed_aligned_memory(void **state) {
     }
 }
 
-static void arena_limit_jumps_out(void **state) {
+static sc_status take_all_memory(void *self) {
+    for (;;)
+        sc__alloc(self, 1000);
+    return SC_OK;
+}
+
+static sc_status take_nothing(void *self) {
+    (void)self;
+    return SC_NO;
+}
+
+static void arena_limit_ends_the_work(void **state) {
     (void)state;
-    volatile int reached = 0;
-    if (setjmp(ctx->recover))
-        reached = 1;
-    else {
-        ctx->arena.limit = 1 << 20;
-        for (;;)
-            sc__alloc(&ctx->arena, 1000);
-    }
+    ctx->arena.limit = 1 << 20;
+    assert_int_equal(sc__guarded(ctx, take_all_memory, &ctx->arena), SC_SYSTEM);
+    assert_string_equal(sc_error_text(ctx), "error: out of memory\n");
+    assert_int_equal(sc__guarded(ctx, take_nothing, NULL), SC_NO);
     ctx->arena.limit = 0;
-    assert_int_equal(reached, 1);
+}
+
+/* The inner guard takes it; the outer work goes on. */
+static sc_status fail_inside(void *self) {
+    bool *went_on = self;
+    sc_status inside = sc__guarded(ctx, take_all_memory, &ctx->arena);
+    *went_on = true;
+    return inside == SC_SYSTEM ? SC_NO : SC_OK;
+}
+
+static void guards_nest(void **state) {
+    (void)state;
+    bool went_on = false;
+    ctx->arena.limit = 1 << 20;
+    assert_int_equal(sc__guarded(ctx, fail_inside, &went_on), SC_NO);
+    assert_true(went_on);
+    ctx->arena.limit = 0;
+}
+
+/* Memory of one arena that runs short on many threads ends the work of each of
+ * them, and nobody else's. */
+struct shortage {
+    struct sc__arena *arena;
+    sc_status status[8];
+};
+
+static void run_short(void *self, uint32_t i) {
+    struct shortage *s = self;
+    sc_context *own = sc_open();
+    s->status[i] = sc__guarded(own, take_all_memory, s->arena);
+    sc_close(own);
+}
+
+static void each_thread_has_its_guard(void **state) {
+    (void)state;
+    struct shortage s = {.arena = &ctx->arena};
+    ctx->arena.next = ctx->arena.end;
+    ctx->arena.limit = 1; /* no thread gets any, so none changes what others read */
+    sc__parallel(8, 8, run_short, &s);
+    ctx->arena.limit = 0;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(s.status[i], SC_SYSTEM);
 }
 
 static void heap_orders_by_time_then_sequence(void **state) {
@@ -337,7 +386,9 @@ static void splitmix_matches_its_reference(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arena_grows_and_keeps),
                                        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
-                                       cmocka_unit_test(arena_limit_jumps_out),
+                                       cmocka_unit_test(arena_limit_ends_the_work),
+                                       cmocka_unit_test(guards_nest),
+                                       cmocka_unit_test(each_thread_has_its_guard),
                                        cmocka_unit_test(heap_orders_by_time_then_sequence),
                                        cmocka_unit_test(names_are_dense_and_found),
                                        cmocka_unit_test(map_keeps_all_keys),

@@ -206,13 +206,11 @@ static void live(struct lot *l, const struct sc__quotient *q, double *end) {
             used[id] = seen[i] = true;
             run_of[id] = i;
             begun++;
-            sc__live_begin(
-                live,
-                id,
-                &b,
-                (int64_t)ceil(sc__live_alone(q, &b, ctx->arena.out_of_memory) * 1e12 -
-                              1e-3),
-                start);
+            sc__live_begin(live,
+                           id,
+                           &b,
+                           (int64_t)ceil(sc__live_alone(q, &b) * 1e12 - 1e-3),
+                           start);
         }
     }
     assert_int_equal(begun, RUNS);

@@ -136,8 +136,7 @@ static void plain_run(struct plain *p) {
 
 static void share_run(struct plain *p, double *finish) {
     struct sc__arena arena;
-    jmp_buf out;
-    sc__arena_init(&arena, &out);
+    sc__arena_init(&arena);
     struct sc__flow_share *s = sc__share_new(&arena, p->capacity, p->links);
     bool begun[MOST_FLOWS] = {0};
     for (double now = 0;;) {

@@ -377,19 +377,19 @@ static void one_trace_stands_for_a_larger_mesh(void **state) {
     (void)state;
     static const char *const as_it_is[] = {"cluster", "ideal", NULL};
     static const char *const larger[] = {"cluster", "ideal", "dp", "16", NULL};
-    const char
-        *text = "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": "
-                "[" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
-                    "150",
-                    "2",
-                    "2",
-                    "[2, 3]",
-                    "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160",
-                                                                   "3",
-                                                                   "4",
-                                                                   "[1, 3, 5, 7]",
-                                                                   "DATA_PARALLEL_"
-                                                                   "GROUP") "]}";
+    const char *text =
+        "{\"distributedInfo\": {\"rank\": 3, \"world_size\": 8}, \"traceEvents\": "
+        "[" KERNEL("gemm", "100", "50", "7", "1") ", " COLLECTIVE(
+            "150",
+            "2",
+            "2",
+            "[2, 3]",
+            "TENSOR_MODEL_PARALLEL_GROUP") ", " COLLECTIVE("160",
+                                                           "3",
+                                                           "4",
+                                                           "[1, 3, 5, 7]",
+                                                           "DATA_PARALLEL_"
+                                                           "GROUP") "]}";
     const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
     const struct sc__workload *expanded;
     struct sc__job job;

@@ -395,8 +395,7 @@ static sc_status find_price(struct flow_net *n,
     divide(k->pattern, &model, t->bytes, &k->price);
     if (k->price.bytes_time > 0) {
         struct sc__burden burden = burden_of(&k->price, 0);
-        k->price.total +=
-            flow_to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
+        k->price.total += flow_to_ps(sc__live_alone(k->pattern->alone, &burden));
     }
     return SC_OK;
 }

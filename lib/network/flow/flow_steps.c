@@ -284,7 +284,7 @@ sc_status sc__steps_collective(struct sc__pattern_builder *b,
     *time = 0;
     if (n < 2)
         return SC_OK;
-    sc__arena_init(&work, b->arena->out_of_memory);
+    sc__arena_init(&work);
     struct stepping s = {.b = b, .steps = steps, .arena = &work, .ranks = n};
     s.share = sc__share_new(&work, b->graph->capacity, b->graph->links);
     sc__heap_init(&s.heap, &work);
