@@ -9,7 +9,7 @@ say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 PREFIX  ?= /usr/local
 OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
-CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
+CPPFLAGS += -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
 LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
 
@@ -39,7 +39,7 @@ STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
-.PHONY: all deps demo test validate bench install clean help format check-format check-layers fuzz-smoke
+.PHONY: all deps deps-test demo test validate bench install clean help format check-format check-layers check-wasm fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -49,15 +49,22 @@ all: deps $(PROGRAM) $(SHARED)
 deps:
 	@sh scripts/deps.sh
 
+deps-test:
+	@sh scripts/deps.sh test
+
 help:
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
 
 $(LIB_O) $(BUILD)/cli/main.o: | deps
+$(TEST_C:%.c=$(BUILD)/%.o): | deps-test
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# The library is plain C17 but for lib/base/platform_posix.c; programs are not.
+$(BUILD)/cli/%.o $(BUILD)/tests/%.o $(BUILD)/bench/%.o: CPPFLAGS += -D_GNU_SOURCE
 
 $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	@mkdir -p $(@D)
@@ -114,7 +121,7 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/dri
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)
 
-test: all $(TESTS) ## every test
+test: all deps-test $(TESTS) ## every test
 	@sh scripts/test.sh $(BUILD)
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
@@ -128,6 +135,11 @@ validate: all ## how well measurements are predicted, with tables
 
 check-layers:
 	@sh scripts/layers.sh
+
+# Without root and without the packages it says that it is skipped.
+check-wasm: $(BUILD)/gen/data.c $(BUILD)/gen/report_page.c ## the library for wasm32, but for its platform file
+	@sh scripts/deps.sh wasm || true
+	@sh scripts/wasm.sh $(BUILD)
 
 # Releases of clang-format differ in taste; the tree is in that of 14.
 check-format: deps

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define CHUNK ((size_t)64 << 10)
 #define LARGE ((size_t)16 << 10) /* from here on a piece is a block of its own */
@@ -64,20 +63,14 @@ static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
 static struct sc__arena_block *take_memory(size_t bytes) {
     if (bytes < MAPPED)
         return calloc(1, HEADER + bytes);
-    void *p = mmap(NULL,
-                   HEADER + bytes,
-                   PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1,
-                   0);
-    return p == MAP_FAILED ? NULL : p;
+    return sc__pages_take(HEADER + bytes);
 }
 
 static void give_memory(struct sc__arena_block *b) {
     if (b->bytes < MAPPED)
         free(b);
     else
-        munmap(b, HEADER + b->bytes);
+        sc__pages_give(b, HEADER + b->bytes);
 }
 
 static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
@@ -118,19 +111,18 @@ void *sc__alloc(struct sc__arena *a, size_t bytes) {
     return p;
 }
 
-void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
+void *sc__alloc_array(struct sc__arena *a, uint64_t count, size_t size) {
     if (size && count > SIZE_MAX / 4 / size)
         sc__memory_exhausted();
-    return sc__alloc(a, count * size);
+    return sc__alloc(a, (size_t)count * size);
 }
 
 static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t new_bytes) {
     unlink_block(a, b);
     struct sc__arena_block *moved =
-        mremap(b, HEADER + b->bytes, HEADER + new_bytes, MREMAP_MAYMOVE);
-    bool failed = moved == MAP_FAILED;
-    link_block(a, failed ? b : moved);
-    if (failed)
+        sc__pages_grow(b, HEADER + b->bytes, HEADER + new_bytes);
+    link_block(a, moved ? moved : b);
+    if (!moved)
         sc__memory_exhausted();
     a->total += new_bytes - moved->bytes;
     moved->bytes = new_bytes;

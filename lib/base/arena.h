@@ -24,8 +24,8 @@ void sc__arena_free(struct sc__arena *a);
 
 /* Zeroed memory, aligned for any type. Never NULL. */
 void *sc__alloc(struct sc__arena *a, size_t bytes);
-/* count·size with the overflow checked. */
-void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size);
+/* count·size with the overflow checked, that of a 32-bit size_t too. */
+void *sc__alloc_array(struct sc__arena *a, uint64_t count, size_t size);
 /* Makes p (of old_bytes) at least new_bytes large; the tail is zero. */
 void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes);
 char *sc__strdup(struct sc__arena *a, const char *s);

@@ -17,7 +17,9 @@
 #include "base/json_write.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "base/platform.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "base/units.h"
 

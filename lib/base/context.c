@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 sc_context *sc_open(void) {
     sc_context *ctx = calloc(1, sizeof *ctx);
@@ -23,7 +22,7 @@ void sc_close(sc_context *ctx) {
         return;
     sc__outputs_abandon(ctx);
     for (uint32_t i = 0; i < ctx->spooled_count; i++)
-        close(ctx->spooled[i].fd);
+        sc__file_close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx);
 }

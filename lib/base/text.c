@@ -19,6 +19,41 @@ bool sc__str_ends(struct sc__str s, const char *suffix) {
     return s.n >= n && !memcmp(s.p + s.n - n, suffix, n);
 }
 
+static int lower_case(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool sc__str_starts_any_case(struct sc__str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    if (s.n < n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (lower_case(s.p[i]) != lower_case(prefix[i]))
+            return false;
+    return true;
+}
+
+bool sc__str_is_any_case(struct sc__str s, const char *word) {
+    return s.n == strlen(word) && sc__str_starts_any_case(s, word);
+}
+
+const char *sc__find_word(const void *bytes, size_t n, const char *word) {
+    size_t length = strlen(word);
+    const char *p = bytes;
+    if (!length)
+        return p;
+    while (n >= length) {
+        const char *first = memchr(p, *word, n - length + 1);
+        if (!first)
+            return NULL;
+        if (!memcmp(first, word, length))
+            return first;
+        n -= (size_t)(first + 1 - p);
+        p = first + 1;
+    }
+    return NULL;
+}
+
 static bool text_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }

@@ -93,7 +93,7 @@ static bool is_system(const json_t *system, struct sc__str source) {
     const char *begin = json_string_value(json_object_get(system, "source"));
     const char *word = json_string_value(json_object_get(system, "word"));
     return (begin && sc__str_starts(source, begin)) ||
-           (word && memmem(source.p, source.n, word, strlen(word)));
+           (word && sc__find_word(source.p, source.n, word));
 }
 
 static json_t *find_system(const struct coll_measured_table_reader *r,

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name) {
     const char *names[64];
@@ -195,19 +194,12 @@ bool sc__stdout_taken(const struct sc_request *req) {
     return false;
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
-           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* What is read must not be written over. */
 static sc_status check_inputs(const struct sc_request *req) {
     for (unsigned i = 0; i < OUTPUTS; i++)
         for (uint32_t k = 0; k < req->input_count; k++) {
             const char *path = sc__option(req, outputs[i]);
-            if (path && same_file(path, req->inputs[k]))
+            if (path && sc__path_same_file(path, req->inputs[k]))
                 return sc__usage(req,
                                  "write to another file",
                                  "--%s would write over the input %s",

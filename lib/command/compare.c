@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MOST_BYTES ((size_t)256 << 20)
 #define MOST_LINES 15
@@ -39,12 +38,7 @@ static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL}
 
 static bool is_result(struct sc__str head) {
     return head.n && memchr("{", head.p[0], 1) &&
-           memmem(head.p, head.n, "\"stepcast/result/", 17);
-}
-
-static bool is_directory(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+           sc__find_word(head.p, head.n, "\"stepcast/result/");
 }
 
 static sc_status compare_cmd_look(struct sc_request *req, const char *path, bool *result) {
@@ -95,7 +89,7 @@ compare_cmd_load(struct sc_request *req, const char *path, struct sc__str *out) 
     bool simulate = !strncmp(path, "sim:", 4), result = !strcmp(path, "-");
     if (simulate)
         return load_input(req, path + 4, true, out);
-    if (!result && !is_directory(path))
+    if (!result && !sc__path_is_folder(path))
         SC__TRY(compare_cmd_look(req, path, &result));
     return result ? sc__read_all(req->ctx, path, MOST_BYTES, out)
                   : load_input(req, path, false, out);

@@ -9,14 +9,13 @@
 #include "model/read.h"
 #include "simulate/simulate.h"
 
-#include <pthread.h>
 #include <string.h>
 
 struct validate_job {
     struct sc__truth *truth;
     struct sc_context *ctx;
     const char *constants;
-    pthread_mutex_t lock; /* of ctx */
+    struct sc__mutex *lock; /* of ctx */
 };
 
 struct row_forecast {
@@ -79,10 +78,10 @@ static void keep(struct validate_job *job,
                  const char *skip,
                  const char *options) {
     struct row_texts texts = {&job->ctx->arena, row, skip, options};
-    pthread_mutex_lock(&job->lock);
+    sc__mutex_lock(job->lock);
     if (!sc__memory_guard(copy_texts, &texts))
         row->skipped = "out of memory";
-    pthread_mutex_unlock(&job->lock);
+    sc__mutex_unlock(job->lock);
 }
 
 static void one_row(struct validate_job *job, struct sc__truth_row *row) {
@@ -145,10 +144,12 @@ static sc_status validate_execute(struct sc_request *req) {
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
                                .ctx = req->ctx,
-                               .constants = sc__option(req, "step-constants")};
-    pthread_mutex_init(&job.lock, NULL);
+                               .constants = sc__option(req, "step-constants"),
+                               .lock = sc__mutex_new()};
+    if (!job.lock)
+        sc__memory_exhausted();
     sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
-    pthread_mutex_destroy(&job.lock);
+    sc__mutex_free(job.lock);
     if (!sc__stdout_taken(req))
         sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));

@@ -143,7 +143,7 @@ sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double wa
 /* "NVIDIA H100-SXM 80GB" and "h100_sxm_80gb" are the same name. */
 static void squeeze(const char *name, char *out, size_t size) {
     size_t n = 0;
-    if (!strncasecmp(name, "nvidia", 6))
+    if (sc__str_starts_any_case(sc__str(name), "nvidia"))
         name += 6;
     for (; *name && n + 1 < size; name++)
         if (isalnum((unsigned char)*name))

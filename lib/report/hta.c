@@ -6,9 +6,7 @@
  * that the first launch comes before the first kernel. */
 #include "report/trace.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define LEAD (10 * SC__PS_PER_US) /* of the host before the GPU */
 #define FIRST_STREAM 7            /* torch's compute stream */
@@ -199,13 +197,14 @@ sc_status sc__write_hta(struct sc_context *ctx,
                         const char *directory) {
     struct hta h = {.ctx = ctx, .r = r, .t = r->timeline, .w = r->timeline->workload};
     struct sc__place at = {.file = directory};
-    if (mkdir(directory, 0777) < 0 && errno != EEXIST)
+    int reason = sc__folder_make(directory);
+    if (reason)
         return sc__fail(ctx,
                         SC_SYSTEM,
                         &at,
                         NULL,
                         "cannot make the directory: %s",
-                        strerror(errno));
+                        strerror(reason));
     sc__by_class(&ctx->arena, h.t, &h.index);
     for (uint32_t i = 0; i < ranks->count; i++)
         SC__TRY(write_rank(&h, ranks->ranks[i], directory));

@@ -61,7 +61,7 @@ sc_status sc__page_html(struct sc_context *ctx,
                         "this stepcast was built without the report page");
     const char *text = (const char *)sc__page_files[0].bytes;
     size_t size = sc__page_files[0].size;
-    const char *mark = memmem(text, size, MARK, strlen(MARK));
+    const char *mark = sc__find_word(text, size, MARK);
     if (!mark)
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "the built-in report page is damaged");
     sc__put(out, text, (size_t)(mark - text));

@@ -203,11 +203,11 @@ static void close_timeline(struct sc__graph_run *r) {
         return;
     t->end = r->out->step;
     if (t->count)
-        qsort_r(t->spans,
-                t->count,
-                sizeof *t->spans,
-                compare_spans,
-                (void *)(uintptr_t)r->w);
+        sc__sort(t->spans,
+                 t->count,
+                 sizeof *t->spans,
+                 compare_spans,
+                 (void *)(uintptr_t)r->w);
 }
 
 void sc__graph_close(struct sc__graph_run *r) {

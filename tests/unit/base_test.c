@@ -93,6 +93,56 @@ static void each_thread_has_its_guard(void **state) {
         assert_int_equal(s.status[i], SC_SYSTEM);
 }
 
+/* Keys with many equals, so that an unstable sort shows. */
+struct sort_item {
+    uint32_t key;
+    uint32_t place;
+    char rest[13];
+};
+
+static int by_key(const void *a, const void *b, void *self) {
+    const struct sort_item *x = a;
+    const struct sort_item *y = b;
+    ++*(uint32_t *)self;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void sort_is_stable(void **state) {
+    (void)state;
+    uint64_t seed = 7;
+    for (uint32_t n = 0; n < 300; n = n * 5 / 4 + 1) {
+        struct sort_item items[300];
+        uint32_t compared = 0;
+        for (uint32_t i = 0; i < n; i++)
+            items[i] =
+                (struct sort_item){.key = (uint32_t)sc__random(&seed) % 17, .place = i};
+        sc__sort(items, n, sizeof *items, by_key, &compared);
+        for (uint32_t i = 1; i < n; i++)
+            assert_true(
+                items[i - 1].key < items[i].key ||
+                (items[i - 1].key == items[i].key && items[i - 1].place < items[i].place));
+        assert_true(n < 2 || compared < n * 10); /* n log2 n, and n checks of halves */
+    }
+}
+
+static void words_are_found(void **state) {
+    (void)state;
+    static const char text[] = "aab\0aabaaac";
+    size_t n = sizeof text - 1;
+    assert_ptr_equal(sc__find_word(text, n, "aab"), text);
+    assert_ptr_equal(sc__find_word(text, n, "aac"), text + 8);
+    assert_ptr_equal(sc__find_word(text, n, "ba"), text + 6);
+    assert_ptr_equal(sc__find_word(text, n, ""), text);
+    assert_null(sc__find_word(text, n - 1, "aac"));
+    assert_null(sc__find_word(text, 2, "aab"));
+    assert_null(sc__find_word(NULL, 0, "a"));
+    assert_true(sc__str_is_any_case(SC__STR("BFloat16"), "bfLOAT16"));
+    assert_false(sc__str_is_any_case(SC__STR("BFloat16"), "bfloat"));
+    assert_true(sc__str_starts_any_case(SC__STR("BFloat16"), "bfloat"));
+    assert_false(sc__str_starts_any_case(SC__STR("BF"), "bfloat"));
+    assert_false(sc__str_is_any_case(SC__STR("[ab"), "{AB")); /* 0x20 apart, no letters */
+}
+
 static void heap_orders_by_time_then_sequence(void **state) {
     (void)state;
     struct sc__heap h;
@@ -388,6 +438,8 @@ int main(void) {
                                        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
                                        cmocka_unit_test(arena_limit_ends_the_work),
                                        cmocka_unit_test(guards_nest),
+                                       cmocka_unit_test(sort_is_stable),
+                                       cmocka_unit_test(words_are_found),
                                        cmocka_unit_test(each_thread_has_its_guard),
                                        cmocka_unit_test(heap_orders_by_time_then_sequence),
                                        cmocka_unit_test(names_are_dense_and_found),

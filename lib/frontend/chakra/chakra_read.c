@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST ((size_t)4 << 30) /* bytes of one rank's file */
+/* Bytes of one rank's file: 4 GiB, or what a 32-bit size_t can count. */
+#define LARGEST ((size_t)(SIZE_MAX / 4 < 4ull << 30 ? SIZE_MAX / 4 : 4ull << 30))
 
 enum { STREAM_COMPUTE, STREAM_CPU, STREAM_MESSAGES, STREAM_COLLECTIVES };
 

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define WINDOW ((size_t)1 << 20)
 
@@ -238,7 +237,7 @@ static enum category category_of(struct sc__str cat) {
                  {"gpu_memset", CAT_MEMORY},
                  {"user_annotation", CAT_ANNOTATION}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if (cat.n == strlen(words[i].word) && !strncasecmp(cat.p, words[i].word, cat.n))
+        if (sc__str_is_any_case(cat, words[i].word))
             return words[i].is;
     return CAT_OTHER;
 }
@@ -259,8 +258,7 @@ static uint32_t element_bytes(struct sc__str dtype) {
                  {"Long", 8},
                  {"Double", 8}};
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-        if (dtype.n >= strlen(types[i].word) &&
-            !strncasecmp(dtype.p, types[i].word, strlen(types[i].word)))
+        if (sc__str_starts_any_case(dtype, types[i].word))
             return types[i].bytes;
     return 4;
 }

@@ -820,7 +820,7 @@ static sc_status read_json(struct sc_context *ctx,
 static int
 ir_json_read_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
     (void)path;
-    return !directory && n && memmem(head, n, "\"stepcast/ir/", 13) ? 100 : 0;
+    return !directory && n && sc__find_word(head, n, "\"stepcast/ir/") ? 100 : 0;
 }
 
 const struct sc__reader sc__reader_ir_json = {.name = "ir-json",
