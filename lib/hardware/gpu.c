@@ -117,8 +117,11 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_gemm(g, base, sm_rate, dram, clock);
     carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
-    for (unsigned i = 0; i < SC__HEAD_CLASSES; i++)
+    double fp32_rate = g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms);
+    for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
         carry_attention(&g->attention[i], sm_rate, dram);
+        carry_attention(&g->attention_fp32[i], fp32_rate, dram);
+    }
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;

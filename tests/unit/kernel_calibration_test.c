@@ -204,13 +204,25 @@ static void memory_bound(void **state) {
             double b = number(&t, "bwd_us");
             if (f > 10)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->forward, rows, cols).us,
+                    sc__memory_op(pricer,
+                                  (enum sc__memory_op)c->forward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     f);
             if (f > 10 && c->forward == SC__MEM_BIAS_GRAD)
-                add(&bias, sc__memory_op(pricer, SC__MEM_BIAS_GRAD, rows, cols).us, f);
+                add(&bias,
+                    sc__memory_op(pricer, SC__MEM_BIAS_GRAD, SC__BF16, rows, cols).us,
+                    f);
             if (b > 10 && c->backward >= 0)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->backward, rows, cols).us,
+                    sc__memory_op(pricer,
+                                  (enum sc__memory_op)c->backward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     b);
         }
     }
@@ -289,7 +301,7 @@ static void duty_cycles(void **state) {
     (void)state;
     struct table t = open_table("calibration/h200/duty.csv");
     struct sc__kernel gemm = sc__gemm(pricer, NULL, SC__BF16, 4096, 4096, 4096);
-    struct sc__kernel sum = sc__memory_op(pricer, SC__MEM_ADD, 16384, 8192);
+    struct sc__kernel sum = sc__memory_op(pricer, SC__MEM_ADD, SC__BF16, 16384, 8192);
     int cases = 0;
     while (next_row(&t)) {
         int g;

@@ -138,7 +138,7 @@ static void nothing_costs_nothing(void **state) {
                                  .sq = 0,
                                  .head_dim = 128};
     assert_true(sc__gemm(p, NULL, SC__BF16, 0, 128, 128).us == 0);
-    assert_true(sc__memory_op(p, SC__MEM_ADD, 0, 128).us == 0);
+    assert_true(sc__memory_op(p, SC__MEM_ADD, SC__BF16, 0, 128).us == 0);
     assert_true(sc__attention_forward(p, &none).us == 0);
     assert_true(sc__elementwise(p, NULL, 0).us == 0);
 }
@@ -387,7 +387,7 @@ static void power_closed_form(void **state) {
     const struct sc__gpu *g = gpu("h200");
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
-    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
+    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, SC__BF16, 8192, 8192);
     struct sc__load load = {0};
     sc__load_add(&load, &k, 3);
     sc__load_add(&load, &add, 2);
@@ -473,7 +473,8 @@ static void every_gpu_reads(void **state) {
         double peak = g->peak[SC__FP16];
         if (!(rate > 0.6 * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
-        double copy = 4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, 1000000, 1000).us * 1e-6;
+        double copy =
+            4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, SC__BF16, 1000000, 1000).us * 1e-6;
         if (!(copy > 0.7 * g->dram && copy < g->dram))
             fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
         assert_true(g->memory > 1e10 && g->source && g->architecture);
@@ -655,7 +656,7 @@ static void measured_times(void **state) {
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 512, 256, 1024);
     assert_true(k.measured && k.us == 77.5);
     assert_false(sc__gemm(p, NULL, SC__FP8, 512, 256, 1024).measured);
-    assert_true(sc__memory_op(p, SC__MEM_GELU_F, 64, 32).us == 8.25);
+    assert_true(sc__memory_op(p, SC__MEM_GELU_F, SC__BF16, 64, 32).us == 8.25);
     near(sc__gemm_bias(p, NULL, SC__BF16, 512, 256, 1024).us,
          77.5 + 0.01 * sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us);
     near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us,
@@ -673,7 +674,7 @@ static void aiob_text(void **state) {
     struct sc__layer_kernels b = {0};
     assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
     assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
-    assert_true(sc__embedding_forward(p, 4096, 4096).us == 799);
+    assert_true(sc__embedding_forward(p, SC__BF16, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
         assert_true(f.items[i].part == SC__PART_ATTENTION_CORE
