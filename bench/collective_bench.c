@@ -32,10 +32,10 @@ static double engine_prices_per_second(struct sc_context *ctx,
                                        const struct sc__cluster *c,
                                        uint32_t prices) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "bench");
-    struct sc__claim claim[SC__CLAIMS];
+    struct sc__claims claims;
     struct sc__net net;
     int64_t sum = 0;
-    int claims;
+    int64_t time;
     w->mesh = sc__mesh(8, 1, 1, 128, 1, 0);
     const uint16_t groups[2] = {sc__workload_group(w, SC__GROUP_TP),
                                 sc__workload_group(w, SC__GROUP_DP)};
@@ -47,7 +47,8 @@ static double engine_prices_per_second(struct sc_context *ctx,
         struct sc__transfer t = {.coll = (uint8_t)(i % 3),
                                  .group = groups[i % 2],
                                  .bytes = (uint64_t)(1 + i % 61) << 20};
-        sum += net.ops->alone(net.self, &t, claim, &claims);
+        if (net.ops->alone(net.self, &t, &time, &claims) == SC_OK)
+            sum += time;
     }
     double seconds = now() - begin;
     return sum ? prices / seconds : 0;
@@ -59,16 +60,11 @@ int main(void) {
     if (!ctx || sc__cluster_parse(ctx, "dgx-h100:1024", 0, &c) != SC_OK)
         return 1;
     double computed = prices_per_second(&c, 200000);
-    sc__cluster_remember(&c, &ctx->arena);
-    double remembered = prices_per_second(&c, 10000000);
     double engine = engine_prices_per_second(ctx, &c, 5000000);
-    printf("collective prices: %.2f M/s computed, %.1f M/s remembered (%.1f times), %.1f "
-           "M/s by "
-           "the engine\n",
+    printf("collective prices: %.2f M/s computed, %.1f M/s by the engine (%.1f times)\n",
            computed / 1e6,
-           remembered / 1e6,
-           remembered / computed,
-           engine / 1e6);
+           engine / 1e6,
+           engine / computed);
     sc_close(ctx);
-    return remembered >= 5e6 && engine >= 5e6 ? 0 : 1;
+    return engine >= 5e6 ? 0 : 1;
 }

@@ -27,7 +27,9 @@ allow network workload hardware collective simulate
 allow simulate workload network
 allow result workload hardware simulate network
 allow report workload result frontend
-allow command frontend workload model plan lower hardware collective network simulate result report
+allow evaluate workload model plan hardware lower frontend network result
+allow api evaluate model report
+allow command evaluate frontend workload model plan lower hardware collective network simulate result report
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
 done

@@ -2,7 +2,7 @@
 # Compiles the library for wasm32, all but lib/base/platform_posix.c: what a
 # browser needs is then another such file. Objects only. Says so and succeeds
 # where the compiler is missing, unless WASM_REQUIRED is set.
-#     wasm.sh BUILD
+#     WARN=… wasm.sh BUILD
 set -eu
 out=$1/wasm
 clang=${WASM_CC:-clang}
@@ -28,7 +28,7 @@ done
 compile='for f; do
     o=$WASM_OUT/$(echo "$f" | tr / _).o
     $WASM_CLANG --target=wasm32-wasi -nostdlibinc -isystem "$WASM_LIBC" -I"$WASM_OUT/include" \
-        -Iinclude -Ilib -std=c17 -O1 -fno-math-errno -Wall -Wextra -Wshadow -Wconversion -Werror \
+        -Iinclude -Ilib -std=c17 -O1 -fno-math-errno $WARN \
         -c "$f" -o "$o" || exit 255
 done'
 sources=$(find lib "$1/gen" -name '*.c' -not -name 'platform_*.c' | sort)

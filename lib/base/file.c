@@ -171,6 +171,17 @@ static sc_status copy_to(struct sc__input *in, int fd) {
     }
 }
 
+/* An empty file in memory that errors show as name. */
+static sc_status
+new_copy(struct sc_context *ctx, const char *name, int *fd, const char **path) {
+    int reason = sc__memory_file(&ctx->arena, fd, path);
+    if (reason)
+        return fail_reason(ctx, name, "cannot copy to memory", reason);
+    *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
+        (struct sc__spooled){*path, name, *fd};
+    return SC_OK;
+}
+
 sc_status sc__spool(struct sc_context *ctx, const char **path) {
     struct sc__input in;
     const char *copy;
@@ -178,18 +189,25 @@ sc_status sc__spool(struct sc_context *ctx, const char **path) {
     if (strcmp(*path, "-") && sc__path_look(*path).kind != SC__PATH_OTHER)
         return SC_OK;
     SC__TRY(sc__input_open(ctx, *path, &in));
-    int reason = sc__memory_file(&ctx->arena, &fd, &copy);
-    sc_status status;
-    if (reason)
-        status = fail_reason(ctx, in.name, "cannot copy to memory", reason);
-    else {
-        *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
-            (struct sc__spooled){copy, in.name, fd};
+    sc_status status = new_copy(ctx, in.name, &fd, &copy);
+    if (status == SC_OK)
         status = copy_to(&in, fd);
-        *path = copy;
-    }
     sc__input_close(&in);
+    if (status == SC_OK)
+        *path = copy;
     return status;
+}
+
+sc_status sc__spool_bytes(struct sc_context *ctx,
+                          const char *name,
+                          const void *bytes,
+                          size_t size,
+                          const char **path) {
+    int fd;
+    name = sc__strdup(&ctx->arena, name);
+    SC__TRY(new_copy(ctx, name, &fd, path));
+    int reason = sc__file_write(fd, bytes, size);
+    return reason ? fail_reason(ctx, name, "cannot copy to memory", reason) : SC_OK;
 }
 
 static sc_status

@@ -3,6 +3,7 @@
 #include "frontend/reader.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name) {
@@ -21,29 +22,59 @@ const struct sc__command *sc__command_find(struct sc_context *ctx, const char *n
     return NULL;
 }
 
-struct new_request {
+struct command_search {
     struct sc_context *ctx;
     const char *name;
-    struct sc_request *made;
+    const struct sc__command *found;
 };
 
-static sc_status make_request(void *self) {
-    struct new_request *r = self;
-    const struct sc__command *c = sc__command_find(r->ctx, r->name);
-    if (!c)
-        return SC_USAGE;
-    r->made = SC__NEW(&r->ctx->arena, struct sc_request);
-    r->made->ctx = r->ctx;
-    r->made->command = c;
-    sc__buffer_init(&r->made->out, &r->ctx->arena);
+static sc_status find_command(void *self) {
+    struct command_search *s = self;
+    s->found = sc__command_find(s->ctx, s->name);
     return SC_OK;
 }
 
 sc_request *sc_request_new(sc_context *ctx, const char *name) {
-    struct new_request r = {.ctx = ctx, .name = name};
+    struct command_search s = {.ctx = ctx, .name = name};
     sc__clear_error(ctx);
-    sc_status status = sc__guarded(ctx, make_request, &r);
-    return status == SC_OK ? r.made : NULL;
+    sc__guarded(ctx, find_command, &s);
+    const struct sc__command *c = s.found;
+    struct sc_request *req = c ? calloc(1, sizeof *req) : NULL;
+    if (c && !req)
+        sc__out_of_memory(ctx);
+    if (!req)
+        return NULL;
+    sc__context_init(&req->asked, NULL);
+    req->owner = ctx;
+    req->ctx = &req->asked;
+    req->command = c;
+    req->older = ctx->requests;
+    if (req->older)
+        req->older->newer = req;
+    ctx->requests = req;
+    return req;
+}
+
+static void end_run(struct sc_request *req) {
+    if (req->has_run)
+        sc__context_end(&req->run);
+    req->has_run = false;
+    req->ctx = &req->asked;
+    memset(&req->out, 0, sizeof req->out);
+}
+
+void sc_request_free(sc_request *req) {
+    if (!req)
+        return;
+    if (req->newer)
+        req->newer->older = req->older;
+    else
+        req->owner->requests = req->older;
+    if (req->older)
+        req->older->newer = req->newer;
+    end_run(req);
+    sc__context_end(&req->asked);
+    free(req);
 }
 
 /* The i-th table of options, the readers' after the command's own; NULL past
@@ -128,13 +159,14 @@ static bool is_output(const char *name) {
 }
 
 static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
-    struct sc_context *ctx = req->ctx;
+    struct sc_context *ctx = req->owner;
+    struct sc__arena *arena = &req->asked.arena;
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        command_suggest(ctx, req->command, name),
+                        command_suggest(&req->asked, req->command, name),
                         "%s has no option %s%s",
                         req->command->name,
                         name[0] && !name[1] ? "-" : "--",
@@ -151,10 +183,9 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     bool same = value && is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
-    *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
+    *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =
         (struct sc__value){.option = o,
-                           .text =
-                               value ? sc__strdup(&ctx->arena, same ? "-" : value) : NULL};
+                           .text = value ? sc__strdup(arena, same ? "-" : value) : NULL};
     return SC_OK;
 }
 
@@ -170,19 +201,46 @@ static sc_status set_word(void *self) {
 }
 
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
-    return sc__guarded(req->ctx, set_word, &(struct request_word){req, name, value});
+    sc__clear_error(req->owner);
+    return sc__guarded(req->owner, set_word, &(struct request_word){req, name, value});
+}
+
+int sc_request_takes_value(const sc_request *req, const char *name) {
+    const struct sc__option *o = sc__command_option(req->command, name);
+    return o && o->arg;
 }
 
 static sc_status add_input(void *self) {
     const struct request_word *word = self;
     struct sc_request *req = word->req;
-    *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
-        sc__strdup(&req->ctx->arena, word->value);
+    struct sc__arena *arena = &req->asked.arena;
+    *SC__PUSH(arena, req->inputs, req->input_count, req->input_capacity) =
+        sc__strdup(arena, word->value);
     return SC_OK;
 }
 
 sc_status sc_request_input(sc_request *req, const char *path) {
-    return sc__guarded(req->ctx, add_input, &(struct request_word){req, NULL, path});
+    sc__clear_error(req->owner);
+    return sc__guarded(req->owner, add_input, &(struct request_word){req, NULL, path});
+}
+
+void sc_request_set_command_line(sc_request *req, int argc, const char *const *argv) {
+    req->argc = argc;
+    req->argv = argv;
+}
+
+void sc_request_set_terminal(sc_request *req, int colours, unsigned columns) {
+    req->terminal = colours != 0;
+    req->width = columns;
+}
+
+void sc_request_set_sink(sc_request *req, sc_sink *sink, void *user) {
+    req->sink = sink;
+    req->sink_user = user;
+}
+
+const char *sc_request_note(const sc_request *req, uint32_t i) {
+    return req->has_run && i < req->run.note_count ? req->run.notes[i].text : NULL;
 }
 
 bool sc__stdout_taken(const struct sc_request *req) {
@@ -244,22 +302,44 @@ static void note_repeated(const struct sc_request *req) {
 
 static sc_status execute_request(void *self) {
     struct sc_request *req = self;
-    struct sc_context *ctx = req->ctx;
-    ctx->note_count = 0;
-    note_repeated(req);
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
+    note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
-    ctx->jobs = jobs;
+    req->ctx->jobs = jobs;
     SC__TRY(check_outputs(req));
     SC__TRY(check_inputs(req));
     return req->command->execute(req);
 }
 
+static void hand_on(void *self, const char *bytes, size_t n) {
+    struct sc_request *req = self;
+    if (!req->sink_failed && req->sink(req->sink_user, bytes, n))
+        req->sink_failed = true;
+}
+
+static void begin_run(struct sc_request *req) {
+    end_run(req);
+    sc__context_init(&req->run, req->owner);
+    req->has_run = true;
+    req->ctx = &req->run;
+    req->sink_failed = false;
+    sc__buffer_init(&req->out, &req->run.arena);
+    if (req->sink)
+        sc__buffer_stream(&req->out, hand_on, req);
+}
+
 sc_status sc_execute(sc_request *req) {
-    sc__clear_error(req->ctx);
-    sc_status status = sc__guarded(req->ctx, execute_request, req);
-    sc__outputs_abandon(req->ctx); /* open only where memory ran short */
+    begin_run(req);
+    sc_status status = sc__guarded(&req->run, execute_request, req);
+    sc__outputs_abandon(&req->run); /* open only where memory ran short */
+    sc__buffer_flush(&req->out);
+    if (req->sink_failed)
+        status = sc__fail(&req->run, SC_SYSTEM, NULL, NULL, "cannot write the output");
+    if (status == SC_OK)
+        sc__clear_error(req->owner); /* what was tried and given up on the way */
+    else
+        sc__error_move(req->owner, &req->run);
     return status;
 }
 
@@ -337,4 +417,48 @@ void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
             sc__printf(out, "\n%s:\n", group = (*o)->group);
         put_option(out, *o);
     }
+}
+
+const char *sc_command_name(uint32_t i) {
+    uint32_t n = 0;
+    while (sc__commands[n] && n < i)
+        n++;
+    return sc__commands[n] ? sc__commands[n]->name : NULL;
+}
+
+const char *sc_command_summary(uint32_t i) {
+    uint32_t n = 0;
+    while (sc__commands[n] && n < i)
+        n++;
+    return sc__commands[n] ? sc__commands[n]->summary : NULL;
+}
+
+struct help_writing {
+    struct sc_context *scratch;
+    const char *name;
+    sc_sink *sink;
+    void *user;
+};
+
+static sc_status write_help(void *self) {
+    const struct help_writing *h = self;
+    const struct sc__command *c = sc__command_find(h->scratch, h->name);
+    struct sc__buffer out;
+    if (!c)
+        return SC_USAGE;
+    sc__buffer_init(&out, &h->scratch->arena);
+    sc__command_help(&out, c);
+    if (h->sink(h->user, out.text, out.size))
+        return sc__fail(h->scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
+    return SC_OK;
+}
+
+sc_status sc_command_help(sc_context *ctx, const char *name, sc_sink *sink, void *user) {
+    struct sc_context scratch;
+    sc__context_init(&scratch, NULL);
+    struct help_writing h = {&scratch, name, sink, user};
+    sc_status status = sc__guarded(&scratch, write_help, &h);
+    sc__error_move(ctx, &scratch);
+    sc__context_end(&scratch);
+    return status;
 }

@@ -1,21 +1,18 @@
-/* validate: the command. Every row gets a context of its own, so that rows can
- * be spread over threads and their memory goes with them. */
+/* validate: the command. Every row is evaluated as the command it prints would
+ * be, in a context of its own, so that rows can be spread over threads and their
+ * memory goes with them. */
 #include "command/validate.h"
 
 #include "base/parallel.h"
-#include "base/platform.h"
-#include "hardware/cluster_options.h"
-#include "lower/model.h"
+#include "evaluate/evaluate.h"
 #include "model/read.h"
-#include "simulate/simulate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct validate_job {
     struct sc__truth *truth;
-    struct sc_context *ctx;
     const char *constants;
-    struct sc__mutex *lock; /* of ctx */
 };
 
 struct row_forecast {
@@ -23,84 +20,90 @@ struct row_forecast {
     const struct validate_job *job;
     struct sc__truth_row *row;
     struct sc__truth_plan plan;
-    const char *options; /* the command that repeats it */
+    const char *command; /* that repeats it */
 };
 
 static sc_status forecast(void *self) {
     struct row_forecast *f = self;
     struct sc_context *ctx = f->ctx;
-    struct sc__truth_plan *plan = &f->plan;
+    const struct validate_job *job = f->job;
     struct sc__truth_row *row = f->row;
+    struct sc__truth_plan *plan = &f->plan;
     struct sc__model model;
-    struct sc__cluster cluster;
-    struct sc__workload *w;
-    struct sc__net net;
-    struct sc__sim sim;
+    struct sc__cluster_description cluster;
+    struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
+    sc_options options;
+    sc_plan training;
     bool given;
-    uint32_t gpus = 0;
     SC__TRY(sc__truth_plan(ctx, row, plan));
     if (plan->skip)
         return SC_OK;
-    if (f->job->constants)
+    if (job->constants)
         *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (struct sc__option_value){"step-constants", f->job->constants};
+            (sc_setting){"step-constants", job->constants};
     struct sc__settings settings = sc__truth_settings(ctx, plan);
-    SC__TRY(sc__setting_u32(&settings, "gpus", 1, &gpus));
     SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
-    SC__TRY(sc__cluster_parse(ctx, plan->cluster, gpus, &cluster));
-    SC__TRY(sc__cluster_apply(&settings, gpus, &cluster));
-    sc__cluster_remember(&cluster, &ctx->arena);
-    SC__TRY(sc__lower_model(ctx, &settings, &model, &cluster, &w));
-    SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));
-    SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
-    row->predicted = (double)sim.step * 1e-12;
-    row->shares = sc__sim_shares(w, &sim);
-    f->options = sc__truth_command(ctx, plan);
+    SC__TRY(sc__plan_read(&settings, &training));
+    SC__TRY(sc__options_read(&settings, &options));
+    SC__TRY(sc__cluster_describe(ctx, plan->cluster, &cluster));
+    struct sc__evaluation_input in = {.cluster = &cluster,
+                                      .options = &options,
+                                      .engine = settings,
+                                      .plan_options = &settings};
+    SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
+    SC__TRY(sc__evaluation_run(ctx, ev, false));
+    row->predicted = (double)ev->result.step * 1e-12;
+    row->shares = sc__result_step_shares(&ev->result);
+    sc__result_free(&ev->result);
+    f->command = sc__truth_command(ctx, plan);
     return SC_OK;
 }
 
-/* Texts that outlive the context of their row. */
-struct row_texts {
-    struct sc__arena *arena;
-    struct sc__truth_row *row;
-    const char *skipped;
-    const char *options;
-};
-
-static void copy_texts(void *self) {
-    const struct row_texts *t = self;
-    t->row->skipped = t->skipped ? sc__strdup(t->arena, t->skipped) : NULL;
-    t->row->options = t->options ? sc__strdup(t->arena, t->options) : NULL;
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static void keep(struct validate_job *job,
-                 struct sc__truth_row *row,
-                 const char *skip,
-                 const char *options) {
-    struct row_texts texts = {&job->ctx->arena, row, skip, options};
-    sc__mutex_lock(job->lock);
-    if (!sc__memory_guard(copy_texts, &texts))
-        row->skipped = "out of memory";
-    sc__mutex_unlock(job->lock);
-}
-
-static void one_row(struct validate_job *job, struct sc__truth_row *row) {
-    sc_context *ctx = sc_open();
-    struct row_forecast f = {.ctx = ctx, .job = job, .row = row};
-    if (!ctx) {
-        keep(job, row, "out of memory", NULL);
-        return;
-    }
-    if (sc__guarded(ctx, forecast, &f) == SC_OK)
-        keep(job, row, f.plan.skip, f.options);
-    else
-        keep(job, row, sc_error_message(ctx), NULL);
-    sc_close(ctx);
+/* The texts of a row outlive the context of its thread; the memory of the request
+ * is not for many threads. */
+static void keep(struct sc__truth_row *row, const char *skip, const char *options) {
+    const char *text = skip ? skip : options;
+    row->text = text ? copy_text(text) : NULL;
+    row->skipped = !row->text ? "out of memory" : skip ? row->text : NULL;
+    row->options = row->text && !skip ? row->text : NULL;
 }
 
 static void forecast_row(void *self, uint32_t i) {
-    struct validate_job *job = self;
-    one_row(job, &job->truth->rows[i]);
+    const struct validate_job *job = self;
+    struct sc__truth_row *row = &job->truth->rows[i];
+    sc_context *ctx = sc_open();
+    struct row_forecast f = {.ctx = ctx, .job = job, .row = row};
+    if (!ctx) {
+        keep(row, NULL, NULL);
+        return;
+    }
+    if (sc__guarded(ctx, forecast, &f) == SC_OK)
+        keep(row, f.plan.skip, f.command);
+    else
+        keep(row, sc_error_message(ctx), NULL);
+    sc_close(ctx);
+}
+
+/* Into the memory of the request, now that there is one thread again. */
+static void take_texts(struct sc_context *ctx, struct sc__truth *t) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct sc__truth_row *row = &t->rows[i];
+        if (!row->text)
+            continue;
+        const char *text = sc__strdup(&ctx->arena, row->text);
+        if (row->skipped)
+            row->skipped = text;
+        else
+            row->options = text;
+        free(row->text);
+        row->text = NULL;
+    }
 }
 
 /* Only rows whose source or id holds the text. */
@@ -143,13 +146,9 @@ static sc_status validate_execute(struct sc_request *req) {
                          "no row has '%s' in it",
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
-                               .ctx = req->ctx,
-                               .constants = sc__option(req, "step-constants"),
-                               .lock = sc__mutex_new()};
-    if (!job.lock)
-        sc__memory_exhausted();
+                               .constants = sc__option(req, "step-constants")};
     sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
-    sc__mutex_free(job.lock);
+    take_texts(req->ctx, &truth);
     if (!sc__stdout_taken(req))
         sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
@@ -176,7 +175,7 @@ static const struct sc__option options[] = {
      "constants of the step model instead of the built-in ones",
      0},
     {"jobs", 'j', "N", "1", "Input", "threads", 0},
-    {NULL, 0, NULL, NULL, NULL, NULL, 0},
+    {0},
 };
 
 static const struct sc__option *const tables[] = {options, NULL};

@@ -1,6 +1,7 @@
-/* network: what the executor asks of a network engine. The executor owns the
+/* engine: what the executor asks of a network engine. The executor owns the
  * clock; an engine says when its next transfer completes, and that may move
- * when traffic changes.
+ * when traffic changes. Every call may fail: it then returns a status other
+ * than SC_OK with the error in the context, and the run ends with it.
  *
  * Transfers are between classes. A collective of a class stands for that
  * collective in every group of its ranks at once; an engine that looks at
@@ -31,6 +32,12 @@ struct sc__claim {
 };
 #define SC__CLAIMS 6
 
+struct sc__claims {
+    struct sc__claim list[SC__CLAIMS];
+    uint32_t count;
+    bool contended; /* it may meet others whatever they claim: always start() it */
+};
+
 struct sc__net_link_use {
     const char *name;
     /* capacity in bytes per second */
@@ -50,27 +57,27 @@ struct sc__overhead {
 struct sc__net_ops {
     const char *name;
     /* The time of t if nothing else runs, ps, and what it claims. A transfer
-     * whose claims meet no other stream's is priced with this once and for
-     * all. *claims < 0: it may always meet others, always start() it; it makes
-     * ~*claims claims that others may meet. */
-    int64_t (*alone)(void *net,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims);
+     * that is not contended and whose claims no other stream makes is costed
+     * with this once and for all. */
+    sc_status (*alone)(void *net,
+                       const struct sc__transfer *t,
+                       int64_t *time,
+                       struct sc__claims *claims);
     /* Begins t at now. */
     sc_status (*start)(void *net, const struct sc__transfer *t, int64_t now);
     /* When the next transfer completes; INT64_MAX when none runs. */
-    int64_t (*next)(void *net);
-    /* Advances to `to` (≤ next) and gives one completed transfer; false when
-     * none is left that completes at `to`. */
-    bool (*finish)(void *net, int64_t to, struct sc__transfer *done);
+    sc_status (*next)(void *net, int64_t *when);
+    /* Advances to `to` (≤ next) and gives one completed transfer; *found is
+     * false when none is left that completes at `to`. */
+    sc_status (*finish)(void *net, int64_t to, struct sc__transfer *done, bool *found);
     /* Link statistics for the report; NULL when the engine has none. */
-    uint32_t (*links)(void *net,
-                      struct sc__arena *arena,
-                      int64_t step,
-                      struct sc__net_link_use **out);
+    sc_status (*links)(void *net,
+                       struct sc__arena *arena,
+                       int64_t step,
+                       struct sc__net_link_use **out,
+                       uint32_t *count);
     /* For engines that load the processors too; NULL: messages cost them nothing. */
-    void (*overhead)(void *net, uint64_t bytes, struct sc__overhead *out);
+    sc_status (*overhead)(void *net, uint64_t bytes, struct sc__overhead *out);
 };
 
 struct sc__net {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What is scaled: kinds of compute, or transfers of one label. */
-struct change {
+struct whatif_change {
     const char *label; /* NULL: compute */
     bool recompute;    /* all recomputation, whatever its kind */
     int work;
@@ -20,10 +20,10 @@ struct change {
 
 /* ---- the engine before the engine ---- */
 
-struct scaled {
+struct whatif_scaled {
     const struct sc__net *inner;
     const struct sc__workload *w;
-    const struct change *change;
+    const struct whatif_change *change;
     struct sc__arena *arena;
     struct sc__transfer *free_ones; /* complete now */
     uint32_t free_count;
@@ -31,31 +31,36 @@ struct scaled {
     int64_t now;
 };
 
-static const char *transfer_label(const struct sc__workload *w,
-                                  const struct sc__transfer *t) {
+static const char *whatif_transfer_label(const struct sc__workload *w,
+                                         const struct sc__transfer *t) {
     return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
 }
 
-static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
+static double whatif_factor_of(const struct whatif_scaled *s,
+                               const struct sc__transfer *t) {
     const char *label = s->change->label;
-    return label && !strcmp(label, transfer_label(s->w, t)) ? s->change->factor : 1;
+    return label && !strcmp(label, whatif_transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
-static int64_t scaled_alone(void *net,
-                            const struct sc__transfer *t,
-                            struct sc__claim claim[SC__CLAIMS],
-                            int *claims) {
-    struct scaled *s = net;
-    double factor = factor_of(s, t);
-    int64_t time = s->inner->ops->alone(s->inner->self, t, claim, claims);
-    if (factor == 0)
-        *claims = 0;
-    return factor == 1 ? time : (int64_t)((double)time * factor);
+static sc_status scaled_alone(void *net,
+                              const struct sc__transfer *t,
+                              int64_t *time,
+                              struct sc__claims *claims) {
+    struct whatif_scaled *s = net;
+    double factor = whatif_factor_of(s, t);
+    SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
+    if (factor == 0) {
+        claims->count = 0;
+        claims->contended = false;
+    }
+    if (factor != 1)
+        *time = (int64_t)((double)*time * factor);
+    return SC_OK;
 }
 
 static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
-    struct scaled *s = net;
-    double factor = factor_of(s, t);
+    struct whatif_scaled *s = net;
+    double factor = whatif_factor_of(s, t);
     struct sc__transfer less = *t;
     if (factor == 0) {
         s->now = now;
@@ -66,24 +71,28 @@ static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t n
     return s->inner->ops->start(s->inner->self, factor == 1 ? t : &less, now);
 }
 
-static int64_t scaled_next(void *net) {
-    struct scaled *s = net;
-    int64_t inner = s->inner->ops->next(s->inner->self);
-    return s->free_count && s->now < inner ? s->now : inner;
+static sc_status scaled_next(void *net, int64_t *when) {
+    struct whatif_scaled *s = net;
+    SC__TRY(s->inner->ops->next(s->inner->self, when));
+    if (s->free_count && s->now < *when)
+        *when = s->now;
+    return SC_OK;
 }
 
-static bool scaled_finish(void *net, int64_t to, struct sc__transfer *done) {
-    struct scaled *s = net;
+static sc_status
+scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
+    struct whatif_scaled *s = net;
     if (s->free_count) {
         *done = s->free_ones[--s->free_count];
-        return true;
+        *found = true;
+        return SC_OK;
     }
-    return s->inner->ops->finish(s->inner->self, to, done);
+    return s->inner->ops->finish(s->inner->self, to, done, found);
 }
 
-static void scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
-    struct scaled *s = net;
-    s->inner->ops->overhead(s->inner->self, bytes, out);
+static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+    struct whatif_scaled *s = net;
+    return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
 
 static const struct sc__net_ops scaled_ops = {.name = "scaled",
@@ -94,8 +103,9 @@ static const struct sc__net_ops scaled_ops = {.name = "scaled",
 
 /* ---- the workload with other costs ---- */
 
-static bool
-is_changed(const struct sc__workload *w, const struct sc__op *op, const struct change *c) {
+static bool whatif_is_changed(const struct sc__workload *w,
+                              const struct sc__op *op,
+                              const struct whatif_change *c) {
     if (op->kind == SC__OP_COMPUTE) {
         if (c->label)
             return false;
@@ -109,13 +119,14 @@ is_changed(const struct sc__workload *w, const struct sc__op *op, const struct c
                                                  : sc__message_label(w));
 }
 
-static struct sc__workload
-scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c) {
+static struct sc__workload whatif_scale(struct sc__arena *a,
+                                        const struct sc__workload *w,
+                                        const struct whatif_change *c) {
     struct sc__workload copy = *w;
     copy.ops = SC__NEW_ARRAY(a, struct sc__op, w->op_count ? w->op_count : 1);
     for (uint32_t i = 0; i < w->op_count; i++) {
         copy.ops[i] = w->ops[i];
-        if (is_changed(w, &w->ops[i], c))
+        if (whatif_is_changed(w, &w->ops[i], c))
             copy.ops[i].cost = (int64_t)((double)w->ops[i].cost * c->factor);
     }
     return copy;
@@ -123,6 +134,7 @@ scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c)
 
 struct whatif_table {
     struct sc_context *ctx;
+    struct sc__arena *arena; /* of the rows */
     const struct sc__workload *w;
     const struct sc__net_maker *net;
     struct sc__sim_options options;
@@ -133,20 +145,20 @@ struct whatif_table {
 struct whatif_run {
     const struct whatif_table *t;
     struct sc_context *own;
-    struct change change;
+    struct whatif_change change;
     int64_t *step;
 };
 
-static sc_status simulate_changed(void *self) {
+static sc_status whatif_simulate_changed(void *self) {
     const struct whatif_run *run = self;
     const struct whatif_table *t = run->t;
-    const struct change *c = &run->change;
+    const struct whatif_change *c = &run->change;
     struct sc_context *own = run->own;
-    struct sc__workload changed = scale(&own->arena, t->w, c);
+    struct sc__workload changed = whatif_scale(&own->arena, t->w, c);
     struct sc__net net;
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
-    struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
+    struct whatif_scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
     struct sc__net_ops ops = scaled_ops;
     if (net.ops->overhead)
         ops.overhead = scaled_overhead;
@@ -157,15 +169,17 @@ static sc_status simulate_changed(void *self) {
 }
 
 /* In a context of its own, given back at once: there are many of these. */
-static sc_status
-step_with(const struct whatif_table *t, struct change c, double factor, int64_t *step) {
+static sc_status whatif_step_with(const struct whatif_table *t,
+                                  struct whatif_change c,
+                                  double factor,
+                                  int64_t *step) {
     sc_context *own = sc_open();
     if (!own)
-        return sc__fail(t->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+        return sc__out_of_memory(t->ctx);
     own->jobs = t->ctx->jobs;
     c.factor = factor;
     struct whatif_run run = {.t = t, .own = own, .change = c, .step = step};
-    sc_status status = sc__guarded(own, simulate_changed, &run);
+    sc_status status = sc__guarded(own, whatif_simulate_changed, &run);
     if (status != SC_OK)
         sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));
     sc_close(own);
@@ -174,14 +188,14 @@ step_with(const struct whatif_table *t, struct change c, double factor, int64_t 
 
 /* ---- the table ---- */
 
-struct seen { /* what the workload has */
+struct whatif_seen { /* what the workload has */
     bool work[SC__WORKS];
     bool recompute;
     const char *labels[64];
     unsigned label_count;
 };
 
-static void see_label(struct seen *s, const char *label) {
+static void whatif_see_label(struct whatif_seen *s, const char *label) {
     for (unsigned i = 0; i < s->label_count; i++)
         if (!strcmp(s->labels[i], label))
             return;
@@ -189,14 +203,14 @@ static void see_label(struct seen *s, const char *label) {
         s->labels[s->label_count++] = label;
 }
 
-static void whatif_look(const struct sc__workload *w, struct seen *s) {
+static void whatif_look(const struct sc__workload *w, struct whatif_seen *s) {
     memset(s, 0, sizeof *s);
     for (uint32_t i = 0; i < w->op_count; i++) {
         const struct sc__op *op = &w->ops[i];
         if (op->kind == SC__OP_COLLECTIVE)
-            see_label(s, w->groups[op->group].label);
+            whatif_see_label(s, w->groups[op->group].label);
         else if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV)
-            see_label(s, sc__message_label(w));
+            whatif_see_label(s, sc__message_label(w));
         else if (op->kind == SC__OP_COMPUTE && op->cost && op->phase == SC__RECOMPUTE)
             s->recompute = true;
         else if (op->kind == SC__OP_COMPUTE && op->cost)
@@ -204,7 +218,7 @@ static void whatif_look(const struct sc__workload *w, struct seen *s) {
     }
 }
 
-static int most_gain_first(const void *x, const void *y) {
+static int whatif_most_gain_first(const void *x, const void *y) {
     const struct sc__whatif_row *a = x;
     const struct sc__whatif_row *b = y;
     if (a->at_zero != b->at_zero)
@@ -215,18 +229,18 @@ static int most_gain_first(const void *x, const void *y) {
 static sc_status whatif_add_row(struct whatif_table *t,
                                 const char *key,
                                 const char *title,
-                                struct change c) {
+                                struct whatif_change c) {
     struct sc__whatif_row row = {.key = key, .title = title};
     sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
-    SC__TRY(step_with(t, c, 0, &row.at_zero));
-    SC__TRY(step_with(t, c, 0.5, &row.at_half));
-    *SC__PUSH(&t->ctx->arena, t->out->rows, t->out->count, t->out->capacity) = row;
+    SC__TRY(whatif_step_with(t, c, 0, &row.at_zero));
+    SC__TRY(whatif_step_with(t, c, 0.5, &row.at_half));
+    *SC__PUSH(t->arena, t->out->rows, t->out->count, t->out->capacity) = row;
     return SC_OK;
 }
 
-static sc_status add_rows(struct whatif_table *t) {
-    struct sc__arena *a = &t->ctx->arena;
-    struct seen seen;
+static sc_status whatif_add_rows(struct whatif_table *t) {
+    struct sc__arena *a = t->arena;
+    struct whatif_seen seen;
     whatif_look(t->w, &seen);
     t->expected = seen.label_count + seen.recompute;
     for (int k = 0; k < SC__WORKS; k++)
@@ -237,36 +251,34 @@ static sc_status add_rows(struct whatif_table *t) {
                             : k == SC__WORK_HOST ? "host"
                                                  : name;
         if (seen.work[k])
-            SC__TRY(whatif_add_row(t, name, title, (struct change){.work = k}));
+            SC__TRY(whatif_add_row(t, name, title, (struct whatif_change){.work = k}));
     }
     if (seen.recompute)
         SC__TRY(whatif_add_row(t,
                                "recompute",
                                "recomputation",
-                               (struct change){.recompute = true}));
+                               (struct whatif_change){.recompute = true}));
     for (unsigned i = 0; i < seen.label_count; i++)
         SC__TRY(whatif_add_row(t,
                                sc__format(a, "comm:%s", seen.labels[i]),
                                sc__format(a, "%s communication", seen.labels[i]),
-                               (struct change){.label = seen.labels[i]}));
+                               (struct whatif_change){.label = seen.labels[i]}));
     return SC_OK;
 }
 
 sc_status sc__whatif(struct sc_context *ctx,
+                     struct sc__arena *arena,
                      const struct sc__workload *w,
                      const struct sc__net_maker *net,
                      const struct sc__sim_options *options,
                      int64_t step,
                      struct sc__whatif *out) {
     *out = (struct sc__whatif){.step = step};
-    struct whatif_table t = {.ctx = ctx,
-                             .w = w,
-                             .net = net,
-                             .options = *options,
-                             .out = out};
+    struct whatif_table t =
+        {.ctx = ctx, .arena = arena, .w = w, .net = net, .options = *options, .out = out};
     t.options.keep_timeline = false;
-    SC__TRY(add_rows(&t));
+    SC__TRY(whatif_add_rows(&t));
     if (out->count)
-        qsort(out->rows, out->count, sizeof *out->rows, most_gain_first);
+        qsort(out->rows, out->count, sizeof *out->rows, whatif_most_gain_first);
     return SC_OK;
 }

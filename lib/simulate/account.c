@@ -184,8 +184,7 @@ static void keep_run(struct sc__executor *x,
                      const struct sc__exec_item *item) {
     const struct sc__runner *r = &x->runners[class];
     int64_t at = s->start;
-    struct sc__claim list[SC__CLAIMS];
-    int n;
+    struct sc__claims unused;
     for (uint32_t i = 0; i < item->ops; i++) {
         uint32_t id = r->blocks[s->call]->order[item->first + i];
         const struct sc__op *op = &x->w->ops[id];
@@ -198,8 +197,11 @@ static void keep_run(struct sc__executor *x,
             price = op->cost;
         else if (op->kind == SC__OP_COLLECTIVE) {
             struct sc__transfer t = sc__transfer_of(x, class, op);
-            price = x->net->ops->alone(x->net->self, &t, list, &n) +
-                    (x->net->free ? 0 : op->cost);
+            /* costed before, when the run was made: it cannot fail now */
+            sc_status status = x->net->ops->alone(x->net->self, &t, &price, &unused);
+            if (status != SC_OK)
+                x->status = status;
+            price += x->net->free ? 0 : op->cost;
         }
         if (op->kind != SC__OP_WAIT)
             account_keep_span(x, class, id, s->call, at, at, at + price);

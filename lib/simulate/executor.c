@@ -216,9 +216,13 @@ static void take_event(struct sc__executor *x) {
 }
 
 /* Several jobs: the transfer says whose it is. */
-static void take_transfers(struct sc__executor *jobs, int64_t now) {
+static sc_status take_transfers(struct sc__executor *jobs, int64_t now) {
     struct sc__transfer done;
-    while (jobs->net->ops->finish(jobs->net->self, now, &done)) {
+    bool found;
+    for (;;) {
+        SC__TRY(jobs->net->ops->finish(jobs->net->self, now, &done, &found));
+        if (!found)
+            return SC_OK;
         struct sc__executor *x = &jobs[done.job];
         x->now = now;
         x->out->events++;
@@ -317,12 +321,13 @@ static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
     for (;;) {
         int64_t event;
         SC__TRY(start_work(jobs, count, &event));
-        int64_t transfer = net->ops->next(net->self);
+        int64_t transfer;
+        SC__TRY(net->ops->next(net->self, &transfer));
         int64_t now = transfer <= event ? transfer : event;
         if (now == INT64_MAX)
             break;
         if (transfer <= event)
-            take_transfers(jobs, now);
+            SC__TRY(take_transfers(jobs, now));
         else
             take_events(jobs, count, now);
         if (now > SC__LONGEST)
@@ -382,6 +387,8 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
         status = executor_run(jobs, count);
     for (uint32_t i = 0; i < count; i++)
         sc__arena_free(&jobs[i].arena);
+    for (uint32_t i = 0; i < count && status == SC_OK; i++)
+        status = sc__sim_check(ctx, w[i], &out[i]);
     return status;
 }
 

@@ -271,7 +271,7 @@ static sc_status begin_send(struct sc__graph_run *r, uint32_t class, uint32_t op
     uint32_t recv = r->match[op];
     struct sc__overhead v = {0};
     if (r->loads)
-        r->net->ops->overhead(r->net->self, o->bytes, &v);
+        SC__TRY(r->net->ops->overhead(r->net->self, o->bytes, &v));
     bool wait = v.rendezvous || !(o->flags & SC__OP_EAGER);
     if (wait && recv != SC__NONE && !(r->state[recv] & SC__POSTED)) {
         r->state[op] |= SC__HELD;
@@ -485,15 +485,16 @@ static void begin_compute(struct sc__graph_run *r, uint32_t class, uint32_t op) 
 }
 
 /* The processor's part of a message. */
-static void begin_overhead(struct sc__graph_run *r, uint32_t class, uint32_t op) {
+static sc_status begin_overhead(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     struct sc__overhead v;
-    r->net->ops->overhead(r->net->self, o->bytes, &v);
+    SC__TRY(r->net->ops->overhead(r->net->self, o->bytes, &v));
     active_add(r, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
         sc__queue_push(&r->queue, r->now + v.send, op, class << EVENT_BITS | EVENT_SENT);
     else
         sc__queue_push(&r->queue, r->now + v.recv, op, class << EVENT_BITS | EVENT_END);
+    return SC_OK;
 }
 
 static sc_status run_lane(struct sc__graph_run *r, uint32_t index) {
@@ -512,7 +513,7 @@ static sc_status run_lane(struct sc__graph_run *r, uint32_t index) {
     else if (o->kind == SC__OP_COLLECTIVE)
         return arrive(r, class, op);
     else if (r->loads)
-        begin_overhead(r, class, op);
+        SC__TRY(begin_overhead(r, class, op));
     else
         return begin_send(r, class, op);
     return SC_OK;
@@ -594,8 +595,13 @@ static sc_status handle(struct sc__graph_run *r, struct sc__queued e) {
 /* All that happens now; then the streams choose among what has become ready. */
 static sc_status step(struct sc__graph_run *r) {
     struct sc__transfer t;
-    while (r->net->ops->finish(r->net->self, r->now, &t))
+    bool found;
+    for (;;) {
+        SC__TRY(r->net->ops->finish(r->net->self, r->now, &t, &found));
+        if (!found)
+            break;
         SC__TRY(network_done(r, &t));
+    }
     while (sc__queue_time(&r->queue) == r->now) {
         r->out->events++;
         SC__TRY(handle(r, sc__queue_pop(&r->queue)));
@@ -618,7 +624,8 @@ static sc_status loop(struct sc__graph_run *r) {
         if (r->dirty_count)
             continue;
         int64_t local = sc__queue_time(&r->queue);
-        int64_t net = r->net->ops->next(r->net->self);
+        int64_t net;
+        SC__TRY(r->net->ops->next(r->net->self, &net));
         int64_t next = local < net ? local : net;
         if (next == INT64_MAX)
             return SC_OK;
@@ -675,12 +682,13 @@ sc_status sc__simulate_graph(struct sc_context *ctx,
             ctx,
             "graph-comm-tax",
             "compute of a graph is not slowed down by transfers beside it (--comm-sm-tax)");
-    sc__graph_set_up(&r);
-    sc_status status = loop(&r);
+    sc_status status = sc__graph_set_up(&r);
+    if (status == SC_OK)
+        status = loop(&r);
     if (status == SC_OK && r.done < r.total)
         status = sc__graph_deadlock(&r);
     if (status == SC_OK)
         sc__graph_close(&r);
     sc__arena_free(&arena);
-    return status;
+    return status == SC_OK ? sc__sim_check(ctx, w, out) : status;
 }

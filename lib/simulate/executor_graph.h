@@ -120,7 +120,7 @@ struct sc__transfer
 sc__graph_message(const struct sc__graph_run *r, uint32_t class, uint32_t op);
 struct sc__transfer sc__graph_collective(const struct sc__graph_run *r, uint32_t op);
 
-void sc__graph_set_up(struct sc__graph_run *r);
+sc_status sc__graph_set_up(struct sc__graph_run *r);
 /* Names some of the operations that were not executed. */
 sc_status sc__graph_deadlock(struct sc__graph_run *r);
 void sc__graph_close(struct sc__graph_run *r);

@@ -75,10 +75,10 @@ static void make_results(struct sc__graph_run *r) {
 
 /* An engine that shares links must know all transfers before the first one
  * starts. */
-static void
+static sc_status
 announce(struct sc__graph_run *r, uint32_t class, const struct sc__block *b, bool *known) {
-    struct sc__claim claims[SC__CLAIMS];
-    int count;
+    struct sc__claims unused;
+    int64_t time;
     for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
         const struct sc__op *o = &r->w->ops[i];
         bool collective = o->kind == SC__OP_COLLECTIVE;
@@ -87,19 +87,21 @@ announce(struct sc__graph_run *r, uint32_t class, const struct sc__block *b, boo
             continue;
         struct sc__transfer t =
             collective ? sc__graph_collective(r, i) : sc__graph_message(r, class, i);
-        r->net->ops->alone(r->net->self, &t, claims, &count);
+        SC__TRY(r->net->ops->alone(r->net->self, &t, &time, &unused));
         if (collective)
             known[r->match[i]] = true;
     }
+    return SC_OK;
 }
 
-static void announce_all(struct sc__graph_run *r, uint32_t meetings) {
+static sc_status announce_all(struct sc__graph_run *r, uint32_t meetings) {
     bool *known = SC__NEW_ARRAY(r->arena, bool, meetings);
     for (uint32_t c = 0; c < r->w->class_count && !r->loads; c++)
-        announce(r, c, sc__rank_block(r->w, r->w->classes[c].rank), known);
+        SC__TRY(announce(r, c, sc__rank_block(r->w, r->w->classes[c].rank), known));
+    return SC_OK;
 }
 
-void sc__graph_set_up(struct sc__graph_run *r) {
+sc_status sc__graph_set_up(struct sc__graph_run *r) {
     const struct sc__workload *w = r->w;
     make_results(r);
     make_successors(r);
@@ -114,7 +116,7 @@ void sc__graph_set_up(struct sc__graph_run *r) {
     r->lines = SC__NEW_ARRAY(r->arena, struct sc__graph_line, w->group_count);
     uint32_t meetings = count_meetings(w);
     r->meetings = SC__NEW_ARRAY(r->arena, struct sc__graph_meeting, meetings);
-    announce_all(r, meetings);
+    SC__TRY(announce_all(r, meetings));
     sc__queue_init(&r->queue, r->arena);
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__block *b = sc__rank_block(w, w->classes[c].rank);
@@ -126,6 +128,7 @@ void sc__graph_set_up(struct sc__graph_run *r) {
                 *SC__PUSH(r->arena, r->pending, r->pending_count, r->pending_capacity) =
                     (struct sc__graph_pending){c, i};
     }
+    return SC_OK;
 }
 
 static void describe_waiting(const struct sc__graph_run *r,

@@ -38,28 +38,27 @@ struct claims {
     uint32_t item_capacity;
 };
 
-static void claim(struct claims *k, uint32_t class, const struct sc__op *op) {
-    struct sc__claim list[SC__CLAIMS];
-    int n = 0;
+static sc_status claim(struct claims *k, uint32_t class, const struct sc__op *op) {
+    struct sc__claims made;
+    int64_t unused;
     struct sc__transfer t = sc__transfer_of(k->x, class, op);
     if (op->flags & SC__OP_MEASURED)
-        return;
-    k->x->net->ops->alone(k->x->net->self, &t, list, &n);
-    if (n < 0)
-        n = ~n;
-    for (int i = 0; i < n; i++) {
+        return SC_OK;
+    SC__TRY(k->x->net->ops->alone(k->x->net->self, &t, &unused, &made));
+    for (uint32_t i = 0; i < made.count; i++) {
         bool fresh;
-        uint64_t *user = sc__map_at(&k->users, list[i].resource, &fresh);
+        uint64_t *user = sc__map_at(&k->users, made.list[i].resource, &fresh);
         uint64_t me = ((uint64_t) class << 8 | op->stream) + 1;
         if (fresh)
             *user = me;
         else if (*user != me)
             *user = MANY;
     }
+    return SC_OK;
 }
 
 /* Every class claims what the operations of its blocks use; each block once. */
-static void claim_class(struct claims *k, uint32_t class, uint8_t *seen) {
+static sc_status claim_class(struct claims *k, uint32_t class, uint8_t *seen) {
     struct sc__executor *x = k->x;
     const struct sc__workload *w = x->w;
     const struct sc__runner *r = &x->runners[class];
@@ -73,18 +72,19 @@ static void claim_class(struct claims *k, uint32_t class, uint8_t *seen) {
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             if (is_transfer(op))
-                claim(k, class, op);
+                SC__TRY(claim(k, class, op));
         }
     }
     for (uint32_t c = 0; c < p->calls; c++)
         seen[w->calls[p->first_call + c].block] = 0;
+    return SC_OK;
 }
 
 /* The price of an operation that can meet no other traffic; -1 when it can. */
 static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op *op) {
     struct sc__executor *x = k->x;
-    struct sc__claim list[SC__CLAIMS];
-    int n = 0;
+    struct sc__claims made;
+    int64_t price;
     if (op->kind == SC__OP_WAIT)
         return 0;
     if (op->kind == SC__OP_COMPUTE)
@@ -94,11 +94,13 @@ static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op
     if (op->flags & SC__OP_MEASURED)
         return op->cost;
     struct sc__transfer t = sc__transfer_of(x, class, op);
-    int64_t price = x->net->ops->alone(x->net->self, &t, list, &n);
-    if (n < 0)
+    sc_status status = x->net->ops->alone(x->net->self, &t, &price, &made);
+    if (status != SC_OK)
+        x->status = status;
+    if (status != SC_OK || made.contended)
         return -1;
-    for (int i = 0; i < n; i++)
-        if (*sc__map_find(&k->users, list[i].resource) !=
+    for (uint32_t i = 0; i < made.count; i++)
+        if (*sc__map_find(&k->users, made.list[i].resource) !=
             ((uint64_t) class << 8 | op->stream) + 1)
             return -1;
     return price + (x->net->free ? 0 : op->cost);
@@ -322,7 +324,7 @@ sc_status sc__prepare(struct sc__executor *x) {
     sc__map_init(&k.users, &x->arena);
     uint8_t *seen = SC__NEW_ARRAY(&x->arena, uint8_t, w->block_count);
     for (uint32_t c = 0; c < w->class_count; c++)
-        claim_class(&k, c, seen);
+        SC__TRY(claim_class(&k, c, seen));
     for (uint32_t c = 0; c < w->class_count && x->status == SC_OK; c++)
         prepare_runner(&k, c);
     return x->status;

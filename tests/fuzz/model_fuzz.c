@@ -26,6 +26,7 @@ static sc_status read_models(void *self) {
     struct sc__model model;
     struct sc__model_params params;
     struct sc__truth truth;
+    sc_plan training;
     struct sc__plan plan;
     bool given;
     if (sc__model_parse(ctx, "config.json", text, &model) == SC_OK)
@@ -33,7 +34,8 @@ static sc_status read_models(void *self) {
     if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
             SC_OK &&
         sc__model_settings(ctx, &settings, &model, &given) == SC_OK && given &&
-        sc__plan_read(ctx, &settings, &model, 0, &plan) == SC_OK)
+        sc__plan_read(&settings, &training) == SC_OK &&
+        sc__plan_resolve(ctx, &training, &model, 0, &plan) == SC_OK)
         sc__plan_check(ctx, &model, &plan);
     return sc__truth_parse(ctx, "steps.csv", text, &truth);
 }

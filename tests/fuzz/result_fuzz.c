@@ -11,8 +11,12 @@ struct fuzzed_result {
 static sc_status compare_both(void *self) {
     static const char *const names[2] = {"fuzz", "good"};
     const struct fuzzed_result *f = self;
+    struct sc__compared side[2];
     struct sc__comparison c;
-    return sc__compare(f->ctx, names, f->documents, &c);
+    for (int i = 0; i < 2; i++)
+        SC__TRY(sc__compared_saved(f->ctx, names[i], f->documents[i], &side[i]));
+    sc__compare(&f->ctx->arena, side, &c);
+    return SC_OK;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

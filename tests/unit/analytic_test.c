@@ -1,6 +1,6 @@
 /* The analytic network: groups are priced where they lie, and transfers that
  * meet on a port share it. */
-#include "network/engine.h"
+#include "engine_helpers.h"
 
 #include "test.h"
 #include <math.h>
@@ -49,9 +49,8 @@ static struct sc__transfer all_reduce(uint16_t group, uint64_t bytes, uint64_t u
 }
 
 static double alone_us(struct job *j, const struct sc__transfer *t) {
-    struct sc__claim claim[SC__CLAIMS];
-    int claims;
-    return sc__us(j->net.ops->alone(j->net.self, t, claim, &claims));
+    struct sc__claims unused;
+    return sc__us(engine_alone(&j->net, t, &unused));
 }
 
 /* When each of two transfers that start together ends. */
@@ -63,14 +62,14 @@ static void both(struct job *j,
     assert_int_equal(j->net.ops->start(j->net.self, a, 0), SC_OK);
     assert_int_equal(j->net.ops->start(j->net.self, b, 0), SC_OK);
     for (int n = 0; n < 2;) {
-        int64_t now = j->net.ops->next(j->net.self);
+        int64_t now = engine_next(&j->net);
         assert_true(now < INT64_MAX);
-        while (j->net.ops->finish(j->net.self, now, &done)) {
+        while (engine_finish(&j->net, now, &done)) {
             end[done.user] = sc__us(now);
             n++;
         }
     }
-    assert_true(j->net.ops->next(j->net.self) == INT64_MAX);
+    assert_true(engine_next(&j->net) == INT64_MAX);
 }
 
 #define BYTES ((uint64_t)1 << 30)
@@ -172,8 +171,7 @@ static void classes_of_a_group_meet(void **state) {
 enum { TRAFFIC = 400, STAGES = 4 };
 
 struct fluid {
-    struct sc__claim claim[SC__CLAIMS];
-    int claims;
+    struct sc__claims claims;
     double left;
     double end;
     int64_t start;
@@ -183,16 +181,16 @@ struct fluid {
 static double fluid_load(const struct fluid *f, uint64_t resource) {
     double load = 0;
     for (int i = 0; i < TRAFFIC; i++)
-        for (int k = 0; f[i].runs && k < f[i].claims; k++)
-            if (f[i].claim[k].resource == resource)
-                load += f[i].claim[k].share;
+        for (uint32_t k = 0; f[i].runs && k < f[i].claims.count; k++)
+            if (f[i].claims.list[k].resource == resource)
+                load += f[i].claims.list[k].share;
     return load;
 }
 
 static double fluid_rate(const struct fluid *all, const struct fluid *f) {
     double worst = 1;
-    for (int k = 0; k < f->claims; k++)
-        worst = fmax(worst, fluid_load(all, f->claim[k].resource));
+    for (uint32_t k = 0; k < f->claims.count; k++)
+        worst = fmax(worst, fluid_load(all, f->claims.list[k].resource));
     return 1 / worst;
 }
 
@@ -222,11 +220,9 @@ static void run_fluid(struct fluid *f) {
 
 static void finish_until(struct job *j, int64_t to, const struct fluid *f) {
     struct sc__transfer done;
-    for (int64_t now = j->net.ops->next(j->net.self); now <= to && now < INT64_MAX;
-         now = j->net.ops->next(j->net.self))
-        while (j->net.ops->finish(j->net.self,
-                                  now,
-                                  &done)) /* 1 ps of rounding per change of rate */
+    for (int64_t now = engine_next(&j->net); now <= to && now < INT64_MAX;
+         now = engine_next(&j->net))
+        while (engine_finish(&j->net, now, &done)) /* 1 ps of rounding per change of rate */
             assert_true(fabs((double)now - f[done.user].end) < 1e-6 * (double)now + 1000);
 }
 
@@ -252,7 +248,7 @@ static void random_traffic(void **state) {
         t[i].rank = j.w->classes[stage].rank;
         now += (int64_t)(draw(&seed) % 1000000000);
         f[i].start = now;
-        f[i].left = (double)j.net.ops->alone(j.net.self, &t[i], f[i].claim, &f[i].claims);
+        f[i].left = (double)engine_alone(&j.net, &t[i], &f[i].claims);
     }
     run_fluid(f);
     for (int i = 0; i < TRAFFIC; i++) {

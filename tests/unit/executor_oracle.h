@@ -361,7 +361,8 @@ static double ref_speed(const struct ref *r, uint32_t class) {
 }
 
 static int64_t ref_next(struct ref *r) {
-    int64_t next = oracle_next(r->net);
+    int64_t next;
+    oracle_next(r->net, &next);
     for (uint32_t c = 0; c < r->w->class_count; c++)
         for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++) {
             if (r->ops[i].state != REF_COMPUTES)
@@ -387,7 +388,8 @@ static void ref_compute_until(struct ref *r, int64_t to) {
 
 static void ref_end_all(struct ref *r) {
     struct sc__transfer t;
-    while (oracle_finish(r->net, r->now, &t)) {
+    bool found;
+    while (oracle_finish(r->net, r->now, &t, &found), found) {
         struct ref_meet *m = &r->meets[t.user];
         m->state = REF_LOCAL;
         m->end = r->now + (r->net->free ? 0 : m->cost);

@@ -78,9 +78,10 @@ static bool chance(uint64_t *seed, uint32_t percent) {
 }
 
 /* What a message costs the processors. */
-static void charge(void *self, uint64_t bytes, struct sc__overhead *out) {
+static sc_status charge(void *self, uint64_t bytes, struct sc__overhead *out) {
     (void)self;
     *out = (struct sc__overhead){.send = 700, .recv = 900, .rendezvous = bytes > 30000};
+    return SC_OK;
 }
 
 static const struct sc__net_ops charging_ops = {.name = "charging",
@@ -566,7 +567,8 @@ static void begin_all(struct slow *s) {
 }
 
 static int64_t next_time(struct slow *s) {
-    int64_t next = oracle_next(&s->net);
+    int64_t next;
+    oracle_next(&s->net, &next);
     for (uint32_t i = 0; i < s->count; i++)
         if ((s->one[i].runs || s->one[i].after) && s->one[i].until < next)
             next = s->one[i].until;
@@ -590,7 +592,8 @@ static void end_run(struct slow *s, uint32_t i) {
 
 static void end_all(struct slow *s) {
     struct sc__transfer t;
-    while (oracle_finish(&s->net, s->now, &t))
+    bool found;
+    while (oracle_finish(&s->net, s->now, &t, &found), found)
         if (t.user >= OPS)
             part(s, (uint32_t)t.user - OPS);
         else

@@ -2,7 +2,7 @@
  * is a line, out in the order of asking, in in the order of coming. */
 #include "test.h"
 
-#include "network/engine.h"
+#include "engine_helpers.h"
 
 enum { MESSAGES = 300, RANKS = 4, NICS = 2 };
 
@@ -74,8 +74,8 @@ static void finish_until(const struct sc__net *net,
                          int64_t to,
                          uint64_t number) {
     struct sc__transfer done;
-    for (int64_t now; (now = net->ops->next(net->self)) <= to && now < INT64_MAX;)
-        while (net->ops->finish(net->self, now, &done))
+    for (int64_t now; (now = engine_next(net)) <= to && now < INT64_MAX;)
+        while (engine_finish(net, now, &done))
             if (now != m[done.user].end)
                 fail_msg(
                     "case %llu, message %llu of %llu bytes: %lld ps, by definition %lld",

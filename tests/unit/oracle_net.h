@@ -48,18 +48,18 @@ static int oracle_claims(const struct oracle_net *n,
     return 2;
 }
 
-static int64_t oracle_alone(void *self,
-                            const struct sc__transfer *t,
-                            struct sc__claim claim[SC__CLAIMS],
-                            int *claims) {
+static sc_status oracle_alone(void *self,
+                              const struct sc__transfer *t,
+                              int64_t *time,
+                              struct sc__claims *claims) {
     const struct oracle_net *n = self;
     uint64_t resource[2];
-    *claims = oracle_claims(n, t, resource);
-    for (int i = 0; i < *claims; i++)
-        claim[i] = (struct sc__claim){resource[i], 1};
-    if (!n->shortcuts)
-        *claims = ~*claims;
-    return n->free ? 0 : (int64_t)t->bytes;
+    claims->count = (uint32_t)oracle_claims(n, t, resource);
+    claims->contended = !n->shortcuts;
+    for (uint32_t i = 0; i < claims->count; i++)
+        claims->list[i] = (struct sc__claim){resource[i], 1};
+    *time = n->free ? 0 : (int64_t)t->bytes;
+    return SC_OK;
 }
 
 static int64_t oracle_rate(const struct oracle_net *n, uint32_t i) {
@@ -95,7 +95,7 @@ static sc_status oracle_start(void *self, const struct sc__transfer *t, int64_t 
     return SC_OK;
 }
 
-static int64_t oracle_next(void *self) {
+static sc_status oracle_next(void *self, int64_t *when) {
     const struct oracle_net *n = self;
     int64_t next = INT64_MAX;
     for (uint32_t i = 0; i < n->count; i++) {
@@ -105,20 +105,24 @@ static int64_t oracle_next(void *self) {
         if (end < next)
             next = end;
     }
-    return next;
+    *when = next;
+    return SC_OK;
 }
 
-static bool oracle_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+oracle_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct oracle_net *n = self;
+    *found = false;
     oracle_advance(n, to);
     for (uint32_t i = 0; i < n->count; i++) {
         if (n->flight[i].left > 0)
             continue;
         *done = n->flight[i].transfer;
         n->flight[i] = n->flight[--n->count];
-        return true;
+        *found = true;
+        break;
     }
-    return false;
+    return SC_OK;
 }
 
 static const struct sc__net_ops oracle_ops = {.name = "oracle",

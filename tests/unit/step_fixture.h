@@ -19,35 +19,39 @@ struct fixed_net {
     struct sc__arena *arena;
 };
 
-static int64_t fixed_alone(void *self,
-                           const struct sc__transfer *t,
-                           struct sc__claim claim[SC__CLAIMS],
-                           int *claims) {
-    struct fixed_net *n = self;
-    (void)claim;
-    *claims = 0;
-    return t->coll == SC__COLLS ? n->message : n->collective;
+static sc_status fixed_alone(void *self,
+                             const struct sc__transfer *t,
+                             int64_t *time,
+                             struct sc__claims *claims) {
+    const struct fixed_net *n = self;
+    claims->count = 0;
+    claims->contended = false;
+    *time = t->coll == SC__COLLS ? n->message : n->collective;
+    return SC_OK;
 }
 
 static sc_status fixed_start(void *self, const struct sc__transfer *t, int64_t now) {
     struct fixed_net *n = self;
-    struct sc__claim claim[SC__CLAIMS];
-    int claims;
+    struct sc__claims unused;
+    int64_t time;
     *SC__PUSH(n->arena, n->items, n->count, n->capacity) = *t;
-    sc__heap_push(&n->heap, now + fixed_alone(n, t, claim, &claims), n->count - 1, 0);
+    SC__TRY(fixed_alone(n, t, &time, &unused));
+    sc__heap_push(&n->heap, now + time, n->count - 1, 0);
     return SC_OK;
 }
 
-static int64_t fixed_next(void *self) {
-    return sc__heap_time(&((struct fixed_net *)self)->heap);
+static sc_status fixed_next(void *self, int64_t *when) {
+    *when = sc__heap_time(&((struct fixed_net *)self)->heap);
+    return SC_OK;
 }
 
-static bool fixed_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+fixed_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct fixed_net *n = self;
-    if (sc__heap_time(&n->heap) > to || sc__heap_empty(&n->heap))
-        return false;
-    *done = n->items[sc__heap_pop(&n->heap).a];
-    return true;
+    *found = sc__heap_time(&n->heap) <= to && !sc__heap_empty(&n->heap);
+    if (*found)
+        *done = n->items[sc__heap_pop(&n->heap).a];
+    return SC_OK;
 }
 
 static const struct sc__net_ops fixed_ops = {.name = "fixed",

@@ -99,14 +99,15 @@ struct prices {
     unsigned count;
 };
 
-static inline int64_t price_alone(void *net,
-                                  const struct sc__transfer *t,
-                                  struct sc__claim claim[SC__CLAIMS],
-                                  int *claims) {
+static inline sc_status price_alone(void *net,
+                                    const struct sc__transfer *t,
+                                    int64_t *time,
+                                    struct sc__claims *claims) {
     const struct prices *p = net;
-    (void)claim;
-    *claims = 0;
-    return p->latency + (int64_t)t->bytes * p->per_byte;
+    claims->count = 0;
+    claims->contended = false;
+    *time = p->latency + (int64_t)t->bytes * p->per_byte;
+    return SC_OK;
 }
 
 static inline sc_status price_start(void *net, const struct sc__transfer *t, int64_t now) {
@@ -117,24 +118,28 @@ static inline sc_status price_start(void *net, const struct sc__transfer *t, int
     return SC_OK;
 }
 
-static inline int64_t price_next(void *net) {
+static inline sc_status price_next(void *net, int64_t *when) {
     const struct prices *p = net;
     int64_t next = INT64_MAX;
     for (unsigned i = 0; i < p->count; i++)
         if (p->running[i].end < next)
             next = p->running[i].end;
-    return next;
+    *when = next;
+    return SC_OK;
 }
 
-static inline bool price_finish(void *net, int64_t to, struct sc__transfer *done) {
+static inline sc_status
+price_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
     struct prices *p = net;
+    *found = false;
     for (unsigned i = 0; i < p->count; i++)
         if (p->running[i].end == to) {
             *done = p->running[i].t;
             p->running[i] = p->running[--p->count];
-            return true;
+            *found = true;
+            break;
         }
-    return false;
+    return SC_OK;
 }
 
 static inline int64_t step_of(const struct sc__workload *w,

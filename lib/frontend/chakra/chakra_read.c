@@ -32,7 +32,7 @@ struct chakra_read_reader {
     double peak;
     double bandwidth;
     bool slots;
-    uint64_t priced; /* nodes timed by the roofline */
+    uint64_t roofline; /* nodes timed by the roofline */
     /* of the rank being read */
     uint32_t rank;
     struct sc__arena memory;
@@ -76,7 +76,7 @@ static sc_status chakra_read_cut(struct chakra_read_reader *r, uint64_t offset) 
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut or damaged",
+                    "the file is truncated or damaged",
                     "message %u ends beyond the end of the file",
                     r->node_count);
 }
@@ -106,7 +106,7 @@ decode_error(struct chakra_read_reader *r, uint64_t offset, const char *wrong) {
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut or damaged, or no Chakra trace",
+                    "the file is truncated or damaged, or is not a Chakra trace",
                     "message %u: %s",
                     r->node_count,
                     wrong);
@@ -201,10 +201,10 @@ static sc_status add_edges(struct chakra_read_reader *r, uint32_t i) {
                               n,
                               "a dependency is the id of a node in the same file",
                               sc__format(&r->ctx->arena,
-                                         "waits for node %llu, which does not exist",
+                                         "depends on node %llu, which does not exist",
                                          (unsigned long long)id));
         if (on == i)
-            return node_error(r, n, NULL, "waits for itself");
+            return node_error(r, n, NULL, "depends on itself");
         if (r->seen[on] == i + 1)
             continue; /* a data and a control dependency */
         r->seen[on] = i + 1;
@@ -230,7 +230,7 @@ static int64_t roofline(struct chakra_read_reader *r, const struct sc__chakra_no
     double by_memory = bytes / r->bandwidth;
     double s = by_compute > by_memory ? by_compute : by_memory;
     if (s > 0)
-        r->priced++;
+        r->roofline++;
     return s > 0 && s < 1e6 ? llround(s * 1e12) : 0;
 }
 
@@ -245,7 +245,7 @@ set_time(struct chakra_read_reader *r, const struct sc__chakra_node *n, struct s
     else if (n->type != SC__CHAKRA_METADATA)
         op->cost = roofline(r, n);
     if (op->cost < 0)
-        return node_error(r, n, NULL, "takes a negative time");
+        return node_error(r, n, NULL, "has a negative duration");
     if (has(n, SC__ATTR_TENSOR_SIZE))
         op->bytes = (uint64_t)n->number[SC__ATTR_TENSOR_SIZE];
     bool memory = n->type == SC__CHAKRA_LOAD || n->type == SC__CHAKRA_STORE;
@@ -432,8 +432,8 @@ static sc_status make_block(struct chakra_read_reader *r) {
     if (loop != SC__NONE)
         return node_error(r,
                           &r->nodes[loop],
-                          "a trace must have an order",
-                          "waits for itself, round about: a cycle");
+                          "dependencies must not form a cycle",
+                          "depends on itself through other nodes: a cycle");
     return SC_OK;
 }
 
@@ -489,8 +489,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             r->ctx,
             SC_INPUT,
             &at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing on rank %u (%s) receives this send of %llu bytes, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no receive on rank %u (%s) matches this send of %llu bytes, tag %u",
             node,
             m->peer_rank,
             peer_file,
@@ -501,8 +501,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             r->ctx,
             SC_INPUT,
             &at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing on rank %u (%s) sends to this receive of %llu bytes, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no send on rank %u (%s) matches this receive of %llu bytes, tag %u",
             node,
             m->peer_rank,
             peer_file,
@@ -512,8 +512,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
-                        "both ends of a message have one size",
-                        "%s: a send of %llu bytes meets %s",
+                        "both ends of a message must have the same size",
+                        "%s: this send of %llu bytes is matched with %s",
                         node,
                         bytes,
                         other);
@@ -541,16 +541,17 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             m->peer_rank,
             peer_file);
     default:
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        "collectives of a group meet in order of their ids",
-                        "%s: %s of %llu bytes, number %u of its group, meets %s",
-                        node,
-                        sc__coll_name(op->coll),
-                        bytes,
-                        m->nth + 1,
-                        other);
+        return sc__fail(
+            r->ctx,
+            SC_INPUT,
+            &at,
+            "the collectives of a process group are matched in the order of their ids",
+            "%s: %s of %llu bytes, number %u of its group, is matched with %s",
+            node,
+            sc__coll_name(op->coll),
+            bytes,
+            m->nth + 1,
+            other);
     }
 }
 
@@ -623,13 +624,12 @@ static void name_streams(struct sc__workload *w) {
 }
 
 static void notes(const struct chakra_read_reader *r) {
-    if (r->priced)
+    if (r->roofline)
         sc__note(r->ctx,
                  "chakra-roofline",
                  "%llu nodes without a duration take num_ops / min(%.4g FLOP/s, %.4g B/s · "
-                 "num_ops "
-                 "/ tensor_size)",
-                 (unsigned long long)r->priced,
+                 "num_ops / tensor_size)",
+                 (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
     if (r->slots)
@@ -637,12 +637,10 @@ static void notes(const struct chakra_read_reader *r) {
                  "astra-slots",
                  "each rank has one processor, one compute and one communication slot");
     else
-        sc__note(
-            r->ctx,
-            "chakra-streams",
-            "collectives of one process group follow each other, those of different groups "
-            "run side by side "
-            "(--astra-slots: one at a time)");
+        sc__note(r->ctx,
+                 "chakra-streams",
+                 "collectives of one process group run one after another, those of "
+                 "different groups at the same time (--astra-slots: one at a time)");
 }
 
 static sc_status chakra_read(struct sc_context *ctx,
@@ -652,7 +650,7 @@ static sc_status chakra_read(struct sc_context *ctx,
                              struct sc__document *out) {
     struct chakra_read_reader r = {.ctx = ctx};
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     SC__TRY(take_options(&r, settings));
     SC__TRY(sc__chakra_find_files(ctx, paths, count, &r.files));
     r.w = sc__workload_new(&ctx->arena, "chakra");
@@ -664,7 +662,7 @@ static sc_status chakra_read(struct sc_context *ctx,
         SC__TRY(read_rank(&r));
     sc__workload_rank_classes(r.w, r.files.count, r.blocks);
     name_streams(r.w);
-    if (!sc__workload_match(r.w, true, &meetings, &bad))
+    if (!sc__workload_match(r.w, true, &rendezvous, &bad))
         return mismatch(&r, &bad);
     notes(&r);
     out->workload = r.w;

@@ -120,12 +120,11 @@ static sc_status take_world(struct profiler_lower_lowering *lo,
     if (!z->world)
         z->world = z->ep;
     if (!sc__setting(settings, "ep") && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "ep-assumed",
-            "the table does not say over how many ranks experts and parameters are spread: "
-            "%u; --ep N and --gpus N say otherwise",
-            z->ep);
+        sc__note(lo->ctx,
+                 "ep-assumed",
+                 "the table does not say over how many ranks experts and parameters are "
+                 "sharded: assuming %u; set --ep N and --gpus N",
+                 z->ep);
     lo->w->mesh = sc__mesh(1, 1, z->ep, z->world, 1, 1);
     return sc__mesh_check(lo->ctx, &lo->w->mesh);
 }
@@ -335,15 +334,14 @@ static uint32_t profiler_lower_after_block(struct profiler_lower_lowering *lo) {
                                        SC__NONE,
                                        update[i].time);
     if (s->all_reduce && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "all-reduce-size",
-            sharded
-                ? "the %llu all-reduces are taken as scalars (%llu bytes each): gradients "
-                  "go through the reduce-scatter"
-                : "the %llu all-reduces are taken as the gradients, %llu bytes each",
-            (unsigned long long)s->all_reduce,
-            (unsigned long long)all_reduce);
+        sc__note(lo->ctx,
+                 "all-reduce-size",
+                 sharded
+                     ? "the %llu all-reduces are taken as scalars (%llu bytes each): "
+                       "gradients go through the reduce-scatter"
+                     : "the %llu all-reduces are taken as the gradients, %llu bytes each",
+                 (unsigned long long)s->all_reduce,
+                 (unsigned long long)all_reduce);
     return sc__block_end(lo->w);
 }
 
@@ -407,13 +405,12 @@ static void say_routing(struct profiler_lower_lowering *lo) {
                  z->measured_top_k,
                  z->measured_capacity);
     if (z->imbalance != 1)
-        sc__note(lo->ctx,
-                 "imbalance",
-                 "shown is the rank of the fullest expert, %g times the average: its "
-                 "experts work "
-                 "and its tokens travel "
-                 "that much longer, and all others wait for it",
-                 z->imbalance);
+        sc__note(
+            lo->ctx,
+            "imbalance",
+            "shown is the rank with the fullest expert, %g times the average: its experts "
+            "and its all-to-alls take that much longer, and all other ranks wait for it",
+            z->imbalance);
 }
 
 static void say_shares(struct profiler_lower_lowering *lo) {
@@ -421,14 +418,12 @@ static void say_shares(struct profiler_lower_lowering *lo) {
     sc__note(lo->ctx,
              "backward-split",
              "backward (%.3f ms) is known by operator, not by layer: embedding, "
-             "normalisation and "
-             "loss go to their "
-             "parts, the rest in proportion to forward",
+             "normalisation and loss go to their parts, the rest in proportion to forward",
              sc__us(s->backward) / 1e3);
     if (s->rest > s->step / 20)
         sc__note(lo->ctx,
                  "unexplained",
-                 "%.1f %% of the step's device time is in no row that names it",
+                 "%.1f %% of the step's device time is not explained by any row",
                  100 * (double)s->rest / (double)s->step);
 }
 
@@ -492,8 +487,7 @@ static void lower_rows(struct profiler_lower_lowering *lo) {
     if (!strcmp(sum.basis, "device totals"))
         sc__note(lo->ctx,
                  "nested-twice",
-                 "the table has no self times of the device: operators inside others count "
-                 "twice");
+                 "the table has no device self times: nested operators are counted twice");
     sc__block_begin(lo->w);
     for (uint32_t i = 0; i < sum.count; i++) {
         const struct sc__profile_row *r = sum.parts[i].row;
@@ -537,7 +531,7 @@ sc_status sc__lower_profile(struct sc_context *ctx,
     if (p->steps > 1)
         sc__note(ctx,
                  "steps",
-                 "the table adds up %u steps; all times are of one, on average",
+                 "the table sums %u steps; times are averages per step",
                  p->steps);
     if (lo.step.found)
         SC__TRY(lower_step(&lo, settings, cluster_gpus));
@@ -689,29 +683,23 @@ const struct sc__option sc__profile_options[] = {
      NULL,
      NULL,
      GROUP,
-     "device time alone: what the table supports without assumptions",
+     "device time only: no assumptions beyond the table",
      0},
     {"tokens", 0, "N", "4096", GROUP, "tokens per rank and step", 0},
     {"hidden", 0, "N", "1024", GROUP, "hidden size", 0},
-    {"ffn", 0, "N", "4 x hidden", GROUP, "inner size of the feed-forward part", 0},
+    {"ffn", 0, "N", "4 x hidden", GROUP, "FFN hidden size", 0},
     {"vocab", 0, "N", "50257", GROUP, "vocabulary", 0},
     {"top-k", 0, "N", "as measured", GROUP, "experts per token", 0},
     {"capacity", 0, "X", "as measured", GROUP, "capacity factor of the experts", 0},
     {"measured-top-k", 0, "N", "2", GROUP, "experts per token when the table was made", 0},
     {"measured-capacity", 0, "X", "1", GROUP, "capacity factor when the table was made", 0},
-    {"imbalance",
-     0,
-     "X",
-     "1",
-     GROUP,
-     "tokens of the fullest expert, as a multiple of the average",
-     0},
+    {"imbalance", 0, "X", "1", GROUP, "tokens of the fullest expert over the average", 0},
     {"overlap-a2a",
      0,
      NULL,
      NULL,
      GROUP,
-     "send tokens in chunks, while experts work on the chunk before",
+     "overlap all-to-all with experts: tokens go in chunks",
      0},
     {"a2a-chunks", 0, "N", "4", GROUP, "how many chunks", 0},
     {0}};

@@ -279,39 +279,34 @@ price_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shap
     return (const struct sc__price *)(uintptr_t)*slot;
 }
 
-static void
-add_claim(struct sc__claim *claim, int *claims, uint64_t resource, double share) {
+static void add_claim(struct sc__claims *claims, uint64_t resource, double share) {
     if (share > 0)
-        claim[(*claims)++] = (struct sc__claim){resource, share};
+        claims->list[claims->count++] = (struct sc__claim){resource, share};
 }
 
 static int64_t collective_alone(struct analytic *n,
                                 const struct sc__transfer *t,
-                                struct sc__claim *claim,
-                                int *claims) {
+                                struct sc__claims *claims) {
     const struct analytic_place *at = analytic_place_of(n, t->group, t->class, t->rank);
     const struct sc__shape *s = &at->shape;
     if (s->ranks < 2)
         return 0;
     const struct sc__price *p = price_of(n, t, s);
     if (s->per_node > 1 || s->nodes < 2) {
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), p->port);
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
+        add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), p->port);
+        add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
     }
     if (s->nodes > 1) {
-        add_claim(claim,
-                  claims,
+        add_claim(claims,
                   nic_port(n, t->class, t->rank, PORT_NIC_OUT),
                   analytic_share_of(at->nic, p->wire));
-        add_claim(claim,
-                  claims,
+        add_claim(claims,
                   nic_port(n, t->class, t->rank, PORT_NIC_IN),
                   analytic_share_of(at->nic, p->wire));
         for (int i = 0; i < SC__LEVELS; i++) {
             if (!n->thin[i])
                 continue;
-            add_claim(claim,
-                      claims,
+            add_claim(claims,
                       uplink_port(n, (enum sc__level)i, t->rank),
                       analytic_share_of(at->up[i], p->uplink[i]));
         }
@@ -347,16 +342,14 @@ static double uplink_sharing(struct analytic *n,
     return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
-static int64_t message_alone(struct analytic *n,
-                             const struct sc__transfer *t,
-                             struct sc__claim *claim,
-                             int *claims) {
+static int64_t
+message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claims *claims) {
     if (t->rank == t->peer)
         return 0;
     bool same = node_of(n, t->rank) == node_of(n, t->peer);
     if (same) {
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
-        add_claim(claim, claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
+        add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
+        add_claim(claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
     struct analytic_part nic = nic_part(n, SC__NONE, t->class, t->rank);
@@ -364,35 +357,35 @@ static int64_t message_alone(struct analytic *n,
     double leaf = uplink_sharing(n, SC__LEAF, t, &up[SC__LEAF]);
     double pod = uplink_sharing(n, SC__POD, t, &up[SC__POD]);
     double all = fmax(fmax(leaf, pod), nic.all);
-    add_claim(claim,
-              claims,
+    add_claim(claims,
               nic_port(n, t->class, t->rank, PORT_NIC_OUT),
               analytic_share_of(nic, 1));
-    add_claim(claim,
-              claims,
+    add_claim(claims,
               nic_port(n, t->peer_class, t->peer, PORT_NIC_IN),
               analytic_share_of(nic, 1));
-    add_claim(claim,
-              claims,
+    add_claim(claims,
               uplink_port(n, SC__LEAF, t->rank),
               analytic_share_of(up[SC__LEAF], leaf / all));
-    add_claim(claim,
-              claims,
+    add_claim(claims,
               uplink_port(n, SC__POD, t->rank),
               analytic_share_of(up[SC__POD], pod / all));
     return sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
-static int64_t alone(void *self,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims) {
+static sc_status analytic_alone(void *self,
+                                const struct sc__transfer *t,
+                                int64_t *time,
+                                struct sc__claims *claims) {
     struct analytic *n = self;
-    *claims = 0;
+    claims->count = 0;
+    claims->contended = false;
     if (n->cluster.ideal)
-        return 0;
-    return t->coll == SC__COLLS ? message_alone(n, t, claim, claims)
-                                : collective_alone(n, t, claim, claims);
+        *time = 0;
+    else if (t->coll == SC__COLLS)
+        *time = message_alone(n, t, claims);
+    else
+        *time = collective_alone(n, t, claims);
+    return SC_OK;
 }
 
 static uint32_t port_number(struct analytic *n, uint64_t resource) {
@@ -493,23 +486,21 @@ same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t 
 
 /* What the transfer claims of its own class it claims of every other in its
  * group; of a port that they share, once. */
-static void claim_ports(struct analytic *n,
-                        struct analytic_active *a,
-                        const struct sc__claim *own,
-                        int owns) {
+static void
+claim_ports(struct analytic *n, struct analytic_active *a, const struct sc__claims *own) {
     const struct sc__transfer *t = &a->transfer;
     n->starts++;
-    for (int i = 0; i < owns; i++)
-        push_claim(n, a, own[i].resource, own[i].share);
-    if (t->coll == SC__COLLS || !owns)
+    for (uint32_t i = 0; i < own->count; i++)
+        push_claim(n, a, own->list[i].resource, own->list[i].share);
+    if (t->coll == SC__COLLS || !own->count)
         return;
     const struct members *m = members_of(n, t);
     for (uint32_t k = 0; k < m->count; k++)
-        for (int i = 0; i < owns; i++)
+        for (uint32_t i = 0; i < own->count; i++)
             push_claim(n,
                        a,
-                       same_port(n, own[i].resource, m->class[k], m -> rank[k]),
-                       own[i].share);
+                       same_port(n, own->list[i].resource, m->class[k], m -> rank[k]),
+                       own->list[i].share);
 }
 
 static void join_ports(struct analytic *n, uint32_t id) {
@@ -532,16 +523,17 @@ static sc_status analytic_start(void *self, const struct sc__transfer *t, int64_
         id = n->count - 1;
     }
     struct analytic_active *a = &n->active[id];
-    struct sc__claim own[SC__CLAIMS];
-    int owns;
+    struct sc__claims own;
+    int64_t time;
     *a = (struct analytic_active){.transfer = *t,
                                   .since = now,
                                   .used = true,
                                   .version = a->version,
                                   .links = a->links,
                                   .room = a->room};
-    a->left = (double)alone(n, t, own, &owns);
-    claim_ports(n, a, own, owns);
+    SC__TRY(analytic_alone(n, t, &time, &own));
+    a->left = (double)time;
+    claim_ports(n, a, &own);
     join_ports(n, id);
     pace(n, id, now);
     pace_ports(n, a, now);
@@ -552,11 +544,15 @@ static bool stale(const struct analytic *n, const struct sc__event *e) {
     return !n->active[e->a].used || n->active[e->a].version != e->b;
 }
 
-static int64_t analytic_next(void *self) {
-    struct analytic *n = self;
+static int64_t next_completion(struct analytic *n) {
     while (n->heap.count && stale(n, &n->heap.items[0]))
         sc__heap_pop(&n->heap);
     return sc__heap_time(&n->heap);
+}
+
+static sc_status analytic_next(void *self, int64_t *when) {
+    *when = next_completion(self);
+    return SC_OK;
 }
 
 static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
@@ -570,10 +566,12 @@ static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
     p->load = p->first == NOBODY ? 0 : p->load - mine->share;
 }
 
-static bool analytic_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+analytic_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct analytic *n = self;
-    if (analytic_next(n) > to)
-        return false;
+    *found = next_completion(n) <= to;
+    if (!*found)
+        return SC_OK;
     uint32_t id = sc__heap_pop(&n->heap).a;
     struct analytic_active *a = &n->active[id];
     struct analytic_active gone = *a;
@@ -584,11 +582,11 @@ static bool analytic_finish(void *self, int64_t to, struct sc__transfer *done) {
     a->next_free = n->free;
     n->free = id;
     pace_ports(n, &gone, to);
-    return true;
+    return SC_OK;
 }
 
 static const struct sc__net_ops analytic_ops = {.name = "analytic",
-                                                .alone = alone,
+                                                .alone = analytic_alone,
                                                 .start = analytic_start,
                                                 .next = analytic_next,
                                                 .finish = analytic_finish};

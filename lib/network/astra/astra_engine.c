@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-struct engine {
+struct astra_engine {
     struct sc__arena *arena;
     const struct sc__workload *w;
     struct sc__astra machine;
@@ -28,7 +28,7 @@ static uint32_t coordinate(const struct sc__astra *a, uint32_t rank, uint32_t di
 
 /* How many places of each dimension the group spans. A group that is no
  * sub-grid counts as one line in the outermost dimension it touches. */
-static void find_span(const struct engine *e,
+static void find_span(const struct astra_engine *e,
                       const struct sc__transfer *t,
                       uint32_t size[SC__ASTRA_DIMS]) {
     const struct sc__astra *a = &e->machine;
@@ -54,13 +54,13 @@ static void find_span(const struct engine *e,
         size[d] = d == outermost ? ranks : 1;
 }
 
-static const uint32_t *span(const struct engine *e, const struct sc__transfer *t) {
+static const uint32_t *span(const struct astra_engine *e, const struct sc__transfer *t) {
     if (!e->spans[t->group][0])
         find_span(e, t, e->spans[t->group]);
     return e->spans[t->group];
 }
 
-static int64_t message_time(const struct engine *e, const struct sc__transfer *t) {
+static int64_t message_time(const struct astra_engine *e, const struct sc__transfer *t) {
     const struct sc__astra *a = &e->machine;
     uint32_t hops[SC__ASTRA_DIMS];
     for (uint32_t d = 0; d < a->net.dims; d++) {
@@ -74,7 +74,8 @@ static int64_t message_time(const struct engine *e, const struct sc__transfer *t
     return sc__astra_message(a, hops, t->bytes);
 }
 
-static int64_t astra_engine_time_of(const struct engine *e, const struct sc__transfer *t) {
+static int64_t astra_engine_time_of(const struct astra_engine *e,
+                                    const struct sc__transfer *t) {
     if (t->coll == SC__COLLS)
         return message_time(e, t);
     uint32_t ranks = sc__group_size(e->w, t->group);
@@ -102,17 +103,18 @@ static int64_t astra_engine_time_of(const struct engine *e, const struct sc__tra
     }
 }
 
-static int64_t alone(void *self,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims) {
-    (void)claim;
-    *claims = 0;
-    return astra_engine_time_of(self, t);
+static sc_status astra_engine_alone(void *self,
+                                    const struct sc__transfer *t,
+                                    int64_t *time,
+                                    struct sc__claims *claims) {
+    claims->count = 0;
+    claims->contended = false;
+    *time = astra_engine_time_of(self, t);
+    return SC_OK;
 }
 
 static sc_status astra_engine_start(void *self, const struct sc__transfer *t, int64_t now) {
-    struct engine *e = self;
+    struct astra_engine *e = self;
     uint32_t id = e->unused_count ? e->unused[--e->unused_count] : e->count;
     if (id == e->count)
         (void)SC__PUSH(e->arena, e->flights, e->count, e->capacity);
@@ -121,22 +123,25 @@ static sc_status astra_engine_start(void *self, const struct sc__transfer *t, in
     return SC_OK;
 }
 
-static int64_t astra_engine_next(void *self) {
-    return sc__heap_time(&((struct engine *)self)->heap);
+static sc_status astra_engine_next(void *self, int64_t *when) {
+    *when = sc__heap_time(&((struct astra_engine *)self)->heap);
+    return SC_OK;
 }
 
-static bool astra_engine_finish(void *self, int64_t to, struct sc__transfer *done) {
-    struct engine *e = self;
-    if (sc__heap_time(&e->heap) > to)
-        return false;
+static sc_status
+astra_engine_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+    struct astra_engine *e = self;
+    *found = sc__heap_time(&e->heap) <= to;
+    if (!*found)
+        return SC_OK;
     uint32_t id = sc__heap_pop(&e->heap).a;
     *done = e->flights[id];
     *SC__PUSH(e->arena, e->unused, e->unused_count, e->unused_capacity) = id;
-    return true;
+    return SC_OK;
 }
 
 static const struct sc__net_ops astra_ops = {.name = "astra",
-                                             .alone = alone,
+                                             .alone = astra_engine_alone,
                                              .start = astra_engine_start,
                                              .next = astra_engine_next,
                                              .finish = astra_engine_finish};
@@ -147,7 +152,7 @@ sc_status sc__net_astra(struct sc_context *ctx,
                         bool compat,
                         const struct sc__workload *w,
                         struct sc__net *net) {
-    struct engine *e = SC__NEW(&ctx->arena, struct engine);
+    struct astra_engine *e = SC__NEW(&ctx->arena, struct astra_engine);
     struct sc__place at = {.file = network};
     uint64_t npus = 1;
     e->arena = &ctx->arena;

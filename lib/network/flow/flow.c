@@ -89,7 +89,6 @@ struct flow_net {
     uint32_t free;
     uint32_t running;
     struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
-    sc_status status;
 };
 
 /* ---- which GPUs ---- */
@@ -221,27 +220,27 @@ static sc_status find_pattern(struct flow_net *n,
                               const struct sc__transfer *t,
                               enum sc__algo algo,
                               struct pattern **out) {
-    bool message = t->coll == SC__COLLS, fresh;
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
                        (uint64_t)t->coll << 16 | algo,
                        whom(t),
                        0};
-    uint64_t *slot = sc__map_at(&n->pattern_ids, sc__hash(key, sizeof key, 1), &fresh);
-    if (!fresh) {
-        *out = n->patterns[*slot];
+    uint64_t hash = sc__hash(key, sizeof key, 1);
+    const uint64_t *known = sc__map_find(&n->pattern_ids, hash);
+    if (known) {
+        *out = n->patterns[*known];
         return SC_OK;
     }
-    *slot = n->pattern_count;
     struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
     p->id = n->pattern_count;
-    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
-    if (message)
+    if (t->coll == SC__COLLS)
         SC__TRY(add_messages(n, t, p));
     else
         SC__TRY(add_groups(n, t, algo, p));
-    sc__pattern_close(&n->builder, &p->traffic);
+    SC__TRY(sc__pattern_close(&n->builder, &p->traffic));
     const struct sc__pattern *list[1] = {&p->traffic};
     p->alone = sc__quotient_make(&n->builder, list, 1);
+    *sc__map_at(&n->pattern_ids, hash, NULL) = n->pattern_count;
+    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
     return SC_OK;
 }
 
@@ -363,30 +362,14 @@ static void divide(const struct pattern *pattern,
     p->latency = p->total = model->time - bytes_time;
 }
 
-/* Prices are kept by transfer: what asking again would answer. */
-static struct known_price *
-known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
-    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
-    if (*fresh)
-        *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
-    return (struct known_price *)(uintptr_t)*slot;
-}
-
 static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
     return (
         struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
 }
 
-static sc_status find_price(struct flow_net *n,
-                            const struct sc__transfer *t,
-                            const struct known_price **out) {
-    bool fresh;
-    struct known_price *k = known(n, t, &fresh);
+static sc_status
+make_price(struct flow_net *n, const struct sc__transfer *t, struct known_price *k) {
     struct sc__price model;
-    *out = k;
-    if (!fresh)
-        return SC_OK;
     if (n->steps.send > 0)
         SC__TRY(step_time(n, t, &model));
     else
@@ -400,31 +383,49 @@ static sc_status find_price(struct flow_net *n,
     return SC_OK;
 }
 
+/* Prices are kept by transfer: what asking again would answer. */
+static sc_status find_price(struct flow_net *n,
+                            const struct sc__transfer *t,
+                            const struct known_price **out) {
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
+    uint64_t hash = sc__hash(key, sizeof key, 3);
+    const uint64_t *known = sc__map_find(&n->prices, hash);
+    if (known) {
+        *out = (const struct known_price *)(uintptr_t)*known;
+        return SC_OK;
+    }
+    struct known_price *k = SC__NEW(n->arena, struct known_price);
+    SC__TRY(make_price(n, t, k));
+    *sc__map_at(&n->prices, hash, NULL) = (uintptr_t)k;
+    *out = k;
+    return SC_OK;
+}
+
 /* ---- the ops ---- */
 
 static uint64_t port_of(const struct sc__transfer *t, uint32_t class) {
     return (uint64_t)t->job << 32 | class;
 }
 
-static int64_t alone(void *self,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims) {
+static sc_status flow_alone(void *self,
+                            const struct sc__transfer *t,
+                            int64_t *time,
+                            struct sc__claims *claims) {
     struct flow_net *n = self;
     const struct known_price *k;
-    *claims = 0;
-    if (n->cluster->ideal || n->status != SC_OK)
-        return 0;
-    n->status = find_price(n, t, &k);
-    if (n->status != SC_OK)
-        return 0;
+    *time = 0;
+    claims->count = 0;
+    claims->contended = false;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(find_price(n, t, &k));
     if (k->pattern->traffic.flow_count)
-        claim[(*claims)++] = (struct sc__claim){port_of(t, t->class), 1};
+        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->class), 1};
     if (t->coll == SC__COLLS && t->peer_class != t->class)
-        claim[(*claims)++] = (struct sc__claim){port_of(t, t->peer_class), 1};
-    if (k->pattern->traffic.network)
-        *claims = ~*claims;
-    return k->price.total;
+        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->peer_class), 1};
+    claims->contended = k->pattern->traffic.network;
+    *time = k->price.total;
+    return SC_OK;
 }
 
 static void join_patterns(struct flow_net *n) {
@@ -450,7 +451,6 @@ static uint32_t take_active(struct flow_net *n) {
 static sc_status flow_start(void *self, const struct sc__transfer *t, int64_t now) {
     struct flow_net *n = self;
     const struct known_price *k;
-    SC__TRY(n->status);
     SC__TRY(find_price(n, t, &k));
     if (n->joint_patterns < n->pattern_count) {
         if (n->running)
@@ -482,11 +482,12 @@ static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
     sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
 }
 
-static int64_t flow_next(void *self) {
+static sc_status flow_next(void *self, int64_t *when) {
     struct flow_net *n = self;
     int64_t event = sc__heap_time(&n->heap);
     int64_t end = n->live ? sc__live_next(n->live) : INT64_MAX;
-    return end < event ? end : event;
+    *when = end < event ? end : event;
+    return SC_OK;
 }
 
 /* Transfers end with the last of their flows. */
@@ -517,8 +518,10 @@ static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t
     }
 }
 
-static bool flow_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+flow_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct flow_net *n = self;
+    *found = false;
     end_flows(n, to);
     while (sc__heap_time(&n->heap) <= to) {
         struct sc__event e = sc__heap_pop(&n->heap);
@@ -531,9 +534,10 @@ static bool flow_finish(void *self, int64_t to, struct sc__transfer *done) {
         n->active[e.a].next_free = n->free;
         n->free = e.a;
         n->running--;
-        return true;
+        *found = true;
+        break;
     }
-    return false;
+    return SC_OK;
 }
 
 static int compare_use(const void *a, const void *b) {
@@ -574,8 +578,11 @@ static void note_delays(struct flow_net *n) {
 }
 
 /* One line for each class of links, the busiest first. */
-static uint32_t
-links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use **out) {
+static sc_status flow_link_use(void *self,
+                               struct sc__arena *arena,
+                               int64_t step,
+                               struct sc__net_link_use **out,
+                               uint32_t *reported) {
     struct flow_net *n = self;
     uint32_t count = n->joint ? n->joint->links : 0;
     *out = SC__NEW_ARRAY(arena, struct sc__net_link_use, count);
@@ -595,15 +602,16 @@ links(void *self, struct sc__arena *arena, int64_t step, struct sc__net_link_use
     qsort(*out, count, sizeof **out, compare_use);
     note_delays(n);
     note_hottest(n, *out, count);
-    return count < REPORTED ? count : REPORTED;
+    *reported = count < REPORTED ? count : REPORTED;
+    return SC_OK;
 }
 
 static const struct sc__net_ops flow_ops = {.name = "flow",
-                                            .alone = alone,
+                                            .alone = flow_alone,
                                             .start = flow_start,
                                             .next = flow_next,
                                             .finish = flow_finish,
-                                            .links = links};
+                                            .links = flow_link_use};
 
 /* ---- making it ---- */
 
@@ -690,7 +698,6 @@ sc_status sc__net_flow(struct sc_context *ctx,
     n->open.fabric.spines = 0;
     if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
         n->open.fabric.kind = SC__FABRIC_NONE;
-    sc__cluster_remember(&n->open, n->arena);
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);
     sc__map_init(&n->prices, n->arena);

@@ -103,16 +103,16 @@ static int64_t collective_time(const struct loggops *n, const struct sc__transfe
     return llround(fmin((double)steps * step, (double)(FOREVER / 2)));
 }
 
-static int64_t alone(void *self,
-                     const struct sc__transfer *t,
-                     struct sc__claim claim[SC__CLAIMS],
-                     int *claims) {
+static sc_status loggops_alone(void *self,
+                               const struct sc__transfer *t,
+                               int64_t *time,
+                               struct sc__claims *claims) {
     const struct loggops *n = self;
-    (void)claim;
-    *claims = -1;
-    if (t->coll != SC__COLLS)
-        return collective_time(n, t);
-    return n->L + 2 * n->o + stretch(n->G + 2 * n->O, t->bytes);
+    claims->count = 0;
+    claims->contended = true;
+    *time = t->coll != SC__COLLS ? collective_time(n, t)
+                                 : n->L + 2 * n->o + stretch(n->G + 2 * n->O, t->bytes);
+    return SC_OK;
 }
 
 static uint32_t new_flight(struct loggops *n, const struct sc__transfer *t) {
@@ -146,12 +146,15 @@ static sc_status loggops_start(void *self, const struct sc__transfer *t, int64_t
     return SC_OK;
 }
 
-static int64_t loggops_next(void *self) {
-    return sc__queue_time(&((struct loggops *)self)->queue);
+static sc_status loggops_next(void *self, int64_t *when) {
+    *when = sc__queue_time(&((struct loggops *)self)->queue);
+    return SC_OK;
 }
 
-static bool loggops_finish(void *self, int64_t to, struct sc__transfer *done) {
+static sc_status
+loggops_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     struct loggops *n = self;
+    *found = false;
     while (sc__queue_time(&n->queue) <= to) {
         int64_t time = sc__queue_time(&n->queue);
         struct sc__queued e = sc__queue_pop(&n->queue);
@@ -161,23 +164,25 @@ static bool loggops_finish(void *self, int64_t to, struct sc__transfer *done) {
         }
         *done = n->flights[e.a].transfer;
         *SC__PUSH(n->arena, n->unused, n->unused_count, n->unused_capacity) = e.a;
-        return true;
+        *found = true;
+        break;
     }
-    return false;
+    return SC_OK;
 }
 
-static void overhead(void *self, uint64_t bytes, struct sc__overhead *out) {
+static sc_status loggops_overhead(void *self, uint64_t bytes, struct sc__overhead *out) {
     const struct loggops *n = self;
     int64_t time = n->o + stretch(n->O, bytes);
     *out = (struct sc__overhead){.send = time, .recv = time, .rendezvous = bytes > n->S};
+    return SC_OK;
 }
 
 static const struct sc__net_ops loggops_ops = {.name = "loggops",
-                                               .alone = alone,
+                                               .alone = loggops_alone,
                                                .start = loggops_start,
                                                .next = loggops_next,
                                                .finish = loggops_finish,
-                                               .overhead = overhead};
+                                               .overhead = loggops_overhead};
 
 /* A time, in nanoseconds where it has no unit. Not sc__parse_time: a byte may
  * take less than a picosecond. */
