@@ -97,7 +97,7 @@ static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead 
 
 /* What completes now is its own; the rest is the real engine's. */
 static sc_status scaled_state(void *net, int64_t now, struct sc__net_state *out) {
-    struct scaled *s = net;
+    struct whatif_scaled *s = net;
     sc__net_state_put(out, s->free_count);
     if (s->free_count)
         sc__net_state_put(out, (uint64_t)(now - s->now));
@@ -107,7 +107,7 @@ static sc_status scaled_state(void *net, int64_t now, struct sc__net_state *out)
 }
 
 static sc_status scaled_shift(void *net, int64_t by, const uint64_t *more) {
-    struct scaled *s = net;
+    struct whatif_scaled *s = net;
     s->now += by;
     return s->inner->ops->shift(s->inner->self, by, more);
 }
