@@ -70,7 +70,7 @@ static void write_all_rendezvous(struct sc__executor *x, struct sc__snapshot *s)
         if (x->rendezvous[i].serial)
             open[count++] = i;
     if (count > 1)
-        qsort_r(open, count, sizeof *open, by_serial, x->rendezvous);
+        sc__sort(open, count, sizeof *open, by_serial, x->rendezvous);
     s->open_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         y->order[open[i]] = i;
