@@ -306,16 +306,25 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
-        if (updated)
-            gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0],
-                                             keep[1] = e.dep[1];
+        if (updated) {
+            gather(&e, &c->items[i], false);
+            mine = e.deps;
+            keep[0] = e.dep[0];
+            keep[1] = e.dep[1];
+        }
         e.deps = 0;
         if (sharded && i + 1 < c->count)
             gather(&e, &c->items[i + 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        e.deps = sharded ? nexts : 0, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = sharded ? nexts : 0;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
     }
     return end(&e);
 }
@@ -351,13 +360,20 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.deps = 0;
         if (regather && i)
             gather(&e, &c->items[i - 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         backward_unit(&e, u);
-        e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = nexts;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
         if (sharded)
             reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
             flush(&e, &sum, (double)p->bucket);
     }
@@ -379,7 +395,8 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
         if (u->kind == UNIT_LAYER)
             step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
             flush(&e, &sum, (double)l->plan.bucket);
     }

@@ -416,15 +416,18 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         forward_layer(l, kind, SC__RECOMPUTE, out);
         return;
     }
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        gather_tokens(&k), gather_tokens(&k);
+    if (p->recompute == SC__RECOMPUTE_OPS) {
+        gather_tokens(&k);
+        gather_tokens(&k);
+    }
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
         step_scripts_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS)
         join_chunks(&k);
     if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
         p->recompute_modules & SC__MODULE_MOE) {
-        step_scripts_exchange(&k), step_scripts_exchange(&k);
+        step_scripts_exchange(&k);
+        step_scripts_exchange(&k);
         if (p->overlap_moe)
             join(&k, SC__STREAM_EP);
     }
