@@ -176,11 +176,15 @@ void sc__json_us(struct sc__json *j, const char *key, int64_t ps) {
 }
 
 void sc__json_notes(struct sc__json *j, const struct sc_context *ctx) {
+    sc__json_note_list(j, ctx->notes, ctx->note_count);
+}
+
+void sc__json_note_list(struct sc__json *j, const struct sc__note *notes, uint32_t count) {
     sc__json_array(j, "notes");
-    for (uint32_t i = 0; i < ctx->note_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         sc__json_row(j, NULL);
-        sc__json_string(j, "code", ctx->notes[i].code);
-        sc__json_string(j, "text", ctx->notes[i].text);
+        sc__json_string(j, "code", notes[i].code);
+        sc__json_string(j, "text", notes[i].text);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);

@@ -37,9 +37,11 @@ void sc__json_bool(struct sc__json *j, const char *key, bool value);
 void sc__json_null(struct sc__json *j, const char *key);
 /* A value that is JSON already. */
 void sc__json_raw(struct sc__json *j, const char *key, const char *text, size_t n);
-/* "notes": [{"code", "text"}…] of the context. */
+/* "notes": [{"code", "text"}…], of the context or of a list. */
 struct sc_context;
+struct sc__note;
 void sc__json_notes(struct sc__json *j, const struct sc_context *ctx);
+void sc__json_note_list(struct sc__json *j, const struct sc__note *notes, uint32_t count);
 /* Picoseconds as exact microseconds. */
 void sc__json_us(struct sc__json *j, const char *key, int64_t ps);
 

@@ -153,6 +153,7 @@ static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query 
 
 static sc_status take_cluster(const struct sc_request *req, struct sc__coll_query *q) {
     struct sc__settings s = sc__settings(req);
+    sc_options tuning;
     const char *text = sc__option(req, "cluster");
     uint32_t ranks = 0;
     SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
@@ -161,7 +162,8 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
     SC__TRY(sc__cluster_parse(req->ctx, text ? text : "dgx-h100", ranks, &q->cluster));
     if (!ranks)
         ranks = q->cluster.gpus;
-    SC__TRY(sc__cluster_apply(&s, ranks, &q->cluster));
+    SC__TRY(sc__options_read(&s, &tuning));
+    SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks, &q->cluster));
     q->shape = sc__cluster_shape(&q->cluster, q->cluster.gpu_of, ranks);
     return SC_OK;
 }
@@ -179,18 +181,21 @@ static sc_status check_longest(const struct sc_request *req,
                      (unsigned long long)q->end);
 }
 
-/* The first price shows whether the fabric can carry the collective at all. */
+/* The algorithm changes with the size, and not all may have the links they need:
+ * asking for every size here leaves nothing that can fail to the tables. */
 static sc_status take_network(const struct sc_request *req, struct sc__coll_query *q) {
     static const char *const engines[] = {"analytic", "flow", NULL};
     struct sc__settings s = sc__settings(req);
     unsigned engine = 0;
-    int64_t first;
+    int64_t unused;
     SC__TRY(sc__setting_word(&s, "net", engines, &engine));
     if (!engine)
         return SC_OK;
     q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
     SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
-    return sc__flow_price(q->flow, q->op->coll, q->begin, &first);
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))
+        SC__TRY(sc__flow_price(q->flow, q->op->coll, bytes, &unused));
+    return SC_OK;
 }
 
 struct coll_cmd_row {

@@ -84,7 +84,7 @@ static sc_status simulate(struct sc_request *req,
                           uint32_t count,
                           struct sc__net *net,
                           struct sc__sim *out) {
-    const struct sc__cluster *c = &jobs[0].job.cluster;
+    const struct sc__cluster *c = &jobs[0].job.ev->cluster;
     struct sc__settings settings = sc__settings(req);
     const struct sc__workload **w =
         SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
@@ -103,31 +103,31 @@ static sc_status make_results(struct sc_request *req,
                               struct sc__sim *sims) {
     for (uint32_t i = 0; i < count; i++) {
         struct sc__job *j = &jobs[i].job;
-        j->sim = sims[i];
+        j->ev->sim = sims[i];
         SC__TRY(sc__result_make(req->ctx,
                                 j->workload,
-                                &jobs[0].job.cluster,
+                                &jobs[0].job.ev->cluster,
                                 net,
-                                &j->sim,
-                                &j->result));
-        j->result.files = j->doc.files;
-        j->result.file_count = j->doc.file_count;
-        j->result.argv = req->argv;
-        j->result.argc = req->argc;
-        j->result.layers = j->doc.layers;
+                                &j->ev->sim,
+                                &j->ev->result));
+        sc__result_set_files(&j->ev->result, j->doc.files, j->doc.file_count);
+        sc__result_set_command(&j->ev->result, req->argv, req->argc);
     }
+    /* What was said of one job holds for the run. */
+    for (uint32_t i = 0; i < count; i++)
+        sc__result_take_notes(req->ctx, &jobs[i].job.ev->result);
     return SC_OK;
 }
 
 static double slowdown(const struct placed *p) {
-    return p->alone.step > 0 ? (double)p->job.sim.step / (double)p->alone.step : 1;
+    return p->alone.step > 0 ? (double)p->job.ev->sim.step / (double)p->alone.step : 1;
 }
 
 static void
 jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     struct sc__buffer *out = &req->out;
     for (uint32_t i = 0; i < count; i++) {
-        sc__write_text(req->ctx, &jobs[i].job.result, req->terminal, req->width, out);
+        sc__write_text(&jobs[i].job.ev->result, req->terminal, req->width, out);
         sc__putc(out, '\n');
     }
     sc__puts(out, "  job  ranks  nodes              alone     together   slowdown\n");
@@ -143,15 +143,13 @@ jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count)
         sc__printf(out,
                    "%9.3f ms %9.3f ms   %.3f×\n",
                    (double)p->alone.step / 1e9,
-                   (double)p->job.sim.step / 1e9,
+                   (double)p->job.ev->sim.step / 1e9,
                    slowdown(p));
     }
 }
 
-static void jobs_put_json(struct sc_request *req,
-                          const struct placed *jobs,
-                          uint32_t count,
-                          struct sc__buffer *out) {
+static void
+jobs_put_json(const struct placed *jobs, uint32_t count, struct sc__buffer *out) {
     sc__puts(out, "{\n  \"schema\": \"stepcast/jobs/1\",\n  \"jobs\": [");
     for (uint32_t i = 0; i < count; i++) {
         const struct placed *p = &jobs[i];
@@ -162,9 +160,9 @@ static void jobs_put_json(struct sc_request *req,
                    p->at.stride);
         sc__put_us(out, p->alone.step);
         sc__puts(out, ", \"step_time_us\": ");
-        sc__put_us(out, p->job.sim.step);
+        sc__put_us(out, p->job.ev->sim.step);
         sc__printf(out, ", \"slowdown\": %.9g, \"result\":\n", slowdown(p));
-        sc__write_json(req->ctx, &p->job.result, out);
+        sc__write_json(&p->job.ev->result, 0, out);
         sc__puts(out, "    }");
     }
     sc__puts(out, "\n  ]\n}\n");
@@ -178,7 +176,7 @@ static sc_status write(struct sc_request *req, const struct placed *jobs, uint32
     if (!json)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    jobs_put_json(req, jobs, count, &b);
+    jobs_put_json(jobs, count, &b);
     return sc__job_output(req, "json", &b);
 }
 
@@ -225,5 +223,8 @@ sc_status sc__jobs_run(struct sc_request *req) {
     SC__TRY(simulate(req, jobs, 0, count, &net, sims));
     sc__job_note_unused(req);
     SC__TRY(make_results(req, jobs, count, &net, sims));
-    return write(req, jobs, count);
+    sc_status status = write(req, jobs, count);
+    for (uint32_t i = 0; i < count; i++)
+        sc__result_free(&jobs[i].job.ev->result);
+    return status;
 }

@@ -1,11 +1,10 @@
 #include "command/pictures.h"
 
-#include "report/gantt.h"
-#include "report/page.h"
-#include "report/trace.h"
 #include "report/write.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define GROUP "Pictures and traces"
 
@@ -25,7 +24,7 @@ const struct sc__option sc__picture_options[] = {
     {"trace-ranks",
      0,
      "LIST",
-     "one of each class",
+     "one of each set of equal ranks",
      GROUP,
      "ranks in traces: all, or numbers and ranges (0,8,16-31)",
      0},
@@ -48,7 +47,7 @@ const struct sc__option sc__picture_options[] = {
      NULL,
      NULL,
      GROUP,
-     "step time with each class of work at half and at no cost",
+     "step time if each kind of work took half the time, or none",
      0},
     {"timeline",
      0,
@@ -67,104 +66,93 @@ bool sc__pictures_wanted(const struct sc_request *req) {
     return false;
 }
 
-static sc_status fresh_network(void *self,
-                               struct sc_context *ctx,
-                               const struct sc__workload *w,
-                               struct sc__net *out) {
-    return sc__job_network(ctx, self, w, out);
+static sc_status pictures_fresh_network(void *self,
+                                        struct sc_context *ctx,
+                                        const struct sc__workload *w,
+                                        struct sc__net *out) {
+    return sc__evaluation_network(ctx, self, w, out);
 }
 
-static sc_status
-what_if(struct sc_request *req, struct sc__job *job, struct sc__whatif *out) {
-    struct sc__net_maker maker = {.make = fresh_network, .self = job};
-    return sc__whatif(req->ctx,
-                      job->workload,
-                      &maker,
-                      &job->options,
-                      job->result.step,
-                      out);
+sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
+    struct sc__net_maker maker = {.make = pictures_fresh_network, .self = job->ev};
+    bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
+    if (sc__flag(req, "html") || sc__flag(req, "timeline"))
+        sc__result_add_path(&job->ev->result);
+    if (!sc__flag(req, "what-if") && !quick)
+        return SC_OK;
+    return sc__result_add_whatif(req->ctx,
+                                 &job->ev->result,
+                                 job->workload,
+                                 &maker,
+                                 &job->ev->sim_options);
 }
 
-sc_status sc__pictures_extend(struct sc_request *req,
-                              struct sc__job *job,
-                              struct sc__buffer *document) {
-    struct sc__whatif table = {0};
-    struct sc__result shown = job->result;
-    if (!sc__flag(req, "timeline"))
-        shown.timeline = NULL;
+unsigned sc__pictures_sections(const struct sc_request *req) {
+    unsigned sections = 0;
+    if (sc__flag(req, "timeline"))
+        sections |= SC__JSON_TIMELINE;
     if (sc__flag(req, "what-if"))
-        SC__TRY(what_if(req, job, &table));
-    sc__page_extend(req->ctx, &shown, &table, document);
-    return SC_OK;
+        sections |= SC__JSON_WHAT_IF;
+    return sections;
 }
 
-static sc_status write_page(struct sc_request *req, struct sc__job *job) {
-    struct sc__buffer document;
+static sc_status pictures_write_page(struct sc_request *req, const struct sc__result *r) {
+    struct sc__page_side side = {.name = r->file_count ? r->files[0] : "step", .result = r};
     struct sc__buffer page;
-    struct sc__whatif table = {0};
-    const char *name = job->doc.file_count ? job->doc.files[0] : "step";
-    sc__buffer_init(&document, &req->ctx->arena);
+    SC__TRY(sc__page_check(req->ctx));
     sc__buffer_init(&page, &req->ctx->arena);
-    if (sc__flag(req, "what-if") || job->sim.events <= QUICK_EVENTS)
-        SC__TRY(what_if(req, job, &table));
-    sc__write_json(req->ctx, &job->result, &document);
-    sc__page_extend(req->ctx, &job->result, &table, &document);
-    SC__TRY(sc__page_html(req->ctx,
-                          &(struct sc__str){document.text, document.size},
-                          &name,
-                          1,
-                          &page));
+    sc__write_html(&side, 1, &page);
     return sc__job_output(req, "html", &page);
 }
 
-sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
-    const char *trace = sc__option(req, "trace");
-    const char *hta = sc__option(req, "hta");
-    struct sc__trace_ranks ranks;
-    SC__TRY(
-        sc__trace_ranks(req->ctx, job->workload, sc__option(req, "trace-ranks"), &ranks));
-    if (trace) {
-        struct sc__sink sink;
-        SC__TRY(sc__sink_open(req, trace, &sink));
-        sc__write_trace(req->ctx, &job->result, &ranks, sink.to);
-        SC__TRY(sc__sink_end(&sink, SC_OK));
-    }
-    if (hta)
-        SC__TRY(sc__write_hta(req->ctx, &job->result, &ranks, hta));
-    return sc__flag(req, "html") ? write_page(req, job) : SC_OK;
+static sc_status pictures_write_trace(struct sc_request *req,
+                                      const struct sc__result *r,
+                                      const struct sc__trace_ranks *ranks) {
+    struct sc__sink sink;
+    SC__TRY(sc__sink_open(req, sc__option(req, "trace"), &sink));
+    sc__write_trace(r, ranks, sink.to);
+    return sc__sink_end(&sink, SC_OK);
 }
 
-static void put_whatif(struct sc__buffer *out, const struct sc__whatif *t) {
-    sc__puts(out,
-             "\nwhat if                        at half    saved       at zero    saved\n");
-    for (uint32_t i = 0; i < t->count; i++) {
-        struct sc__buffer half;
-        struct sc__buffer zero;
-        const struct sc__whatif_row *row = &t->rows[i];
-        sc__buffer_init(&half, out->arena);
-        sc__buffer_init(&zero, out->arena);
-        sc__put_time(&half, row->at_half);
-        sc__put_time(&zero, row->at_zero);
-        double step = t->step ? (double)t->step : 1;
-        sc__printf(out,
-                   "  %-24s %11s %6.1f %%  %11s %6.1f %%\n",
-                   row->title,
-                   half.text,
-                   100 * (1 - (double)row->at_half / step),
-                   zero.text,
-                   100 * (1 - (double)row->at_zero / step));
+/* A file per rank; the directory is made where it does not exist. */
+static sc_status pictures_write_hta(struct sc_request *req,
+                                    const struct sc__result *r,
+                                    const struct sc__trace_ranks *ranks) {
+    struct sc_context *ctx = req->ctx;
+    struct sc__place at = {.file = sc__option(req, "hta")};
+    if (mkdir(at.file, 0777) < 0 && errno != EEXIST)
+        return sc__fail(ctx,
+                        SC_SYSTEM,
+                        &at,
+                        NULL,
+                        "cannot make the directory: %s",
+                        strerror(errno));
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        struct sc__output *o;
+        const char *path =
+            sc__format(&ctx->arena, "%s/rank%u.pt.trace.json.gz", at.file, ranks->ranks[i]);
+        SC__TRY(sc__output_open(ctx, path, &o));
+        sc__write_hta(r, ranks->ranks[i], &o->buffer);
+        SC__TRY(sc__output_end(o, SC_OK));
     }
-}
-
-sc_status sc__pictures_text(struct sc_request *req, struct sc__job *job) {
-    struct sc__whatif table;
-    if (sc__flag(req, "what-if")) {
-        SC__TRY(what_if(req, job, &table));
-        put_whatif(&req->out, &table);
-    }
-    if (!sc__flag(req, "gantt"))
-        return SC_OK;
-    sc__putc(&req->out, '\n');
-    sc__write_gantt(req->ctx, job->result.timeline, req->width, req->terminal, &req->out);
     return SC_OK;
+}
+
+sc_status sc__pictures_write(struct sc_request *req, const struct sc__result *r) {
+    struct sc__trace_ranks ranks;
+    SC__TRY(sc__trace_ranks(req->ctx, r->workload, sc__option(req, "trace-ranks"), &ranks));
+    if (sc__flag(req, "trace"))
+        SC__TRY(pictures_write_trace(req, r, &ranks));
+    if (sc__flag(req, "hta"))
+        SC__TRY(pictures_write_hta(req, r, &ranks));
+    return sc__flag(req, "html") ? pictures_write_page(req, r) : SC_OK;
+}
+
+void sc__pictures_text(struct sc_request *req, const struct sc__result *r) {
+    if (sc__flag(req, "what-if"))
+        sc__write_whatif(r, &req->out);
+    if (!sc__flag(req, "gantt"))
+        return;
+    sc__putc(&req->out, '\n');
+    sc__write_gantt(r, req->width, req->terminal, &req->out);
 }

@@ -1,6 +1,6 @@
 /* report: the page of a saved result. */
 #include "command/job.h"
-#include "report/page.h"
+#include "report/write.h"
 #include "result/compare.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ static const struct sc__option options[] = {
 static const struct sc__option *const tables[] = {options, NULL};
 
 static sc_status report_execute(struct sc_request *req) {
-    struct sc__str document;
+    struct sc__page_side side = {0};
+    struct sc__compared readable;
     struct sc__buffer page;
     if (req->input_count != 1)
         return sc__usage(req,
@@ -23,10 +24,12 @@ static sc_status report_execute(struct sc_request *req) {
         return sc__usage(req,
                          "stepcast report RESULT.json -o report.html",
                          "no --output given");
-    SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &document));
-    SC__TRY(sc__check_result(req->ctx, req->inputs[0], document));
+    SC__TRY(sc__read_all(req->ctx, req->inputs[0], MOST_BYTES, &side.saved));
+    side.name = req->inputs[0];
+    SC__TRY(sc__compared_saved(req->ctx, side.name, side.saved, &readable));
+    SC__TRY(sc__page_check(req->ctx));
     sc__buffer_init(&page, &req->ctx->arena);
-    SC__TRY(sc__page_html(req->ctx, &document, req->inputs, 1, &page));
+    sc__write_html(&side, 1, &page);
     return sc__job_output(req, "output", &page);
 }
 

@@ -3,7 +3,6 @@
 #include "command/jobs.h"
 #include "command/pictures.h"
 #include "report/write.h"
-#include "result/amdahl.h"
 
 #include <string.h>
 
@@ -80,11 +79,15 @@ static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
     if (word == 1 && !csv)
         return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
-    sc__simai_total(&s, job->doc.layers, &job->result.compat);
+    sc__simai_total(&s, job->doc.layers, &job->ev->result.compat);
     if (!csv)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    sc__write_simai_csv(&s, job->doc.layers, &job->result.compat, job->doc.files[0], &b);
+    sc__write_simai_csv(&s,
+                        job->doc.layers,
+                        &job->ev->result.compat,
+                        job->doc.files[0],
+                        &b);
     return sc__job_output(req, "csv-simai", &b);
 }
 
@@ -92,13 +95,12 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     struct sc__buffer b;
     if (sc__flag(req, "json")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_json(req->ctx, &job->result, &b);
-        SC__TRY(sc__pictures_extend(req, job, &b));
+        sc__write_json(&job->ev->result, sc__pictures_sections(req), &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
     if (sc__flag(req, "csv")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_csv(req->ctx, &job->result, &b);
+        sc__write_csv(&job->ev->result, &b);
         SC__TRY(sc__job_output(req, "csv", &b));
     }
     return SC_OK;
@@ -127,22 +129,30 @@ static sc_status check_pairs(struct sc_request *req) {
     return SC_OK;
 }
 
+static sc_status write_result(struct sc_request *req, struct sc__job *job) {
+    SC__TRY(write_compat(req, job));
+    bool profile = !strcmp(job->workload->format, "profiler-table");
+    if (profile || sc__flag(req, "amdahl"))
+        sc__result_add_shares(&job->ev->result, job->workload);
+    SC__TRY(sc__pictures_prepare(req, job));
+    SC__TRY(write_outputs(req, job));
+    SC__TRY(sc__pictures_write(req, &job->ev->result));
+    if (sc__stdout_taken(req))
+        return SC_OK;
+    sc__write_text(&job->ev->result, req->terminal, req->width, &req->out);
+    sc__pictures_text(req, &job->ev->result);
+    return SC_OK;
+}
+
 static sc_status run_execute(struct sc_request *req) {
     struct sc__job job;
     SC__TRY(check_pairs(req));
     if (sc__flag(req, "place"))
         return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
-    SC__TRY(write_compat(req, &job));
-    bool profile = !strcmp(job.workload->format, "profiler-table");
-    if (profile || sc__flag(req, "amdahl"))
-        job.result.shares = sc__result_shares(req->ctx, &job.result);
-    SC__TRY(write_outputs(req, &job));
-    SC__TRY(sc__pictures_write(req, &job));
-    if (sc__stdout_taken(req))
-        return SC_OK;
-    sc__write_text(req->ctx, &job.result, req->terminal, req->width, &req->out);
-    return sc__pictures_text(req, &job);
+    sc_status status = write_result(req, &job);
+    sc__result_free(&job.ev->result);
+    return status;
 }
 
 const struct sc__command sc__command_run = {

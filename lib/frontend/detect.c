@@ -66,7 +66,7 @@ static sc_status unknown(struct sc_context *ctx, const char *path) {
     sc__buffer_init(&b, &ctx->arena);
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         sc__printf(&b, "%s%s", r == sc__readers ? "known: " : "; ", (*r)->title);
-    return sc__fail(ctx, SC_INPUT, &at, b.text, "the content is of no known format");
+    return sc__fail(ctx, SC_INPUT, &at, b.text, "unknown format");
 }
 
 static const char *known_names(struct sc_context *ctx) {

@@ -30,13 +30,13 @@ sc_status sc__losses_end(struct sc__losses *l) {
         return sc__fail(l->ctx,
                         SC_INPUT,
                         NULL,
-                        "--lossy writes it without, and --to ir-json can hold everything",
+                        "--lossy leaves it out; --to ir-json can hold everything",
                         "%s cannot express: %s",
                         l->format,
                         l->text.text);
     sc__note(l->ctx,
              "lost",
-             "%s cannot express, so it was left out or rounded: %s",
+             "left out or rounded, because %s cannot express it: %s",
              l->format,
              l->text.text);
     return SC_OK;

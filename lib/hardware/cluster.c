@@ -48,8 +48,10 @@ static void stack_blocks(struct sc__fabric *f, uint32_t blocks) {
     uint32_t factor[32];
     uint32_t n = 0;
     for (uint32_t p = 2; p <= blocks / p; p++)
-        while (blocks % p == 0)
-            factor[n++] = p, blocks /= p;
+        while (blocks % p == 0) {
+            factor[n++] = p;
+            blocks /= p;
+        }
     if (blocks > 1)
         factor[n++] = blocks;
     while (n--) {
@@ -73,7 +75,7 @@ static sc_status resize_dims(struct sc_context *ctx, struct sc__cluster *c) {
             SC_USAGE,
             NULL,
             sc__format(&ctx->arena, "use %u, %u, %u …", block, 2 * block, 3 * block),
-            "'%s' is made of blocks of %u GPUs; %u are not whole blocks",
+            "'%s' comes in blocks of %u GPUs; %u is not a multiple of that",
             c->name,
             block,
             c->gpus);
@@ -119,7 +121,7 @@ unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
                     NULL,
                     near ? sc__format(&ctx->arena, "did you mean %s=?", near)
                          : "see docs/formats/cluster.md",
-                    "cluster '%s': there is no '%s'",
+                    "cluster '%s': unknown key '%s'",
                     text,
                     given);
 }
@@ -137,7 +139,7 @@ static sc_status set_word(struct sc_context *ctx,
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "a description is words like nic=400Gbps, after a preset or alone",
+                        "write key=value pairs like nic=400Gbps, alone or after a preset",
                         "cluster '%s': '%.*s' is not key=value",
                         text,
                         SC__SHOW(word));
@@ -164,7 +166,8 @@ static sc_status
 parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
     struct sc__str rest = sc__str(text);
     struct sc__str word;
-    bool first = true, found = false;
+    bool first = true;
+    bool found = false;
     *out = (struct sc__cluster){.name = text};
     while (sc__split(&rest, ' ', &word)) {
         if (!word.n)
@@ -176,7 +179,7 @@ parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
                                 SC_USAGE,
                                 NULL,
                                 preset_list(ctx, sc__strndup(&ctx->arena, word.p, word.n)),
-                                "cluster '%s': no preset '%.*s'",
+                                "cluster '%s': unknown preset '%.*s'",
                                 text,
                                 SC__SHOW(word));
         } else
@@ -186,10 +189,10 @@ parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
     return SC_OK;
 }
 
-static sc_status
-parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
-    struct sc__str text;
-    SC__TRY(sc__read_all(ctx, path, FILE_LIMIT, &text));
+static sc_status parse_bytes(struct sc_context *ctx,
+                             const char *path,
+                             struct sc__str text,
+                             struct sc__cluster *out) {
     struct sc__str body = sc__trim(text);
     if (body.n && body.p[0] == '{')
         return sc__cluster_json(ctx, path, text, out);
@@ -198,31 +201,101 @@ parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
     return sc__cluster_simai(ctx, path, text, out);
 }
 
+static sc_status check_count(struct sc_context *ctx,
+                             const struct sc__cluster *c,
+                             const struct sc__place *at,
+                             uint32_t gpus) {
+    if (gpus > c->gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give the cluster as many GPUs as the job has ranks",
+                        "the job has %u ranks, but cluster '%s' has only %u GPUs",
+                        gpus,
+                        c->name,
+                        c->gpus);
+    return SC_OK;
+}
+
+static sc_status
+parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
+    struct sc__str text;
+    SC__TRY(sc__read_all(ctx, path, FILE_LIMIT, &text));
+    return parse_bytes(ctx, path, text, out);
+}
+
+/* As described, with nothing that follows from it. *file: what it came from. */
+static sc_status parse_text(struct sc_context *ctx,
+                            const char *text,
+                            struct sc__cluster *out,
+                            const char **file) {
+    bool found = false;
+    *file = NULL;
+    memset(out, 0, sizeof *out);
+    if (strchr(text, '=') || strchr(text, ' '))
+        return parse_line(ctx, text, out);
+    SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
+    if (found)
+        return SC_OK;
+    if (access(text, F_OK) != 0 && strcmp(text, "-") != 0)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        preset_list(ctx, text),
+                        "'%s' is neither a preset nor a file",
+                        text);
+    *file = text;
+    return parse_file(ctx, text, out);
+}
+
+static sc_status
+finish_at(struct sc_context *ctx, const char *file, uint32_t gpus, struct sc__cluster *c) {
+    struct sc__place at = {.file = file};
+    return sc__cluster_finish(ctx, c, file ? &at : NULL, gpus);
+}
+
+/* What says itself how large it is, is finished here, once. */
+static sc_status finish_description(struct sc_context *ctx,
+                                    struct sc__cluster_description *d) {
+    d->sized = d->cluster.gpus || d->cluster.fabric.dims;
+    return d->sized ? finish_at(ctx, d->file, 0, &d->cluster) : SC_OK;
+}
+
+sc_status sc__cluster_describe(struct sc_context *ctx,
+                               const char *text,
+                               struct sc__cluster_description *out) {
+    SC__TRY(parse_text(ctx, sc__strdup(&ctx->arena, text), &out->cluster, &out->file));
+    return finish_description(ctx, out);
+}
+
+sc_status sc__cluster_describe_bytes(struct sc_context *ctx,
+                                     const char *name,
+                                     struct sc__str text,
+                                     struct sc__cluster_description *out) {
+    *out = (struct sc__cluster_description){.file = sc__strdup(&ctx->arena, name)};
+    text.p = sc__strndup(&ctx->arena, text.p, text.n); /* names stay in the text */
+    SC__TRY(parse_bytes(ctx, out->file, text, &out->cluster));
+    return finish_description(ctx, out);
+}
+
+sc_status sc__cluster_sized(struct sc_context *ctx,
+                            const struct sc__cluster_description *d,
+                            uint32_t ranks,
+                            struct sc__cluster *out) {
+    struct sc__place at = {.file = d->file};
+    *out = d->cluster;
+    if (!d->sized)
+        return finish_at(ctx, d->file, ranks, out);
+    return check_count(ctx, out, d->file ? &at : NULL, ranks);
+}
+
 sc_status sc__cluster_parse(struct sc_context *ctx,
                             const char *text,
                             uint32_t gpus,
                             struct sc__cluster *out) {
-    bool found = false;
-    struct sc__place at = {.file = text};
-    struct sc__place *place = NULL;
-    memset(out, 0, sizeof *out);
-    if (strchr(text, '=') || strchr(text, ' '))
-        SC__TRY(parse_line(ctx, text, out));
-    else {
-        SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
-        if (!found && access(text, F_OK) != 0 && strcmp(text, "-") != 0)
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            preset_list(ctx, text),
-                            "'%s' is neither a preset nor a file",
-                            text);
-        if (!found) {
-            SC__TRY(parse_file(ctx, text, out));
-            place = &at;
-        }
-    }
-    return sc__cluster_finish(ctx, out, place, gpus);
+    const char *file;
+    SC__TRY(parse_text(ctx, text, out, &file));
+    return finish_at(ctx, file, gpus, out);
 }
 
 /* --- what follows from the rest --------------------------------------- */
@@ -243,7 +316,7 @@ static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
     c->nvlink = PCIE_RATE;
     sc__note(ctx,
              "pcie",
-             "GPU %s has no NVLink: %.0f GB/s over PCIe between the GPUs of a node",
+             "GPU %s has no NVLink: the GPUs of a node communicate over PCIe at %.0f GB/s",
              c->gpu,
              PCIE_RATE / 1e9);
 }
@@ -262,7 +335,7 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     if (strcmp(c->fabric.class, "plain") != 0)
         sc__note(ctx,
                  "gpu-generation",
-                 "the collective model has no constants for GPU %s; those of %s are used",
+                 "the collective cost model has no constants for GPU %s; using those of %s",
                  c->gpu ? c->gpu : "(none given)",
                  DEFAULT_GENERATION);
 }
@@ -272,11 +345,11 @@ static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
         return;
     c->fabric.class = DEFAULT_CLASS;
     if (c->node_nics && c->gpus != c->node_gpus)
-        sc__note(
-            ctx,
-            "fabric-class",
-            "the cluster names no fabric class; latency and efficiency are those of '%s'",
-            DEFAULT_CLASS);
+        sc__note(ctx,
+                 "fabric-class",
+                 "the cluster does not name its fabric class; using the latency and "
+                 "efficiency of '%s'",
+                 DEFAULT_CLASS);
 }
 
 static uint32_t whole_nodes(const struct sc__cluster *c, uint32_t gpus) {
@@ -295,18 +368,19 @@ static sc_status resolve_count(struct sc_context *ctx,
                             SC_INPUT,
                             at,
                             NULL,
-                            "the dimensions multiply to more GPUs than can be numbered");
+                            "the dimensions multiply to too many GPUs");
         product *= c->fabric.dim[i].size;
     }
     if (c->fabric.dims) {
         if (c->gpus && c->gpus != product)
-            return sc__fail(ctx,
-                            SC_INPUT,
-                            at,
-                            "the sizes of the dimensions multiply to the number of GPUs",
-                            "%u GPUs do not fill dimensions of %u places",
-                            c->gpus,
-                            product);
+            return sc__fail(
+                ctx,
+                SC_INPUT,
+                at,
+                "the sizes of the dimensions must multiply to the number of GPUs",
+                "%u GPUs, but the dimensions hold %u",
+                c->gpus,
+                product);
         c->gpus = product;
     }
     if (!c->node_gpus)
@@ -315,28 +389,20 @@ static sc_status resolve_count(struct sc_context *ctx,
     if (!c->gpus)
         c->gpus = whole_nodes(c, gpus ? gpus : c->node_gpus);
     if (c->gpus > c->node_gpus && c->gpus % c->node_gpus)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        at,
-                        sc__format(&ctx->arena,
-                                   "use up to %u GPUs, or whole nodes: %u or %u",
-                                   c->node_gpus,
-                                   c->gpus / c->node_gpus * c->node_gpus,
-                                   whole_nodes(c, c->gpus)),
-                        "cluster '%s' has nodes of %u GPUs; %u GPUs are not whole nodes",
-                        c->name,
-                        c->node_gpus,
-                        c->gpus);
-    if (gpus > c->gpus)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        at,
-                        "give the cluster as many GPUs as the job has ranks",
-                        "the job has %u ranks, the cluster '%s' only %u GPUs",
-                        gpus,
-                        c->name,
-                        c->gpus);
-    return SC_OK;
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            at,
+            sc__format(&ctx->arena,
+                       "use up to %u GPUs, or whole nodes: %u or %u",
+                       c->node_gpus,
+                       c->gpus / c->node_gpus * c->node_gpus,
+                       whole_nodes(c, c->gpus)),
+            "cluster '%s' has %u GPUs per node; %u GPUs is not a whole number of nodes",
+            c->name,
+            c->node_gpus,
+            c->gpus);
+    return check_count(ctx, c, at, gpus);
 }
 
 static void resolve_dims(struct sc__cluster *c) {
@@ -356,21 +422,20 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
         return;
     sc__note(ctx,
              "one-leaf",
-             "oversubscription has no effect: all nodes of '%s' meet below one leaf%s",
+             "oversubscription has no effect: all nodes of '%s' share one leaf switch%s",
              c->name,
-             c->fabric.leaf_nodes ? "" : "; leaf=N says how many nodes a leaf has");
+             c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
-/* What is known of the ways through a dragonfly differs by engine. */
-static void note_ways(struct sc_context *ctx, const struct sc__cluster *c) {
+/* Engines route through a dragonfly differently. */
+static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
         return;
-    sc__note(
-        ctx,
-        "dragonfly-ways",
-        "prices of collectives spread what leaves a dragonfly group over all its global "
-        "links, as adaptive routing "
-        "does, and leave out the links inside it; --net flow takes the shortest ways only");
+    sc__note(ctx,
+             "dragonfly-ways",
+             "the collective cost model spreads the traffic that leaves a dragonfly group "
+             "over all its global links, as adaptive routing does, and ignores the links "
+             "inside the group; --net flow routes on minimal paths only");
 }
 
 static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
@@ -382,16 +447,17 @@ static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
         c->fabric.pod_oversubscription = 1;
     if (c->nic > 0 && !c->node_nics && c->fabric.kind != SC__FABRIC_DIMS) {
         c->node_nics = c->node_gpus;
-        sc__note(ctx,
-                 "nics-default",
-                 "the cluster does not say how many NICs a node has: %u, one for each GPU",
-                 c->node_gpus);
+        sc__note(
+            ctx,
+            "nics-default",
+            "the cluster does not say how many NICs a node has: assuming %u, one per GPU",
+            c->node_gpus);
     }
     if (c->fabric.kind == SC__FABRIC_NONE && c->fabric.leaf_nodes) {
         c->fabric.kind = SC__FABRIC_FAT_TREE;
         sc__note(ctx,
                  "fabric-default",
-                 "the cluster has leaves but does not say of what: a fat tree");
+                 "the cluster has leaf switches but names no fabric: assuming a fat tree");
     }
     if (!c->name)
         c->name = "unnamed";
@@ -414,18 +480,19 @@ static sc_status check_rates(struct sc_context *ctx,
         return SC_OK;
     }
     if (c->node_gpus > 1 && !(c->nvlink > 0))
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        at,
-                        "give nvlink=450GB/s, or a GPU whose NVLink is known",
-                        "the GPUs of a node of cluster '%s' have no bandwidth between them",
-                        c->name);
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            at,
+            "give nvlink=450GB/s, or a GPU whose NVLink is known",
+            "cluster '%s': the bandwidth between the GPUs of a node is not known",
+            c->name);
     if (c->gpus > c->node_gpus && (!c->node_nics || !(c->nic > 0)))
         return sc__fail(ctx,
                         SC_INPUT,
                         at,
                         "give nics=8 nic=400Gbps",
-                        "cluster '%s' has %u nodes but no NIC between them",
+                        "cluster '%s' has %u nodes but no NICs",
                         c->name,
                         c->gpus / c->node_gpus);
     return SC_OK;
@@ -437,7 +504,9 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
                              uint32_t gpus) {
     if (!c->node_gpus && c->fabric.kind != SC__FABRIC_DIMS) {
         c->node_gpus = 8;
-        sc__note(ctx, "node-gpus", "the cluster does not say how many GPUs a node has: 8");
+        sc__note(ctx,
+                 "node-gpus",
+                 "the cluster does not say how many GPUs a node has: assuming 8");
     }
     SC__TRY(resolve_count(ctx, c, at, gpus));
     resolve_class(ctx, c);
@@ -455,6 +524,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
-    note_ways(ctx, c);
+    note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

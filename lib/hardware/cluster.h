@@ -12,8 +12,8 @@
  * GPU g % node_gpus of node g / node_gpus; its NIC is
  * g % node_gpus · node_nics / node_gpus. What lies between the NICs is the
  * fabric. */
-#ifndef SC_MACHINE_CLUSTER_H
-#define SC_MACHINE_CLUSTER_H
+#ifndef SC_HARDWARE_CLUSTER_H
+#define SC_HARDWARE_CLUSTER_H
 
 #include "base/base.h"
 #include "collective/constants.h"
@@ -22,20 +22,18 @@
 enum sc__inside { SC__INSIDE_SWITCH, SC__INSIDE_MESH, SC__INSIDE_PCIE, SC__INSIDES };
 
 enum sc__fabric_kind {
-    SC__FABRIC_NONE, /* one node, or nothing known: NICs meet in one ideal switch */
-    SC__FABRIC_RAIL, /* leaf i of a segment joins NIC i of its leaf_nodes nodes; spines join
-                      * leaves
-                      */
-    SC__FABRIC_FAT_TREE, /* a leaf joins all NICs of leaf_nodes consecutive nodes; spines,
-                            and cores when pod_leaves */
-    SC__FABRIC_HPN, /* rail, each NIC as `planes` ports to as many leaves in separate planes
-                     */
-    SC__FABRIC_DCN, /* DCN+: fat tree of consecutive nodes, each NIC to `planes` leaves of
-                     * one plane
-                     */
-    SC__FABRIC_DIMS, /* torus and the like: dimensions of rings, full meshes or switches; no
-                      * nodes
-                      */
+    SC__FABRIC_NONE, /* one node, or nothing known: NICs are joined by one ideal switch */
+    /* leaf i of a segment joins NIC i of its leaf_nodes nodes; spines join leaves */
+    SC__FABRIC_RAIL,
+    /* a leaf joins all NICs of leaf_nodes consecutive nodes; spines, and cores when
+     * pod_leaves */
+    SC__FABRIC_FAT_TREE,
+    /* rail, each NIC as `planes` ports to as many leaves in separate planes */
+    SC__FABRIC_HPN,
+    /* DCN+: fat tree of consecutive nodes, each NIC to `planes` leaves of one plane */
+    SC__FABRIC_DCN,
+    /* torus and the like: dimensions of rings, full meshes or switches; no nodes */
+    SC__FABRIC_DIMS,
     SC__FABRIC_DRAGONFLY, /* groups of routers, all to all inside and between groups */
     SC__FABRIC_LINKS,     /* the links one by one */
     SC__FABRIC_KINDS
@@ -66,11 +64,12 @@ struct sc__fabric {
     const char
         *class; /* "ib", "roce", "efa", "efa-p4d", "plain": the software's cost on it */
     uint32_t leaf_nodes; /* nodes below one leaf (rail, hpn: below one segment); 0 = all */
-    uint32_t spines;     /* per plane, and per pod where there are pods; 0 = as many as a
-                            non-blocking     leaf needs */
-    uint32_t pod_leaves; /* leaves in a pod of a three-level tree; 0 = two levels */
-    uint32_t cores;      /* per spine index, where there are pods; 0 = non-blocking */
-    uint32_t planes;     /* ports of a NIC to separate leaves; ≥ 1 */
+    /* per plane, and per pod where there are pods; 0 = as many as a non-blocking leaf
+     * needs */
+    uint32_t spines;
+    uint32_t pod_leaves;   /* leaves in a pod of a three-level tree; 0 = two levels */
+    uint32_t cores;        /* per spine index, where there are pods; 0 = non-blocking */
+    uint32_t planes;       /* ports of a NIC to separate leaves; ≥ 1 */
     uint32_t switch_ports; /* that a switch has, of the speed of `link`; 0 = not checked */
     double
         oversubscription; /* leaf: bandwidth down / up; ≥ 1 where given, 1 = non-blocking */
@@ -106,12 +105,12 @@ enum sc__algo {
     SC__ALGO_NVLS_TREE,
     SC__ALGO_COLLNET,
     SC__ALGO_PAT,
-    SC__ALGO_DIRECT,       /* all pairs */
-    SC__ALGO_PXN,          /* all-to-all over the destination's rail */
-    SC__ALGO_HIERARCHICAL, /* two-level all-to-all as DeepEP: one copy a node over the NIC,
-                              then NVLink */
-    SC__ALGO_TORUS,        /* dimension by dimension */
-    SC__ALGO_CHAIN,        /* broadcast, reduce */
+    SC__ALGO_DIRECT, /* all pairs */
+    SC__ALGO_PXN,    /* all-to-all over the destination's rail */
+    /* two-level all-to-all as DeepEP: one copy a node over the NIC, then NVLink */
+    SC__ALGO_HIERARCHICAL,
+    SC__ALGO_TORUS, /* dimension by dimension */
+    SC__ALGO_CHAIN, /* broadcast, reduce */
     SC__ALGOS
 };
 
@@ -133,8 +132,6 @@ struct sc__tuning {
     double copies; /* two_level: copies of a token; 0 = as many as there are ranks */
 };
 
-struct sc__price_cache;
-
 /* A constant of the model that the description replaces. */
 struct sc__override {
     const struct sc__constant *constant;
@@ -155,17 +152,16 @@ struct sc__cluster {
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
-    int64_t nic_latency;    /* ps per step between nodes (class "plain"); else added per
-                               network hop */
-    double hbm; /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus
-                   tells */
+    /* ps per step between nodes (class "plain"); else added per network hop */
+    int64_t nic_latency;
+    /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */
+    double hbm;
     struct sc__fabric fabric;
     struct sc__tuning tuning;
     struct sc__constants constants; /* of the generation and fabric class, as calibrated */
     struct sc__override *overrides;
     uint32_t override_count;
     uint32_t override_capacity;
-    struct sc__price_cache *cache;
     /* placement.h: the GPU of each rank, and rank + 1 of each GPU; NULL: rank r
      * runs on GPU r. */
     const uint32_t *gpu_of;
@@ -184,7 +180,27 @@ static inline uint32_t sc__cluster_nic(const struct sc__cluster *c, uint32_t gpu
     return (uint32_t)((uint64_t)(gpu % c->node_gpus) * c->node_nics / c->node_gpus);
 }
 
-/* gpus: the job's size, used where the description gives none. */
+/* A cluster as described. Where the description says how many GPUs there are, it
+ * is ready; else it takes the size of each job. Not changed by what uses it. */
+struct sc__cluster_description {
+    struct sc__cluster cluster;
+    const char *file; /* it came from, for errors; or NULL */
+    bool sized;
+};
+sc_status sc__cluster_describe(struct sc_context *ctx,
+                               const char *text,
+                               struct sc__cluster_description *out);
+/* The bytes of a file. */
+sc_status sc__cluster_describe_bytes(struct sc_context *ctx,
+                                     const char *name,
+                                     struct sc__str text,
+                                     struct sc__cluster_description *out);
+/* A copy for a job of this many ranks; SC_INPUT when it is too small. */
+sc_status sc__cluster_sized(struct sc_context *ctx,
+                            const struct sc__cluster_description *d,
+                            uint32_t ranks,
+                            struct sc__cluster *out);
+/* Both at once. gpus: the job's size, used where the description gives none. */
 sc_status sc__cluster_parse(struct sc_context *ctx,
                             const char *text,
                             uint32_t gpus,
@@ -213,8 +229,8 @@ struct sc__shape {
     uint32_t pod_edges;
     uint32_t sharing_nic;  /* groups that use each of its NICs at once, itself included */
     uint32_t sharing_port; /* groups that use the NVLink port of its GPUs at once */
-    uint32_t sharing_up[SC__LEVELS]; /* groups that use the uplinks of its leaf, its pod at
-                                        once, itself included */
+    /* groups that use the uplinks of its leaf, its pod at once, itself included */
+    uint32_t sharing_up[SC__LEVELS];
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
 };
 
@@ -257,14 +273,11 @@ struct sc__price sc__collective_price(const struct sc__cluster *c,
                                       int coll,
                                       const struct sc__shape *shape,
                                       uint64_t bytes);
-/* Time of one collective alone, ps; remembered where the cluster has a cache. */
+/* Time of one collective alone, ps. */
 int64_t sc__collective_time(const struct sc__cluster *c,
                             int coll,
                             const struct sc__shape *shape,
                             uint64_t bytes);
-/* Gives the cluster a memory for prices. Not to be shared between threads:
- * copy the cluster and give the copy its own. */
-void sc__cluster_remember(struct sc__cluster *c, struct sc__arena *arena);
 /* Two-level all-to-all: of the copies of a token to other nodes, the share that
  * goes over the NIC, since it goes to each node once. */
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);

@@ -30,8 +30,10 @@ static struct sc__place cluster_json_place(const struct cluster_json_document *d
     struct sc__place p = {.file = d->file, .line = 1, .column = 1};
     for (size_t i = 0; i < at; i++) {
         p.column++;
-        if (d->text.p[i] == '\n')
-            p.line++, p.column = 1;
+        if (d->text.p[i] == '\n') {
+            p.line++;
+            p.column = 1;
+        }
     }
     return p;
 }
@@ -44,9 +46,12 @@ unknown_key(const struct cluster_json_document *d, const char *section, const ch
     for (const struct sc__field *f = sc__cluster_fields; f->key; f++)
         if (section ? f->section && !strcmp(section, f->section) : !f->section)
             keys[n++] = f->key;
-    if (!section)
-        keys[n++] = "node", keys[n++] = "fabric", keys[n++] = "collectives",
+    if (!section) {
+        keys[n++] = "node";
+        keys[n++] = "fabric";
+        keys[n++] = "collectives";
         keys[n++] = "schema";
+    }
     keys[n] = NULL;
     const char *near = sc__nearest(key, keys);
     return sc__fail(d->ctx,
@@ -108,7 +113,7 @@ set_constant(const struct cluster_json_document *d, const char *key, const json_
                              "collectives",
                              key,
                              sc__format(&d->ctx->arena,
-                                        "%u number%s from 0 on",
+                                        "%u number%s, 0 or more",
                                         k->count,
                                         k->count > 1 ? "s" : ""));
         o.value[i] = json_number_value(item);
@@ -158,9 +163,8 @@ read_dim(const struct cluster_json_document *d, json_t *item, struct sc__fabric_
 static sc_status read_dims(const struct cluster_json_document *d, json_t *array) {
     struct sc__fabric *fabric = &d->out->fabric;
     size_t n = json_array_size(array);
-    const char *expected =
-        "a list of 1 to 6 objects {\"kind\": \"ring|full|switch\", \"size\", "
-        "\"rate\", \"latency\"}";
+    const char *expected = "a list of 1 to 6 objects {\"kind\": \"ring|full|switch\", "
+                           "\"size\", \"rate\", \"latency\"}";
     if (!n || n > SC__FABRIC_DIMS_MAX)
         return bad_value(d, "fabric", "dims", expected);
     for (size_t i = 0; i < n; i++)

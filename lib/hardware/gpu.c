@@ -47,9 +47,20 @@ double sc__dtype_bytes(enum sc__dtype t) {
     return bytes[t];
 }
 
+/* The type that constants are fitted in: bf16, or fp16 before Ampere. */
 static double main_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
 }
+
+/* ---- scaling rules: from a fitted GPU to one known by its datasheet ----
+ *
+ * What a constant is limited by says what it scales with:
+ *     FLOP rate of an SM        peak / SMs
+ *     loads into an SM          clock
+ *     DRAM                      DRAM bandwidth
+ *     instruction issue         SMs · clock
+ *     power                     TDP
+ * Fixed times (launch, first load) stay as they are. */
 
 /* A type's share of the main type's rate may differ between the two. */
 static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
@@ -72,28 +83,40 @@ static void carry_gemm(struct sc__gpu *g,
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
+    /* an SM's share of the DRAM bandwidth is what its epilogue has */
     g->gemm.te *= g->sms / base->sms / dram;
 }
 
+/* These kernels are of older architectures and do not use new tensor
+ * instructions: they follow instruction issue, not the peak. */
 static void carry_unaligned(struct sc__unaligned_constants *u, double issue, double clock) {
-    u->even *= issue, u->odd *= issue, u->odd_n *= issue;
-    u->odd_dgrad *= issue, u->odd_wgrad *= issue;
+    u->even *= issue;
+    u->odd *= issue;
+    u->odd_n *= issue;
+    u->odd_dgrad *= issue;
+    u->odd_wgrad *= issue;
     u->te /= clock;
 }
 
+/* [0] is fixed; [1] to [3] are steps and tiles on an SM; the rest streams. */
 static void
 carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
-    for (unsigned i = 1; i < 4; i++)
-        a->forward[i] /= sm_rate, a->backward[i] /= sm_rate;
+    for (unsigned i = 1; i < 4; i++) {
+        a->forward[i] /= sm_rate;
+        a->backward[i] /= sm_rate;
+    }
     a->backward[4] /= dram;
     a->backward[5] /= dram;
 }
 
 static void carry_memory(struct sc__memory_constants *m, double dram, double issue) {
-    for (unsigned i = 0; i < 2; i++)
-        m->part[i].element /= dram, m->part[i].row /= issue;
+    for (unsigned i = 0; i < 2; i++) {
+        m->part[i].element /= dram;
+        m->part[i].row /= issue;
+    }
 }
 
+/* The same clock ratio at the same share of the TDP. */
 static void carry_power(struct sc__power_constants *p, double tdp) {
     p->limit *= tdp;
     p->idle *= tdp;
@@ -103,12 +126,20 @@ static void carry_power(struct sc__power_constants *p, double tdp) {
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     struct sc__gpu sheet = *g;
     *g = *base;
-    g->name = sheet.name, g->title = sheet.title, g->source = sheet.source,
+    g->name = sheet.name;
+    g->title = sheet.title;
+    g->source = sheet.source;
     g->fitted = sheet.fitted;
-    g->architecture = sheet.architecture, g->base = base->name;
+    g->architecture = sheet.architecture;
+    g->base = base->name;
     memcpy(g->peak, sheet.peak, sizeof g->peak);
-    g->memory = sheet.memory, g->dram = sheet.dram, g->l2 = sheet.l2, g->sms = sheet.sms;
-    g->boost_mhz = sheet.boost_mhz, g->nvlink = sheet.nvlink, g->tdp = sheet.tdp,
+    g->memory = sheet.memory;
+    g->dram = sheet.dram;
+    g->l2 = sheet.l2;
+    g->sms = sheet.sms;
+    g->boost_mhz = sheet.boost_mhz;
+    g->nvlink = sheet.nvlink;
+    g->tdp = sheet.tdp;
     g->usd_per_hour = sheet.usd_per_hour;
     double dram = g->dram / base->dram;
     double clock = g->boost_mhz / base->boost_mhz;
@@ -122,11 +153,13 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;
-    g->accumulate.element /= dram, g->accumulate.over_k /= dram;
+    g->accumulate.element /= dram;
+    g->accumulate.over_k /= dram;
     for (unsigned i = 1; i < 6; i++)
-        if (i != 2)
+        if (i != 2) /* [0] and [2] are the fixed times of forward and backward */
             g->embedding[i] /= dram;
-    g->adamw[1] /= dram, g->adamw[2] /= dram;
+    g->adamw[1] /= dram;
+    g->adamw[2] /= dram;
     carry_power(&g->power, g->tdp / base->tdp);
 }
 
@@ -134,6 +167,7 @@ const struct sc__gpu *
 sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts) {
     struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
     *g = *gpu;
+    /* Unlike a GPU of lower TDP, one held at fewer watts idles as before. */
     g->power.limit *= watts / gpu->tdp;
     g->power.slope *= gpu->tdp / watts;
     g->tdp = watts;
@@ -179,7 +213,8 @@ static const struct sc__data_file *find_file(const char *name) {
         size_t n = strlen(f->path) - 5 - 5; /* without ".json" */
         if (n >= sizeof path)
             continue;
-        memcpy(path, f->path + 5, n), path[n] = 0;
+        memcpy(path, f->path + 5, n);
+        path[n] = 0;
         if (same_name(path, name))
             return f;
     }

@@ -72,25 +72,37 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
     if (sc__gemm_unaligned(k)) {
         struct sc__unaligned_constants *n = &u->unaligned;
-        offer(g, &n->odd, true), offer(g, &n->even, true), offer(g, &n->odd_n, true);
-        offer(g, &n->odd_dgrad, true), offer(g, &n->odd_wgrad, true),
-            offer(g, &n->te, false);
+        offer(g, &n->odd, true);
+        offer(g, &n->even, true);
+        offer(g, &n->odd_n, true);
+        offer(g, &n->odd_dgrad, true);
+        offer(g, &n->odd_wgrad, true);
+        offer(g, &n->te, false);
     } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
-        offer(g, &u->accumulate.over_k, false), offer(g, &u->accumulate.element, false);
+        offer(g, &u->accumulate.over_k, false);
+        offer(g, &u->accumulate.element, false);
     } else if (k->what == SC__PRICED_GROUPED) {
-        offer(g, &u->grouped.step, false), offer(g, &u->grouped.t0, false),
-            offer(g, &u->grouped.tile, false);
+        offer(g, &u->grouped.step, false);
+        offer(g, &u->grouped.t0, false);
+        offer(g, &u->grouped.tile, false);
         offer(g, &u->grouped.memory, false);
     } else if (k->what == SC__PRICED_BATCHED) {
-        offer(g, &u->batched.memory, false), offer(g, &u->batched.t0, false),
-            offer(g, &u->batched.step, false);
+        offer(g, &u->batched.memory, false);
+        offer(g, &u->batched.t0, false);
+        offer(g, &u->batched.step, false);
     } else if (!main_type(k)) {
-        offer(g, &f->r, true), offer(g, &f->rp, true), offer(g, &f->b, false);
+        offer(g, &f->r, true);
+        offer(g, &f->rp, true);
+        offer(g, &f->b, false);
     } else {
-        offer(g, &c->r, true), offer(g, &c->rp, true), offer(g, &c->bw, true),
-            offer(g, &c->t0, false);
-        offer(g, &c->b, false), offer(g, &c->te, false), offer(g, &c->write, true),
-            offer_ratio(g, &c->w);
+        offer(g, &c->r, true);
+        offer(g, &c->rp, true);
+        offer(g, &c->bw, true);
+        offer(g, &c->t0, false);
+        offer(g, &c->b, false);
+        offer(g, &c->te, false);
+        offer(g, &c->write, true);
+        offer_ratio(g, &c->w);
     }
 }
 
@@ -111,8 +123,10 @@ offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     struct sc__memory_constants *m = &u->memory_op[k->what - SC__PRICED_MEMORY];
     bool parts = m->limit > 0 || m->rows_limit > 0;
     for (unsigned i = 0; i < (parts ? 2 : 1); i++) {
-        offer(g, &m->part[i].element, false), offer(g, &m->part[i].a, false);
-        offer(g, &m->part[i].row, false), offer(g, &m->part[i].col, false);
+        offer(g, &m->part[i].element, false);
+        offer(g, &m->part[i].a, false);
+        offer(g, &m->part[i].row, false);
+        offer(g, &m->part[i].col, false);
     }
 }
 
@@ -130,17 +144,21 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         offer_attention(g, u, k);
         break;
     case SC__PRICED_EMBEDDING_F:
-        offer(g, &e[1], false), offer(g, &e[0], false);
+        offer(g, &e[1], false);
+        offer(g, &e[0], false);
         break;
     case SC__PRICED_EMBEDDING_B:
-        offer(g, &e[4], false), offer(g, &e[3], false), offer(g, &e[2], false),
-            offer(g, &e[5], false);
+        offer(g, &e[4], false);
+        offer(g, &e[3], false);
+        offer(g, &e[2], false);
+        offer(g, &e[5], false);
         break;
     case SC__PRICED_ADAMW:
         offer(g, &u->adamw[k->dtype == SC__FP32 || k->size[1] ? 2 : 1], false);
         break;
     case SC__PRICED_ELEMENTWISE:
-        offer(g, &u->elementwise_bw, true), offer(g, &u->elementwise_t0, false);
+        offer(g, &u->elementwise_bw, true);
+        offer(g, &u->elementwise_t0, false);
         break;
     default:
         offer_memory(g, u, k);
@@ -149,6 +167,8 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 
 /* ---- the least error ---- */
 
+/* Mean of |ln(model/measured)|: half too fast and twice too slow count alike,
+ * and single outliers do not decide. */
 static double gpu_fit_error_of(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++)
@@ -169,6 +189,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Starts from the right size: all constants times the median ratio, rates over
+ * it; kept only where that helps. */
 static void scale_to_median(struct sc__arena *arena, struct group *g) {
     double *ratio = SC__NEW_ARRAY(arena, double, g->count);
     for (uint32_t i = 0; i < g->count; i++)
@@ -189,6 +211,8 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
         *g->parameters[i].value = kept[i];
 }
 
+/* Nelder and Mead's simplex: no derivatives, because waves make the error a
+ * staircase. */
 struct simplex {
     struct group *g;
     double start[MOST];
@@ -210,8 +234,10 @@ static void sort_corners(struct simplex *s) {
             double x[MOST];
             double f = s->f[k];
             memcpy(x, s->x[k], sizeof x);
-            memcpy(s->x[k], s->x[k - 1], sizeof x), s->f[k] = s->f[k - 1];
-            memcpy(s->x[k - 1], x, sizeof x), s->f[k - 1] = f;
+            memcpy(s->x[k], s->x[k - 1], sizeof x);
+            s->f[k] = s->f[k - 1];
+            memcpy(s->x[k - 1], x, sizeof x);
+            s->f[k - 1] = f;
         }
 }
 
@@ -243,13 +269,14 @@ static void shrink(struct simplex *s) {
 static void descend(struct simplex *s, unsigned steps) {
     for (unsigned k = 0; k <= s->n; k++) {
         if (k)
-            s->x[k][k - 1] += 0.1;
+            s->x[k][k - 1] += 0.1; /* 10 % */
         s->f[k] = value_at(s, s->x[k]);
     }
     sort_corners(s);
     for (unsigned step = 0; step < steps && s->f[s->n] - s->f[0] > 1e-6; step++) {
+        /* reflect; expand what was the best so far; else contract; else shrink */
         if (try_move(s, -1, s->f[0]))
-            try_move(s, 2, s->f[s->n]); /* further the same way */
+            try_move(s, 2, s->f[s->n]);
         else if (!try_move(s, -1, s->f[s->n - 1]) && !try_move(s, 0.5, s->f[s->n]))
             shrink(s);
         sort_corners(s);
@@ -257,12 +284,19 @@ static void descend(struct simplex *s, unsigned steps) {
     value_at(s, s->x[0]);
 }
 
-static void fit_group(struct sc__arena *arena, struct group *g) {
+/* One constant for two rows at most, one at least; they are offered in the order
+ * of their weight. */
+static unsigned fitted_constants(const struct group *g) {
     unsigned most = g->count / 2 ? g->count / 2 : 1;
+    return g->parameter_count < most ? g->parameter_count : most;
+}
+
+static void fit_group(struct sc__arena *arena, struct group *g) {
+    unsigned most = fitted_constants(g);
     scale_to_median(arena, g);
+    /* twice: a simplex that has collapsed early starts again from its best */
     for (unsigned round = 0; round < 2; round++) {
-        struct simplex s = {.g = g,
-                            .n = g->parameter_count < most ? g->parameter_count : most};
+        struct simplex s = {.g = g, .n = most};
         for (unsigned i = 0; i < s.n; i++)
             s.start[i] = *g->parameters[i].value;
         if (s.n)
@@ -272,12 +306,12 @@ static void fit_group(struct sc__arena *arena, struct group *g) {
 
 /* ---- halves ---- */
 
-/* The same for all layouts of a product. */
+/* The same for all layouts of a GEMM. */
 static uint64_t shape_hash(const struct sc__kernel_key *k) {
-    bool product = k->what <= SC__PRICED_BATCHED;
-    uint64_t hash = product ? 0 : k->what;
+    bool gemm = k->what <= SC__PRICED_BATCHED;
+    uint64_t hash = gemm ? 0 : k->what;
     for (uint64_t i = 0; i < 8; i++)
-        hash += sc__splitmix64(k->size[i] + (product ? 0 : i << 52));
+        hash += sc__splitmix64(k->size[i] + (gemm ? 0 : i << 52));
     /* attention with and without a mask apart, so that both halves have both */
     return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
 }
@@ -308,6 +342,8 @@ half_of(const uint64_t *shapes, uint32_t count, const struct sc__kernel_key *k) 
     return (unsigned)(found - shapes) & 1;
 }
 
+/* Fitted to one half of the shapes, the error on the other: what the constants
+ * are worth on shapes nobody measured. The fit is undone afterwards. */
 static double
 half_error(struct sc__arena *arena, const struct group *whole, unsigned half) {
     double kept[MOST];
@@ -354,8 +390,10 @@ static struct group collect(struct sc_context *ctx,
         const struct sc__kernel_row *r = &table->rows[i];
         if (!(r->us > 0) || gpu_fit_group_of(fit->gpu, &r->key) != number)
             continue;
-        if (!g.count)
-            offer_constants(&g, fit->gpu, &r->key), g.name = r->op;
+        if (!g.count) {
+            offer_constants(&g, fit->gpu, &r->key);
+            g.name = r->op;
+        }
         g.rows[g.count++] = r;
     }
     return g;
@@ -384,9 +422,7 @@ static void fit_one(struct sc_context *ctx, struct sc__gpu_fit *fit, struct grou
     out->held_out = held_out_error(&ctx->arena, g);
     fit_group(&ctx->arena, g);
     out->after = mean_percent(g);
-    out->constants = g->parameter_count < g->count / 2 ? g->parameter_count
-                     : g->count / 2                    ? g->count / 2
-                                                       : 1;
+    out->constants = fitted_constants(g);
 }
 
 static int by_number(const void *a, const void *b) {

@@ -220,7 +220,8 @@ static sc_status read_attention_class(struct gpu_read_reader *r, json_t *o) {
                    "%s: too many classes, or one without %s",
                    "attention",
                    "head_dim");
-    a->head_dim = head_dim, a->v_dim = v_dim;
+    a->head_dim = head_dim;
+    a->v_dim = v_dim;
     SC__TRY(read_optional(r, o, "bq", &a->bq));
     SC__TRY(read_optional(r, o, "bk", &a->bk));
     SC__TRY(read_optional(r, o, "whole", &a->whole));
@@ -247,9 +248,12 @@ static sc_status read_attention(struct gpu_read_reader *r, json_t *list) {
 static void
 set_parts(struct sc__memory_constants *m, const double first[4], const double second[4]) {
     const double *c[2] = {first, second};
-    for (unsigned i = 0; i < 2; i++)
-        m->part[i].a = c[i][0], m->part[i].row = c[i][1], m->part[i].col = c[i][2],
+    for (unsigned i = 0; i < 2; i++) {
+        m->part[i].a = c[i][0];
+        m->part[i].row = c[i][1];
+        m->part[i].col = c[i][2];
         m->part[i].element = c[i][3];
+    }
 }
 
 /* [a, row, col, element, bytes], or two such parts with a limit between. */

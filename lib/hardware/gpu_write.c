@@ -70,8 +70,11 @@ static void put_memory_op(struct sc__json *j,
                           const struct sc__memory_constants *m) {
     double part[2][5];
     for (unsigned i = 0; i < 2; i++) {
-        part[i][0] = m->part[i].a, part[i][1] = m->part[i].row, part[i][2] = m->part[i].col;
-        part[i][3] = m->part[i].element, part[i][4] = m->bytes;
+        part[i][0] = m->part[i].a;
+        part[i][1] = m->part[i].row;
+        part[i][2] = m->part[i].col;
+        part[i][3] = m->part[i].element;
+        part[i][4] = m->bytes;
     }
     if (!(m->limit > 0 || m->rows_limit > 0)) {
         put_list(j, sc__memory_op_name(op), part[0], 5);

@@ -1,9 +1,8 @@
-/* kernel: the pricer, its memory, and the power model. */
+/* kernel: the kernel model of one GPU, what it remembers and what was measured. */
 #include "hardware/kernel.h"
 
 #include "hardware/kernel_price.h"
 
-#include <math.h>
 #include <string.h>
 
 struct sc__pricer *sc__pricer_new(struct sc__arena *arena, const struct sc__gpu *gpu) {
@@ -40,8 +39,8 @@ double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *
     return sc__price_memory(gpu, key);
 }
 
-/* A product with something in its epilogue that the table has only without:
- * the measured time, and of the model the difference. */
+/* A GEMM with something in its epilogue that the table has only without: the
+ * measured time, and of the model the difference. */
 static bool
 measured_us(const struct sc__pricer *p, const struct sc__kernel_key *key, double *us) {
     const uint64_t *slot = sc__map_find(&p->measured, sc__kernel_hash(key));
@@ -72,37 +71,5 @@ sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *meas
         memcpy(slot, &us, sizeof us);
     }
     memcpy(&us, slot, sizeof us);
-    return us;
-}
-
-void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times) {
-    l->us += k->us * times;
-    l->effort += k->effort * times;
-    l->bytes += k->bytes * times;
-    l->kernels += times;
-}
-
-struct sc__heat
-sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
-    const struct sc__power_constants *c = &gpu->power;
-    struct sc__heat h = {.watts = c->idle, .clock = 1};
-    double us = l->us + gpu->gap * l->kernels + idle_us;
-    if (us > 0)
-        h.watts +=
-            c->per_tflops * (l->effort / us * 1e-6) + c->per_tbs * (l->bytes / us * 1e-6);
-    h.clock = 1 + c->slope * fmax(0, h.watts - c->limit);
-    for (unsigned i = 0; i < SC__KERNEL_KINDS; i++)
-        h.factor[i] = pow(h.clock, c->beta[i]);
-    return h;
-}
-
-double sc__kernels_us(const struct sc__gpu *gpu,
-                      const struct sc__kernels *list,
-                      const struct sc__heat *heat) {
-    double us = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct sc__kernel *k = &list->items[i];
-        us += k->us * (heat ? heat->factor[k->kind] : 1) + gpu->gap * k->launches;
-    }
     return us;
 }

@@ -1,17 +1,11 @@
-/* kernel: what one GPU kernel costs, in us, cold (below the power limit).
+/* kernel: the cost of one GPU kernel, in us, cold (below the power limit).
  *
- * A pricer answers for one GPU; it remembers what it priced and knows the
- * measured times that replace the model. Every function gives a struct
- * sc__kernel by value; callers put them in lists, sum them, and let the power
- * model warm them up:
- *
- *     struct sc__load load = {0};                  one step, or one layer
- *     sc__load_add(&load, gpu, &kernel, times)     for all that runs
- *     struct sc__heat heat = sc__heat(gpu, &load, idle_us);
- *     us = kernel.us * heat.factor[kernel.kind] + gpu->gap * kernel.launches
- */
-#ifndef SC_MACHINE_KERNEL_H
-#define SC_MACHINE_KERNEL_H
+ * A kernel model answers for one GPU; it remembers what it computed and knows
+ * the measured times that replace its formulas. Every function gives a struct
+ * sc__kernel by value; callers put them in lists, sum them, and let
+ * hardware/power_throttling.h stretch them. */
+#ifndef SC_HARDWARE_KERNEL_H
+#define SC_HARDWARE_KERNEL_H
 
 #include "hardware/gpu.h"
 #include "workload/workload.h"
@@ -37,7 +31,7 @@ struct sc__kernels { /* a list; SC__PUSH(arena, list.items, list.count, list.cap
 
 struct sc__pricer;
 
-/* gpu must outlive the pricer; so must the arena. One thread at a time. */
+/* gpu must outlive the model; so must the arena. One thread at a time. */
 struct sc__pricer *sc__pricer_new(struct sc__arena *arena, const struct sc__gpu *gpu);
 const struct sc__gpu *sc__pricer_gpu(const struct sc__pricer *p);
 /* Reads --kernel-times FILE: our table (docs/model/kernels.md) or AIOB text.
@@ -79,7 +73,7 @@ struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
                                  uint64_t n,
                                  uint64_t k,
                                  bool accumulate);
-/* experts equal products of [m,k] by [k,n] in one kernel (m tokens per expert). */
+/* Grouped GEMM: [m,k] by [k,n] for each expert in one kernel (m tokens per expert). */
 struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
                                    const char *name,
                                    enum sc__dtype t,
@@ -87,7 +81,7 @@ struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
                                    uint64_t m,
                                    uint64_t n,
                                    uint64_t k);
-/* batch products in one kernel, as unfused attention makes (batch·heads). */
+/* batch GEMMs in one kernel, as unfused attention has them (batch·heads). */
 struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
                                    const char *name,
                                    enum sc__dtype t,
@@ -133,29 +127,5 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
  * torch.optim.AdamW(fused) has it). */
 struct sc__kernel
 sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes);
-
-/* What runs in a loop (a step): sums at cold times. */
-struct sc__load {
-    double us;
-    double effort;
-    double bytes;
-    double kernels;
-};
-void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times);
-
-struct sc__heat {
-    /* average draw at cold times; f0/f ≥ 1 */
-    double watts;
-    double clock;
-    double factor[SC__KERNEL_KINDS];
-};
-/* idle_us: time in the loop without kernels (exposed communication, bubble,
- * host), beside the gaps between kernels, which are added. */
-struct sc__heat
-sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
-/* Sum of the list: us·factor + gap·launches. heat NULL: cold. */
-double sc__kernels_us(const struct sc__gpu *gpu,
-                      const struct sc__kernels *list,
-                      const struct sc__heat *heat);
 
 #endif

@@ -11,8 +11,10 @@
 
 enum {
     WHOLE = 1000000, /* share of the blocks computed, in 1e-6 */
-    LONGEST = 8192,  /* steps of a walk, and tiles, up to which the schedule is followed */
-    MOST = 1 << 22,
+    /* Beyond these the schedule is not followed tile by tile: its tail is then
+     * a vanishing part of the time. */
+    LONGEST = 8192, /* steps of a walk */
+    MOST = 1 << 22, /* tiles */
 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) {
@@ -59,7 +61,8 @@ static uint64_t causal_walk(const struct tiles *t, uint64_t i) {
     return t->longest > start ? t->longest - start : 0;
 }
 
-/* Of very many tiles the mean does. */
+/* Steps of all tiles of a head under a causal mask. Of very many tiles the mean
+ * does: the last sq of skv queries leave out a triangle of sq²/2 of sq·skv. */
 static double causal_steps(const struct tiles *t) {
     double steps = 0;
     if (t->count > 1 << 16)
@@ -71,11 +74,13 @@ static double causal_steps(const struct tiles *t) {
 }
 
 /* Steps of the busiest SM. SMs are counted by the step they come free at, none
- * later than the longest walk from now; a round of as many heads as SMs gives
- * each the steps of one head. */
+ * later than the longest walk from now, so a ring of LONGEST + 1 counters is
+ * enough. A round of as many heads as SMs gives each the steps of one head: all
+ * rounds but the last two are added without following them. */
 static double busiest(const struct tiles *t, uint64_t heads, uint64_t sms, double steps) {
     uint32_t idle[LONGEST + 1] = {0};
     uint64_t rounds = heads > 2 * sms ? heads / sms - 1 : 0;
+    /* the step at which the next SM comes free */
     uint64_t now = 0;
     uint64_t last = 0;
     idle[0] = (uint32_t)sms;
@@ -93,11 +98,10 @@ static double busiest(const struct tiles *t, uint64_t heads, uint64_t sms, doubl
 }
 
 struct kernel_attention_work {
-    /* per SM; of the longest tile; 1e6 in all */
-    double tiles;
-    double steps;
-    double longest;
-    double elements;
+    double tiles;    /* per SM */
+    double steps;    /* per SM */
+    double longest;  /* steps of the longest tile */
+    double elements; /* 1e6, in all */
 };
 
 /* Steps of an SM: of the busiest, or the mean over all where the class knows
@@ -137,6 +141,8 @@ static struct kernel_attention_work measure(const struct sc__gpu *gpu,
     return w;
 }
 
+/* Constants are fitted by head size, ascending: the first class that is large
+ * enough; beyond the last its constants are used. */
 static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
                                                       const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = gpu->attention;
@@ -151,7 +157,7 @@ static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
     return last;
 }
 
-static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double forward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->forward;
     struct kernel_attention_work w = measure(gpu, key, a, false);
@@ -159,10 +165,12 @@ static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_k
     return us * gpu->software[key->dtype >> 8][0];
 }
 
-static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->backward;
     struct kernel_attention_work w = measure(gpu, key, a, true);
+    /* Kernels of their own, by elements: row sums of dO·O and the conversion of
+     * dQ; with grouped queries also the sum of dK and dV over a group's heads. */
     double element = c[4] + (key->size[1] != key->size[2] ? c[5] : 0);
     /* without a mask all tiles of a head add to the same rows of dQ at a time */
     double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
@@ -172,8 +180,8 @@ static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_
 }
 
 double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    return key->what == SC__PRICED_ATTENTION_F ? price_forward(gpu, key)
-                                               : price_backward(gpu, key);
+    return key->what == SC__PRICED_ATTENTION_F ? forward_cost(gpu, key)
+                                               : backward_cost(gpu, key);
 }
 
 /* Causality is one number: 0 triangle, else the share computed in 1e-6. */
@@ -197,6 +205,7 @@ struct sc__kernel_key sc__attention_key(enum sc__priced what,
                                             share}};
 }
 
+/* Of sq × skv, for FLOPs: a triangle at the end of skv keys. */
 static double computed_share(const struct sc__kernel_key *key) {
     double sq = (double)key->size[3];
     double skv = (double)key->size[4];
@@ -212,6 +221,8 @@ attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced w
     double heads = (double)(a->batch * a->heads);
     double sq = (double)a->sq;
     double skv = (double)key.size[4];
+    /* Forward two GEMMs, QKᵀ over the head size and PV over the value size;
+     * backward five: the scores again, dV, dP, dQ, dK. */
     double width = (double)(key.size[5] + key.size[6]);
     double times = forward ? 1 : 2.5;
     struct sc__kernel k = {.name = forward ? "attention" : "attention_b",

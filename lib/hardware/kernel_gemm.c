@@ -1,4 +1,4 @@
-/* kernel_gemm: matrix products. The output is cut into tiles, one per SM and
+/* kernel_gemm: matrix multiplication. The output is cut into tiles, one per SM and
  * wave; a tile walks along k in steps of 64 (128 for one-byte types):
  *
  *     time = smooth maximum of (waves · time of a tile, memory, power-free
@@ -46,18 +46,16 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The constants of one product. */
-struct product {
+/* One GEMM with the constants of its type. */
+struct gemm {
     const struct sc__gpu *gpu;
-    /* FLOP/us of an SM; us per (bm + bn) and step; FLOP/us of the chip */
-    double r;
-    double b;
-    double rp;
-    /* bytes of an operand's and of the output's element */
-    double element;
-    double out;
-    double te;
-    double t0;
+    double r;       /* FLOP/us of one SM */
+    double b;       /* us per (bm + bn) and step: loading the operands of a tile */
+    double rp;      /* FLOP/us of the whole chip */
+    double element; /* bytes of an operand's element */
+    double out;     /* bytes of an output's element */
+    double te;      /* us per output element and SM: epilogue */
+    double t0;      /* us, whatever the sizes */
     /* us that memory and the chip's rate take */
     double memory;
     double chip;
@@ -92,12 +90,12 @@ static enum sc__dtype available(const struct sc__gpu *g, enum sc__dtype t) {
     return t == SC__TF32 ? SC__FP32 : SC__BF16;
 }
 
-static struct product describe(const struct sc__gpu *g,
-                               enum sc__dtype t,
-                               uint64_t batch,
-                               uint64_t m,
-                               uint64_t n,
-                               uint64_t k) {
+static struct gemm describe(const struct sc__gpu *g,
+                            enum sc__dtype t,
+                            uint64_t batch,
+                            uint64_t m,
+                            uint64_t n,
+                            uint64_t k) {
     t = available(g, t);
     const struct sc__gemm_constants *c = &g->gemm;
     const struct sc__gemm_dtype *f = &g->dtype[t];
@@ -105,18 +103,21 @@ static struct product describe(const struct sc__gpu *g,
     double dn = (double)n;
     double dk = (double)k;
     double e = sc__dtype_bytes(t);
-    struct product p = {.gpu = g,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .k_step = 64,
-                        .sms = (uint64_t)g->sms,
-                        .element = e};
-    p.out = fmax(2, e);
+    struct gemm p = {.gpu = g,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .k_step = 64,
+                     .sms = (uint64_t)g->sms,
+                     .element = e};
+    p.out = fmax(2, e); /* fp8 and fp4 GEMMs write bf16 */
+    /* A step loads 128 bytes of each row: 64 elements of bf16, 128 of fp8. */
     if (e < 2)
         p.k_step = (uint64_t)(128 / e);
     p.r = c->r * rate_factor(g, t, f->r);
     p.rp = c->rp * rate_factor(g, t, f->rp);
+    /* Wider elements than bf16 load in proportion; narrower ones have a fitted
+     * factor, since a step of theirs is as many bytes. */
     p.b = c->b * or_one(f->b) * (e > 2 ? e / 2 : 1);
     p.te = c->te * or_one(f->te);
     p.t0 = f->t0 > 0 ? f->t0 : c->t0;
@@ -129,14 +130,15 @@ static struct product describe(const struct sc__gpu *g,
     return p;
 }
 
-static double step_us(const struct product *p, const struct tile *t) {
+static double step_us(const struct gemm *p, const struct tile *t) {
     return 2.0 * t->m * t->n * (double)p->k_step / p->r + p->b * (t->m + t->n);
 }
 
 /* Waves of one tile shape, k split into s parts. */
 static double
-tile_us(const struct product *p, const struct tile *t, uint64_t s, uint64_t steps) {
+tile_us(const struct gemm *p, const struct tile *t, uint64_t s, uint64_t steps) {
     uint64_t count = ceil_div(p->m, t->m) * ceil_div(p->n, t->n);
+    /* Split-k is for outputs whose tiles leave SMs idle. */
     if (s > 1 && count >= p->sms)
         return INFINITY;
     return (double)ceil_div(count * s, p->sms) *
@@ -144,7 +146,7 @@ tile_us(const struct product *p, const struct tile *t, uint64_t s, uint64_t step
 }
 
 /* Least time of the waves over the tiles. */
-static double waves_us(const struct product *p, uint64_t s) {
+static double waves_us(const struct gemm *p, uint64_t s) {
     uint64_t steps = ceil_div(ceil_div(p->k, p->k_step), s);
     double best = INFINITY;
     if (p->only.m)
@@ -154,21 +156,24 @@ static double waves_us(const struct product *p, uint64_t s) {
     return best;
 }
 
-/* The smooth maximum over what limits a product; where k is short, tiles are
- * written while others are computed, and no faster than the memory takes them. */
-static double limited_by(const struct product *p, double waves, double memory) {
+/* The smooth maximum over what limits a GEMM: the q-norm, because the limits
+ * overlap only in part (q → infinity would be perfect overlap, q = 1 none).
+ * Where k is short, tiles are written while others are computed, and no faster
+ * than the memory takes them: a floor, not one more term. */
+static double limited_by(const struct gemm *p, double waves, double memory) {
     double q = p->gpu->gemm.q;
     return fmax(pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q), p->floor);
 }
 
-/* What a split of k into s parts costs more: a second kernel, partial sums. */
+/* What a split of k into s parts costs more: a second kernel that reads s
+ * partial sums in fp32 (4 s bytes an element) and writes the result in bf16. */
 static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
     return s > 1 ? gpu->gemm.ts + (4 * (double)s + 2) * area / gpu->gemm.bw : 0;
 }
 
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
-    struct product p = describe(gpu, type, 1, m, n, k);
+    struct gemm p = describe(gpu, type, 1, m, n, k);
     double best = INFINITY;
     double floor = fmax(fmax(p.memory, p.chip), p.floor);
     double area = (double)m * (double)n;
@@ -177,6 +182,8 @@ double sc__gemm_us(
         if (s > 1 && k < 256 * s)
             break;
         double fixed = p.t0 + split_us(gpu, s, area);
+        /* The smooth maximum is never below its largest term, so neither this
+         * test nor the one below can drop the best: they only save pow(). */
         if (floor + fixed >= best)
             continue;
         double waves = waves_us(&p, s);
@@ -187,7 +194,7 @@ double sc__gemm_us(
 }
 
 static double grouped_waves(
-    const struct product *p, uint64_t batch, double step, double epilogue, double tile) {
+    const struct gemm *p, uint64_t batch, double step, double epilogue, double tile) {
     double best = INFINITY;
     double steps = (double)ceil_div(p->k, p->k_step);
     for (unsigned i = 0; i < GROUPED_TILES; i++) {
@@ -207,7 +214,7 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu,
                            uint64_t n,
                            uint64_t k) {
     const struct sc__grouped_constants *c = &gpu->grouped;
-    struct product p = describe(gpu, type, experts, m, n, k);
+    struct gemm p = describe(gpu, type, experts, m, n, k);
     return limited_by(&p,
                       grouped_waves(&p, experts, c->step, p.te, c->tile),
                       p.memory * or_one(c->memory)) +
@@ -221,7 +228,7 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t n,
                            uint64_t k) {
     const struct sc__batched_constants *c = &gpu->batched;
-    struct product p = describe(gpu, type, batch, m, n, k);
+    struct gemm p = describe(gpu, type, batch, m, n, k);
     return limited_by(&p, grouped_waves(&p, batch, c->step, 0, 0), p.memory * c->memory) +
            c->t0;
 }
@@ -229,7 +236,8 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
 /* ---- sizes that are no multiple of 8 ---- */
 
 /* Leading dimensions: of the operands k and k (forward), k and n (input
- * gradient), m and n (weight gradient); of the output n. */
+ * gradient), m and n (weight gradient); of the output n. They are or-ed: only
+ * the low bits, which say what divides all of them, are looked at. */
 static uint64_t leading(const struct sc__kernel_key *key) {
     return key->size[1] | (key->size[5] == SC__LAYOUT_WGRAD ? key->size[0] : key->size[2]);
 }
@@ -278,6 +286,7 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
             uint64_t steps = ceil_div(ceil_div(k, 32), s);
             if (s > 1 && (k < 256 * s || count >= 4 * sms))
                 break;
+            /* a step is 32 deep: 2 · 32 FLOP for each element of the tile */
             double waves =
                 (double)ceil_div(count * s, sms) * tile * ((double)steps * 64 / rate + te);
             best = fmin(best, waves + split_us(gpu, s, area));
@@ -296,12 +305,16 @@ double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *ke
     if (key->what == SC__PRICED_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
+     * shorter k is. */
     if (key->size[6])
         us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m *
               (double)n * 1e-6;
     return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
 }
 
+/* Energy of a FLOP over one of bf16. Twice the peak within the same power
+ * means half the energy, so the ratio of the peaks stands in for it. */
 static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
     t = available(g, t);
     if (g->dtype[t].energy > 0)
@@ -310,7 +323,7 @@ static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
 }
 
 static struct sc__kernel
-product(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
+gemm(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
     enum sc__dtype t = key->dtype;
     double m = (double)key->size[0];
     double n = (double)key->size[1];
@@ -347,7 +360,7 @@ struct sc__kernel sc__gemm(struct sc__pricer *p,
                            uint64_t n,
                            uint64_t k) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
-    return product(p, name, &key);
+    return gemm(p, name, &key);
 }
 
 struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
@@ -358,7 +371,7 @@ struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
                                 uint64_t k) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
     key.size[4] = 1;
-    return product(p, name, &key);
+    return gemm(p, name, &key);
 }
 
 struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
@@ -369,7 +382,7 @@ struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
                                  uint64_t k) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
     key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_DGRAD);
-    return product(p, name, &key);
+    return gemm(p, name, &key);
 }
 
 struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
@@ -382,7 +395,8 @@ struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
     struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
     key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_WGRAD);
     key.size[6] = accumulate;
-    struct sc__kernel kernel = product(p, name, &key);
+    struct sc__kernel kernel = gemm(p, name, &key);
+    /* reads and writes fp32 (8 bytes) where bf16 was written (2) */
     if (accumulate)
         kernel.bytes += 6 * (double)m * (double)n;
     kernel.phase = SC__WGRAD;
@@ -397,7 +411,7 @@ struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
                                    uint64_t n,
                                    uint64_t k) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_GROUPED, t, experts, m, n, k);
-    return product(p, name, &key);
+    return gemm(p, name, &key);
 }
 
 struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
@@ -408,5 +422,5 @@ struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
                                    uint64_t n,
                                    uint64_t k) {
     struct sc__kernel_key key = gemm_key(SC__PRICED_BATCHED, t, batch, m, n, k);
-    return product(p, name, &key);
+    return gemm(p, name, &key);
 }

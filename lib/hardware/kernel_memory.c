@@ -99,6 +99,8 @@ double sc__memory_op_us(const struct sc__gpu *gpu,
     const struct sc__memory_constants *m = &gpu->memory_op[op];
     double r = (double)rows;
     double c = (double)cols;
+    /* Two fits: below and above a number of columns (norms) or rows (bias
+     * gradient). */
     unsigned i = (m->limit > 0 && c > m->limit) || (m->rows_limit > 0 && r > m->rows_limit);
     return m->part[i].a + m->part[i].row * r * 1e-3 + m->part[i].col * c * 1e-3 +
            m->part[i].element * r * c * 1e-6;
@@ -141,8 +143,8 @@ struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double
     return k;
 }
 
-static double price_embedding_forward(const struct sc__gpu *gpu,
-                                      const struct sc__kernel_key *key) {
+static double embedding_cost_forward(const struct sc__gpu *gpu,
+                                     const struct sc__kernel_key *key) {
     return gpu->embedding[0] +
            gpu->embedding[1] * (double)key->size[0] * (double)key->size[2] * 1e-6;
 }
@@ -162,8 +164,8 @@ sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden) {
     return k;
 }
 
-static double price_embedding_backward(const struct sc__gpu *gpu,
-                                       const struct sc__kernel_key *key) {
+static double embedding_cost_backward(const struct sc__gpu *gpu,
+                                      const struct sc__kernel_key *key) {
     const double *e = gpu->embedding;
     double rows = (double)key->size[0];
     double vocab = (double)key->size[1];
@@ -179,6 +181,7 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
     struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_B,
                                  .dtype = SC__BF16,
                                  .size = {rows, vocab, hidden}};
+    /* The gradient of the whole table is zeroed, then rows are read and added. */
     double bytes = 2 * (double)vocab * (double)hidden + 4 * (double)rows * (double)hidden;
     struct sc__kernel k = memory_kernel(p, "embedding_b", SC__WORK_EMBEDDING, bytes);
     k.phase = SC__WGRAD;
@@ -188,10 +191,11 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
 
 /* Fused AdamW reads gradient, weight and two moments and writes all but the
  * gradient: seven values. */
-static double price_adamw(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double adamw_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const double *a = gpu->adamw;
     double params = (double)key->size[0] * 1e-6;
     double bytes = (double)key->size[1];
+    /* a[2] is the time of 7 values of 4 bytes: scaled to the traffic asked for */
     if (bytes > 0)
         return a[0] + a[2] * params * bytes / (7 * 4);
     return a[0] + (key->dtype == SC__FP32 ? a[2] : a[1]) * params;
@@ -213,11 +217,11 @@ sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes) {
 double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     switch (key->what) {
     case SC__PRICED_EMBEDDING_F:
-        return price_embedding_forward(gpu, key);
+        return embedding_cost_forward(gpu, key);
     case SC__PRICED_EMBEDDING_B:
-        return price_embedding_backward(gpu, key);
+        return embedding_cost_backward(gpu, key);
     case SC__PRICED_ADAMW:
-        return price_adamw(gpu, key);
+        return adamw_cost(gpu, key);
     case SC__PRICED_ELEMENTWISE:
         return gpu->elementwise_t0 + (double)key->size[0] / gpu->elementwise_bw;
     default:

@@ -176,7 +176,7 @@ static sc_status read_size(struct kernel_table_reader *r, enum column c, uint64_
     if (cell.n && sc__parse_u64(cell, out) && *out > 0 && *out < (uint64_t)1 << 50)
         return SC_OK;
     const char *what = sc__format(&r->ctx->arena,
-                                  "%s must be a whole number from 1 on, not",
+                                  "%s must be a whole number, 1 or more, not",
                                   column_names[c]);
     return fail(r, cell.n ? cell.p : r->line.p, NULL, what, cell);
 }
@@ -205,12 +205,14 @@ static sc_status read_attention(struct kernel_table_reader *r, struct sc__kernel
     struct sc__str causal = r->cells[CAUSAL];
     if (causal.n && !sc__str_is(causal, "0") && !sc__str_is(causal, "1"))
         return fail(r, causal.p, NULL, "causal must be 0 or 1, not", causal);
-    a.skv = skv, a.v_dim = v_dim, a.causal = sc__str_is(causal, "1");
+    a.skv = skv;
+    a.v_dim = v_dim;
+    a.causal = sc__str_is(causal, "1");
     *key = sc__attention_key(key->what, &a);
     return SC_OK;
 }
 
-static void read_product(const char *name, struct sc__kernel_key *key) {
+static void read_gemm(const char *name, struct sc__kernel_key *key) {
     enum sc__gemm_layout layout = SC__LAYOUT_FORWARD;
     key->size[3] = 1;
     key->size[4] = !strcmp(name, "gemm_bias");
@@ -229,7 +231,7 @@ static sc_status read_sizes(struct kernel_table_reader *r,
         SC__TRY(read_size(r, o->columns[i], &key->size[i]));
     switch (o->what) {
     case SC__PRICED_GEMM:
-        read_product(o->name, key);
+        read_gemm(o->name, key);
         return SC_OK;
     case SC__PRICED_EMBEDDING_F:
         key->size[2] = key->size[1];

@@ -98,13 +98,14 @@ note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file
         if (!*u)
             sc__printf(&b, "%s %s", b.size ? "," : "", p->pieces.text[i]);
     }
-    sc__note(ctx,
-             "kernel-times",
-             "times of %u pieces of a layer come from %s instead of the model",
-             p->pieces.count,
-             file);
+    sc__note(
+        ctx,
+        "kernel-times",
+        "the times of %u parts of a layer are taken from %s instead of the kernel model",
+        p->pieces.count,
+        file);
     if (b.size)
-        sc__note(ctx, "kernel-times-unused", "not used from %s:%s", file, b.text);
+        sc__note(ctx, "kernel-times-unused", "not used of %s:%s", file, b.text);
 }
 
 static bool looks_like_aiob(struct sc__input *in) {
@@ -126,7 +127,7 @@ static sc_status kernel_times_read_table(struct sc_context *ctx,
     }
     sc__note(ctx,
              "kernel-times",
-             "%u kernel times come from %s instead of the model",
+             "%u kernel times are taken from %s instead of the kernel model",
              p->measured.count,
              in->name);
     return SC_OK;

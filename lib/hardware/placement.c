@@ -147,7 +147,7 @@ sc_status sc__placement_read(struct sc_context *ctx,
                         SC_INPUT,
                         &at,
                         "one line for every rank",
-                        "%u ranks are placed; the job has %u",
+                        "ranks placed: %u; the job has %u",
                         r.next,
                         ranks);
     cluster->gpu_of = r.gpu_of;

@@ -56,14 +56,12 @@ layers_group_of(struct layers_lowering *l, const struct sc__row *row, unsigned p
         return SC__GROUP_DP;
     if (l->w->mesh.tp > 1 || l->w->mesh.dp == 1)
         return SC__GROUP_TP;
-    sc__note(
-        l->ctx,
-        "tp1-to-dp",
-        "tensor-parallel groups have one rank: collectives of forward and input gradient "
-        "(first: '%s', line %u) "
-        "run in the data-parallel group, as ZeRO-3 does",
-        row->name,
-        row->line);
+    sc__note(l->ctx,
+             "tp1-to-dp",
+             "tp is 1: the collectives of forward and input gradient (first: '%s', line "
+             "%u) run in the data-parallel group, as in ZeRO-3",
+             row->name,
+             row->line);
     return SC__GROUP_DP;
 }
 
@@ -163,6 +161,7 @@ weight_block(struct layers_lowering *l, uint32_t first, uint32_t from, uint32_t 
     return sc__block_end(l->w);
 }
 
+/* Names are interned: equal pointers, equal names. */
 static bool same_rows(const struct sc__layers *l, uint32_t a, uint32_t b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct sc__row *x = &l->rows[a + i];
@@ -200,6 +199,7 @@ static void find_kinds(struct layers_lowering *l, uint32_t *first_of_kind) {
         bool fresh;
         uint64_t *slot =
             sc__map_at(&known, hash_rows(l->in, first, l->blocks.length), &fresh);
+        /* of two kinds with one hash the later is found again: only costs blocks */
         if (!fresh && same_rows(l->in, first_of_kind[*slot], first, l->blocks.length)) {
             l->kind_of[m] = (uint32_t)*slot;
             continue;
@@ -232,6 +232,7 @@ static void layers_make_blocks(struct layers_lowering *l) {
 
 /* ---- rows of the step ---- */
 
+/* Rows of the step stand in the file by layer, not in the order they run. */
 enum step_order {
     STEP_LOSS,
     STEP_REDUCE,
@@ -321,7 +322,7 @@ static void cut_chunks(struct layers_lowering *l) {
     if (v > 1 && v > layers) {
         sc__note(l->ctx,
                  "vpp-reduced",
-                 "vpp %u is more than the %u layers of a stage: vpp %u is used",
+                 "vpp %u is more than the %u layers of a stage: using vpp %u",
                  v,
                  layers,
                  layers ? layers : 1);
@@ -353,13 +354,13 @@ static sc_status override(struct layers_lowering *l,
     *value = from_file ? from_file : 1;
     SC__TRY(sc__setting_u32(s, name, 1, value));
     if (from_file && *value != from_file)
-        sc__note(
-            l->ctx,
-            "override",
-            "%s %u of the command line replaces %u of the file; the rows stay as they are",
-            name,
-            *value,
-            from_file);
+        sc__note(l->ctx,
+                 "override",
+                 "%s %u from the command line overrides %u from the file; the rows are not "
+                 "rescaled",
+                 name,
+                 *value,
+                 from_file);
     return SC_OK;
 }
 
@@ -406,7 +407,7 @@ make_mesh(struct layers_lowering *l, const struct sc__settings *s, uint32_t clus
                         SC_INPUT,
                         &at,
                         NULL,
-                        "tp %u × pp %u × dp %u is more ranks than can be numbered",
+                        "tp %u × pp %u × dp %u is too many ranks",
                         tp,
                         pp,
                         dp);
@@ -423,7 +424,7 @@ make_mesh(struct layers_lowering *l, const struct sc__settings *s, uint32_t clus
     if (l->in->gpus && gpus != l->in->gpus)
         sc__note(l->ctx,
                  "gpus",
-                 "%u GPUs instead of the file's %u: data parallel %u instead of %u",
+                 "%u GPUs instead of the file's %u: dp %u instead of %u",
                  gpus,
                  l->in->gpus,
                  gpus / (tp * pp),
@@ -444,15 +445,14 @@ static void derive_message(struct layers_lowering *l) {
         if (!strcmp(in->rows[i].name, "embedding_layer"))
             continue;
         l->p.message = gather ? f->bytes / l->w->mesh.tp : f->bytes;
-        sc__note(
-            l->ctx,
-            "pp-comm-derived",
-            "pp_comm is not in the file: messages between stages are %llu bytes, from the "
-            "tensor-parallel %s of '%s'%s",
-            (unsigned long long)l->p.message,
-            gather ? "gather" : "all-reduce",
-            in->rows[i].name,
-            gather ? " divided by tp (sequence parallel)" : "");
+        sc__note(l->ctx,
+                 "pp-comm-derived",
+                 "pp_comm is not in the file: messages between stages are %llu bytes, "
+                 "derived from the tensor-parallel %s of '%s'%s",
+                 (unsigned long long)l->p.message,
+                 gather ? "gather" : "all-reduce",
+                 in->rows[i].name,
+                 gather ? " divided by tp (sequence parallel)" : "");
         return;
     }
     sc__note(l->ctx,
@@ -471,14 +471,14 @@ static sc_status choose_message(struct layers_lowering *l, const struct sc__sett
 }
 
 /* Schedules that part weight from input gradients need both. */
-static sc_status check_parted(struct layers_lowering *l) {
+static sc_status check_splits_backward(struct layers_lowering *l) {
     const char *name = sc__schedule_name(l->p.schedule);
     if (l->inference)
         return sc__fail(l->ctx,
                         SC_USAGE,
                         NULL,
                         "use --schedule 1f1b",
-                        "inference has no weight gradients, which %s moves",
+                        "schedule %s reorders weight gradients, and inference has none",
                         name);
     for (uint32_t i = l->blocks.head; i < l->tail; i++)
         if (l->in->rows[i].part[SC__PART_WEIGHT].compute)
@@ -486,8 +486,9 @@ static sc_status check_parted(struct layers_lowering *l) {
     return sc__fail(l->ctx,
                     SC_USAGE,
                     NULL,
-                    "use --schedule 1f1b: a backward that is one time cannot be parted",
-                    "no row has compute in its weight gradient, which %s moves",
+                    "use --schedule 1f1b: a backward given as one time cannot be split",
+                    "schedule %s needs weight gradients apart from input gradients, and no "
+                    "row has compute in its weight gradient",
                     name);
 }
 
@@ -496,7 +497,7 @@ static sc_status choose_v(struct layers_lowering *l) {
     if (l->p.vpp != 2)
         sc__note(l->ctx,
                  "vpp-ignored",
-                 "schedule zb-v has two chunks on each stage: vpp %u is not used",
+                 "schedule zb-v has two chunks on each stage: vpp %u is ignored",
                  l->p.vpp);
     l->p.vpp = 2;
     return SC_OK;
@@ -504,8 +505,8 @@ static sc_status choose_v(struct layers_lowering *l) {
 
 static sc_status choose_schedule(struct layers_lowering *l, const struct sc__settings *s) {
     unsigned word = 0;
-    bool given = sc__setting(s, "schedule") != NULL,
-         vpp_given = sc__setting(s, "vpp") != NULL;
+    bool given = sc__setting(s, "schedule") != NULL;
+    bool vpp_given = sc__setting(s, "vpp") != NULL;
     SC__TRY(sc__setting_word(s, "schedule", sc__schedule_words, &word));
     l->p.pp = l->w->mesh.pp;
     l->p.vpp = l->in->vpp ? l->in->vpp : 1;
@@ -518,7 +519,9 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
                         "vpp %u: at most 256 virtual stages",
                         l->p.vpp);
     if (!l->in->has_vpp && !vpp_given && l->p.pp > 1)
-        sc__note(l->ctx, "vpp-absent", "vpp is not in the file: 1, no virtual stages");
+        sc__note(l->ctx,
+                 "vpp-absent",
+                 "vpp is not in the file: assuming 1, no virtual stages");
     if (l->p.pp == 1)
         l->p.vpp = 1;
     if (!given) {
@@ -533,7 +536,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     }
     l->p.schedule = (enum sc__schedule)(word + 1);
     if (sc__schedule_splits(l->p.schedule))
-        SC__TRY(check_parted(l));
+        SC__TRY(check_splits_backward(l));
     if (l->p.schedule == SC__SCHEDULE_ZBV)
         return choose_v(l);
     if (l->p.schedule == SC__SCHEDULE_INTERLEAVED && l->p.vpp == 1 && l->p.pp > 1)
@@ -545,7 +548,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     if (l->p.schedule != SC__SCHEDULE_INTERLEAVED && l->p.vpp > 1) {
         sc__note(l->ctx,
                  "vpp-ignored",
-                 "schedule %s has no virtual stages: vpp %u is not used",
+                 "schedule %s has no virtual stages: vpp %u is ignored",
                  sc__schedule_name(l->p.schedule),
                  l->p.vpp);
         l->p.vpp = 1;
@@ -559,7 +562,7 @@ static sc_status choose_micro_batches(struct layers_lowering *l,
     if (l->in->ga && l->in->ga != l->blocks.count)
         sc__note(l->ctx,
                  "ga-mismatch",
-                 "the header says ga %u, the rows hold %u micro-batches: the rows count",
+                 "the header says ga %u, the rows hold %u micro-batches: using the rows",
                  l->in->ga,
                  l->blocks.count);
     return sc__setting_u32(s, "micro-batches", 1, &l->p.micro_batches);
@@ -675,13 +678,7 @@ sc_status sc__lower_layers(struct sc_context *ctx,
 }
 
 const struct sc__option sc__layers_options[] = {
-    {"gpus",
-     0,
-     "N",
-     NULL,
-     "Plan",
-     "number of GPUs; data parallel is what tp and pp leave",
-     0},
+    {"gpus", 0, "N", NULL, "Plan", "number of GPUs; dp = GPUs / (tp × pp)", 0},
     {"tp", 0, "N", NULL, "Plan", "tensor-parallel size", 0},
     {"pp", 0, "N", NULL, "Plan", "pipeline stages", 0},
     {"dp", 0, "N", NULL, "Plan", "data-parallel size", 0},

@@ -78,26 +78,29 @@ static void note_assumptions(const struct sc__lowering *l) {
         [SC__FUSION_2021] = "Megatron's operators of 2021",
         [SC__FUSION_HF] = "the operators of transformers' modules",
     };
-    sc__note(l->ctx,
-             "kernel-model",
-             "kernel times are a model of %s with %s; power factor of products %.3f",
-             l->gpu->title ? l->gpu->title : l->gpu->name,
-             fusions[p->fusion],
-             l->heat.factor[SC__KERNEL_GEMM]);
+    double slower = l->heat.factor[SC__KERNEL_GEMM];
+    sc__note(
+        l->ctx,
+        "kernel-model",
+        "kernel times are modelled for %s with %s; %s",
+        l->gpu->title ? l->gpu->title : l->gpu->name,
+        fusions[p->fusion],
+        slower < 1.0005
+            ? "no throttling"
+            : sc__format(l->arena, "throttling makes GEMMs %.3f times as long", slower));
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx,
                  "vocab-padded",
-                 "the vocabulary %u is padded to %u",
+                 "the vocabulary is padded from %u to %u",
                  l->model->vocab,
                  p->vocab);
     if (l->model->layers % (p->mesh.pp * p->vpp))
-        sc__note(
-            l->ctx,
-            "uneven-stages",
-            "%u layers are spread unevenly over %u chunks; where it goes up the embedding "
-            "and the loss count as a layer",
-            l->model->layers,
-            p->mesh.pp * p->vpp);
+        sc__note(l->ctx,
+                 "uneven-stages",
+                 "%u layers do not divide into %u equal chunks; where counting the "
+                 "embedding and the loss as a layer each evens them out, they are counted",
+                 l->model->layers,
+                 p->mesh.pp * p->vpp);
     if (l->model->mtp_layers)
         sc__note(l->ctx,
                  "mtp",
@@ -123,7 +126,7 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
                         type);
     sc__note(ctx,
              "type-missing",
-             "%s has no %s: products are timed as %s",
+             "%s has no %s: GEMMs are timed as %s",
              name,
              type,
              p->gemm == SC__TF32 ? "fp32" : "fp16");
@@ -166,15 +169,4 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     note_assumptions(&l);
     *out = l.workload;
     return SC_OK;
-}
-
-sc_status sc__lower_model(struct sc_context *ctx,
-                          const struct sc__settings *settings,
-                          const struct sc__model *m,
-                          const struct sc__cluster *cluster,
-                          struct sc__workload **out) {
-    struct sc__plan plan;
-    SC__TRY(sc__plan_read(ctx, settings, m, cluster->gpus, &plan));
-    SC__TRY(sc__plan_check(ctx, m, &plan));
-    return sc__lower_plan(ctx, m, &plan, cluster, out);
 }

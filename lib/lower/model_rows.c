@@ -23,8 +23,7 @@
 
 struct model_rows_piece {
     double us;
-    /* of a row */
-    uint8_t coll;
+    uint8_t coll; /* enum sc__row_coll */
     uint8_t suffix;
     double bytes;
 };
@@ -57,7 +56,9 @@ static void model_rows_add_piece(const struct sc__lowering *l, struct pieces *p)
     SC__PUSH(l->arena, p->items, p->count, p->capacity);
 }
 
-/* scale: of compute and bytes, for the ends. */
+/* Cuts a script at its collectives. `hidden` is what compute may run beside: it
+ * grows with an asynchronous collective, shrinks with the compute that follows,
+ * and is lost at a join. scale: of compute and bytes, for the ends. */
 static void cut(const struct sc__lowering *l,
                 const struct sc__script *s,
                 double scale,
@@ -161,10 +162,13 @@ reduce(struct model_rows_rows *r, uint32_t row, struct sc__shard *sum, double le
     struct sc__row_part *w = &r->out->rows[row].part[SC__PART_WEIGHT];
     struct sc__row_part *e = &r->out->rows[row + 1].part[SC__PART_WEIGHT];
     uint8_t coll = p->zero ? SC__ROW_REDUCESCATTER : SC__ROW_ALLREDUCE;
-    if (sum->dense >= 1)
-        w->coll = coll, w->bytes = (uint64_t)(p->grad_bytes * sum->dense);
+    if (sum->dense >= 1) {
+        w->coll = coll;
+        w->bytes = (uint64_t)(p->grad_bytes * sum->dense);
+    }
     if (sum->experts >= 1) {
-        e->coll = coll, e->suffix = SC__SUFFIX_DP_EP;
+        e->coll = coll;
+        e->suffix = SC__SUFFIX_DP_EP;
         e->bytes = (uint64_t)(p->grad_bytes * sum->experts);
     }
     *sum = (struct sc__shard){0};
@@ -178,7 +182,8 @@ static void merge(struct pieces *p) {
         p->items[0].us += p->items[i].us;
         if (!p->items[i].coll)
             continue;
-        p->items[0].coll = p->items[i].coll, p->items[0].suffix = p->items[i].suffix;
+        p->items[0].coll = p->items[i].coll;
+        p->items[0].suffix = p->items[i].suffix;
         p->items[0].bytes = p->items[i].bytes;
     }
     p->count = 1;
@@ -194,8 +199,11 @@ static void end_rows(struct model_rows_rows *r,
     struct pieces backward = {0};
     cut(r->l, f, r->fit.ends, &forward);
     cut(r->l, b, r->fit.ends, &backward);
-    if (f == &r->l->embedding_forward)
-        merge(&forward), merge(&backward); /* layers begin in the second row */
+    /* readers take the second row as the beginning of the layers */
+    if (f == &r->l->embedding_forward) {
+        merge(&forward);
+        merge(&backward);
+    }
     add_rows(r, names, &forward, &backward);
 }
 
@@ -235,8 +243,10 @@ static uint32_t fullest_stage(const struct sc__lowering *l) {
         uint32_t first;
         for (uint32_t c = 0; c < l->plan.vpp; c++)
             sum += sc__plan_layers(&l->plan, l->model, s, c, &first);
-        if (sum > most)
-            most = sum, best = s;
+        if (sum > most) {
+            most = sum;
+            best = s;
+        }
     }
     return best;
 }
@@ -275,9 +285,12 @@ static void micro_batch(struct model_rows_rows *r, uint32_t stage, bool first, b
     reduce(r, head, &sum, (double)p->bucket);
     for (; n > 0; n--) {
         struct sc__shard s = sc__plan_layer_shard(p, l->model, layer[n]);
-        sum.dense += s.dense, sum.experts += s.experts;
+        sum.dense += s.dense;
+        sum.experts += s.experts;
         reduce(r, start[n], &sum, (double)p->bucket);
     }
+    /* The last bucket: its experts' part goes to a layer's row, which has a next
+     * one for it; the rest with the embedding. */
     struct sc__shard experts = {.experts = sum.experts};
     if (experts.experts >= 1)
         reduce(r, start[1], &experts, 0);
@@ -324,14 +337,20 @@ static void step_rows(struct model_rows_rows *r, uint32_t stage) {
     weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
 }
 
+static const char *not_in_rows(const struct sc__plan *p) {
+    if (p->mesh.cp > 1)
+        return "context parallelism";
+    if (p->zero >= 2)
+        return "sharded weights (ZeRO 2, 3)";
+    if (sc__schedule_splits(p->schedule))
+        return "split weight gradients (zero bubble)";
+    if (p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp)
+        return "another tensor-parallel size of experts";
+    return NULL;
+}
+
 static sc_status model_rows_check(struct sc_context *ctx, const struct sc__plan *p) {
-    const char *what = p->mesh.cp > 1 ? "context parallelism"
-                       : p->zero >= 2 ? "sharded weights (ZeRO 2, 3)"
-                       : sc__schedule_splits(p->schedule)
-                           ? "weight gradients apart (zero bubble)"
-                       : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp
-                           ? "another tensor-parallel size of experts"
-                           : NULL;
+    const char *what = not_in_rows(p);
     if (!what)
         return SC_OK;
     return sc__fail(ctx,

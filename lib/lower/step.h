@@ -2,12 +2,13 @@
  *
  *   kernels of a layer (hardware/kernel_layer.h)
  *     → script   compute and collectives in order, for a layer, the embedding, the head
- *     → block    a script per layer of a chunk, with the sharded-weight and gradient
- * traffic of its micro-batch → pipeline the blocks under a schedule (lower/pipeline.h)
- */
+ *     → block    a script per layer of a chunk, with the sharded-weight and
+ *                gradient traffic of its micro-batch
+ *     → pipeline the blocks under a schedule (lower/pipeline.h) */
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
 
+#include "hardware/power_throttling.h"
 #include "lower/model.h"
 
 /* What single kernels do not show: constants of whole steps, per GPU
@@ -19,21 +20,21 @@ struct sc__step_constants {
     double fp4;
     double batched;
     double memory;
-    double moe[2]; /* more for memory-bound kernels of routing and experts: fused, and as
-                      before 2026 */
-    double attention[2];  /* the same for current attention kernels: forward, backward */
-    double attention_64;  /* more for heads up to 64 wide */
-    double attention_fp8; /* for attention in fp8: its products halve, its exponentials do
-                             not */
+    /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
+    double moe[2];
+    double attention[2]; /* the same for current attention kernels: forward, backward */
+    double attention_64; /* more for heads up to 64 wide */
+    /* for attention in fp8: its GEMMs halve, its exponentials do not */
+    double attention_fp8;
     double host[SC__FUSIONS]; /* us of host time per kernel */
-    double host_moe; /* us more per layer with experts and direction: unfused routing waits
-                        for counts */
+    /* us more per layer with experts and direction: unfused routing waits for counts */
+    double host_moe;
 
-    double host_message; /* us per message between stages that the host waits for (not where
-                            they overlap) */
-    double tp_exposed;   /* share of a chunked collective that still shows */
-    double comm_tax;     /* compute is slower by this share while data-parallel traffic runs
-                            beside it */
+    /* us per message between stages that the host waits for (not where they overlap) */
+    double host_message;
+    double tp_exposed; /* share of a chunked collective that stays exposed */
+    /* compute is slower by this share while data-parallel traffic runs beside it */
+    double comm_tax;
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double jitter;           /* compute is slower by this share per doubling of the nodes */
@@ -89,8 +90,10 @@ struct sc__lowering {
     struct sc__kernels embedding[2];
     struct sc__kernels head[2];
     struct sc__kernels update;
-    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS],
-        backward[SC__LAYER_KINDS], wgrad[SC__LAYER_KINDS];
+    struct sc__script forward[SC__LAYER_KINDS];
+    struct sc__script recompute[SC__LAYER_KINDS];
+    struct sc__script backward[SC__LAYER_KINDS];
+    struct sc__script wgrad[SC__LAYER_KINDS];
     struct sc__script embedding_forward;
     struct sc__script embedding_backward;
     struct sc__script head_forward;
@@ -99,8 +102,8 @@ struct sc__lowering {
     struct sc__workload *workload;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
-    uint32_t *tied; /* by stage: sum of tied embeddings beside the last weight gradients, or
-                       SC__NONE */
+    /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
+    uint32_t *tied;
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
@@ -126,7 +129,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
 double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
                              bool moe);
-/* Part of the products' FLOPs that --recompute ops repeats. */
+/* Part of the GEMM FLOPs that --recompute ops repeats. */
 double sc__repeated_products(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);

@@ -1,5 +1,5 @@
-/* step_kernels: the kernels of every part of a step, and the heat they make
- * together. */
+/* step_kernels: the kernels of every part of a step, and how far the power they
+ * draw together throttles the GPU. */
 #include "lower/step.h"
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
@@ -42,11 +42,15 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     if (sc__kind_has_experts(kind)) {
-        s.experts = m->experts, s.topk = m->topk, s.ep = p->mesh.ep,
+        s.experts = m->experts;
+        s.topk = m->topk;
+        s.ep = p->mesh.ep;
         s.expert_tp = p->mesh.etp;
-        s.expert_ffn = m->expert_ffn, s.shared_ffn = m->shared_ffn,
+        s.expert_ffn = m->expert_ffn;
+        s.shared_ffn = m->shared_ffn;
         s.imbalance = p->imbalance;
-        s.expert_bias = m->expert_bias, s.looped = p->moe_unfused;
+        s.expert_bias = m->expert_bias;
+        s.looped = p->moe_unfused;
     }
     return s;
 }
@@ -157,17 +161,29 @@ static void head_kernels(struct sc__lowering *l) {
     add_norm(l, b, cut, SC__BACKWARD);
 }
 
-/* What single kernels do not show: see struct sc__step_constants. */
+/* Flash attention in a step. Kernels of an older generation have their own
+ * measured rates and take no further factor for it. */
+static double attention_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
+    const struct sc__step_constants *c = &l->constants;
+    double factor = 1;
+    if (l->plan.attention == SC__ATTENTION_CURRENT)
+        factor = c->attention[k->phase != SC__FORWARD];
+    if (sc__model_qk_dim(l->model) <= 64)
+        factor *= c->attention_64;
+    if (l->plan.fp8_attention)
+        factor *= c->attention_fp8;
+    return factor;
+}
+
+/* What kernels measured alone do not show and whole steps do: see struct
+ * sc__step_constants. */
 static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
     if (k->kind == SC__KERNEL_MEMORY)
         return c->memory;
     if (k->kind == SC__KERNEL_ATTENTION)
-        return (l->plan.attention == SC__ATTENTION_CURRENT
-                    ? c->attention[k->phase != SC__FORWARD]
-                    : 1) *
-               (sc__model_qk_dim(l->model) <= 64 ? c->attention_64 : 1) *
-               (l->plan.fp8_attention ? c->attention_fp8 : 1);
+        return attention_factor(l, k);
+    /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
         return c->batched;
     if (l->plan.gemm == l->plan.dtype)
@@ -179,6 +195,8 @@ double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel 
     double us =
         k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
+    /* The slowest of many GPUs sets the pace; its distance from the mean grows
+     * with the logarithm of their number, as maxima do. */
     return us * (nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1);
 }
 
@@ -206,18 +224,25 @@ static double idle_share(const struct sc__plan *p) {
     return (few > stages ? few : stages) / (3 * m);
 }
 
+/* How often forward runs, for the load. What selective recompute repeats is
+ * left out. */
+static double forward_passes(const struct sc__lowering *l) {
+    if (l->plan.recompute == SC__RECOMPUTE_FULL)
+        return 2;
+    if (l->plan.recompute == SC__RECOMPUTE_OPS)
+        return 1 + sc__repeated_products(l->model);
+    return 1;
+}
+
 /* The power limit sees the mean over some 40 ms of an average rank: its
  * kernels, and the time without kernels, which is estimated from the
  * tensor-parallel traffic and from the bubble of the schedule. A bubble longer
  * than the limit takes to act is no rest: the clock falls when it is over. */
-static void find_heat(struct sc__lowering *l) {
+static void find_throttling(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__load load = {0};
     double layers = 0;
-    double repeat = p->recompute == SC__RECOMPUTE_FULL ? 2
-                    : p->recompute == SC__RECOMPUTE_OPS
-                        ? 1 + sc__repeated_products(l->model)
-                        : 1;
+    double repeat = forward_passes(l);
     uint32_t count[SC__LAYER_KINDS] = {0};
     for (uint32_t i = 0; i < l->model->layers; i++)
         count[sc__layer_kind(l, i)]++;
@@ -235,6 +260,9 @@ static void find_heat(struct sc__lowering *l) {
     double bubble = idle_share(p) * load.us;
     if (bubble > l->gpu->power.onset_us)
         bubble = 0;
+    /* Two all-reduces of the activations a layer in each forward, two in
+     * backward. Only the time counts here, so that with sequence parallelism an
+     * all-gather and a reduce-scatter are one all-reduce. */
     double tp =
         layers * (2 + 2 * repeat) *
         sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
@@ -259,7 +287,7 @@ void sc__step_kernels(struct sc__lowering *l) {
     }
     embedding_kernels(l);
     head_kernels(l);
-    find_heat(l);
+    find_throttling(l); /* needs the kernels of the whole step */
 }
 
 double sc__step_collective_us(const struct sc__lowering *l,

@@ -3,13 +3,14 @@
  *
  *   full       all of them
  *   selective  the modules named, as Megatron names them
- *   ops        PyTorch's selective checkpointing by operator: the products are
+ *   ops        PyTorch's selective checkpointing by operator: the GEMMs are
  *              counted in the order q, k, v, out, gate, up, down and each second
  *              one is run again, down never (nothing needs it); attention is
  *              kept, what is cheap is run again */
 #include "lower/step.h"
 
-/* Of the product of queries, keys and values, the keys' part. */
+/* Of the GEMM that makes queries, keys and values, the keys' part: k is the
+ * second of q, k, v. */
 static double keys_share(const struct sc__model *m) {
     return m->kv_lora ? 0.5 : m->kv_heads / (m->heads + 2.0 * m->kv_heads);
 }
@@ -22,16 +23,18 @@ static double ops_share(const struct sc__model *m, const struct sc__layer_kernel
     switch (x->part) {
     case SC__PART_ATTENTION_IN:
         return keys_share(m);
-    case SC__PART_ATTENTION_OUT:
+    case SC__PART_ATTENTION_OUT: /* the fourth */
         return 1;
     case SC__PART_MLP_IN:
     case SC__PART_SHARED:
+        /* gate is the fifth and up the sixth; without a gate up is the fifth */
         return m->gated ? 0.5 : 0;
     default:
         return 0;
     }
 }
 
+/* FLOPs of a GEMM per token are twice its weights: shares of weights do. */
 double sc__repeated_products(const struct sc__model *m) {
     double d = m->head_dim;
     double h = m->hidden;
@@ -62,6 +65,7 @@ static bool module_holds(unsigned modules, const struct sc__layer_kernel *x, boo
         return true;
     if (part == SC__PART_SHARED)
         return modules & SC__MODULE_SHARED;
+    /* Megatron's mlp_act keeps what fc1 made and runs only the activation again. */
     bool activation = part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY &&
                       x->kernel.work != SC__WORK_ROUTER;
     return activation &&

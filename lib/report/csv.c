@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void put_cell(struct sc__buffer *out, const char *s) {
+static void csv_put_cell(struct sc__buffer *out, const char *s) {
     if (!strpbrk(s, ",\"\n")) {
         sc__puts(out, s);
         return;
@@ -14,11 +14,9 @@ static void put_cell(struct sc__buffer *out, const char *s) {
     sc__putc(out, '"');
 }
 
-void sc__write_csv(struct sc_context *ctx,
-                   const struct sc__result *r,
-                   struct sc__buffer *out) {
+void sc__write_csv(const struct sc__result *r, struct sc__buffer *out) {
     struct sc__row_sums *rows;
-    uint32_t n = sc__rows_sum(ctx, r, r->slowest, &rows);
+    uint32_t n = sc__rows_sum(out->arena, r, r->slowest, &rows);
     sc__puts(out, "row,name,calls,bytes");
     for (unsigned p = 0; p < SC__PHASES; p++) {
         const char *name = sc__phase_name(p);
@@ -29,7 +27,7 @@ void sc__write_csv(struct sc_context *ctx,
         if (rows[i].row != SC__NONE)
             sc__printf(out, "%u", rows[i].row);
         sc__putc(out, ',');
-        put_cell(out, rows[i].name);
+        csv_put_cell(out, rows[i].name);
         sc__printf(out,
                    ",%llu,%llu",
                    (unsigned long long)rows[i].calls,

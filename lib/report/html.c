@@ -1,7 +1,7 @@
 /* The page is one template, made from web/ and compiled into the library, with
  * a mark where the data goes. The data is the JSON result itself, so whatever
  * the page shows can be read from the same file by a program. */
-#include "report/page.h"
+#include "report/write.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ extern const unsigned sc__page_file_count;
 
 /* JSON inside <script>: "</script>" and "<!--" must not appear, and "\u003c"
  * means the same as "<" in a JSON string, the only place it can be. */
-static void report_html_put_json(struct sc__buffer *out, struct sc__str json) {
+static void html_put_json(struct sc__buffer *out, struct sc__str json) {
     const char *p = json.p;
     const char *end = json.p + json.n;
     const char *lt;
@@ -24,49 +24,63 @@ static void report_html_put_json(struct sc__buffer *out, struct sc__str json) {
     sc__put(out, p, (size_t)(end - p));
 }
 
-static void put_data(struct sc_context *ctx,
-                     struct sc__buffer *out,
-                     const struct sc__str *documents,
-                     const char *const *names,
-                     unsigned count) {
-    struct sc__buffer quoted;
+static void html_put_side(struct sc__buffer *out, const struct sc__page_side *side) {
+    struct sc__buffer document;
+    if (!side->result) {
+        html_put_json(out, side->saved);
+        return;
+    }
+    sc__buffer_init(&document, out->arena);
+    sc__write_json(side->result, SC__JSON_ALL, &document);
+    html_put_json(out, (struct sc__str){document.text, document.size});
+}
+
+static void
+html_put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigned count) {
+    struct sc__buffer names;
     struct sc__json j;
-    sc__buffer_init(&quoted, &ctx->arena);
-    sc__json_init(&j, &quoted);
+    sc__buffer_init(&names, out->arena);
+    sc__json_init(&j, &names);
     sc__json_list(&j, NULL);
     for (unsigned i = 0; i < count; i++)
-        sc__json_string(&j, NULL, names[i]);
+        sc__json_string(&j, NULL, sides[i].name);
     sc__json_end_array(&j);
     sc__puts(out, "{\"names\":");
-    report_html_put_json(out, (struct sc__str){quoted.text, quoted.size});
+    html_put_json(out, (struct sc__str){names.text, names.size});
     sc__puts(out, ",\"results\":[");
     for (unsigned i = 0; i < count; i++) {
         if (i)
             sc__putc(out, ',');
-        report_html_put_json(out, documents[i]);
+        html_put_side(out, &sides[i]);
     }
     sc__puts(out, "]}");
 }
 
-sc_status sc__page_html(struct sc_context *ctx,
-                        const struct sc__str *documents,
-                        const char *const *names,
-                        unsigned count,
-                        struct sc__buffer *out) {
+static const char *html_find_mark(void) {
+    const char *text = (const char *)sc__page_files[0].bytes;
+    return memmem(text, sc__page_files[0].size, MARK, strlen(MARK));
+}
+
+sc_status sc__page_check(struct sc_context *ctx) {
     if (!sc__page_file_count)
         return sc__fail(ctx,
                         SC_SYSTEM,
                         NULL,
                         "install node and npm, and build stepcast again",
                         "this stepcast was built without the report page");
-    const char *text = (const char *)sc__page_files[0].bytes;
-    size_t size = sc__page_files[0].size;
-    const char *mark = memmem(text, size, MARK, strlen(MARK));
-    if (!mark)
+    if (!html_find_mark())
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "the built-in report page is damaged");
-    sc__put(out, text, (size_t)(mark - text));
-    put_data(ctx, out, documents, names, count);
-    mark += strlen(MARK);
-    sc__put(out, mark, size - (size_t)(mark - text));
     return SC_OK;
+}
+
+void sc__write_html(const struct sc__page_side *sides,
+                    unsigned count,
+                    struct sc__buffer *out) {
+    const char *text = (const char *)sc__page_files[0].bytes;
+    const char *end = text + sc__page_files[0].size;
+    const char *mark = html_find_mark();
+    const char *after = mark + strlen(MARK);
+    sc__put(out, text, (size_t)(mark - text));
+    html_put_data(out, sides, count);
+    sc__put(out, after, (size_t)(end - after));
 }

@@ -1,10 +1,12 @@
 /* json: the result, schema 1. Keys are added freely and never changed. */
 #include "report/write.h"
 
-static void put_breakdown(struct sc__json *j,
-                          const char *key,
-                          const struct sc__breakdown *b,
-                          uint32_t labels) {
+#include "report/json_details.h"
+
+static void json_put_breakdown(struct sc__json *j,
+                               const char *key,
+                               const struct sc__breakdown *b,
+                               uint32_t labels) {
     sc__json_row(j, key);
     sc__json_us(j, "compute", b->compute);
     sc__json_us(j, "recompute", b->recompute);
@@ -18,19 +20,18 @@ static void put_breakdown(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-static void
-put_input(struct sc_context *ctx, struct sc__json *j, const struct sc__result *r) {
+static void json_put_input(struct sc__json *j, const struct sc__result *r) {
     sc__json_object(j, "input");
     sc__json_string(j, "format", r->workload->format);
     sc__json_list(j, "files");
     for (uint32_t i = 0; i < r->file_count; i++)
         sc__json_string(j, NULL, r->files[i]);
     sc__json_end_array(j);
-    sc__json_notes(j, ctx);
+    sc__json_note_list(j, r->notes, r->note_count);
     sc__json_end_object(j);
 }
 
-static void report_json_put_plan(struct sc__json *j, const struct sc__workload *w) {
+static void json_put_plan(struct sc__json *j, const struct sc__workload *w) {
     const struct sc__mesh *m = &w->mesh;
     sc__json_row(j, "plan");
     sc__json_u64(j, "gpus", sc__mesh_ranks(m));
@@ -45,17 +46,7 @@ static void report_json_put_plan(struct sc__json *j, const struct sc__workload *
     sc__json_end_object(j);
 }
 
-static const char *const fabric_names[SC__FABRIC_KINDS] = {
-    "switch",
-    "rail-optimised leaves and spines",
-    "fat tree",
-    "HPN",
-    "DCN+",
-    "dimensions",
-    "dragonfly",
-    "links"};
-
-static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
+static void json_put_cluster(struct sc__json *j, const struct sc__result_cluster *c) {
     sc__json_row(j, "cluster");
     sc__json_string(j, "name", c->name);
     sc__json_string(j, "gpu", c->gpu);
@@ -65,11 +56,11 @@ static void put_cluster(struct sc__json *j, const struct sc__cluster *c) {
     sc__json_double(j, "nvlink_bytes_per_s", c->nvlink);
     sc__json_double(j, "nic_bytes_per_s", c->nic);
     sc__json_bool(j, "ideal", c->ideal);
-    sc__json_string(j, "fabric", fabric_names[c->fabric.kind]);
+    sc__json_string(j, "fabric", c->fabric);
     sc__json_end_object(j);
 }
 
-static void put_comm(struct sc__json *j, const struct sc__result *r) {
+static void json_put_comm(struct sc__json *j, const struct sc__result *r) {
     const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
     sc__json_object(j, "comm");
     for (uint32_t i = 0; i < r->labels; i++) {
@@ -97,7 +88,7 @@ static void put_comm(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_array(j);
 }
 
-static void put_ranks(struct sc__json *j, const struct sc__result *r) {
+static void json_put_ranks(struct sc__json *j, const struct sc__result *r) {
     sc__json_array(j, "ranks");
     for (uint32_t i = 0; i < r->class_count; i++) {
         const struct sc__class_breakdown *c = &r->classes[i];
@@ -108,13 +99,13 @@ static void put_ranks(struct sc__json *j, const struct sc__result *r) {
         sc__json_u64(j, "stage", c->class->stage);
         sc__json_us(j, "step_time_us", r->step);
         sc__json_us(j, "end_us", c->end);
-        put_breakdown(j, "breakdown_us", &c->breakdown, r->labels);
+        json_put_breakdown(j, "breakdown_us", &c->breakdown, r->labels);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
 }
 
-static void put_compat(struct sc__json *j, const struct sc__compat *c) {
+static void json_put_compat(struct sc__json *j, const struct sc__compat *c) {
     if (!c->present)
         return;
     sc__json_object(j, "compat");
@@ -140,7 +131,7 @@ static void put_compat(struct sc__json *j, const struct sc__compat *c) {
     sc__json_end_object(j);
 }
 
-static void put_shares(struct sc__json *j, const struct sc__shares *s) {
+static void json_put_shares(struct sc__json *j, const struct sc__shares *s) {
     if (!s)
         return;
     sc__json_object(j, "amdahl");
@@ -148,7 +139,7 @@ static void put_shares(struct sc__json *j, const struct sc__shares *s) {
     sc__json_end_object(j);
 }
 
-static void report_json_put_memory(struct sc__json *j, const struct sc__result *r) {
+static void json_put_memory(struct sc__json *j, const struct sc__result *r) {
     const struct sc__memory *m = r->workload->memory;
     uint32_t most = 0;
     uint64_t total = 0;
@@ -157,8 +148,10 @@ static void report_json_put_memory(struct sc__json *j, const struct sc__result *
     for (uint32_t i = 0; i < r->class_count; i++) {
         uint64_t sum =
             m[i].weights + m[i].gradients + m[i].optimizer + m[i].activations + m[i].other;
-        if (sum > total)
-            total = sum, most = i;
+        if (sum > total) {
+            total = sum;
+            most = i;
+        }
     }
     sc__json_row(j, "memory_bytes");
     sc__json_u64(j, "weights", m[most].weights);
@@ -171,7 +164,7 @@ static void report_json_put_memory(struct sc__json *j, const struct sc__result *
     sc__json_end_object(j);
 }
 
-static void put_links(struct sc__json *j, const struct sc__result *r) {
+static void json_put_links(struct sc__json *j, const struct sc__result *r) {
     if (!r->link_count)
         return;
     sc__json_array(j, "links");
@@ -186,7 +179,7 @@ static void put_links(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_array(j);
 }
 
-static void put_work(struct sc__json *j, const struct sc__result *r) {
+static void json_put_work(struct sc__json *j, const struct sc__result *r) {
     sc__json_row(j, "work_us");
     for (unsigned k = 0; k < SC__WORKS; k++)
         if (r->work[k])
@@ -194,7 +187,7 @@ static void put_work(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_object(j);
 }
 
-static void put_rates(struct sc__json *j, const struct sc__result *r) {
+static void json_put_rates(struct sc__json *j, const struct sc__result *r) {
     if (r->tokens_per_s > 0)
         sc__json_double(j, "tokens_per_s", r->tokens_per_s);
     if (r->tokens_per_s > 0)
@@ -213,9 +206,29 @@ static void put_rates(struct sc__json *j, const struct sc__result *r) {
         sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
-void sc__write_json(struct sc_context *ctx,
-                    const struct sc__result *r,
-                    struct sc__buffer *out) {
+static void json_put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
+    if (!settings->count)
+        return;
+    sc__json_object(j, "settings");
+    for (uint32_t i = 0; i < settings->count; i++)
+        sc__json_string(j, settings->items[i].name, settings->items[i].value);
+    sc__json_end_object(j);
+}
+
+static void json_put_sources(struct sc__json *j, const struct sc__result_facts *sources) {
+    if (!sources->count)
+        return;
+    sc__json_array(j, "provenance");
+    for (uint32_t i = 0; i < sources->count; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "file", sources->items[i].name);
+        sc__json_string(j, "source", sources->items[i].value);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
+void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out) {
     struct sc__json json;
     struct sc__json *j = &json;
     sc__json_init(j, out);
@@ -226,22 +239,25 @@ void sc__write_json(struct sc_context *ctx,
     for (int i = 0; i < r->argc; i++)
         sc__json_string(j, NULL, r->argv[i]);
     sc__json_end_array(j);
-    put_input(ctx, j, r);
-    report_json_put_plan(j, r->workload);
-    put_cluster(j, r->cluster);
+    json_put_input(j, r);
+    json_put_settings(j, &r->settings);
+    json_put_sources(j, &r->sources);
+    json_put_plan(j, r->workload);
+    json_put_cluster(j, &r->cluster);
     sc__json_string(j, "net", r->net);
     sc__json_us(j, "step_time_us", r->step);
     if (r->overlap)
         sc__json_us(j, "step_overlap_us", r->overlap);
-    put_breakdown(j, "breakdown_us", &r->classes[r->slowest].breakdown, r->labels);
-    put_comm(j, r);
-    put_work(j, r);
-    put_ranks(j, r);
-    report_json_put_memory(j, r);
-    put_rates(j, r);
-    put_links(j, r);
-    put_compat(j, &r->compat);
-    put_shares(j, r->shares);
+    json_put_breakdown(j, "breakdown_us", &r->classes[r->slowest].breakdown, r->labels);
+    json_put_comm(j, r);
+    json_put_work(j, r);
+    json_put_ranks(j, r);
+    json_put_memory(j, r);
+    json_put_rates(j, r);
+    json_put_links(j, r);
+    json_put_compat(j, &r->compat);
+    json_put_shares(j, r->shares);
     sc__json_u64(j, "events", r->events);
+    sc__json_put_details(j, r, sections);
     sc__json_end_object(j);
 }

@@ -1,13 +1,10 @@
-/* trace: timelines as other tools read them. chrome.c writes one file for
- * Perfetto and chrome://tracing, hta.c one file per rank in the form of
- * torch.profiler for HolisticTraceAnalysis. Both take the ranks to write:
- * by default one of each class, for the others do the same at the same time. */
-#ifndef SC_WRITE_TRACE_H
-#define SC_WRITE_TRACE_H
+/* trace: which ranks go into trace files, and what operations are called there. */
+#ifndef SC_REPORT_TRACE_H
+#define SC_REPORT_TRACE_H
 
 #include "result/result.h"
-#include "result/segments.h"
 
+/* By default one of each class, for the others do the same at the same time. */
 struct sc__trace_ranks {
     uint32_t *ranks; /* ascending */
     uint32_t count;
@@ -20,16 +17,6 @@ sc_status sc__trace_ranks(struct sc_context *ctx,
                           const struct sc__workload *w,
                           const char *text,
                           struct sc__trace_ranks *out);
-
-void sc__write_trace(struct sc_context *ctx,
-                     const struct sc__result *r,
-                     const struct sc__trace_ranks *ranks,
-                     struct sc__buffer *out);
-/* Makes the directory where it does not exist. */
-sc_status sc__write_hta(struct sc_context *ctx,
-                        const struct sc__result *r,
-                        const struct sc__trace_ranks *ranks,
-                        const char *directory);
 
 /* What trace files call the operation: its name, or the collective's. */
 const char *sc__trace_name(const struct sc__workload *w, const struct sc__op *op);

@@ -1,13 +1,15 @@
-#include "result/amdahl.h"
+/* amdahl: the parts of the slowest rank's step by name, so that a report can
+ * say what making one of them faster would bring. Compute beside communication
+ * on another stream may bring less: the shares are upper bounds. */
+#include "result/result.h"
 
 #include <string.h>
 
-struct sc__shares *sc__result_shares(struct sc_context *ctx, const struct sc__result *r) {
-    const struct sc__workload *w = r->workload;
+void sc__result_add_shares(struct sc__result *r, const struct sc__workload *w) {
     const struct sc__program *p = &w->programs[r->classes[r->slowest].class->program];
     double slow = r->classes[r->slowest].class->slow;
-    struct sc__shares *s = SC__NEW(&ctx->arena, struct sc__shares);
-    sc__shares_init(s, &ctx->arena, r->step);
+    struct sc__shares *s = SC__NEW(&r->arena, struct sc__shares);
+    sc__shares_init(s, &r->arena, r->step);
     for (uint32_t c = 0; c < p->calls; c++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         for (uint32_t i = 0; i < b->ops; i++) {
@@ -27,9 +29,9 @@ struct sc__shares *sc__result_shares(struct sc_context *ctx, const struct sc__re
     for (uint32_t i = 0; i < r->labels; i++)
         if (b->comm[i].exposed)
             sc__shares_add(s,
-                           sc__format(&ctx->arena, "exposed %s", b->comm[i].label),
+                           sc__format(&r->arena, "exposed %s", b->comm[i].label),
                            "communication",
                            b->comm[i].exposed);
     sc__shares_sort(s);
-    return s;
+    r->shares = s;
 }

@@ -1,121 +1,100 @@
 #include "result/compare.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA "stepcast/result/1"
-
 double sc__relative(const struct sc__pair *p) {
-    return p->a != 0 ? p->b / p->a - 1 : p->b == 0 ? 0 : INFINITY;
+    if (p->a != 0)
+        return p->b / p->a - 1;
+    return p->b == 0 ? 0 : INFINITY;
 }
 
-static sc_status
-parse(struct sc_context *ctx, const char *name, struct sc__str document, json_t **out) {
-    json_error_t e;
-    *out = json_loadb(document.p, document.n, JSON_REJECT_DUPLICATES, &e);
-    struct sc__place at = {.file = name,
-                           .line = *out ? 0 : (uint64_t)e.line,
-                           .column = *out ? 0 : (uint64_t)e.column};
-    if (!*out)
-        return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", e.text);
-    const char *schema = json_string_value(json_object_get(*out, "schema"));
-    if (schema && !strcmp(schema, SCHEMA) &&
-        json_is_number(json_object_get(*out, "step_time_us")) &&
-        json_is_object(json_object_get(*out, "breakdown_us")) &&
-        json_array_size(json_object_get(*out, "ranks")))
-        return SC_OK;
-    json_decref(*out);
-    return sc__fail(ctx,
-                    SC_INPUT,
-                    &at,
-                    "make one with: stepcast run INPUT --json FILE --timeline",
-                    "not a result of stepcast (schema " SCHEMA ")");
+/* ---- the view of a result ---- */
+
+void sc__amounts_add(struct sc__arena *a,
+                     struct sc__amounts *to,
+                     const char *key,
+                     double us) {
+    if (!to->keys.arena)
+        sc__names_init(&to->keys, a);
+    uint32_t id = sc__names_add(&to->keys, key, strlen(key));
+    if (id == to->count)
+        *SC__PUSH(a, to->us, to->count, to->capacity) = 0;
+    to->us[id] += us;
 }
 
-sc_status
-sc__check_result(struct sc_context *ctx, const char *name, struct sc__str document) {
-    json_t *root;
-    SC__TRY(parse(ctx, name, document, &root));
-    json_decref(root);
-    return SC_OK;
-}
-
-/* Adds us to the pair of this key, made where it is new. */
-static void compare_add(
-    struct sc__arena *a, struct sc__pairs *to, const char *key, int side, double us) {
-    struct sc__pair *p = NULL;
-    for (uint32_t i = 0; i < to->count && !p; i++)
-        if (!strcmp(to->items[i].key, key))
-            p = &to->items[i];
-    if (!p) {
-        p = SC__PUSH(a, to->items, to->count, to->capacity);
-        p->key = sc__strdup(a, key);
-    }
-    *(side ? &p->b : &p->a) += us;
-}
-
-static void add_breakdown(struct sc__arena *a,
-                          struct sc__pairs *to,
-                          const json_t *breakdown,
-                          int side,
-                          double weight) {
-    const char *key;
-    const char *label;
-    json_t *value;
-    json_t *us;
-    json_object_foreach((json_t *)breakdown, key, value) {
-        if (json_is_number(value))
-            compare_add(a, to, key, side, weight * json_number_value(value));
-        json_object_foreach(value, label, us)
-            compare_add(a,
+/* weight: the share of all ranks that have this breakdown. */
+static void compare_add_breakdown(struct sc__arena *a,
+                                  struct sc__amounts *to,
+                                  const struct sc__breakdown *b,
+                                  uint32_t labels,
+                                  double weight) {
+    sc__amounts_add(a, to, "compute", weight * sc__us(b->compute));
+    sc__amounts_add(a, to, "recompute", weight * sc__us(b->recompute));
+    for (uint32_t i = 0; i < labels; i++)
+        sc__amounts_add(a,
                         to,
-                        sc__format(a, "exposed %s", label),
-                        side,
-                        weight * json_number_value(us));
+                        sc__format(a, "exposed %s", b->comm[i].label),
+                        weight * sc__us(b->comm[i].exposed));
+    sc__amounts_add(a, to, "bubble", weight * sc__us(b->bubble));
+    sc__amounts_add(a, to, "skew", weight * sc__us(b->skew));
+    sc__amounts_add(a, to, "other", weight * sc__us(b->other));
+}
+
+static void compare_add_operations(struct sc__arena *a,
+                                   struct sc__compared *to,
+                                   const struct sc__result *r) {
+    for (uint32_t i = 0; i < r->operations.count; i++) {
+        const struct sc__operation *o = &r->operations.items[i];
+        double us = sc__operation_us(o->total);
+        sc__amounts_add(a, &to->operations, o->name, us);
+        if (o->op->kind != SC__OP_COMPUTE)
+            sc__amounts_add(a, &to->groups, sc__span_label(r->workload, o->op), us);
     }
 }
 
-/* The mean over ranks: it adds up to the step as every single rank does. */
-static void
-add_classes(struct sc__arena *a, struct sc__pairs *to, const json_t *root, int side) {
-    const json_t *ranks = json_object_get(root, "ranks");
+void sc__compared_result(struct sc__arena *a,
+                         const char *name,
+                         const struct sc__result *r,
+                         struct sc__compared *out) {
     double all = 0;
-    size_t i;
-    json_t *r;
-    json_array_foreach((json_t *)ranks, i, r) all +=
-        json_number_value(json_object_get(r, "ranks"));
-    if (all <= 0) {
-        add_breakdown(a, to, json_object_get(root, "breakdown_us"), side, 1);
-        return;
-    }
-    json_array_foreach((json_t *)ranks, i, r)
-        add_breakdown(a,
-                      to,
-                      json_object_get(r, "breakdown_us"),
-                      side,
-                      json_number_value(json_object_get(r, "ranks")) / all);
+    *out = (struct sc__compared){.name = name,
+                                 .measured = r->measured,
+                                 .step = sc__us(r->step)};
+    for (uint32_t c = 0; c < r->class_count; c++)
+        all += r->classes[c].class->ranks;
+    for (uint32_t c = 0; c < r->class_count; c++)
+        compare_add_breakdown(a,
+                              &out->parts,
+                              &r->classes[c].breakdown,
+                              r->labels,
+                              r->classes[c].class->ranks / all);
+    compare_add_operations(a, out, r);
 }
 
-static void add_operations(struct sc__arena *a,
-                           struct sc__comparison *c,
-                           const json_t *operations,
-                           int side) {
-    size_t i;
-    json_t *o;
-    json_array_foreach((json_t *)operations, i, o) {
-        const char *name = json_string_value(json_object_get(o, "name"));
-        const char *group = json_string_value(json_object_get(o, "group"));
-        double us = json_number_value(json_object_get(o, "total_us"));
-        if (name)
-            compare_add(a, &c->operations, name, side, us);
-        if (group)
-            compare_add(a, &c->groups, group, side, us);
+/* ---- two views ---- */
+
+/* A pair for each key of either side: A's keys first. */
+static void compare_pair_up(struct sc__arena *a,
+                            const struct sc__amounts *x,
+                            const struct sc__amounts *y,
+                            struct sc__pairs *out) {
+    for (uint32_t i = 0; i < x->count; i++)
+        *SC__PUSH(a, out->items, out->count, out->capacity) =
+            (struct sc__pair){.key = x->keys.text[i], .a = x->us[i]};
+    for (uint32_t i = 0; i < y->count; i++) {
+        const char *key = y->keys.text[i];
+        uint32_t id = x->count ? sc__names_find(&x->keys, key, strlen(key)) : SC__NO_NAME;
+        if (id != SC__NO_NAME)
+            out->items[id].b = y->us[i];
+        else
+            *SC__PUSH(a, out->items, out->count, out->capacity) =
+                (struct sc__pair){.key = key, .b = y->us[i]};
     }
 }
 
-static int largest_first(const void *x, const void *y) {
+static int compare_largest_first(const void *x, const void *y) {
     const struct sc__pair *a = x;
     const struct sc__pair *b = y;
     double da = fabs(a->b - a->a);
@@ -125,7 +104,7 @@ static int largest_first(const void *x, const void *y) {
     return strcmp(a->key, b->key);
 }
 
-static void drop_zeros(struct sc__pairs *p) {
+static void compare_drop_zeros(struct sc__pairs *p) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++)
         if (p->items[i].a != 0 || p->items[i].b != 0)
@@ -133,50 +112,40 @@ static void drop_zeros(struct sc__pairs *p) {
     p->count = n;
 }
 
-static void find_worst(struct sc__comparison *c) {
+static void compare_find_worst(struct sc__comparison *c) {
     double step = c->step.a != 0 ? c->step.a : 1;
     c->worst = fabs(c->step.b - c->step.a) / step;
     c->worst_key = c->step.key;
-    for (uint32_t i = 0; i < c->classes.count; i++) {
-        double d = fabs(c->classes.items[i].b - c->classes.items[i].a) / step;
+    for (uint32_t i = 0; i < c->parts.count; i++) {
+        double d = fabs(c->parts.items[i].b - c->parts.items[i].a) / step;
         if (d <= c->worst)
             continue;
         c->worst = d;
-        c->worst_key = c->classes.items[i].key;
+        c->worst_key = c->parts.items[i].key;
     }
 }
 
-static void
-add_side(struct sc__arena *a, struct sc__comparison *c, const json_t *root, int side) {
-    double step = json_number_value(json_object_get(root, "step_time_us"));
-    *(side ? &c->step.b : &c->step.a) = step;
-    c->measured[side] = json_is_true(json_object_get(root, "measured"));
-    add_classes(a, &c->classes, root, side);
-    add_operations(a, c, json_object_get(root, "operations"), side);
-}
-
-sc_status sc__compare(struct sc_context *ctx,
-                      const char *const name[2],
-                      const struct sc__str document[2],
-                      struct sc__comparison *out) {
-    bool listed = true;
-    *out = (struct sc__comparison){.name = {name[0], name[1]}, .step.key = "step time"};
-    for (int side = 0; side < 2; side++) {
-        json_t *root;
-        SC__TRY(parse(ctx, name[side], document[side], &root));
-        add_side(&ctx->arena, out, root, side);
-        listed = listed && json_array_size(json_object_get(root, "operations")) > 0;
-        json_decref(root);
+void sc__compare(struct sc__arena *a,
+                 const struct sc__compared side[2],
+                 struct sc__comparison *out) {
+    bool listed = side[0].operations.count && side[1].operations.count;
+    *out = (struct sc__comparison){.step = {"step time", side[0].step, side[1].step}};
+    for (int i = 0; i < 2; i++) {
+        out->name[i] = side[i].name;
+        out->measured[i] = side[i].measured;
+        out->left_out[i] = side[i].left_out;
     }
-    if (!listed)
-        out->operations.count = out->groups.count = 0;
-    drop_zeros(&out->classes);
-    drop_zeros(&out->groups);
+    compare_pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
+    if (listed) {
+        compare_pair_up(a, &side[0].groups, &side[1].groups, &out->groups);
+        compare_pair_up(a, &side[0].operations, &side[1].operations, &out->operations);
+    }
+    compare_drop_zeros(&out->parts);
+    compare_drop_zeros(&out->groups);
     if (out->operations.count)
         qsort(out->operations.items,
               out->operations.count,
               sizeof *out->operations.items,
-              largest_first);
-    find_worst(out);
-    return SC_OK;
+              compare_largest_first);
+    compare_find_worst(out);
 }

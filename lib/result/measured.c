@@ -1,17 +1,14 @@
-#include "result/measured.h"
-
-#include "result/segments.h"
+/* measured: a measured timeline as a result. */
+#include "result/result.h"
 
 #include <string.h>
 
-static void add_segments(struct sc_context *ctx,
-                         struct sc__result *r,
-                         const struct sc__by_class *index,
-                         uint32_t c) {
+static void
+measured_add_segments(struct sc__result *r, struct sc__arena *scratch, uint32_t c) {
     const struct sc__timeline *t = r->timeline;
     struct sc__breakdown *b = &r->classes[c].breakdown;
     struct sc__segments s;
-    sc__segments(&ctx->arena, t, index, c, &s);
+    sc__segments(scratch, t, &r->by_class, c, &s);
     b->compute = s.total[SC__SEGMENT_FORWARD] + s.total[SC__SEGMENT_BACKWARD] +
                  s.total[SC__SEGMENT_WGRAD] + s.total[SC__SEGMENT_UPDATE];
     b->recompute = s.total[SC__SEGMENT_RECOMPUTE];
@@ -27,7 +24,8 @@ static void add_segments(struct sc_context *ctx,
     }
 }
 
-static void add_spans(struct sc__result *r, const struct sc__by_class *index, uint32_t c) {
+static void measured_add_spans(struct sc__result *r, uint32_t c) {
+    const struct sc__by_class *index = &r->by_class;
     const struct sc__timeline *t = r->timeline;
     for (uint32_t i = index->first[c]; i < index->first[c + 1]; i++) {
         const struct sc__span *s = &t->spans[index->spans[i]];
@@ -50,28 +48,26 @@ static void add_spans(struct sc__result *r, const struct sc__by_class *index, ui
 sc_status sc__result_of_measured(struct sc_context *ctx,
                                  const struct sc__timeline *t,
                                  struct sc__result *out) {
-    const struct sc__workload *w = t->workload;
-    struct sc__cluster *unknown = SC__NEW(&ctx->arena, struct sc__cluster);
-    struct sc__by_class index;
-    if (!w->class_count)
+    struct sc__arena scratch;
+    if (!t->workload->class_count)
         return sc__fail(ctx, SC_INPUT, NULL, NULL, "the measurement holds no rank");
-    unknown->name = "as measured";
-    unknown->gpus = sc__mesh_ranks(&w->mesh);
-    *out = (struct sc__result){.workload = w,
-                               .cluster = unknown,
-                               .net = "measured",
-                               .measured = true,
-                               .timeline = t};
+    sc__result_begin(ctx, out);
+    sc__result_keep_workload(out, t->workload, true);
+    sc__result_keep_timeline(out, t);
+    out->cluster = (struct sc__result_cluster){.name = "as measured",
+                                               .fabric = "switch",
+                                               .gpus = sc__mesh_ranks(&t->workload->mesh)};
+    out->net = "measured";
+    out->measured = true;
     out->step = t->end;
-    out->class_count = w->class_count;
-    out->classes = SC__NEW_ARRAY(&ctx->arena, struct sc__class_breakdown, w->class_count);
-    sc__by_class(&ctx->arena, t, &index);
-    for (uint32_t c = 0; c < w->class_count; c++) {
-        out->classes[c].class = &w->classes[c];
-        add_segments(ctx, out, &index, c);
-        add_spans(out, &index, c);
+    sc__arena_init(&scratch, &ctx->recover);
+    for (uint32_t c = 0; c < out->class_count; c++) {
+        measured_add_segments(out, &scratch, c);
+        measured_add_spans(out, c);
         if (out->classes[c].end > out->classes[out->slowest].end)
             out->slowest = c;
     }
+    sc__arena_free(&scratch);
+    sc__result_take_notes(ctx, out);
     return SC_OK;
 }

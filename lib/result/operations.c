@@ -1,5 +1,6 @@
 #include "result/operations.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,10 @@ static void operations_add_class(struct operations_sums *s, uint32_t class, doub
         o->total += weight * (double)(span->end - span->start - waited);
         o->waited += weight * (double)waited;
     }
+}
+
+double sc__operation_us(double ps) {
+    return round(ps) / 1e6;
 }
 
 static int operations_longest_first(const void *x, const void *y) {

@@ -1,8 +1,8 @@
 /* operations: one line for each distinct operation, added up over the step,
  * as the mean over all ranks. So two results compare line by line even where
  * another rank is the slowest. */
-#ifndef SC_STATS_OPERATIONS_H
-#define SC_STATS_OPERATIONS_H
+#ifndef SC_RESULT_OPERATIONS_H
+#define SC_RESULT_OPERATIONS_H
 
 #include "result/segments.h"
 
@@ -14,6 +14,11 @@ struct sc__operation {
     double total;  /* at work, ps */
     double waited; /* before that, for peers, ps */
 };
+
+#define SC__LISTED_OPERATIONS 400 /* in documents */
+
+/* A time of an operation as documents say it: us, to the picosecond. */
+double sc__operation_us(double ps);
 
 struct sc__operations {
     struct sc__operation *items; /* longest first */

@@ -20,7 +20,7 @@ uint32_t sc__result_label(struct sc__result *r, const char *label) {
     return r->labels++;
 }
 
-static const char *lane_label(const struct sc__workload *w, uint32_t lane) {
+static const char *result_lane_label(const struct sc__workload *w, uint32_t lane) {
     return lane < w->group_count ? w->groups[lane].label : sc__message_label(w);
 }
 
@@ -34,7 +34,7 @@ result_add_class(struct sc__result *r, uint32_t c, const struct sc__class_result
     b->other = from->account.other;
     for (uint32_t lane = 0; lane <= r->workload->group_count; lane++) {
         struct sc__by_label *l =
-            &b->comm[sc__result_label(r, lane_label(r->workload, lane))];
+            &b->comm[sc__result_label(r, result_lane_label(r->workload, lane))];
         l->ops += from->traffic[lane].ops;
         l->bytes += from->traffic[lane].bytes;
         l->busy += from->traffic[lane].busy;
@@ -49,24 +49,7 @@ int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels) {
     return sum;
 }
 
-static sc_status check_conservation(struct sc_context *ctx, const struct sc__result *r) {
-    for (uint32_t c = 0; c < r->class_count; c++) {
-        int64_t sum = sc__breakdown_sum(&r->classes[c].breakdown, r->labels);
-        if (sum != r->step)
-            return sc__fail(ctx,
-                            SC_SYSTEM,
-                            NULL,
-                            "this is a defect of stepcast; please report it with the input",
-                            "the parts of class %u add up to %lld ps, the step is %lld ps",
-                            c,
-                            (long long)sum,
-                            (long long)r->step);
-    }
-    return SC_OK;
-}
-
-static void
-add_volume(struct sc_context *ctx, struct sc__result *r, const struct sc__op *op) {
+static void result_add_volume(struct sc__result *r, const struct sc__op *op) {
     bool message = op->kind != SC__OP_COLLECTIVE;
     uint8_t coll = message ? SC__COLLS : op->coll;
     const char *label =
@@ -77,27 +60,26 @@ add_volume(struct sc_context *ctx, struct sc__result *r, const struct sc__op *op
             !strcmp(r->volumes[i].label, label))
             v = &r->volumes[i];
     if (!v) {
-        v = SC__PUSH(&ctx->arena, r->volumes, r->volume_count, r->volume_capacity);
+        v = SC__PUSH(&r->arena, r->volumes, r->volume_count, r->volume_capacity);
         *v = (struct sc__volume){.phase = op->phase, .coll = coll, .label = label};
     }
     v->ops++;
     v->bytes += op->bytes;
 }
 
-static void add_volumes(struct sc_context *ctx, struct sc__result *r) {
-    const struct sc__workload *w = r->workload;
+static void result_add_volumes(struct sc__result *r, const struct sc__workload *w) {
     const struct sc__program *p = &w->programs[w->classes[r->slowest].program];
     for (uint32_t c = 0; c < p->calls; c++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             if (op->kind == SC__OP_COLLECTIVE || op->kind == SC__OP_SEND)
-                add_volume(ctx, r, op);
+                result_add_volume(r, op);
         }
     }
 }
 
-static void add_rates(struct sc__result *r) {
+static void result_add_rates(struct sc__result *r) {
     const struct sc__workload *w = r->workload;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
     double ranks = sc__mesh_ranks(&w->mesh);
@@ -113,27 +95,74 @@ static void add_rates(struct sc__result *r) {
     r->hfu = w->hardware_flops / seconds / ranks / w->peak_flops;
 }
 
+static const char *const fabric_names[SC__FABRIC_KINDS] = {
+    "switch",
+    "rail-optimised leaves and spines",
+    "fat tree",
+    "HPN",
+    "DCN+",
+    "dimensions",
+    "dragonfly",
+    "links"};
+
+static const char *result_copy_text(struct sc__result *r, const char *text) {
+    return text ? sc__strdup(&r->arena, text) : NULL;
+}
+
+static void result_keep_cluster(struct sc__result *r, const struct sc__cluster *c) {
+    r->cluster = (struct sc__result_cluster){.name = result_copy_text(r, c->name),
+                                             .gpu = result_copy_text(r, c->gpu),
+                                             .fabric = fabric_names[c->fabric.kind],
+                                             .gpus = c->gpus,
+                                             .node_gpus = c->node_gpus,
+                                             .node_nics = c->node_nics,
+                                             .nvlink = c->nvlink,
+                                             .nic = c->nic,
+                                             .ideal = c->ideal};
+}
+
+static sc_status
+result_keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
+    if (!net->ops->links)
+        return SC_OK;
+    SC__TRY(net->ops->links(net->self, &r->arena, step, &r->links, &r->link_count));
+    for (uint32_t i = 0; i < r->link_count; i++)
+        r->links[i].name = result_copy_text(r, r->links[i].name);
+    return SC_OK;
+}
+
+void sc__result_begin(struct sc_context *ctx, struct sc__result *out) {
+    memset(out, 0, sizeof *out);
+    sc__arena_init(&out->arena, &ctx->recover);
+}
+
+void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
+    r->notes = SC__NEW_ARRAY(&r->arena, struct sc__note, ctx->note_count + 1);
+    r->note_count = ctx->note_count;
+    for (uint32_t i = 0; i < ctx->note_count; i++) {
+        r->notes[i].code = result_copy_text(r, ctx->notes[i].code);
+        r->notes[i].text = result_copy_text(r, ctx->notes[i].text);
+    }
+}
+
 sc_status sc__result_make(struct sc_context *ctx,
                           const struct sc__workload *w,
                           const struct sc__cluster *c,
                           const struct sc__net *net,
                           const struct sc__sim *sim,
                           struct sc__result *out) {
-    memset(out, 0, sizeof *out);
-    out->workload = w;
-    out->cluster = c;
-    out->net = net->ops->name;
+    sc__result_begin(ctx, out);
+    sc__result_keep_workload(out, w, sim->timeline != NULL);
+    if (c)
+        result_keep_cluster(out, c);
+    out->net = result_copy_text(out, net->ops->name);
     out->step = sim->step;
     out->overlap = sim->overlap;
     out->events = sim->events;
-    out->timeline = sim->timeline;
     out->memory_capacity = w->memory_capacity;
-    out->class_count = w->class_count;
-    out->classes = SC__NEW_ARRAY(&ctx->arena, struct sc__class_breakdown, w->class_count);
     for (unsigned i = 0; usual_labels[i]; i++)
         sc__result_label(out, usual_labels[i]);
     for (uint32_t i = 0; i < w->class_count; i++) {
-        out->classes[i].class = &w->classes[i];
         out->classes[i].end =
             sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);
         result_add_class(out, i, &sim->classes[i]);
@@ -141,29 +170,72 @@ sc_status sc__result_make(struct sc_context *ctx,
             out->slowest = i;
     }
     memcpy(out->work, sim->classes[out->slowest].work, sizeof out->work);
-    add_volumes(ctx, out);
-    add_rates(out);
-    if (net->ops->links)
-        SC__TRY(net->ops->links(net->self,
-                                &ctx->arena,
-                                sim->step,
-                                &out->links,
-                                &out->link_count));
-    return check_conservation(ctx, out);
+    result_add_volumes(out, w);
+    result_add_rates(out);
+    if (sim->timeline)
+        sc__result_keep_timeline(out, sim->timeline);
+    SC__TRY(result_keep_links(out, net, sim->step)); /* which may add a note */
+    sc__result_take_notes(ctx, out);
+    return SC_OK;
 }
 
-struct sc__step_shares sc__sim_shares(const struct sc__workload *w,
-                                      const struct sc__sim *sim) {
-    uint32_t last = 0;
+void sc__result_free(struct sc__result *r) {
+    sc__arena_free(&r->arena);
+    memset(r, 0, sizeof *r);
+}
+
+static const char **
+result_copy_texts(struct sc__result *r, const char *const *texts, uint32_t count) {
+    const char **copies = SC__NEW_ARRAY(&r->arena, const char *, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        copies[i] = result_copy_text(r, texts[i]);
+    return copies;
+}
+
+void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count) {
+    r->files = result_copy_texts(r, files, count);
+    r->file_count = count;
+}
+
+void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc) {
+    r->argv = result_copy_texts(r, argv, (uint32_t)argc);
+    r->argc = argc;
+}
+
+static void result_add_fact(struct sc__result *r,
+                            struct sc__result_facts *to,
+                            const char *name,
+                            const char *value) {
+    *SC__PUSH(&r->arena, to->items, to->count, to->capacity) =
+        (struct sc__result_fact){result_copy_text(r, name), result_copy_text(r, value)};
+}
+
+void sc__result_add_setting(struct sc__result *r, const char *name, const char *value) {
+    result_add_fact(r, &r->settings, name, value);
+}
+
+void sc__result_add_source(struct sc__result *r, const char *file, const char *source) {
+    result_add_fact(r, &r->sources, file, source);
+}
+
+sc_status sc__result_add_whatif(struct sc_context *ctx,
+                                struct sc__result *r,
+                                const struct sc__workload *w,
+                                const struct sc__net_maker *net,
+                                const struct sc__sim_options *options) {
+    struct sc__whatif *table = SC__NEW(&r->arena, struct sc__whatif);
+    SC__TRY(sc__whatif(ctx, &r->arena, w, net, options, r->step, table));
+    r->whatif = table;
+    return SC_OK;
+}
+
+struct sc__step_shares sc__result_step_shares(const struct sc__result *r) {
+    const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
+    double step = (double)r->step;
     int64_t exposed = 0;
-    for (uint32_t i = 0; i < w->class_count; i++)
-        if (sim->classes[i].end > sim->classes[last].end)
-            last = i;
-    const struct sc__account *a = &sim->classes[last].account;
-    for (uint32_t g = 0; g <= w->group_count; g++)
-        exposed += a->exposed[g];
-    double step = (double)sim->step;
-    return (struct sc__step_shares){(double)(a->compute + a->recompute) / step,
+    for (uint32_t i = 0; i < r->labels; i++)
+        exposed += b->comm[i].exposed;
+    return (struct sc__step_shares){(double)(b->compute + b->recompute) / step,
                                     (double)exposed / step,
-                                    (double)a->bubble / step};
+                                    (double)b->bubble / step};
 }

@@ -1,9 +1,18 @@
-/* result: everything a report says about one simulated (or measured) step. */
-#ifndef SC_STATS_RESULT_H
-#define SC_STATS_RESULT_H
+/* result: everything a report says about one simulated (or measured) step.
+ *
+ * A result is self-contained: it owns one arena that holds copies of all it
+ * refers to. It outlives the workload, the cluster, the engine and the context
+ * it came from, and the next evaluation; sc__result_free gives all of it back.
+ * Writers (report/write.h) read it and nothing else, and never change it, so
+ * several may do so at once. */
+#ifndef SC_RESULT_RESULT_H
+#define SC_RESULT_RESULT_H
 
+#include "result/critical_path.h"
+#include "result/operations.h"
+#include "result/segments.h"
+#include "result/whatif.h"
 #include "simulate/simulate.h"
-#include "workload/layers.h"
 #include "workload/shares.h"
 
 #define SC__LABELS 32
@@ -58,15 +67,49 @@ struct sc__class_breakdown {
     struct sc__breakdown breakdown;
 };
 
+/* What reports say of the cluster. */
+struct sc__result_cluster {
+    const char *name;
+    const char *gpu; /* or NULL: unknown */
+    const char *fabric;
+    uint32_t gpus;
+    uint32_t node_gpus;
+    uint32_t node_nics;
+    double nvlink; /* bytes/s, one GPU, one direction */
+    double nic;    /* bytes/s, one NIC, one direction */
+    bool ideal;    /* communication is free */
+};
+
+/* A setting as it was resolved, or a data file and where its figures come from. */
+struct sc__result_fact {
+    const char *name;
+    const char *value;
+};
+
+struct sc__result_facts {
+    struct sc__result_fact *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 struct sc__result {
+    struct sc__arena arena; /* of all that follows */
+
+    /* What was run. The workload is a copy to look names up in: mesh, classes,
+     * groups and memory; with a timeline also the operations. It has no
+     * programs and cannot be simulated. */
     const struct sc__workload *workload;
-    const struct sc__cluster *cluster;
+    struct sc__result_cluster cluster;
     const char *net; /* engine */
     bool measured;   /* not simulated */
-    const char *const *files;
+    const char **files;
     uint32_t file_count;
-    const char *const *argv; /* the command, as given */
+    const char **argv; /* the command, as given */
     int argc;
+    struct sc__note *notes;
+    uint32_t note_count;
+    struct sc__result_facts settings;
+    struct sc__result_facts sources;
 
     int64_t step;
     int64_t overlap;  /* how much longer one step alone takes, where steps overlap */
@@ -78,7 +121,6 @@ struct sc__result {
     uint32_t volume_count;
     uint32_t volume_capacity;
     int64_t work[SC__WORKS]; /* of the slowest class */
-    const struct sc__timeline *timeline;
     struct sc__net_link_use *links;
     uint32_t link_count;
     struct sc__compat compat;
@@ -91,27 +133,61 @@ struct sc__result {
     double energy_j;
     double cost_usd;
     uint64_t memory_capacity;
-    const struct sc__layers *layers; /* the rows, where the input had rows */
-    const struct sc__shares
-        *shares; /* what speeding up each part would bring, where asked for */
     uint64_t events;
+
+    /* Where the simulation kept a timeline, else NULL and empty. */
+    const struct sc__timeline *timeline;
+    struct sc__by_class by_class;
+
+    /* Where asked for. */
+    struct sc__critical critical_path;
+    struct sc__operations operations;
+    const struct sc__shares *shares; /* what speeding up each part would bring */
+    const struct sc__whatif *whatif; /* the same, each simulated again */
 };
 
-/* Adds up a simulation. Conservation is checked here, for every class. */
+/* Adds up a simulation. The notes are those the context has now; c may be NULL:
+ * an unknown cluster. Free the result with sc__result_free. */
 sc_status sc__result_make(struct sc_context *ctx,
                           const struct sc__workload *w,
                           const struct sc__cluster *c,
                           const struct sc__net *net,
                           const struct sc__sim *sim,
                           struct sc__result *out);
+/* A measured timeline as a result, so that every report of a simulated step
+ * works on it. SC_INPUT where it holds no rank; then there is nothing to free. */
+sc_status sc__result_of_measured(struct sc_context *ctx,
+                                 const struct sc__timeline *t,
+                                 struct sc__result *out);
+/* Fine on a result of zeros, and twice. */
+void sc__result_free(struct sc__result *r);
+
+/* The notes that the context has now, instead of those taken before. */
+void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r);
+void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count);
+void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc);
+/* A setting as it was resolved: each name once. */
+void sc__result_add_setting(struct sc__result *r, const char *name, const char *value);
+/* A data file that was used, and where its figures come from. */
+void sc__result_add_source(struct sc__result *r, const char *file, const char *source);
+/* The critical path and the operations of the timeline, where there is one: what
+ * documents with a timeline, pages and comparisons need. */
+void sc__result_add_path(struct sc__result *r);
+/* w: the workload that was simulated. */
+void sc__result_add_shares(struct sc__result *r, const struct sc__workload *w);
+sc_status sc__result_add_whatif(struct sc_context *ctx,
+                                struct sc__result *r,
+                                const struct sc__workload *w,
+                                const struct sc__net_maker *net,
+                                const struct sc__sim_options *options);
+
 /* Shares of the step of the class that ends last: enough for a table of many steps. */
 struct sc__step_shares {
     double compute;
     double exposed;
     double bubble;
 };
-struct sc__step_shares sc__sim_shares(const struct sc__workload *w,
-                                      const struct sc__sim *sim);
+struct sc__step_shares sc__result_step_shares(const struct sc__result *r);
 /* The line of a label in every breakdown, a new one if need be; where there are
  * too many, "other groups". */
 uint32_t sc__result_label(struct sc__result *r, const char *label);
@@ -129,9 +205,17 @@ struct sc__row_sums {
     int64_t comm[SC__PHASES];
     int64_t exposed[SC__PHASES];
 };
-uint32_t sc__rows_sum(struct sc_context *ctx,
+uint32_t sc__rows_sum(struct sc__arena *a,
                       const struct sc__result *r,
                       uint32_t class,
                       struct sc__row_sums **out);
+
+/* For who makes results: begins one, with nothing but its arena; copies of the
+ * workload and of a timeline into it. */
+void sc__result_begin(struct sc_context *ctx, struct sc__result *out);
+void sc__result_keep_workload(struct sc__result *r,
+                              const struct sc__workload *w,
+                              bool operations);
+void sc__result_keep_timeline(struct sc__result *r, const struct sc__timeline *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* segments: what a class did at each moment of the step, one after the other
  * and without gaps. The breakdown as a picture: the lengths of the segments of
  * one kind add up to the figure of that kind, exactly. */
-#ifndef SC_STATS_SEGMENTS_H
-#define SC_STATS_SEGMENTS_H
+#ifndef SC_RESULT_SEGMENTS_H
+#define SC_RESULT_SEGMENTS_H
 
 #include "workload/timeline.h"
 

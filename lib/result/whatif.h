@@ -1,8 +1,8 @@
 /* what-if: the step time if one class of work cost nothing, or half. Each
  * figure comes from simulating the step again, so that what becomes exposed
  * when something else gets faster is counted. */
-#ifndef SC_STATS_WHATIF_H
-#define SC_STATS_WHATIF_H
+#ifndef SC_RESULT_WHATIF_H
+#define SC_RESULT_WHATIF_H
 
 #include "simulate/simulate.h"
 
@@ -29,7 +29,9 @@ struct sc__net_maker {
     void *self;
 };
 
+/* arena: of the table. Progress is reported to ctx, once a row. */
 sc_status sc__whatif(struct sc_context *ctx,
+                     struct sc__arena *arena,
                      const struct sc__workload *w,
                      const struct sc__net_maker *net,
                      const struct sc__sim_options *options,

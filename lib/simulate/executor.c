@@ -37,8 +37,9 @@ static void report(struct sc__executor *x) {
     if (x->out->events < x->next_report)
         return;
     x->next_report = x->out->events + REPORT_EVENTS;
-    if (x->items)
-        sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
+    if (x->items && x->status == SC_OK)
+        x->status =
+            sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
 }
 
 static sc_status take_events(struct sc__executor *jobs, uint32_t count, int64_t now) {
@@ -58,6 +59,7 @@ static sc_status start_work(struct sc__executor *jobs, uint32_t count, int64_t *
     for (uint32_t i = 0; i < count; i++) {
         SC__TRY(jobs[i].policy->start(&jobs[i]));
         report(&jobs[i]);
+        SC__TRY(jobs[i].status);
         int64_t next = jobs[i].more_now ? jobs[i].now : next_event(&jobs[i]);
         if (next < *event)
             *event = next;
@@ -220,6 +222,8 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
         status = executor_run(jobs, count);
     for (uint32_t i = 0; i < count; i++)
         sc__arena_free(&jobs[i].arena);
+    for (uint32_t i = 0; i < count && status == SC_OK; i++)
+        status = sc__sim_check(ctx, w[i], &out[i]);
     return status;
 }
 

@@ -189,7 +189,8 @@ static sc_status program_event(struct sc__executor *x, struct sc__queued e) {
     return SC_OK;
 }
 
-static sc_status program_transfer_over(struct sc__executor *x, const struct sc__transfer *t) {
+static sc_status program_transfer_over(struct sc__executor *x,
+                                       const struct sc__transfer *t) {
     sc__rendezvous_over(x, (uint32_t)t->user, false);
     return SC_OK;
 }

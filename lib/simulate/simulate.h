@@ -51,12 +51,20 @@ struct sc__sim_options {
                         = off */
 };
 
-/* A deadlock is SC_INPUT, with who waits for whom. */
+/* A deadlock is SC_INPUT, with who waits for whom. Every simulation, of several
+ * jobs and of graphs too, ends with sc__sim_check. */
 sc_status sc__simulate(struct sc_context *ctx,
                        const struct sc__workload *w,
                        const struct sc__net *net,
                        const struct sc__sim_options *options,
                        struct sc__sim *out);
+
+/* Conservation: the parts of every class's account add up to the step, and none
+ * is negative. SC_SYSTEM where they do not: a defect, of the executor or of a
+ * network engine. */
+sc_status sc__sim_check(struct sc_context *ctx,
+                        const struct sc__workload *w,
+                        const struct sc__sim *sim);
 
 /* Several jobs at once on a network that knows them (sc__net_flow_job), in the
  * order they were made known to it; out has one for each. */

@@ -38,9 +38,9 @@ static double shares_share_of(const struct sc__shares *s, int64_t time) {
     return s->total > 0 ? (double)time / (double)s->total : 0;
 }
 
-static struct sc__shares by_class(const struct sc__shares *s) {
+static struct sc__shares by_class(const struct sc__shares *s, struct sc__arena *a) {
     struct sc__shares classes;
-    sc__shares_init(&classes, s->arena, s->total);
+    sc__shares_init(&classes, a, s->total);
     for (uint32_t i = 0; i < s->count; i++)
         if (s->items[i].class)
             sc__shares_add(&classes, s->items[i].class, NULL, s->items[i].time);
@@ -52,7 +52,7 @@ static void
 put_line(const struct sc__shares *s, const struct sc__share *item, struct sc__buffer *out) {
     struct sc__buffer time;
     double share = shares_share_of(s, item->time);
-    sc__buffer_init(&time, s->arena);
+    sc__buffer_init(&time, out->arena);
     sc__put_time(&time, item->time);
     const char *name = strncmp(item->name, "void ", 5) ? item->name : item->name + 5;
     sc__printf(out,
@@ -76,15 +76,15 @@ static void put_table(const struct sc__shares *s,
                "time",
                "share",
                "2x faster",
-               "for free");
+               "at no cost");
     for (uint32_t i = 0; i < s->count && i < most; i++)
         if (s->items[i].time)
             put_line(s, &s->items[i], out);
 }
 
 void sc__shares_text(const struct sc__shares *s, uint32_t most, struct sc__buffer *out) {
-    struct sc__shares classes = by_class(s);
-    put_table(&classes, "what the time goes to", UINT32_MAX, out);
+    struct sc__shares classes = by_class(s, out->arena);
+    put_table(&classes, "where the time goes", UINT32_MAX, out);
     put_table(s, "longest parts", most, out);
 }
 
@@ -109,7 +109,7 @@ static void put_json(const struct sc__shares *s,
 }
 
 void sc__shares_json(const struct sc__shares *s, uint32_t most, struct sc__json *json) {
-    struct sc__shares classes = by_class(s);
+    struct sc__shares classes = by_class(s, json->out->arena);
     put_json(&classes, "by_class", UINT32_MAX, json);
     put_json(s, "by_name", most, json);
 }

@@ -127,7 +127,7 @@ sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *o
                         SC_USAGE,
                         NULL,
                         "leave out --order",
-                        "the ranks of this input have their numbers already");
+                        "--order does not apply: this input numbers its ranks itself");
     SC__TRY(sc__mesh_order(ctx, &w->mesh, order));
     for (uint32_t c = 0; c < w->class_count; c++)
         w->classes[c].rank = sc__mesh_move(&w->mesh, 0, SC__DIM_PP, w->classes[c].stage);

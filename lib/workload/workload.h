@@ -19,8 +19,8 @@
  * In a `graph` block order on a stream does not count: an operation is ready
  * when its dependencies have ended, and a stream runs ready operations one at
  * a time, lowest (ready time, index) first. */
-#ifndef SC_IR_WORKLOAD_H
-#define SC_IR_WORKLOAD_H
+#ifndef SC_WORKLOAD_H
+#define SC_WORKLOAD_H
 
 #include "workload/mesh.h"
 
@@ -101,8 +101,8 @@ struct sc__op {
     uint32_t layer;     /* layer of the model, or SC__NONE */
     uint32_t peer;      /* send, recv: rank (see flags); rooted collectives: root */
     uint32_t tag;       /* send, recv; the call's tag is added */
-    int64_t cost;   /* compute: ps. Transfers: ps added after them (local update), or see
-                       MEASURED */
+    /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
+    int64_t cost;
     uint64_t bytes; /* transfers: bytes. Compute: bytes moved where known */
 };
 
@@ -161,14 +161,14 @@ struct sc__workload {
     uint32_t micro_batches;
     const char
         *schedule; /* "1f1b", "interleaved", "gpipe", "zb-h1", "zb-2p", "zb-v", or NULL */
-    bool steps_overlap; /* pp > 1: a class begins the next step when it has ended this one,
-                           not when all have */
-    double tokens;      /* per step over all ranks; 0 = unknown */
-    double model_flops; /* per step over all ranks; 0 = unknown */
+    /* pp > 1: a class begins the next step when it has ended this one, not when all have */
+    bool steps_overlap;
+    double tokens;          /* per step over all ranks; 0 = unknown */
+    double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
-    double comm_tax; /* compute is slower by this share while transfers of its rank run; 0 =
-                        not at all */
+    /* compute is slower by this share while transfers of its rank run; 0 = not at all */
+    double comm_tax;
 
     struct sc__op *ops;
     uint32_t op_count;
@@ -194,9 +194,9 @@ struct sc__workload {
     uint32_t *match;          /* by operation, or NULL; see workload/match.h */
     uint32_t *rank_class;     /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity; /* of one GPU, bytes; 0 = unknown */
-    double peak_flops; /* of one GPU in the type of the products, FLOP/s; 0 = unknown */
-    double gpu_watts;  /* mean draw of one GPU over the step; 0 = unknown */
-    double gpu_usd_per_hour;   /* 0 = unknown */
+    double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
+    double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
+    double gpu_usd_per_hour;  /* 0 = unknown */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */
@@ -270,13 +270,12 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
                                  uint32_t rank,
                                  double slow);
 /* Puts ranks of several classes into one where they run the same program and
- * meet the same classes: the fewest classes the simulator may run. How their
+ * wait for the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
 void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
-/* sc__workload_slow_rank for every --slow rank:N=F given. */
-sc_status sc__workload_slow(struct sc_context *ctx,
-                            const struct sc__settings *settings,
-                            struct sc__workload *w);
+/* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */
+sc_status
+sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w);
 
 /* What messages between two ranks are called: "pp" where there is a pipeline. */
 const char *sc__message_label(const struct sc__workload *w);

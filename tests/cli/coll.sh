@@ -36,13 +36,13 @@ expect unknown_algo 2 "ring, tree" "$STEPCAST" coll all_reduce --algo rng
 expect unknown_op 2 "all_reduce, all_gather" "$STEPCAST" coll all_redcue
 expect no_op 2 "one operation" "$STEPCAST" coll
 expect default_cluster 0 "note: no cluster given" "$STEPCAST" coll all_reduce
-expect odd_count 3 "whole nodes" "$STEPCAST" coll all_reduce -c dgx-h100:12
+expect odd_count 3 "whole number of nodes" "$STEPCAST" coll all_reduce -c dgx-h100:12
 expect some_gpus 0 "12 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c dgx-h100:16 --gpus 12
 expect sizes_reversed 2 "smaller" "$STEPCAST" coll all_reduce -b 1G -e 1M
 expect zero_factor 2 "above 1" "$STEPCAST" coll all_reduce -b 1 -e 8 -f 1
 expect size_too_large 2 "8 EiB" "$STEPCAST" coll all_reduce -b 9223372036854775808 -e 9223372036854775808
 expect size_too_long 2 "46 days" "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1G -e 4000000T -f 2
-expect no_pxn_noted 0 "note: without PXN" "$STEPCAST" coll alltoall -c dgx-h100:64 --no-pxn
+expect no_pxn_noted 0 "note: --no-pxn has no effect" "$STEPCAST" coll alltoall -c dgx-h100:64 --no-pxn
 # 64 nodes of 8, 4:1 uplinks for 32: with PXN the half that leaves its 32 nodes crosses them, without it 7/8 of the rest too
 for way in "" --no-pxn; do
     "$STEPCAST" coll alltoall -c "dgx-h100:512 oversubscription=4" $way -b 1G -e 1G | awk '!/^#/ {print $6}'

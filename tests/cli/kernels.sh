@@ -77,7 +77,7 @@ END
 expect kernels_whole_layers 0 "mean error" python3 "$tmp/layers.py" "$STEPCAST"
 
 # The kernels of whole layers below the power limit: the kernel model without power, gaps and host. Bounds: the sum of
-# kernels that are each off by the 3 % of the general products is not off by more on average; a single layer may hit
+# kernels that are each off by the 3 % of the general GEMMs is not off by more on average; a single layer may hit
 # sizes the library has no good tile for.
 cat >"$tmp/cold.py" <<'END'
 import csv, json, subprocess, sys

@@ -24,14 +24,17 @@ one="--model gpt2 --gpus 1 --global-batch 2 --seq 512"
 for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--grad-dtype bf16" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
     expect "idle alone $o" 0 "${o%% *} has no effect" run $one $o
 done
-expect idle_fail 0 "--fail has no effect without --net flow" run $model --fail leaf0
+expect fail_needs_flow 0 "--fail is about a link: the flow engine simulates the network" run $model --fail port3.up
+expect fail_unknown_link 2 "has no link 'leaf0'" run $model --fail leaf0
+expect degrade_unknown_link 2 "has no link 'leaf0'" run $model --degrade leaf0=0.5
+expect fail_contradicts 2 "only the flow engine knows links" run $model --net analytic --fail port3.up
 expect algo_noted 0 "collectives that cannot run so" run $model --algo torus
 
 # what contradicts itself, or is no value, is refused
 while IFS='|' read -r text options; do expect "refused $options" 2 "$text" run $model $options; done <<'P'
 a bucket of 0 bytes|--bucket 0
---copies takes a number from 1 on|--two-level --copies 0
---copies takes a number from 1 on|--copies=-3
+--copies must be at least 1|--two-level --copies 0
+--copies must be at least 1|--copies=-3
 a node has only 8|--gpus-per-process 9
 micro-batches on dp 2|--micro-batch 1 --micro-batches 3
 --normalization: unknown|--normalization rmsnorm
@@ -82,7 +85,7 @@ order block_costs_less_than_all "$(value step_time_us $block 8)" "<" "$(value st
 order block_of_all "$(value activations $block 16)" == "$(value activations $full)"
 # tf32 multiplies fp32 tensors: the same memory
 order tf32_memory "$(value total $model --dtype tf32)" == "$(value total $model --dtype fp32)"
-expect no_bf16 0 "has no bf16: products are timed as fp16" run $one --gpu v100
+expect no_bf16 0 "has no bf16: GEMMs are timed as fp16" run $one --gpu v100
 seed=tests/data/seed_003.txt
 expect no_exchange 0 "--two-level has no effect: there is no all-to-all" run $seed --two-level
 expect idle_chunks 0 "--a2a-chunks has no effect" run tests/data/seed_001.txt --a2a-chunks 8

@@ -1,4 +1,4 @@
-/* GPU files: read, and a product priced on what comes out. */
+/* GPU files: read, and the cost of a GEMM on what comes out. */
 #include "hardware/kernel_price.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

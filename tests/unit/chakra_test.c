@@ -175,19 +175,23 @@ static void bad_graphs_are_refused(void **state) {
     struct node send = {.id = 3, .type = SEND, .dep = -1, .size = 100, .peer = 1, .tag = 9};
     struct node recv = {.id = 4, .type = RECV, .dep = -1, .size = 100, .peer = 0, .tag = 9};
     other.dep = 77;
-    refuse(&other, 1, &comp, 1, "node 1 'op': waits for node 77, which does not exist");
+    refuse(&other, 1, &comp, 1, "node 1 'op': depends on node 77, which does not exist");
     other.dep = 1;
-    refuse(&other, 1, &comp, 1, "waits for itself");
+    refuse(&other, 1, &comp, 1, "depends on itself");
     other = (struct node){.id = 2, .type = COMP, .dep = 3};
     third = (struct node){.id = 3, .type = COMP, .dep = 2};
     refuse((struct node[]){other, third}, 2, &comp, 1, "a cycle");
     refuse((struct node[]){comp, comp}, 2, &comp, 1, "node 1 'op': the id is used twice");
-    refuse(&send, 1, &comp, 1, "x.0.et:byte 9: error: node 3 'op': nothing on rank 1");
-    refuse(&comp, 1, &recv, 1, "nothing on rank 0");
+    refuse(&send, 1, &comp, 1, "x.0.et:byte 9: error: node 3 'op': no receive on rank 1");
+    refuse(&comp, 1, &recv, 1, "no send on rank 0");
     recv.size = 50;
-    refuse(&send, 1, &recv, 1, "a send of 100 bytes meets node 4 'op' of rank 1");
+    refuse(&send,
+           1,
+           &recv,
+           1,
+           "this send of 100 bytes is matched with node 4 'op' of rank 1");
     recv.size = 100, recv.tag = 8;
-    refuse(&send, 1, &recv, 1, "nothing on rank 1");
+    refuse(&send, 1, &recv, 1, "no receive on rank 1");
     send.peer = 2;
     refuse(&send, 1, &comp, 1, "rank 2 is not another one of the 2 ranks");
     refuse(
@@ -200,7 +204,7 @@ static void bad_graphs_are_refused(void **state) {
            1,
            (struct node[]){coll(1, 65)},
            1,
-           "meets node 1 'op' of rank 1");
+           "is matched with node 1 'op' of rank 1");
     struct node gather = coll(1, 64);
     gather.coll = 10;
     refuse(&gather, 1, &gather, 1, "comm_type 10 is not known");
@@ -362,7 +366,8 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
 }
 
 /* A METADATA node that lists the process groups, and compute that is timed by
- * the roofline: 989 TFLOP/s, 3.35 TB/s. */
+ * the roofline of the GPU: 989.4 TFLOP/s and 3.35 TB/s of an H100 where nothing says,
+ * 312 TFLOP/s and 2.039 TB/s of the A100 of a cluster. */
 static void groups_and_times_from_the_nodes(void **state) {
     (void)state;
     struct bytes f = {.n = 0};
@@ -380,7 +385,7 @@ static void groups_and_times_from_the_nodes(void **state) {
     a.group = "4";
     add(&f, a);
     varint(&c, 1 << 3), varint(&c, 3), varint(&c, 3 << 3), varint(&c, COMP);
-    number(&c, "num_ops", 9, 989000000000), number(&c, "tensor_size", 13, 1000);
+    number(&c, "num_ops", 9, 989400000000), number(&c, "tensor_size", 13, 1000);
     frame(&f, &c);
     c.n = 0;
     varint(&c, 1 << 3), varint(&c, 4), varint(&c, 3 << 3), varint(&c, 2);
@@ -394,6 +399,15 @@ static void groups_and_times_from_the_nodes(void **state) {
     assert_int_equal(sc__group_member(w, ops[1].group, 0, 0), 1);
     assert_int_equal(ops[2].cost, 1000000000); /* 1 ms */
     assert_int_equal(ops[3].cost, 1000000000); /* a load of 3.35 GB */
+    const sc_setting cluster = {"cluster", "dgx-a100:8"};
+    struct sc__setting_list list = {&cluster, 1};
+    struct sc__settings settings = sc__settings_of(ctx, &list);
+    const char *path = dir;
+    struct sc__document doc = {0};
+    OK(ctx, sc__reader_chakra.read(ctx, &settings, &path, 1, &doc));
+    ops = doc.workload->ops + sc__rank_block(doc.workload, 1)->first_op;
+    assert_int_equal(ops[2].cost, llround(989.4e9 / 312e12 * 1e12));
+    assert_int_equal(ops[3].cost, llround(3.35e9 / 2.039e12 * 1e12));
 }
 
 /* ---- ASTRA-sim ---- */
@@ -559,7 +573,7 @@ static void slots_run_one_at_a_time(void **state) {
         if (slots)
             sc_request_set(req, "astra-slots", NULL);
         OK(ctx, sc__job_run(req, &job, false));
-        took[slots] = job.sim.step;
+        took[slots] = job.ev->sim.step;
     }
     assert_int_equal(took[0], 2 * (500000 + 10485760)); /* 2 steps of 512 KiB at 50 GB/s */
     assert_int_equal(took[1], 2 * took[0]);

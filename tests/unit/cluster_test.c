@@ -108,29 +108,29 @@ static void one_line(void **state) {
 static void what_cannot_be(void **state) {
     (void)state;
     refused("dgx-h1000:8", "dgx-h100", "preset");
-    refused("dgx-h100:12", "8 or 16", "whole nodes");
+    refused("dgx-h100:12", "8 or 16", "whole number of nodes");
     refused("dgx-h100:x", "number of GPUs", "dgx-h100:1024");
     refused("dgx-h100:0", "number of GPUs", "");
     refused("gpu=h100 gpus=64 node=8 nvlnk=450GB/s", "nvlnk", "did you mean nvlink");
     refused("gpu=h100 nvlink=fast", "rate", "fast");
     refused("gpu=h100 gpus=16 node=8 nic=0Gbps", "above 0", "nic");
     refused("gpu=h100 gpus=16 node=8", "no NIC", "nics=8");
-    refused("gpus=8 node=8", "no bandwidth", "nvlink");
+    refused("gpus=8 node=8", "bandwidth between the GPUs", "nvlink");
     refused("dgx-h100:64 class=token-ring", "token-ring", "roce");
     refused("dgx-h100:4096 leaf=64 ports=64", "ports", "64");
     refused("gpu=h100 nics=8 nic=50GB/s gpus=1024 fabric=dragonfly router-nics=4 "
             "group-routers=4 "
             "global-links=1 "
             "groups=4 node=8",
-            "places",
+            "holds 64 NICs",
             "groups");
     refused("gpu=h100 nics=8 nic=50GB/s gpus=64 fabric=dragonfly node=8",
             "dragonfly",
             "groups");
     refused("dims=4x0", "sizes", "4x0");
-    refused("dims=4x4 gpus=8 link=1GB/s", "fill", "16");
+    refused("dims=4x4 gpus=8 link=1GB/s", "dimensions hold 16", "8 GPUs");
     refused("dims=4x4", "no bandwidth", "dimension");
-    refused("oversubscription=0.5 gpu=h100", "1 on", "0.5");
+    refused("oversubscription=0.5 gpu=h100", "1 or more", "0.5");
     refused("", "preset", "");
 }
 
@@ -408,14 +408,14 @@ static void rank_files(void **state) {
 
 static void rank_file_errors(void **state) {
     static const char *const bad[][2] = {{"0\n0\n", "already"},
-                                         {"0\n", "1 ranks are placed"},
+                                         {"0\n", "ranks placed: 1"},
                                          {"0\n16\n", "16 GPUs"},
                                          {"0\nx\n", "place"},
                                          {"0\n0:9\n", "place"},
-                                         {"0\n1\n2\n", "2 ranks"},
+                                         {"0\n1\n2\n", "the job has only 2 ranks"},
                                          {"rank 0=a slot=0\nrank 0=a slot=1\n", "twice"},
                                          {"rank a\n0\n", "place"},
-                                         {"", "0 ranks"}};
+                                         {"", "ranks placed: 0"}};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sc__cluster c;

@@ -88,7 +88,7 @@ static void random_pattern(struct lot *l, uint64_t *state, struct sc__pattern *p
                                                 gpu[0]),
                          SC_OK);
     }
-    sc__pattern_close(&l->builder, p);
+    assert_int_equal(sc__pattern_close(&l->builder, p), SC_OK);
 }
 
 static void random_lot(struct lot *l, uint64_t *state) {

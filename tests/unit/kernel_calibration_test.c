@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "hardware/gpu_fit.h"
+#include "hardware/power_throttling.h"
 
 #include <math.h>
 
@@ -284,7 +285,7 @@ static void power_loops(void **state) {
     assert_true(fabs(slowdown(&k, 1, NULL, 0, 0) - hot / cold) <= 0.04);
 }
 
-/* duty.csv: loops of G products 4096^3 and M adds of 134e6 elements, or pauses. */
+/* duty.csv: loops of G GEMMs 4096^3 and M adds of 134e6 elements, or pauses. */
 static void duty_cycles(void **state) {
     (void)state;
     struct table t = open_table("calibration/h200/duty.csv");
@@ -312,15 +313,15 @@ static void duty_cycles(void **state) {
 
 /* ---- leave half of the shapes out ---- */
 
-static void push_product(struct sc__kernel_table *out,
-                         enum sc__priced what,
-                         enum sc__dtype type,
-                         uint64_t batch,
-                         const uint64_t size[3],
-                         double us) {
+static void push_gemm(struct sc__kernel_table *out,
+                      enum sc__priced what,
+                      enum sc__dtype type,
+                      uint64_t batch,
+                      const uint64_t size[3],
+                      double us) {
     *SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity) = (struct sc__kernel_row){
         .key = {.what = what, .dtype = type, .size = {size[0], size[1], size[2], batch}},
-        .op = "product",
+        .op = "gemm",
         .us = us};
 }
 
@@ -333,20 +334,20 @@ static void half_of_the_shapes(void **state) {
     struct sc__gpu_fit fit;
     struct table t = open_table("calibration/h200/gemm_cold.csv");
     while (next_row(&t))
-        push_product(&table,
-                     SC__PRICED_GEMM,
-                     SC__BF16,
-                     1,
-                     (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
-                     number(&t, "us"));
+        push_gemm(&table,
+                  SC__PRICED_GEMM,
+                  SC__BF16,
+                  1,
+                  (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
+                  number(&t, "us"));
     t = open_table("calibration/h200/gemm_fp8_cold.csv");
     while (next_row(&t))
-        push_product(&table,
-                     SC__PRICED_GEMM,
-                     strcmp(cell(&t, "scaling"), "row") ? SC__FP8 : SC__FP8_ROW,
-                     1,
-                     (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
-                     number(&t, "us"));
+        push_gemm(&table,
+                  SC__PRICED_GEMM,
+                  strcmp(cell(&t, "scaling"), "row") ? SC__FP8 : SC__FP8_ROW,
+                  1,
+                  (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
+                  number(&t, "us"));
     t = open_table("calibration/h200/gemm_grouped_cold.csv");
     while (next_row(&t)) {
         uint64_t m = size(&t, "tok_per_expert");
@@ -354,16 +355,16 @@ static void half_of_the_shapes(void **state) {
         uint64_t k = size(&t, "k");
         const char *kind = cell(&t, "kind");
         bool forward = !strcmp(kind, "grouped_fwd"), wgrad = !strcmp(kind, "grouped_wgrad");
-        push_product(&table,
-                     SC__PRICED_GROUPED,
-                     SC__BF16,
-                     size(&t, "experts"),
-                     (uint64_t[]){wgrad ? n : m,
-                                  forward ? n : k,
-                                  forward ? k
-                                  : wgrad ? m
-                                          : n},
-                     number(&t, "us"));
+        push_gemm(&table,
+                  SC__PRICED_GROUPED,
+                  SC__BF16,
+                  size(&t, "experts"),
+                  (uint64_t[]){wgrad ? n : m,
+                               forward ? n : k,
+                               forward ? k
+                               : wgrad ? m
+                                       : n},
+                  number(&t, "us"));
     }
     off.gemm.r *= 0.8, off.gemm.rp *= 1.2, off.gemm.b *= 1.3, off.gemm.te *= 0.7,
         off.gemm.t0 *= 1.4, off.gemm.bw *= 0.9;

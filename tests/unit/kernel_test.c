@@ -4,6 +4,7 @@
 
 #include "hardware/gpu_fit.h"
 #include "hardware/kernel_layer.h"
+#include "hardware/power_throttling.h"
 
 #include <math.h>
 
@@ -21,7 +22,7 @@ static void near(double a, double b) {
         fail_msg("%.17g is not %.17g", a, b);
 }
 
-/* ---- products by trying everything ---- */
+/* ---- GEMMs by trying everything ---- */
 
 static const int tiles[][2] = {{256, 128},
                                {128, 256},
@@ -58,7 +59,7 @@ static double one_way(double m, double n, double k, const int *tile, int s) {
     return s > 1 ? us + 2.6 + (4 * s + 2) * m * n / 4.4e6 : us;
 }
 
-static void products_by_brute_force(void **state) {
+static void gemms_by_brute_force(void **state) {
     (void)state;
     static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
@@ -82,7 +83,7 @@ static void products_by_brute_force(void **state) {
     }
 }
 
-/* One way of a product whose leading dimensions are no multiples of 8. */
+/* One kernel for a GEMM whose leading dimensions are no multiples of 8. */
 static double one_unaligned_way(
     double m, double n, double k, const int *tile, int s, double rate, double te) {
     double count = ceil(m / tile[0]) * ceil(n / tile[1]);
@@ -106,7 +107,7 @@ static double by_trying(double m, double n, double k, double rate, double te) {
 
 /* Which rate: by the leading dimensions k, k, n (forward), k, n, n (input
  * gradient), m, n, n (weight gradient). m alone does not matter but there. */
-static void unaligned_products(void **state) {
+static void unaligned_gemms(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
@@ -361,7 +362,7 @@ static void layer_of_experts(void **state) {
          0.5 * 2 * 2 * tokens * 3 * h * 14336);
 }
 
-/* DeepSeek-V3's attention: the four latent products and the output. */
+/* DeepSeek-V3's attention: the four latent GEMMs and the output. */
 static void layer_of_latent_attention(void **state) {
     (void)state;
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h800"));
@@ -405,7 +406,7 @@ static void power_closed_form(void **state) {
     assert_true(sc__heat(limited, &load, 100).clock > h.clock);
 }
 
-/* An H200 held at 500 W (nvidia-smi -pl): loops of an 8192 product fall from
+/* An H200 held at 500 W (nvidia-smi -pl): loops of an 8192 GEMM fall from
  * 675 to 570 TFLOP/s, of FlashAttention 2 forward (2·32 heads, 8192, 128) from
  * 331 to 285. */
 static void held_at_500_watts(void **state) {
@@ -484,7 +485,7 @@ static void every_gpu_reads(void **state) {
     assert_string_equal(gpu("nvidia h100 sxm5")->name, "h100-sxm");
 }
 
-/* Published rates of products: sustained (Azure, long loops) and the best seen
+/* Published rates of GEMMs: sustained (Azure, long loops) and the best seen
  * (MAMF, cold). Large ones within 10 %. */
 static void published_rates(void **state) {
     (void)state;
@@ -747,10 +748,8 @@ static void fit_finds_attention(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(products_by_brute_force,
-                                        open_context,
-                                        close_context),
-        cmocka_unit_test_setup_teardown(unaligned_products, open_context, close_context),
+        cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_schedules, open_context, close_context),

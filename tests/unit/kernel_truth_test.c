@@ -1,5 +1,5 @@
 /* The kernel model against the kernels measured on an H200 that are part of the
- * repository: short and unaligned products, attention of all head sizes. */
+ * repository: short and unaligned GEMMs, attention of all head sizes. */
 #include "test.h"
 
 #include "hardware/gpu_fit.h"
@@ -39,7 +39,7 @@ static enum class class_of(const struct sc__kernel_key *k) {
 }
 
 /* The bounds are what constants fitted to one half of the shapes reach on the
- * other (half_of_the_shapes below; short products: the worst of ten draws),
+ * other (half_of_the_shapes below; short GEMMs: the worst of ten draws),
  * rounded up. */
 static void errors_by_class(void **state) {
     static const struct {
@@ -47,8 +47,8 @@ static void errors_by_class(void **state) {
         int rows;
         double mean;
         double worst;
-    } bounds[CLASSES] = {[SHORT] = {"products, short", 294, 4.8, 40},
-                         [UNALIGNED] = {"products, unaligned", 168, 6.5, 40},
+    } bounds[CLASSES] = {[SHORT] = {"GEMMs, short", 294, 4.8, 40},
+                         [UNALIGNED] = {"GEMMs, unaligned", 168, 6.5, 40},
                          [WIDE_FORWARD] = {"attention, wide, forward", 97, 2.5, 10},
                          [WIDE_BACKWARD] = {"attention, wide, backward", 97, 3, 15},
                          [FORWARD] = {"attention, forward", 99, 2.5, 12},

@@ -52,10 +52,13 @@ static struct sc__settings settings(struct sc_context *ctx, const char *text) {
 static sc_status
 plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__settings s = settings(ctx, text);
+    sc_plan plan;
     bool given;
     sc_status status = sc__model_settings(ctx, &s, m, &given);
     if (status == SC_OK)
-        status = sc__plan_read(ctx, &s, m, 0, p);
+        status = sc__plan_read(&s, &plan);
+    if (status == SC_OK)
+        status = sc__plan_resolve(ctx, &plan, m, 0, p);
     return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 
@@ -256,7 +259,7 @@ static void test_does_not_fit(void **state) {
     struct sc__plan p;
     assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p),
                      SC_OK);
-    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO);
+    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO_FIT);
     assert_non_null(strstr(sc_error_text(*state), "optimizer"));
     p.ignore_memory = true;
     assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_OK);
@@ -577,8 +580,8 @@ static void test_recompute_modules(void **state) {
     assert_true(up < time_of(*state, MLA, SC__FORWARD, SC__WORK_GEMM));
 }
 
-/* Every second product in PyTorch's order: keys, output and up projection of a
- * Llama layer, 36.5 % of its products' FLOPs, and no attention. */
+/* Every second GEMM in PyTorch's order: keys, output and up projection of a
+ * Llama layer, 36.5 % of its GEMMs' FLOPs, and no attention. */
 static void test_recompute_of_operators(void **state) {
 #define LLAMA "model llama3-8b;gpus 1;seq 8192;global-batch 1;host-launch 0;no-optimizer"
     double again = time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_GEMM);

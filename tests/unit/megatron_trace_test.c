@@ -81,7 +81,7 @@ static void seed_002_under_its_own_name_needs_no_plan(void **state) {
     assert_int_equal(
         notes(&a, "trace-assumed", "no trace of rank 3: assumed equal to rank 2"),
         1);
-    assert_int_equal(notes(&a, "trace-waits", "not counted as work"), 1);
+    assert_int_equal(notes(&a, "trace-waits", "not replayed as work"), 1);
     json_decref(a.json);
     remove_directory(directory);
 }
@@ -426,7 +426,7 @@ static void runs_are_told_apart_by_their_stamps(void **state) {
                    STEP(0, "optimizer_step", 5.0, 155.0));
     a = run_path(directory,
                  ideal); /* a third file of another run: the whole run is taken */
-    assert_int_equal(notes(&a, "trace-runs", "2 runs; number 1"), 1);
+    assert_int_equal(notes(&a, "trace-runs", "2 runs; using number 1"), 1);
     assert_true(step_ms(&a) == 35);
     a = run_path(directory, second); /* asked for: rank 1 is then assumed */
     assert_int_equal(notes(&a, "trace-assumed", "rank 1"), 1);

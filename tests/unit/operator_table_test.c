@@ -321,7 +321,7 @@ static void messages_differ_by_boundary(void **state) {
                      6 * SC__PS_PER_MS + 440 * SC__PS_PER_US);
 }
 
-static void layers_dealt_out_over_stages(void **state) {
+static void layers_distributed_over_stages(void **state) {
     (void)state;
     struct sc__workload *w;
     const struct sc__layers *l = read_gpt2();
@@ -436,7 +436,7 @@ int main(void) {
         TEST(synthesised_backward),
         TEST(sendrecv_cuts_stages),
         TEST(messages_differ_by_boundary),
-        TEST(layers_dealt_out_over_stages),
+        TEST(layers_distributed_over_stages),
         TEST(tensor_parallel_blocks),
         TEST(hostile_tables_are_refused),
         TEST(odd_but_sound_tables_load),

@@ -1,9 +1,8 @@
 /* The page's data: whatever is put together, the sums stay. */
 #include "test.h"
 
-#include "report/gantt.h"
-#include "report/page.h"
-#include "report/trace.h"
+#include "report/json_details.h"
+#include "report/write.h"
 #include "step_fixture.h"
 
 #include <jansson.h>
@@ -37,12 +36,10 @@ static struct step make(uint32_t pp, uint32_t micro_batches, uint32_t layers) {
 }
 
 static json_t *timeline_of(struct step *s, size_t *size) {
-    struct sc__by_class index;
     struct sc__buffer b;
     json_error_t e;
     sc__buffer_init(&b, &s->ctx->arena);
-    sc__by_class(&s->ctx->arena, s->sim.timeline, &index);
-    sc__page_timeline(s->ctx, s->sim.timeline, &index, &b);
+    sc__json_timeline(&s->result, &b);
     json_t *t = json_loadb(b.text, b.size, 0, &e);
     if (!t)
         fail_msg("%s", e.text);
@@ -91,6 +88,7 @@ static void small_timelines_are_kept_whole(void **state) {
     (void)state;
     struct step s = make(4, 8, 2);
     check_sums(&s, "all", 100000);
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 
@@ -99,6 +97,7 @@ static void large_ones_are_put_together_by_block(void **state) {
     struct step s = make(64, 128, 4);
     assert_true(s.sim.timeline->count > 100000);
     check_sums(&s, "blocks", 1200000);
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 
@@ -106,6 +105,7 @@ static void larger_ones_by_cells_of_time(void **state) {
     (void)state;
     struct step s = make(64, 512, 1);
     check_sums(&s, "cells", 1200000);
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 
@@ -132,6 +132,7 @@ static void a_million_spans(void **state) {
     assert_true(cpu_seconds() - from < most);
     assert_true(size < 3000000);
     json_decref(t);
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 
@@ -166,6 +167,7 @@ static void rank_lists(void **state) {
         assert_int_equal(r.ranks[0], cases[i].first);
         assert_int_equal(r.ranks[r.count - 1], cases[i].last);
     }
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 
@@ -183,7 +185,7 @@ static void gantt_fits_the_width(void **state) {
     for (unsigned width = 40; width <= 200; width += 40) {
         struct sc__buffer b;
         sc__buffer_init(&b, &s.ctx->arena);
-        sc__write_gantt(s.ctx, s.sim.timeline, width, false, &b);
+        sc__write_gantt(&s.result, width, false, &b);
         assert_ptr_equal(strstr(b.text, "stage 0 |F"), b.text);
         unsigned lines = 0;
         for (const char *p = b.text, *end; (end = strchr(p, '\n')); p = end + 1, lines++)
@@ -191,6 +193,7 @@ static void gantt_fits_the_width(void **state) {
                 assert_true(columns(p, (size_t)(end - p)) <= width);
         assert_int_equal(lines, 6);
     }
+    sc__result_free(&s.result);
     sc_close(s.ctx);
 }
 

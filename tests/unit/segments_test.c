@@ -254,7 +254,9 @@ static void what_if_takes_off_the_cost(void **state) {
     struct sc__net_maker maker = {make_net, times};
     struct sc__sim_options options = {0};
     struct sc__whatif t;
-    assert_int_equal(sc__whatif(s.ctx, s.w, &maker, &options, s.sim.step, &t), SC_OK);
+    assert_int_equal(
+        sc__whatif(s.ctx, &s.ctx->arena, s.w, &maker, &options, s.sim.step, &t),
+        SC_OK);
     const int64_t step = s.sim.step;
     const int64_t layers = 8;
     assert_int_equal(row(&t, "gemm")->at_zero, step - layers * (100 + 200) * US);

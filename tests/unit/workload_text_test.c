@@ -348,12 +348,12 @@ static void bad_inputs_are_errors_with_a_place(void **state) {
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 4294967295 pp: 4294967295 all_gpus: "
          "4\n1\n" ROW,
          ":1",
-         "more ranks"},
+         "too many ranks"},
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 3 all_gpus: 4\n1\n" ROW,
          "",
          "does not divide"},
-        {"\x89PNG\r\n\x1a\n garbage", "", "no known format"},
-        {"just some text\n", "", "no known format"}};
+        {"\x89PNG\r\n\x1a\n garbage", "", "unknown format"},
+        {"just some text\n", "", "unknown format"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer a = run_text(cases[i].text, strlen(cases[i].text));
         if (a.status != SC_INPUT || !strstr(a.error, cases[i].what) ||

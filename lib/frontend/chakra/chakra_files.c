@@ -53,7 +53,7 @@ static sc_status add_file(struct chakra_files_list *l, const char *path) {
         return sc__fail(l->ctx,
                         SC_INPUT,
                         &at,
-                        "a trace is a set of files prefix.0.et, prefix.1.et, …",
+                        "a trace is a set of files PREFIX.0.et, PREFIX.1.et, …",
                         "the name does not say which rank this is");
     *SC__PUSH(&l->ctx->arena, l->items, l->count, l->capacity) = f;
     return SC_OK;
@@ -180,15 +180,15 @@ static sc_status add_group(struct sc_context *ctx,
         const json_t *v = json_array_get(list, i);
         json_int_t rank = json_is_integer(v) ? json_integer_value(v) : -1;
         if (rank < 0 || rank >= world || seen[rank])
-            return sc__fail(
-                ctx,
-                SC_INPUT,
-                at,
-                "members are ranks of this trace, each once",
-                "process group '%s': member %u is not one of the %u ranks, or stands twice",
-                name,
-                i,
-                world);
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            at,
+                            "members are ranks of this trace, each once",
+                            "process group '%s': member %u is not one of the %u ranks, or "
+                            "is listed twice",
+                            name,
+                            i,
+                            world);
         seen[rank] = true;
         ranks[i] = (uint32_t)rank;
     }

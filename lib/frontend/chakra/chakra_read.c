@@ -5,6 +5,8 @@
  * number them in program order. */
 #include "frontend/chakra/chakra.h"
 
+#include "hardware/cluster.h"
+#include "hardware/gpu.h"
 #include "workload/match.h"
 
 #include <jansson.h>
@@ -31,7 +33,7 @@ struct chakra_read_reader {
     double peak;
     double bandwidth;
     bool slots;
-    uint64_t priced; /* nodes timed by the roofline */
+    uint64_t roofline; /* nodes timed by the roofline */
     /* of the rank being read */
     uint32_t rank;
     struct sc__arena memory;
@@ -75,7 +77,7 @@ static sc_status chakra_read_cut(struct chakra_read_reader *r, uint64_t offset) 
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut or damaged",
+                    "the file is truncated or damaged",
                     "message %u ends beyond the end of the file",
                     r->node_count);
 }
@@ -105,7 +107,7 @@ decode_error(struct chakra_read_reader *r, uint64_t offset, const char *wrong) {
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut or damaged, or no Chakra trace",
+                    "the file is truncated or damaged, or is not a Chakra trace",
                     "message %u: %s",
                     r->node_count,
                     wrong);
@@ -200,10 +202,10 @@ static sc_status add_edges(struct chakra_read_reader *r, uint32_t i) {
                               n,
                               "a dependency is the id of a node in the same file",
                               sc__format(&r->ctx->arena,
-                                         "waits for node %llu, which does not exist",
+                                         "depends on node %llu, which does not exist",
                                          (unsigned long long)id));
         if (on == i)
-            return node_error(r, n, NULL, "waits for itself");
+            return node_error(r, n, NULL, "depends on itself");
         if (r->seen[on] == i + 1)
             continue; /* a data and a control dependency */
         r->seen[on] = i + 1;
@@ -229,7 +231,7 @@ static int64_t roofline(struct chakra_read_reader *r, const struct sc__chakra_no
     double by_memory = bytes / r->bandwidth;
     double s = by_compute > by_memory ? by_compute : by_memory;
     if (s > 0)
-        r->priced++;
+        r->roofline++;
     return s > 0 && s < 1e6 ? llround(s * 1e12) : 0;
 }
 
@@ -244,7 +246,7 @@ set_time(struct chakra_read_reader *r, const struct sc__chakra_node *n, struct s
     else if (n->type != SC__CHAKRA_METADATA)
         op->cost = roofline(r, n);
     if (op->cost < 0)
-        return node_error(r, n, NULL, "takes a negative time");
+        return node_error(r, n, NULL, "has a negative duration");
     if (has(n, SC__ATTR_TENSOR_SIZE))
         op->bytes = (uint64_t)n->number[SC__ATTR_TENSOR_SIZE];
     bool memory = n->type == SC__CHAKRA_LOAD || n->type == SC__CHAKRA_STORE;
@@ -431,8 +433,8 @@ static sc_status make_block(struct chakra_read_reader *r) {
     if (loop != SC__NONE)
         return node_error(r,
                           &r->nodes[loop],
-                          "a trace must have an order",
-                          "waits for itself, round about: a cycle");
+                          "dependencies must not form a cycle",
+                          "depends on itself through other nodes: a cycle");
     return SC_OK;
 }
 
@@ -488,8 +490,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             r->ctx,
             SC_INPUT,
             &at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing on rank %u (%s) receives this send of %llu bytes, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no receive on rank %u (%s) matches this send of %llu bytes, tag %u",
             node,
             m->peer_rank,
             peer_file,
@@ -500,8 +502,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             r->ctx,
             SC_INPUT,
             &at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing on rank %u (%s) sends to this receive of %llu bytes, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no send on rank %u (%s) matches this receive of %llu bytes, tag %u",
             node,
             m->peer_rank,
             peer_file,
@@ -511,8 +513,8 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
-                        "both ends of a message have one size",
-                        "%s: a send of %llu bytes meets %s",
+                        "both ends of a message must have the same size",
+                        "%s: this send of %llu bytes is matched with %s",
                         node,
                         bytes,
                         other);
@@ -540,16 +542,17 @@ static sc_status mismatch(struct chakra_read_reader *r, const struct sc__mismatc
             m->peer_rank,
             peer_file);
     default:
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        "collectives of a group meet in order of their ids",
-                        "%s: %s of %llu bytes, number %u of its group, meets %s",
-                        node,
-                        sc__coll_name(op->coll),
-                        bytes,
-                        m->nth + 1,
-                        other);
+        return sc__fail(
+            r->ctx,
+            SC_INPUT,
+            &at,
+            "the collectives of a process group are matched in the order of their ids",
+            "%s: %s of %llu bytes, number %u of its group, is matched with %s",
+            node,
+            sc__coll_name(op->coll),
+            bytes,
+            m->nth + 1,
+            other);
     }
 }
 
@@ -580,9 +583,25 @@ static sc_status system_file(struct chakra_read_reader *r, const char *path) {
     return SC_OK;
 }
 
+/* What nodes without a duration are timed for: the GPU named, else the cluster's,
+ * else an H100. */
+static sc_status take_gpu(struct chakra_read_reader *r, const struct sc__settings *s) {
+    const char *name = s ? sc__setting(s, "gpu") : NULL;
+    const char *text = s ? sc__setting(s, "cluster") : NULL;
+    struct sc__cluster_description d = {0};
+    const struct sc__gpu *gpu;
+    if (!name && text)
+        SC__TRY(sc__cluster_describe(r->ctx, text, &d));
+    if (!name)
+        name = d.cluster.gpu ? d.cluster.gpu : "h100";
+    SC__TRY(sc__gpu_find(r->ctx, name, &gpu));
+    r->peak = 1e12 * gpu->peak[gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
+    r->bandwidth = 1e12 * gpu->dram;
+    return SC_OK;
+}
+
 static sc_status take_options(struct chakra_read_reader *r, const struct sc__settings *s) {
-    r->peak = 989e12;
-    r->bandwidth = 3.35e12;
+    SC__TRY(take_gpu(r, s));
     if (!s)
         return SC_OK;
     const char *system = sc__setting(s, "astra-system");
@@ -622,13 +641,12 @@ static void name_streams(struct sc__workload *w) {
 }
 
 static void notes(const struct chakra_read_reader *r) {
-    if (r->priced)
+    if (r->roofline)
         sc__note(r->ctx,
                  "chakra-roofline",
                  "%llu nodes without a duration take num_ops / min(%.4g FLOP/s, %.4g B/s · "
-                 "num_ops "
-                 "/ tensor_size)",
-                 (unsigned long long)r->priced,
+                 "num_ops / tensor_size)",
+                 (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
     if (r->slots)
@@ -636,12 +654,10 @@ static void notes(const struct chakra_read_reader *r) {
                  "astra-slots",
                  "each rank has one processor, one compute and one communication slot");
     else
-        sc__note(
-            r->ctx,
-            "chakra-streams",
-            "collectives of one process group follow each other, those of different groups "
-            "run side by side "
-            "(--astra-slots: one at a time)");
+        sc__note(r->ctx,
+                 "chakra-streams",
+                 "collectives of one process group run one after another, those of "
+                 "different groups at the same time (--astra-slots: one at a time)");
 }
 
 static sc_status chakra_read(struct sc_context *ctx,
@@ -651,7 +667,7 @@ static sc_status chakra_read(struct sc_context *ctx,
                              struct sc__document *out) {
     struct chakra_read_reader r = {.ctx = ctx};
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     SC__TRY(take_options(&r, settings));
     SC__TRY(sc__chakra_find_files(ctx, paths, count, &r.files));
     r.w = sc__workload_new(&ctx->arena, "chakra");
@@ -663,7 +679,7 @@ static sc_status chakra_read(struct sc_context *ctx,
         SC__TRY(read_rank(&r));
     sc__workload_rank_classes(r.w, r.files.count, r.blocks);
     name_streams(r.w);
-    if (!sc__workload_match(r.w, true, &meetings, &bad))
+    if (!sc__workload_match(r.w, true, &rendezvous, &bad))
         return mismatch(&r, &bad);
     notes(&r);
     out->workload = r.w;
@@ -747,11 +763,17 @@ const struct sc__option sc__chakra_options[] = {
      "Chakra",
      "ASTRA-sim's system JSON: peak-perf, local-mem-bw, collectives",
      0},
-    {"peak-flops", 0, "N", "989e12", "Chakra", "FLOP/s for nodes without a duration", 0},
+    {"peak-flops",
+     0,
+     "N",
+     "the GPU's in bf16",
+     "Chakra",
+     "FLOP/s for nodes without a duration",
+     0},
     {"memory-bandwidth",
      0,
      "RATE",
-     "3.35TB/s",
+     "the GPU's",
      "Chakra",
      "for nodes without a duration",
      0},

@@ -228,8 +228,7 @@ static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w) {
         sc__note(ctx,
                  "chakra-microseconds",
                  "Chakra keeps whole microseconds: %llu durations were rounded, the exact "
-                 "ones are "
-                 "in stepcast_ps",
+                 "ones are in stepcast_ps",
                  (unsigned long long)rounded);
     return SC_OK;
 }
@@ -241,7 +240,7 @@ sc__write_chakra(struct sc_context *ctx, const struct sc__workload *w, const cha
     SC__TRY(sc__workload_expand(ctx, w, &x.w));
     SC__TRY(inspect(ctx, x.w));
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-        return sc__fail(ctx, SC_SYSTEM, &at, NULL, "cannot make: %s", strerror(errno));
+        return sc__fail(ctx, SC_SYSTEM, &at, NULL, "cannot create: %s", strerror(errno));
     sc__buffer_init(&x.node, &ctx->arena);
     sc__buffer_init(&x.attr, &ctx->arena);
     sc__buffer_init(&x.list, &ctx->arena);

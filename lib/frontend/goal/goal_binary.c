@@ -42,7 +42,7 @@ static sc_status need(struct sc__input *in, uint64_t n, const char *what) {
     return sc__fail(in->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut",
+                    "the file is truncated",
                     "the file ends inside %s",
                     what);
 }

@@ -27,7 +27,8 @@ void sc__goal_begin(struct sc__goal *g,
 
 static const char *
 set_peer(struct sc__goal *g, struct sc__op *op, const struct sc__goal_node *n) {
-    bool any_peer = n->peer == UINT32_MAX, any_tag = n->tag == UINT32_MAX;
+    bool any_peer = n->peer == UINT32_MAX;
+    bool any_tag = n->tag == UINT32_MAX;
     if (n->type == SC__GOAL_SEND && (any_peer || any_tag))
         return "a send needs a rank to go to and a tag";
     if (!any_peer && n->peer >= g->ranks)
@@ -88,8 +89,8 @@ sc_status sc__goal_end_rank(struct sc__goal *g, const struct sc__place *at) {
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "a schedule must have an order",
-                        "rank %u, node %u waits for itself: a cycle",
+                        "dependencies must not form a cycle",
+                        "rank %u, node %u depends on itself: a cycle",
                         g->rank,
                         loop);
     return SC_OK;
@@ -115,8 +116,8 @@ static sc_status unmatched(const struct sc__goal *g,
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "each send meets one receive of the same peer and tag",
-                        "%s: nothing receives this send of %llu bytes to rank %u, tag %u",
+                        "every send needs one receive with the same peer and tag",
+                        "%s: no receive matches this send of %llu bytes to rank %u, tag %u",
                         node,
                         bytes,
                         bad->peer_rank,
@@ -126,8 +127,8 @@ static sc_status unmatched(const struct sc__goal *g,
             g->ctx,
             SC_INPUT,
             at,
-            "each send meets one receive of the same peer and tag",
-            "%s: nothing is sent to this receive of %llu bytes from rank %u, tag %u",
+            "every send needs one receive with the same peer and tag",
+            "%s: no send matches this receive of %llu bytes from rank %u, tag %u",
             node,
             bytes,
             bad->peer_rank,
@@ -136,8 +137,8 @@ static sc_status unmatched(const struct sc__goal *g,
         return sc__fail(g->ctx,
                         SC_INPUT,
                         at,
-                        "messages meet in program order by peer and tag",
-                        "%s sends %llu bytes, but %s has room for %llu only",
+                        "messages are matched in program order by peer and tag",
+                        "%s sends %llu bytes, but %s has room for only %llu",
                         node,
                         bytes,
                         node_name(g, bad->peer_rank, bad->peer_op),
@@ -147,11 +148,11 @@ static sc_status unmatched(const struct sc__goal *g,
 
 sc_status sc__goal_finish(struct sc__goal *g, const struct sc__place *at) {
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     sc__workload_rank_classes(g->w, g->ranks, g->blocks);
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
         g->w->stream_names[i] = sc__format(&g->ctx->arena, "cpu %u", i);
-    if (!sc__workload_match(g->w, false, &meetings, &bad))
+    if (!sc__workload_match(g->w, false, &rendezvous, &bad))
         return unmatched(g, at, &bad);
     return SC_OK;
 }
@@ -228,12 +229,15 @@ static void goal_show(struct sc_context *ctx,
         int64_t busy = 0;
         for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
             const struct sc__op *op = &w->ops[i];
-            if (op->kind == SC__OP_SEND)
-                sends++, bytes += op->bytes;
-            else if (op->kind == SC__OP_RECV)
+            if (op->kind == SC__OP_SEND) {
+                sends++;
+                bytes += op->bytes;
+            } else if (op->kind == SC__OP_RECV)
                 recvs++;
-            else
-                calcs++, busy += op->cost;
+            else {
+                calcs++;
+                busy += op->cost;
+            }
         }
         if (busy > longest)
             longest = busy;

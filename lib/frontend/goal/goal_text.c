@@ -313,14 +313,14 @@ static sc_status lines(struct text *t) {
         return sc__fail(t->ctx,
                         SC_INPUT,
                         &at,
-                        "the file is cut",
+                        "the file is truncated",
                         "the file ends inside rank %u",
                         t->g->rank);
     if (t->g->rank != t->g->ranks)
         return sc__fail(t->ctx,
                         SC_INPUT,
                         &at,
-                        "the file is cut",
+                        "the file is truncated",
                         "the file ends after %u of %u ranks",
                         t->g->rank,
                         t->g->ranks);

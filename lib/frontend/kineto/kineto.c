@@ -71,8 +71,9 @@ order_traces(struct sc_context *ctx, struct sc__kineto_trace **traces, uint32_t 
             return sc__fail(ctx,
                             SC_INPUT,
                             &at,
-                            "the traces of a directory, or those given, are of one job",
-                            "a trace of a job of %u ranks among %u traces of a job of %u",
+                            "all traces given together must be of one job",
+                            "this trace is of a job of %u ranks; the %u traces given are "
+                            "of a job of %u",
                             t->world,
                             count,
                             world);
@@ -340,7 +341,7 @@ const struct sc__option sc__kineto_options[] = {
      "SIZE",
      NULL,
      "Kineto",
-     "gradients all-reduced with --dp, where the trace does not tell",
+     "size of the gradients all-reduced with --dp, if not in the trace",
      0},
     {0},
 };

@@ -45,14 +45,18 @@ static void name_group(struct sc__arena *a,
                        const char *description,
                        uint32_t world) {
     const struct word *w = kineto_groups_word_of(description);
-    g->label = w ? w->label
-               : g->size == world
-                   ? "world"
-                   : sc__format(a, "group of %u by %u", g->size, stride_of(g));
-    g->kind = w                   ? w->kind
-              : g->size == world  ? SC__GROUP_WORLD
-              : stride_of(g) == 1 ? SC__GROUP_TP
-                                  : SC__GROUP_DP;
+    if (w) {
+        g->label = w->label;
+        g->kind = w->kind;
+        return;
+    }
+    if (g->size == world) {
+        g->label = "world";
+        g->kind = SC__GROUP_WORLD;
+        return;
+    }
+    g->label = sc__format(a, "group of %u by %u", g->size, stride_of(g));
+    g->kind = stride_of(g) == 1 ? SC__GROUP_TP : SC__GROUP_DP;
 }
 
 /* "[0, 1, 2]", cut after 30 entries: the rest goes on as the first two do. */
@@ -73,8 +77,8 @@ member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t
     if (n < size)
         sc__note(ctx,
                  "kineto-ranks",
-                 "%s: a process group of %u ranks names %u of them; the rest is taken as "
-                 "equally spaced",
+                 "%s: a process group of %u ranks names %u of them; the rest are assumed "
+                 "to be equally spaced",
                  file,
                  size,
                  n);
@@ -235,16 +239,18 @@ sc_status sc__kineto_stand_in(struct sc_context *ctx,
         unsigned best = 0;
         for (uint32_t i = 0; i < count; i++) {
             unsigned score = likeness(mesh, rank, traces[i]->rank);
-            if (score > best)
-                best = score, trace_of[rank] = i;
+            if (score > best) {
+                best = score;
+                trace_of[rank] = i;
+            }
         }
         struct sc__place at = {.file = traces[0]->file};
         if (best < own_stage)
             return sc__fail(ctx,
                             SC_INPUT,
                             &at,
-                            "give one trace of each stage at least, or one in all",
-                            "%u traces, but none of pipeline stage %u (ranks like %u)",
+                            "give at least one trace per stage, or a single trace",
+                            "%u traces, but none of pipeline stage %u (such as rank %u)",
                             count,
                             sc__mesh_coordinate(mesh, rank, SC__DIM_PP),
                             rank);

@@ -444,7 +444,7 @@ static bool keep_event(struct parser *p, const struct event *e) {
         return true;
     if (!nanoseconds(e->ts, &start) || !nanoseconds(e->dur, &dur) || dur < 0 ||
         llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
-        return sc__scan_fail(&p->scan, "an event whose ts or dur is no time");
+        return sc__scan_fail(&p->scan, "the ts or dur of an event is not a time");
     switch (cat) {
     case CAT_KERNEL:
         add_kernel(p, e, start, dur, false);
@@ -487,20 +487,22 @@ static sc_status syntax_error(struct parser *p) {
     struct sc__place at = {.file = p->t->file, .line = 1, .column = 1};
     struct sc__input again;
     const char *wrong = p->scan.cut ? "the file ends too early" : p->scan.wrong;
-    SC__TRY(
-        sc__input_open(p->ctx, p->t->file, &again)); /* lines were not counted on the way */
+    SC__TRY(sc__input_open(p->ctx,
+                           p->t->file,
+                           &again)); /* lines were not counted while scanning */
     while (seen < offset && sc__input_fill(&again, 1) == SC_OK && again.end > again.begin) {
         for (; again.begin < again.end && seen < offset; again.begin++, seen++)
-            if (again.bytes[again.begin] == '\n')
-                at.line++, at.column = 1;
-            else
+            if (again.bytes[again.begin] == '\n') {
+                at.line++;
+                at.column = 1;
+            } else
                 at.column++;
     }
     sc__input_close(&again);
     return sc__fail(p->ctx,
                     SC_INPUT,
                     &at,
-                    p->scan.cut ? "the file is cut" : NULL,
+                    p->scan.cut ? "the file is truncated" : NULL,
                     "%s",
                     wrong);
 }
@@ -794,12 +796,13 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
     SC__TRY(status);
     struct sc__place at = {.file = path};
     if (!t->kernel_count)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        &at,
-                        "profile with ProfilerActivity.CUDA",
-                        "no kernels in this trace: it has %llu events, none of a GPU",
-                        (unsigned long long)t->events);
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            &at,
+            "profile with ProfilerActivity.CUDA",
+            "no kernels in this trace: it has %llu events, none of them on a GPU",
+            (unsigned long long)t->events);
     qsort(t->kernels, t->kernel_count, sizeof *t->kernels, kineto_read_by_start);
     if (t->launch_count)
         qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);

@@ -97,7 +97,9 @@ void sc__trace_name_facts(const char *path, struct sc__trace_facts *out) {
     struct sc__trace_facts file = name_facts(last_part(sc__str(path), &above));
     struct sc__str directory = last_part(above, &rest);
     *out = name_facts(directory);
-    out->rank = file.rank, out->has_rank = file.has_rank, out->stamp = file.stamp;
+    out->rank = file.rank;
+    out->has_rank = file.has_rank;
+    out->stamp = file.stamp;
     file_names_take(&out->world, file.world);
     file_names_take(&out->tp, file.tp);
     file_names_take(&out->pp, file.pp);

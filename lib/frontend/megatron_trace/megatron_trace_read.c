@@ -94,8 +94,10 @@ static int64_t stamp_seconds(uint64_t stamp) {
     int64_t year = (int64_t)(stamp / 10000000000);
     if (!stamp)
         return 0;
-    if (month <= 2)
-        month += 12, year--;
+    if (month <= 2) {
+        month += 12;
+        year--;
+    }
     int64_t days =
         365 * year + year / 4 - year / 100 + year / 400 + (153 * (month - 3) + 2) / 5 + day;
     return ((days * 24 + h) * 60 + min) * 60 + s;
@@ -255,14 +257,14 @@ static sc_status choose_run(struct sc_context *ctx,
              ranks_in_all(ctx, files, count) > runs->items[*chosen].count)
         return fail_mixed(ctx, files, runs);
     if (runs->count > 1)
-        sc__note(ctx,
-                 "trace-runs",
-                 "the input holds %u runs; number %u, of %llu, is used (--run N takes "
-                 "another)%s",
-                 runs->count,
-                 *chosen + 1,
-                 (unsigned long long)files[runs->items[*chosen].first].facts.stamp,
-                 files->profile ? "; the others add samples to the medians" : "");
+        sc__note(
+            ctx,
+            "trace-runs",
+            "the input holds %u runs; using number %u, of %llu (--run N selects another)%s",
+            runs->count,
+            *chosen + 1,
+            (unsigned long long)files[runs->items[*chosen].first].facts.stamp,
+            files->profile ? "; the others add samples to the medians" : "");
     return SC_OK;
 }
 
@@ -335,10 +337,13 @@ static sc_status make_set(struct sc_context *ctx,
     set->runs = runs.count;
     set->ranks = &files[runs.items[chosen].first];
     set->rank_count = runs.items[chosen].count;
-    if (set->profile)
-        set->samples = files, set->sample_count = count;
-    else
-        set->samples = set->ranks, set->sample_count = set->rank_count;
+    if (set->profile) {
+        set->samples = files;
+        set->sample_count = count;
+    } else {
+        set->samples = set->ranks;
+        set->sample_count = set->rank_count;
+    }
     qsort(set->ranks, set->rank_count, sizeof *set->ranks, megatron_trace_read_by_rank);
     return SC_OK;
 }

@@ -93,16 +93,14 @@ static sc_status fail_at(struct scan *s,
 
 static sc_status fail_cut(struct scan *s, const char *at, const struct key *missing) {
     struct sc__place place = sc__input_place(s->in, s->line, at);
-    return sc__fail(
-        s->to->ctx,
-        SC_INPUT,
-        &place,
-        "a line was cut, its brackets do not match, or its keys are not in the order "
-        "stage_id, batch_id, "
-        "mg_state, duration, description, group_kind, input__shape, input__dtype, "
-        "timestamp, sub_operations",
-        "'%s' does not follow",
-        missing->text);
+    return sc__fail(s->to->ctx,
+                    SC_INPUT,
+                    &place,
+                    "the line was truncated, its brackets do not match, or its keys are "
+                    "not in the order stage_id, batch_id, mg_state, duration, description, "
+                    "group_kind, input__shape, input__dtype, timestamp, sub_operations",
+                    "'%s' does not follow",
+                    missing->text);
 }
 
 static bool starts(const char *p, const char *end, const struct key *k) {
@@ -231,8 +229,10 @@ static sc_status read_dtype(struct scan *s, struct sc__str value, uint64_t *byte
     *bytes = 0;
     if (sc__str_is(value, "None"))
         return SC_OK;
-    if (sc__str_starts(name, "torch."))
-        name.p += 6, name.n -= 6;
+    if (sc__str_starts(name, "torch.")) {
+        name.p += 6;
+        name.n -= 6;
+    }
     for (size_t i = 0; i < sizeof known / sizeof *known && !*bytes; i++)
         if (sc__str_is(name, known[i].name))
             *bytes = known[i].bytes;
@@ -348,28 +348,27 @@ static sc_status check_sub(struct scan *s,
         return sc__fail(s->to->ctx,
                         SC_INPUT,
                         &place,
-                        "timestamps are the ends of operations, in milliseconds",
-                        "a nested operation ends outside the operation that holds it");
+                        "a timestamp is the end of its operation, in milliseconds",
+                        "a nested operation ends outside the operation it is nested in");
     const struct sc__trace_sub *before = sub - 1;
     if (s->to->sub_count - 1 > r->first_sub && before->end_ns > sub->end_ns &&
         !sub->async && !before->async)
         return sc__fail(s->to->ctx,
                         SC_INPUT,
                         &place,
-                        "operations stand in the order in which they ended",
+                        "operations are listed in the order in which they ended",
                         "timestamps of nested operations are out of order");
     return SC_OK;
 }
 
 static sc_status fail_list(struct scan *s, const char *at) {
     struct sc__place place = sc__input_place(s->in, s->line, at);
-    return sc__fail(
-        s->to->ctx,
-        SC_INPUT,
-        &place,
-        "the line was cut or its brackets do not match: a list of quoted strings and "
-        "then ')' end it",
-        "the list of nested operations does not end");
+    return sc__fail(s->to->ctx,
+                    SC_INPUT,
+                    &place,
+                    "the line was truncated or its brackets do not match: it ends in a "
+                    "list of quoted strings and ')'",
+                    "the list of nested operations does not end");
 }
 
 /* ['…', '…']) up to the end of the line. */
@@ -473,8 +472,10 @@ static sc_status read_prefix(struct scan *s, bool first) {
     struct sc__str rest = {s->p, (size_t)(s->end - s->p)};
     sc__split(&rest, ':', &number);
     SC__TRY(read_u32(s, number, "not a number:", &value));
-    if (first)
-        s->rank->rank = value, s->rank->plan = plan;
+    if (first) {
+        s->rank->rank = value;
+        s->rank->plan = plan;
+    }
     if (s->rank->rank != value || s->rank->plan != plan)
         return fail_at(s,
                        s->p,
@@ -562,11 +563,12 @@ static sc_status check_record(struct scan *s, struct sc__trace_record *r, uint32
                         stage,
                         s->rank->stage);
     if (r->end_ns && s->clock_ns > r->end_ns)
-        return sc__fail(s->to->ctx,
-                        SC_INPUT,
-                        &at,
-                        "operations of a rank stand in the order in which they ended",
-                        "timestamps are out of order");
+        return sc__fail(
+            s->to->ctx,
+            SC_INPUT,
+            &at,
+            "the operations of a rank are listed in the order in which they ended",
+            "timestamps are out of order");
     if (r->end_ns && s->clock_ns && r->end_ns - s->clock_ns > DAY_NS)
         return sc__fail(s->to->ctx,
                         SC_INPUT,
@@ -638,7 +640,7 @@ sc_status sc__trace_scan(struct sc__trace_scanner *scanner,
         return sc__fail(scanner->ctx,
                         SC_INPUT,
                         &at,
-                        "the file was cut, or holds no whole iteration",
+                        "the file was truncated, or holds no whole iteration",
                         "the trace ends before optimizer_step");
     keep(scanner, out);
     return SC_OK;

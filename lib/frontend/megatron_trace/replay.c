@@ -51,8 +51,7 @@ static sc_status ask(struct sc__replay *r, const char *missing) {
     return fail_set(
         r,
         "give --tp, --pp and --dp (and --ep where there are experts), or the file's "
-        "original name "
-        "wd…_tp…_pp…",
+        "original name wd…_tp…_pp…",
         sc__format(
             &r->ctx->arena,
             "how the job was cut is not known: %s is neither in the file's name nor given",
@@ -124,7 +123,7 @@ static sc_status replay_cut(struct sc__replay *r, const struct sc__settings *set
     if (wanted != dp)
         sc__note(r->ctx,
                  "trace-replicas",
-                 "the traced job has dp %u; its replicas are repeated for dp %u",
+                 "the traced job has dp %u; its replicas are repeated to make dp %u",
                  dp,
                  wanted);
     return SC_OK;
@@ -181,7 +180,7 @@ static sc_status read_options(struct sc__replay *r, const struct sc__settings *s
                         SC_USAGE,
                         NULL,
                         "leave out --order",
-                        "the ranks of traces are numbered as they ran: tp, dp, pp");
+                        "--order does not apply: traced ranks are numbered tp, dp, pp");
     r->iteration = r->set->ranks->iterations ? r->set->ranks->iterations - 1 : 0;
     uint32_t iteration = r->iteration + 1;
     SC__TRY(sc__setting_u32(settings, "iteration", 1, &iteration));
@@ -220,11 +219,11 @@ static sc_status memory_bandwidth(struct sc__replay *r,
         SC__TRY(sc__gpu_find(r->ctx, "h100", &gpu));
     sc__clear_error(r->ctx);
     r->hbm = r->stream_share * gpu->dram * 1e12;
-    sc__note(
-        r->ctx,
-        "trace-hbm",
-        "the cluster does not tell its memory bandwidth: gradients are scaled at %.3g TB/s",
-        r->hbm / 1e12);
+    sc__note(r->ctx,
+             "trace-hbm",
+             "the cluster does not give its memory bandwidth: scaling gradients is timed "
+             "at %.3g TB/s",
+             r->hbm / 1e12);
     return SC_OK;
 }
 
@@ -282,8 +281,8 @@ static sc_status message_size(struct sc__replay *r, const struct sc__settings *s
             "size");
     sc__note(r->ctx,
              "trace-message",
-             "no message was traced: %llu bytes between stages, from hidden %u × sequence "
-             "%u in bf16",
+             "no message between stages was traced: assuming %llu bytes, hidden %u × "
+             "sequence %u in bf16",
              (unsigned long long)r->message,
              f->hidden,
              f->sequence);
@@ -326,10 +325,8 @@ static int64_t measured_step(const struct sc__replay *r) {
 static void note_rules(struct sc__replay *r) {
     sc__note(r->ctx,
              "trace-waits",
-             "recorded times of sends, receives and reductions hold waiting; waiting is "
-             "simulated "
-             "again, not counted "
-             "as work");
+             "recorded sends, receives and reductions include waiting; that waiting is "
+             "simulated, not replayed as work");
     if (!r->measured_comm)
         sc__note(r->ctx,
                  "trace-host",
@@ -344,10 +341,11 @@ static void note_rules(struct sc__replay *r) {
                  "the traced step took %.2f ms on its slowest rank",
                  sc__us(measured_step(r)) / 1e3);
     if (r->set->profile)
-        sc__note(r->ctx,
-                 "trace-median",
-                 "compute times are medians over equal places in the layers of %u traces",
-                 r->set->sample_count);
+        sc__note(
+            r->ctx,
+            "trace-median",
+            "compute times are medians over the same places in the layers of %u traces",
+            r->set->sample_count);
 }
 
 sc_status sc__lower_replay(struct sc_context *ctx,
@@ -361,7 +359,7 @@ sc_status sc__lower_replay(struct sc_context *ctx,
     if (set->profile)
         sc__replay_estimate(&r);
     if (r.measured_comm)
-        sc__replay_meetings(&r);
+        sc__replay_collect_rendezvous(&r);
     if (r.scheduled)
         sc__replay_scheduled(&r);
     else

@@ -1,7 +1,6 @@
 /* replay_check: do the ranks fit together? Every message has both its ends,
  * and the members of a group come to the same number of collectives. What does
- * not fit would stand still in the replay; here it can still be said in which
- * file. */
+ * not fit would be a deadlock in the replay; here the file can be named. */
 #include "frontend/megatron_trace/replay_parts.h"
 
 #include <string.h>
@@ -39,7 +38,7 @@ static sc_status fail_pair(struct sc__replay *r,
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "one of the two files is cut, or they are of different runs",
+                    "one of the two files is truncated, or they are of different runs",
                     "rank %u has %u %s, rank %u has %u (%s)",
                     rank,
                     have,
@@ -56,7 +55,7 @@ static sc_status fail_alone(
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &at,
-                    "the file is cut, or its cut into tp, dp and pp is another",
+                    "the file is truncated, or tp, dp and pp are not those of the run",
                     "rank %u has %u %s and %u forward_step",
                     rank,
                     have,

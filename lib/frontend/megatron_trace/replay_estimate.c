@@ -53,10 +53,14 @@ static uint64_t place_key(const struct sc__replay *r,
             1 + (it->rank->stage == 0) * 2u + (it->rank->stage == r->traced.pp - 1) * 4u;
     if (rec->kind == SC__TRACE_OPTIMIZER)
         p.gradients = gradients_of(it);
-    if (s->before)
-        p.before_coll = 1u + s->before->coll, p.before_bytes = s->before->bytes;
-    if (s->after)
-        p.after_coll = 1u + s->after->coll, p.after_bytes = s->after->bytes;
+    if (s->before) {
+        p.before_coll = 1u + s->before->coll;
+        p.before_bytes = s->before->bytes;
+    }
+    if (s->after) {
+        p.after_coll = 1u + s->after->coll;
+        p.after_bytes = s->after->bytes;
+    }
     return sc__hash(&p, sizeof p, 0);
 }
 

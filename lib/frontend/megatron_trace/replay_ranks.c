@@ -62,8 +62,10 @@ static uint32_t stand_in(const struct sc__replay *r, uint32_t rank) {
         if (sc__mesh_coordinate(m, o, SC__DIM_TP) ==
             sc__mesh_coordinate(m, rank, SC__DIM_TP))
             like += 2;
-        if (like > most)
-            most = like, best = o;
+        if (like > most) {
+            most = like;
+            best = o;
+        }
     }
     return best;
 }

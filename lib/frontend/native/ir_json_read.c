@@ -278,7 +278,8 @@ static sc_status read_deps(const struct sc__node *n,
         if (start && !graph)
             return sc__node_fail(&item,
                                  NULL,
-                                 "only blocks with \"graph\": true wait for a start");
+                                 "only in blocks with \"graph\": true may an operation "
+                                 "wait for another to start");
         if (start)
             SC__TRY(sc__node_i64(&item, "start", 0, (int64_t)count - 1, &on));
         else
@@ -286,8 +287,8 @@ static sc_status read_deps(const struct sc__node *n,
         if (on == index || (!graph && on > index))
             return sc__node_fail(
                 &item,
-                "only blocks with \"graph\": true may look ahead",
-                "an operation cannot wait for itself or for one issued after it");
+                "only blocks with \"graph\": true may depend on later operations",
+                "an operation cannot depend on itself or on one issued after it");
         sc__block_depend(w, (uint32_t)on | (start ? SC__DEP_START : 0));
     }
     return SC_OK;
@@ -394,7 +395,8 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
     for (size_t i = 0; i < sc__node_count(&blocks); i++) {
         struct sc__node block = sc__node_item(&blocks, i);
         struct sc__node ops;
-        bool graph = false, slots = false;
+        bool graph = false;
+        bool slots = false;
         SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
         SC__TRY(sc__node_bool(&block, "graph", &graph));
         SC__TRY(sc__node_bool(&block, "slots", &slots));
@@ -573,10 +575,10 @@ static sc_status check_classes(const struct sc__node *classes,
     return SC_OK;
 }
 
-/* Graph blocks run one class a rank, and who meets whom is found beforehand. */
+/* Graph blocks run one class a rank, and who communicates with whom is found beforehand. */
 static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
     bool graph = false;
-    uint32_t meetings;
+    uint32_t rendezvous;
     struct sc__mismatch bad;
     for (uint32_t i = 0; i < w->block_count; i++)
         graph |= w->blocks[i].graph;
@@ -589,11 +591,11 @@ static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
             return sc__node_fail(n,
                                  NULL,
                                  "a rank with a graph block runs that block alone");
-    if (sc__workload_match(w, false, &meetings, &bad))
+    if (sc__workload_match(w, false, &rendezvous, &bad))
         return SC_OK;
     return sc__node_fail(n,
                          NULL,
-                         "operation %u of rank %u (%s) finds no partner",
+                         "operation %u of rank %u (%s) has no counterpart",
                          bad.op,
                          bad.rank,
                          bad.op < w->op_count ? w->names.text[w->ops[bad.op].name] : "?");

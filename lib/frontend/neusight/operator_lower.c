@@ -79,6 +79,8 @@ static enum sc__coll collective_of(uint8_t coll) {
     }
 }
 
+/* A gradient's collective: marked as such, or any in the weight columns. Nothing
+ * waits for it but the optimizer, so it runs beside backward. */
 static bool is_async(const struct sc__row_part *part, unsigned index) {
     return part->coll == SC__ROW_ALLREDUCE_ASYNC ||
            (part->coll && index == SC__PART_WEIGHT);
@@ -220,8 +222,8 @@ take_backward_message(struct operator_lower_lowering *lo, uint32_t i, bool *take
         }
     sc__note(lo->ctx,
              "sendrecv-backward",
-             "%s has no SENDRECV in backward: the gradient's message is taken as large as "
-             "the activation's",
+             "%s has no SENDRECV in backward: assuming the gradient's message is as large "
+             "as the activation's",
              r->items[i].row.name);
     return r->items[i].row.part[SC__PART_FORWARD].bytes;
 }
@@ -253,7 +255,7 @@ static sc_status cut_at_boundaries(struct operator_lower_lowering *lo,
             return refuse_row(lo,
                               l,
                               r->items[i].source,
-                              "a boundary stands between two stages",
+                              "a boundary lies between two stages",
                               "SENDRECV after the last operator");
         uint64_t back = take_backward_message(lo, i, taken);
         lo->stages[*found - 1].count = i + 1 - lo->stages[*found - 1].first;
@@ -270,7 +272,7 @@ static sc_status cut_at_boundaries(struct operator_lower_lowering *lo,
     return SC_OK;
 }
 
-/* No boundaries in the table: the layers are dealt out evenly. */
+/* No boundaries in the table: the layers are distributed evenly. */
 static sc_status cut_layers(struct operator_lower_lowering *lo,
                             const struct sc__settings *settings) {
     const struct sc__operators *r = &lo->rows;
@@ -278,26 +280,27 @@ static sc_status cut_layers(struct operator_lower_lowering *lo,
     uint32_t count = 0;
     uint32_t capacity = 0;
     if (!sc__setting(settings, "pp-comm"))
-        return sc__fail(
-            lo->ctx,
-            SC_USAGE,
-            NULL,
-            "give the bytes of one activation message with --pp-comm",
-            "--pp %u: the table has no SENDRECV rows that say what goes between stages",
-            lo->pp);
+        return sc__fail(lo->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give the bytes of one activation message with --pp-comm",
+                        "--pp %u: the table has no SENDRECV rows, so the message between "
+                        "stages is not known",
+                        lo->pp);
     SC__TRY(sc__setting_bytes(settings, "pp-comm", &message));
     if (r->layers < lo->pp)
         return sc__fail(lo->ctx,
                         SC_USAGE,
                         NULL,
                         "repeat the layer with --layers N",
-                        "--pp %u: only %u layers to deal out",
+                        "--pp %u: only %u layers to distribute",
                         lo->pp,
                         r->layers);
     lo->stages = NULL;
     add_stage(lo, &count, &capacity, 0);
     for (uint32_t i = 1; i < r->count && count < lo->pp; i++) {
         uint32_t layer = r->items[i].layer;
+        /* rounds down, so that the later stages have the extra layers */
         uint32_t start = (uint32_t)((uint64_t)r->layers * count / lo->pp);
         if (layer != start || r->items[i - 1].layer == layer)
             continue;
@@ -307,7 +310,7 @@ static sc_status cut_layers(struct operator_lower_lowering *lo,
     }
     sc__note(lo->ctx,
              "stages-dealt",
-             "%u layers are dealt out evenly over %u stages",
+             "%u layers are distributed evenly over %u stages",
              r->layers,
              lo->pp);
     return SC_OK;
@@ -324,7 +327,7 @@ static sc_status cut_stages(struct operator_lower_lowering *lo,
         if (found > 1)
             sc__note(lo->ctx,
                      "stages-found",
-                     "the SENDRECV rows cut the table into %u pipeline stages",
+                     "the SENDRECV rows split the table into %u pipeline stages",
                      found);
     }
     if (found == lo->pp)
@@ -381,7 +384,7 @@ static sc_status take_sizes(struct operator_lower_lowering *lo,
                         SC_USAGE,
                         NULL,
                         NULL,
-                        "%u GPUs are no multiple of tp %u x pp %u",
+                        "%u GPUs are not a multiple of tp %u x pp %u",
                         gpus,
                         lo->tp,
                         lo->pp);
@@ -390,14 +393,15 @@ static sc_status take_sizes(struct operator_lower_lowering *lo,
     else if (!dp_given && reduces_gradients(l))
         sc__note(lo->ctx,
                  "dp-unknown",
-                 "the table does not say how many replicas there are: 1, so its gradient "
-                 "all-reduces cost nothing; --dp N or --gpus N says otherwise");
+                 "the table does not give dp: assuming 1, so its gradient all-reduces cost "
+                 "nothing; set --dp N or --gpus N");
     return SC_OK;
 }
 
 static uint32_t
 forward_of(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
-    (void)chunk, (void)micro_batch;
+    (void)chunk;
+    (void)micro_batch;
     return ((struct operator_lower_lowering *)self)->stages[stage].forward;
 }
 
@@ -423,7 +427,8 @@ static void operator_lower_make_blocks(struct operator_lower_lowering *lo) {
 static uint64_t message_bytes(const struct operator_lower_lowering *lo,
                               uint32_t stage,
                               const struct sc__op *op) {
-    bool forward = op->phase == SC__FORWARD, towards_next = op->flags & SC__OP_PEER_NEXT;
+    bool forward = op->phase == SC__FORWARD;
+    bool towards_next = op->flags & SC__OP_PEER_NEXT;
     uint32_t boundary = towards_next ? stage : stage - 1;
     return forward ? lo->stages[boundary].to_next : lo->stages[boundary + 1].to_previous;
 }
@@ -444,6 +449,7 @@ copy_message(struct operator_lower_lowering *lo, uint32_t block, uint64_t bytes)
 static void size_messages(struct operator_lower_lowering *lo, uint32_t stage) {
     struct sc__workload *w = lo->w;
     const struct sc__program *program = &w->programs[w->classes[stage].program];
+    /* forward and backward, send and receive: four blocks of messages at most */
     uint32_t from[4];
     uint32_t to[4];
     uint32_t known = 0;
@@ -503,11 +509,11 @@ const struct sc__option sc__operators_options[] = {
     {.name = "layers",
      .arg = "N",
      .group = "Operator tables",
-     .help = "repeat the table's layer N times"},
+     .help = "repeat the layer of the table N times"},
     {.name = "block",
      .arg = "FIRST:LAST",
      .group = "Operator tables",
-     .help = "the rows to repeat, where names do not tell"},
+     .help = "the rows of a layer, if their names do not tell"},
     {.name = "backward",
      .arg = "HOW",
      .dflt = "literal",
@@ -516,7 +522,5 @@ const struct sc__option sc__operators_options[] = {
     {.name = "bucket",
      .arg = "SIZE",
      .group = "Operator tables",
-     .help = "collect gradients into buckets of SIZE as DDP does (25MiB); default: one "
-             "all-reduce "
-             "per row"},
+     .help = "gradient bucket size as in DDP (25MiB); default: one all-reduce per row"},
     {0}};

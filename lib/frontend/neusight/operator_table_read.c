@@ -219,7 +219,7 @@ static sc_status operator_table_read_read_row(struct operator_table_read_parse *
         return sc__fail(p->ctx,
                         SC_INPUT,
                         &at,
-                        "was the file cut, or are there blanks instead of tabs?",
+                        "was the file truncated, or are there spaces instead of tabs?",
                         "%u of %d columns",
                         n,
                         COLUMNS);
@@ -264,10 +264,10 @@ static sc_status read_operators(struct sc_context *ctx,
                         "2 for bf16, 4 for fp32",
                         "--bytes-per-element is at most 16");
     if (!sc__setting(settings, "bytes-per-element"))
-        sc__note(ctx,
-                 "bytes-per-element",
-                 "sizes are taken as fp32 elements (4 bytes each); --bytes-per-element "
-                 "says otherwise");
+        sc__note(
+            ctx,
+            "bytes-per-element",
+            "assuming sizes are in fp32 elements (4 bytes each); set --bytes-per-element");
     p.element = element;
     p.layers = SC__NEW(&ctx->arena, struct sc__layers);
     SC__TRY(sc__input_open(ctx, paths[0], &p.in));

@@ -136,7 +136,7 @@ static sc_status take_size(struct workload_text_read_reading *r,
         return SC_OK;
     return fail_at(r,
                    value.p,
-                   "a whole number from 1 on",
+                   "a whole number, 1 or more",
                    sc__format(&r->ctx->arena, "%s is '%.*s'", name, SC__SHOW(value)));
 }
 
@@ -171,7 +171,7 @@ static sc_status take_list(struct workload_text_read_reading *r,
         if (!sc__parse_u32(value, &(*list)[k]))
             return fail_at(r,
                            value.p,
-                           "a row number, from 0 on",
+                           "a row number, counted from 0",
                            sc__format(&r->ctx->arena, "%s: '%.*s'", name, SC__SHOW(value)));
     }
     *count = n;
@@ -347,10 +347,13 @@ static sc_status take_collective(struct workload_text_read_reading *r,
                                  struct sc__str word,
                                  struct sc__row_part *part) {
     struct sc__str base = word;
-    if (sc__str_ends(base, "_DP_EP"))
-        base.n -= 6, part->suffix = SC__SUFFIX_DP_EP;
-    else if (sc__str_ends(base, "_EP"))
-        base.n -= 3, part->suffix = SC__SUFFIX_EP;
+    if (sc__str_ends(base, "_DP_EP")) {
+        base.n -= 6;
+        part->suffix = SC__SUFFIX_DP_EP;
+    } else if (sc__str_ends(base, "_EP")) {
+        base.n -= 3;
+        part->suffix = SC__SUFFIX_EP;
+    }
     for (uint8_t i = 0; collectives[i]; i++)
         if (sc__str_is(base, collectives[i])) {
             part->coll = i; /* the list is in the order of enum sc__row_coll */
@@ -435,7 +438,7 @@ static sc_status workload_text_read_read_rows(struct workload_text_read_reading 
     return sc__fail(r->ctx,
                     SC_INPUT,
                     &place,
-                    "the file is cut, or the number of rows in line 2 is wrong",
+                    "the file is truncated, or the number of rows in line 2 is wrong",
                     "the file ends after %u of %llu rows",
                     r->out->count,
                     (unsigned long long)count);

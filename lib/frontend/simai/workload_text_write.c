@@ -194,9 +194,8 @@ sc_status sc__write_workload_text(struct sc_context *ctx,
     if (w.moved)
         sc__note(ctx,
                  "gradients-moved",
-                 "%u gradient all-reduces of backward stand in the weight-gradient "
-                 "columns, where "
-                 "they mean the same",
+                 "%u gradient all-reduces of backward were written into the "
+                 "weight-gradient columns, where they mean the same",
                  w.moved);
     return sc__losses_end(&w.losses);
 }

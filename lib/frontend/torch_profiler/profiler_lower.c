@@ -96,7 +96,7 @@ static sc_status take_routing(struct profiler_lower_lowering *lo,
                         SC_USAGE,
                         NULL,
                         "1.3: the fullest expert gets 30 % more tokens than the average",
-                        "--imbalance takes a number from 1 on");
+                        "--imbalance must be at least 1");
     z->chunks = 1;
     if (!sc__setting_flag(settings, "overlap-a2a"))
         return SC_OK; /* --a2a-chunks is then named as unused */
@@ -120,16 +120,18 @@ static sc_status take_world(struct profiler_lower_lowering *lo,
     if (!z->world)
         z->world = z->ep;
     if (!sc__setting(settings, "ep") && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "ep-assumed",
-            "the table does not say over how many ranks experts and parameters are spread: "
-            "%u; --ep N and --gpus N say otherwise",
-            z->ep);
+        sc__note(lo->ctx,
+                 "ep-assumed",
+                 "the table does not say over how many ranks experts and parameters are "
+                 "sharded: assuming %u; set --ep N and --gpus N",
+                 z->ep);
     lo->w->mesh = sc__mesh(1, 1, z->ep, z->world, 1, 1);
     return sc__mesh_check(lo->ctx, &lo->w->mesh);
 }
 
+/* All-to-all: every token to top_k experts. Parameters that all ranks share: the
+ * embedding, 4 h² of attention (q, k, v, out) in every layer, 2 h·ffn in the
+ * dense ones; an expert is on one rank and its gradient stays there. */
 static void derive_bytes(struct profiler_lower_lowering *lo) {
     const struct sizes *z = &lo->size;
     double routed = z->top_k * z->capacity * z->tokens * z->imbalance;
@@ -181,6 +183,7 @@ static int64_t routed(const struct profiler_lower_lowering *lo,
     if (piece->role < SC__PIECE_DISPATCH)
         return time;
     double factor = z->top_k * z->capacity / (z->measured_top_k * z->measured_capacity);
+    /* the fullest expert's rank routes no more tokens than others, it receives more */
     if (piece->role == SC__PIECE_EXPERT)
         factor *= z->imbalance;
     return factor == 1 ? time : (int64_t)llround((double)time * factor);
@@ -197,7 +200,7 @@ static uint64_t part_of(uint64_t total, uint32_t i, uint32_t n) {
     return (uint64_t)(t * (i + 1) / n - t * i / n);
 }
 
-/* Chunks: while the experts work on one, the next one travels.
+/* Chunks: while the experts compute one, the next one is sent.
  *
  *   ep        in0 in1 in2 in3     out0 out1 …
  *   compute       ex0 ex1 ex2 ex3
@@ -335,20 +338,21 @@ static uint32_t profiler_lower_after_block(struct profiler_lower_lowering *lo) {
                                        SC__NONE,
                                        update[i].time);
     if (s->all_reduce && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "all-reduce-size",
-            sharded
-                ? "the %llu all-reduces are taken as scalars (%llu bytes each): gradients "
-                  "go through the reduce-scatter"
-                : "the %llu all-reduces are taken as the gradients, %llu bytes each",
-            (unsigned long long)s->all_reduce,
-            (unsigned long long)all_reduce);
+        sc__note(lo->ctx,
+                 "all-reduce-size",
+                 sharded
+                     ? "the %llu all-reduces are taken as scalars (%llu bytes each): "
+                       "gradients go through the reduce-scatter"
+                     : "the %llu all-reduces are taken as the gradients, %llu bytes each",
+                 (unsigned long long)s->all_reduce,
+                 (unsigned long long)all_reduce);
     return sc__block_end(lo->w);
 }
 
 /* ---- what the table leaves open ---- */
 
+/* A MoE layer has two all-to-alls in forward, dispatch and combine, and two in
+ * backward, if the table was recorded with them. */
 static sc_status place_all_to_all(struct profiler_lower_lowering *lo) {
     const struct sc__profile_step *s = &lo->step;
     uint64_t each = 2 * (uint64_t)s->moe_layers;
@@ -407,13 +411,12 @@ static void say_routing(struct profiler_lower_lowering *lo) {
                  z->measured_top_k,
                  z->measured_capacity);
     if (z->imbalance != 1)
-        sc__note(lo->ctx,
-                 "imbalance",
-                 "shown is the rank of the fullest expert, %g times the average: its "
-                 "experts work "
-                 "and its tokens travel "
-                 "that much longer, and all others wait for it",
-                 z->imbalance);
+        sc__note(
+            lo->ctx,
+            "imbalance",
+            "shown is the rank with the fullest expert, %g times the average: its experts "
+            "and its all-to-alls take that much longer, and all other ranks wait for it",
+            z->imbalance);
 }
 
 static void say_shares(struct profiler_lower_lowering *lo) {
@@ -421,14 +424,12 @@ static void say_shares(struct profiler_lower_lowering *lo) {
     sc__note(lo->ctx,
              "backward-split",
              "backward (%.3f ms) is known by operator, not by layer: embedding, "
-             "normalisation and "
-             "loss go to their "
-             "parts, the rest in proportion to forward",
+             "normalisation and loss go to their parts, the rest in proportion to forward",
              sc__us(s->backward) / 1e3);
     if (s->rest > s->step / 20)
         sc__note(lo->ctx,
                  "unexplained",
-                 "%.1f %% of the step's device time is in no row that names it",
+                 "%.1f %% of the step's device time is not explained by any row",
                  100 * (double)s->rest / (double)s->step);
 }
 
@@ -492,8 +493,7 @@ static void lower_rows(struct profiler_lower_lowering *lo) {
     if (!strcmp(sum.basis, "device totals"))
         sc__note(lo->ctx,
                  "nested-twice",
-                 "the table has no self times of the device: operators inside others count "
-                 "twice");
+                 "the table has no device self times: nested operators are counted twice");
     sc__block_begin(lo->w);
     for (uint32_t i = 0; i < sum.count; i++) {
         const struct sc__profile_row *r = sum.parts[i].row;
@@ -537,7 +537,7 @@ sc_status sc__lower_profile(struct sc_context *ctx,
     if (p->steps > 1)
         sc__note(ctx,
                  "steps",
-                 "the table adds up %u steps; all times are of one, on average",
+                 "the table sums %u steps; times are averages per step",
                  p->steps);
     if (lo.step.found)
         SC__TRY(lower_step(&lo, settings, cluster_gpus));
@@ -689,29 +689,23 @@ const struct sc__option sc__profile_options[] = {
      NULL,
      NULL,
      GROUP,
-     "device time alone: what the table supports without assumptions",
+     "device time only: no assumptions beyond the table",
      0},
     {"tokens", 0, "N", "4096", GROUP, "tokens per rank and step", 0},
     {"hidden", 0, "N", "1024", GROUP, "hidden size", 0},
-    {"ffn", 0, "N", "4 x hidden", GROUP, "inner size of the feed-forward part", 0},
+    {"ffn", 0, "N", "4 x hidden", GROUP, "FFN hidden size", 0},
     {"vocab", 0, "N", "50257", GROUP, "vocabulary", 0},
     {"top-k", 0, "N", "as measured", GROUP, "experts per token", 0},
     {"capacity", 0, "X", "as measured", GROUP, "capacity factor of the experts", 0},
     {"measured-top-k", 0, "N", "2", GROUP, "experts per token when the table was made", 0},
     {"measured-capacity", 0, "X", "1", GROUP, "capacity factor when the table was made", 0},
-    {"imbalance",
-     0,
-     "X",
-     "1",
-     GROUP,
-     "tokens of the fullest expert, as a multiple of the average",
-     0},
+    {"imbalance", 0, "X", "1", GROUP, "tokens of the fullest expert over the average", 0},
     {"overlap-a2a",
      0,
      NULL,
      NULL,
      GROUP,
-     "send tokens in chunks, while experts work on the chunk before",
+     "overlap all-to-all with experts: tokens go in chunks",
      0},
     {"a2a-chunks", 0, "N", "4", GROUP, "how many chunks", 0},
     {0}};

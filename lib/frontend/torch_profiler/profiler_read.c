@@ -139,7 +139,7 @@ static sc_status choose_table(struct profiler_read_parse *p,
         return sc__fail(p->ctx,
                         SC_INPUT,
                         &at,
-                        "a table ends in a line of dashes: the file was cut",
+                        "a table ends in a line of dashes: the file was truncated",
                         "table %u has no end",
                         chosen + 1);
     }
@@ -148,13 +148,13 @@ static sc_status choose_table(struct profiler_read_parse *p,
     if (p->table_count > 1 && !wanted)
         sc__note(p->ctx,
                  "table",
-                 "the file holds %u tables; this is number %u, --table N takes another",
+                 "the file holds %u tables; using number %u (--table N selects another)",
                  p->table_count,
                  chosen + 1);
     return SC_OK;
 }
 
-/* Header cells, parted by two blanks or more. */
+/* Header cells, separated by two or more spaces. */
 static sc_status profiler_read_read_header(struct profiler_read_parse *p, uint32_t at) {
     struct sc__str rest = sc__trim(p->lines[at]);
     while (rest.n) {
@@ -227,7 +227,7 @@ static sc_status profiler_read_read_rows(struct profiler_read_parse *p,
             return sc__fail(p->ctx,
                             SC_INPUT,
                             &at,
-                            "cells are parted by two blanks or more",
+                            "cells are separated by two or more spaces",
                             "%s: '%.*s'",
                             wrong,
                             SC__SHOW(where));

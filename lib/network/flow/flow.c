@@ -220,27 +220,27 @@ static sc_status find_pattern(struct flow_net *n,
                               const struct sc__transfer *t,
                               enum sc__algo algo,
                               struct pattern **out) {
-    bool message = t->coll == SC__COLLS, fresh;
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
                        (uint64_t)t->coll << 16 | algo,
                        whom(t),
                        0};
-    uint64_t *slot = sc__map_at(&n->pattern_ids, sc__hash(key, sizeof key, 1), &fresh);
-    if (!fresh) {
-        *out = n->patterns[*slot];
+    uint64_t hash = sc__hash(key, sizeof key, 1);
+    const uint64_t *known = sc__map_find(&n->pattern_ids, hash);
+    if (known) {
+        *out = n->patterns[*known];
         return SC_OK;
     }
-    *slot = n->pattern_count;
     struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
     p->id = n->pattern_count;
-    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
-    if (message)
+    if (t->coll == SC__COLLS)
         SC__TRY(add_messages(n, t, p));
     else
         SC__TRY(add_groups(n, t, algo, p));
-    sc__pattern_close(&n->builder, &p->traffic);
+    SC__TRY(sc__pattern_close(&n->builder, &p->traffic));
     const struct sc__pattern *list[1] = {&p->traffic};
     p->alone = sc__quotient_make(&n->builder, list, 1);
+    *sc__map_at(&n->pattern_ids, hash, NULL) = n->pattern_count;
+    *SC__PUSH(n->arena, n->patterns, n->pattern_count, n->pattern_capacity) = p;
     return SC_OK;
 }
 
@@ -362,30 +362,14 @@ static void divide(const struct pattern *pattern,
     p->latency = p->total = model->time - bytes_time;
 }
 
-/* Prices are kept by transfer: what asking again would answer. */
-static struct known_price *
-known(struct flow_net *n, const struct sc__transfer *t, bool *fresh) {
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
-    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 3), fresh);
-    if (*fresh)
-        *slot = (uintptr_t)SC__NEW(n->arena, struct known_price);
-    return (struct known_price *)(uintptr_t)*slot;
-}
-
 static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
     return (
         struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
 }
 
-static sc_status find_price(struct flow_net *n,
-                            const struct sc__transfer *t,
-                            const struct known_price **out) {
-    bool fresh;
-    struct known_price *k = known(n, t, &fresh);
+static sc_status
+make_price(struct flow_net *n, const struct sc__transfer *t, struct known_price *k) {
     struct sc__price model;
-    *out = k;
-    if (!fresh)
-        return SC_OK;
     if (n->steps.send > 0)
         SC__TRY(step_time(n, t, &model));
     else
@@ -397,6 +381,24 @@ static sc_status find_price(struct flow_net *n,
         k->price.total +=
             flow_to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
     }
+    return SC_OK;
+}
+
+/* Prices are kept by transfer: what asking again would answer. */
+static sc_status find_price(struct flow_net *n,
+                            const struct sc__transfer *t,
+                            const struct known_price **out) {
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
+    uint64_t hash = sc__hash(key, sizeof key, 3);
+    const uint64_t *known = sc__map_find(&n->prices, hash);
+    if (known) {
+        *out = (const struct known_price *)(uintptr_t)*known;
+        return SC_OK;
+    }
+    struct known_price *k = SC__NEW(n->arena, struct known_price);
+    SC__TRY(make_price(n, t, k));
+    *sc__map_at(&n->prices, hash, NULL) = (uintptr_t)k;
+    *out = k;
     return SC_OK;
 }
 
@@ -697,7 +699,6 @@ sc_status sc__net_flow(struct sc_context *ctx,
     n->open.fabric.spines = 0;
     if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
         n->open.fabric.kind = SC__FABRIC_NONE;
-    sc__cluster_remember(&n->open, n->arena);
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);
     sc__map_init(&n->prices, n->arena);

@@ -38,6 +38,13 @@ static uint32_t nodes_way(
     return count;
 }
 
+static uint32_t nodes_nvlink(const struct sc__graph *g, uint32_t gpu, uint32_t *links) {
+    (void)g;
+    links[0] = sc__nvlink_up(gpu);
+    links[1] = sc__nvlink_down(gpu);
+    return 2;
+}
+
 static void nodes_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
     const struct flow_cluster_nodes *n = g->self;
     if (link < g->first_plane) {
@@ -127,6 +134,7 @@ sc_status sc__cluster_graph(struct sc_context *ctx,
                             .most_ways = n->net.most_ways,
                             .ways = nodes_ways,
                             .way = nodes_way,
+                            .nvlink = nodes_nvlink,
                             .name = nodes_name,
                             .self = n,
                             .hop_latency = c->fabric.hop_latency};

@@ -42,10 +42,11 @@ struct sc__tree_shape {
     double core_rate;
 };
 
+#define SC__NVLINKS_MAX 128u /* links of a GPU's NVLink port, both directions */
+
 struct sc__graph {
     struct sc__arena *arena;
-    double *capacity; /* by link */
-    bool *failed;     /* by link, or NULL while none is */
+    double *capacity; /* by link: bytes per second; 0 for a link out of service */
     uint32_t links;
     uint32_t ports;
     uint32_t most_hops; /* of a single way */
@@ -67,6 +68,9 @@ struct sc__graph {
     uint32_t (*ways)(const struct sc__graph *g, uint32_t from, uint32_t to);
     uint32_t (*way)(
         const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links);
+    /* the links of a GPU's NVLink port, those out and those in by turns; how many.
+     * NULL: GPUs have none. */
+    uint32_t (*nvlink)(const struct sc__graph *g, uint32_t gpu, uint32_t *links);
     void (*name)(const struct sc__graph *g, uint32_t link, struct sc__buffer *out);
     const void *self; /* of graphs that are not plain trees */
 };
@@ -92,6 +96,12 @@ sc_status sc__graph_route(struct sc_context *ctx,
                           uint32_t to,
                           struct sc__share_hop *hops,
                           uint32_t *count);
+
+/* Traffic must not be laid on a link out of service: routes go round it, and a
+ * pattern that needs it is refused (sc__pattern_close). */
+static inline bool sc__link_works(const struct sc__graph *g, uint32_t link) {
+    return g->capacity[link] > 0;
+}
 
 /* Takes a link out of service, or scales its capacity; by name. */
 sc_status sc__graph_fail(struct sc_context *ctx, struct sc__graph *g, const char *link);

@@ -235,7 +235,9 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
 
 /* ---- links one by one: shortest ways, found per destination and kept ----
  *
- * Cable i is the links 2i (a → b) and 2i + 1 (b → a). GPUs do not forward. */
+ * Cable i is the links 2i (a → b) and 2i + 1 (b → a). GPUs do not forward. GPUs
+ * of a node that NVLink joins use it, even where a leaf switch that joins them
+ * as well is as near. */
 
 #define MOST_LISTED_WAYS 64u
 
@@ -243,12 +245,21 @@ struct listed {
     struct sc__arena *arena;
     const struct sc__fabric *fabric;
     uint32_t gpus;
+    uint32_t node_gpus;
     uint32_t devices;
     /* links that leave a device */
     uint32_t *first;
     uint32_t *out;
     uint8_t **distance; /* by destination GPU, then device; 255: out of reach */
+    uint32_t *queue;    /* of the search */
+    /* Distances over NVLink alone to the GPU that was asked for last. */
+    uint8_t *inside;
+    uint32_t inside_to;    /* or UINT32_MAX */
+    uint32_t inside_count; /* devices it has in the queue: those in reach */
+    uint32_t *inside_queue;
 };
+
+#define OUT_OF_REACH 255u
 
 static uint32_t link_end(const struct listed *t, uint32_t link) {
     const struct sc__fabric_link *l = &t->fabric->links[link / 2];
@@ -259,28 +270,57 @@ static uint32_t link_begin(const struct listed *t, uint32_t link) {
     return link_end(t, link ^ 1);
 }
 
-static const uint8_t *distances(const struct listed *t, uint32_t to) {
-    if (t->distance[to])
-        return t->distance[to];
-    uint8_t *far = t->distance[to] = sc__alloc(t->arena, t->devices);
-    uint32_t *queue = SC__NEW_ARRAY(t->arena, uint32_t, t->devices);
+static bool is_nvlink(const struct listed *t, uint32_t link) {
+    uint32_t end = t->gpus + t->fabric->nvswitches;
+    return link_begin(t, link) < end && link_end(t, link) < end;
+}
+
+/* Breadth first from `to` against the links, over NVLink or over all; gives how
+ * many devices are in the queue. */
+static uint32_t search_distances(
+    const struct sc__graph *g, uint32_t to, bool nvlink, uint8_t *far, uint32_t *queue) {
+    const struct listed *t = g->self;
     uint32_t count = 0;
-    memset(far, 255, t->devices);
     far[to] = 0;
     queue[count++] = to;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = queue[i];
-        if ((at < t->gpus && at != to) || far[at] == 254)
+        if ((at < t->gpus && at != to) || far[at] == OUT_OF_REACH - 1)
             continue;
         for (uint32_t k = t->first[at]; k < t->first[at + 1]; k++) {
             uint32_t next = link_end(t, t->out[k]);
-            if (far[next] != 255)
+            uint32_t towards = t->out[k] ^ 1; /* the cable's other direction */
+            if (far[next] != OUT_OF_REACH)
+                continue;
+            if (nvlink && (!is_nvlink(t, towards) || !sc__link_works(g, towards)))
                 continue;
             far[next] = (uint8_t)(far[at] + 1);
             queue[count++] = next;
         }
     }
-    return far;
+    return count;
+}
+
+static const uint8_t *distances(const struct sc__graph *g, uint32_t to) {
+    const struct listed *t = g->self;
+    if (t->distance[to])
+        return t->distance[to];
+    t->distance[to] = sc__alloc(t->arena, t->devices);
+    memset(t->distance[to], OUT_OF_REACH, t->devices);
+    search_distances(g, to, false, t->distance[to], t->queue);
+    return t->distance[to];
+}
+
+/* Distances over links of NVLink that work. */
+static const uint8_t *distances_inside(const struct sc__graph *g, uint32_t to) {
+    struct listed *t = (struct listed *)g->self;
+    if (t->inside_to == to)
+        return t->inside;
+    for (uint32_t i = 0; i < t->inside_count; i++)
+        t->inside[t->inside_queue[i]] = OUT_OF_REACH;
+    t->inside_count = search_distances(g, to, true, t->inside, t->inside_queue);
+    t->inside_to = to;
+    return t->inside;
 }
 
 static uint32_t listed_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
@@ -289,24 +329,54 @@ static uint32_t listed_ways(const struct sc__graph *g, uint32_t from, uint32_t t
 }
 
 /* At each device the way number chooses among the links that lead nearer. */
-static uint32_t listed_way(
-    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+static uint32_t choose_links(const struct sc__graph *g,
+                             const uint8_t *far,
+                             bool nvlink,
+                             uint32_t from,
+                             uint32_t to,
+                             uint32_t w,
+                             uint32_t *links) {
     const struct listed *t = g->self;
-    const uint8_t *far = distances(t, to);
     uint32_t n = 0;
     uint64_t choice = w;
-    for (uint32_t at = from; at != to && far[at] != 255;) {
+    for (uint32_t at = from; at != to && far[at] != OUT_OF_REACH;) {
         uint32_t nearer[64];
         uint32_t count = 0;
         for (uint32_t k = t->first[at]; k < t->first[at + 1] && count < 64; k++) {
             uint32_t next = link_end(t, t->out[k]);
-            if (far[next] + 1 == far[at] && (next >= t->gpus || next == to))
-                nearer[count++] = t->out[k];
+            if (far[next] + 1 != far[at] || (next < t->gpus && next != to))
+                continue;
+            if (nvlink && (!is_nvlink(t, t->out[k]) || !sc__link_works(g, t->out[k])))
+                continue;
+            nearer[count++] = t->out[k];
         }
         links[n] = nearer[choice % count];
         choice = choice / count + sc__splitmix64(choice) % 7 * (count > 1);
         at = link_end(t, links[n++]);
     }
+    return n;
+}
+
+static uint32_t listed_way(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
+    const struct listed *t = g->self;
+    if (from / t->node_gpus == to / t->node_gpus) {
+        const uint8_t *inside = distances_inside(g, to);
+        if (inside[from] != OUT_OF_REACH)
+            return choose_links(g, inside, true, from, to, w, links);
+    }
+    return choose_links(g, distances(g, to), false, from, to, w, links);
+}
+
+/* The cables of a GPU to its NVSwitches (or to GPUs), both directions of each. */
+static uint32_t listed_nvlink(const struct sc__graph *g, uint32_t gpu, uint32_t *links) {
+    const struct listed *t = g->self;
+    uint32_t n = 0;
+    for (uint32_t k = t->first[gpu]; k < t->first[gpu + 1] && n < SC__NVLINKS_MAX; k++)
+        if (is_nvlink(t, t->out[k])) {
+            links[n++] = t->out[k];
+            links[n++] = t->out[k] ^ 1;
+        }
     return n;
 }
 
@@ -333,7 +403,9 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
     *t = (struct listed){.arena = &ctx->arena,
                          .fabric = f,
                          .gpus = c->gpus,
-                         .devices = c->gpus + f->nvswitches + f->switches};
+                         .node_gpus = c->node_gpus,
+                         .devices = c->gpus + f->nvswitches + f->switches,
+                         .inside_to = UINT32_MAX};
     for (uint32_t i = 0; i < f->link_count; i++) {
         const struct sc__fabric_link *l = &f->links[i];
         if (l->a >= t->devices || l->b >= t->devices || !(l->rate > 0))
@@ -349,6 +421,10 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
                 l->rate);
     }
     t->distance = SC__NEW_ARRAY(&ctx->arena, uint8_t *, c->gpus);
+    t->queue = SC__NEW_ARRAY(&ctx->arena, uint32_t, t->devices);
+    t->inside = sc__alloc(&ctx->arena, t->devices);
+    memset(t->inside, OUT_OF_REACH, t->devices);
+    t->inside_queue = SC__NEW_ARRAY(&ctx->arena, uint32_t, t->devices);
     index_links(t, 2 * f->link_count);
     *g = (struct sc__graph){.arena = &ctx->arena,
                             .ports = c->gpus,
@@ -358,6 +434,7 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
                             .most_ways = MOST_LISTED_WAYS,
                             .ways = listed_ways,
                             .way = listed_way,
+                            .nvlink = listed_nvlink,
                             .name = listed_name,
                             .self = t,
                             .hop_latency = f->hop_latency};

@@ -96,10 +96,12 @@ static bool has_nodes(const struct sc__pattern_builder *b) {
 /* Both directions of a GPU's port inside its node. */
 static void
 load_port(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t gpu, double load) {
-    if (!has_nodes(b))
+    uint32_t links[SC__NVLINKS_MAX];
+    if (!b->graph->nvlink)
         return;
-    load_link(b, p, sc__nvlink_up(gpu), load);
-    load_link(b, p, sc__nvlink_down(gpu), load);
+    uint32_t count = b->graph->nvlink(b->graph, gpu, links);
+    for (uint32_t i = 0; i < count; i++)
+        load_link(b, p, links[i], load / (count / 2));
 }
 
 /* ---- how the group lies on nodes ---- */
@@ -537,7 +539,28 @@ static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     return (link - g->first_plane) % g->plane_links < 2 * nic_count(b);
 }
 
-void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {
+/* NVLS and very large all-to-alls load ports without asking for a route, so the
+ * state of every link is looked at here, where each pattern ends. */
+static sc_status check_links(const struct sc__pattern_builder *b,
+                             const struct sc__pattern *p) {
+    for (uint32_t h = 0; h < p->hop_count; h++) {
+        struct sc__buffer name;
+        if (sc__link_works(b->graph, p->hops[h].link))
+            continue;
+        sc__buffer_init(&name, b->arena);
+        b->graph->name(b->graph, p->hops[h].link, &name);
+        return sc__fail(b->ctx,
+                        SC_INPUT,
+                        NULL,
+                        "a GPU behind a failed link takes no part in collectives over it",
+                        "the GPU behind %s cannot be reached: the link is out of service",
+                        name.text);
+    }
+    return SC_OK;
+}
+
+sc_status sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {
+    SC__TRY(check_links(b, p));
     for (uint32_t f = 0; f < p->flow_count; f++)
         for (uint32_t h = p->flows[f].first; h < p->flows[f].first + p->flows[f].count;
              h++) {
@@ -550,4 +573,5 @@ void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p) {
         }
     for (uint32_t h = 0; h < p->hop_count; h++)
         b->busy[p->hops[h].link] = 0;
+    return SC_OK;
 }

@@ -62,7 +62,8 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
                               struct sc__pattern *p,
                               uint32_t from,
                               uint32_t to);
-/* Call when all is added: finds port_time. */
-void sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p);
+/* Call when all is added: finds port_time. Fails where a link it needs is out of
+ * service. */
+sc_status sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p);
 
 #endif

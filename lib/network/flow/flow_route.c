@@ -57,7 +57,7 @@ static bool take_way(const struct sc__graph *g,
     for (uint32_t i = 0; i < *count; i++) {
         if (plane && links[i] >= g->first_plane)
             links[i] += plane * g->plane_links;
-        if (g->failed && g->failed[links[i]])
+        if (!sc__link_works(g, links[i]))
             whole = false;
     }
     return whole && *count;
@@ -201,35 +201,60 @@ sc_status sc__graph_route(struct sc_context *ctx,
     return SC_OK;
 }
 
+#define NAMES_COMPARED 200000u /* links whose names are compared with a wrong one */
+
+static const char *
+link_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *name) {
+    name->size = 0;
+    g->name(g, link, name);
+    return name->text;
+}
+
+/* The link whose name a wrong one is most like, else a few examples. */
+static const char *
+near_links(struct sc_context *ctx, const struct sc__graph *g, const char *name) {
+    struct sc__buffer b;
+    struct sc__buffer candidate;
+    const char *near = NULL;
+    sc__buffer_init(&b, &ctx->arena);
+    sc__buffer_init(&candidate, &ctx->arena);
+    for (uint32_t i = 0; i < g->links && i < NAMES_COMPARED; i++) {
+        const char *pair[3] = {near, link_name(g, i, &candidate), NULL};
+        const char *best = sc__nearest(name, near ? pair : pair + 1);
+        if (best && best != near)
+            near = sc__strdup(&ctx->arena, best);
+    }
+    if (near)
+        sc__printf(&b, "did you mean %s? ", near);
+    sc__puts(&b, "links are named like ");
+    for (uint32_t i = 0, step = g->links / 4 ? g->links / 4 : 1; i < g->links; i += step)
+        sc__printf(&b, "%s%s", i ? ", " : "", link_name(g, i, &candidate));
+    return b.text;
+}
+
 static sc_status find_link(struct sc_context *ctx,
                            const struct sc__graph *g,
                            const char *name,
                            uint32_t *out) {
-    struct sc__buffer b;
-    for (uint32_t i = 0; i < g->links; i++) {
-        sc__buffer_init(&b, &ctx->arena);
-        g->name(g, i, &b);
-        if (!strcmp(b.text, name)) {
+    struct sc__buffer candidate;
+    sc__buffer_init(&candidate, &ctx->arena);
+    for (uint32_t i = 0; i < g->links; i++)
+        if (!strcmp(link_name(g, i, &candidate), name)) {
             *out = i;
             return SC_OK;
         }
-    }
-    sc__buffer_init(&b, &ctx->arena);
-    sc__puts(&b, "links are named like ");
-    for (uint32_t i = 0, step = g->links / 4 ? g->links / 4 : 1; i < g->links; i += step) {
-        if (i)
-            sc__puts(&b, ", ");
-        g->name(g, i, &b);
-    }
-    return sc__fail(ctx, SC_USAGE, NULL, b.text, "the fabric has no link '%s'", name);
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    near_links(ctx, g, name),
+                    "the fabric has no link '%s'",
+                    name);
 }
 
 sc_status sc__graph_fail(struct sc_context *ctx, struct sc__graph *g, const char *link) {
     uint32_t id = 0;
     SC__TRY(find_link(ctx, g, link, &id));
-    if (!g->failed)
-        g->failed = SC__NEW_ARRAY(g->arena, bool, g->links);
-    g->failed[id] = true;
+    g->capacity[id] = 0;
     return SC_OK;
 }
 

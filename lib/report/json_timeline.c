@@ -12,7 +12,7 @@
  * Of more than MOST_ROWS classes every second, third … has a row.
  * Kinds are never mixed: the lengths of a kind add up to the same sum at every
  * level, so the bubbles of the picture are the bubble of the breakdown. */
-#include "report/page.h"
+#include "report/json_details.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ struct items {
     uint32_t capacity;
 };
 
-struct report_page_timeline_row {
+struct timeline_row {
     struct items segments;               /* as they are */
     struct items lanes[SC__MAX_STREAMS]; /* … by stream */
 };
@@ -51,12 +51,12 @@ struct detail {
     int64_t cell;
 };
 
-struct report_page_timeline_writer {
-    struct sc_context *ctx;
+struct timeline_writer {
+    struct sc__arena *arena;
     const struct sc__timeline *t;
     const struct sc__workload *w;
     const struct sc__by_class *index;
-    struct report_page_timeline_row *rows;
+    struct timeline_row *rows;
     uint32_t step;           /* every so many classes have a row */
     struct detail detail[2]; /* of segments, of lanes */
     struct items scratch;
@@ -71,25 +71,24 @@ struct report_page_timeline_writer {
 
 /* ---- gather ---- */
 
-static struct item *report_page_timeline_add(struct report_page_timeline_writer *p,
-                                             struct items *to) {
-    return SC__PUSH(&p->ctx->arena, to->list, to->count, to->capacity);
+static struct item *timeline_add(struct timeline_writer *p, struct items *to) {
+    return SC__PUSH(p->arena, to->list, to->count, to->capacity);
 }
 
-static void gather_segments(struct report_page_timeline_writer *p, uint32_t class) {
+static void gather_segments(struct timeline_writer *p, uint32_t class) {
     struct sc__segments s;
     struct items *to = &p->rows[class].segments;
-    sc__segments(&p->ctx->arena, p->t, p->index, class, &s);
-    to->list = SC__NEW_ARRAY(&p->ctx->arena, struct item, s.count + 1);
+    sc__segments(p->arena, p->t, p->index, class, &s);
+    to->list = SC__NEW_ARRAY(p->arena, struct item, s.count + 1);
     to->capacity = s.count + 1;
     for (uint32_t i = 0; i < s.count; i++) {
         const struct sc__segment *g = &s.items[i];
-        *report_page_timeline_add(p, to) =
+        *timeline_add(p, to) =
             (struct item){g->start, g->end, g->end - g->start, 0, g->span, 1, g->kind};
     }
 }
 
-static void gather_lanes(struct report_page_timeline_writer *p, uint32_t class) {
+static void gather_lanes(struct timeline_writer *p, uint32_t class) {
     for (uint32_t i = p->index->first[class]; i < p->index->first[class + 1]; i++) {
         uint32_t span = p->index->spans[i];
         const struct sc__span *s = &p->t->spans[span];
@@ -100,7 +99,7 @@ static void gather_lanes(struct report_page_timeline_writer *p, uint32_t class) 
             continue;
         int64_t wait =
             op->kind != SC__OP_COMPUTE && s->ready > s->start ? s->ready - s->start : 0;
-        *report_page_timeline_add(p, &p->rows[class].lanes[op->stream]) =
+        *timeline_add(p, &p->rows[class].lanes[op->stream]) =
             (struct item){s->start, s->end, s->end - s->start, wait, span, 1, 0};
     }
 }
@@ -112,7 +111,7 @@ static bool is_idle(const struct item *i) {
            i->kind == SC__SEGMENT_OTHER || i->span == SC__NONE;
 }
 
-static bool same_block(const struct report_page_timeline_writer *p,
+static bool same_block(const struct timeline_writer *p,
                        const struct item *x,
                        const struct item *y,
                        bool lane) {
@@ -128,7 +127,7 @@ static bool same_block(const struct report_page_timeline_writer *p,
            (!lane || (m->kind == n->kind && m->group == n->group));
 }
 
-static bool together(const struct report_page_timeline_writer *p,
+static bool together(const struct timeline_writer *p,
                      const struct item *x,
                      const struct item *y,
                      bool lane) {
@@ -148,8 +147,7 @@ static void absorb(struct item *into, const struct item *i) {
 }
 
 /* Segments from..to of one run: each kind once, side by side. */
-static void
-join_segments(struct report_page_timeline_writer *p, const struct item *run, uint32_t n) {
+static void join_segments(struct timeline_writer *p, const struct item *run, uint32_t n) {
     struct item sum[SC__SEGMENT_KINDS];
     int64_t longest[SC__SEGMENT_KINDS] = {0};
     int64_t at = run[0].start;
@@ -168,12 +166,11 @@ join_segments(struct report_page_timeline_writer *p, const struct item *run, uin
         sum[k].kind = (uint8_t)k;
         sum[k].start = at;
         at = sum[k].end = at + sum[k].busy;
-        *report_page_timeline_add(p, &p->scratch) = sum[k];
+        *timeline_add(p, &p->scratch) = sum[k];
     }
 }
 
-static void
-join_spans(struct report_page_timeline_writer *p, const struct item *run, uint32_t n) {
+static void join_spans(struct timeline_writer *p, const struct item *run, uint32_t n) {
     struct item sum = run[0];
     for (uint32_t i = 1; i < n; i++) {
         if (run[i].busy > run[0].busy)
@@ -182,12 +179,11 @@ join_spans(struct report_page_timeline_writer *p, const struct item *run, uint32
             sum.end = run[i].end;
         absorb(&sum, &run[i]);
     }
-    *report_page_timeline_add(p, &p->scratch) = sum;
+    *timeline_add(p, &p->scratch) = sum;
 }
 
 /* Leaves the items put together in scratch. */
-static void
-join(struct report_page_timeline_writer *p, const struct items *from, bool lane) {
+static void join(struct timeline_writer *p, const struct items *from, bool lane) {
     p->scratch.count = 0;
     for (uint32_t i = 0, k; i < from->count; i = k) {
         for (k = i + 1;
@@ -200,7 +196,7 @@ join(struct report_page_timeline_writer *p, const struct items *from, bool lane)
     }
 }
 
-static uint32_t count_items(struct report_page_timeline_writer *p, bool lanes) {
+static uint32_t count_items(struct timeline_writer *p, bool lanes) {
     uint32_t n = 0;
     for (uint32_t c = 0; c < p->index->classes; c += p->step)
         for (unsigned s = 0; s < (lanes ? SC__MAX_STREAMS : 1); s++) {
@@ -211,7 +207,7 @@ static uint32_t count_items(struct report_page_timeline_writer *p, bool lanes) {
 }
 
 /* The next level down. False: there is none. */
-static bool coarsen(const struct report_page_timeline_writer *p, struct detail *d) {
+static bool coarsen(const struct timeline_writer *p, struct detail *d) {
     if (d->level != CELLS) {
         d->level++;
         d->cell = d->level == CELLS ? p->t->end / 65536 + 1 : 0;
@@ -221,10 +217,8 @@ static bool coarsen(const struct report_page_timeline_writer *p, struct detail *
     return d->cell < p->t->end;
 }
 
-static void fit(struct report_page_timeline_writer *p,
-                bool lanes,
-                uint32_t most_blocks,
-                uint32_t most_cells) {
+static void
+fit(struct timeline_writer *p, bool lanes, uint32_t most_blocks, uint32_t most_cells) {
     struct detail *d = &p->detail[lanes];
     while (d->level == ALL ||
            count_items(p, lanes) > (d->level == BLOCKS ? most_blocks : most_cells))
@@ -233,7 +227,7 @@ static void fit(struct report_page_timeline_writer *p,
 }
 
 /* Segments are the picture and get most of the room. */
-static void choose_detail(struct report_page_timeline_writer *p) {
+static void choose_detail(struct timeline_writer *p) {
     if (count_items(p, false) + count_items(p, true) <= SC__PAGE_ITEMS)
         return;
     fit(p, false, MOST_BLOCKS, SC__PAGE_ITEMS);
@@ -242,7 +236,7 @@ static void choose_detail(struct report_page_timeline_writer *p) {
 
 /* ---- write ---- */
 
-static uint32_t length_id(struct report_page_timeline_writer *p, int64_t ps) {
+static uint32_t length_id(struct timeline_writer *p, int64_t ps) {
     bool fresh;
     uint64_t *id = sc__map_at(&p->lengths, (uint64_t)ps, &fresh);
     if (fresh) {
@@ -260,7 +254,7 @@ static const char *what_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
-static void put_what(struct report_page_timeline_writer *p, const struct sc__op *op) {
+static void timeline_put_what(struct timeline_writer *p, const struct sc__op *op) {
     struct sc__buffer *b = &p->what_table;
     struct sc__json j;
     sc__puts(b, p->what_count ? ",\n[" : "\n[");
@@ -276,7 +270,7 @@ static void put_what(struct report_page_timeline_writer *p, const struct sc__op 
 }
 
 /* Operations that would read the same in a tip share an entry. */
-static long long what_id(struct report_page_timeline_writer *p, uint32_t span) {
+static long long what_id(struct timeline_writer *p, uint32_t span) {
     if (span == SC__NONE)
         return -1;
     const struct sc__op *op = &p->w->ops[p->t->spans[span].op];
@@ -288,7 +282,7 @@ static long long what_id(struct report_page_timeline_writer *p, uint32_t span) {
     bool fresh;
     uint64_t *id = sc__map_at(&p->whats, sc__hash(key, sizeof key, 1), &fresh);
     if (fresh) {
-        put_what(p, op);
+        timeline_put_what(p, op);
         *id = p->what_count++;
     }
     return (long long)*id;
@@ -300,10 +294,8 @@ static const char *const column_names[] = {
 /* What a column says where all its values are this is left out. */
 static const long long usual[] = {-2, -2, 0, -3, -2, -1, 0, 1};
 
-static long long value_of(struct report_page_timeline_writer *p,
-                          enum column c,
-                          const struct item *i,
-                          int64_t before) {
+static long long
+value_of(struct timeline_writer *p, enum column c, const struct item *i, int64_t before) {
     const struct sc__span *s = i->span == SC__NONE ? NULL : &p->t->spans[i->span];
     switch (c) {
     case LENGTH:
@@ -326,7 +318,7 @@ static long long value_of(struct report_page_timeline_writer *p,
     return 0;
 }
 
-static bool is_usual(struct report_page_timeline_writer *p, enum column c) {
+static bool is_usual(struct timeline_writer *p, enum column c) {
     for (uint32_t i = 0; i < p->scratch.count; i++) {
         const struct item *k = &p->scratch.list[i];
         if (c == BUSY ? k->busy != k->end - k->start
@@ -336,7 +328,7 @@ static bool is_usual(struct report_page_timeline_writer *p, enum column c) {
     return true;
 }
 
-static void put_signed(struct sc__buffer *b, bool comma, long long v) {
+static void timeline_put_signed(struct sc__buffer *b, bool comma, long long v) {
     if (comma)
         sc__putc(b, ',');
     if (v < 0)
@@ -344,38 +336,37 @@ static void put_signed(struct sc__buffer *b, bool comma, long long v) {
     sc__put_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-static void put_column(struct report_page_timeline_writer *p, enum column c) {
+static void timeline_put_column(struct timeline_writer *p, enum column c) {
     int64_t before = 0;
     if (c != LENGTH && c != GAP && c != WHAT && is_usual(p, c))
         return;
     sc__printf(&p->body, ",\"%s\":[", column_names[c]);
     for (uint32_t i = 0; i < p->scratch.count; i++) {
         const struct item *k = &p->scratch.list[i];
-        put_signed(&p->body, i > 0, value_of(p, c, k, before));
+        timeline_put_signed(&p->body, i > 0, value_of(p, c, k, before));
         before = k->end;
     }
     sc__putc(&p->body, ']');
 }
 
-static void put_segments(struct report_page_timeline_writer *p,
-                         const struct report_page_timeline_row *r) {
+static void timeline_put_segments(struct timeline_writer *p, const struct timeline_row *r) {
     join(p, &r->segments, false);
     sc__puts(&p->body, ",\"segments\":{\"kind\":\"");
     for (uint32_t i = 0; i < p->scratch.count; i++)
         sc__putc(&p->body, "FBWRUCbso"[p->scratch.list[i].kind]);
     sc__putc(&p->body, '"');
-    put_column(p, LENGTH);
-    put_column(p, WHAT);
-    put_column(p, MICRO_BATCH);
-    put_column(p, CHUNK);
-    put_column(p, COUNT);
+    timeline_put_column(p, LENGTH);
+    timeline_put_column(p, WHAT);
+    timeline_put_column(p, MICRO_BATCH);
+    timeline_put_column(p, CHUNK);
+    timeline_put_column(p, COUNT);
     sc__putc(&p->body, '}');
 }
 
-static void put_lane(struct report_page_timeline_writer *p,
-                     const struct items *from,
-                     unsigned stream,
-                     bool first) {
+static void timeline_put_lane(struct timeline_writer *p,
+                              const struct items *from,
+                              unsigned stream,
+                              bool first) {
     const char *name = p->w->stream_names[stream];
     struct sc__json j;
     join(p, from, true);
@@ -383,12 +374,11 @@ static void put_lane(struct report_page_timeline_writer *p,
     sc__printf(&p->body, "%s\n {\"stream\":%u,\"name\":", first ? "" : ",", stream);
     sc__json_string(&j, NULL, name ? name : "");
     for (enum column c = LENGTH; c <= COUNT; c++)
-        put_column(p, c);
+        timeline_put_column(p, c);
     sc__putc(&p->body, '}');
 }
 
-static void report_page_timeline_put_row(struct report_page_timeline_writer *p,
-                                         uint32_t class) {
+static void timeline_put_row(struct timeline_writer *p, uint32_t class) {
     const struct sc__class *c = &p->w->classes[class];
     bool first = true;
     struct sc__json j;
@@ -401,19 +391,19 @@ static void report_page_timeline_put_row(struct report_page_timeline_writer *p,
                c->ranks,
                c->stage);
     sc__json_string(&j, NULL, c->name ? c->name : "");
-    put_segments(p, &p->rows[class]);
+    timeline_put_segments(p, &p->rows[class]);
     sc__puts(&p->body, ",\"lanes\":[");
     for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
         if (!p->rows[class].lanes[s].count)
             continue;
-        put_lane(p, &p->rows[class].lanes[s], s, first);
+        timeline_put_lane(p, &p->rows[class].lanes[s], s, first);
         first = false;
     }
     sc__puts(&p->body, "]}");
 }
 
-static void report_page_timeline_put_rows(struct report_page_timeline_writer *p) {
-    struct sc__arena *a = &p->ctx->arena;
+static void timeline_put_rows(struct timeline_writer *p) {
+    struct sc__arena *a = p->arena;
     sc__map_init(&p->lengths, a);
     sc__map_init(&p->whats, a);
     sc__buffer_init(&p->length_table, a);
@@ -422,19 +412,17 @@ static void report_page_timeline_put_rows(struct report_page_timeline_writer *p)
     p->length_count = p->what_count = 0;
     length_id(p, 0); /* "wait" may be left out because 0 is entry 0 */
     for (uint32_t c = 0; c < p->index->classes; c += p->step)
-        report_page_timeline_put_row(p, c);
+        timeline_put_row(p, c);
 }
 
-void sc__page_timeline(struct sc_context *ctx,
-                       const struct sc__timeline *t,
-                       const struct sc__by_class *index,
-                       struct sc__buffer *out) {
-    struct report_page_timeline_writer p = {.ctx = ctx,
-                                            .t = t,
-                                            .w = t->workload,
-                                            .index = index};
-    p.rows =
-        SC__NEW_ARRAY(&ctx->arena, struct report_page_timeline_row, index->classes + 1);
+void sc__json_timeline(const struct sc__result *r, struct sc__buffer *out) {
+    const struct sc__timeline *t = r->timeline;
+    const struct sc__by_class *index = &r->by_class;
+    struct timeline_writer p = {.arena = out->arena,
+                                .t = t,
+                                .w = r->workload,
+                                .index = index};
+    p.rows = SC__NEW_ARRAY(p.arena, struct timeline_row, index->classes + 1);
     p.step = index->classes ? (index->classes + MOST_ROWS - 1) / MOST_ROWS : 1;
     for (uint32_t c = 0; c < index->classes; c += p.step) {
         gather_segments(&p, c);
@@ -442,7 +430,7 @@ void sc__page_timeline(struct sc_context *ctx,
     }
     choose_detail(&p);
     do
-        report_page_timeline_put_rows(&p);
+        timeline_put_rows(&p);
     while (p.length_table.size + p.what_table.size + p.body.size > MOST_BYTES &&
            coarsen(&p, &p.detail[0]));
     sc__printf(

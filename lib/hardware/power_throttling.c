@@ -1,0 +1,41 @@
+/* power_throttling: the loop's average power decides the clock; see
+ * docs/model/kernels.md, "Power", for the measurements behind the constants. */
+#include "hardware/power_throttling.h"
+
+#include <math.h>
+
+void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times) {
+    l->us += k->us * times;
+    l->effort += k->effort * times;
+    l->bytes += k->bytes * times;
+    l->kernels += times;
+}
+
+struct sc__heat
+sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
+    const struct sc__power_constants *c = &gpu->power;
+    struct sc__heat h = {.watts = c->idle, .clock = 1};
+    double us = l->us + gpu->gap * l->kernels + idle_us;
+    /* FLOP/us · 1e-6 = TFLOP/s, B/us · 1e-6 = TB/s: the draw is linear in both. */
+    if (us > 0)
+        h.watts +=
+            c->per_tflops * (l->effort / us * 1e-6) + c->per_tbs * (l->bytes / us * 1e-6);
+    /* The clock falls linearly with the watts a GPU would draw above its limit.
+     * How much of that a kernel feels depends on what bounds it: attention
+     * follows the clock, memory-bound kernels hardly do (beta). */
+    h.clock = 1 + c->slope * fmax(0, h.watts - c->limit);
+    for (unsigned i = 0; i < SC__KERNEL_KINDS; i++)
+        h.factor[i] = pow(h.clock, c->beta[i]);
+    return h;
+}
+
+double sc__kernels_us(const struct sc__gpu *gpu,
+                      const struct sc__kernels *list,
+                      const struct sc__heat *heat) {
+    double us = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct sc__kernel *k = &list->items[i];
+        us += k->us * (heat ? heat->factor[k->kind] : 1) + gpu->gap * k->launches;
+    }
+    return us;
+}

@@ -1,0 +1,28 @@
+/* whatif_text: the what-if table on a terminal. */
+#include "report/write.h"
+
+static void whatif_put_whatif_row(struct sc__buffer *out,
+                                  const struct sc__whatif_row *row,
+                                  int64_t step) {
+    struct sc__buffer half;
+    struct sc__buffer zero;
+    double whole = step ? (double)step : 1;
+    sc__buffer_init(&half, out->arena);
+    sc__buffer_init(&zero, out->arena);
+    sc__put_time(&half, row->at_half);
+    sc__put_time(&zero, row->at_zero);
+    sc__printf(out,
+               "  %-24s %11s %6.1f %%  %11s %6.1f %%\n",
+               row->title,
+               half.text,
+               100 * (1 - (double)row->at_half / whole),
+               zero.text,
+               100 * (1 - (double)row->at_zero / whole));
+}
+
+void sc__write_whatif(const struct sc__result *r, struct sc__buffer *out) {
+    sc__puts(out,
+             "\nwhat if it took          half the time    saved      no time    saved\n");
+    for (uint32_t i = 0; i < r->whatif->count; i++)
+        whatif_put_whatif_row(out, &r->whatif->rows[i], r->whatif->step);
+}
