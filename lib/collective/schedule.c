@@ -137,10 +137,11 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
 
 /* --- groups on nodes ------------------------------------------------------ */
 
-struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first) {
+struct sc__coll_group
+sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first) {
     struct sc__coll_group g = {.ranks = n, .least = n, .node_first = first};
     for (uint32_t i = 0; i < n; i++)
-        if (!i || node[i] != node[i - 1])
+        if (!i || gpu[i] / node_gpus != gpu[i - 1] / node_gpus)
             first[g.nodes++] = i;
     first[g.nodes] = n;
     for (uint32_t k = 0; k < g.nodes; k++) {
