@@ -152,6 +152,13 @@ sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t 
     return g;
 }
 
+uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
+    uint32_t i = 0;
+    while (i + 1 < n && gpu[i] != wanted)
+        i++;
+    return i;
+}
+
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member) {
     if (!g->node_first)
         return member / g->per_node;

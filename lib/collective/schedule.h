@@ -177,6 +177,8 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
  * as one node's. first: room for n + 1. */
 struct sc__coll_group
 sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first);
+/* The member that runs on a GPU; the last where none does. */
+uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted);
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member);
 uint32_t sc__coll_node_first(const struct sc__coll_group *g, uint32_t node);
 uint32_t sc__coll_node_size(const struct sc__coll_group *g, uint32_t node);

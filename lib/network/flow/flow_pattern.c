@@ -353,19 +353,6 @@ static add_family *const families[SC__FAMILIES] = {
     [SC__FAMILY_TORUS] = add_together,
 };
 
-static uint32_t place_of(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
-    uint32_t i = 0;
-    while (i + 1 < n && gpu[i] != wanted)
-        i++;
-    return i;
-}
-
-/* Whether the switches of the nodes reduce. */
-static bool node_switch_reduces(const struct sc__pattern_builder *b, uint32_t per_node) {
-    return b->cluster->constants.nvls > 0 && b->cluster->inside == SC__INSIDE_SWITCH &&
-           per_node > 2;
-}
-
 sc_status sc__pattern_collective(struct sc__pattern_builder *b,
                                  struct sc__pattern *p,
                                  int coll,
@@ -390,8 +377,9 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b,
                                          n,
                                          b->cluster->node_gpus,
                                          SC__NEW_ARRAY(b->arena, uint32_t, n + 1));
-    f.schedule.root = place_of(f.gpu, n, root);
-    f.schedule.switch_reduces = node_switch_reduces(b, f.schedule.group.per_node);
+    f.schedule.root = sc__coll_member_of(f.gpu, n, root);
+    f.schedule.switch_reduces =
+        sc__coll_node_switch_reduces(b->cluster, f.schedule.group.per_node);
     f.crossing = sc__two_level_share(b->cluster, n, f.schedule.group.nodes);
     sc__coll_schedule_init(&f.schedule);
     return families[f.schedule.family](b, p, &f);

@@ -248,13 +248,6 @@ static sc_status run_pairs(struct stepping *s) {
     return SC_OK;
 }
 
-static uint32_t place_of(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
-    uint32_t i = 0;
-    while (i + 1 < n && gpu[i] != wanted)
-        i++;
-    return i;
-}
-
 /* SimAI's rings: as many channels as the first server has members, each beginning
  * at a member of its own. */
 static void choose_schedule(struct stepping *s, int coll, uint32_t n, uint32_t root) {
@@ -266,7 +259,7 @@ static void choose_schedule(struct stepping *s, int coll, uint32_t n, uint32_t r
                                  SC__NEW_ARRAY(s->arena, uint32_t, n + 1));
     c->order = SC__ORDER_ROTATED;
     c->channels = sc__coll_node_size(&c->group, 0);
-    c->root = place_of(s->gpu, n, root);
+    c->root = sc__coll_member_of(s->gpu, n, root);
     sc__coll_schedule_init(c);
 }
 
@@ -279,6 +272,7 @@ sc_status sc__steps_collective(struct sc__pattern_builder *b,
                                uint64_t bytes,
                                int64_t *time) {
     struct sc__arena work;
+    struct sc__coll_transfer first; /* all carry as much */
     sc_status status;
     *time = 0;
     if (n < 2)
@@ -288,8 +282,8 @@ sc_status sc__steps_collective(struct sc__pattern_builder *b,
     s.share = sc__share_new(&work, b->graph->capacity, b->graph->links);
     sc__heap_init(&s.heap, &work);
     choose_schedule(&s, coll, n, root);
-    double parts = sc__coll_parts(s.schedule.family, n);
-    s.message = (double)(bytes ? bytes : 1) / parts / s.schedule.channels;
+    sc__coll_schedule_transfer(&s.schedule, (struct sc__coll_transfer_id){0, 0, 0}, &first);
+    s.message = (double)(bytes ? bytes : 1) * sc__coll_schedule_share(&s.schedule, &first);
     bool rounds =
         s.schedule.family == SC__FAMILY_RING || s.schedule.family == SC__FAMILY_CHAIN;
     status = rounds ? run_rounds(&s) : run_pairs(&s);
