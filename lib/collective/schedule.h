@@ -164,6 +164,12 @@ bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
                                      uint32_t phase,
                                      struct sc__coll_transfer_id *on);
 
+/* Whether an arrival brings parts that a transfer of the same member and channel sends on:
+ * what the above asks of transfers that are at hand. */
+bool sc__coll_transfer_brings(const struct sc__coll_schedule *s,
+                              const struct sc__coll_transfer *arrival,
+                              const struct sc__coll_transfer *sent);
+
 /* Share of the buffer that a transfer carries. */
 double sc__coll_schedule_share(const struct sc__coll_schedule *s,
                                const struct sc__coll_transfer *t);
