@@ -106,7 +106,7 @@ def _raise(context, status):
         value = function(context)
         return value.decode(errors="replace") if value else ""
 
-    raise Error(text(_library.sc_error_text), status, text(_library.sc_error_message), text(_library.sc_error_hint),
+    raise Error(text(_library.sc_error_text), _library.sc_exit_code(status), text(_library.sc_error_message), text(_library.sc_error_hint),
                 text(_library.sc_error_file) or None, _library.sc_error_line(context), _library.sc_error_column(context))
 
 
