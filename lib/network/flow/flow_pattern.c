@@ -83,18 +83,32 @@ static bool has_nodes(const struct sc__pattern_builder *b) {
            b->cluster->fabric.kind != SC__FABRIC_LINKS;
 }
 
+enum { PORT_OUT, PORT_IN };
+
+/* One direction of a GPU's port inside its node; cables come in pairs, out and in. */
+static void load_port(struct sc__pattern_builder *b,
+                      struct sc__pattern *p,
+                      uint32_t gpu,
+                      unsigned direction,
+                      double load) {
+    uint32_t links[SC__NVLINKS_MAX];
+    if (!b->graph->nvlink)
+        return;
+    uint32_t cables = b->graph->nvlink(b->graph, gpu, links) / 2;
+    for (uint32_t i = 0; i < cables; i++)
+        load_link(b, p, links[2 * i + direction], load / cables);
+}
+
 /* Up to the switch of a node from so many GPUs, and down from it to so many. */
 static void through_switch(struct sc__pattern_builder *b,
                            struct sc__pattern *p,
                            const uint32_t *gpu,
                            const struct sc__coll_transfer *t,
                            double load) {
-    if (!has_nodes(b))
-        return;
     for (uint32_t i = 0; i < t->sources; i++)
-        load_link(b, p, sc__nvlink_up(gpu[t->source + i]), load);
+        load_port(b, p, gpu[t->source + i], PORT_OUT, load);
     for (uint32_t i = 0; i < t->destinations; i++)
-        load_link(b, p, sc__nvlink_down(gpu[t->destination + i]), load);
+        load_port(b, p, gpu[t->destination + i], PORT_IN, load);
 }
 
 /* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
@@ -282,8 +296,8 @@ static void add_ports(struct sc__pattern_builder *b,
     begin_flow(b, p, volume);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, f->gpu[i]);
-        load_link(b, p, sc__nvlink_up(f->gpu[i]), c.port);
-        load_link(b, p, sc__nvlink_down(f->gpu[i]), c.port);
+        load_port(b, p, f->gpu[i], PORT_OUT, c.port);
+        load_port(b, p, f->gpu[i], PORT_IN, c.port);
         if (n == inside)
             continue;
         load_link(b, p, nic, c.nic * overhead(b));
