@@ -186,7 +186,9 @@ sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const ch
                         o->name,
                         o->arg);
     sc__context_init(&scratch, NULL);
-    sc_status status = sc__guarded(&scratch, set_option, &(struct option_setting){&scratch, o, value, plan});
+    sc_status status = sc__guarded(&scratch,
+                                   set_option,
+                                   &(struct option_setting){&scratch, o, value, plan});
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

@@ -24,9 +24,8 @@ sc_status sc__object_build(struct sc_context *ctx,
     if (!own)
         return sc__out_of_memory(ctx);
     sc__context_init(own, ctx);
-    sc_status status = sc__guarded(own,
-                                   build_object,
-                                   &(struct object_building){own, build, arguments});
+    sc_status status =
+        sc__guarded(own, build_object, &(struct object_building){own, build, arguments});
     own->progress = NULL; /* the object may outlive whoever listens */
     if (status == SC_OK) {
         *out = own;
