@@ -12,24 +12,24 @@ static double dispatch_bytes(const struct sc__lowering *l) {
 
 void sc__expert_all_to_all(struct sc__script_maker *k) {
     sc__script_collective(k,
-                            SC__ALLTOALL,
-                            SC__GROUP_EP,
-                            SC__STREAM_EP,
-                            dispatch_bytes(k->l),
-                            k->l->plan.overlap_moe,
-                            "expert exchange");
+                          SC__ALLTOALL,
+                          SC__GROUP_EP,
+                          SC__STREAM_EP,
+                          dispatch_bytes(k->l),
+                          k->l->plan.overlap_moe,
+                          "expert exchange");
 }
 
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {
     double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
                    k->l->model->hidden * sc__plan_width(&k->l->plan);
     sc__script_collective(k,
-                            coll,
-                            SC__GROUP_ETP,
-                            SC__STREAM_COMM,
-                            bytes * k->l->plan.mesh.etp,
-                            false,
-                            "expert tensor parallel");
+                          coll,
+                          SC__GROUP_ETP,
+                          SC__STREAM_COMM,
+                          bytes * k->l->plan.mesh.etp,
+                          false,
+                          "expert tensor parallel");
 }
 
 /* More host time of a layer with experts before routing was fused: half of it

@@ -375,7 +375,7 @@ static double updated(const struct sc__plan *p, const struct sc__shard *s) {
 }
 
 static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
-    return sc__memory_op(l->pricer,
+    return sc__memory_op(l->kernel_model,
                          SC__MEM_SUM_SQUARES_FP32,
                          SC__FP32,
                          1024,
@@ -385,9 +385,12 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     bool wide = sc__plan_width(&l->plan) > 2;
     if (l->plan.plain_update)
-        return sc__adamw(l->pricer, wide ? SC__FP32 : SC__BF16, params, 0);
+        return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
     /* fp32 weights are their own master copy: no bf16 ones to write */
-    return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes - (wide ? 2 : 0));
+    return sc__adamw(l->kernel_model,
+                     SC__FP32,
+                     params,
+                     l->constants.adam_bytes - (wide ? 2 : 0));
 }
 
 /* Not the tag of any micro-batch. */
@@ -535,7 +538,7 @@ static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro
 static uint32_t
 tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
     struct sc__lowering *l = self;
-    if (part == SC__TAIL_MEET)
+    if (part == SC__TAIL_JOIN)
         return l->tied[stage];
     if (part == SC__TAIL_EARLY)
         return *block_at(l, stage, s->chunk, HEAD);
@@ -545,7 +548,7 @@ tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
                      s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
 }
 
-static int64_t price(void *self, const struct sc__op *op) {
+static int64_t step_blocks_collective_cost(void *self, const struct sc__op *op) {
     struct sc__lowering *l = self;
     enum sc__group_kind kind = l->workload->groups[op->group].kind;
     return sc__from_us(sc__step_collective_us(l, op->coll, kind, (double)op->bytes));
@@ -608,7 +611,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .wgrad =
                                         sc__schedule_splits(p->schedule) ? wgrad : NULL,
                                     .after = after,
-                                    .price = price,
+                                    .collective_cost = step_blocks_collective_cost,
                                     .message_time = message_time,
                                     .kept = sc__plan_kept(l->model, p),
                                     .tail = tail,

@@ -155,7 +155,7 @@ static void reorder(struct sc__script_maker *k, double bytes) {
     const struct sc__plan *p = &k->l->plan;
     if (!p->torch_copies || p->micro_batch == 1 || p->mesh.tp == 1)
         return;
-    struct sc__kernel x = sc__elementwise(k->l->pricer, "reorder", 2 * bytes);
+    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "reorder", 2 * bytes);
     k->launches += x.launches;
     compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
 }
@@ -454,7 +454,7 @@ static void accumulate(struct sc__script_maker *k, const struct sc__shard *param
                    (params->dense + params->experts);
     if (bytes < 1)
         return;
-    struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
+    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
     k->launches += x.launches;
     compute(k,
             SC__WORK_ELEMENTWISE,

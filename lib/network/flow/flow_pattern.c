@@ -1,7 +1,7 @@
 /* The algorithms, as connections. n ranks on N nodes, S bytes.
  *
  *   ring    channel c of C (ranks of a node): through each node from one of its
- *           GPUs to another, and over that one's card to the same card of the
+ *           GPUs to another, and over that one's NIC to the same NIC of the
  *           next node, so that traffic stays on its rail. Each connection
  *           carries 2(n-1)/n · S/C (all-reduce), (n-1)/n · S/C (gather, scatter).
  *   chain   a ring without its last connection, S/C each (broadcast, reduce).
@@ -12,7 +12,7 @@
  *           the more.
  *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
  *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
- *           to the GPU whose card is on the destination's rail, and from there;
+ *           to the GPU whose NIC is on the destination's rail, and from there;
  *           or (two-level) once to each node, and on over NVLink there.
  *   root    S/n between the root and each of the others (gather, scatter). */
 #include "network/flow/flow_pattern.h"
@@ -25,7 +25,7 @@
 #define SOURCES_APART                                                                      \
     64u /* up to so many all of one source are one flow; above, all of a group             \
          */
-#define PAIRS_ROUTED 2048u /* up to so many each pair has its way */
+#define PAIRS_ROUTED 2048u /* up to so many each pair has its path */
 
 void sc__pattern_builder_init(struct sc_context *ctx,
                               const struct sc__cluster *c,
@@ -37,7 +37,7 @@ void sc__pattern_builder_init(struct sc_context *ctx,
                                       .graph = g,
                                       .route = route,
                                       .arena = &ctx->arena};
-    b->way = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
+    b->path = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
     b->slot = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->stamp = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->busy = SC__NEW_ARRAY(b->arena, double, g->links);
@@ -78,11 +78,11 @@ static sc_status wire(struct sc__pattern_builder *b,
                       double load) {
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
     if (network)
         load *= overhead(b);
     for (uint32_t i = 0; i < count; i++)
-        load_link(b, p, b->way[i].link, b->way[i].load * load);
+        load_link(b, p, b->path[i].link, b->path[i].load * load);
     if (network)
         p->network = true;
     return SC_OK;
@@ -139,7 +139,7 @@ static uint32_t size_of(const struct flow_pattern_nodes *s, uint32_t node) {
 /* ---- rings ---- */
 
 /* Where channel c enters and leaves a node: turned round from node to node, so
- * that a node is entered by the card of the same rail. */
+ * that a node is entered by the NIC of the same rail. */
 static uint32_t enters(uint32_t node, uint32_t c, uint32_t channels) {
     return node % 2 ? (c + channels - 1) % channels : c;
 }
@@ -322,12 +322,12 @@ static sc_status add_torus(struct sc__pattern_builder *b,
     begin_flow(b, p, passes);
     for (uint32_t d = 0; d < dims; d++) {
         uint32_t size = f->dim[dim[d]].size;
-        bool two_ways =
+        bool both_directions =
             f->dim[dim[d]].kind == SC__DIM_RING && extent[d] == size && size > 2;
-        double load = dim_volume(extent, dims, d) / (two_ways ? 2 : 1);
+        double load = dim_volume(extent, dims, d) / (both_directions ? 2 : 1);
         for (uint32_t i = 0; i < n; i++) {
             SC__TRY(wire(b, p, gpu[i], neighbour(f, gpu, n, gpu[i], dim[d], 1), load));
-            if (two_ways)
+            if (both_directions)
                 SC__TRY(wire(b,
                              p,
                              gpu[i],
@@ -367,7 +367,7 @@ snake(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
 /* ---- all pairs ---- */
 
 /* How messages of pairs go. */
-struct ways {
+struct pair_routing {
     enum sc__algo algo; /* direct, PXN or hierarchical */
     double share;       /* hierarchical: of the bytes that go between nodes */
 };
@@ -384,14 +384,14 @@ static sc_status pair(struct sc__pattern_builder *b,
                       struct sc__pattern *p,
                       uint32_t from,
                       uint32_t to,
-                      struct ways ways) {
+                      struct pair_routing how) {
     bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
-    if (near || ways.algo == SC__ALGO_DIRECT)
+    if (near || how.algo == SC__ALGO_DIRECT)
         return wire(b, p, from, to, 1);
-    bool first = ways.algo == SC__ALGO_PXN;
+    bool first = how.algo == SC__ALGO_PXN;
     uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
     if (via != from)
-        SC__TRY(wire(b, p, from, via, first ? 1 : ways.share));
+        SC__TRY(wire(b, p, from, via, first ? 1 : how.share));
     return via == to ? SC_OK : wire(b, p, via, to, 1);
 }
 
@@ -400,7 +400,7 @@ static uint32_t nic_count(const struct sc__pattern_builder *b) {
     return nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
 }
 
-/* So many pairs that ways are not looked at: the ports alone, each as loaded
+/* So many pairs that paths are not looked at: the ports alone, each as loaded
  * as all pairs make it. */
 static void add_ports(struct sc__pattern_builder *b,
                       struct sc__pattern *p,
@@ -428,7 +428,7 @@ static sc_status add_pairs(struct sc__pattern_builder *b,
                            struct sc__pattern *p,
                            const uint32_t *gpu,
                            uint32_t n,
-                           struct ways ways,
+                           struct pair_routing how,
                            double volume) {
     bool apart = n <= PAIRS_APART, by_source = n <= SOURCES_APART;
     if (n > PAIRS_ROUTED && has_nodes(b)) {
@@ -443,7 +443,7 @@ static sc_status add_pairs(struct sc__pattern_builder *b,
         for (uint32_t k = 1; k < n; k++) {
             if (apart)
                 begin_flow(b, p, volume);
-            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], ways));
+            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], how));
         }
     }
     return SC_OK;
@@ -499,11 +499,11 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b,
         return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
     struct flow_pattern_nodes s =
         split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
-    struct ways ways = {algo, sc__two_level_share(b->cluster, n, s.count)};
+    struct pair_routing how = {algo, sc__two_level_share(b->cluster, n, s.count)};
     if (coll == SC__ALLTOALL)
-        return add_pairs(b, p, gpu, n, ways, 1.0 / n);
+        return add_pairs(b, p, gpu, n, how, 1.0 / n);
     if (algo == SC__ALGO_DIRECT)
-        return add_pairs(b, p, gpu, n, ways, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
+        return add_pairs(b, p, gpu, n, how, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
     bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
     if (reduce && algo == SC__ALGO_TREE)
         return add_tree(b, p, &s, false);
@@ -526,10 +526,14 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
     if (from == to)
         return SC_OK;
     begin_flow(b, p, 1);
-    return pair(b, p, from, to, (struct ways){pxn ? SC__ALGO_PXN : SC__ALGO_DIRECT, 1});
+    return pair(b,
+                p,
+                from,
+                to,
+                (struct pair_routing){pxn ? SC__ALGO_PXN : SC__ALGO_DIRECT, 1});
 }
 
-/* Ports: what a GPU or card has for itself, and no route can avoid. */
+/* Ports: what a GPU or NIC has for itself, and no route can avoid. */
 static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     const struct sc__graph *g = b->graph;
     if (!has_nodes(b))

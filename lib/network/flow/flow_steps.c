@@ -5,7 +5,7 @@
  * the links), and `send` has passed.
  *
  * All-to-all: every rank to every other at once; gather and scatter: the root
- * and every other. Cards take packets of their
+ * and every other. NICs take packets of their
  * flows in turn, so a receiver waits half a round of packets before its share
  * of the links is what sharing says. */
 #include "network/flow/flow_steps.h"
@@ -80,7 +80,7 @@ static int64_t link_latency(const struct sc__pattern_builder *b, uint32_t link) 
 }
 
 /* The hops of a message. Each message is a connection of its own to the
- * network: with ECMP every step takes a way of its own. */
+ * network: with ECMP every step takes a path of its own. */
 static sc_status
 route(struct stepping *s, const struct flow_steps_wire *w, uint32_t step, uint32_t *count) {
     struct sc__pattern_builder *b = s->b;
@@ -88,9 +88,9 @@ route(struct stepping *s, const struct flow_steps_wire *w, uint32_t step, uint32
     bool network = w->from / b->cluster->node_gpus != w->to / b->cluster->node_gpus;
     if (step)
         policy.seed = sc__splitmix64(policy.seed + step);
-    SC__TRY(sc__graph_route(b->ctx, b->graph, &policy, w->from, w->to, b->way, count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, &policy, w->from, w->to, b->path, count));
     for (uint32_t i = 0; i < *count && network; i++)
-        b->way[i].load *= 1 + s->steps->header / s->steps->packet;
+        b->path[i].load *= 1 + s->steps->header / s->steps->packet;
     return SC_OK;
 }
 
@@ -100,9 +100,9 @@ make_wire(struct stepping *s, uint32_t from, uint32_t to, struct flow_steps_wire
     uint32_t count;
     double trip = 0;
     *w = (struct flow_steps_wire){.from = from, .to = to};
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
     for (uint32_t i = 0; i < count; i++)
-        trip += 2 * b->way[i].load * (double)link_latency(b, b->way[i].link);
+        trip += 2 * b->path[i].load * (double)link_latency(b, b->path[i].link);
     w->round_trip = (int64_t)llround(trip);
     return SC_OK;
 }
@@ -141,7 +141,7 @@ static sc_status make_wires(struct stepping *s, const uint32_t *gpu) {
 static sc_status send(struct stepping *s, uint32_t wire, uint32_t step, int64_t now) {
     uint32_t count;
     SC__TRY(route(s, &s->wires[wire], step, &count));
-    struct sc__share_flow flow = {.hops = s->b->way,
+    struct sc__share_flow flow = {.hops = s->b->path,
                                   .count = count,
                                   .weight = 1,
                                   .bytes = s->message,
@@ -236,7 +236,7 @@ add_pairs(struct stepping *s, int coll, const uint32_t *gpu, uint32_t root, int6
     return SC_OK;
 }
 
-/* Longest round trip, and the most flows of a card. */
+/* Longest round trip, and the most flows of a NIC. */
 static sc_status
 pairs(struct stepping *s, int coll, const uint32_t *gpu, uint32_t root, double message) {
     int64_t trip = 0;
@@ -304,13 +304,13 @@ sc_status sc__steps_message(struct sc__pattern_builder *b,
     double slowest = 0;
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
     *time = steps->send;
     for (uint32_t i = 0; i < count; i++) {
-        double load = b->way[i].load * (network ? 1 + steps->header / steps->packet : 1);
-        slowest = fmax(slowest, load / b->graph->capacity[b->way[i].link]);
-        *time +=
-            (int64_t)llround(2 * b->way[i].load * (double)link_latency(b, b->way[i].link));
+        double load = b->path[i].load * (network ? 1 + steps->header / steps->packet : 1);
+        slowest = fmax(slowest, load / b->graph->capacity[b->path[i].link]);
+        *time += (int64_t)llround(2 * b->path[i].load *
+                                  (double)link_latency(b, b->path[i].link));
     }
     *time += flow_steps_to_ps(slowest * (double)bytes);
     return SC_OK;
