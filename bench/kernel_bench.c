@@ -36,7 +36,7 @@ int main(void) {
     start = seconds();
     for (uint64_t i = 0; i < COUNT; i++)
         sum += sc__gemm(p, NULL, SC__BF16, 8192, 8 * (1 + i % 512), 4096).us;
-    row("a product, mostly remembered", (seconds() - start) / COUNT * 1e6, 2);
+    row("a GEMM, mostly remembered", (seconds() - start) / COUNT * 1e6, 2);
 
     struct sc__layer_shape s = {.fusion = SC__FUSION_MEGATRON,
                                 .dtype = SC__BF16,
