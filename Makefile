@@ -41,7 +41,7 @@ STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
-.PHONY: all deps deps-test demo test validate bench install clean help format check-format check-layers check-wasm check-threads fuzz-smoke
+.PHONY: all deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -147,6 +147,9 @@ check-threads: ## eight threads on one model and cluster, under the thread sanit
 
 check-layers:
 	@sh scripts/layers.sh
+
+check-lines: ## lines that breathe, files of at most 800
+	@python3 scripts/line_density.py --check
 
 # Without root and without the packages it says that it is skipped.
 check-wasm: $(BUILD)/gen/data.c $(BUILD)/gen/report_page.c ## the library for wasm32, but for its platform file

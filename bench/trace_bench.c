@@ -230,7 +230,9 @@ static void remove_all(const char *directory, const struct sc__document *doc) {
 }
 
 static const char *no_setting(const void *self, const char *name, unsigned i) {
-    (void)self, (void)name, (void)i;
+    (void)self;
+    (void)name;
+    (void)i;
     return NULL;
 }
 

@@ -59,8 +59,10 @@ static bool text_blank(char c) {
 }
 
 struct sc__str sc__trim(struct sc__str s) {
-    while (s.n && text_blank(s.p[0]))
-        s.p++, s.n--;
+    while (s.n && text_blank(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
     while (s.n && text_blank(s.p[s.n - 1]))
         s.n--;
     return s;
@@ -101,8 +103,10 @@ bool sc__parse_u32(struct sc__str s, uint32_t *out) {
 bool sc__parse_i64(struct sc__str s, int64_t *out) {
     bool minus = s.n && s.p[0] == '-';
     uint64_t v;
-    if (minus)
-        s.p++, s.n--;
+    if (minus) {
+        s.p++;
+        s.n--;
+    }
     if (!sc__parse_u64(s, &v) || v > (uint64_t)INT64_MAX)
         return false;
     *out = minus ? -(int64_t)v : (int64_t)v;

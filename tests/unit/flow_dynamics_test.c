@@ -211,7 +211,9 @@ static void compare(const struct kind *kind, uint64_t seed, bool given) {
                      i / kind->each,
                      got[i],
                      want[i]);
-    free(want), free(got), free(begins);
+    free(want);
+    free(got);
+    free(begins);
 }
 
 static struct kind random_kind(uint64_t *state, uint32_t each) {

@@ -159,7 +159,9 @@ static void attention_shapes(void **state) {
     struct sc__kernel back = sc__attention_backward(p, &a);
     near(whole.flop, 4.0 * 64 * 32768 * 32768 * 128 / 2);
     near(back.flop, 2.5 * whole.flop);
-    a.sq = 32768 / 8, a.skv = 32768, a.share = 0.5;
+    a.sq = 32768 / 8;
+    a.skv = 32768;
+    a.share = 0.5;
     assert_true(fabs(8 * sc__attention_forward(p, &a).us / whole.us - 1) < 0.05);
     struct sc__attention narrow =
         {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
@@ -328,9 +330,12 @@ static void layer_cut_by_tensor_parallel(void **state) {
     struct sc__layer_kernels ft = {0};
     struct sc__layer_kernels bt = {0};
     s.gated = s.rmsnorm = s.rope = true;
-    s.kv_heads = 8, s.ffn = 28672, s.bias = false;
+    s.kv_heads = 8;
+    s.ffn = 28672;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
-    s.tp = 8, s.sequence_parallel = true;
+    s.tp = 8;
+    s.sequence_parallel = true;
     sc__layer_kernels(&ctx->arena, p, &s, &ft, &bt);
     near(8 * sum(&ft, -1, -1), sum(&f, -1, -1));
     near(8 * sum(&bt, -1, -1), sum(&b, -1, -1));
@@ -349,8 +354,13 @@ static void layer_of_experts(void **state) {
     double tokens = 4096;
     double h = 4096;
     double qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
-    s.kv_heads = 8, s.gated = s.rmsnorm = true, s.bias = false;
-    s.experts = 8, s.topk = 2, s.ep = 8, s.expert_ffn = 14336;
+    s.kv_heads = 8;
+    s.gated = s.rmsnorm = true;
+    s.bias = false;
+    s.experts = 8;
+    s.topk = 2;
+    s.ep = 8;
+    s.expert_ffn = 14336;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     near(sum(&f, SC__KERNEL_GEMM, -1),
          qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
@@ -369,9 +379,14 @@ static void layer_of_latent_attention(void **state) {
     struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
-    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128,
+    s.head_dim = 128;
+    s.kv_rank = 512;
+    s.q_rank = 1536;
+    s.rope_dim = 64;
+    s.v_dim = 128;
     s.ffn = 18432;
-    s.gated = s.rmsnorm = s.rope = true, s.bias = false;
+    s.gated = s.rmsnorm = s.rope = true;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     double t = 4096;
     double latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 +
@@ -732,8 +747,10 @@ static void fit_finds_attention(void **state) {
         if (attention && k->size[5] > 64 && k->size[5] <= 128)
             *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
     }
-    for (unsigned i = 0; i < 4; i++)
-        off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
+    for (unsigned i = 0; i < 4; i++) {
+        off.attention[1].forward[i] *= 1.5;
+        off.attention[1].backward[i] *= 0.6;
+    }
     sc__gpu_fit(ctx, &off, &few, &fit);
     assert_int_equal(fit.count, 2);
     for (uint32_t i = 0; i < fit.count; i++) {

@@ -179,13 +179,18 @@ static void elements_of_four_bytes(void **state) {
 static void detune(struct sc__gpu *g) {
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
         struct sc__attention_constants *a = &g->attention[i];
-        for (unsigned k = 0; k < 4; k++)
-            a->forward[k] *= 1.4, a->backward[k] *= 0.7;
+        for (unsigned k = 0; k < 4; k++) {
+            a->forward[k] *= 1.4;
+            a->backward[k] *= 0.7;
+        }
         a->whole *= 1.1;
     }
-    g->unaligned.even *= 1.3, g->unaligned.odd *= 0.7, g->unaligned.odd_n *= 1.2,
-        g->unaligned.te *= 1.5;
-    g->unaligned.odd_dgrad *= 0.8, g->unaligned.odd_wgrad *= 1.3;
+    g->unaligned.even *= 1.3;
+    g->unaligned.odd *= 0.7;
+    g->unaligned.odd_n *= 1.2;
+    g->unaligned.te *= 1.5;
+    g->unaligned.odd_dgrad *= 0.8;
+    g->unaligned.odd_wgrad *= 1.3;
 }
 
 /* The half that was left out may be worse by 1.5 points. */
