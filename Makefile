@@ -8,7 +8,8 @@ Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
 PREFIX  ?= /usr/local
 OPT     ?= -O2
-WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror
+# what a table does not say of an option is 0
+WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
 LDLIBS  += -ljansson -lyaml -lz -lm -lpthread

@@ -60,16 +60,11 @@ int main(void) {
     if (!ctx || sc__cluster_parse(ctx, "dgx-h100:1024", 0, &c) != SC_OK)
         return 1;
     double computed = prices_per_second(&c, 200000);
-    sc__cluster_remember(&c, &ctx->arena);
-    double remembered = prices_per_second(&c, 10000000);
     double engine = engine_prices_per_second(ctx, &c, 5000000);
-    printf("collective prices: %.2f M/s computed, %.1f M/s remembered (%.1f times), %.1f "
-           "M/s by "
-           "the engine\n",
+    printf("collective prices: %.2f M/s computed, %.1f M/s by the engine (%.1f times)\n",
            computed / 1e6,
-           remembered / 1e6,
-           remembered / computed,
-           engine / 1e6);
+           engine / 1e6,
+           engine / computed);
     sc_close(ctx);
-    return remembered >= 5e6 && engine >= 5e6 ? 0 : 1;
+    return engine >= 5e6 ? 0 : 1;
 }

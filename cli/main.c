@@ -1,9 +1,9 @@
 /* stepcast, the program: arguments in, a request to the library, its answer
  * out. The only place that prints or exits. */
 #include "progress.h"
+#include "stepcast/stepcast.h"
 
-#include "command/command.h"
-
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,16 @@ static void put_overview(FILE *to) {
           ": forecast one training step of a large model on a GPU cluster\n\n"
           "usage: stepcast COMMAND [options]\n\n",
           to);
-    for (const struct sc__command *const *c = sc__commands; *c; c++)
-        fprintf(to, "  %-10s %s\n", (*c)->name, (*c)->summary);
+    for (uint32_t i = 0; sc_command_name(i); i++)
+        fprintf(to, "  %-10s %s\n", sc_command_name(i), sc_command_summary(i));
     fputs("\n'stepcast help COMMAND' lists the options of a command.\n", to);
+}
+
+/* main_finish() looks whether it went well. */
+static int print(void *nobody, const void *bytes, size_t n) {
+    (void)nobody;
+    fwrite(bytes, 1, n, stdout);
+    return 0;
 }
 
 /* Nothing is a success until standard output has taken it. */
@@ -32,11 +39,12 @@ static int main_finish(int status) {
 }
 
 /* A "no" rests on what was assumed, so that is said too. */
-static int complain(sc_context *ctx, int status) {
+static int complain(sc_context *ctx, const sc_request *req, sc_status status) {
     fputs(sc_error_text(ctx), stderr);
-    for (uint32_t i = 0; status == SC_NO && i < ctx->note_count; i++)
-        fprintf(stderr, "  note: %s\n", ctx->notes[i].text);
-    return main_finish(status);
+    bool no = status == SC_NO || status == SC_NO_FIT;
+    for (uint32_t i = 0; no && req && sc_request_note(req, i); i++)
+        fprintf(stderr, "  note: %s\n", sc_request_note(req, i));
+    return main_finish(sc_exit_code(status));
 }
 
 static int help(sc_context *ctx, const char *name) {
@@ -44,20 +52,11 @@ static int help(sc_context *ctx, const char *name) {
         put_overview(stdout);
         return main_finish(SC_OK);
     }
-    const struct sc__command *c = sc__command_find(ctx, name);
-    struct sc__buffer out;
-    if (!c)
-        return complain(ctx, SC_USAGE);
-    sc__buffer_init(&out, &ctx->arena);
-    sc__command_help(&out, c);
-    fputs(out.text, stdout);
-    return main_finish(SC_OK);
+    sc_status status = sc_command_help(ctx, name, print, NULL);
+    return status == SC_OK ? main_finish(SC_OK) : complain(ctx, NULL, status);
 }
 
-static bool takes_value(const sc_request *req, const char *name) {
-    const struct sc__option *o = sc__command_option(req->command, name);
-    return o && o->arg;
-}
+enum { MOST_NAME = 128 }; /* no option has a longer one */
 
 /* --name value, --name=value, -x value, -xvalue. */
 static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
@@ -70,8 +69,9 @@ static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
         value = name + n + 1;
     else if (!is_long && name[1])
         value = name + 1;
-    char *key = sc__strndup(&req->ctx->arena, name, n);
-    if (!value && takes_value(req, key) && *i + 1 < argc)
+    char key[MOST_NAME];
+    snprintf(key, sizeof key, "%.*s", (int)(n < sizeof key ? n : sizeof key - 1), name);
+    if (!value && sc_request_takes_value(req, key) && *i + 1 < argc)
         value = argv[++*i];
     return sc_request_set(req, key, value);
 }
@@ -101,20 +101,17 @@ static bool wants_help(int argc, char **argv) {
     return false;
 }
 
-static void print(void *nobody, const char *bytes, size_t n) {
-    (void)nobody;
-    fwrite(bytes, 1, n, stdout); /* main_finish() looks whether it went well */
-}
-
 static void look_at_terminal(sc_request *req) {
     struct winsize size;
+    unsigned columns = 0;
     const char *plain = getenv("NO_COLOR");
     const char *term = getenv("TERM");
     if (!isatty(STDOUT_FILENO))
         return;
-    req->terminal = (!plain || !*plain) && (!term || strcmp(term, "dumb"));
+    bool colours = (!plain || !*plain) && (!term || strcmp(term, "dumb"));
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        req->width = size.ws_col;
+        columns = size.ws_col;
+    sc_request_set_terminal(req, colours, columns);
 }
 
 int main(int argc, char **argv) {
@@ -135,20 +132,18 @@ int main(int argc, char **argv) {
         return help(ctx, argc > 2 ? argv[2] : NULL);
     sc_request *req = sc_request_new(ctx, argv[1]);
     if (!req)
-        return complain(ctx, SC_USAGE);
+        return complain(ctx, NULL, SC_USAGE);
     if (wants_help(argc - 2, argv + 2))
         return help(ctx, argv[1]);
-    req->argc = argc;
-    req->argv = (const char *const *)argv;
+    sc_request_set_command_line(req, argc, (const char *const *)argv);
     look_at_terminal(req);
-    sc__buffer_stream(&req->out, print, NULL);
+    sc_request_set_sink(req, print, NULL);
     progress_begin(ctx);
     sc_status status = take_arguments(req, argc - 2, argv + 2);
     if (status == SC_OK)
         status = sc_execute(req);
     progress_end();
-    sc__buffer_flush(&req->out);
-    if (*sc_error_text(ctx))
-        return complain(ctx, (int)status);
-    return main_finish((int)status);
+    if (status != SC_OK)
+        return complain(ctx, req, status);
+    return main_finish(SC_OK);
 }

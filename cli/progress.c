@@ -19,11 +19,11 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void show(void *user, const char *what, double share) {
+static int show(void *user, const char *what, double share) {
     double now = seconds();
     (void)user;
     if (now - began < PATIENCE || now - shown < PAUSE)
-        return;
+        return 0;
     int filled = share < 0 ? 0 : share > 1 ? WIDTH : (int)(share * WIDTH);
     shown = now;
     fprintf(stderr,
@@ -35,6 +35,7 @@ static void show(void *user, const char *what, double share) {
             "                                ",
             100 * share);
     fflush(stderr);
+    return 0;
 }
 
 void progress_begin(sc_context *ctx) {

@@ -7,23 +7,39 @@
 #include <string.h>
 #include <unistd.h>
 
-sc_context *sc_open(void) {
-    sc_context *ctx = calloc(1, sizeof *ctx);
-    if (!ctx)
-        return NULL;
+void sc__context_init(struct sc_context *ctx, const struct sc_context *like) {
+    memset(ctx, 0, sizeof *ctx);
     sc__arena_init(&ctx->arena, &ctx->recover);
     sc__map_init(&ctx->note_at, &ctx->arena);
     ctx->jobs = 1;
+    if (!like)
+        return;
+    ctx->jobs = like->jobs;
+    ctx->progress = like->progress;
+    ctx->progress_user = like->progress_user;
+}
+
+void sc__context_end(struct sc_context *ctx) {
+    sc__outputs_abandon(ctx);
+    for (uint32_t i = 0; i < ctx->spooled_count; i++)
+        close(ctx->spooled[i].fd);
+    sc__arena_free(&ctx->arena);
+    free(ctx->error.block);
+}
+
+sc_context *sc_open(void) {
+    sc_context *ctx = malloc(sizeof *ctx);
+    if (ctx)
+        sc__context_init(ctx, NULL);
     return ctx;
 }
 
 void sc_close(sc_context *ctx) {
     if (!ctx)
         return;
-    sc__outputs_abandon(ctx);
-    for (uint32_t i = 0; i < ctx->spooled_count; i++)
-        close(ctx->spooled[i].fd);
-    sc__arena_free(&ctx->arena);
+    while (ctx->requests)
+        sc_request_free(ctx->requests);
+    sc__context_end(ctx);
     free(ctx);
 }
 
@@ -50,19 +66,34 @@ unsigned long sc_error_column(const sc_context *ctx) {
 }
 
 void sc__clear_error(struct sc_context *ctx) {
+    free(ctx->error.block);
     memset(&ctx->error, 0, sizeof ctx->error);
 }
 
-void sc_set_progress(sc_context *ctx,
-                     void (*show)(void *user, const char *what, double share),
-                     void *user) {
+void sc__error_move(struct sc_context *to, struct sc_context *from) {
+    sc__clear_error(to);
+    to->error = from->error;
+    memset(&from->error, 0, sizeof from->error);
+}
+
+void sc__notes_copy(struct sc_context *to, const struct sc_context *from) {
+    for (uint32_t i = 0; i < from->note_count; i++)
+        sc__note(to, from->notes[i].code, "%s", from->notes[i].text);
+}
+
+sc_status sc__out_of_memory(struct sc_context *ctx) {
+    return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+}
+
+void sc_set_progress(sc_context *ctx, sc_progress *show, void *user) {
     ctx->progress = show;
     ctx->progress_user = user;
 }
 
-void sc__progress(struct sc_context *ctx, const char *what, double share) {
-    if (ctx->progress)
-        ctx->progress(ctx->progress_user, what, share);
+sc_status sc__progress(struct sc_context *ctx, const char *what, double share) {
+    if (!ctx->progress || !ctx->progress(ctx->progress_user, what, share))
+        return SC_OK;
+    return sc__fail(ctx, SC_CANCELLED, NULL, NULL, "cancelled while %s", what);
 }
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...) {
@@ -114,32 +145,69 @@ sc_status sc__fail(struct sc_context *ctx,
     return status;
 }
 
+/* The texts of an error are made in a small arena and then copied to one block:
+ * the arguments may point into the error before. */
+static bool error_texts(struct sc__error *e,
+                        struct sc__arena *scratch,
+                        const char *hint,
+                        const char *fmt,
+                        va_list ap) {
+    struct sc__buffer message;
+    struct sc__buffer text;
+    sc__buffer_init(&message, scratch);
+    sc__buffer_init(&text, scratch);
+    sc__vprintf(&message, fmt, ap);
+    put_place(&text, &e->place);
+    sc__printf(&text, "error: %s\n", message.text);
+    if (hint && *hint)
+        sc__printf(&text, "  hint: %s\n", hint);
+    const char *const parts[] = {text.text,
+                                 message.text,
+                                 hint ? hint : "",
+                                 e->place.file ? e->place.file : ""};
+    size_t size[4];
+    size_t all = 0;
+    for (unsigned i = 0; i < 4; i++)
+        all += size[i] = strlen(parts[i]) + 1;
+    char *at = e->block = malloc(all);
+    if (!at)
+        return false;
+    const char *copy[4];
+    for (unsigned i = 0; i < 4; i++) {
+        copy[i] = memcpy(at, parts[i], size[i]);
+        at += size[i];
+    }
+    e->text = copy[0];
+    e->message = copy[1];
+    e->hint = copy[2];
+    if (e->place.file)
+        e->place.file = copy[3];
+    return true;
+}
+
 sc_status sc__vfail(struct sc_context *ctx,
                     sc_status status,
                     const struct sc__place *at,
                     const char *hint,
                     const char *fmt,
                     va_list ap) {
-    struct sc__buffer message;
-    struct sc__buffer text;
-    sc__buffer_init(&message, &ctx->arena);
-    sc__buffer_init(&text, &ctx->arena);
-    sc__vprintf(&message, fmt, ap);
-    struct sc__error *e = &ctx->error;
-    memset(e, 0, sizeof *e);
-    if (at) {
-        e->place = *at;
-        if (at->file)
-            e->place.file = sc__strdup(&ctx->arena, sc__shown_name(ctx, at->file));
-        put_place(&text, &e->place);
-    }
-    e->message = message.text;
-    sc__printf(&text, "error: %s\n", message.text);
-    if (hint && *hint) {
-        e->hint = sc__strdup(&ctx->arena, hint);
-        sc__printf(&text, "  hint: %s\n", hint);
-    }
-    e->text = text.text;
+    struct sc__error e = {0};
+    struct sc__arena scratch;
+    jmp_buf short_of_memory;
+    sc__arena_init(&scratch, &short_of_memory);
+    if (at)
+        e.place = *at;
+    if (at && at->file)
+        e.place.file = sc__shown_name(ctx, at->file);
+    bool made = !setjmp(short_of_memory) && error_texts(&e, &scratch, hint, fmt, ap);
+    sc__clear_error(ctx);
+    if (made)
+        ctx->error = e;
+    else
+        ctx->error = (struct sc__error){.message = "out of memory",
+                                        .hint = "",
+                                        .text = "error: out of memory\n"};
+    sc__arena_free(&scratch);
     return status;
 }
 

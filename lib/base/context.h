@@ -1,5 +1,10 @@
 /* context: what every call carries: its memory, its error, its notes.
  *
+ * A public object (a model, a result, a request being executed) is built in a
+ * context of its own, which lives inside the object: its memory and its notes
+ * go with the object, and nothing is left in the caller's context but the text
+ * of an error (sc__context_init … sc__context_end, lib/api).
+ *
  * Errors are values. A function that can fail returns sc_status and leaves the
  * text here through sc__fail, with the place in the input and a hint. Notes
  * are the assumptions made on the way; every report prints them. */
@@ -27,11 +32,14 @@ struct sc__note {
     const char *text; /* one sentence for people */
 };
 
+/* All texts are in one block from malloc, replaced by the next error, so that
+ * errors take no memory of the arena. */
 struct sc__error {
     struct sc__place place;
     const char *message;
     const char *hint;
     const char *text;
+    char *block;
 };
 
 struct sc__output;
@@ -52,10 +60,23 @@ struct sc_context {
     uint32_t spooled_count;
     uint32_t spooled_capacity;
     struct sc__output *outputs; /* those open, see output.h */
-    void (*progress)(void *user, const char *what, double share); /* or NULL */
+    sc_progress *progress;      /* or NULL */
     void *progress_user;
-    jmp_buf recover;
+    bool cancelled;              /* progress said so */
+    struct sc_request *requests; /* made with this context and not yet freed */
+    jmp_buf recover;             /* where to go when memory is short */
 };
+
+/* A context inside another object. like: whose progress and threads it takes
+ * over; may be NULL. */
+void sc__context_init(struct sc_context *ctx, const struct sc_context *like);
+void sc__context_end(struct sc_context *ctx);
+/* The error of `from`, a context that is about to go. */
+void sc__error_move(struct sc_context *to, struct sc_context *from);
+/* The notes of `from`, behind those of `to`. */
+void sc__notes_copy(struct sc_context *to, const struct sc_context *from);
+/* What a call that ran out of memory answers. */
+sc_status sc__out_of_memory(struct sc_context *ctx);
 
 /* The name a path had before it was copied to memory (sc__spool), else itself. */
 const char *sc__shown_name(const struct sc_context *ctx, const char *path);
@@ -80,8 +101,9 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Tells whoever wants to know how far a long piece of work is: what, and its
- * share from 0 to 1. Cheap, but not for every event. */
-void sc__progress(struct sc_context *ctx, const char *what, double share);
+ * share from 0 to 1. Cheap, but not for every event. SC_CANCELLED when it is
+ * not wanted any more: the caller returns that. */
+sc_status sc__progress(struct sc_context *ctx, const char *what, double share);
 
 char *sc__format(struct sc__arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -194,6 +194,27 @@ sc_status sc__spool(struct sc_context *ctx, const char **path) {
     return status;
 }
 
+sc_status sc__spool_bytes(struct sc_context *ctx,
+                          const char *name,
+                          const void *bytes,
+                          size_t size,
+                          const char **path) {
+    int fd = memfd_create("stepcast", MFD_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(ctx, name, "cannot copy to memory");
+    const char *copy = sc__format(&ctx->arena, "/proc/self/fd/%d", fd);
+    *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
+        (struct sc__spooled){copy, sc__strdup(&ctx->arena, name), fd};
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(fd, (const char *)bytes + done, size - done);
+        if (n <= 0)
+            return fail_errno(ctx, name, "cannot copy to memory");
+        done += (size_t)n;
+    }
+    *path = copy;
+    return SC_OK;
+}
+
 static sc_status
 refuse_line(struct sc__input *in, const char *what, const char *hint, uint64_t column) {
     struct sc__place at = {.file = in->name, .line = in->line, .column = column};

@@ -27,6 +27,13 @@ struct sc__input {
  * name it had. */
 sc_status sc__spool(struct sc_context *ctx, const char **path);
 
+/* Bytes as a path that can be opened; errors call it name. */
+sc_status sc__spool_bytes(struct sc_context *ctx,
+                          const char *name,
+                          const void *bytes,
+                          size_t size,
+                          const char **path);
+
 sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__input *in);
 void sc__input_close(struct sc__input *in);
 /* At least n bytes in the window where the stream has them; the window is

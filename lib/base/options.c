@@ -99,3 +99,236 @@ sc_status sc__setting_word(const struct sc__settings *s,
         sc__printf(&b, "%s%s", i ? ", " : "one of: ", words[i]);
     return usage(s, b.text, "--%s: unknown '%s'", name, text);
 }
+
+/* ---- fields ---- */
+
+const struct sc__option *sc__option_find(const struct sc__option *table, const char *name) {
+    for (; table->name; table++)
+        if (!strcmp(table->name, name))
+            return table;
+    return NULL;
+}
+
+const char *sc__choices_hint(struct sc__arena *arena, const struct sc__choice *choices) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, arena);
+    for (const struct sc__choice *c = choices; c->name; c++)
+        sc__printf(&b, "%s%s", c == choices ? "one of: " : ", ", c->name);
+    return b.text;
+}
+
+static const struct sc__choice *find_choice(const struct sc__choice *c,
+                                            struct sc__str word) {
+    while (c->name && !sc__str_is(word, c->name))
+        c++;
+    return c->name ? c : NULL;
+}
+
+static sc_status unknown_word(const struct sc__settings *s,
+                              const struct sc__option *o,
+                              struct sc__str word) {
+    const char *hint = o->hint ? o->hint : sc__choices_hint(&s->ctx->arena, o->choices);
+    return usage(s, hint, "--%s: unknown '%.*s'", o->name, SC__SHOW(word));
+}
+
+static sc_status take_word(const struct sc__settings *s,
+                           const struct sc__option *o,
+                           const char *text,
+                           void *at) {
+    const struct sc__choice *c = find_choice(o->choices, sc__str(text));
+    if (!c)
+        return unknown_word(s, o, sc__str(text));
+    memcpy(at, &c->value, sizeof c->value);
+    return SC_OK;
+}
+
+static sc_status take_words(const struct sc__settings *s,
+                            const struct sc__option *o,
+                            const char *text,
+                            void *at) {
+    struct sc__str rest = sc__str(text);
+    struct sc__str word;
+    unsigned sum = 0;
+    while (sc__split(&rest, strchr(text, ' ') ? ' ' : ',', &word)) {
+        const struct sc__choice *c = find_choice(o->choices, word);
+        if (!c)
+            return unknown_word(s, o, word);
+        sum |= (unsigned)c->value;
+    }
+    memcpy(at, &sum, sizeof sum);
+    return SC_OK;
+}
+
+static const char *only_value(const void *self, const char *name, unsigned i) {
+    (void)name;
+    return i ? NULL : self;
+}
+
+/* at: the field itself. */
+static sc_status
+take_value(struct sc_context *ctx, const struct sc__option *o, const char *text, void *at) {
+    struct sc__settings s = {.nth = only_value, .self = text, .ctx = ctx};
+    switch (o->type) {
+    case SC__TYPE_WHOLE:
+        return sc__setting_u32(&s, o->name, (uint32_t)o->least, at);
+    case SC__TYPE_NUMBER:
+        return sc__setting_double(&s, o->name, at);
+    case SC__TYPE_SHARE:
+        return sc__setting_share(&s, o->name, at);
+    case SC__TYPE_SIZE:
+        return sc__setting_bytes(&s, o->name, at);
+    case SC__TYPE_WORD:
+        return take_word(&s, o, text, at);
+    case SC__TYPE_WORDS:
+        return take_words(&s, o, text, at);
+    case SC__TYPE_FLAG:
+        memcpy(at, &o->choices->value, sizeof(int));
+        return SC_OK;
+    case SC__TYPE_TEXT:
+        memcpy(at, &text, sizeof text);
+        return SC_OK;
+    case SC__TYPE_LIST:
+        break;
+    }
+    return usage(&s, NULL, "--%s cannot be set alone", o->name);
+}
+
+sc_status sc__option_take(struct sc_context *ctx,
+                          const struct sc__option *o,
+                          const char *text,
+                          void *object) {
+    return take_value(ctx, o, text, (char *)object + o->offset);
+}
+
+static void
+take_list(const struct sc__settings *s, const struct sc__option *o, void *object) {
+    unsigned n = 0;
+    while (sc__setting_nth(s, o->name, n))
+        n++;
+    const char **list = SC__NEW_ARRAY(&s->ctx->arena, const char *, n + 1);
+    for (unsigned i = 0; i < n; i++)
+        list[i] = sc__setting_nth(s, o->name, i);
+    if (n)
+        memcpy((char *)object + o->offset, &list, sizeof list);
+}
+
+size_t sc__option_size(const struct sc__option *o) {
+    switch (o->type) {
+    case SC__TYPE_NUMBER:
+    case SC__TYPE_SHARE:
+        return sizeof(double);
+    case SC__TYPE_SIZE:
+        return sizeof(uint64_t);
+    case SC__TYPE_TEXT:
+    case SC__TYPE_LIST:
+        return sizeof(char *);
+    default:
+        return sizeof(uint32_t);
+    }
+}
+
+/* Names of one field that were given with another value than o gives it. */
+static sc_status check_others(const struct sc__settings *s,
+                              const struct sc__option *const *tables,
+                              const struct sc__option *o,
+                              const char *text,
+                              const void *object) {
+    const char *field = (const char *)object + o->offset;
+    for (; *tables; tables++)
+        for (const struct sc__option *p = *tables; p->name && p != o; p++) {
+            const char *other =
+                p->in == o->in && p->offset == o->offset && !(p->flags & SC__OPT_WEAK)
+                    ? sc__setting(s, p->name)
+                    : NULL;
+            uint64_t before = 0;
+            if (!other)
+                continue;
+            SC__TRY(take_value(s->ctx, p, other, &before));
+            if (memcmp(&before, field, sc__option_size(o)))
+                return usage(s,
+                             "give one of them",
+                             "--%s%s%s contradicts --%s%s%s",
+                             p->name,
+                             *other ? " " : "",
+                             other,
+                             o->name,
+                             *text ? " " : "",
+                             text);
+        }
+    return SC_OK;
+}
+
+static sc_status take_one(const struct sc__settings *s,
+                          const struct sc__option *const *tables,
+                          const struct sc__option *o,
+                          void *object) {
+    if (o->type == SC__TYPE_LIST) {
+        take_list(s, o, object);
+        return SC_OK;
+    }
+    const char *text = sc__setting(s, o->name);
+    if (!text)
+        return SC_OK;
+    SC__TRY(sc__option_take(s->ctx, o, text, object));
+    return o->flags & SC__OPT_WEAK ? SC_OK : check_others(s, tables, o, text, object);
+}
+
+static sc_status take_names(const struct sc__settings *s,
+                            const struct sc__option *const *tables,
+                            enum sc__option_object in,
+                            unsigned weak,
+                            void *object) {
+    for (const struct sc__option *const *t = tables; *t; t++)
+        for (const struct sc__option *o = *t; o->name; o++)
+            if (o->in == in && (o->flags & SC__OPT_WEAK) == weak)
+                SC__TRY(take_one(s, tables, o, object));
+    return SC_OK;
+}
+
+sc_status sc__options_take(const struct sc__settings *s,
+                           const struct sc__option *const *tables,
+                           enum sc__option_object in,
+                           void *object) {
+    SC__TRY(take_names(s, tables, in, SC__OPT_WEAK, object));
+    return take_names(s, tables, in, 0, object);
+}
+
+sc_status sc__options_check(struct sc_context *ctx,
+                            const struct sc__option *table,
+                            enum sc__option_object in,
+                            const char *object_name,
+                            const void *object) {
+    for (const struct sc__option *o = table; o->name; o++) {
+        int value;
+        if (o->in != in || o->type != SC__TYPE_WORD || o->flags & SC__OPT_WEAK)
+            continue;
+        memcpy(&value, (const char *)object + o->offset, sizeof value);
+        const struct sc__choice *c = o->choices;
+        while (c->name && c->value != value)
+            c++;
+        /* 0, and -1 where 0 is a value, say "as usual" */
+        if (!c->name && value != 0 && value != -1)
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            sc__choices_hint(&ctx->arena, o->choices),
+                            "%s.%s is %d, which is none of its values",
+                            object_name,
+                            o->field,
+                            value);
+    }
+    return SC_OK;
+}
+
+static const char *nth_of_list(const void *self, const char *name, unsigned i) {
+    const struct sc__setting_list *list = self;
+    for (size_t k = 0; k < list->count; k++)
+        if (!strcmp(list->items[k].name, name) && i-- == 0)
+            return list->items[k].value ? list->items[k].value : "";
+    return NULL;
+}
+
+struct sc__settings sc__settings_of(struct sc_context *ctx,
+                                    const struct sc__setting_list *list) {
+    return (struct sc__settings){.nth = nth_of_list, .self = list, .ctx = ctx};
+}

@@ -231,3 +231,10 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
     return sc__message_time_shared(c, same_node, 1, bytes);
 }
+
+int64_t sc__collective_time(const struct sc__cluster *c,
+                            int coll,
+                            const struct sc__shape *shape,
+                            uint64_t bytes) {
+    return sc__collective_price(c, coll, shape, bytes).time;
+}

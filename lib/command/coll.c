@@ -153,6 +153,7 @@ static sc_status take_sizes(const struct sc_request *req, struct sc__coll_query 
 
 static sc_status take_cluster(const struct sc_request *req, struct sc__coll_query *q) {
     struct sc__settings s = sc__settings(req);
+    sc_options tuning;
     const char *text = sc__option(req, "cluster");
     uint32_t ranks = 0;
     SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
@@ -161,7 +162,8 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
     SC__TRY(sc__cluster_parse(req->ctx, text ? text : "dgx-h100", ranks, &q->cluster));
     if (!ranks)
         ranks = q->cluster.gpus;
-    SC__TRY(sc__cluster_apply(&s, ranks, &q->cluster));
+    SC__TRY(sc__options_read(&s, &tuning));
+    SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks, &q->cluster));
     q->shape = sc__cluster_shape(&q->cluster, q->cluster.gpu_of, ranks);
     return SC_OK;
 }

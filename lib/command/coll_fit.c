@@ -1,6 +1,7 @@
 /* coll --against and --fit: a forecast beside an nccl-tests log, and the
  * constants that would have made them meet. */
 #include "command/coll.h"
+#include "evaluate/evaluate.h"
 #include "hardware/cluster_fields.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@ static sc_status take_log(struct sc_request *req,
                           struct sc__coll_log *log,
                           struct sc__shape *shape) {
     struct sc__settings s = sc__settings(req);
+    sc_options tuning;
     const char *text = sc__option(req, "cluster");
     uint32_t ranks = 0;
     SC__TRY(sc__coll_log_read(req->ctx, path, log));
@@ -31,7 +33,8 @@ static sc_status take_log(struct sc_request *req,
                          "what machine was %s measured on?",
                          path);
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, c));
-    SC__TRY(sc__cluster_apply(&s, ranks ? ranks : c->gpus, c));
+    SC__TRY(sc__options_read(&s, &tuning));
+    SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks ? ranks : c->gpus, c));
     if (!c->tuning.gpus_per_process)
         c->tuning.gpus_per_process = log->gpus_per_process;
     *shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);

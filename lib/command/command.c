@@ -3,6 +3,7 @@
 #include "frontend/reader.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,18 +25,47 @@ const struct sc__command *sc__command_find(struct sc_context *ctx, const char *n
 
 sc_request *sc_request_new(sc_context *ctx, const char *name) {
     if (setjmp(ctx->recover)) {
-        sc__clear_error(ctx);
+        sc__out_of_memory(ctx);
         return NULL;
     }
     sc__clear_error(ctx);
     const struct sc__command *c = sc__command_find(ctx, name);
-    if (!c)
+    struct sc_request *req = c ? calloc(1, sizeof *req) : NULL;
+    if (c && !req)
+        sc__out_of_memory(ctx);
+    if (!req)
         return NULL;
-    struct sc_request *req = SC__NEW(&ctx->arena, struct sc_request);
-    req->ctx = ctx;
+    sc__context_init(&req->asked, NULL);
+    req->owner = ctx;
+    req->ctx = &req->asked;
     req->command = c;
-    sc__buffer_init(&req->out, &ctx->arena);
+    req->older = ctx->requests;
+    if (req->older)
+        req->older->newer = req;
+    ctx->requests = req;
     return req;
+}
+
+static void end_run(struct sc_request *req) {
+    if (req->has_run)
+        sc__context_end(&req->run);
+    req->has_run = false;
+    req->ctx = &req->asked;
+    memset(&req->out, 0, sizeof req->out);
+}
+
+void sc_request_free(sc_request *req) {
+    if (!req)
+        return;
+    if (req->newer)
+        req->newer->older = req->older;
+    else
+        req->owner->requests = req->older;
+    if (req->older)
+        req->older->newer = req->newer;
+    end_run(req);
+    sc__context_end(&req->asked);
+    free(req);
 }
 
 /* The i-th table of options, the readers' after the command's own; NULL past
@@ -119,16 +149,15 @@ static bool is_output(const char *name) {
     return false;
 }
 
-sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
-    struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover))
-        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
+    struct sc_context *ctx = req->owner;
+    struct sc__arena *arena = &req->asked.arena;
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        command_suggest(ctx, req->command, name),
+                        command_suggest(&req->asked, req->command, name),
                         "%s has no option %s%s",
                         req->command->name,
                         name[0] && !name[1] ? "-" : "--",
@@ -145,19 +174,51 @@ sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     bool same = value && is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
-    *SC__PUSH(&ctx->arena, req->values, req->value_count, req->value_capacity) =
+    *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =
         (struct sc__value){.option = o,
-                           .text =
-                               value ? sc__strdup(&ctx->arena, same ? "-" : value) : NULL};
+                           .text = value ? sc__strdup(arena, same ? "-" : value) : NULL};
     return SC_OK;
 }
 
+sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
+    if (setjmp(req->asked.recover))
+        return sc__out_of_memory(req->owner);
+    sc__clear_error(req->owner);
+    return set_value(req, name, value);
+}
+
+int sc_request_takes_value(const sc_request *req, const char *name) {
+    const struct sc__option *o = sc__command_option(req->command, name);
+    return o && o->arg;
+}
+
 sc_status sc_request_input(sc_request *req, const char *path) {
-    if (setjmp(req->ctx->recover))
-        return sc__fail(req->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    *SC__PUSH(&req->ctx->arena, req->inputs, req->input_count, req->input_capacity) =
-        sc__strdup(&req->ctx->arena, path);
+    struct sc__arena *arena = &req->asked.arena;
+    if (setjmp(req->asked.recover))
+        return sc__out_of_memory(req->owner);
+    sc__clear_error(req->owner);
+    *SC__PUSH(arena, req->inputs, req->input_count, req->input_capacity) =
+        sc__strdup(arena, path);
     return SC_OK;
+}
+
+void sc_request_set_command_line(sc_request *req, int argc, const char *const *argv) {
+    req->argc = argc;
+    req->argv = argv;
+}
+
+void sc_request_set_terminal(sc_request *req, int colours, unsigned columns) {
+    req->terminal = colours != 0;
+    req->width = columns;
+}
+
+void sc_request_set_sink(sc_request *req, sc_sink *sink, void *user) {
+    req->sink = sink;
+    req->sink_user = user;
+}
+
+const char *sc_request_note(const sc_request *req, uint32_t i) {
+    return req->has_run && i < req->run.note_count ? req->run.notes[i].text : NULL;
 }
 
 bool sc__stdout_taken(const struct sc_request *req) {
@@ -224,22 +285,49 @@ static void note_repeated(const struct sc_request *req) {
         req->values[i].used = false;
 }
 
-sc_status sc_execute(sc_request *req) {
-    struct sc_context *ctx = req->ctx;
-    if (setjmp(ctx->recover)) {
-        sc__outputs_abandon(ctx);
-        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    }
-    sc__clear_error(ctx);
-    ctx->note_count = 0;
-    note_repeated(req);
+static sc_status execute_guarded(struct sc_request *req) {
     uint32_t jobs = 1;
+    if (setjmp(req->run.recover)) {
+        sc__outputs_abandon(&req->run);
+        return sc__out_of_memory(&req->run);
+    }
     struct sc__settings settings = sc__settings(req);
+    note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
-    ctx->jobs = jobs;
+    req->ctx->jobs = jobs;
     SC__TRY(check_outputs(req));
     SC__TRY(check_inputs(req));
     return req->command->execute(req);
+}
+
+static void hand_on(void *self, const char *bytes, size_t n) {
+    struct sc_request *req = self;
+    if (!req->sink_failed && req->sink(req->sink_user, bytes, n))
+        req->sink_failed = true;
+}
+
+static void begin_run(struct sc_request *req) {
+    end_run(req);
+    sc__context_init(&req->run, req->owner);
+    req->has_run = true;
+    req->ctx = &req->run;
+    req->sink_failed = false;
+    sc__buffer_init(&req->out, &req->run.arena);
+    if (req->sink)
+        sc__buffer_stream(&req->out, hand_on, req);
+}
+
+sc_status sc_execute(sc_request *req) {
+    begin_run(req);
+    sc_status status = execute_guarded(req);
+    sc__buffer_flush(&req->out);
+    if (req->sink_failed)
+        status = sc__fail(&req->run, SC_SYSTEM, NULL, NULL, "cannot write the output");
+    if (status == SC_OK)
+        sc__clear_error(req->owner); /* what was tried and given up on the way */
+    else
+        sc__error_move(req->owner, &req->run);
+    return status;
 }
 
 const char *sc_request_output(const sc_request *req) {
@@ -316,4 +404,42 @@ void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
             sc__printf(out, "\n%s:\n", group = (*o)->group);
         put_option(out, *o);
     }
+}
+
+const char *sc_command_name(uint32_t i) {
+    uint32_t n = 0;
+    while (sc__commands[n] && n < i)
+        n++;
+    return sc__commands[n] ? sc__commands[n]->name : NULL;
+}
+
+const char *sc_command_summary(uint32_t i) {
+    uint32_t n = 0;
+    while (sc__commands[n] && n < i)
+        n++;
+    return sc__commands[n] ? sc__commands[n]->summary : NULL;
+}
+
+static sc_status
+help_guarded(struct sc_context *scratch, const char *name, sc_sink *sink, void *user) {
+    struct sc__buffer out;
+    if (setjmp(scratch->recover))
+        return sc__out_of_memory(scratch);
+    const struct sc__command *c = sc__command_find(scratch, name);
+    if (!c)
+        return SC_USAGE;
+    sc__buffer_init(&out, &scratch->arena);
+    sc__command_help(&out, c);
+    if (sink(user, out.text, out.size))
+        return sc__fail(scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
+    return SC_OK;
+}
+
+sc_status sc_command_help(sc_context *ctx, const char *name, sc_sink *sink, void *user) {
+    struct sc_context scratch;
+    sc__context_init(&scratch, NULL);
+    sc_status status = help_guarded(&scratch, name, sink, user);
+    sc__error_move(ctx, &scratch);
+    sc__context_end(&scratch);
+    return status;
 }

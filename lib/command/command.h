@@ -33,8 +33,10 @@ struct sc__value {
     bool used;        /* somebody asked for it */
 };
 
+/* A request's own memory holds what was asked; that of a run (ctx) holds all
+ * else, and goes with the next run. */
 struct sc_request {
-    struct sc_context *ctx;
+    struct sc_context *ctx; /* of the run under way, or of the last one */
     const struct sc__command *command;
     struct sc__value *values;
     uint32_t value_count;
@@ -47,6 +49,16 @@ struct sc_request {
     bool terminal;  /* standard output is a terminal that wants colour */
     unsigned width; /* of the terminal, 0 = unknown */
     struct sc__buffer out;
+    sc_sink *sink; /* takes the output, or NULL: it is kept */
+    void *sink_user;
+    bool sink_failed;
+
+    struct sc_context *owner; /* the caller's */
+    struct sc_context asked;  /* memory of the request */
+    struct sc_context run;
+    bool has_run;
+    struct sc_request *older; /* of the owner's requests */
+    struct sc_request *newer;
 };
 
 /* The view of the values that readers and lowerings get; typed access is in

@@ -96,7 +96,7 @@ static sc_status load_input(struct sc_request *req,
             return load_measured(req, shown, &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
-    side->result = job.result;
+    side->result = job.ev->result;
     see_result(req, shown, side);
     return SC_OK;
 }

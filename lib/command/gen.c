@@ -9,7 +9,6 @@
 #include "command/job.h"
 #include "frontend/convert.h"
 #include "lower/model_rows.h"
-#include "model/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +16,14 @@
 struct generation {
     struct sc_request *req;
     struct sc__job job;
-    struct sc__model model;
-    struct sc__plan plan;
 };
 
 static sc_status
 step_of(struct generation *g, const struct sc__workload *w, int64_t *step) {
     struct sc__net net;
     struct sc__sim sim;
-    SC__TRY(sc__job_network(g->req->ctx, &g->job, w, &net));
-    SC__TRY(sc__simulate(g->req->ctx, w, &net, &g->job.options, &sim));
+    SC__TRY(sc__evaluation_network(g->req->ctx, g->job.ev, w, &net));
+    SC__TRY(sc__simulate(g->req->ctx, w, &net, &g->job.ev->sim_options, &sim));
     *step = sim.step;
     return SC_OK;
 }
@@ -36,8 +33,14 @@ static sc_status rows_with(struct generation *g,
                            struct sc__layers **rows,
                            int64_t *step) {
     struct sc__workload *w;
-    SC__TRY(sc__model_rows(g->req->ctx, &g->model, &g->plan, &g->job.cluster, fit, rows));
-    SC__TRY(sc__lower_layers(g->req->ctx, &g->job.settings, *rows, g->plan.gpus, &w));
+    SC__TRY(sc__model_rows(g->req->ctx,
+                           g->job.model,
+                           &g->job.ev->plan,
+                           &g->job.ev->cluster,
+                           fit,
+                           rows));
+    SC__TRY(
+        sc__lower_layers(g->req->ctx, &g->job.settings, *rows, g->job.ev->plan.gpus, &w));
     return step_of(g, w, step);
 }
 
@@ -66,7 +69,7 @@ static sc_status bisect(struct generation *g,
 
 static void say_fit(struct generation *g, const struct sc__row_fit *fit) {
     struct sc_context *ctx = g->req->ctx;
-    if (g->plan.mesh.pp > 1)
+    if (g->job.ev->plan.mesh.pp > 1)
         sc__note(ctx,
                  "ends-spread",
                  "the format has one kind of stage: each gets %.3f of the embedding and "
@@ -79,8 +82,8 @@ static void say_fit(struct generation *g, const struct sc__row_fit *fit) {
             "the format cannot hide a collective behind compute while gradients%s travel "
             "beside it: the compute "
             "of the last backward%s is scaled by %.4f instead",
-            g->plan.overlap_param ? " or weights" : "",
-            g->plan.overlap_param ? " and the first forward" : "",
+            g->job.ev->plan.overlap_param ? " or weights" : "",
+            g->job.ev->plan.overlap_param ? " and the first forward" : "",
             fit->edges);
 }
 
@@ -104,7 +107,7 @@ static sc_status fit_rows(struct generation *g, struct sc__layers **rows) {
     int64_t want;
     int64_t got;
     SC__TRY(step_of(g, g->job.workload, &want));
-    if (g->plan.mesh.pp > 1)
+    if (g->job.ev->plan.mesh.pp > 1)
         SC__TRY(bisect(g, &fit, &fit.ends, want, rows, &got));
     else
         SC__TRY(rows_with(g, &fit, rows, &got));
@@ -125,16 +128,11 @@ static sc_status gen_write_text(struct generation *g, struct sc__buffer *out) {
 }
 
 static sc_status gen_load(struct generation *g) {
-    struct sc_context *ctx = g->req->ctx;
-    bool given;
     if (g->req->input_count)
         return sc__usage(g->req,
                          "'stepcast convert' turns files into other files",
                          "gen takes a model, not a file");
-    SC__TRY(sc__job_load(g->req, &g->job));
-    SC__TRY(sc__model_settings(ctx, &g->job.settings, &g->model, &given));
-    SC__TRY(sc__plan_read(ctx, &g->job.settings, &g->model, g->job.cluster.gpus, &g->plan));
-    return SC_OK;
+    return sc__job_load(g->req, &g->job);
 }
 
 static sc_status gen_execute(struct sc_request *req) {

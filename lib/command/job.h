@@ -4,29 +4,25 @@
 #define SC_COMMAND_JOB_H
 
 #include "command/command.h"
+#include "evaluate/evaluate.h"
 #include "frontend/neusight/operator_lower.h"
 #include "frontend/reader.h"
 #include "frontend/torch_profiler/profiler_lower.h"
 #include "hardware/cluster_options.h"
 #include "lower/layers.h"
 #include "network/flow/flow_cluster.h"
-#include "plan/plan.h"
-#include "result/result.h"
 #include "workload/scale.h"
 
 struct sc__job {
-    struct sc__settings settings;
+    struct sc__settings settings; /* the request's, with those of a launch script */
     struct sc__document doc;
-    struct sc__workload *workload;
-    struct sc__cluster cluster;
-    struct sc__net net;
-    struct sc__sim_options options;
-    struct sc__sim sim;
-    struct sc__result result;
+    const struct sc__model *model; /* or NULL: an input */
+    sc_plan plan;                  /* of the model, as the options say it */
+    sc_options options;
+    struct sc__cluster_description cluster_given; /* by --cluster */
+    struct sc__evaluation *ev;
+    struct sc__workload *workload; /* ev's; before there is one, the input's */
 };
-
-/* The options every job takes: --cluster, --net, --format … */
-extern const struct sc__option sc__job_options[];
 
 /* The tables of every command that loads a job, before those of its own. A
  * part with options of its own adds a line. */
@@ -50,34 +46,17 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job);
 /* All of it: inputs or a model to a workload on a cluster, with what-if
  * options applied. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
+/* --model, Megatron's flags and launch scripts: job->model and job->plan. *given
+ * is false when there are none. job->settings is set. */
+sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. With SC_OK the result is the caller's to free. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
-/* What the options change in a workload, whatever it came from. */
-sc_status sc__job_change(struct sc_context *ctx,
-                         const struct sc__settings *s,
-                         struct sc__workload *w);
-/* A fresh network engine of the kind the job asked for. */
-sc_status sc__job_network(struct sc_context *ctx,
-                          const struct sc__job *job,
-                          const struct sc__workload *w,
-                          struct sc__net *out);
 /* The size of the cluster where the description names one; else 0. */
 sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
-/* The cluster of the request, at least `ranks` GPUs. */
-sc_status sc__job_cluster(struct sc_request *req, struct sc__job *job, uint32_t ranks);
-/* The workload of --model and Megatron's flags, on its cluster; *given is
- * false when there are none. */
-sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
-
-/* Ranks a token goes to in a two-level all-to-all, where nobody says. */
-void sc__job_copies(const struct sc__settings *s,
-                    const struct sc__model *m,
-                    const struct sc__plan *p,
-                    struct sc__cluster *c);
 
 /* A note for each option of jobs that was given and that nobody has asked for:
  * before the notes are written, after everything else was read. */

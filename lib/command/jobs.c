@@ -84,7 +84,7 @@ static sc_status simulate(struct sc_request *req,
                           uint32_t count,
                           struct sc__net *net,
                           struct sc__sim *out) {
-    const struct sc__cluster *c = &jobs[0].job.cluster;
+    const struct sc__cluster *c = &jobs[0].job.ev->cluster;
     struct sc__settings settings = sc__settings(req);
     const struct sc__workload **w =
         SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
@@ -103,31 +103,31 @@ static sc_status make_results(struct sc_request *req,
                               struct sc__sim *sims) {
     for (uint32_t i = 0; i < count; i++) {
         struct sc__job *j = &jobs[i].job;
-        j->sim = sims[i];
+        j->ev->sim = sims[i];
         SC__TRY(sc__result_make(req->ctx,
                                 j->workload,
-                                &jobs[0].job.cluster,
+                                &jobs[0].job.ev->cluster,
                                 net,
-                                &j->sim,
-                                &j->result));
-        sc__result_set_files(&j->result, j->doc.files, j->doc.file_count);
-        sc__result_set_command(&j->result, req->argv, req->argc);
+                                &j->ev->sim,
+                                &j->ev->result));
+        sc__result_set_files(&j->ev->result, j->doc.files, j->doc.file_count);
+        sc__result_set_command(&j->ev->result, req->argv, req->argc);
     }
     /* What was said of one job holds for the run. */
     for (uint32_t i = 0; i < count; i++)
-        sc__result_take_notes(req->ctx, &jobs[i].job.result);
+        sc__result_take_notes(req->ctx, &jobs[i].job.ev->result);
     return SC_OK;
 }
 
 static double slowdown(const struct placed *p) {
-    return p->alone.step > 0 ? (double)p->job.sim.step / (double)p->alone.step : 1;
+    return p->alone.step > 0 ? (double)p->job.ev->sim.step / (double)p->alone.step : 1;
 }
 
 static void
 jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     struct sc__buffer *out = &req->out;
     for (uint32_t i = 0; i < count; i++) {
-        sc__write_text(&jobs[i].job.result, req->terminal, req->width, out);
+        sc__write_text(&jobs[i].job.ev->result, req->terminal, req->width, out);
         sc__putc(out, '\n');
     }
     sc__puts(out, "  job  ranks  nodes              alone     together   slowdown\n");
@@ -143,7 +143,7 @@ jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count)
         sc__printf(out,
                    "%9.3f ms %9.3f ms   %.3f×\n",
                    (double)p->alone.step / 1e9,
-                   (double)p->job.sim.step / 1e9,
+                   (double)p->job.ev->sim.step / 1e9,
                    slowdown(p));
     }
 }
@@ -160,9 +160,9 @@ jobs_put_json(const struct placed *jobs, uint32_t count, struct sc__buffer *out)
                    p->at.stride);
         sc__put_us(out, p->alone.step);
         sc__puts(out, ", \"step_time_us\": ");
-        sc__put_us(out, p->job.sim.step);
+        sc__put_us(out, p->job.ev->sim.step);
         sc__printf(out, ", \"slowdown\": %.9g, \"result\":\n", slowdown(p));
-        sc__write_json(&p->job.result, 0, out);
+        sc__write_json(&p->job.ev->result, 0, out);
         sc__puts(out, "    }");
     }
     sc__puts(out, "\n  ]\n}\n");
@@ -225,6 +225,6 @@ sc_status sc__jobs_run(struct sc_request *req) {
     SC__TRY(make_results(req, jobs, count, &net, sims));
     sc_status status = write(req, jobs, count);
     for (uint32_t i = 0; i < count; i++)
-        sc__result_free(&jobs[i].job.result);
+        sc__result_free(&jobs[i].job.ev->result);
     return status;
 }

@@ -262,6 +262,7 @@ static sc_status execute_model(struct sc_request *req,
     struct sc__lowering *l = SC__NEW(&req->ctx->arena, struct sc__lowering);
     const char *script = sc__option(req, "megatron-args");
     struct sc__settings given = *settings;
+    sc_plan plan;
     bool any;
     if (script)
         SC__TRY(sc__megatron_read(req->ctx, script, sc__model_options, &given, settings));
@@ -273,7 +274,8 @@ static sc_status execute_model(struct sc_request *req,
             "nothing says which kernels");
     l->ctx = req->ctx, l->arena = &req->ctx->arena, l->model = model, l->cluster = &alone,
     l->gpu = gpu;
-    SC__TRY(sc__plan_read(req->ctx, settings, model, 0, &l->plan));
+    SC__TRY(sc__plan_read(settings, &plan));
+    SC__TRY(sc__plan_resolve(req->ctx, &plan, model, 0, &l->plan));
     SC__TRY(sc__plan_check(req->ctx, model, &l->plan));
     SC__TRY(sc__step_constants(req->ctx, l->plan.constants, gpu, &l->constants));
     l->pricer = sc__pricer_new(l->arena, gpu);

@@ -70,19 +70,19 @@ static sc_status fresh_network(void *self,
                                struct sc_context *ctx,
                                const struct sc__workload *w,
                                struct sc__net *out) {
-    return sc__job_network(ctx, self, w, out);
+    return sc__evaluation_network(ctx, self, w, out);
 }
 
 sc_status sc__pictures_whatif(struct sc_request *req, struct sc__job *job) {
-    struct sc__net_maker maker = {.make = fresh_network, .self = job};
-    bool quick = sc__flag(req, "html") && job->sim.events <= QUICK_EVENTS;
+    struct sc__net_maker maker = {.make = fresh_network, .self = job->ev};
+    bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
     return sc__result_add_whatif(req->ctx,
-                                 &job->result,
+                                 &job->ev->result,
                                  job->workload,
                                  &maker,
-                                 &job->options);
+                                 &job->ev->sim_options);
 }
 
 unsigned sc__pictures_sections(const struct sc_request *req) {

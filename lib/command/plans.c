@@ -1,113 +1,71 @@
 /* plans: which parallel plan is the fastest?
  *
  *   options of run --model  → what is fixed
- *   all that is not          → candidates: every split of the GPUs, micro-batch, virtual
- * stages each candidate           → plan, memory, simulated step, in a context of its own
- *   those that fit           → a table, fastest first, and the command of the best
+ *   all that is not         → candidates: every split of the GPUs, micro-batch,
+ *                             virtual stages
+ *   each candidate          → evaluated as `run` would, in a context of its own;
+ *                             all share the model and the cluster
+ *   those that fit          → a table, fastest first, and the command of the best
  *
- * A candidate is a list of option values on top of the given ones, so that it
- * is read, checked and simulated exactly as `run` would. Recomputation is the
- * least that fits: more of it is never faster. */
+ * Recomputation is the least that fits: more of it is never faster. */
 #include "base/parallel.h"
 #include "command/job.h"
 #include "lower/model.h"
-#include "model/read.h"
-#include "simulate/simulate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FREE_TP, FREE_PP, FREE_CP, FREE_EP, FREE_VPP, FREE_MICRO_BATCH, FREE };
-static const char *const free_names[FREE] = {"tp", "pp", "cp", "ep", "vpp", "micro-batch"};
-static const char *const free_keys[FREE] = {
-    "tp", "pp", "cp", "ep", "vpp", "micro_batch"}; /* in JSON */
-static const char *const recomputes[] = {"none", "selective", "full", NULL};
-enum { MOST_VALUES = 32, MOST_CANDIDATES = 100000 };
+
+/* What is searched: option, key in JSON, field. */
+static const struct {
+    const char *name;
+    const char *key;
+    size_t offset;
+} free_fields[FREE] = {
+    {"tp", "tp", offsetof(sc_plan, tp)},
+    {"pp", "pp", offsetof(sc_plan, pp)},
+    {"cp", "cp", offsetof(sc_plan, cp)},
+    {"ep", "ep", offsetof(sc_plan, ep)},
+    {"vpp", "vpp", offsetof(sc_plan, vpp)},
+    {"micro-batch", "micro_batch", offsetof(sc_plan, micro_batch)},
+};
+static const sc_recompute recomputes[] = {
+    SC_RECOMPUTE_NONE, SC_RECOMPUTE_SELECTIVE, SC_RECOMPUTE_FULL};
+enum { RECOMPUTES = 3, MOST_VALUES = 32, MOST_CANDIDATES = 100000 };
 
 /* What came of a candidate. */
 enum { PLAN_REFUSED, PLAN_TOO_LARGE, PLAN_FITS };
 
 struct candidate {
-    uint32_t value[FREE];
-    unsigned recompute; /* in recomputes */
+    sc_plan plan;
     int outcome;
     char why[200]; /* it was refused */
     int64_t step;
-    /* memory in bytes */
     double mfu;
-    double memory;
+    double memory; /* bytes of the fullest stage */
     struct sc__step_shares shares;
-};
-
-struct given {
-    const char *name;
-    const char *text;
 };
 
 struct search {
     struct sc_request *req;
-    struct given *given;
-    uint32_t given_count;
-    uint32_t given_capacity;
-    const char *cluster;
+    struct sc__setting_list given;          /* the request's options, for all threads */
+    struct sc__job job;                     /* model, plan and options as given */
+    struct sc__cluster_description cluster; /* of the size searched for */
+    uint32_t node_gpus;
     uint32_t gpus;
-    uint32_t layers;
     struct candidate *items;
     uint32_t count;
     uint32_t capacity;
-    bool fixed_recompute;
 };
 
-/* Settings of one candidate: its own values, then the given ones. */
-struct plans_view {
-    const struct search *s;
-    const struct candidate *c;
-    char text[FREE][12];
-};
-
-static const char *own_value(const struct plans_view *v, const char *name) {
-    for (int i = 0; i < FREE; i++)
-        if (!strcmp(name, free_names[i]))
-            return v->text[i];
-    if (!strcmp(name, "recompute") && !v->s->fixed_recompute)
-        return recomputes[v->c->recompute];
-    return NULL;
+static uint32_t *free_value(sc_plan *p, int which) {
+    return (uint32_t *)((char *)p + free_fields[which].offset);
 }
 
-static const char *given_value(const struct search *s, const char *name) {
-    for (uint32_t i = s->given_count; i-- > 0;)
-        if (!strcmp(s->given[i].name, name))
-            return s->given[i].text;
-    return NULL;
-}
-
-static const char *nth_given(const struct search *s, const char *name, unsigned i) {
-    for (uint32_t k = 0; k < s->given_count; k++)
-        if (!strcmp(s->given[k].name, name) && i-- == 0)
-            return s->given[k].text;
-    return NULL;
-}
-
-static bool uneven(const struct search *s, const struct candidate *c) {
-    return s->layers % (c->value[FREE_PP] * c->value[FREE_VPP]) != 0;
-}
-
-static const char *plans_nth(const void *self, const char *name, unsigned i) {
-    const struct plans_view *v = self;
-    const char *own = own_value(v, name);
-    const char *text = own ? own : nth_given(v->s, name, i);
-    if (own && i)
-        return NULL;
-    if (text || i)
-        return text;
-    if (!strcmp(name, "zero"))
-        return "1"; /* what a search takes for granted, see execute */
-    if (!strcmp(name, "sequence-parallel") && v->c->value[FREE_TP] > 1)
-        return "";
-    if (!strcmp(name, "uneven-stages") && uneven(v->s, v->c))
-        return "";
-    return NULL;
+static uint32_t value_of(const struct candidate *c, int which) {
+    return *free_value((sc_plan *)&c->plan, which);
 }
 
 /* ---- one candidate ---- */
@@ -122,43 +80,29 @@ static double memory_of(const struct sc__model *m, const struct sc__plan *p) {
 }
 
 static sc_status
-simulate(struct sc_context *ctx, const struct plans_view *v, struct candidate *c) {
-    struct sc__settings settings = {.nth = plans_nth, .self = v, .ctx = ctx};
-    struct sc__model model;
-    struct sc__plan plan;
-    struct sc__job job = {.settings = settings};
-    struct sc__sim_options options = {0};
-    struct sc__workload *w;
-    struct sc__net net;
-    struct sc__sim sim;
-    bool model_given;
-    SC__TRY(sc__model_settings(ctx, &settings, &model, &model_given));
-    SC__TRY(sc__plan_read(ctx, &settings, &model, v->s->gpus, &plan));
-    SC__TRY(sc__plan_check(ctx, &model, &plan));
-    SC__TRY(sc__cluster_parse(ctx, v->s->cluster, plan.gpus, &job.cluster));
-    SC__TRY(sc__cluster_apply(&settings, plan.gpus, &job.cluster));
-    sc__job_copies(&settings, &model, &plan, &job.cluster);
-    SC__TRY(sc__lower_plan(ctx, &model, &plan, &job.cluster, &w));
-    SC__TRY(sc__job_change(ctx, &settings, w));
-    SC__TRY(sc__job_network(ctx, &job, w, &net));
-    SC__TRY(sc__setting_share(&settings, "comm-sm-tax", &options.comm_tax));
-    SC__TRY(sc__simulate(ctx, w, &net, &options, &sim));
-    c->step = sim.step;
-    c->memory = memory_of(&model, &plan);
-    c->shares = sc__sim_shares(w, &sim);
-    c->mfu = w->model_flops / ((double)sim.step * 1e-12) / sc__mesh_ranks(&w->mesh) /
-             w->peak_flops;
+evaluate_candidate(struct sc_context *ctx, const struct search *s, struct candidate *c) {
+    struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
+    const struct sc__evaluation_input in = {
+        .cluster = &s->cluster,
+        .options = &s->job.options,
+        .engine = sc__settings_of(ctx, &s->given),
+    };
+    SC__TRY(sc__evaluation_model(ctx, &in, s->job.model, &c->plan, ev));
+    SC__TRY(sc__evaluation_run(ctx, ev, false));
+    c->step = ev->result.step;
+    c->mfu = ev->result.mfu;
+    c->memory = memory_of(s->job.model, &ev->plan);
+    c->shares = sc__result_step_shares(&ev->result);
+    sc__result_free(&ev->result);
     return SC_OK;
 }
 
 static sc_status try_once(const struct search *s, struct candidate *c) {
-    struct plans_view v = {.s = s, .c = c};
     sc_context *ctx = sc_open();
     if (!ctx)
         return SC_SYSTEM;
-    for (int i = 0; i < FREE; i++)
-        snprintf(v.text[i], sizeof v.text[i], "%u", c->value[i]);
-    sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : simulate(ctx, &v, c);
+    sc_status status =
+        setjmp(ctx->recover) ? sc__out_of_memory(ctx) : evaluate_candidate(ctx, s, c);
     snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));
     sc_close(ctx);
     return status;
@@ -167,12 +111,15 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
 static void try_candidate(void *self, uint32_t i) {
     struct search *s = self;
     struct candidate *c = &s->items[i];
-    for (c->recompute = 0; recomputes[c->recompute]; c->recompute++) {
+    bool fixed = s->job.plan.recompute != SC_RECOMPUTE_AUTO;
+    for (unsigned k = 0; k < RECOMPUTES; k++) {
+        if (!fixed)
+            c->plan.recompute = recomputes[k];
         sc_status status = try_once(s, c);
-        c->outcome = status == SC_OK   ? PLAN_FITS
-                     : status == SC_NO ? PLAN_TOO_LARGE
-                                       : PLAN_REFUSED;
-        if (c->outcome != PLAN_TOO_LARGE || s->fixed_recompute)
+        c->outcome = status == SC_OK       ? PLAN_FITS
+                     : status == SC_NO_FIT ? PLAN_TOO_LARGE
+                                           : PLAN_REFUSED;
+        if (c->outcome != PLAN_TOO_LARGE || fixed)
             return;
     }
 }
@@ -205,23 +152,20 @@ static void parts(struct range *r, uint32_t n, uint32_t most) {
  * divide the layers or are a power of two, context parallel while a rank keeps
  * 4096 tokens. */
 static void choices(const struct search *s,
-                    const struct sc__model *m,
                     const struct sc__plan *base,
-                    const struct sc__cluster *cluster,
                     int which,
                     uint32_t pp,
                     struct range *r) {
-    uint32_t fixed;
-    struct sc__settings settings = sc__settings(s->req);
-    if (given_value(s, free_names[which]) &&
-        sc__setting_u32(&settings, free_names[which], 1, &fixed) == SC_OK)
-        add_value(r, fixed);
+    const struct sc__model *m = s->job.model;
+    sc_plan given = s->job.plan;
+    if (*free_value(&given, which))
+        add_value(r, *free_value(&given, which));
     else if (which == FREE_TP)
-        powers(r, 1, cluster->node_gpus);
+        powers(r, 1, s->node_gpus);
     else if (which == FREE_PP)
         parts(r, m->layers, 64);
     else if (which == FREE_CP)
-        add_value(r, 1), powers(r, 2, base->seq / 4096);
+        powers(r, 1, base->seq / 4096 ? base->seq / 4096 : 1);
     else if (which == FREE_EP)
         powers(r, 1, m->experts ? m->experts : 1);
     else if (which == FREE_VPP)
@@ -230,45 +174,53 @@ static void choices(const struct search *s,
         powers(r, 1, 8);
 }
 
-static bool can_be(const struct search *s,
-                   const struct sc__model *m,
-                   const struct sc__plan *base,
-                   const uint32_t value[FREE]) {
-    uint64_t cut = (uint64_t)value[FREE_TP] * value[FREE_PP] * value[FREE_CP];
-    if (s->gpus % cut || m->heads % value[FREE_TP])
+static bool can_be(const struct search *s, const struct sc__plan *base, const sc_plan *p) {
+    const struct sc__model *m = s->job.model;
+    uint64_t cut = (uint64_t)p->tp * p->pp * p->cp;
+    if (s->gpus % cut || m->heads % p->tp)
         return false;
     uint64_t dp = s->gpus / cut;
-    uint64_t rest = dp * value[FREE_MICRO_BATCH];
-    return base->global_batch % rest == 0 &&
-           (m->experts ? m->experts : 1) % value[FREE_EP] == 0;
+    return base->global_batch % (dp * p->micro_batch) == 0 &&
+           (m->experts ? m->experts : 1) % p->ep == 0;
 }
 
-static sc_status enumerate(struct search *s,
-                           const struct sc__model *m,
-                           const struct sc__plan *base,
-                           const struct sc__cluster *cluster,
-                           int which,
-                           uint32_t value[FREE]) {
+static bool uneven(const struct search *s, const sc_plan *p) {
+    return s->job.model->layers % (p->pp * p->vpp) != 0;
+}
+
+/* What a search takes for granted where nobody says otherwise. */
+static void add_candidate(struct search *s, const sc_plan *p) {
+    struct candidate *c = SC__PUSH(&s->req->ctx->arena, s->items, s->count, s->capacity);
+    *c = (struct candidate){.plan = *p, .outcome = PLAN_REFUSED};
+    c->plan.gpus = s->gpus;
+    if (p->zero < 0)
+        c->plan.zero = 1;
+    if (p->sequence_parallel == SC_AUTO && p->tp > 1)
+        c->plan.sequence_parallel = SC_ON;
+    if (p->uneven_stages == SC_AUTO && uneven(s, p))
+        c->plan.uneven_stages = SC_ON;
+}
+
+static sc_status
+enumerate(struct search *s, const struct sc__plan *base, int which, sc_plan *p) {
     struct range r = {.count = 0};
     if (which == FREE) {
-        if (!can_be(s, m, base, value))
+        if (!can_be(s, base, p))
             return SC_OK;
         if (s->count == MOST_CANDIDATES)
             return sc__usage(s->req,
                              "fix --tp, --pp, --vpp or --micro-batch",
                              "there are over %d plans to try",
                              MOST_CANDIDATES);
-        struct candidate *c =
-            SC__PUSH(&s->req->ctx->arena, s->items, s->count, s->capacity);
-        *c = (struct candidate){.outcome = PLAN_REFUSED};
-        memcpy(c->value, value, sizeof c->value);
+        add_candidate(s, p);
         return SC_OK;
     }
-    choices(s, m, base, cluster, which, value[FREE_PP], &r);
+    choices(s, base, which, p->pp, &r);
     for (uint32_t i = 0; i < r.count; i++) {
-        value[which] = r.value[i];
-        SC__TRY(enumerate(s, m, base, cluster, which + 1, value));
+        *free_value(p, which) = r.value[i];
+        SC__TRY(enumerate(s, base, which + 1, p));
     }
+    *free_value(p, which) = *free_value(&s->job.plan, which);
     return SC_OK;
 }
 
@@ -276,41 +228,60 @@ static sc_status enumerate(struct search *s,
 
 static void keep_given(struct search *s) {
     const struct sc_request *req = s->req;
+    sc_setting *list = SC__NEW_ARRAY(&req->ctx->arena, sc_setting, req->value_count + 1);
     for (uint32_t i = 0; i < req->value_count; i++) {
         const char *text = req->values[i].text;
-        *SC__PUSH(&req->ctx->arena, s->given, s->given_count, s->given_capacity) =
-            (struct given){req->values[i].option->name, text ? text : ""};
+        list[i] = (sc_setting){req->values[i].option->name, text ? text : ""};
     }
-    s->fixed_recompute = given_value(s, "recompute") != NULL;
+    s->given = (struct sc__setting_list){list, req->value_count};
+}
+
+/* The cluster, once for all candidates. */
+static sc_status prepare_cluster(struct search *s) {
+    struct sc_context *ctx = s->req->ctx;
+    const char *text = sc__option(s->req, "cluster");
+    struct sc__cluster tuned;
+    struct sc__evaluation_input in = {.cluster = text ? &s->cluster : NULL,
+                                      .options = &s->job.options,
+                                      .engine = sc__settings_of(ctx, &s->given)};
+    SC__TRY(sc__evaluation_cluster(ctx, &in, s->gpus, &tuned));
+    s->node_gpus = tuned.node_gpus;
+    if (!text)
+        SC__TRY(sc__cluster_describe(ctx, "dgx-h100", &s->cluster));
+    struct sc__cluster sized;
+    SC__TRY(sc__cluster_sized(ctx, &s->cluster, s->gpus, &sized));
+    s->cluster.cluster = sized;
+    s->cluster.sized = true;
+    return SC_OK;
 }
 
 static sc_status prepare(struct search *s) {
     struct sc_request *req = s->req;
-    struct sc__settings settings = sc__settings(req);
-    struct sc__model *m = SC__NEW(&req->ctx->arena, struct sc__model);
-    struct sc__job *job = SC__NEW(&req->ctx->arena, struct sc__job);
+    const char *cluster = sc__option(req, "cluster");
     struct sc__plan base;
-    uint32_t value[FREE];
     bool given;
-    job->settings = settings;
-    SC__TRY(sc__model_settings(req->ctx, &settings, m, &given));
+    s->job.settings = sc__settings(req);
+    SC__TRY(sc__job_model(req, &s->job, &given));
     if (!given)
         return sc__usage(req,
                          "--model NAME, or Megatron's flags",
                          "plans are searched for a model");
-    if (!sc__option(req, "global-batch") && !sc__option(req, "global-batch-size"))
+    if (!s->job.plan.global_batch)
         return sc__usage(req,
                          "--global-batch N: the sequences of a step",
                          "the batch decides which plan is best");
-    s->layers = m->layers;
-    SC__TRY(sc__job_named_size(req, &s->gpus));
-    SC__TRY(sc__setting_u32(&settings, "gpus", 1, &s->gpus));
+    SC__TRY(sc__options_read(&s->job.settings, &s->job.options));
+    if (cluster)
+        SC__TRY(sc__cluster_describe(req->ctx, cluster, &s->cluster));
+    s->gpus = s->cluster.sized ? s->cluster.cluster.gpus : 0;
+    if (s->job.plan.gpus)
+        s->gpus = s->job.plan.gpus;
     if (!s->gpus)
         return sc__usage(req, "--gpus N", "the number of GPUs is not known");
-    SC__TRY(sc__plan_read(req->ctx, &settings, m, s->gpus, &base));
-    SC__TRY(sc__job_cluster(req, job, s->gpus));
-    s->cluster = sc__option(req, "cluster") ? sc__option(req, "cluster") : "dgx-h100";
-    return enumerate(s, m, &base, &job->cluster, 0, value);
+    SC__TRY(sc__plan_resolve(req->ctx, &s->job.plan, s->job.model, s->gpus, &base));
+    SC__TRY(prepare_cluster(s));
+    sc_plan start = s->job.plan;
+    return enumerate(s, &base, 0, &start);
 }
 
 /* ---- what comes out ---- */
@@ -322,9 +293,13 @@ static int faster(const void *a, const void *b) {
         return x->outcome == PLAN_FITS ? -1 : 1;
     if (x->step != y->step)
         return x->step < y->step ? -1 : 1;
-    return memcmp(x->value,
-                  y->value,
-                  sizeof x->value); /* one order, whatever the threads did */
+    for (int i = 0; i < FREE; i++) { /* one order, whatever the threads did */
+        uint32_t p = value_of(x, i);
+        uint32_t q = value_of(y, i);
+        if (p != q)
+            return memcmp(&p, &q, sizeof p);
+    }
+    return 0;
 }
 
 static uint32_t count_of(const struct search *s, int outcome) {
@@ -335,39 +310,48 @@ static uint32_t count_of(const struct search *s, int outcome) {
 }
 
 static uint32_t dp_of(const struct search *s, const struct candidate *c) {
-    return s->gpus / (c->value[FREE_TP] * c->value[FREE_PP] * c->value[FREE_CP]);
+    return s->gpus / (c->plan.tp * c->plan.pp * c->plan.cp);
 }
 
-static const char *recompute_of(const struct search *s, const struct candidate *c) {
-    return s->fixed_recompute ? given_value(s, "recompute") : recomputes[c->recompute];
+static const char *recompute_of(const struct candidate *c) {
+    const struct sc__choice *x = sc__option_find(sc__model_options, "recompute")->choices;
+    while (x->value != (int)c->plan.recompute)
+        x++;
+    return x->name;
+}
+
+/* Options of the search itself, not of the plan. */
+static bool is_search_option(const char *name) {
+    return !strcmp(name, "top") || !strcmp(name, "json") || !strcmp(name, "jobs");
 }
 
 static void
 put_command(const struct search *s, const struct candidate *c, struct sc__buffer *out) {
+    sc_plan given = s->job.plan;
     sc__puts(out, "stepcast run");
-    for (uint32_t i = 0; i < s->given_count; i++) {
-        const struct given *g = &s->given[i];
-        if (!strcmp(g->name, "top") || !strcmp(g->name, "json") || !strcmp(g->name, "jobs"))
+    for (size_t i = 0; i < s->given.count; i++) {
+        const sc_setting *g = &s->given.items[i];
+        if (is_search_option(g->name))
             continue;
-        bool quote = strchr(g->text, ' ') != NULL;
+        bool quote = strchr(g->value, ' ') != NULL;
         sc__printf(out,
                    " --%s%s%s%s%s",
                    g->name,
-                   *g->text ? " " : "",
+                   *g->value ? " " : "",
                    quote ? "'" : "",
-                   g->text,
+                   g->value,
                    quote ? "'" : "");
     }
     for (int i = 0; i < FREE; i++)
-        if (!given_value(s, free_names[i]) && c->value[i] > 1)
-            sc__printf(out, " --%s %u", free_names[i], c->value[i]);
-    if (!s->fixed_recompute && c->recompute)
-        sc__printf(out, " --recompute %s", recomputes[c->recompute]);
-    if (!given_value(s, "zero"))
+        if (!*free_value(&given, i) && value_of(c, i) > 1)
+            sc__printf(out, " --%s %u", free_fields[i].name, value_of(c, i));
+    if (!given.recompute && c->plan.recompute != SC_RECOMPUTE_NONE)
+        sc__printf(out, " --recompute %s", recompute_of(c));
+    if (given.zero < 0)
         sc__puts(out, " --zero 1");
-    if (!given_value(s, "uneven-stages") && uneven(s, c))
+    if (given.uneven_stages != c->plan.uneven_stages)
         sc__puts(out, " --uneven-stages");
-    if (!given_value(s, "sequence-parallel") && c->value[FREE_TP] > 1)
+    if (given.sequence_parallel != c->plan.sequence_parallel)
         sc__puts(out, " --sequence-parallel");
 }
 
@@ -380,16 +364,16 @@ static void put_table(const struct search *s, uint32_t top, struct sc__buffer *o
                count_of(s, PLAN_TOO_LARGE),
                count_of(s, PLAN_REFUSED));
     for (int i = 0; i < FREE; i++)
-        sc__printf(out, "%*s ", i == FREE_MICRO_BATCH ? 11 : 4, free_names[i]);
+        sc__printf(out, "%*s ", i == FREE_MICRO_BATCH ? 11 : 4, free_fields[i].name);
     sc__puts(out, "   dp  recompute      step      MFU   bubble  exposed     memory\n");
     for (uint32_t i = 0; i < top && s->items[i].outcome == PLAN_FITS; i++) {
         const struct candidate *c = &s->items[i];
         for (int k = 0; k < FREE; k++)
-            sc__printf(out, "%*u ", k == FREE_MICRO_BATCH ? 11 : 4, c->value[k]);
+            sc__printf(out, "%*u ", k == FREE_MICRO_BATCH ? 11 : 4, value_of(c, k));
         sc__printf(out,
                    "%5u  %-9s %9.4f s %6.1f %% %6.1f %% %6.1f %% %7.1f GB\n",
                    dp_of(s, c),
-                   recompute_of(s, c),
+                   recompute_of(c),
                    (double)c->step * 1e-12,
                    100 * c->mfu,
                    100 * c->shares.bubble,
@@ -411,9 +395,9 @@ plans_put_plan(const struct search *s, const struct candidate *c, struct sc__jso
     put_command(s, c, &command);
     sc__json_row(j, NULL);
     for (int k = 0; k < FREE; k++)
-        sc__json_u64(j, free_keys[k], c->value[k]);
+        sc__json_u64(j, free_fields[k].key, value_of(c, k));
     sc__json_u64(j, "dp", dp_of(s, c));
-    sc__json_string(j, "recompute", recompute_of(s, c));
+    sc__json_string(j, "recompute", recompute_of(c));
     sc__json_us(j, "step_time_us", c->step);
     sc__json_double(j, "mfu", c->mfu);
     sc__json_double(j, "bubble_share", c->shares.bubble);
@@ -444,7 +428,7 @@ static sc_status nothing_fits(const struct search *s) {
     uint32_t large = count_of(s, PLAN_TOO_LARGE);
     if (large)
         return sc__fail(s->req->ctx,
-                        SC_NO,
+                        SC_NO_FIT,
                         NULL,
                         "more GPUs, or a smaller batch; --zero 3 shards the weights",
                         "none of %u plans fits into memory",

@@ -79,11 +79,11 @@ static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
     if (word == 1 && !csv)
         return SC_OK; /* the network engine's matter */
     SC__TRY(fill_simai(req, job, &s));
-    sc__simai_total(&s, job->doc.layers, &job->result.compat);
+    sc__simai_total(&s, job->doc.layers, &job->ev->result.compat);
     if (!csv)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    sc__write_simai_csv(&s, job->doc.layers, &job->result.compat, job->doc.files[0], &b);
+    sc__write_simai_csv(&s, job->doc.layers, &job->ev->result.compat, job->doc.files[0], &b);
     return sc__job_output(req, "csv-simai", &b);
 }
 
@@ -91,12 +91,12 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
     struct sc__buffer b;
     if (sc__flag(req, "json")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_json(&job->result, sc__pictures_sections(req), &b);
+        sc__write_json(&job->ev->result, sc__pictures_sections(req), &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
     if (sc__flag(req, "csv")) {
         sc__buffer_init(&b, &req->ctx->arena);
-        sc__write_csv(&job->result, &b);
+        sc__write_csv(&job->ev->result, &b);
         SC__TRY(sc__job_output(req, "csv", &b));
     }
     return SC_OK;
@@ -129,14 +129,14 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     SC__TRY(write_compat(req, job));
     bool profile = !strcmp(job->workload->format, "profiler-table");
     if (profile || sc__flag(req, "amdahl"))
-        sc__result_add_shares(&job->result, job->workload);
+        sc__result_add_shares(&job->ev->result, job->workload);
     SC__TRY(sc__pictures_whatif(req, job));
     SC__TRY(write_outputs(req, job));
-    SC__TRY(sc__pictures_write(req, &job->result));
+    SC__TRY(sc__pictures_write(req, &job->ev->result));
     if (sc__stdout_taken(req))
         return SC_OK;
-    sc__write_text(&job->result, req->terminal, req->width, &req->out);
-    sc__pictures_text(req, &job->result);
+    sc__write_text(&job->ev->result, req->terminal, req->width, &req->out);
+    sc__pictures_text(req, &job->ev->result);
     return SC_OK;
 }
 
@@ -147,7 +147,7 @@ static sc_status run_execute(struct sc_request *req) {
         return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
     sc_status status = write_result(req, &job);
-    sc__result_free(&job.result);
+    sc__result_free(&job.ev->result);
     return status;
 }
 

@@ -1,21 +1,18 @@
-/* validate: the command. Every row gets a context of its own, so that rows can
- * be spread over threads and their memory goes with them. */
+/* validate: the command. Every row is evaluated as the command it prints would
+ * be, in a context of its own, so that rows can be spread over threads and their
+ * memory goes with them. */
 #include "command/validate.h"
 
 #include "base/parallel.h"
-#include "hardware/cluster_options.h"
-#include "lower/model.h"
+#include "evaluate/evaluate.h"
 #include "model/read.h"
-#include "simulate/simulate.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct validate_job {
     struct sc__truth *truth;
-    struct sc_context *ctx;
     const char *constants;
-    pthread_mutex_t lock; /* of ctx */
 };
 
 static sc_status forecast(struct sc_context *ctx,
@@ -23,63 +20,76 @@ static sc_status forecast(struct sc_context *ctx,
                           struct sc__truth_row *row,
                           struct sc__truth_plan *plan) {
     struct sc__model model;
-    struct sc__cluster cluster;
-    struct sc__workload *w;
-    struct sc__net net;
-    struct sc__sim sim;
+    struct sc__cluster_description cluster;
+    struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
+    sc_options options;
+    sc_plan training;
     bool given;
-    uint32_t gpus = 0;
     SC__TRY(sc__truth_plan(ctx, row, plan));
     if (plan->skip)
         return SC_OK;
     if (job->constants)
         *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (struct sc__option_value){"step-constants", job->constants};
+            (sc_setting){"step-constants", job->constants};
     struct sc__settings settings = sc__truth_settings(ctx, plan);
-    SC__TRY(sc__setting_u32(&settings, "gpus", 1, &gpus));
     SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
-    SC__TRY(sc__cluster_parse(ctx, plan->cluster, gpus, &cluster));
-    SC__TRY(sc__cluster_apply(&settings, gpus, &cluster));
-    sc__cluster_remember(&cluster, &ctx->arena);
-    SC__TRY(sc__lower_model(ctx, &settings, &model, &cluster, &w));
-    SC__TRY(sc__net_analytic(ctx, &cluster, w, &net));
-    SC__TRY(sc__simulate(ctx, w, &net, &(struct sc__sim_options){0}, &sim));
-    row->predicted = (double)sim.step * 1e-12;
-    row->shares = sc__sim_shares(w, &sim);
+    SC__TRY(sc__plan_read(&settings, &training));
+    SC__TRY(sc__options_read(&settings, &options));
+    SC__TRY(sc__cluster_describe(ctx, plan->cluster, &cluster));
+    struct sc__evaluation_input in = {.cluster = &cluster,
+                                      .options = &options,
+                                      .engine = settings,
+                                      .plan_options = &settings};
+    SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
+    SC__TRY(sc__evaluation_run(ctx, ev, false));
+    row->predicted = (double)ev->result.step * 1e-12;
+    row->shares = sc__result_step_shares(&ev->result);
+    sc__result_free(&ev->result);
     return SC_OK;
 }
 
-static void keep(struct validate_job *job,
-                 struct sc__truth_row *row,
-                 const char *skip,
-                 const char *options) {
-    pthread_mutex_lock(&job->lock);
-    row->skipped = skip ? sc__strdup(&job->ctx->arena, skip) : NULL;
-    row->options = options ? sc__strdup(&job->ctx->arena, options) : NULL;
-    pthread_mutex_unlock(&job->lock);
-}
-
-static void one_row(struct validate_job *job, struct sc__truth_row *row) {
-    sc_context *ctx = sc_open();
-    struct sc__truth_plan plan = {0};
-    if (!ctx) {
-        keep(job, row, "out of memory", NULL);
-        return;
-    }
-    sc_status status = setjmp(ctx->recover) ? SC_SYSTEM : forecast(ctx, job, row, &plan);
-    if (status == SC_OK)
-        keep(job, row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
-    else
-        keep(job,
-             row,
-             *sc_error_message(ctx) ? sc_error_message(ctx) : "out of memory",
-             NULL);
-    sc_close(ctx);
+/* The texts of a row outlive the context of its thread; they may not be in the
+ * memory of the request, which has its way out of a shortage in another thread. */
+static void keep(struct sc__truth_row *row, const char *skip, const char *options) {
+    const char *text = skip ? skip : options;
+    row->text = text ? strdup(text) : NULL;
+    row->skipped = !row->text ? "out of memory" : skip ? row->text : NULL;
+    row->options = row->text && !skip ? row->text : NULL;
 }
 
 static void forecast_row(void *self, uint32_t i) {
-    struct validate_job *job = self;
-    one_row(job, &job->truth->rows[i]);
+    const struct validate_job *job = self;
+    struct sc__truth_row *row = &job->truth->rows[i];
+    struct sc__truth_plan plan = {0};
+    sc_context *ctx = sc_open();
+    if (!ctx) {
+        keep(row, NULL, NULL);
+        return;
+    }
+    if (setjmp(ctx->recover)) {
+        keep(row, "out of memory", NULL);
+    } else if (forecast(ctx, job, row, &plan) != SC_OK) {
+        keep(row, sc_error_message(ctx), NULL);
+    } else {
+        keep(row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
+    }
+    sc_close(ctx);
+}
+
+/* Into the memory of the request, now that there is one thread again. */
+static void take_texts(struct sc_context *ctx, struct sc__truth *t) {
+    for (uint32_t i = 0; i < t->count; i++) {
+        struct sc__truth_row *row = &t->rows[i];
+        if (!row->text)
+            continue;
+        const char *text = sc__strdup(&ctx->arena, row->text);
+        if (row->skipped)
+            row->skipped = text;
+        else
+            row->options = text;
+        free(row->text);
+        row->text = NULL;
+    }
 }
 
 /* Only rows whose source or id holds the text. */
@@ -122,11 +132,9 @@ static sc_status validate_execute(struct sc_request *req) {
                          "no row has '%s' in it",
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
-                               .ctx = req->ctx,
                                .constants = sc__option(req, "step-constants")};
-    pthread_mutex_init(&job.lock, NULL);
     sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
-    pthread_mutex_destroy(&job.lock);
+    take_texts(req->ctx, &truth);
     if (!sc__stdout_taken(req))
         sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
@@ -153,7 +161,7 @@ static const struct sc__option options[] = {
      "constants of the step model instead of the built-in ones",
      0},
     {"jobs", 'j', "N", "1", "Input", "threads", 0},
-    {NULL, 0, NULL, NULL, NULL, NULL, 0},
+    {0},
 };
 
 static const struct sc__option *const tables[] = {options, NULL};

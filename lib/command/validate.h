@@ -50,6 +50,7 @@ struct sc__truth_row {
     const char *skipped; /* why, or NULL */
     const char *options; /* as for `stepcast run` */
     struct sc__step_shares shares;
+    char *text; /* from malloc: what skipped or options is, while threads run */
 };
 
 struct sc__truth {
@@ -68,10 +69,7 @@ sc_status sc__truth_parse(struct sc_context *ctx,
 
 /* The options of `run` a row stands for; *skip says why there are none. */
 struct sc__truth_plan {
-    struct sc__option_value {
-        const char *name;
-        const char *value;
-    } * items;
+    sc_setting *items;
     uint32_t count;
     uint32_t capacity;
     const char *model;         /* preset, or NULL: built from the row's dimensions */

@@ -15,8 +15,7 @@ static const char *cell(const struct sc__truth_row *row, enum sc__truth_column c
 static void
 set(struct sc_context *ctx, struct sc__truth_plan *p, const char *name, const char *value) {
     *SC__PUSH(&ctx->arena, p->items, p->count, p->capacity) =
-        (struct sc__option_value){sc__strdup(&ctx->arena, name),
-                                  sc__strdup(&ctx->arena, value)};
+        (sc_setting){sc__strdup(&ctx->arena, name), sc__strdup(&ctx->arena, value)};
 }
 
 /* "--name value --flag": words as on the command line. */

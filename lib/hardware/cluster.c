@@ -188,10 +188,10 @@ parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
     return SC_OK;
 }
 
-static sc_status
-parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
-    struct sc__str text;
-    SC__TRY(sc__read_all(ctx, path, FILE_LIMIT, &text));
+static sc_status parse_bytes(struct sc_context *ctx,
+                             const char *path,
+                             struct sc__str text,
+                             struct sc__cluster *out) {
     struct sc__str body = sc__trim(text);
     if (body.n && body.p[0] == '{')
         return sc__cluster_json(ctx, path, text, out);
@@ -200,31 +200,101 @@ parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
     return sc__cluster_simai(ctx, path, text, out);
 }
 
+static sc_status check_count(struct sc_context *ctx,
+                             const struct sc__cluster *c,
+                             const struct sc__place *at,
+                             uint32_t gpus) {
+    if (gpus > c->gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give the cluster as many GPUs as the job has ranks",
+                        "the job has %u ranks, but cluster '%s' has only %u GPUs",
+                        gpus,
+                        c->name,
+                        c->gpus);
+    return SC_OK;
+}
+
+static sc_status
+parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
+    struct sc__str text;
+    SC__TRY(sc__read_all(ctx, path, FILE_LIMIT, &text));
+    return parse_bytes(ctx, path, text, out);
+}
+
+/* As described, with nothing that follows from it. *file: what it came from. */
+static sc_status parse_text(struct sc_context *ctx,
+                            const char *text,
+                            struct sc__cluster *out,
+                            const char **file) {
+    bool found = false;
+    *file = NULL;
+    memset(out, 0, sizeof *out);
+    if (strchr(text, '=') || strchr(text, ' '))
+        return parse_line(ctx, text, out);
+    SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
+    if (found)
+        return SC_OK;
+    if (access(text, F_OK) != 0 && strcmp(text, "-") != 0)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        preset_list(ctx, text),
+                        "'%s' is neither a preset nor a file",
+                        text);
+    *file = text;
+    return parse_file(ctx, text, out);
+}
+
+static sc_status
+finish_at(struct sc_context *ctx, const char *file, uint32_t gpus, struct sc__cluster *c) {
+    struct sc__place at = {.file = file};
+    return sc__cluster_finish(ctx, c, file ? &at : NULL, gpus);
+}
+
+/* What says itself how large it is, is finished here, once. */
+static sc_status finish_description(struct sc_context *ctx,
+                                    struct sc__cluster_description *d) {
+    d->sized = d->cluster.gpus || d->cluster.fabric.dims;
+    return d->sized ? finish_at(ctx, d->file, 0, &d->cluster) : SC_OK;
+}
+
+sc_status sc__cluster_describe(struct sc_context *ctx,
+                               const char *text,
+                               struct sc__cluster_description *out) {
+    SC__TRY(parse_text(ctx, sc__strdup(&ctx->arena, text), &out->cluster, &out->file));
+    return finish_description(ctx, out);
+}
+
+sc_status sc__cluster_describe_bytes(struct sc_context *ctx,
+                                     const char *name,
+                                     struct sc__str text,
+                                     struct sc__cluster_description *out) {
+    *out = (struct sc__cluster_description){.file = sc__strdup(&ctx->arena, name)};
+    text.p = sc__strndup(&ctx->arena, text.p, text.n); /* names stay in the text */
+    SC__TRY(parse_bytes(ctx, out->file, text, &out->cluster));
+    return finish_description(ctx, out);
+}
+
+sc_status sc__cluster_sized(struct sc_context *ctx,
+                            const struct sc__cluster_description *d,
+                            uint32_t ranks,
+                            struct sc__cluster *out) {
+    struct sc__place at = {.file = d->file};
+    *out = d->cluster;
+    if (!d->sized)
+        return finish_at(ctx, d->file, ranks, out);
+    return check_count(ctx, out, d->file ? &at : NULL, ranks);
+}
+
 sc_status sc__cluster_parse(struct sc_context *ctx,
                             const char *text,
                             uint32_t gpus,
                             struct sc__cluster *out) {
-    bool found = false;
-    struct sc__place at = {.file = text};
-    struct sc__place *place = NULL;
-    memset(out, 0, sizeof *out);
-    if (strchr(text, '=') || strchr(text, ' '))
-        SC__TRY(parse_line(ctx, text, out));
-    else {
-        SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
-        if (!found && access(text, F_OK) != 0 && strcmp(text, "-") != 0)
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            preset_list(ctx, text),
-                            "'%s' is neither a preset nor a file",
-                            text);
-        if (!found) {
-            SC__TRY(parse_file(ctx, text, out));
-            place = &at;
-        }
-    }
-    return sc__cluster_finish(ctx, out, place, gpus);
+    const char *file;
+    SC__TRY(parse_text(ctx, text, out, &file));
+    return finish_at(ctx, file, gpus, out);
 }
 
 /* --- what follows from the rest --------------------------------------- */
@@ -331,16 +401,7 @@ static sc_status resolve_count(struct sc_context *ctx,
             c->name,
             c->node_gpus,
             c->gpus);
-    if (gpus > c->gpus)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        at,
-                        "give the cluster as many GPUs as the job has ranks",
-                        "the job has %u ranks, but cluster '%s' has only %u GPUs",
-                        gpus,
-                        c->name,
-                        c->gpus);
-    return SC_OK;
+    return check_count(ctx, c, at, gpus);
 }
 
 static void resolve_dims(struct sc__cluster *c) {

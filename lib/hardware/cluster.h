@@ -133,8 +133,6 @@ struct sc__tuning {
     double copies; /* two_level: copies of a token; 0 = as many as there are ranks */
 };
 
-struct sc__price_cache;
-
 /* A constant of the model that the description replaces. */
 struct sc__override {
     const struct sc__constant *constant;
@@ -165,7 +163,6 @@ struct sc__cluster {
     struct sc__override *overrides;
     uint32_t override_count;
     uint32_t override_capacity;
-    struct sc__price_cache *cache;
     /* placement.h: the GPU of each rank, and rank + 1 of each GPU; NULL: rank r
      * runs on GPU r. */
     const uint32_t *gpu_of;
@@ -184,7 +181,27 @@ static inline uint32_t sc__cluster_nic(const struct sc__cluster *c, uint32_t gpu
     return (uint32_t)((uint64_t)(gpu % c->node_gpus) * c->node_nics / c->node_gpus);
 }
 
-/* gpus: the job's size, used where the description gives none. */
+/* A cluster as described. Where the description says how many GPUs there are, it
+ * is ready; else it takes the size of each job. Not changed by what uses it. */
+struct sc__cluster_description {
+    struct sc__cluster cluster;
+    const char *file; /* it came from, for errors; or NULL */
+    bool sized;
+};
+sc_status sc__cluster_describe(struct sc_context *ctx,
+                               const char *text,
+                               struct sc__cluster_description *out);
+/* The bytes of a file. */
+sc_status sc__cluster_describe_bytes(struct sc_context *ctx,
+                                     const char *name,
+                                     struct sc__str text,
+                                     struct sc__cluster_description *out);
+/* A copy for a job of this many ranks; SC_INPUT when it is too small. */
+sc_status sc__cluster_sized(struct sc_context *ctx,
+                            const struct sc__cluster_description *d,
+                            uint32_t ranks,
+                            struct sc__cluster *out);
+/* Both at once. gpus: the job's size, used where the description gives none. */
 sc_status sc__cluster_parse(struct sc_context *ctx,
                             const char *text,
                             uint32_t gpus,
@@ -257,14 +274,11 @@ struct sc__price sc__collective_price(const struct sc__cluster *c,
                                       int coll,
                                       const struct sc__shape *shape,
                                       uint64_t bytes);
-/* Time of one collective alone, ps; remembered where the cluster has a cache. */
+/* Time of one collective alone, ps. */
 int64_t sc__collective_time(const struct sc__cluster *c,
                             int coll,
                             const struct sc__shape *shape,
                             uint64_t bytes);
-/* Gives the cluster a memory for prices. Not to be shared between threads:
- * copy the cluster and give the copy its own. */
-void sc__cluster_remember(struct sc__cluster *c, struct sc__arena *arena);
 /* Two-level all-to-all: of the copies of a token to other nodes, the share that
  * goes over the NIC, since it goes to each node once. */
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);

@@ -6,6 +6,26 @@
 
 #include <string.h>
 
+static const struct sc__choice on[] = {{"on", SC_ON}, {0}};
+static const struct sc__choice algorithms[] = {{"auto", SC__ALGO_AUTO},
+                                               {"ring", SC__ALGO_RING},
+                                               {"tree", SC__ALGO_TREE},
+                                               {"nvls", SC__ALGO_NVLS},
+                                               {"nvlstree", SC__ALGO_NVLS_TREE},
+                                               {"collnet", SC__ALGO_COLLNET},
+                                               {"pat", SC__ALGO_PAT},
+                                               {"direct", SC__ALGO_DIRECT},
+                                               {"pxn", SC__ALGO_PXN},
+                                               {"hierarchical", SC__ALGO_HIERARCHICAL},
+                                               {"torus", SC__ALGO_TORUS},
+                                               {"chain", SC__ALGO_CHAIN},
+                                               {0}};
+static const struct sc__choice protocols[] = {{"auto", SC__PROTO_AUTO},
+                                              {"ll", SC__PROTO_LL},
+                                              {"ll128", SC__PROTO_LL128},
+                                              {"simple", SC__PROTO_SIMPLE},
+                                              {0}};
+
 const struct sc__option sc__cluster_options[] = {
     {"algo",
      0,
@@ -13,48 +33,86 @@ const struct sc__option sc__cluster_options[] = {
      "auto",
      "Collectives",
      "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus or chain",
-     0},
-    {"proto", 0, "P", "auto", "Collectives", "ll, ll128 or simple", 0},
+     0,
+     .choices = algorithms,
+     SC__OPTIONS_FIELD(algo)},
+    {"proto",
+     0,
+     "P",
+     "auto",
+     "Collectives",
+     "ll, ll128 or simple",
+     0,
+     .choices = protocols,
+     SC__OPTIONS_FIELD(proto)},
     {"by-tuner",
      0,
      NULL,
      NULL,
      "Collectives",
      "choose the algorithm by NCCL's own cost table, not by least time",
-     0},
+     0,
+     .type = SC__TYPE_FLAG,
+     .choices = on,
+     SC__OPTIONS_FIELD(by_tuner)},
     {"no-pxn",
      0,
      NULL,
      NULL,
      "Collectives",
      "all-to-all without PXN: do not change rails inside the node",
-     0},
+     0,
+     .type = SC__TYPE_FLAG,
+     .choices = on,
+     SC__OPTIONS_FIELD(no_pxn)},
     {"two-level",
      0,
      NULL,
      NULL,
      "Collectives",
      "two-level all-to-all like DeepEP: once to each node, then over NVLink",
-     0},
+     0,
+     .type = SC__TYPE_FLAG,
+     .choices = on,
+     SC__OPTIONS_FIELD(two_level)},
     {"copies",
      0,
      "K",
      NULL,
      "Collectives",
      "ranks each token is sent to, in a two-level all-to-all",
-     0},
-    {"gpus-per-process", 'g', "N", "1", "Collectives", "GPUs one process drives", 0},
-    {"rank-file", 0, "FILE", NULL, "Machine", "the GPU of each rank, a line each", 0},
+     0,
+     .type = SC__TYPE_NUMBER,
+     SC__OPTIONS_FIELD(copies)},
+    {"gpus-per-process",
+     'g',
+     "N",
+     "1",
+     "Collectives",
+     "GPUs one process drives",
+     0,
+     .type = SC__TYPE_WHOLE,
+     .least = 1,
+     SC__OPTIONS_FIELD(gpus_per_process)},
+    {"rank-file",
+     0,
+     "FILE",
+     NULL,
+     "Machine",
+     "the GPU of each rank, a line each",
+     0,
+     SC__OPTIONS_FIELD(rank_file)},
     {0}};
 
-static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) {
-    const char *algo = sc__setting(s, "algo");
-    const char *proto = sc__setting(s, "proto");
+static sc_status
+tune_words(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {
+    const char *algo = o->algo;
+    const char *proto = o->proto;
     if (algo) {
         t->algo = (uint8_t)sc__algo_find(algo);
         if (t->algo == SC__ALGOS)
             return sc__fail(
-                s->ctx,
+                ctx,
                 SC_USAGE,
                 NULL,
                 "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, "
@@ -65,7 +123,7 @@ static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) 
     if (proto) {
         t->proto = (uint8_t)sc__proto_find(proto);
         if (t->proto == SC__PROTOS)
-            return sc__fail(s->ctx,
+            return sc__fail(ctx,
                             SC_USAGE,
                             NULL,
                             "ll, ll128, simple or auto",
@@ -75,25 +133,20 @@ static sc_status take_words(const struct sc__settings *s, struct sc__tuning *t) 
     return SC_OK;
 }
 
-static sc_status take_copies(const struct sc__settings *s, struct sc__tuning *t) {
-    bool given = sc__setting(s, "copies") != NULL;
-    SC__TRY(sc__setting_double(s, "copies", &t->copies));
-    if (given && t->copies < 1)
-        return sc__fail(s->ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "--copies must be at least 1, not %g",
-                        t->copies);
-    if (given && !t->two_level && t->algo != SC__ALGO_HIERARCHICAL)
-        sc__note(s->ctx, "option-unused", "--copies has no effect without --two-level");
-    return SC_OK;
+static void tune_copies(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {
+    if (!(o->copies > 0))
+        return;
+    t->copies = o->copies;
+    if (!t->two_level && t->algo != SC__ALGO_HIERARCHICAL)
+        sc__note(ctx, "option-unused", "--copies has no effect without --two-level");
 }
 
-static sc_status take_process(const struct sc__settings *s, struct sc__cluster *c) {
-    SC__TRY(sc__setting_u32(s, "gpus-per-process", 1, &c->tuning.gpus_per_process));
+static sc_status
+tune_process(struct sc_context *ctx, const sc_options *o, struct sc__cluster *c) {
+    if (o->gpus_per_process)
+        c->tuning.gpus_per_process = o->gpus_per_process;
     if (c->node_gpus && c->tuning.gpus_per_process > c->node_gpus)
-        return sc__fail(s->ctx,
+        return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         NULL,
@@ -113,16 +166,17 @@ static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
              "oversubscribed rails, and does not model that it aggregates small messages");
 }
 
-sc_status
-sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct sc__cluster *c) {
-    const char *file = sc__setting(s, "rank-file");
-    SC__TRY(take_words(s, &c->tuning));
-    c->tuning.by_tuner |= sc__setting_flag(s, "by-tuner");
-    c->tuning.no_pxn |= sc__setting_flag(s, "no-pxn");
-    c->tuning.two_level |= sc__setting_flag(s, "two-level");
+sc_status sc__cluster_apply(struct sc_context *ctx,
+                            const sc_options *o,
+                            uint32_t ranks,
+                            struct sc__cluster *c) {
+    SC__TRY(tune_words(ctx, o, &c->tuning));
+    c->tuning.by_tuner |= o->by_tuner == SC_ON;
+    c->tuning.no_pxn |= o->no_pxn == SC_ON;
+    c->tuning.two_level |= o->two_level == SC_ON;
     if (c->tuning.no_pxn)
-        note_pxn(s->ctx, c);
-    SC__TRY(take_copies(s, &c->tuning));
-    SC__TRY(take_process(s, c));
-    return file ? sc__placement_read(s->ctx, file, ranks, c) : SC_OK;
+        note_pxn(ctx, c);
+    tune_copies(ctx, o, &c->tuning);
+    SC__TRY(tune_process(ctx, o, c));
+    return o->rank_file ? sc__placement_read(ctx, o->rank_file, ranks, c) : SC_OK;
 }

@@ -7,7 +7,9 @@
 extern const struct sc__option sc__cluster_options[];
 
 /* Applies them to a cluster for a job of so many ranks. */
-sc_status
-sc__cluster_apply(const struct sc__settings *s, uint32_t ranks, struct sc__cluster *c);
+sc_status sc__cluster_apply(struct sc_context *ctx,
+                            const sc_options *options,
+                            uint32_t ranks,
+                            struct sc__cluster *c);
 
 #endif

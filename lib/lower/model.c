@@ -167,14 +167,3 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     *out = l.workload;
     return SC_OK;
 }
-
-sc_status sc__lower_model(struct sc_context *ctx,
-                          const struct sc__settings *settings,
-                          const struct sc__model *m,
-                          const struct sc__cluster *cluster,
-                          struct sc__workload **out) {
-    struct sc__plan plan;
-    SC__TRY(sc__plan_read(ctx, settings, m, cluster->gpus, &plan));
-    SC__TRY(sc__plan_check(ctx, m, &plan));
-    return sc__lower_plan(ctx, m, &plan, cluster, out);
-}

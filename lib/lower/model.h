@@ -5,14 +5,9 @@
 
 #include "plan/plan.h"
 
-/* Reads the plan from the settings. Does it not fit into memory, the answer is
- * SC_NO and names the largest items, unless --ignore-memory is set. */
-sc_status sc__lower_model(struct sc_context *ctx,
-                          const struct sc__settings *settings,
-                          const struct sc__model *m,
-                          const struct sc__cluster *cluster,
-                          struct sc__workload **out);
-/* The same from a plan that was read and checked. */
+/* The workload of a plan that was resolved and checked. Does it not fit into
+ * memory, the answer is SC_NO_FIT and names the largest items, unless the plan
+ * says to go on. */
 sc_status sc__lower_plan(struct sc_context *ctx,
                          const struct sc__model *m,
                          const struct sc__plan *plan,

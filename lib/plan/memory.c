@@ -276,7 +276,7 @@ sc_status sc__memory_check(struct sc_context *ctx,
         : p->zero ? "more tp or pp; --ignore-memory goes on"
                   : "--zero 1, or more tp or pp; --ignore-memory goes on";
     return sc__fail(ctx,
-                    SC_NO,
+                    SC_NO_FIT,
                     NULL,
                     hint,
                     "does not fit into memory: stage %u needs %s (%s)",

@@ -1,6 +1,10 @@
 /* plan: how a model is trained: parallel sizes, batch, recompute, what is
- * sharded and what is overlapped. Read from the options of plan/options.c,
- * completed with defaults (each a note) and checked against the model. */
+ * sharded and what is overlapped.
+ *
+ *   options (plan/options.c), a launch script, a program
+ *       → sc_plan (include/stepcast), where much may be left open
+ *       → struct sc__plan, where nothing is: completed with defaults, each a
+ *         note, and checked against the model */
 #ifndef SC_LOWER_PLAN_H
 #define SC_LOWER_PLAN_H
 
@@ -53,7 +57,8 @@ struct sc__plan {
     uint32_t global_batch;
     uint32_t micro_batches;
     uint32_t seq;
-    uint32_t vocab; /* padded so that tp divides it */
+    uint32_t vocab;          /* padded so that tp divides it */
+    uint32_t vocab_multiple; /* what it was padded to, over tp */
     enum sc__schedule schedule;
     /* of the first and last stage; 0 = even */
     uint32_t first_layers;
@@ -104,13 +109,22 @@ struct sc__plan {
     const char *constants;
 };
 
-sc_status sc__plan_read(struct sc_context *ctx,
-                        const struct sc__settings *settings,
-                        const struct sc__model *m,
-                        uint32_t cluster_gpus,
-                        struct sc__plan *out);
-/* A note for each option given that says nothing about this plan. */
-void sc__plan_note_idle(const struct sc__settings *settings,
+/* What the options say. Text stays where the settings have it. */
+sc_status sc__plan_read(const struct sc__settings *settings, sc_plan *out);
+/* Decides what is left open. cluster_gpus: how many there are, where the plan
+ * does not say; 0 = unknown. */
+sc_status sc__plan_resolve(struct sc_context *ctx,
+                           const sc_plan *given,
+                           const struct sc__model *m,
+                           uint32_t cluster_gpus,
+                           struct sc__plan *out);
+/* The resolved plan as the public structure, every field decided. */
+void sc__plan_settings(const struct sc__plan *p, sc_plan *out);
+/* A note for each option given that says nothing about this plan. options: those
+ * that `given` was read from, or NULL where a program filled it. */
+void sc__plan_note_idle(struct sc_context *ctx,
+                        const struct sc__settings *options,
+                        const sc_plan *given,
                         const struct sc__model *m,
                         const struct sc__plan *p);
 /* A plan that cannot be run is refused with the numbers and the nearest ones

@@ -3,6 +3,8 @@
  * for one to a question that was not asked. */
 #include "plan/plan.h"
 
+#include <string.h>
+
 struct idle {
     const char *name;
     bool idle;
@@ -106,14 +108,13 @@ static void of_parallelism(const struct sc__settings *s,
 }
 
 static void of_experts(const struct sc__settings *s,
+                       const sc_plan *given,
                        const struct sc__model *m,
                        const struct sc__plan *p) {
     static const char dense[] = "the model has no experts";
     static const char one[] = "ep is 1";
     bool none = !m->experts, alone = none || p->mesh.ep == 1;
-    double wanted = 1;
-    if (sc__setting_double(s, "moe-imbalance", &wanted) != SC_OK)
-        sc__clear_error(s->ctx);
+    double wanted = given->moe_imbalance != 0 ? given->moe_imbalance : 1;
     const struct idle list[] = {
         {"etp", none, dense},
         {"expert-tensor-parallel-size", none, dense},
@@ -128,12 +129,33 @@ static void of_experts(const struct sc__settings *s,
     PUT_NOTES(s, list);
 }
 
-void sc__plan_note_idle(const struct sc__settings *s,
+/* A plan that a program filled: an option is given, by its first name, where its
+ * field is not as usual. */
+static const char *nth_field(const void *self, const char *name, unsigned i) {
+    static const sc_plan usual = SC_PLAN_INIT;
+    static const char unset[sizeof(double)];
+    const struct sc__option *o = sc__option_find(sc__model_options, name);
+    const struct sc__option *first = sc__model_options;
+    while (o && (first->in != SC__IN_PLAN || first->offset != o->offset))
+        first++;
+    if (i || !o || o != first || o->in != SC__IN_PLAN)
+        return NULL;
+    size_t size = sc__option_size(o);
+    const char *field = (const char *)self + o->offset;
+    bool same = !memcmp(field, (const char *)&usual + o->offset, size);
+    return same || !memcmp(field, unset, size) ? NULL : "";
+}
+
+void sc__plan_note_idle(struct sc_context *ctx,
+                        const struct sc__settings *options,
+                        const sc_plan *given,
                         const struct sc__model *m,
                         const struct sc__plan *p) {
+    struct sc__settings fields = {.nth = nth_field, .self = given, .ctx = ctx};
+    const struct sc__settings *s = options ? options : &fields;
     of_recompute(s, p);
     of_shards(s, p);
     of_buckets(s, m, p);
     of_parallelism(s, m, p);
-    of_experts(s, m, p);
+    of_experts(s, given, m, p);
 }

@@ -228,18 +228,13 @@ sc_status sc__result_add_whatif(struct sc_context *ctx,
     return SC_OK;
 }
 
-struct sc__step_shares sc__sim_shares(const struct sc__workload *w,
-                                      const struct sc__sim *sim) {
-    uint32_t last = 0;
+struct sc__step_shares sc__result_step_shares(const struct sc__result *r) {
+    const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
+    double step = (double)r->step;
     int64_t exposed = 0;
-    for (uint32_t i = 0; i < w->class_count; i++)
-        if (sim->classes[i].end > sim->classes[last].end)
-            last = i;
-    const struct sc__account *a = &sim->classes[last].account;
-    for (uint32_t g = 0; g <= w->group_count; g++)
-        exposed += a->exposed[g];
-    double step = (double)sim->step;
-    return (struct sc__step_shares){(double)(a->compute + a->recompute) / step,
+    for (uint32_t i = 0; i < r->labels; i++)
+        exposed += b->comm[i].exposed;
+    return (struct sc__step_shares){(double)(b->compute + b->recompute) / step,
                                     (double)exposed / step,
-                                    (double)a->bubble / step};
+                                    (double)b->bubble / step};
 }

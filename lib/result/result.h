@@ -182,8 +182,7 @@ struct sc__step_shares {
     double exposed;
     double bubble;
 };
-struct sc__step_shares sc__sim_shares(const struct sc__workload *w,
-                                      const struct sc__sim *sim);
+struct sc__step_shares sc__result_step_shares(const struct sc__result *r);
 /* The line of a label in every breakdown, a new one if need be; where there are
  * too many, "other groups". */
 uint32_t sc__result_label(struct sc__result *r, const char *label);

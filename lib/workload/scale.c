@@ -17,11 +17,7 @@ static bool runs_on_gpu(const struct sc__op *op) {
     return !(op->flags & SC__OP_MEASURED);
 }
 
-static sc_status speed_up(struct sc_context *ctx,
-                          const struct sc__settings *settings,
-                          struct sc__workload *w) {
-    double speedup = 1;
-    SC__TRY(sc__setting_double(settings, "gpu-speedup", &speedup));
+static sc_status speed_up(struct sc_context *ctx, double speedup, struct sc__workload *w) {
     if (!(speedup > 0))
         return sc__fail(ctx,
                         SC_USAGE,
@@ -101,22 +97,31 @@ scale_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
 }
 
 sc_status sc__whatif_apply(struct sc_context *ctx,
-                           const struct sc__settings *settings,
+                           const sc_options *options,
                            struct sc__workload *w) {
-    const char *text;
-    SC__TRY(speed_up(ctx, settings, w));
-    for (unsigned i = 0; (text = sc__setting_nth(settings, "scale", i)); i++)
-        SC__TRY(scale_one(ctx, w, text));
+    SC__TRY(speed_up(ctx, options->gpu_speedup != 0 ? options->gpu_speedup : 1, w));
+    for (const char *const *text = options->scale; text && *text; text++)
+        SC__TRY(scale_one(ctx, w, *text));
     return SC_OK;
 }
 
 const struct sc__option sc__whatif_options[] = {
-    {"gpu-speedup", 0, "X", "1", "What if", "compute X times as fast", 0},
+    {"gpu-speedup",
+     0,
+     "X",
+     "1",
+     "What if",
+     "compute X times as fast",
+     0,
+     .type = SC__TYPE_NUMBER,
+     SC__OPTIONS_FIELD(gpu_speedup)},
     {"scale",
      0,
      "NAME=X",
      NULL,
      "What if",
      "operations of this name or kind of work take X times as long",
-     SC__OPT_REPEAT},
+     SC__OPT_REPEAT,
+     .type = SC__TYPE_LIST,
+     SC__OPTIONS_FIELD(scale)},
     {0}};

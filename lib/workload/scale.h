@@ -7,10 +7,9 @@
 
 extern const struct sc__option sc__whatif_options[];
 
-/* --gpu-speedup X and --scale NAME=X. A name that matches nothing is an error
+/* gpu_speedup and scale of the options. A name that matches nothing is an error
  * that suggests one. */
-sc_status sc__whatif_apply(struct sc_context *ctx,
-                           const struct sc__settings *settings,
-                           struct sc__workload *w);
+sc_status
+sc__whatif_apply(struct sc_context *ctx, const sc_options *options, struct sc__workload *w);
 
 #endif

@@ -244,11 +244,9 @@ slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     return SC_OK;
 }
 
-sc_status sc__workload_slow(struct sc_context *ctx,
-                            const struct sc__settings *settings,
-                            struct sc__workload *w) {
-    const char *text;
-    for (unsigned i = 0; (text = sc__setting_nth(settings, "slow", i)); i++)
-        SC__TRY(slow_one(ctx, w, text));
+sc_status
+sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w) {
+    for (; slow && *slow; slow++)
+        SC__TRY(slow_one(ctx, w, *slow));
     return SC_OK;
 }

@@ -273,10 +273,9 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
  * meet the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
 void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
-/* sc__workload_slow_rank for every --slow rank:N=F given. */
-sc_status sc__workload_slow(struct sc_context *ctx,
-                            const struct sc__settings *settings,
-                            struct sc__workload *w);
+/* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */
+sc_status
+sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w);
 
 /* What messages between two ranks are called: "pp" where there is a pipeline. */
 const char *sc__message_label(const struct sc__workload *w);

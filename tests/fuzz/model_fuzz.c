@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sc__model model;
     struct sc__model_params params;
     struct sc__truth truth;
+    sc_plan training;
     struct sc__plan plan;
     bool given;
     ctx->arena.limit = (size_t)256 << 20;
@@ -29,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
             SC_OK &&
         sc__model_settings(ctx, &settings, &model, &given) == SC_OK && given &&
-        sc__plan_read(ctx, &settings, &model, 0, &plan) == SC_OK)
+        sc__plan_read(&settings, &training) == SC_OK &&
+        sc__plan_resolve(ctx, &training, &model, 0, &plan) == SC_OK)
         sc__plan_check(ctx, &model, &plan);
     sc__truth_parse(ctx, "steps.csv", text, &truth);
     sc_close(ctx);

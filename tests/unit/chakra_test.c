@@ -563,7 +563,7 @@ static void slots_run_one_at_a_time(void **state) {
         if (slots)
             sc_request_set(req, "astra-slots", NULL);
         OK(ctx, sc__job_run(req, &job, false));
-        took[slots] = job.sim.step;
+        took[slots] = job.ev->sim.step;
     }
     assert_int_equal(took[0], 2 * (500000 + 10485760)); /* 2 steps of 512 KiB at 50 GB/s */
     assert_int_equal(took[1], 2 * took[0]);

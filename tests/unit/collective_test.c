@@ -663,20 +663,6 @@ static void process_launches(void **state) {
     assert_near(us_of(&c, SC__ALLREDUCE, 8, 8), 40, 1e-6, "eight launches of 5 us");
 }
 
-static void remembered_prices_are_the_same(void **state) {
-    (void)state;
-    struct sc__cluster c = cluster("dgx-h100:64");
-    struct sc__cluster fast = c;
-    sc__cluster_remember(&fast, &ctx->arena);
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t ranks = 2; ranks <= 64; ranks++)
-            for (uint64_t bytes = 1; bytes < (uint64_t)1 << 32; bytes *= 3) {
-                struct sc__shape s = sc__cluster_shape(&c, NULL, ranks);
-                assert_true(sc__collective_time(&fast, SC__ALLREDUCE, &s, bytes) ==
-                            sc__collective_price(&c, SC__ALLREDUCE, &s, bytes).time);
-            }
-}
-
 /* Tokens that go to k ranks cross to fewer nodes than k: the two-level
  * dispatch must be faster than sending every copy, and not beat its NIC. */
 static void two_level_dispatch(void **state) {
@@ -725,7 +711,6 @@ int main(void) {
         cmocka_unit_test(few_nics_cost),
         cmocka_unit_test(smooth_at_a_mebibyte),
         cmocka_unit_test(process_launches),
-        cmocka_unit_test(remembered_prices_are_the_same),
         cmocka_unit_test(two_level_dispatch),
         cmocka_unit_test(pxn_avoids_the_spine),
     };

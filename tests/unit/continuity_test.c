@@ -104,8 +104,8 @@ static bool load(struct sc_context *ctx, const struct plan *p, struct sc__job *j
 static int64_t step(struct sc_context *ctx, struct sc__job *job, const struct plan *p) {
     struct sc__net net;
     struct sc__sim sim;
-    if (sc__job_network(ctx, job, job->workload, &net) ||
-        sc__simulate(ctx, job->workload, &net, &job->options, &sim))
+    if (sc__evaluation_network(ctx, job->ev, job->workload, &net) ||
+        sc__simulate(ctx, job->workload, &net, &job->ev->sim_options, &sim))
         fail_msg("%s: %s", describe(ctx, p), sc_error_text(ctx));
     return sim.step;
 }

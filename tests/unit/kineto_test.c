@@ -261,7 +261,7 @@ static int64_t run_files(const char *const *paths,
     for (; *options; options += 2)
         OK(ctx, sc_request_set(req, options[0], options[1]));
     OK(ctx, sc__job_run(req, job, false));
-    return job->sim.step;
+    return job->ev->sim.step;
 }
 
 /* Without communication the replay takes what was measured. */
@@ -351,8 +351,8 @@ static void ranks_meet_in_their_collectives(void **state) {
     assert_int_equal(run_files(paths, 2, options, &job), 130 * SC__PS_PER_US);
     assert_int_equal(job.workload->class_count, 2);
     assert_string_equal(job.workload->groups[0].label, "dp");
-    assert_int_equal(job.sim.classes[0].account.skew, 20 * SC__PS_PER_US);
-    assert_int_equal(job.sim.classes[1].account.skew, 0);
+    assert_int_equal(job.ev->sim.classes[0].account.skew, 20 * SC__PS_PER_US);
+    assert_int_equal(job.ev->sim.classes[1].account.skew, 0);
     static const char *const measured[] = {"cluster", "ideal", "comm", "measured", NULL};
     assert_int_equal(run_files(paths, 2, measured, &job),
                      150 * SC__PS_PER_US); /* the transfer was 20 us */

@@ -52,10 +52,13 @@ static struct sc__settings settings(struct sc_context *ctx, const char *text) {
 static sc_status
 plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__settings s = settings(ctx, text);
+    sc_plan plan;
     bool given;
     sc_status status = sc__model_settings(ctx, &s, m, &given);
     if (status == SC_OK)
-        status = sc__plan_read(ctx, &s, m, 0, p);
+        status = sc__plan_read(&s, &plan);
+    if (status == SC_OK)
+        status = sc__plan_resolve(ctx, &plan, m, 0, p);
     return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 

@@ -1,6 +1,7 @@
 /* Profiler tables: the relations that hold in the measured MoE table, tables
  * as each version prints them (generated here by the rules of the format), the
  * mapping to a step, what-if questions, and inputs that must be refused. */
+#include "evaluate/evaluate.h"
 #include "table_helpers.h"
 
 #include "frontend/torch_profiler/profile_step.h"
@@ -171,12 +172,18 @@ static void waits_are_not_work(void **state) {
 
 /* ---- what if ---- */
 
+static sc_status change(const struct sc__settings *settings, struct sc__workload *w) {
+    sc_options options;
+    sc_status status = sc__options_read(settings, &options);
+    return status == SC_OK ? sc__whatif_apply(ctx, &options, w) : status;
+}
+
 static int64_t
 step_with(const struct sc__settings *settings, int64_t latency, int64_t per_byte) {
     struct sc__workload *w;
     struct sc__sim sim;
     must(sc__lower_profile(ctx, settings, read_moe(), 0, &w));
-    must(sc__whatif_apply(ctx, settings, w));
+    must(change(settings, w));
     return step_of(w, latency, per_byte, &sim);
 }
 
@@ -222,11 +229,11 @@ static void unknown_names_are_refused(void **state) {
     (void)state;
     struct sc__workload *w;
     must(sc__lower_profile(ctx, SETTINGS(), read_moe(), 0, &w));
-    assert_int_equal(sc__whatif_apply(ctx, SETTINGS("scale=MOEGat=0.5"), w), SC_USAGE);
+    assert_int_equal(change(SETTINGS("scale=MOEGat=0.5"), w), SC_USAGE);
     assert_non_null(strstr(sc_error_hint(ctx), "MOEGate"));
-    assert_int_equal(sc__whatif_apply(ctx, SETTINGS("scale=MOEGate"), w), SC_USAGE);
-    assert_int_equal(sc__whatif_apply(ctx, SETTINGS("scale=MOEGate=-1"), w), SC_USAGE);
-    assert_int_equal(sc__whatif_apply(ctx, SETTINGS("gpu-speedup=0"), w), SC_USAGE);
+    assert_int_equal(change(SETTINGS("scale=MOEGate"), w), SC_USAGE);
+    assert_int_equal(change(SETTINGS("scale=MOEGate=-1"), w), SC_USAGE);
+    assert_int_equal(change(SETTINGS("gpu-speedup=0"), w), SC_USAGE);
 }
 
 /* A faster GPU does not wait less for the host, nor move bytes faster. */
@@ -243,12 +250,12 @@ static void speedup_is_of_compute(void **state) {
     op->flags = SC__OP_MEASURED;
     sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, "update after it")->cost = 100;
     sc__block_end(w);
-    must(sc__whatif_apply(ctx, SETTINGS("gpu-speedup=4"), w));
+    must(change(SETTINGS("gpu-speedup=4"), w));
     assert_int_equal(w->ops[0].cost, 25);
     assert_int_equal(w->ops[1].cost, 100);
     assert_int_equal(w->ops[2].cost, 100);
     assert_int_equal(w->ops[3].cost, 25);
-    must(sc__whatif_apply(ctx, SETTINGS("scale=w*=2", "scale=host=2"), w));
+    must(change(SETTINGS("scale=w*=2", "scale=host=2"), w));
     assert_int_equal(w->ops[0].cost, 50);
     assert_int_equal(w->ops[1].cost, 400);
 }

@@ -699,7 +699,6 @@ sc_status sc__net_flow(struct sc_context *ctx,
     n->open.fabric.spines = 0;
     if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
         n->open.fabric.kind = SC__FABRIC_NONE;
-    sc__cluster_remember(&n->open, n->arena);
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);
     sc__map_init(&n->prices, n->arena);

@@ -1,0 +1,343 @@
+/* workload, evaluation: the public calls. */
+#include "api/object.h"
+
+#include <string.h>
+
+/* ---- what the caller filled, in memory of the object ---- */
+
+static const char *copy_text(struct sc_context *own, const char *text) {
+    return text ? sc__strdup(&own->arena, text) : NULL;
+}
+
+static const char *const *copy_list(struct sc_context *own, const char *const *list) {
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    const char **copy = SC__NEW_ARRAY(&own->arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        copy[i] = sc__strdup(&own->arena, list[i]);
+    return n ? copy : NULL;
+}
+
+static struct sc__setting_list
+copy_settings(struct sc_context *own, const sc_setting *from, size_t count) {
+    sc_setting *copy = SC__NEW_ARRAY(&own->arena, sc_setting, count + 1);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = (sc_setting){copy_text(own, from[i].name), copy_text(own, from[i].value)};
+    return (struct sc__setting_list){copy, count};
+}
+
+/* Options from a caller with an older header end early: what they lack is as usual. */
+static sc_status
+copy_options(struct sc_context *own, const sc_options *given, sc_options *out) {
+    *out = (sc_options)SC_OPTIONS_INIT;
+    if (!given)
+        return SC_OK;
+    if (given->size < offsetof(sc_options, net) || given->size > 16 * sizeof *out)
+        return sc__fail(own,
+                        SC_USAGE,
+                        NULL,
+                        "begin with sc_options options = SC_OPTIONS_INIT;",
+                        "sc_options.size is %zu",
+                        given->size);
+    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    out->size = sizeof *out;
+    out->net = copy_text(own, out->net);
+    out->algo = copy_text(own, out->algo);
+    out->proto = copy_text(own, out->proto);
+    out->rank_file = copy_text(own, out->rank_file);
+    out->rank_order = copy_text(own, out->rank_order);
+    out->slow = copy_list(own, out->slow);
+    out->scale = copy_list(own, out->scale);
+    struct sc__setting_list net =
+        copy_settings(own, out->net_settings, out->net_setting_count);
+    out->net_settings = net.items;
+    return SC_OK;
+}
+
+static sc_status check_options(struct sc_context *own, const sc_options *o) {
+    if (!(o->gpu_speedup >= 0))
+        return sc__fail(own,
+                        SC_USAGE,
+                        NULL,
+                        "2 is twice as fast",
+                        "sc_options.gpu_speedup is %g",
+                        o->gpu_speedup);
+    if (o->copies != 0 && !(o->copies >= 1))
+        return sc__fail(own, SC_USAGE, NULL, NULL, "sc_options.copies is %g", o->copies);
+    if (!(o->comm_sm_tax >= 0 && o->comm_sm_tax < 1))
+        return sc__fail(own,
+                        SC_USAGE,
+                        NULL,
+                        "a share from 0 to 1",
+                        "sc_options.comm_sm_tax is %g",
+                        o->comm_sm_tax);
+    return SC_OK;
+}
+
+/* An evaluation under way: what it is made from, in the memory of its context. */
+struct making {
+    sc_options options;
+    struct sc__setting_list engine;
+    struct sc__evaluation ev;
+};
+
+static sc_status
+begin_making(struct sc_context *own, const sc_options *options, struct making **out) {
+    struct making *m = *out = SC__NEW(&own->arena, struct making);
+    SC__TRY(copy_options(own, options, &m->options));
+    SC__TRY(check_options(own, &m->options));
+    m->engine = (struct sc__setting_list){m->options.net_settings,
+                                          m->options.net_setting_count};
+    return SC_OK;
+}
+
+static struct sc__evaluation_input
+making_input(struct sc_context *own, const struct making *m, const sc_cluster *cluster) {
+    return (struct sc__evaluation_input){
+        .cluster = cluster ? &cluster->description : NULL,
+        .options = &m->options,
+        .engine = sc__settings_of(own, &m->engine),
+    };
+}
+
+/* The result is made: it owns what it says, and the rest goes. */
+static void end_making(struct sc_context *own, const struct making *m, sc_result *r) {
+    struct sc__arena *arena = &r->result.arena;
+    r->result = m->ev.result;
+    sc_plan *s = &r->settings;
+    s->gpu = s->gpu ? sc__strdup(arena, s->gpu) : NULL;
+    s->kernel_times = s->kernel_times ? sc__strdup(arena, s->kernel_times) : NULL;
+    s->step_constants = s->step_constants ? sc__strdup(arena, s->step_constants) : NULL;
+    sc__context_end(own);
+    sc__context_init(own, NULL);
+}
+
+/* ---- model, plan, cluster ---- */
+
+struct evaluate_arguments {
+    const sc_model *model;
+    const sc_plan *plan;
+    const sc_cluster *cluster;
+    const sc_options *options;
+};
+
+static sc_status lower_plan(struct sc_context *own,
+                            const struct evaluate_arguments *a,
+                            struct making **out) {
+    SC__TRY(begin_making(own, a->options, out));
+    sc__notes_copy(own, &a->model->own);
+    if (a->cluster)
+        sc__notes_copy(own, &a->cluster->own);
+    const struct sc__evaluation_input in = making_input(own, *out, a->cluster);
+    return sc__evaluation_model(own, &in, &a->model->model, a->plan, &(*out)->ev);
+}
+
+static sc_status
+build_evaluation(struct sc_context *own, void *object, const void *arguments) {
+    struct making *m;
+    sc_result *r = object;
+    SC__TRY(lower_plan(own, arguments, &m));
+    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    r->from_model = true;
+    r->settings = m->ev.settings;
+    end_making(own, m, r);
+    return SC_OK;
+}
+
+sc_status sc_evaluate(sc_context *ctx,
+                      const sc_model *model,
+                      const sc_plan *plan,
+                      const sc_cluster *cluster,
+                      const sc_options *options,
+                      sc_result **out) {
+    const struct evaluate_arguments a = {model, plan, cluster, options};
+    return sc__object_build(ctx, sizeof **out, build_evaluation, &a, (void **)out);
+}
+
+void sc_result_free(sc_result *result) {
+    if (result)
+        sc__result_free(&result->result);
+    sc__object_free(result);
+}
+
+/* ---- workloads ---- */
+
+struct workload_arguments {
+    const char *const *paths;
+    size_t path_count;
+    const char *name; /* of bytes, where there are no paths */
+    const void *bytes;
+    size_t size;
+    struct sc__setting_list settings;
+    const sc_cluster *cluster;
+};
+
+/* The options of the format, and what the cluster says where they do not. */
+struct format_settings {
+    const struct sc__setting_list *list;
+    const sc_cluster *cluster;
+};
+
+static const char *nth_format_setting(const void *self, const char *name, unsigned i) {
+    const struct format_settings *f = self;
+    struct sc__settings given = sc__settings_of(NULL, f->list);
+    const char *text = given.nth(given.self, name, i);
+    if (text || i || !f->cluster || strcmp(name, "gpu"))
+        return text;
+    return f->cluster->description.cluster.gpu;
+}
+
+static sc_status
+build_workload(struct sc_context *own, void *object, const void *arguments) {
+    sc_workload *w = object;
+    const struct workload_arguments *a = arguments;
+    const sc_cluster *cluster = a->cluster;
+    uint32_t gpus = cluster ? sc_cluster_gpus(cluster) : 0;
+    const char *path = NULL;
+    struct sc__setting_list list = copy_settings(own, a->settings.items, a->settings.count);
+    struct format_settings view = {&list, cluster};
+    struct sc__settings s = {.nth = nth_format_setting, .self = &view, .ctx = own};
+    const char *const *paths = a->paths;
+    size_t count = a->path_count;
+    if (!paths) {
+        SC__TRY(sc__spool_bytes(own, a->name, a->bytes, a->size, &path));
+        paths = &path;
+        count = 1;
+    }
+    const char **copy = SC__NEW_ARRAY(&own->arena, const char *, count);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = sc__strdup(&own->arena, paths[i]);
+    SC__TRY(sc__import(own, &s, sc__setting(&s, "format"), copy, (uint32_t)count, &w->doc));
+    return sc__document_lower(own, &s, &w->doc, gpus, &w->workload);
+}
+
+sc_status sc_workload_load(sc_context *ctx,
+                           const char *const *paths,
+                           size_t path_count,
+                           const sc_setting *settings,
+                           size_t setting_count,
+                           const sc_cluster *cluster,
+                           sc_workload **out) {
+    const struct workload_arguments a = {.paths = paths,
+                                         .path_count = path_count,
+                                         .settings = {settings, setting_count},
+                                         .cluster = cluster};
+    if (!path_count) {
+        *out = NULL;
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "no input given");
+    }
+    return sc__object_build(ctx, sizeof **out, build_workload, &a, (void **)out);
+}
+
+sc_status sc_workload_parse(sc_context *ctx,
+                            const char *name,
+                            const void *bytes,
+                            size_t size,
+                            const sc_setting *settings,
+                            size_t setting_count,
+                            const sc_cluster *cluster,
+                            sc_workload **out) {
+    const struct workload_arguments a = {.name = name,
+                                         .bytes = bytes,
+                                         .size = size,
+                                         .settings = {settings, setting_count},
+                                         .cluster = cluster};
+    return sc__object_build(ctx, sizeof **out, build_workload, &a, (void **)out);
+}
+
+static sc_status build_lowered(struct sc_context *own, void *object, const void *arguments) {
+    sc_workload *w = object;
+    struct making *m;
+    SC__TRY(lower_plan(own, arguments, &m));
+    w->workload = m->ev.workload;
+    w->from_model = true;
+    w->settings = m->ev.settings;
+    w->settings.gpu = copy_text(own, w->settings.gpu);
+    w->settings.kernel_times = copy_text(own, w->settings.kernel_times);
+    w->settings.step_constants = copy_text(own, w->settings.step_constants);
+    return SC_OK;
+}
+
+sc_status sc_workload_lower(sc_context *ctx,
+                            const sc_model *model,
+                            const sc_plan *plan,
+                            const sc_cluster *cluster,
+                            const sc_options *options,
+                            sc_workload **out) {
+    const struct evaluate_arguments a = {model, plan, cluster, options};
+    return sc__object_build(ctx, sizeof **out, build_lowered, &a, (void **)out);
+}
+
+void sc_workload_free(sc_workload *workload) {
+    sc__object_free(workload);
+}
+uint32_t sc_workload_ranks(const sc_workload *workload) {
+    return sc__mesh_ranks(&workload->workload->mesh);
+}
+const char *sc_workload_format(const sc_workload *workload) {
+    return workload->workload->format;
+}
+
+/* ---- simulation ---- */
+
+struct simulate_arguments {
+    const sc_workload *workload;
+    const sc_cluster *cluster;
+    const sc_options *options;
+};
+
+static void *copy_array(struct sc_context *own, const void *from, size_t count, size_t size) {
+    if (!from)
+        return NULL;
+    void *copy = sc__alloc_array(&own->arena, count, size);
+    return count ? memcpy(copy, from, count * size) : copy;
+}
+
+/* A workload whose costs, order and classes may be changed; what is not changed
+ * is shared. */
+static struct sc__workload *changeable(struct sc_context *own, const struct sc__workload *from) {
+    struct sc__workload *w = SC__NEW(&own->arena, struct sc__workload);
+    *w = *from;
+    w->arena = &own->arena;
+    w->ops = copy_array(own, from->ops, from->op_count, sizeof *from->ops);
+    w->op_capacity = w->op_count;
+    w->classes = copy_array(own, from->classes, from->class_count, sizeof *from->classes);
+    w->class_capacity = w->class_count;
+    return w;
+}
+
+static bool changes(const sc_options *o) {
+    return o->rank_order || o->slow || o->scale || (o->gpu_speedup > 0 && o->gpu_speedup != 1);
+}
+
+static sc_status
+build_simulation(struct sc_context *own, void *object, const void *arguments) {
+    const struct simulate_arguments *a = arguments;
+    const sc_workload *from = a->workload;
+    struct making *m;
+    sc_result *r = object;
+    SC__TRY(begin_making(own, a->options, &m));
+    sc__notes_copy(own, &from->own);
+    if (a->cluster)
+        sc__notes_copy(own, &a->cluster->own);
+    const struct sc__evaluation_input in = making_input(own, m, a->cluster);
+    struct sc__workload *w =
+        changes(&m->options) ? changeable(own, from->workload) : from->workload;
+    SC__TRY(sc__evaluation_workload(own, &in, w, &m->ev));
+    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    sc__result_set_files(&m->ev.result, from->doc.files, from->doc.file_count);
+    r->from_model = from->from_model;
+    r->settings = from->settings;
+    end_making(own, m, r);
+    return SC_OK;
+}
+
+sc_status sc_simulate(sc_context *ctx,
+                      const sc_workload *workload,
+                      const sc_cluster *cluster,
+                      const sc_options *options,
+                      sc_result **out) {
+    const struct simulate_arguments a = {workload, cluster, options};
+    return sc__object_build(ctx, sizeof **out, build_simulation, &a, (void **)out);
+}

@@ -1,0 +1,191 @@
+/* model, cluster, plan: the public calls. */
+#include "api/object.h"
+#include "model/read.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- model ---- */
+
+struct named_bytes {
+    const char *name;
+    const void *bytes;
+    size_t size;
+};
+
+static sc_status build_model_by_name(struct sc_context *own, void *object, const void *name) {
+    sc_model *m = object;
+    return sc__model_find(own, sc__strdup(&own->arena, name), &m->model);
+}
+
+sc_status sc_model_load(sc_context *ctx, const char *name, sc_model **out) {
+    return sc__object_build(ctx, sizeof **out, build_model_by_name, name, (void **)out);
+}
+
+static sc_status
+build_model_from_bytes(struct sc_context *own, void *object, const void *arguments) {
+    sc_model *m = object;
+    const struct named_bytes *from = arguments;
+    struct sc__str text = {sc__strndup(&own->arena, from->bytes, from->size), from->size};
+    return sc__model_parse(own, sc__strdup(&own->arena, from->name), text, &m->model);
+}
+
+sc_status sc_model_parse(sc_context *ctx,
+                         const char *name,
+                         const void *bytes,
+                         size_t size,
+                         sc_model **out) {
+    struct named_bytes from = {name, bytes, size};
+    return sc__object_build(ctx, sizeof **out, build_model_from_bytes, &from, (void **)out);
+}
+
+/* Names that are no option of models would be ignored. */
+static sc_status check_names(struct sc_context *ctx, const struct sc__setting_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!sc__option_find(sc__model_options, list->items[i].name))
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            NULL,
+                            "a model has no option '%s'",
+                            list->items[i].name);
+    return SC_OK;
+}
+
+static sc_status build_model_from_flags(struct sc_context *own, void *object, const void *list) {
+    sc_model *m = object;
+    struct sc__settings s = sc__settings_of(own, list);
+    bool given;
+    SC__TRY(check_names(own, list));
+    SC__TRY(sc__model_settings(own, &s, &m->model, &given));
+    if (given) {
+        m->model.name = sc__strdup(&own->arena, m->model.name);
+        return SC_OK;
+    }
+    return sc__fail(own,
+                    SC_USAGE,
+                    NULL,
+                    "num-layers, hidden-size and num-attention-heads, or model",
+                    "the settings do not say what model it is");
+}
+
+sc_status sc_model_build(sc_context *ctx,
+                         const sc_setting *settings,
+                         size_t count,
+                         sc_model **out) {
+    struct sc__setting_list list = {settings, count};
+    return sc__object_build(ctx, sizeof **out, build_model_from_flags, &list, (void **)out);
+}
+
+void sc_model_free(sc_model *model) {
+    sc__object_free(model);
+}
+const char *sc_model_name(const sc_model *model) {
+    return model->model.name;
+}
+uint32_t sc_model_layers(const sc_model *model) {
+    return model->model.layers;
+}
+double sc_model_parameters(const sc_model *model) {
+    struct sc__model_params n;
+    sc__model_count(&model->model, &n);
+    return n.total;
+}
+double sc_model_active_parameters(const sc_model *model) {
+    struct sc__model_params n;
+    sc__model_count(&model->model, &n);
+    return n.active;
+}
+
+/* ---- cluster ---- */
+
+static sc_status build_cluster_by_text(struct sc_context *own, void *object, const void *text) {
+    sc_cluster *c = object;
+    return sc__cluster_describe(own, text, &c->description);
+}
+
+sc_status sc_cluster_load(sc_context *ctx, const char *text, sc_cluster **out) {
+    return sc__object_build(ctx, sizeof **out, build_cluster_by_text, text, (void **)out);
+}
+
+static sc_status
+build_cluster_from_bytes(struct sc_context *own, void *object, const void *arguments) {
+    sc_cluster *c = object;
+    const struct named_bytes *from = arguments;
+    struct sc__str text = {from->bytes, from->size};
+    return sc__cluster_describe_bytes(own, from->name, text, &c->description);
+}
+
+sc_status sc_cluster_parse(sc_context *ctx,
+                           const char *name,
+                           const void *bytes,
+                           size_t size,
+                           sc_cluster **out) {
+    struct named_bytes from = {name, bytes, size};
+    return sc__object_build(ctx, sizeof **out, build_cluster_from_bytes, &from, (void **)out);
+}
+
+void sc_cluster_free(sc_cluster *cluster) {
+    sc__object_free(cluster);
+}
+const char *sc_cluster_name(const sc_cluster *cluster) {
+    return cluster->description.cluster.name;
+}
+uint32_t sc_cluster_gpus(const sc_cluster *cluster) {
+    return cluster->description.sized ? cluster->description.cluster.gpus : 0;
+}
+
+/* ---- plan ---- */
+
+static sc_status unknown_option(struct sc_context *ctx, const char *name) {
+    const char *names[256];
+    unsigned n = 0;
+    for (const struct sc__option *o = sc__model_options; o->name && n < 255; o++)
+        if (o->in == SC__IN_PLAN)
+            names[n++] = o->name;
+    names[n] = NULL;
+    const char *near = sc__nearest(name, names);
+    char hint[128] = "";
+    if (near)
+        snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    return sc__fail(ctx, SC_USAGE, NULL, hint, "a plan has no option '%s'", name);
+}
+
+/* Hints are made in a context that goes at the end of the call. */
+static sc_status set_option(struct sc_context *scratch,
+                            const struct sc__option *o,
+                            const char *value,
+                            sc_plan *plan) {
+    if (setjmp(scratch->recover))
+        return sc__out_of_memory(scratch);
+    return sc__option_take(scratch, o, value, plan);
+}
+
+sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const char *value) {
+    const struct sc__option *o = sc__option_find(sc__model_options, name);
+    struct sc_context scratch;
+    sc__clear_error(ctx);
+    if (!o || o->in != SC__IN_PLAN)
+        return unknown_option(ctx, name);
+    if (plan->size < o->offset + sc__option_size(o))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "begin with sc_plan plan = SC_PLAN_INIT;",
+                        "sc_plan.size is %zu: there is no field '%s'",
+                        plan->size,
+                        o->field);
+    if (o->arg && (!value || !*value))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "--%s needs a value (%s)",
+                        o->name,
+                        o->arg);
+    sc__context_init(&scratch, NULL);
+    sc_status status = set_option(&scratch, o, value, plan);
+    sc__error_move(ctx, &scratch);
+    sc__context_end(&scratch);
+    return status;
+}

@@ -1,0 +1,88 @@
+#include "evaluate/evaluate.h"
+
+#include "hardware/cluster_options.h"
+#include "lower/model.h"
+#include "workload/scale.h"
+
+/* LogGOPS and ASTRA-sim's file are the whole network by themselves; else there is
+ * a usual cluster. */
+static sc_status default_cluster(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 uint32_t ranks,
+                                 struct sc__cluster *out) {
+    const char *text = sc__setting(&in->engine, "astra-network");
+    if (!text && !sc__setting(&in->engine, "loggops"))
+        sc__note(ctx,
+                 "cluster-default",
+                 "no cluster given: dgx-h100 of the job's size, %u GPU%s",
+                 ranks,
+                 ranks == 1 ? "" : "s");
+    return sc__cluster_parse(ctx, text ? text : "dgx-h100", ranks, out);
+}
+
+sc_status sc__evaluation_cluster(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 uint32_t ranks,
+                                 struct sc__cluster *out) {
+    const sc_options *o = in->options;
+    if (in->cluster)
+        SC__TRY(sc__cluster_sized(ctx, in->cluster, ranks, out));
+    else
+        SC__TRY(default_cluster(ctx, in, ranks, out));
+    if (o->algo)
+        sc__note(ctx,
+                 "algo-forced",
+                 "--algo %s: collectives that cannot run so run as NCCL would choose",
+                 o->algo);
+    return sc__cluster_apply(ctx, o, ranks, out);
+}
+
+sc_status
+sc__workload_change(struct sc_context *ctx, const sc_options *o, struct sc__workload *w) {
+    if (o->rank_order)
+        SC__TRY(sc__workload_order(ctx, w, o->rank_order));
+    SC__TRY(sc__whatif_apply(ctx, o, w));
+    return sc__workload_slow(ctx, o->slow, w);
+}
+
+sc_status sc__evaluation_model(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               struct sc__evaluation *ev) {
+    *ev = (struct sc__evaluation){.in = *in, .from_model = true, .sim_options.comm_tax = in->options->comm_sm_tax};
+    bool sized = in->cluster && in->cluster->sized;
+    uint32_t gpus = sized ? in->cluster->cluster.gpus : 0;
+    SC__TRY(sc__plan_resolve(ctx, plan, model, gpus, &ev->plan));
+    SC__TRY(sc__plan_check(ctx, model, &ev->plan));
+    sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
+    sc__plan_settings(&ev->plan, &ev->settings);
+    SC__TRY(sc__evaluation_cluster(ctx, in, ev->plan.gpus, &ev->cluster));
+    /* ranks a token goes to in a two-level all-to-all, where nobody says */
+    if (model->experts && !(in->options->copies > 0))
+        ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
+    SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
+    return sc__workload_change(ctx, in->options, ev->workload);
+}
+
+sc_status sc__evaluation_workload(struct sc_context *ctx,
+                                  const struct sc__evaluation_input *in,
+                                  struct sc__workload *w,
+                                  struct sc__evaluation *ev) {
+    *ev = (struct sc__evaluation){.in = *in, .workload = w, .sim_options.comm_tax = in->options->comm_sm_tax};
+    SC__TRY(sc__workload_change(ctx, in->options, w));
+    return sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster);
+}
+
+sc_status
+sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_timeline) {
+    SC__TRY(sc__evaluation_network(ctx, ev, ev->workload, &ev->net));
+    ev->sim_options.keep_timeline = keep_timeline;
+    SC__TRY(sc__simulate(ctx, ev->workload, &ev->net, &ev->sim_options, &ev->sim));
+    return sc__result_make(ctx,
+                           ev->workload,
+                           &ev->cluster,
+                           &ev->net,
+                           &ev->sim,
+                           &ev->result);
+}

@@ -1,0 +1,83 @@
+/* evaluate: model, plan and cluster → workload → simulated step → result. The one
+ * way there is: run, plans, validate, gen, what-if and the public sc_evaluate all
+ * go through here.
+ *
+ *   sc__evaluation_model      model + plan ─┐
+ *   sc__evaluation_workload   an input ─────┴→ workload on its cluster, changed as
+ *                                              the options say
+ *   sc__evaluation_run        → network engine → simulation → result */
+#ifndef SC_EVALUATE_EVALUATE_H
+#define SC_EVALUATE_EVALUATE_H
+
+#include "frontend/reader.h"
+#include "model/model.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+/* What is evaluated, and how. All of it belongs to the caller and is only read. */
+struct sc__evaluation_input {
+    const struct sc__cluster_description *cluster; /* NULL: dgx-h100 of the job's size */
+    const sc_options *options;
+    /* Options of the network engine: --fail, --route, --loggops … */
+    struct sc__settings engine;
+    /* Where the plan came from options: the options, to name those without effect. */
+    const struct sc__settings *plan_options;
+};
+
+/* Lives where it is made: the engine and the result point into it. */
+struct sc__evaluation {
+    struct sc__evaluation_input in;
+    struct sc__cluster cluster; /* of the job's size, tuned as the options say */
+    struct sc__plan plan;       /* of a model */
+    sc_plan settings;           /* the same, as the public structure */
+    bool from_model;
+    struct sc__workload *workload;
+    struct sc__net net;
+    struct sc__sim_options sim_options;
+    struct sc__sim sim;
+    struct sc__result result;
+};
+
+/* The options of every evaluation: --cluster, --net, --slow … */
+extern const struct sc__option sc__job_options[];
+
+/* What the options say about how to simulate. Lists are in the context's memory,
+ * text stays where the settings have it. */
+sc_status sc__options_read(const struct sc__settings *s, sc_options *out);
+
+/* What was read from files becomes a workload by the rules of its format. gpus:
+ * of the cluster, 0 = unknown. */
+sc_status sc__document_lower(struct sc_context *ctx,
+                             const struct sc__settings *settings,
+                             const struct sc__document *doc,
+                             uint32_t gpus,
+                             struct sc__workload **out);
+/* What the options change in a workload, whatever it came from. */
+sc_status
+sc__workload_change(struct sc_context *ctx, const sc_options *options, struct sc__workload *w);
+
+sc_status sc__evaluation_model(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               struct sc__evaluation *out);
+/* w is changed where the options say so. */
+sc_status sc__evaluation_workload(struct sc_context *ctx,
+                                  const struct sc__evaluation_input *in,
+                                  struct sc__workload *w,
+                                  struct sc__evaluation *out);
+/* The cluster of an evaluation of this many ranks, tuned as the options say. */
+sc_status sc__evaluation_cluster(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 uint32_t ranks,
+                                 struct sc__cluster *out);
+sc_status
+sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_timeline);
+
+/* A network engine of the kind asked for that has seen no traffic. */
+sc_status sc__evaluation_network(struct sc_context *ctx,
+                                 const struct sc__evaluation *ev,
+                                 const struct sc__workload *w,
+                                 struct sc__net *out);
+
+#endif

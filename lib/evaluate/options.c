@@ -1,0 +1,86 @@
+/* options: how a step is simulated, as options, and the fields of sc_options
+ * they set. Those of the cluster and of changes to the workload are in
+ * hardware/cluster_options.c and workload/scale.c. */
+#include "evaluate/evaluate.h"
+#include "hardware/cluster_options.h"
+#include "workload/scale.h"
+
+static const struct sc__choice engines[] = {
+    {"analytic", 0}, {"flow", 0}, {"loggops", 0}, {0}};
+
+const struct sc__option sc__job_options[] = {
+    {"cluster",
+     'c',
+     "C",
+     "dgx-h100 of the job's size",
+     "Machine",
+     "a preset with a GPU count, a one-line description or a file",
+     0,
+     .folder = "clusters/"},
+    {"net",
+     0,
+     "ENGINE",
+     "analytic",
+     "Machine",
+     "network engine: analytic, flow (shares links) or loggops",
+     0,
+     .choices = engines,
+     SC__OPTIONS_FIELD(net)},
+    {"loggops",
+     0,
+     "L,o,g,G,O,S",
+     NULL,
+     "Machine",
+     "the network as LogGOPS parameters, ns (G, O: per byte; S: bytes)",
+     0},
+    {"order",
+     0,
+     "ORDER",
+     "tp-cp-ep-dp-pp",
+     "Machine",
+     "how ranks are numbered, fastest first",
+     0,
+     SC__OPTIONS_FIELD(rank_order)},
+    {"slow",
+     0,
+     "rank:N=F",
+     NULL,
+     "Machine",
+     "rank N computes F times as long",
+     SC__OPT_REPEAT,
+     .type = SC__TYPE_LIST,
+     SC__OPTIONS_FIELD(slow)},
+    {"comm-sm-tax",
+     0,
+     "SHARE",
+     "0",
+     "Machine",
+     "compute is slower by this share while transfers of its GPU run",
+     0,
+     .type = SC__TYPE_SHARE,
+     SC__OPTIONS_FIELD(comm_sm_tax)},
+    {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
+    {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},
+    {0}};
+
+sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
+    static const struct sc__option *const tables[] = {
+        sc__job_options, sc__cluster_options, sc__whatif_options, NULL};
+    *out = (sc_options)SC_OPTIONS_INIT;
+    SC__TRY(sc__options_take(s, tables, SC__IN_OPTIONS, out));
+    /* what would say "as usual" in the structure, and is no value */
+    if (sc__setting(s, "gpu-speedup") && !(out->gpu_speedup > 0))
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "2 is twice as fast",
+                        "--gpu-speedup takes a number above 0");
+    if (sc__setting(s, "copies") && out->copies < 1)
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "--copies must be at least 1, not %g",
+                        out->copies);
+    return SC_OK;
+}

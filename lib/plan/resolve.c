@@ -1,0 +1,405 @@
+/* resolve: sc_plan → struct sc__plan: what was left open is decided by the model,
+ * the other fields and the cluster, with a note where it is a guess; and back,
+ * for the report of what was run. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+static bool on(sc_toggle t) {
+    return t == SC_ON;
+}
+
+static bool unless_said(sc_toggle t, bool usual) {
+    return t == SC_AUTO ? usual : t == SC_ON;
+}
+
+/* An enumeration without its "as usual". */
+static unsigned choice(unsigned given, unsigned usual) {
+    return given ? given - 1 : usual;
+}
+
+static uint32_t at_least_1(uint32_t n) {
+    return n ? n : 1;
+}
+
+static sc_status resolve_sizes(struct sc_context *ctx,
+                               const sc_plan *g,
+                               uint32_t cluster_gpus,
+                               struct sc__plan *p) {
+    uint32_t dp = g->dp;
+    uint64_t tp_cp = (uint64_t)at_least_1(g->tp) * at_least_1(g->cp);
+    uint64_t cut = tp_cp > 1u << 30 ? tp_cp : tp_cp * at_least_1(g->pp);
+    if (cut > 1u << 30)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "tp·cp·pp = %llu is too many ranks",
+                        (unsigned long long)cut);
+    p->gpus = g->gpus;
+    if (!p->gpus && !dp)
+        p->gpus = cluster_gpus;
+    if (!p->gpus)
+        p->gpus = (uint32_t)cut * at_least_1(dp);
+    if (!dp)
+        dp = (uint32_t)(p->gpus / cut);
+    p->mesh = sc__mesh(at_least_1(g->tp),
+                       at_least_1(g->cp),
+                       at_least_1(g->ep),
+                       dp,
+                       at_least_1(g->pp),
+                       g->etp);
+    return SC_OK;
+}
+
+/* micro_batches gives what is not given of the global batch and the
+ * micro-batch, or must agree with both. */
+static sc_status
+resolve_micro_batches(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    uint64_t each = (uint64_t)g->micro_batches * p->mesh.dp;
+    uint64_t all = each * p->micro_batch;
+    if (!g->micro_batches || !p->mesh.dp)
+        return SC_OK;
+    if (!p->global_batch && all <= UINT32_MAX)
+        p->global_batch = (uint32_t)all;
+    if (!g->micro_batch && p->global_batch % each == 0)
+        p->micro_batch = (uint32_t)(p->global_batch / each);
+    if (p->global_batch != each * p->micro_batch)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "leave one of them out",
+            "%u micro-batches on dp %u are not a global batch of %u with %u in each",
+            g->micro_batches,
+            p->mesh.dp,
+            p->global_batch,
+            p->micro_batch);
+    return SC_OK;
+}
+
+static sc_status resolve_batch(struct sc_context *ctx,
+                               const sc_plan *g,
+                               const struct sc__model *m,
+                               struct sc__plan *p) {
+    p->micro_batch = at_least_1(g->micro_batch);
+    p->global_batch = g->global_batch;
+    p->seq = g->seq;
+    if (!p->seq) {
+        p->seq = m->context && m->context <= 8192 ? m->context : 4096;
+        sc__note(ctx,
+                 "seq-assumed",
+                 "no --seq is given: sequences of %u tokens are assumed",
+                 p->seq);
+    }
+    SC__TRY(resolve_micro_batches(ctx, g, p));
+    if (!p->global_batch) {
+        uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
+        p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
+        sc__note(ctx,
+                 "batch-assumed",
+                 "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
+                 p->global_batch,
+                 per_rank,
+                 per_rank == 1 ? "" : "es");
+    }
+    if (p->mesh.dp)
+        p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
+    return SC_OK;
+}
+
+static sc_status resolve_vpp(struct sc_context *ctx,
+                             const sc_plan *g,
+                             const struct sc__model *m,
+                             struct sc__plan *p) {
+    static const char option[] = "num-layers-per-virtual-pipeline-stage";
+    uint32_t each = g->layers_per_virtual_stage;
+    uint32_t stage = m->layers / p->mesh.pp;
+    if (each && stage % each)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "or give the number of chunks with --vpp",
+                        "--%s %u does not divide the %u layers of a stage",
+                        option,
+                        each,
+                        stage);
+    if (each && g->vpp && g->vpp != stage / each)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--%s %u gives vpp %u, not %u",
+                        option,
+                        each,
+                        stage / each,
+                        g->vpp);
+    p->vpp = g->vpp ? g->vpp : each ? stage / each : 1;
+    return SC_OK;
+}
+
+static sc_status resolve_pipeline(struct sc_context *ctx,
+                                  const sc_plan *g,
+                                  const struct sc__model *m,
+                                  struct sc__plan *p) {
+    SC__TRY(resolve_vpp(ctx, g, m, p));
+    p->first_layers = g->first_stage_layers;
+    p->last_layers = g->last_stage_layers;
+    p->schedule = (enum sc__schedule)g->schedule;
+    if (p->schedule == SC__SCHEDULE_ZBV && !g->vpp && !g->layers_per_virtual_stage)
+        p->vpp = 2;
+    if (p->schedule == SC__SCHEDULE_AUTO)
+        p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
+    p->uneven = on(g->uneven_stages);
+    p->count_embedding = on(g->count_embedding);
+    p->count_loss = on(g->count_loss);
+    p->scatter_gather = unless_said(g->scatter_gather, true);
+    bool hides = p->vpp > 1 || sc__schedule_overlaps_steps(p->schedule);
+    p->overlap_p2p = unless_said(g->overlap_p2p, hides);
+    return SC_OK;
+}
+
+static sc_status
+resolve_recompute(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    p->recompute = choice(g->recompute, SC__RECOMPUTE_NONE);
+    p->recompute_modules = g->recompute_modules ? g->recompute_modules : SC__MODULE_CORE;
+    p->recompute_block =
+        g->recompute_method == SC_RECOMPUTE_BLOCK && p->recompute == SC__RECOMPUTE_FULL;
+    p->recompute_layers = g->recompute_layers;
+    if (p->recompute_block && !p->recompute_layers)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give --recompute-layers N too",
+                        "--recompute-method block does not say how many layers of a stage");
+    return SC_OK;
+}
+
+static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
+    p->dtype = choice(g->dtype, SC__BF16);
+    p->gemm = choice(g->gemm_dtype, p->dtype);
+    p->fp8_attention = on(g->fp8_attention);
+    p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
+    bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
+    p->grad_bytes = half ? 2 : 4;
+}
+
+static void resolve_software(const sc_plan *g, struct sc__plan *p) {
+    p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
+    p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
+    p->graphs = g->cuda_graphs;
+    p->dropout = unless_said(g->dropout, false) || p->fusion == SC__FUSION_2021;
+    p->host_launch = g->host_launch_us < 0 ? -1 : g->host_launch_us;
+    p->kernel_times = g->kernel_times;
+    p->constants = g->step_constants;
+    p->gpu = g->gpu;
+    p->ignore_memory = on(g->ignore_memory);
+    p->optimizer = unless_said(g->optimizer, true);
+}
+
+static sc_status
+resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    p->torch_copies = on(g->torch_fsdp2);
+    p->zero = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    uint64_t usual = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000
+                                     : 40000000; /* Megatron's own rule */
+    uint64_t counted = g->bucket_parameters ? g->bucket_parameters : usual;
+    p->bucket = g->bucket_bytes ? g->bucket_bytes : counted * p->grad_bytes;
+    if (g->bucket_parameters && g->bucket_bytes &&
+        g->bucket_bytes != (uint64_t)g->bucket_parameters * p->grad_bytes)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--bucket contradicts --ddp-bucket-size %u of %u bytes each",
+                        g->bucket_parameters,
+                        p->grad_bytes);
+    return SC_OK;
+}
+
+static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
+    p->overlap_grad = unless_said(g->overlap_grad, true);
+    p->tp_overlap =
+        choice(g->overlap_tp, p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
+    p->cp_kind = choice(g->cp_comm, SC__CP_RING);
+    p->overlap_param = on(g->overlap_param);
+    p->overlap_moe = on(g->overlap_moe);
+}
+
+static sc_status
+resolve_experts(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    p->imbalance = g->moe_imbalance != 0 ? g->moe_imbalance : 1;
+    p->capacity = g->moe_capacity_factor;
+    p->dedup = g->moe_dispatcher == SC_MOE_DISPATCHER_FLEX;
+    p->moe_unfused = g->moe_kernels == SC_MOE_KERNELS_UNFUSED;
+    if (g->moe_dispatcher == SC_MOE_DISPATCHER_ALL_GATHER)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "alltoall or flex",
+                        "--moe-token-dispatcher-type allgather is not simulated");
+    if (!(p->imbalance >= 1))
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "moe_imbalance is at least 1");
+    if (!(p->capacity >= 0))
+        return sc__fail(ctx, SC_USAGE, NULL, NULL, "moe_capacity_factor is positive");
+    if (p->capacity > 0 && p->imbalance > p->capacity)
+        p->imbalance = p->capacity;
+    return SC_OK;
+}
+
+/* Mixed precision keeps fp32 weights and state; plain PyTorch updates the
+ * weights as they are. */
+static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    bool plain = sc__fusion_eager(p->fusion) && p->gpus == 1;
+    if (plain && !g->update)
+        sc__note(ctx,
+                 "plain-update",
+                 "plain PyTorch on one GPU: the optimizer's state has the type of the "
+                 "weights, and "
+                 "gradients are not clipped; --update mixed says otherwise");
+    p->plain_update = g->update ? g->update == SC_UPDATE_PLAIN : plain;
+}
+
+/* Megatron pads; plain PyTorch does not. */
+static sc_status resolve_vocab(struct sc_context *ctx,
+                               const sc_plan *g,
+                               const struct sc__model *m,
+                               struct sc__plan *p) {
+    uint32_t usual = sc__fusion_eager(p->fusion) ? 1 : 128;
+    uint32_t multiple = g->vocab_multiple ? g->vocab_multiple : usual;
+    uint64_t unit = (uint64_t)multiple * p->mesh.tp;
+    uint64_t padded = (m->vocab + unit - 1) / unit * unit;
+    p->vocab = (uint32_t)padded;
+    p->vocab_multiple = multiple;
+    if (padded > UINT32_MAX)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "the vocabulary %u padded to a multiple of %u · tp %u is too large",
+                        m->vocab,
+                        multiple,
+                        p->mesh.tp);
+    return SC_OK;
+}
+
+static sc_status check_fields(struct sc_context *ctx, const sc_plan *g) {
+    SC__TRY(sc__options_check(ctx, sc__model_options, SC__IN_PLAN, "sc_plan", g));
+    if (g->zero < -1 || g->zero > 3)
+        return sc__fail(ctx, SC_USAGE, NULL, "0 to 3", "sc_plan.zero is %d", g->zero);
+    return SC_OK;
+}
+
+/* A plan from a caller with an older header ends early: what it lacks is as usual. */
+static sc_status complete(struct sc_context *ctx, const sc_plan *given, sc_plan *out) {
+    *out = (sc_plan)SC_PLAN_INIT;
+    if (given->size < offsetof(sc_plan, tp) || given->size > 16 * sizeof *out)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "begin with sc_plan plan = SC_PLAN_INIT;",
+                        "sc_plan.size is %zu",
+                        given->size);
+    memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
+    out->size = sizeof *out;
+    return SC_OK;
+}
+
+sc_status sc__plan_resolve(struct sc_context *ctx,
+                           const sc_plan *given,
+                           const struct sc__model *m,
+                           uint32_t cluster_gpus,
+                           struct sc__plan *p) {
+    sc_plan g;
+    *p = (struct sc__plan){0};
+    SC__TRY(complete(ctx, given, &g));
+    SC__TRY(check_fields(ctx, &g));
+    SC__TRY(resolve_sizes(ctx, &g, cluster_gpus, p));
+    SC__TRY(resolve_batch(ctx, &g, m, p));
+    SC__TRY(resolve_pipeline(ctx, &g, m, p));
+    SC__TRY(resolve_recompute(ctx, &g, p));
+    resolve_precision(&g, p);
+    resolve_software(&g, p);
+    SC__TRY(resolve_sharding(ctx, &g, p));
+    resolve_overlap(&g, p);
+    SC__TRY(resolve_experts(ctx, &g, p));
+    resolve_update(ctx, &g, p);
+    p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
+    if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give --sequence-parallel too",
+                        "tensor-parallel collectives can only be cut into chunks with "
+                        "sequence parallel");
+    return resolve_vocab(ctx, &g, m, p);
+}
+
+/* ---- and back ---- */
+
+static sc_toggle toggle(bool is_on) {
+    return is_on ? SC_ON : SC_OFF;
+}
+
+void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
+    bool fp32 = p->grad_bytes == 4;
+    *out = (sc_plan){
+        .size = sizeof *out,
+        .gpus = p->gpus,
+        .tp = p->mesh.tp,
+        .cp = p->mesh.cp,
+        .pp = p->mesh.pp,
+        .dp = p->mesh.dp,
+        .ep = p->mesh.ep,
+        .etp = p->mesh.etp,
+        .vpp = p->vpp,
+        .schedule = (sc_schedule)p->schedule,
+        .uneven_stages = toggle(p->uneven),
+        .first_stage_layers = p->first_layers,
+        .last_stage_layers = p->last_layers,
+        .count_embedding = toggle(p->count_embedding),
+        .count_loss = toggle(p->count_loss),
+        .scatter_gather = toggle(p->scatter_gather),
+        .micro_batch = p->micro_batch,
+        .micro_batches = p->micro_batches,
+        .global_batch = p->global_batch,
+        .seq = p->seq,
+        .recompute = (sc_recompute)(p->recompute + 1),
+        .recompute_modules = p->recompute_modules,
+        .recompute_method = p->recompute_block ? SC_RECOMPUTE_BLOCK : SC_RECOMPUTE_UNIFORM,
+        .recompute_layers = p->recompute_layers,
+        .sequence_parallel = toggle(p->sequence_parallel),
+        .zero = (int)p->zero,
+        .torch_fsdp2 = toggle(p->torch_copies),
+        .dtype = (sc_dtype)(p->dtype + 1),
+        .gemm_dtype = (sc_dtype)(p->gemm + 1),
+        .grad_dtype = fp32                    ? SC_DTYPE_FP32
+                      : p->dtype == SC__FP16 ? SC_DTYPE_FP16
+                                             : SC_DTYPE_BF16,
+        .fp8_attention = toggle(p->fp8_attention),
+        .fp8_scaling = p->dynamic_casts ? SC_FP8_DYNAMIC : SC_FP8_FUSED,
+        .fusion = (sc_fusion)(p->fusion + 1),
+        .attention = (sc_attention)(p->attention + 1),
+        .dropout = toggle(p->dropout),
+        .overlap_grad = toggle(p->overlap_grad),
+        .overlap_param = toggle(p->overlap_param),
+        .overlap_p2p = toggle(p->overlap_p2p),
+        .overlap_moe = toggle(p->overlap_moe),
+        .overlap_tp = (sc_tp_overlap)(p->tp_overlap + 1),
+        .cp_comm = (sc_cp_comm)(p->cp_kind + 1),
+        .bucket_bytes = p->bucket,
+        .moe_imbalance = p->imbalance,
+        .moe_capacity_factor = p->capacity,
+        .moe_dispatcher = p->dedup ? SC_MOE_DISPATCHER_FLEX : SC_MOE_DISPATCHER_ALL_TO_ALL,
+        .moe_kernels = p->moe_unfused ? SC_MOE_KERNELS_UNFUSED : SC_MOE_KERNELS_FUSED,
+        .host_launch_us = p->host_launch,
+        .cuda_graphs = p->graphs,
+        .update = p->plain_update ? SC_UPDATE_PLAIN : SC_UPDATE_MIXED,
+        .optimizer = toggle(p->optimizer),
+        .ignore_memory = toggle(p->ignore_memory),
+        .vocab_multiple = p->vocab_multiple,
+        .gpu = p->gpu,
+        .kernel_times = p->kernel_times,
+        .step_constants = p->constants,
+    };
+}
