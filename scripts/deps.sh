@@ -4,7 +4,7 @@
 #     deps.sh [bench | page | format]      also what benchmarks, page tests or the format check need
 set -eu
 build="gcc make pkg-config libc6-dev libjansson-dev libyaml-dev zlib1g-dev"
-test="libcmocka-dev protobuf-compiler python3"
+test="libcmocka-dev protobuf-compiler python3 python3-venv"
 wanted="$build $test"
 case "${1:-}" in
 bench) wanted="$wanted g++ libsimgrid-dev" ;;

@@ -293,6 +293,20 @@ sc_status sc__options_take(const struct sc__settings *s,
     return take_names(s, tables, in, 0, object);
 }
 
+/* Whether any option of this field offers the value: several may set one field
+ * (--fp8, --fp4 and --fp8-format are all gemm_dtype). */
+static bool
+field_takes(const struct sc__option *table, const struct sc__option *field, int value) {
+    for (const struct sc__option *o = table; o->name; o++) {
+        if (o->in != field->in || o->offset != field->offset)
+            continue;
+        for (const struct sc__choice *c = o->choices; c && c->name; c++)
+            if (c->value == value)
+                return true;
+    }
+    return false;
+}
+
 sc_status sc__options_check(struct sc_context *ctx,
                             const struct sc__option *table,
                             enum sc__option_object in,
@@ -303,11 +317,8 @@ sc_status sc__options_check(struct sc_context *ctx,
         if (o->in != in || o->type != SC__TYPE_WORD || o->flags & SC__OPT_WEAK)
             continue;
         memcpy(&value, (const char *)object + o->offset, sizeof value);
-        const struct sc__choice *c = o->choices;
-        while (c->name && c->value != value)
-            c++;
         /* 0, and -1 where 0 is a value, say "as usual" */
-        if (!c->name && value != 0 && value != -1)
+        if (!field_takes(table, o, value) && value != 0 && value != -1)
             return sc__fail(ctx,
                             SC_USAGE,
                             NULL,

@@ -219,8 +219,8 @@ resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
 
 static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_grad = unless_said(g->overlap_grad, true);
-    p->tp_overlap =
-        choice(g->overlap_tp, p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
+    p->tp_overlap = choice(g->overlap_tp,
+                           p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->overlap_moe = on(g->overlap_moe);
@@ -284,7 +284,11 @@ static sc_status resolve_vocab(struct sc_context *ctx,
 }
 
 static sc_status check_fields(struct sc_context *ctx, const sc_plan *g) {
-    SC__TRY(sc__options_check(ctx, sc__model_options, SC__IN_PLAN, "sc_plan", g));
+    sc_plan options = *g;
+    /* a resolved plan says it though no option does: linear layers as the rest */
+    if (g->gemm_dtype == (g->dtype ? g->dtype : SC_DTYPE_BF16))
+        options.gemm_dtype = SC_DTYPE_AUTO;
+    SC__TRY(sc__options_check(ctx, sc__model_options, SC__IN_PLAN, "sc_plan", &options));
     if (g->zero < -1 || g->zero > 3)
         return sc__fail(ctx, SC_USAGE, NULL, "0 to 3", "sc_plan.zero is %d", g->zero);
     return SC_OK;
@@ -373,7 +377,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .torch_fsdp2 = toggle(p->torch_copies),
         .dtype = (sc_dtype)(p->dtype + 1),
         .gemm_dtype = (sc_dtype)(p->gemm + 1),
-        .grad_dtype = fp32                    ? SC_DTYPE_FP32
+        .grad_dtype = fp32                   ? SC_DTYPE_FP32
                       : p->dtype == SC__FP16 ? SC_DTYPE_FP16
                                              : SC_DTYPE_BF16,
         .fp8_attention = toggle(p->fp8_attention),

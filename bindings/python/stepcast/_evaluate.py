@@ -41,15 +41,15 @@ def evaluate(
         raise TypeError(f"a plan is a stepcast.Plan, not {type(plan).__name__}")
     what = as_model(model)
     where = as_cluster(cluster)
-    pointer = call_with_options(
+    return call_with_options(
         "evaluate",
         options,
         progress,
         lambda context, filled, out: library.sc_evaluate(
             context, what._pointer, plan._reference(), pointer_of(where), filled, out
         ),
+        Result,
     )
-    return Result(pointer)
 
 
 def simulate(
@@ -62,7 +62,7 @@ def simulate(
     """One step of a workload; without a cluster, on dgx-h100 of the job's size.
     Options and progress as for evaluate().
 
-    >>> plan = stepcast.Plan(tp=2, global_batch=8)
+    >>> plan = stepcast.Plan(tp=4, global_batch=8)
     >>> workload = stepcast.Workload.from_plan("llama3-8b", plan, "dgx-h100:8")
     >>> stepcast.simulate(workload, "dgx-h100:8").ranks
     8
@@ -70,15 +70,15 @@ def simulate(
     if not isinstance(workload, Workload):
         raise TypeError(f"a workload is a stepcast.Workload, not {type(workload).__name__}")
     where = as_cluster(cluster)
-    pointer = call_with_options(
+    return call_with_options(
         "simulate",
         options,
         progress,
         lambda context, filled, out: library.sc_simulate(
             context, workload._pointer, pointer_of(where), filled, out
         ),
+        Result,
     )
-    return Result(pointer)
 
 
 evaluate.__doc__ = (evaluate.__doc__ or "") + keyword_help(c.OPTIONS_FIELDS)

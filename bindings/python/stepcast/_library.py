@@ -156,7 +156,7 @@ def progress_shown(context: int, show: Optional[Progress]) -> Iterator[None]:
             raise failures[0] from None
         raise
     finally:
-        library.sc_set_progress(context, c.sc_progress(), None)
+        library.sc_set_progress(context, c.sc_progress(0), None)  # no more calls
     if failures:
         raise failures[0]
 

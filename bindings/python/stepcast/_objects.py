@@ -153,8 +153,8 @@ class Cluster(Handle):
 class Workload(Handle):
     """What is simulated: a trace, a workload file, or a model cut by a plan.
 
-    >>> workload = stepcast.Workload.from_plan("llama3-8b", stepcast.Plan(tp=2, global_batch=8),
-    ...     "dgx-h100:8")
+    >>> plan = stepcast.Plan(tp=4, global_batch=8)
+    >>> workload = stepcast.Workload.from_plan("llama3-8b", plan, "dgx-h100:8")
     >>> workload.ranks
     8
     """
@@ -222,15 +222,15 @@ class Workload(Handle):
         """A model cut by a plan; options as for evaluate()."""
         what = as_model(model)
         where = as_cluster(cluster)
-        pointer = call_with_options(
+        return call_with_options(
             "Workload.from_plan",
             options,
             progress,
             lambda context, filled, out: library.sc_workload_lower(
                 context, what._pointer, plan._reference(), pointer_of(where), filled, out
             ),
+            cls._made,
         )
-        return cls._made(pointer)
 
     @property
     def ranks(self) -> int:

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-from typing import Any, Callable, Mapping, Optional
+from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _fields
 from . import _header as c
-from ._library import Progress, borrowed_context, made, progress_shown
+from ._library import Handle, Progress, borrowed_context, made, progress_shown
 from ._plan import keyword_parameters
+
+
+Made = TypeVar("Made", bound=Handle)
 
 
 def call_with_options(
     what: str,
     options: Mapping[str, Any],
     progress: Optional[Progress],
-    function: Callable[[int, Any, Any], int],
-) -> int:
+    function: Callable[[int, Any, Any], Any],
+    wrap: Callable[[int], Made],
+) -> Made:
     """Calls function(context, options, where the object goes); answers the object."""
     _fields.check_names(f"{what}()", options, c.OPTIONS_FIELDS)
     filled, _kept = _fields.fill(c.sc_options, c.OPTIONS_FIELDS, options)
     out = ctypes.c_void_p()
     with borrowed_context() as context, progress_shown(context, progress):
-        return made(context, function(context, ctypes.byref(filled), ctypes.byref(out)), out)
+        status = function(context, ctypes.byref(filled), ctypes.byref(out))
+        return wrap(made(context, status, out))
 
 
 def show_options(function: Any) -> None:

@@ -56,7 +56,7 @@ class Plan(c.PlanAttributes):
     def replace(self, **changes: Unpack[c.PlanKeywords]) -> Plan:
         """The same plan but for these; None sets back to as usual."""
         _fields.check_names("Plan", changes, c.PLAN_FIELDS)
-        return Plan(**{**self._values, **changes})  # type: ignore[arg-type]
+        return Plan(**{**self._values, **changes})
 
     def to_dict(self) -> Dict[str, Any]:
         """What the plan says, as keywords."""
@@ -72,7 +72,7 @@ class Plan(c.PlanAttributes):
         return tuple(self._values.items())
 
     def __eq__(self, other: object) -> bool:
-        return self._values == other._values if isinstance(other, Plan) else NotImplemented
+        return isinstance(other, Plan) and self._values == other._values
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -90,8 +90,8 @@ def keyword_help(fields: Dict[str, c.Field]) -> str:
     for name, field in fields.items():
         choices = ", ".join(field.words)
         text = "; ".join(part for part in (field.doc, choices) if part)
-        lines.append(f"        {name}: {text}" if text else f"        {name}")
-    return "\n".join(lines) + "\n"
+        lines.append(f"    {name}: {text}" if text else f"    {name}")
+    return "\n".join(lines).lstrip() + "\n"
 
 
 def keyword_parameters(fields: Dict[str, c.Field]) -> Tuple[inspect.Parameter, ...]:

@@ -14,7 +14,7 @@ from ._library import Handle, Sink, Text, borrowed_context, decode, encode, libr
 from ._plan import Plan
 
 if TYPE_CHECKING:
-    import pandas
+    import pandas  # type: ignore[import]
 
 
 class Breakdown(NamedTuple):
@@ -209,9 +209,10 @@ class Result(Handle):
 
     @property
     def settings(self) -> Dict[str, Any]:
-        """The resolved plan as keywords; empty for workloads from files."""
-        plan = self.plan
-        return plan.to_dict() if plan else {}
+        """Every setting of the run as it was resolved, plan and options, as text."""
+        settings = self.to_dict().get("settings", {})
+        assert isinstance(settings, dict)
+        return settings
 
     # ---- out ----
 

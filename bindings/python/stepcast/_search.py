@@ -71,9 +71,15 @@ def plans(
 
 
 def _plan_result(asked: _Request, row: Any) -> PlanResult:
-    plan = _plan_of_command(asked, row["command"])
-    numbers = {name: row[name] for name in PlanResult._fields if name not in ("plan", "command")}
-    return PlanResult(plan=plan, command=row["command"], **numbers)
+    return PlanResult(
+        plan=_plan_of_command(asked, row["command"]),
+        step_us=row["step_time_us"],
+        mfu=row["mfu"],
+        bubble_share=row["bubble_share"],
+        exposed_share=row["exposed_share"],
+        memory_bytes=row["memory_bytes"],
+        command=row["command"],
+    )
 
 
 def _plan_of_command(asked: _Request, command: str) -> Plan:
