@@ -87,8 +87,8 @@ begin_making(struct sc_context *own, const sc_options *options, struct making **
     struct making *m = *out = SC__NEW(&own->arena, struct making);
     SC__TRY(copy_options(own, options, &m->options));
     SC__TRY(check_options(own, &m->options));
-    m->engine = (struct sc__setting_list){m->options.net_settings,
-                                          m->options.net_setting_count};
+    m->engine =
+        (struct sc__setting_list){m->options.net_settings, m->options.net_setting_count};
     return SC_OK;
 }
 
@@ -246,7 +246,8 @@ sc_status sc_workload_parse(sc_context *ctx,
     return sc__object_build(ctx, sizeof **out, build_workload, &a, (void **)out);
 }
 
-static sc_status build_lowered(struct sc_context *own, void *object, const void *arguments) {
+static sc_status
+build_lowered(struct sc_context *own, void *object, const void *arguments) {
     sc_workload *w = object;
     struct making *m;
     SC__TRY(lower_plan(own, arguments, &m));
@@ -287,7 +288,8 @@ struct simulate_arguments {
     const sc_options *options;
 };
 
-static void *copy_array(struct sc_context *own, const void *from, size_t count, size_t size) {
+static void *
+copy_array(struct sc_context *own, const void *from, size_t count, size_t size) {
     if (!from)
         return NULL;
     void *copy = sc__alloc_array(&own->arena, count, size);
@@ -296,7 +298,8 @@ static void *copy_array(struct sc_context *own, const void *from, size_t count, 
 
 /* A workload whose costs, order and classes may be changed; what is not changed
  * is shared. */
-static struct sc__workload *changeable(struct sc_context *own, const struct sc__workload *from) {
+static struct sc__workload *changeable(struct sc_context *own,
+                                       const struct sc__workload *from) {
     struct sc__workload *w = SC__NEW(&own->arena, struct sc__workload);
     *w = *from;
     w->arena = &own->arena;
@@ -308,7 +311,8 @@ static struct sc__workload *changeable(struct sc_context *own, const struct sc__
 }
 
 static bool changes(const sc_options *o) {
-    return o->rank_order || o->slow || o->scale || (o->gpu_speedup > 0 && o->gpu_speedup != 1);
+    return o->rank_order || o->slow || o->scale ||
+           (o->gpu_speedup > 0 && o->gpu_speedup != 1);
 }
 
 static sc_status

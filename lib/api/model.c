@@ -13,7 +13,8 @@ struct named_bytes {
     size_t size;
 };
 
-static sc_status build_model_by_name(struct sc_context *own, void *object, const void *name) {
+static sc_status
+build_model_by_name(struct sc_context *own, void *object, const void *name) {
     sc_model *m = object;
     return sc__model_find(own, sc__strdup(&own->arena, name), &m->model);
 }
@@ -30,11 +31,8 @@ build_model_from_bytes(struct sc_context *own, void *object, const void *argumen
     return sc__model_parse(own, sc__strdup(&own->arena, from->name), text, &m->model);
 }
 
-sc_status sc_model_parse(sc_context *ctx,
-                         const char *name,
-                         const void *bytes,
-                         size_t size,
-                         sc_model **out) {
+sc_status sc_model_parse(
+    sc_context *ctx, const char *name, const void *bytes, size_t size, sc_model **out) {
     struct named_bytes from = {name, bytes, size};
     return sc__object_build(ctx, sizeof **out, build_model_from_bytes, &from, (void **)out);
 }
@@ -52,7 +50,8 @@ static sc_status check_names(struct sc_context *ctx, const struct sc__setting_li
     return SC_OK;
 }
 
-static sc_status build_model_from_flags(struct sc_context *own, void *object, const void *list) {
+static sc_status
+build_model_from_flags(struct sc_context *own, void *object, const void *list) {
     sc_model *m = object;
     struct sc__settings s = sc__settings_of(own, list);
     bool given;
@@ -69,10 +68,8 @@ static sc_status build_model_from_flags(struct sc_context *own, void *object, co
                     "the settings do not say what model it is");
 }
 
-sc_status sc_model_build(sc_context *ctx,
-                         const sc_setting *settings,
-                         size_t count,
-                         sc_model **out) {
+sc_status
+sc_model_build(sc_context *ctx, const sc_setting *settings, size_t count, sc_model **out) {
     struct sc__setting_list list = {settings, count};
     return sc__object_build(ctx, sizeof **out, build_model_from_flags, &list, (void **)out);
 }
@@ -99,7 +96,8 @@ double sc_model_active_parameters(const sc_model *model) {
 
 /* ---- cluster ---- */
 
-static sc_status build_cluster_by_text(struct sc_context *own, void *object, const void *text) {
+static sc_status
+build_cluster_by_text(struct sc_context *own, void *object, const void *text) {
     sc_cluster *c = object;
     return sc__cluster_describe(own, text, &c->description);
 }
@@ -116,13 +114,14 @@ build_cluster_from_bytes(struct sc_context *own, void *object, const void *argum
     return sc__cluster_describe_bytes(own, from->name, text, &c->description);
 }
 
-sc_status sc_cluster_parse(sc_context *ctx,
-                           const char *name,
-                           const void *bytes,
-                           size_t size,
-                           sc_cluster **out) {
+sc_status sc_cluster_parse(
+    sc_context *ctx, const char *name, const void *bytes, size_t size, sc_cluster **out) {
     struct named_bytes from = {name, bytes, size};
-    return sc__object_build(ctx, sizeof **out, build_cluster_from_bytes, &from, (void **)out);
+    return sc__object_build(ctx,
+                            sizeof **out,
+                            build_cluster_from_bytes,
+                            &from,
+                            (void **)out);
 }
 
 void sc_cluster_free(sc_cluster *cluster) {

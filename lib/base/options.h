@@ -105,6 +105,15 @@ size_t sc__option_size(const struct sc__option *o);
 /* "one of: a, b". */
 const char *sc__choices_hint(struct sc__arena *arena, const struct sc__choice *choices);
 
+/* The fields of the object that say something, each once: its name there and its
+ * value as text. */
+void sc__options_echo(struct sc__arena *arena,
+                      const struct sc__option *table,
+                      enum sc__option_object in,
+                      const void *object,
+                      void (*put)(void *self, const char *field, const char *value),
+                      void *self);
+
 /* Settings that are an array of names and values. */
 struct sc__setting_list {
     const sc_setting *items;

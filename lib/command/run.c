@@ -83,7 +83,11 @@ static sc_status write_compat(struct sc_request *req, struct sc__job *job) {
     if (!csv)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
-    sc__write_simai_csv(&s, job->doc.layers, &job->ev->result.compat, job->doc.files[0], &b);
+    sc__write_simai_csv(&s,
+                        job->doc.layers,
+                        &job->ev->result.compat,
+                        job->doc.files[0],
+                        &b);
     return sc__job_output(req, "csv-simai", &b);
 }
 

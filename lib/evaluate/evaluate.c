@@ -50,7 +50,9 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *ev) {
-    *ev = (struct sc__evaluation){.in = *in, .from_model = true, .sim_options.comm_tax = in->options->comm_sm_tax};
+    *ev = (struct sc__evaluation){.in = *in,
+                                  .from_model = true,
+                                  .sim_options.comm_tax = in->options->comm_sm_tax};
     bool sized = in->cluster && in->cluster->sized;
     uint32_t gpus = sized ? in->cluster->cluster.gpus : 0;
     SC__TRY(sc__plan_resolve(ctx, plan, model, gpus, &ev->plan));
@@ -69,9 +71,37 @@ sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,
                                   struct sc__workload *w,
                                   struct sc__evaluation *ev) {
-    *ev = (struct sc__evaluation){.in = *in, .workload = w, .sim_options.comm_tax = in->options->comm_sm_tax};
+    *ev = (struct sc__evaluation){.in = *in,
+                                  .workload = w,
+                                  .sim_options.comm_tax = in->options->comm_sm_tax};
     SC__TRY(sc__workload_change(ctx, in->options, w));
     return sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster);
+}
+
+static void echo_setting(void *self, const char *field, const char *value) {
+    sc__result_add_setting(self, field, value);
+}
+
+/* What was run, every choice made. */
+static void echo_settings(struct sc_context *ctx, struct sc__evaluation *ev) {
+    static const struct sc__option *const tables[] = {sc__job_options,
+                                                      sc__cluster_options,
+                                                      sc__whatif_options,
+                                                      NULL};
+    if (ev->from_model)
+        sc__options_echo(&ctx->arena,
+                         sc__model_options,
+                         SC__IN_PLAN,
+                         &ev->settings,
+                         echo_setting,
+                         &ev->result);
+    for (const struct sc__option *const *t = tables; *t; t++)
+        sc__options_echo(&ctx->arena,
+                         *t,
+                         SC__IN_OPTIONS,
+                         ev->in.options,
+                         echo_setting,
+                         &ev->result);
 }
 
 sc_status
@@ -79,10 +109,8 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(sc__evaluation_network(ctx, ev, ev->workload, &ev->net));
     ev->sim_options.keep_timeline = keep_timeline;
     SC__TRY(sc__simulate(ctx, ev->workload, &ev->net, &ev->sim_options, &ev->sim));
-    return sc__result_make(ctx,
-                           ev->workload,
-                           &ev->cluster,
-                           &ev->net,
-                           &ev->sim,
-                           &ev->result);
+    SC__TRY(
+        sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
+    echo_settings(ctx, ev);
+    return SC_OK;
 }

@@ -53,8 +53,9 @@ sc_status sc__document_lower(struct sc_context *ctx,
                              uint32_t gpus,
                              struct sc__workload **out);
 /* What the options change in a workload, whatever it came from. */
-sc_status
-sc__workload_change(struct sc_context *ctx, const sc_options *options, struct sc__workload *w);
+sc_status sc__workload_change(struct sc_context *ctx,
+                              const sc_options *options,
+                              struct sc__workload *w);
 
 sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__evaluation_input *in,

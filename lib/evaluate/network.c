@@ -53,7 +53,8 @@ static sc_status find_engine(struct sc_context *ctx, const char *net, unsigned *
 
 /* Links that fail or are slower are links of the flow engine; nobody else knows
  * any. */
-static sc_status need_links(const struct sc__settings *s, const char *net, unsigned *engine) {
+static sc_status
+need_links(const struct sc__settings *s, const char *net, unsigned *engine) {
     const char *option = sc__setting(s, "fail")      ? "fail"
                          : sc__setting(s, "degrade") ? "degrade"
                                                      : NULL;

@@ -64,8 +64,10 @@ const struct sc__option sc__job_options[] = {
     {0}};
 
 sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
-    static const struct sc__option *const tables[] = {
-        sc__job_options, sc__cluster_options, sc__whatif_options, NULL};
+    static const struct sc__option *const tables[] = {sc__job_options,
+                                                      sc__cluster_options,
+                                                      sc__whatif_options,
+                                                      NULL};
     *out = (sc_options)SC_OPTIONS_INIT;
     SC__TRY(sc__options_take(s, tables, SC__IN_OPTIONS, out));
     /* what would say "as usual" in the structure, and is no value */

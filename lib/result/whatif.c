@@ -219,7 +219,7 @@ static sc_status whatif_add_row(struct whatif_table *t,
                                 const char *title,
                                 struct change c) {
     struct sc__whatif_row row = {.key = key, .title = title};
-    sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected);
+    SC__TRY(sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected));
     SC__TRY(step_with(t, c, 0, &row.at_zero));
     SC__TRY(step_with(t, c, 0.5, &row.at_half));
     *SC__PUSH(t->arena, t->out->rows, t->out->count, t->out->capacity) = row;

@@ -236,8 +236,9 @@ static void report(struct sc__executor *x) {
     if (x->out->events < x->next_report)
         return;
     x->next_report = x->out->events + REPORT_EVENTS;
-    if (x->items)
-        sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
+    if (x->items && x->status == SC_OK)
+        x->status =
+            sc__progress(x->ctx, "simulating", (double)x->items_ended / (double)x->items);
 }
 
 static uint64_t count_items(const struct sc__executor *x) {

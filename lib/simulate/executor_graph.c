@@ -135,7 +135,8 @@ static void op_end(struct sc__graph_run *r, uint32_t class, uint32_t op) {
     r->state[op] |= SC__DONE;
     r->done++;
     if (!(r->done & 0xffff))
-        sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
+        r->progress =
+            sc__progress(r->ctx, "simulating", (double)r->done / (double)r->total);
     r->out->classes[class].end = r->now;
     sc__graph_account(r, class);
     r->usage[class].left--;
@@ -621,6 +622,7 @@ static sc_status step(struct sc__graph_run *r) {
 static sc_status loop(struct sc__graph_run *r) {
     for (;;) {
         SC__TRY(step(r));
+        SC__TRY(r->progress);
         if (r->dirty_count)
             continue;
         int64_t local = sc__queue_time(&r->queue);

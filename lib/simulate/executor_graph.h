@@ -107,6 +107,7 @@ struct sc__graph_run {
     int64_t now;
     uint64_t done;
     uint64_t total;
+    sc_status progress; /* SC_CANCELLED when whoever listens said so */
     /* by operation, for the timeline; or NULL */
     int64_t *started;
     int64_t *met;

@@ -259,7 +259,7 @@ static void test_does_not_fit(void **state) {
     struct sc__plan p;
     assert_int_equal(plan_of(*state, "model llama3-70b;gpus 8;global-batch 8", &m, &p),
                      SC_OK);
-    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO);
+    assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_NO_FIT);
     assert_non_null(strstr(sc_error_text(*state), "optimizer"));
     p.ignore_memory = true;
     assert_int_equal(sc__memory_check(*state, &m, &p, 80e9), SC_OK);

@@ -171,10 +171,11 @@ static const char layers[] =
     "embedding_layer -1 1000 NONE 0 1000 NONE 0 1000 NONE 0 100\n"
     "attention_layer -1 1000000 ALLREDUCE 1000000 1000000 NONE 0 1000000 NONE 0 100\n";
 
-static void count_rows(void *user, const char *what, double share) {
+static int count_rows(void *user, const char *what, double share) {
     (void)share;
     if (!strcmp(what, "what if"))
         ++*(unsigned *)user;
+    return 0;
 }
 
 /* Text, JSON and page ask for the table; every row of it is simulated once. */
