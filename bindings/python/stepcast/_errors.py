@@ -15,7 +15,8 @@ class StepcastError(Exception):
     3 no-such-file.txt
     """
 
-    #: the exit code of the program: 1 the answer is "no", 2 usage, 3 input, 4 system
+    #: the exit code of the program: 1 the answer is "no", 2 usage, 3 input, 4 system,
+    #: 5 cancelled
     status: int
     #: what is wrong, in one sentence
     message: str

@@ -7,7 +7,7 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import Any, Callable, Iterator, List, NoReturn, Optional, Union
+from typing import Any, Callable, Iterator, List, NoReturn, Optional, Tuple, Union
 
 from . import _header as c
 from ._errors import Cancelled, DoesNotFit, StepcastError, UsageError
@@ -108,14 +108,36 @@ class _Idle(threading.local):
 _idle = _Idle()
 
 
+def _c_locale() -> Tuple[Any, Optional[int]]:
+    """uselocale() and the locale in which 1.5 is written 1.5; (None, None) where
+    the C library has none for one thread."""
+    process = ctypes.CDLL(None)
+    numeric_mask = 1 << 1  # LC_NUMERIC_MASK; the rest is that of "C" without a base
+    try:
+        process.newlocale.restype = ctypes.c_void_p
+        process.newlocale.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p]
+        process.uselocale.restype = ctypes.c_void_p
+        process.uselocale.argtypes = [ctypes.c_void_p]
+    except AttributeError:
+        return None, None
+    return process.uselocale, process.newlocale(numeric_mask, b"C", None)
+
+
+_uselocale, _plain = _c_locale()
+
+
 @contextlib.contextmanager
 def borrowed_context() -> Iterator[int]:
-    """A context that nobody else uses meanwhile."""
+    """A context that nobody else uses meanwhile. While it lasts this thread writes
+    and reads numbers with a point, whatever setlocale() said."""
     contexts = _idle.contexts
     context = contexts.pop() if contexts else _Context()
+    before = _uselocale(_plain) if _plain else None
     try:
         yield context.pointer
     finally:
+        if before:
+            _uselocale(before)
         contexts.append(context)
 
 
@@ -202,7 +224,8 @@ def made(context: int, status: int, pointer: ctypes.c_void_p) -> int:
     return pointer.value
 
 
-Text = Union[str, "os.PathLike[str]"]
+#: A name or a path; bytes for paths that are no text.
+Text = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class SettingArray:

@@ -10,7 +10,7 @@ import ctypes
 import json
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _header as c
 from ._library import Handle, Progress, SettingArray, Text, borrowed_context, decode, encode
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Config = Union[Mapping[str, Any], bytes, Text]
+
+
+Setting = Tuple[str, Optional[bytes]]
 
 
 class Model(Handle):
@@ -37,11 +40,11 @@ class Model(Handle):
         out = ctypes.c_void_p()
         with borrowed_context() as context:
             pointer = made(context, library.sc_model_load(context, text, ctypes.byref(out)), out)
-        self._adopt(pointer, text, b"")
+        self._adopt(pointer, [("model", text)])
 
-    def _adopt(self, pointer: int, text: bytes, config: bytes) -> None:
+    def _adopt(self, pointer: int, options: List[Setting], config: bytes = b"") -> None:
         Handle.__init__(self, pointer, library.sc_model_free)
-        self._text = text
+        self._options = options
         self._config = config
 
     @classmethod
@@ -65,7 +68,23 @@ class Model(Handle):
             status = library.sc_model_parse(context, encode(name), data, len(data), ctypes.byref(out))
             pointer = made(context, status, out)
         model = cls.__new__(cls)
-        model._adopt(pointer, b"", data)
+        model._adopt(pointer, [], data)
+        return model
+
+    @classmethod
+    def from_shapes(cls, **shapes: Any) -> Model:
+        """By Megatron's names, on top of the model that model= names where it is given.
+
+        >>> stepcast.Model.from_shapes(model="llama3-8b", num_layers=8).layers
+        8
+        """
+        settings = SettingArray(shapes)
+        out = ctypes.c_void_p()
+        with borrowed_context() as context:
+            status = library.sc_model_build(context, settings.array, settings.count, ctypes.byref(out))
+            pointer = made(context, status, out)
+        model = cls.__new__(cls)
+        model._adopt(pointer, [(decode(item.name), item.value) for item in settings.array])
         return model
 
     @property
@@ -91,10 +110,13 @@ class Model(Handle):
         return f"<Model {self.name}: {self.parameters / 1e9:.4g} B parameters, {self.layers} layers>"
 
     @contextlib.contextmanager
-    def _as_option(self) -> Iterator[bytes]:
-        """What --model takes for it."""
-        with _named(self._text, self._config, ".json") as text:
-            yield text
+    def _as_options(self) -> Iterator[List[Setting]]:
+        """The options of a command that say this model."""
+        if self._options:
+            yield self._options
+            return
+        with content_as_file(self._config, "config.json") as path:
+            yield [("model", path)]
 
 
 class Cluster(Handle):
@@ -144,10 +166,13 @@ class Cluster(Handle):
         return f"<Cluster {self.name}: {size}>"
 
     @contextlib.contextmanager
-    def _as_option(self) -> Iterator[bytes]:
-        """What --cluster takes for it."""
-        with _named(self._text, self._description, "") as text:
-            yield text
+    def _as_options(self) -> Iterator[List[Setting]]:
+        """The option of a command that says this cluster."""
+        if self._text:
+            yield [("cluster", self._text)]
+            return
+        with content_as_file(self._description, "cluster") as path:
+            yield [("cluster", path)]
 
 
 class Workload(Handle):
@@ -258,13 +283,10 @@ def pointer_of(handle: Optional[Handle]) -> Optional[int]:
 
 
 @contextlib.contextmanager
-def _named(text: bytes, content: bytes, suffix: str) -> Iterator[bytes]:
-    """The name of what was loaded by name, else of a file with its content."""
-    if text:
-        yield text
-        return
+def content_as_file(content: bytes, name: str) -> Iterator[bytes]:
+    """The path of a file with this content, while this lasts."""
     with tempfile.TemporaryDirectory(prefix="stepcast-") as folder:
-        path = os.path.join(folder, "input" + suffix)
+        path = os.path.join(folder, name)
         with open(path, "wb") as file:
             file.write(content)
         yield os.fsencode(path)

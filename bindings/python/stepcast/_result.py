@@ -210,7 +210,7 @@ class Result(Handle):
     @property
     def settings(self) -> Dict[str, Any]:
         """Every setting of the run as it was resolved, plan and options, as text."""
-        settings = self.to_dict().get("settings", {})
+        settings = self.to_dict()["settings"]
         assert isinstance(settings, dict)
         return settings
 
@@ -246,10 +246,10 @@ class Result(Handle):
     def write(self, path: Union[Text, BinaryIO], format: Optional[str] = None) -> None:
         """Writes a file in a format, by default that of its name: "step.json",
         "step.csv", "step.html", "step.txt". A file is written whole or not at all."""
-        if hasattr(path, "write"):
+        if not isinstance(path, (str, bytes, os.PathLike)):
             self._written(format or "json", path.write)
             return
-        name = os.fspath(path)
+        name = os.fsdecode(path)
         if format is None:
             suffix = os.path.splitext(name)[1].lstrip(".").lower()
             format = "text" if suffix == "txt" else suffix

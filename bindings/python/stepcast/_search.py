@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import shlex
@@ -54,20 +55,19 @@ def plans(
     for reserved in ("json", "model"):
         if reserved in options:
             raise TypeError(f"plans() has no keyword '{reserved}'")
-    with request("plans") as asked, what._as_option() as model_text:
+    with contextlib.ExitStack() as stack:
+        asked = stack.enter_context(request("plans"))
+        said = list(stack.enter_context(what._as_options()))
+        if where is not None:
+            said += stack.enter_context(where._as_options())
         asked.set("json", b"-")
-        asked.set("model", model_text)
-        given = {"gpus": gpus, "global_batch": global_batch, "top": top, **options}
-        for keyword, value in given.items():
+        for name, text in said:
+            asked.set(name, text)
+        for keyword, value in {"gpus": gpus, "global_batch": global_batch, "top": top, **options}.items():
             asked.set_keyword(keyword, value)
-        if where is None:
-            answer = asked.execute(progress)
-        else:
-            with where._as_option() as cluster_text:
-                asked.set("cluster", cluster_text)
-                answer = asked.execute(progress)
-        found = json.loads(answer.text)["plans"]
-        return [_plan_result(asked, row) for row in found]
+        found = json.loads(asked.execute(progress).text)["plans"]
+        results = [_plan_result(asked, row) for row in found]
+    return results
 
 
 def _plan_result(asked: _Request, row: Any) -> PlanResult:
