@@ -27,10 +27,16 @@ allow network workload hardware collective simulate
 allow simulate workload network
 allow result workload hardware simulate network
 allow report workload result frontend
-allow command frontend workload model plan lower hardware collective network simulate result report
+allow evaluate frontend workload model plan lower hardware network simulate result
+allow api evaluate frontend model plan result report
+allow command evaluate frontend workload model plan lower hardware collective network simulate result report
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
 done
+if grep -rnE '#include "' cli | grep -vE '"(stepcast/|progress.h)'; then
+    echo "cli/ may include public headers only"
+    bad=1
+fi
 if grep -rnE '\b(printf|puts|exit|abort)\(' lib --include='*.c' | grep -vE 'sc__|snprintf|vsnprintf|lib/base/arena.c|format\(printf'; then
     echo "lib/ must not print or exit"
     bad=1

@@ -227,6 +227,22 @@ size_t sc__option_size(const struct sc__option *o) {
     }
 }
 
+static sc_status contradiction(const struct sc__settings *s,
+                               const struct sc__option *a,
+                               const char *a_text,
+                               const struct sc__option *b,
+                               const char *b_text) {
+    return usage(s,
+                 "give one of them",
+                 "--%s%s%s contradicts --%s%s%s",
+                 a->name,
+                 *a_text ? " " : "",
+                 a_text,
+                 b->name,
+                 *b_text ? " " : "",
+                 b_text);
+}
+
 /* Names of one field that were given with another value than o gives it. */
 static sc_status check_others(const struct sc__settings *s,
                               const struct sc__option *const *tables,
@@ -245,15 +261,8 @@ static sc_status check_others(const struct sc__settings *s,
                 continue;
             SC__TRY(take_value(s->ctx, p, other, &before));
             if (memcmp(&before, field, sc__option_size(o)))
-                return usage(s,
-                             "give one of them",
-                             "--%s%s%s contradicts --%s%s%s",
-                             p->name,
-                             *other ? " " : "",
-                             other,
-                             o->name,
-                             *text ? " " : "",
-                             text);
+                return o->arg ? contradiction(s, p, other, o, text)
+                              : contradiction(s, o, text, p, other);
         }
     return SC_OK;
 }
@@ -293,18 +302,27 @@ sc_status sc__options_take(const struct sc__settings *s,
     return take_names(s, tables, in, 0, object);
 }
 
-/* Whether any option of this field offers the value: several may set one field
- * (--fp8, --fp4 and --fp8-format are all gemm_dtype). */
-static bool
-field_takes(const struct sc__option *table, const struct sc__option *field, int value) {
-    for (const struct sc__option *o = table; o->name; o++) {
-        if (o->in != field->in || o->offset != field->offset)
-            continue;
-        for (const struct sc__choice *c = o->choices; c && c->name; c++)
-            if (c->value == value)
-                return true;
-    }
-    return false;
+bool sc__option_is_toggle(const struct sc__option *o) {
+    const char *first = o->choices ? o->choices->name : "";
+    return !strcmp(first, "on") || !strcmp(first, "off") ||
+           (!strcmp(first, "no") && o->choices[1].value == SC_ON);
+}
+
+bool sc__option_is_first(const struct sc__option *table, const struct sc__option *o) {
+    for (; table != o; table++)
+        if (table->in == o->in && table->offset == o->offset)
+            return false;
+    return true;
+}
+
+/* 0, and -1 where 0 is a value, say "as usual". */
+static bool is_value(const struct sc__option *o, int value) {
+    if (sc__option_is_toggle(o))
+        return value >= SC_AUTO && value <= SC_OFF;
+    for (const struct sc__choice *c = o->choices; c->name; c++)
+        if (c->value == value)
+            return true;
+    return value == 0 || value == -1;
 }
 
 sc_status sc__options_check(struct sc_context *ctx,
@@ -314,11 +332,11 @@ sc_status sc__options_check(struct sc_context *ctx,
                             const void *object) {
     for (const struct sc__option *o = table; o->name; o++) {
         int value;
-        if (o->in != in || o->type != SC__TYPE_WORD || o->flags & SC__OPT_WEAK)
+        bool has_choices = o->type == SC__TYPE_WORD || sc__option_is_toggle(o);
+        if (o->in != in || !has_choices || !sc__option_is_first(table, o))
             continue;
         memcpy(&value, (const char *)object + o->offset, sizeof value);
-        /* 0, and -1 where 0 is a value, say "as usual" */
-        if (!field_takes(table, o, value) && value != 0 && value != -1)
+        if (!is_value(o, value))
             return sc__fail(ctx,
                             SC_USAGE,
                             NULL,

@@ -100,18 +100,22 @@ sc_status sc__options_check(struct sc_context *ctx,
                             const char *object_name,
                             const void *object);
 const struct sc__option *sc__option_find(const struct sc__option *table, const char *name);
+/* Its field is an sc_toggle. */
+bool sc__option_is_toggle(const struct sc__option *o);
+/* No option before it in the table has the same field. */
+bool sc__option_is_first(const struct sc__option *table, const struct sc__option *o);
 /* Bytes of its field. */
 size_t sc__option_size(const struct sc__option *o);
 /* "one of: a, b". */
 const char *sc__choices_hint(struct sc__arena *arena, const struct sc__choice *choices);
 
-/* The fields of the object that say something, each once: its name there and its
- * value as text. */
+/* The fields of the object that say something, each once: the name of its option
+ * and its value as text. */
 void sc__options_echo(struct sc__arena *arena,
                       const struct sc__option *table,
                       enum sc__option_object in,
                       const void *object,
-                      void (*put)(void *self, const char *field, const char *value),
+                      void (*put)(void *self, const char *name, const char *value),
                       void *self);
 
 /* Settings that are an array of names and values. */

@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-/* On and off, whether a flag says it or "yes" and "no". */
-static bool is_toggle(const struct sc__option *o) {
-    const char *first = o->choices->name;
-    return !strcmp(first, "on") || !strcmp(first, "off") ||
-           (!strcmp(first, "no") && o->choices[1].value == SC_ON);
-}
-
 /* A field may have several names with other choices: all are looked through. */
 static const char *
 choice_name(const struct sc__option *table, const struct sc__option *field, int value) {
@@ -22,7 +15,8 @@ choice_name(const struct sc__option *table, const struct sc__option *field, int 
     return NULL;
 }
 
-static const char *words_text(struct sc__arena *arena, const struct sc__choice *c, unsigned sum) {
+static const char *
+words_text(struct sc__arena *arena, const struct sc__choice *c, unsigned sum) {
     struct sc__buffer b;
     sc__buffer_init(&b, arena);
     for (; c->name; c++) {
@@ -55,8 +49,10 @@ static const char *int_text(struct sc__arena *arena,
         return sum ? sc__format(arena, "%u", sum) : NULL;
     if (o->type == SC__TYPE_WORDS)
         return words_text(arena, o->choices, sum);
-    if (is_toggle(o))
-        return value == SC_ON ? "yes" : value == SC_OFF ? "no" : NULL;
+    if (sc__option_is_toggle(o) && value) {
+        int yes = o->type == SC__TYPE_FLAG ? o->choices->value : SC_ON;
+        return value == yes ? "yes" : "no";
+    }
     return choice_name(table, o, value);
 }
 
@@ -88,24 +84,17 @@ static const char *field_text(struct sc__arena *arena,
     }
 }
 
-static bool had_field(const struct sc__option *table, const struct sc__option *o) {
-    for (; table != o; table++)
-        if (table->in == o->in && table->offset == o->offset)
-            return true;
-    return false;
-}
-
 void sc__options_echo(struct sc__arena *arena,
                       const struct sc__option *table,
                       enum sc__option_object in,
                       const void *object,
-                      void (*put)(void *self, const char *field, const char *value),
+                      void (*put)(void *self, const char *name, const char *value),
                       void *self) {
     for (const struct sc__option *o = table; o->name; o++) {
-        if (o->in != in || had_field(table, o))
+        if (o->in != in || !sc__option_is_first(table, o))
             continue;
         const char *text = field_text(arena, table, o, (const char *)object + o->offset);
         if (text)
-            put(self, o->field, text);
+            put(self, o->name, text);
     }
 }

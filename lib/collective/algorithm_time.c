@@ -1,29 +1,17 @@
-/* collective: how long a collective takes, by the algorithm and protocol NCCL
- * would run. Equations and constants: docs/model/collectives.md.
- *
- *     T = max( least over allowed (algorithm, protocol),  launch · GPUs of a process )
- *
- *              inside a node                 between nodes
- *     ring     n-1 or 2(n-1) steps, the slowest hop's bandwidth
- *     tree     chain in the node             double binary tree of nodes
- *     NVLS     the switch reduces            NVLSTree: the same, and a tree of nodes
- *     PAT      –                             one rank a node: log2 steps
+/* algorithm_time: how long a collective takes by each algorithm and protocol.
+ * Equations and constants: docs/model/collectives.md; what an algorithm sends and how many
+ * steps it has: schedule.h.
  *
  * The ring's rate is the slowest hop's: NVLink's share, or all NICs of the
- * group on a node. What crosses thin uplinks is in collective_cross.c. */
+ * group on a node. What crosses thin uplinks is in oversubscription.c. */
 #include "collective/cost_model.h"
 
 #include "workload/workload.h"
 
-#include <math.h>
+static const struct sc__coll_terms never = {SC__COLL_NEVER, 0};
 
-#define KIB 1024.0
-#define MIB (1024.0 * 1024.0)
-
-static const struct sc__coll_span never = {SC__NEVER, 0};
-
-static struct sc__coll_span span(double still, double move) {
-    return (struct sc__coll_span){still, move};
+static struct sc__coll_terms terms(double latency, double bandwidth) {
+    return (struct sc__coll_terms){latency, bandwidth};
 }
 
 /* us of x bytes at rate GB/s. */
@@ -57,7 +45,9 @@ static bool leaves_node(const struct sc__coll_model *m) {
  * is paced by the proxy thread. */
 static double ring_step(const struct sc__coll_model *m, unsigned proto) {
     double step = m->k->ring_step[proto] * m->k->latency;
-    return leaves_node(m) ? fmax(step, m->k->proxy * (proto == 2 ? 3 : 1)) : step;
+    return leaves_node(m)
+               ? fmax(step, m->k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1))
+               : step;
 }
 
 static double ring_channels(const struct sc__coll_model *m) {
@@ -69,7 +59,7 @@ static double ring_channels(const struct sc__coll_model *m) {
 }
 
 /* A ring as the parts that may overlap see it. */
-struct coll_algorithm_time_ring {
+struct ring_cost {
     double steps;   /* of every rank */
     double latency; /* us of all steps one after the other */
     double volume;  /* bytes through every connection, all channels */
@@ -78,16 +68,14 @@ struct coll_algorithm_time_ring {
     double rate;    /* GB/s of the slowest hop */
 };
 
-static struct coll_algorithm_time_ring make_ring(const struct sc__coll_model *m,
-                                                 unsigned proto) {
+static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
-    double passes = m->coll == SC__ALLREDUCE ? 2 : 1;
-    double outside = passes * (m->nodes - 1);
-    struct coll_algorithm_time_ring r = {.steps = passes * (m->ranks - 1)};
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_RING);
+    struct ring_cost r = {.steps = c.steps};
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
-    r.latency = (r.steps - outside) * ring_step(m, proto) + outside * net;
-    r.volume = m->bytes * r.steps / m->ranks;
-    r.chunk = m->bytes / (m->ranks * ring_channels(m));
+    r.latency = c.inside * ring_step(m, proto) + c.outside * net;
+    r.volume = m->bytes * c.sent / c.parts;
+    r.chunk = m->bytes / (c.parts * ring_channels(m));
     r.share = k->share[proto] * (gathers(m) ? k->ring_gather : 1);
     r.rate = r.share * ring_bandwidth(m, proto);
     return r;
@@ -97,10 +85,9 @@ static struct coll_algorithm_time_ring make_ring(const struct sc__coll_model *m,
  * the wire carries the volume; the threads of a rank copy it and synchronise at
  * every step; and a chunk goes round, where a rank passes on the first half of
  * it (a slice, of 32 KiB at least) while the second arrives. */
-static double ring_overlapped(const struct sc__coll_model *m,
-                              const struct coll_algorithm_time_ring *r) {
-    double rounds = fmax(1, r->chunk / (2 * MIB));
-    double slice = fmax(0.5, fmin(1, 32 * KIB / r->chunk));
+static double ring_overlapped(const struct sc__coll_model *m, const struct ring_cost *r) {
+    double rounds = fmax(1, r->chunk / sc__nccl_limits.ring_chunk);
+    double slice = fmax(0.5, fmin(1, sc__nccl_limits.ring_slice / r->chunk));
     double wire = transfer(r->volume, r->share * m->wire);
     double round = rounds * r->latency + slice * transfer(r->volume, r->rate);
     double copies = transfer(r->volume, r->share * ring_inside(m, 2)) +
@@ -108,59 +95,34 @@ static double ring_overlapped(const struct sc__coll_model *m,
     return fmax(fmax(wire, round), m->per_node > 1 ? copies : 0);
 }
 
-static struct sc__coll_span ring_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
-    if (m->coll != SC__ALLREDUCE && !gathers(m))
-        return never;
-    struct coll_algorithm_time_ring r = make_ring(m, proto);
-    double alone =
-        proto < 2 ? 0
-                  : k->slice * transfer(fmin(MIB, r.chunk / 2) * ring_channels(m), r.rate);
+    struct ring_cost r = make_ring(m, proto);
+    double slice = fmin(sc__nccl_limits.ring_chunk, r.chunk) / 2;
+    double alone = proto < 2 ? 0 : k->slice * transfer(slice * ring_channels(m), r.rate);
     if (proto == 2 && leaves_node(m))
-        return span(k->base[2] + alone, ring_overlapped(m, &r));
-    return span(k->base[proto] + r.latency + alone, transfer(r.volume, r.rate));
+        return terms(k->base[2] + alone, ring_overlapped(m, &r));
+    return terms(k->base[proto] + r.latency + alone, transfer(r.volume, r.rate));
 }
 
-/* Bytes per node and direction of a double binary tree, of the buffer. */
-static double tree_volume(const struct sc__coll_model *m) {
-    return fmin(2, m->nodes / 2);
-}
-
-static double tree_depth(const struct sc__coll_model *m) {
-    return ceil(log2(m->nodes) - 1e-9);
-}
-
-static struct sc__coll_span tree_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_TREE);
     bool outside = leaves_node(m);
-    if (m->coll != SC__ALLREDUCE || (proto == 2 && !outside))
-        return never;
     double share = proto == 2 ? k->tree_simple : k->share[proto];
-    double latency = 2 * (m->per_node - 1) * k->tree_hop[proto] * k->latency;
-    double move = m->per_node > 1 ? transfer(2 * m->bytes, share * m->nvlink) : 0;
+    double latency = c.inside * k->tree_hop[proto] * k->latency;
+    double move = m->per_node > 1 ? transfer(c.passes * m->bytes, share * m->nvlink) : 0;
     if (outside) {
-        latency += 2 * tree_depth(m) * (k->net_tree[proto] + m->hop);
-        move =
-            fmax(move, transfer(tree_volume(m) * m->bytes, m->wire * k->tree_wire[proto]));
+        latency += c.outside * (k->net_tree[proto] + m->hop);
+        move = fmax(move, transfer(c.node * m->bytes, m->wire * k->tree_wire[proto]));
     }
-    return span(k->base[proto] + latency,
-                move + k->tree_mix[outside] * sqrt(latency * move));
+    return terms(k->base[proto] + latency,
+                 move + k->tree_mix[outside] * sqrt(latency * move));
 }
 
-/* NCCL's chunks of NVLS: below each of these sizes (in rounds of the chunk so
- * far) the chunk is at most so large, that the buffer may fill its rounds. */
-struct chunk_rule {
-    double rounds;
-    double chunk;
-};
-
-static const struct chunk_rule nvls_rules[] = {
-    {64, 64 * KIB}, {8, 32 * KIB}, {2, 16 * KIB}, {0, 0}};
-static const struct chunk_rule nvls_tree_rules[] = {
-    {32, 256 * KIB}, {16, 128 * KIB}, {4, 64 * KIB}, {1, 32 * KIB}, {0, 0}};
-
+/* The chunk of NVLS for a buffer of so many bytes. */
 static double
-nvls_chunk(const struct chunk_rule *rule, double most, double ops, double bytes) {
+nvls_chunk(const struct sc__coll_chunk_rule *rule, double most, double ops, double bytes) {
     double chunk = most;
     for (; rule->rounds > 0; rule++)
         if (bytes < rule->rounds * ops * chunk)
@@ -170,14 +132,14 @@ nvls_chunk(const struct chunk_rule *rule, double most, double ops, double bytes)
 
 /* Us of one round of `loop` bytes through the switches of a node. */
 static double nvls_round(const struct sc__coll_model *m, double loop) {
-    double moved = loop * (1 + 1 / m->per_node);
+    double moved = loop * sc__coll_model_counts(m, SC__FAMILY_NVLS).port;
     return fmax(transfer(moved, m->k->nvls_rate) + m->k->nvls_chunk_cost,
                 transfer(moved, m->k->nvls_line * m->port));
 }
 
+/* The switch of a node reduces, for more than two GPUs. */
 static bool has_nvls(const struct sc__coll_model *m) {
-    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH &&
-           m->coll == SC__ALLREDUCE && m->per_node > 2;
+    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->per_node > 2;
 }
 
 typedef double at_size(const struct sc__coll_model *m, double bytes);
@@ -185,7 +147,7 @@ typedef double at_size(const struct sc__coll_model *m, double bytes);
 /* The chunk rules make some sizes slower than the next larger chunk's first
  * size; nothing keeps a smaller message from taking that long at most. */
 static double least_of_larger(const struct sc__coll_model *m,
-                              const struct chunk_rule *rules,
+                              const struct sc__coll_chunk_rule *rules,
                               double most,
                               double ops,
                               at_size *time) {
@@ -202,105 +164,105 @@ static double least_of_larger(const struct sc__coll_model *m,
 
 static double nvls_at(const struct sc__coll_model *m, double bytes) {
     double ops = m->k->nvls_channels[0] * m->per_node;
-    double loop = fmin(ops * nvls_chunk(nvls_rules, m->k->nvls_chunk, ops, bytes), bytes);
-    return (bytes / loop + 2.2) * nvls_round(m, loop);
+    double loop =
+        fmin(ops * nvls_chunk(sc__nccl_nvls_chunks, m->k->nvls_chunk, ops, bytes), bytes);
+    return (bytes / loop + sc__nccl_limits.nvls_fill) * nvls_round(m, loop);
 }
 
-/* Below 32 KiB NCCL does not use NVLS; counting such a message as 32 KiB keeps
- * the time from falling when it begins to. */
+/* Below a size NCCL does not use NVLS; counting such a message as one of that size
+ * keeps the time from falling when it begins to. */
 static double nvls_rounds(const struct sc__coll_model *m) {
     struct sc__coll_model padded = *m;
     double ops = m->k->nvls_channels[0] * m->per_node;
-    padded.bytes = fmax(m->bytes, 32 * KIB);
-    return least_of_larger(&padded, nvls_rules, m->k->nvls_chunk, ops, nvls_at);
+    padded.bytes = fmax(m->bytes, sc__nccl_limits.nvls_least);
+    return least_of_larger(&padded, sc__nccl_nvls_chunks, m->k->nvls_chunk, ops, nvls_at);
 }
 
-static struct sc__coll_span nvls_span(const struct sc__coll_model *m, unsigned proto) {
-    if (proto < 2 || !has_nvls(m) || leaves_node(m))
-        return never;
-    return span(m->k->nvls_base, nvls_rounds(m));
+static struct sc__coll_terms nvls_terms(const struct sc__coll_model *m, unsigned proto) {
+    (void)proto;
+    return terms(m->k->nvls_base, nvls_rounds(m));
 }
 
 static double nvls_tree_most(const struct sc__coll_model *m) {
-    return m->nodes >= 4 ? fmin(m->k->nvls_chunk, 64 * KIB) : m->k->nvls_chunk;
+    const struct sc__nccl_limits *l = &sc__nccl_limits;
+    return m->nodes >= l->nvls_tree_nodes ? fmin(m->k->nvls_chunk, l->nvls_tree_chunk)
+                                          : m->k->nvls_chunk;
 }
 
 static double nvls_tree_at(const struct sc__coll_model *m, double bytes) {
     const double *t = m->k->nvls_tree;
     double ops = m->k->nvls_channels[1] * m->per_node;
     double loop =
-        fmin(ops * nvls_chunk(nvls_tree_rules, nvls_tree_most(m), ops, bytes), bytes);
-    double round =
-        fmax(nvls_round(m, loop) / t[2], transfer(tree_volume(m) * loop, m->wire * t[3]));
+        fmin(ops * nvls_chunk(sc__nccl_nvls_tree_chunks, nvls_tree_most(m), ops, bytes),
+             bytes);
+    double sent = sc__coll_model_counts(m, SC__FAMILY_NVLS).node;
+    double round = fmax(nvls_round(m, loop) / t[2], transfer(sent * loop, m->wire * t[3]));
     return (bytes / loop + t[4]) * round;
 }
 
-static struct sc__coll_span nvls_tree_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
+                                             unsigned proto) {
     const double *t = m->k->nvls_tree;
-    if (proto < 2 || !has_nvls(m) || !leaves_node(m))
-        return never;
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_NVLS);
     double ops = m->k->nvls_channels[1] * m->per_node;
-    return span(t[0] + 2 * tree_depth(m) * (t[1] + m->hop),
-                least_of_larger(m, nvls_tree_rules, nvls_tree_most(m), ops, nvls_tree_at));
+    (void)proto;
+    return terms(t[0] + c.outside * (t[1] + m->hop),
+                 least_of_larger(m,
+                                 sc__nccl_nvls_tree_chunks,
+                                 nvls_tree_most(m),
+                                 ops,
+                                 nvls_tree_at));
 }
 
-/* The switches of the fabric reduce: a node sends its buffer once. Only when
- * asked for: NCCL needs a plugin for it. */
-static struct sc__coll_span collnet_span(const struct sc__coll_model *m, unsigned proto) {
-    if (proto < 2 || m->coll != SC__ALLREDUCE || !leaves_node(m) ||
-        !m->cluster->fabric.sharp)
-        return never;
-    double inside = m->per_node > 1 ? 2 * (m->per_node - 1) / m->per_node : 0;
-    double node = inside > 0 ? transfer(m->bytes * inside, m->nvlink) : 0;
+/* The switches of the fabric reduce: a node sends its buffer once. */
+static struct sc__coll_terms collnet_terms(const struct sc__coll_model *m, unsigned proto) {
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_COLLNET);
+    double node = transfer(m->bytes * c.port, m->nvlink);
+    (void)proto;
     if (has_nvls(m))
         node = nvls_rounds(m) / m->k->collnet[2];
-    return span(m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
-                fmax(node, transfer(m->bytes, m->wire)));
+    return terms(m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
+                 fmax(node, transfer(c.node * m->bytes, m->wire)));
 }
 
-static struct sc__coll_span pat_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms pat_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
-    if (proto < 2 || !gathers(m) || m->per_node > 1 || m->nodes < 2)
-        return never;
-    return span(k->pat[0] + log2(m->nodes) * (k->pat[1] + m->hop) / 3.5 +
-                    k->pat[2] * m->ranks,
-                transfer(m->bytes * (m->ranks - 1) / m->ranks,
-                         k->pat_wire * ring_bandwidth(m, proto)));
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAT);
+    return terms(
+        k->pat[0] + log2(m->nodes) * (k->pat[1] + m->hop) / 3.5 + k->pat[2] * m->ranks,
+        transfer(m->bytes * c.sent / c.parts, k->pat_wire * ring_bandwidth(m, proto)));
 }
 
 /* Every rank to every other one: latency of the messages, then the fuller of
- * its NVLink port and its NIC. `copied` messages pass the port once more. */
-static struct sc__coll_span
-pairs_span(const struct sc__coll_model *m, double more, double copied) {
+ * its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port once
+ * more. */
+static struct sc__coll_terms
+pairs_terms(const struct sc__coll_model *m, double nic, double more, double copied) {
     const struct sc__constants *k = m->k;
-    double inside = m->per_node - 1;
-    double outside = m->ranks - m->least;
-    double passes = m->coll == SC__ALLREDUCE ? 2 : 1;
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAIRS);
+    double inside = c.port / c.passes;
+    double outside = c.nic / c.passes;
     double latency = k->p2p_base * k->latency + k->p2p_peer[0] * inside +
                      k->p2p_peer[1] * outside + more;
-    double port = transfer(m->bytes * (inside + copied) / m->ranks, k->p2p_share * m->port);
+    double port = transfer(m->bytes * (inside + copied) / c.parts, k->p2p_share * m->port);
     if (!leaves_node(m))
-        return span(passes * latency, passes * port);
-    double nic = transfer(m->bytes * outside / m->ranks, m->nic);
-    return span(passes * (latency + k->p2p_net + m->hop), passes * fmax(port, nic));
+        return terms(c.passes * latency, c.passes * port);
+    double sent = transfer(m->bytes * outside / c.parts, nic);
+    return terms(c.passes * (latency + k->p2p_net + m->hop), c.passes * fmax(port, sent));
 }
 
-static struct sc__coll_span direct_span(const struct sc__coll_model *m, unsigned proto) {
-    bool all_pairs = m->coll == SC__ALLTOALL || m->coll == SC__ALLREDUCE || gathers(m);
-    struct sc__coll_model root = *m; /* its part of it, over its card alone */
-    root.nic = m->card;
-    if (proto == 2 && sc__coll_to_root((unsigned)m->coll))
-        return pairs_span(&root, 0, 0);
-    return proto < 2 || !all_pairs ? never : pairs_span(m, 0, 0);
+/* Of a gather or scatter the root's part, over its NIC alone. */
+static struct sc__coll_terms direct_terms(const struct sc__coll_model *m, unsigned proto) {
+    bool to_root = sc__coll_to_root((unsigned)m->coll);
+    (void)proto;
+    return pairs_terms(m, to_root ? m->nic_alone : m->nic, 0, 0);
 }
 
 /* The message changes GPUs inside its node first, so that it stays on the
  * destination's rail. */
-static struct sc__coll_span pxn_span(const struct sc__coll_model *m, unsigned proto) {
-    if (proto < 2 || m->coll != SC__ALLTOALL || !leaves_node(m) || m->per_node < 2 ||
-        m->cluster->tuning.no_pxn)
-        return never;
-    return pairs_span(m, m->k->pxn, m->ranks - m->per_node);
+static struct sc__coll_terms pxn_terms(const struct sc__coll_model *m, unsigned proto) {
+    (void)proto;
+    return pairs_terms(m, m->nic, m->k->pxn, m->ranks - m->per_node);
 }
 
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes) {
@@ -311,68 +273,68 @@ double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t
 /* DeepEP: a token crosses to a node once, whatever number of its ranks want
  * it, and is copied on over NVLink there. Of copies at random over the
  * nodes, distinct nodes are N(1-(1-1/N)^k). */
-static struct sc__coll_span two_level_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms two_level_terms(const struct sc__coll_model *m,
+                                             unsigned proto) {
     const struct sc__constants *k = m->k;
-    if (proto < 2 || m->coll != SC__ALLTOALL)
-        return never;
     double share = sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
     double wire =
         transfer(m->bytes * share * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
     double port =
         transfer(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
-    return span(k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0),
-                fmax(wire, port));
+    (void)proto;
+    return terms(k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0),
+                 fmax(wire, port));
 }
 
-static struct sc__coll_span chain_span(const struct sc__coll_model *m, unsigned proto) {
+static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
-    if (m->coll != SC__BROADCAST && m->coll != SC__REDUCE)
-        return never;
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_CHAIN);
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
-    return span(k->base[proto] + (m->ranks - m->nodes) * ring_step(m, proto) +
-                    (m->nodes - 1) * net,
-                transfer(m->bytes, k->share[proto] * ring_bandwidth(m, proto)));
+    return terms(k->base[proto] + c.inside * ring_step(m, proto) + c.outside * net,
+                 transfer(c.sent * m->bytes, k->share[proto] * ring_bandwidth(m, proto)));
 }
 
-static struct sc__coll_span
-open_span(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
-    if (proto == 1 && leaves_node(m) && m->k->ll128 < 1)
+typedef struct sc__coll_terms algorithm_terms(const struct sc__coll_model *m,
+                                              unsigned proto);
+
+static algorithm_terms *const terms_of[SC__ALGOS] = {
+    [SC__ALGO_RING] = ring_terms,
+    [SC__ALGO_TREE] = tree_terms,
+    [SC__ALGO_NVLS] = nvls_terms,
+    [SC__ALGO_NVLS_TREE] = nvls_tree_terms,
+    [SC__ALGO_COLLNET] = collnet_terms,
+    [SC__ALGO_PAT] = pat_terms,
+    [SC__ALGO_DIRECT] = direct_terms,
+    [SC__ALGO_PXN] = pxn_terms,
+    [SC__ALGO_HIERARCHICAL] = two_level_terms,
+    [SC__ALGO_CHAIN] = chain_terms,
+};
+
+bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_rule *rule) {
+    uint32_t c = rule->conditions;
+    if (!(rule->collectives >> m->coll & 1))
+        return false;
+    return !((c & SC__RULE_ONE_NODE && leaves_node(m)) ||
+             (c & SC__RULE_SEVERAL_NODES && !leaves_node(m)) ||
+             (c & SC__RULE_ONE_PER_NODE && m->per_node > 1) ||
+             (c & SC__RULE_SEVERAL_PER_NODE && m->per_node < 2) ||
+             (c & SC__RULE_NODE_SWITCH_REDUCES && !has_nvls(m)) ||
+             (c & SC__RULE_FABRIC_SWITCH_REDUCES && !m->cluster->fabric.sharp) ||
+             (c & SC__RULE_PXN && m->cluster->tuning.no_pxn));
+}
+
+struct sc__coll_terms
+sc__coll_model_terms(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
+    if (!terms_of[algo] || (proto == 1 && leaves_node(m) && m->k->ll128 < 1))
         return never;
-    switch (algo) {
-    case SC__ALGO_RING:
-        return ring_span(m, proto);
-    case SC__ALGO_TREE:
-        return tree_span(m, proto);
-    case SC__ALGO_NVLS:
-        return nvls_span(m, proto);
-    case SC__ALGO_NVLS_TREE:
-        return nvls_tree_span(m, proto);
-    case SC__ALGO_COLLNET:
-        return collnet_span(m, proto);
-    case SC__ALGO_PAT:
-        return pat_span(m, proto);
-    case SC__ALGO_DIRECT:
-        return direct_span(m, proto);
-    case SC__ALGO_PXN:
-        return pxn_span(m, proto);
-    case SC__ALGO_HIERARCHICAL:
-        return two_level_span(m, proto);
-    case SC__ALGO_CHAIN:
-        return chain_span(m, proto);
-    default:
-        return never;
-    }
+    struct sc__coll_terms t = terms_of[algo](m, proto);
+    if (leaves_node(m))
+        t.bandwidth = fmax(t.bandwidth, sc__coll_model_crossing(m, algo, proto));
+    return t;
 }
 
-struct sc__coll_span
-sc__model_span(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
-    struct sc__coll_span s = open_span(m, algo, proto);
-    if (s.still < SC__NEVER && leaves_node(m))
-        s.move = fmax(s.move, sc__model_crossing(m, algo, proto));
-    return s;
-}
-
-double sc__model_time(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
-    struct sc__coll_span s = sc__model_span(m, algo, proto);
-    return s.still + s.move;
+double
+sc__coll_model_time(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
+    struct sc__coll_terms t = sc__coll_model_terms(m, algo, proto);
+    return t.latency + t.bandwidth;
 }

@@ -1,4 +1,4 @@
-/* collective_price: from a group on a cluster to the model's terms, and the
+/* cost: from a group on a cluster to the model's terms, and the
  * choice among algorithms and protocols. */
 #include "collective/cost_model.h"
 
@@ -63,17 +63,19 @@ static double switch_latency(const struct sc__cluster *c, const struct sc__shape
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
 }
 
-struct sc__coll_model sc__model_make(const struct sc__cluster *c,
-                                     int coll,
-                                     const struct sc__shape *s,
-                                     uint64_t bytes) {
+struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
+                                          int coll,
+                                          const struct sc__shape *s,
+                                          uint64_t bytes) {
     struct sc__coll_model m = {.cluster = c,
                                .k = &c->constants,
                                .coll = coll,
                                .bytes = (double)bytes};
     double nic = c->nic / 1e9 * c->constants.wire / (s->sharing_nic ? s->sharing_nic : 1);
-    if (coll == SC__BARRIER)
-        m.coll = SC__ALLREDUCE, m.bytes = 8;
+    if (coll == SC__BARRIER) {
+        m.coll = SC__ALLREDUCE;
+        m.bytes = 8;
+    }
     m.ranks = s->ranks;
     m.nodes = s->nodes;
     m.per_node = s->per_node;
@@ -83,22 +85,10 @@ struct sc__coll_model sc__model_make(const struct sc__cluster *c,
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     m.wire = m.nics * nic;
     m.nic = m.wire / m.per_node;
-    m.card = nic * fmax(1, (double)c->node_nics / c->node_gpus);
+    m.nic_alone = nic * fmax(1, (double)c->node_nics / c->node_gpus);
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
-    sc__model_parts(&m, s);
+    sc__coll_model_parts(&m, s);
     return m;
-}
-
-/* Which algorithms NCCL itself would consider, or what is asked for. */
-static bool offered(const struct sc__tuning *t, int coll, enum sc__algo algo) {
-    if (t->algo)
-        return algo == t->algo;
-    if (coll == SC__ALLTOALL && t->two_level)
-        return algo == SC__ALGO_HIERARCHICAL;
-    if (algo == SC__ALGO_COLLNET || algo == SC__ALGO_HIERARCHICAL)
-        return false;
-    return algo != SC__ALGO_DIRECT || coll == SC__ALLTOALL ||
-           sc__coll_to_root((unsigned)coll);
 }
 
 struct choice {
@@ -109,19 +99,45 @@ struct choice {
     unsigned proto;
 };
 
+/* Expert all-to-alls may be another library's. */
+static const struct sc__coll_library *library_of(const struct sc__coll_model *m,
+                                                 const struct sc__tuning *t) {
+    bool deepep = m->coll == SC__ALLTOALL && t->two_level && !t->algo;
+    return deepep ? &sc__coll_deepep : &sc__coll_nccl;
+}
+
+/* Among what the library has for the collective here, or what is asked for. */
+static bool offered(const struct sc__coll_model *m,
+                    const struct sc__coll_rule *rule,
+                    const struct sc__tuning *t) {
+    bool taken = t->algo ? rule->algo == t->algo : !(rule->conditions & SC__RULE_ASKED_FOR);
+    return taken && sc__coll_rule_holds(m, rule);
+}
+
+static void consider(const struct sc__coll_model *m,
+                     const struct sc__tuning *t,
+                     enum sc__algo algo,
+                     unsigned proto,
+                     struct choice *best) {
+    double time = sc__coll_model_time(m, algo, proto);
+    double rank = time;
+    if (time < SC__COLL_NEVER && t->by_tuner)
+        rank = sc__nccl_tuner_time(m, algo, proto);
+    if (rank < best->rank)
+        *best = (struct choice){time, rank, algo, proto};
+}
+
 static struct choice choose(const struct sc__coll_model *m, const struct sc__tuning *t) {
-    struct choice best = {SC__NEVER, SC__NEVER, SC__ALGO_AUTO, 0};
-    for (enum sc__algo algo = SC__ALGO_RING; algo < SC__ALGOS; algo++) {
-        if (!offered(t, m->coll, algo))
+    const struct sc__coll_library *library = library_of(m, t);
+    struct choice best = {SC__COLL_NEVER, SC__COLL_NEVER, SC__ALGO_AUTO, 0};
+    for (uint32_t i = 0; i < library->rule_count; i++) {
+        const struct sc__coll_rule *rule = &library->rules[i];
+        if (!offered(m, rule, t))
             continue;
         for (unsigned proto = 0; proto < 3; proto++) {
-            if (t->proto && proto != t->proto - 1u)
-                continue;
-            double time = sc__model_time(m, algo, proto);
-            double rank =
-                time < SC__NEVER && t->by_tuner ? sc__tuner_time(m, algo, proto) : time;
-            if (rank < best.rank)
-                best = (struct choice){time, rank, algo, proto};
+            bool asked = !t->proto || proto == t->proto - 1u;
+            if (asked && rule->protocols >> proto & 1)
+                consider(m, t, rule->algo, proto, &best);
         }
     }
     return best;
@@ -140,32 +156,29 @@ static struct choice choose_forced(const struct sc__coll_model *m) {
     return best.algo == SC__ALGO_AUTO ? choose(m, &t) : best;
 }
 
-/* Bytes one GPU sends over NVLink, and its node over its NICs. */
+/* Bytes one GPU sends over NVLink, and its node over its NICs: of pairs what
+ * they send, of all other collectives what a ring (or chain) does, whatever they are run
+ * by. */
 static void volumes(const struct sc__coll_model *m, double *port, double *wire) {
-    double n = m->ranks;
-    double p = m->per_node;
-    double sent = m->bytes;
-    if (m->coll == SC__ALLREDUCE)
-        sent = 2 * m->bytes * (n - 1) / n;
-    if (m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER)
-        sent = m->bytes * (n - 1) / n;
-    *port = p > 1 ? sent : 0;
-    *wire = m->nodes > 1 ? sent : 0;
     bool to_root = sc__coll_to_root((unsigned)m->coll);
-    if (m->coll != SC__ALLTOALL && !to_root)
+    if (m->coll == SC__ALLTOALL || to_root) {
+        struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAIRS);
+        *port = m->bytes * c.port / c.parts;
+        *wire = m->bytes * (to_root ? m->ranks - m->per_node : c.node) / c.parts;
         return;
-    *port = m->bytes * (p - 1) / n;
-    *wire = m->bytes * (n - p) / n;
-    if (to_root)
-        return;
-    *wire = m->bytes * p * (n - p) / n;
+    }
+    struct sc__coll_counts c =
+        sc__coll_model_counts(m, sc__coll_family(SC__ALGO_RING, m->coll));
+    double sent = m->bytes * c.sent / c.parts;
+    *port = m->per_node > 1 ? sent : 0;
+    *wire = m->nodes > 1 ? sent : 0;
 }
 
 static void set_shares(const struct sc__coll_model *m, double us, struct sc__price *p) {
     double port;
     double wire;
     volumes(m, &port, &wire);
-    sc__model_uplink_shares(m, p->algo, us, p->uplink);
+    sc__coll_model_uplink_shares(m, p->algo, us, p->uplink);
     p->port = (float)fmin(1, port / (1e3 * m->nvlink * us));
     p->wire = (float)(m->nodes > 1 ? fmin(1, wire / (1e3 * m->wire * us)) : 0);
 }
@@ -188,13 +201,14 @@ struct sc__price sc__collective_price(const struct sc__cluster *c,
         return (struct sc__price){0};
     if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
         return sc__plain_price(c, coll, s, bytes);
-    struct sc__coll_model m = sc__model_make(c, coll, s, bytes);
+    struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
-    struct sc__price p = {.time = sc__model_ps(us),
+    struct sc__price p = {.time = sc__coll_model_ps(us),
                           .algo = (uint8_t)best.algo,
                           .proto = (uint8_t)(best.proto + 1)};
-    p.still = p.time - sc__model_ps(sc__model_span(&m, best.algo, best.proto).move);
+    p.still = p.time -
+              sc__coll_model_ps(sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
     set_shares(&m, us, &p);
     return p;
 }
@@ -223,9 +237,9 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
     if (c->ideal)
         return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS)
-        return sc__model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
+        return sc__coll_model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, sharing, (double)bytes);
-    return sc__model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c)));
+    return sc__coll_model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c)));
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

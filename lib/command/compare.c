@@ -32,22 +32,22 @@ static const struct sc__option options[] = {
 
 static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL};
 
-static bool is_result(struct sc__str head) {
+static bool compare_is_result(struct sc__str head) {
     return head.n && memchr("{", head.p[0], 1) &&
            memmem(head.p, head.n, "\"stepcast/result/", 17);
 }
 
-static bool is_directory(const char *path) {
+static bool compare_is_directory(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static sc_status compare_cmd_look(struct sc_request *req, const char *path, bool *result) {
+static sc_status compare_look(struct sc_request *req, const char *path, bool *result) {
     struct sc__input in;
     SC__TRY(sc__input_open(req->ctx, path, &in));
     sc_status status = sc__input_fill_text(&in, 4096);
     if (status == SC_OK)
-        *result = is_result(
+        *result = compare_is_result(
             (struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin});
     sc__input_close(&in);
     return status;
@@ -62,27 +62,28 @@ struct compare_side {
 
 /* Loading one side begins with no notes, so that each has its own. */
 static void
-see_result(struct sc_request *req, const char *path, struct compare_side *side) {
+compare_see_result(struct sc_request *req, const char *path, struct compare_side *side) {
+    sc__result_add_path(&side->result);
     sc__compared_result(&req->ctx->arena, path, &side->result, &side->view);
     req->ctx->note_count = 0;
 }
 
-static sc_status load_measured(struct sc_request *req,
-                               const char *path,
-                               struct sc__job *job,
-                               struct compare_side *side) {
+static sc_status compare_load_measured(struct sc_request *req,
+                                       const char *path,
+                                       struct sc__job *job,
+                                       struct compare_side *side) {
     SC__TRY(sc__result_of_measured(req->ctx, job->doc.measured, &side->result));
     sc__result_set_files(&side->result, job->doc.files, job->doc.file_count);
-    see_result(req, path, side);
+    compare_see_result(req, path, side);
     return SC_OK;
 }
 
 /* The measurement of the input where it holds one and it is wanted, else a
  * simulation of it. shown: as given, with "sim:". */
-static sc_status load_input(struct sc_request *req,
-                            const char *shown,
-                            bool simulate,
-                            struct compare_side *side) {
+static sc_status compare_load_input(struct sc_request *req,
+                                    const char *shown,
+                                    bool simulate,
+                                    struct compare_side *side) {
     const char *path = simulate ? shown + strlen("sim:") : shown;
     struct sc_request one = *req;
     struct sc__job job;
@@ -93,32 +94,31 @@ static sc_status load_input(struct sc_request *req,
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured)
-            return load_measured(req, shown, &job, side);
+            return compare_load_measured(req, shown, &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
     side->result = job.ev->result;
-    see_result(req, shown, side);
+    compare_see_result(req, shown, side);
     return SC_OK;
 }
 
 static sc_status
-compare_cmd_load(struct sc_request *req, const char *path, struct compare_side *side) {
+compare_load(struct sc_request *req, const char *path, struct compare_side *side) {
     bool simulate = !strncmp(path, "sim:", 4);
     bool saved = !strcmp(path, "-");
     if (simulate)
-        return load_input(req, path, true, side);
-    if (!saved && !is_directory(path))
-        SC__TRY(compare_cmd_look(req, path, &saved));
+        return compare_load_input(req, path, true, side);
+    if (!saved && !compare_is_directory(path))
+        SC__TRY(compare_look(req, path, &saved));
     if (!saved)
-        return load_input(req, path, false, side);
+        return compare_load_input(req, path, false, side);
     SC__TRY(sc__read_all(req->ctx, path, MOST_BYTES, &side->saved));
     return sc__compared_saved(req->ctx, path, side->saved, &side->view);
 }
 
 /* ---- text ---- */
 
-static void compare_cmd_put_notes(struct sc__buffer *out,
-                                  const struct compare_side sides[2]) {
+static void compare_put_notes(struct sc__buffer *out, const struct compare_side sides[2]) {
     if (sides[0].result.note_count + sides[1].result.note_count)
         sc__puts(out, "\nnotes\n");
     for (int side = 0; side < 2; side++)
@@ -126,40 +126,40 @@ static void compare_cmd_put_notes(struct sc__buffer *out,
             sc__printf(out, "  %c  %s\n", 'A' + side, sides[side].result.notes[i].text);
 }
 
-static void put_figure(struct sc__buffer *out, double us) {
+static void compare_put_figure(struct sc__buffer *out, double us) {
     struct sc__buffer b;
     sc__buffer_init(&b, out->arena);
     sc__put_time(&b, sc__from_us(us));
     sc__printf(out, " %12s", b.text);
 }
 
-static void put_pair(struct sc__buffer *out, const struct sc__pair *p) {
+static void compare_put_pair(struct sc__buffer *out, const struct sc__pair *p) {
     double r = sc__relative(p);
     sc__printf(out, "  %-28.28s", p->key);
-    put_figure(out, p->a);
-    put_figure(out, p->b);
-    put_figure(out, p->b - p->a);
+    compare_put_figure(out, p->a);
+    compare_put_figure(out, p->b);
+    compare_put_figure(out, p->b - p->a);
     if (isfinite(r))
         sc__printf(out, " %+8.2f %%\n", 100 * r);
     else
         sc__puts(out, "      new\n");
 }
 
-static void put_pairs(struct sc__buffer *out,
-                      const char *title,
-                      const struct sc__pairs *p,
-                      uint32_t most) {
+static void compare_put_pairs(struct sc__buffer *out,
+                              const char *title,
+                              const struct sc__pairs *p,
+                              uint32_t most) {
     if (!p->count)
         return;
     sc__printf(out, "\n%-30s %12s %12s %12s\n", title, "A", "B", "B - A");
     for (uint32_t i = 0; i < p->count && i < most; i++)
-        put_pair(out, &p->items[i]);
+        compare_put_pair(out, &p->items[i]);
     if (p->count > most)
         sc__printf(out, "  … and %u more that differ less (--all)\n", p->count - most);
 }
 
 static void
-compare_cmd_put_text(struct sc__buffer *out, const struct sc__comparison *c, bool all) {
+compare_put_text(struct sc__buffer *out, const struct sc__comparison *c, bool all) {
     for (int side = 0; side < 2; side++)
         sc__printf(out,
                    "%c  %s (%s)\n",
@@ -167,15 +167,24 @@ compare_cmd_put_text(struct sc__buffer *out, const struct sc__comparison *c, boo
                    c->name[side],
                    c->measured[side] ? "measured" : "simulated");
     sc__printf(out, "\n%-30s %12s %12s %12s\n", "", "A", "B", "B - A");
-    put_pair(out, &c->step);
-    put_pairs(out, "by class, mean of ranks", &c->parts, UINT32_MAX);
-    put_pairs(out, "communication, busy", &c->groups, UINT32_MAX);
-    put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
+    compare_put_pair(out, &c->step);
+    compare_put_pairs(out, "by part, mean over ranks", &c->parts, UINT32_MAX);
+    compare_put_pairs(out, "communication, on the wire", &c->groups, UINT32_MAX);
+    compare_put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
+    for (int side = 0; side < 2 && c->operations.count; side++)
+        if (c->left_out[side])
+            sc__printf(
+                out,
+                "  %c was saved with its longest operations only: what shows no time "
+                "there may be among %llu others\n",
+                'A' + side,
+                (unsigned long long)c->left_out[side]);
 }
 
 /* ---- JSON ---- */
 
-static void put_json_pair(struct sc__json *j, const char *key, const struct sc__pair *p) {
+static void
+compare_put_json_pair(struct sc__json *j, const char *key, const struct sc__pair *p) {
     sc__json_row(j, key);
     if (!key)
         sc__json_string(j, "key", p->key);
@@ -185,17 +194,18 @@ static void put_json_pair(struct sc__json *j, const char *key, const struct sc__
     sc__json_end_object(j);
 }
 
-static void put_json_pairs(struct sc__json *j, const char *key, const struct sc__pairs *p) {
+static void
+compare_put_json_pairs(struct sc__json *j, const char *key, const struct sc__pairs *p) {
     sc__json_array(j, key);
     for (uint32_t i = 0; i < p->count; i++)
-        put_json_pair(j, NULL, &p->items[i]);
+        compare_put_json_pair(j, NULL, &p->items[i]);
     sc__json_end_array(j);
 }
 
-static void put_json(struct sc__buffer *out,
-                     const struct sc__comparison *c,
-                     double tolerance,
-                     bool over) {
+static void compare_put_json(struct sc__buffer *out,
+                             const struct sc__comparison *c,
+                             double tolerance,
+                             bool over) {
     struct sc__json j;
     sc__json_init(&j, out);
     sc__json_object(&j, NULL);
@@ -205,12 +215,14 @@ static void put_json(struct sc__buffer *out,
         sc__json_row(&j, side ? "b" : "a");
         sc__json_string(&j, "name", c->name[side]);
         sc__json_bool(&j, "measured", c->measured[side]);
+        if (c->left_out[side])
+            sc__json_u64(&j, "operations_left_out", c->left_out[side]);
         sc__json_end_object(&j);
     }
-    put_json_pair(&j, "step", &c->step);
-    put_json_pairs(&j, "classes", &c->parts);
-    put_json_pairs(&j, "groups", &c->groups);
-    put_json_pairs(&j, "operations", &c->operations);
+    compare_put_json_pair(&j, "step", &c->step);
+    compare_put_json_pairs(&j, "classes", &c->parts);
+    compare_put_json_pairs(&j, "groups", &c->groups);
+    compare_put_json_pairs(&j, "operations", &c->operations);
     sc__json_row(&j, "worst");
     sc__json_string(&j, "key", c->worst_key);
     sc__json_double(&j, "share_of_step", c->worst);
@@ -224,15 +236,16 @@ static void put_json(struct sc__buffer *out,
 
 /* ---- the command ---- */
 
-static struct sc__page_side page_side(const struct compare_side *side) {
+static struct sc__page_side compare_page_side(const struct compare_side *side) {
     return (struct sc__page_side){.name = side->view.name,
                                   .result = side->saved.p ? NULL : &side->result,
                                   .saved = side->saved};
 }
 
-static sc_status compare_cmd_write_page(struct sc_request *req,
-                                        const struct compare_side sides[2]) {
-    struct sc__page_side shown[2] = {page_side(&sides[0]), page_side(&sides[1])};
+static sc_status compare_write_page(struct sc_request *req,
+                                    const struct compare_side sides[2]) {
+    struct sc__page_side shown[2] = {compare_page_side(&sides[0]),
+                                     compare_page_side(&sides[1])};
     struct sc__buffer page;
     if (!sc__flag(req, "html"))
         return SC_OK;
@@ -242,21 +255,21 @@ static sc_status compare_cmd_write_page(struct sc_request *req,
     return sc__job_output(req, "html", &page);
 }
 
-static sc_status write_comparison(struct sc_request *req,
-                                  const struct sc__comparison *c,
-                                  const struct compare_side sides[2],
-                                  double tolerance,
-                                  bool over) {
+static sc_status compare_write_comparison(struct sc_request *req,
+                                          const struct sc__comparison *c,
+                                          const struct compare_side sides[2],
+                                          double tolerance,
+                                          bool over) {
     const char *path = sc__option(req, "json");
     struct sc__buffer b;
     sc__buffer_init(&b, &req->ctx->arena);
-    put_json(&b, c, tolerance, over);
+    compare_put_json(&b, c, tolerance, over);
     if (path)
         SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req))
         return SC_OK;
-    compare_cmd_put_text(&req->out, c, sc__flag(req, "all"));
-    compare_cmd_put_notes(&req->out, sides);
+    compare_put_text(&req->out, c, sc__flag(req, "all"));
+    compare_put_notes(&req->out, sides);
     if (tolerance < 0)
         return SC_OK;
     sc__printf(&req->out,
@@ -274,17 +287,17 @@ static sc_status compare_sides(struct sc_request *req, struct compare_side sides
     double tolerance = -1;
     SC__TRY(sc__setting_share(&settings, "tolerance", &tolerance));
     for (int side = 0; side < 2; side++)
-        SC__TRY(compare_cmd_load(req, req->inputs[side], &sides[side]));
+        SC__TRY(compare_load(req, req->inputs[side], &sides[side]));
     sc__compare(&req->ctx->arena,
                 (const struct sc__compared[2]){sides[0].view, sides[1].view},
                 &c);
     bool over = tolerance >= 0 && c.worst > tolerance;
-    SC__TRY(compare_cmd_write_page(req, sides));
-    SC__TRY(write_comparison(req, &c, sides, tolerance, over));
+    SC__TRY(compare_write_page(req, sides));
+    SC__TRY(compare_write_comparison(req, &c, sides, tolerance, over));
     return over ? SC_NO : SC_OK;
 }
 
-static sc_status compare_cmd_execute(struct sc_request *req) {
+static sc_status compare_execute(struct sc_request *req) {
     struct compare_side sides[2] = {0};
     if (req->input_count != 2)
         return sc__usage(req,
@@ -312,4 +325,4 @@ const struct sc__command sc__command_compare = {
         "it came from.",
     .options = tables,
     .inputs = true,
-    .execute = compare_cmd_execute};
+    .execute = compare_execute};

@@ -24,7 +24,7 @@ const struct sc__option sc__picture_options[] = {
     {"trace-ranks",
      0,
      "LIST",
-     "one of each class",
+     "one of each set of equal ranks",
      GROUP,
      "ranks in traces: all, or numbers and ranges (0,8,16-31)",
      0},
@@ -47,7 +47,7 @@ const struct sc__option sc__picture_options[] = {
      NULL,
      NULL,
      GROUP,
-     "step time with each class of work at half and at no cost",
+     "step time if each kind of work took half the time, or none",
      0},
     {"timeline",
      0,
@@ -66,16 +66,18 @@ bool sc__pictures_wanted(const struct sc_request *req) {
     return false;
 }
 
-static sc_status fresh_network(void *self,
-                               struct sc_context *ctx,
-                               const struct sc__workload *w,
-                               struct sc__net *out) {
+static sc_status pictures_fresh_network(void *self,
+                                        struct sc_context *ctx,
+                                        const struct sc__workload *w,
+                                        struct sc__net *out) {
     return sc__evaluation_network(ctx, self, w, out);
 }
 
-sc_status sc__pictures_whatif(struct sc_request *req, struct sc__job *job) {
-    struct sc__net_maker maker = {.make = fresh_network, .self = job->ev};
+sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
+    struct sc__net_maker maker = {.make = pictures_fresh_network, .self = job->ev};
     bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
+    if (sc__flag(req, "html") || sc__flag(req, "timeline"))
+        sc__result_add_path(&job->ev->result);
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
     return sc__result_add_whatif(req->ctx,
@@ -103,9 +105,9 @@ static sc_status pictures_write_page(struct sc_request *req, const struct sc__re
     return sc__job_output(req, "html", &page);
 }
 
-static sc_status write_trace(struct sc_request *req,
-                             const struct sc__result *r,
-                             const struct sc__trace_ranks *ranks) {
+static sc_status pictures_write_trace(struct sc_request *req,
+                                      const struct sc__result *r,
+                                      const struct sc__trace_ranks *ranks) {
     struct sc__sink sink;
     SC__TRY(sc__sink_open(req, sc__option(req, "trace"), &sink));
     sc__write_trace(r, ranks, sink.to);
@@ -113,9 +115,9 @@ static sc_status write_trace(struct sc_request *req,
 }
 
 /* A file per rank; the directory is made where it does not exist. */
-static sc_status write_hta(struct sc_request *req,
-                           const struct sc__result *r,
-                           const struct sc__trace_ranks *ranks) {
+static sc_status pictures_write_hta(struct sc_request *req,
+                                    const struct sc__result *r,
+                                    const struct sc__trace_ranks *ranks) {
     struct sc_context *ctx = req->ctx;
     struct sc__place at = {.file = sc__option(req, "hta")};
     if (mkdir(at.file, 0777) < 0 && errno != EEXIST)
@@ -140,9 +142,9 @@ sc_status sc__pictures_write(struct sc_request *req, const struct sc__result *r)
     struct sc__trace_ranks ranks;
     SC__TRY(sc__trace_ranks(req->ctx, r->workload, sc__option(req, "trace-ranks"), &ranks));
     if (sc__flag(req, "trace"))
-        SC__TRY(write_trace(req, r, &ranks));
+        SC__TRY(pictures_write_trace(req, r, &ranks));
     if (sc__flag(req, "hta"))
-        SC__TRY(write_hta(req, r, &ranks));
+        SC__TRY(pictures_write_hta(req, r, &ranks));
     return sc__flag(req, "html") ? pictures_write_page(req, r) : SC_OK;
 }
 

@@ -10,10 +10,11 @@ extern const struct sc__option sc__picture_options[];
 
 /* Does the request need the timeline? */
 bool sc__pictures_wanted(const struct sc_request *req);
-/* Adds the what-if table to the result where --what-if asks for it, or where a
- * page is asked for and simulating the step some twenty times more takes no time
- * to speak of. Once, before anything is written. */
-sc_status sc__pictures_whatif(struct sc_request *req, struct sc__job *job);
+/* Adds what the outputs need to the result, once, before any is written: the
+ * critical path, and the what-if table. That where --what-if asks for it, or
+ * where a page is asked for and simulating the step some twenty times more takes
+ * no time to speak of. */
+sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job);
 /* The sections that --timeline and --what-if add to the JSON document. */
 unsigned sc__pictures_sections(const struct sc_request *req);
 /* The files: --html, --trace, --hta. */

@@ -134,7 +134,7 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     bool profile = !strcmp(job->workload->format, "profiler-table");
     if (profile || sc__flag(req, "amdahl"))
         sc__result_add_shares(&job->ev->result, job->workload);
-    SC__TRY(sc__pictures_whatif(req, job));
+    SC__TRY(sc__pictures_prepare(req, job));
     SC__TRY(write_outputs(req, job));
     SC__TRY(sc__pictures_write(req, &job->ev->result));
     if (sc__stdout_taken(req))

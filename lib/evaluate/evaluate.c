@@ -78,8 +78,8 @@ sc_status sc__evaluation_workload(struct sc_context *ctx,
     return sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster);
 }
 
-static void echo_setting(void *self, const char *field, const char *value) {
-    sc__result_add_setting(self, field, value);
+static void echo_setting(void *self, const char *name, const char *value) {
+    sc__result_add_setting(self, name, value);
 }
 
 /* What was run, every choice made. */

@@ -1,8 +1,8 @@
 /* convert: the intermediate representation in the formats that can hold it.
  * What a format cannot express is an error that names it; with `lossy` it is
  * left out, or written in the nearest form, and each loss is a note. */
-#ifndef SC_WRITE_CONVERT_H
-#define SC_WRITE_CONVERT_H
+#ifndef SC_FRONTEND_CONVERT_H
+#define SC_FRONTEND_CONVERT_H
 
 #include "workload/layers.h"
 #include "workload/timeline.h"

@@ -1,7 +1,7 @@
 /* formats: workloads out, in the formats of other tools. Each takes any
  * workload and expands it to single ranks first. */
-#ifndef SC_WRITE_FORMATS_H
-#define SC_WRITE_FORMATS_H
+#ifndef SC_FRONTEND_FORMATS_H
+#define SC_FRONTEND_FORMATS_H
 
 #include "workload/workload.h"
 

@@ -1,7 +1,7 @@
 /* reader: bytes → intermediate representation. One file per format; detect.c
- * looks at the first bytes and picks one. A reader never prices anything. */
-#ifndef SC_IMPORT_READER_H
-#define SC_IMPORT_READER_H
+ * looks at the first bytes and picks one. A reader never times anything. */
+#ifndef SC_FRONTEND_READER_H
+#define SC_FRONTEND_READER_H
 
 #include "frontend/megatron_trace/trace.h"
 #include "workload/layers.h"

@@ -166,7 +166,8 @@ static sc_status
 parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
     struct sc__str rest = sc__str(text);
     struct sc__str word;
-    bool first = true, found = false;
+    bool first = true;
+    bool found = false;
     *out = (struct sc__cluster){.name = text};
     while (sc__split(&rest, ' ', &word)) {
         if (!word.n)
@@ -426,8 +427,8 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
-/* What is known of the ways through a dragonfly differs by engine. */
-static void note_ways(struct sc_context *ctx, const struct sc__cluster *c) {
+/* Engines route through a dragonfly differently. */
+static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
         return;
     sc__note(ctx,
@@ -523,6 +524,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
-    note_ways(ctx, c);
+    note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

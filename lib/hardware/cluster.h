@@ -12,8 +12,8 @@
  * GPU g % node_gpus of node g / node_gpus; its NIC is
  * g % node_gpus · node_nics / node_gpus. What lies between the NICs is the
  * fabric. */
-#ifndef SC_MACHINE_CLUSTER_H
-#define SC_MACHINE_CLUSTER_H
+#ifndef SC_HARDWARE_CLUSTER_H
+#define SC_HARDWARE_CLUSTER_H
 
 #include "base/base.h"
 #include "collective/constants.h"
@@ -22,7 +22,7 @@
 enum sc__inside { SC__INSIDE_SWITCH, SC__INSIDE_MESH, SC__INSIDE_PCIE, SC__INSIDES };
 
 enum sc__fabric_kind {
-    SC__FABRIC_NONE, /* one node, or nothing known: NICs meet in one ideal switch */
+    SC__FABRIC_NONE, /* one node, or nothing known: NICs are joined by one ideal switch */
     SC__FABRIC_RAIL, /* leaf i of a segment joins NIC i of its leaf_nodes nodes; spines join
                       * leaves
                       */

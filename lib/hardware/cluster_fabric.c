@@ -11,6 +11,8 @@ static uint32_t node_count(const struct sc__cluster *c) {
     return (c->gpus + c->node_gpus - 1) / c->node_gpus;
 }
 
+/* Ranks fill a node from its first GPU on. Several NICs to a GPU: all of
+ * theirs; several GPUs to a NIC: one more at each GPU that begins a new one. */
 uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks) {
     if (!c->node_nics || ranks >= c->node_gpus)
         return c->node_nics ? c->node_nics : 1;
@@ -19,6 +21,7 @@ uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks) {
     return (uint32_t)((uint64_t)(ranks - 1) * c->node_nics / c->node_gpus) + 1;
 }
 
+/* A dragonfly's group is what a leaf is in a tree: behind it links are shared. */
 double sc__fabric_leaf_nodes(const struct sc__cluster *c) {
     const struct sc__fabric *f = &c->fabric;
     double nodes = node_count(c);
@@ -29,6 +32,8 @@ double sc__fabric_leaf_nodes(const struct sc__cluster *c) {
     return f->leaf_nodes && f->leaf_nodes < nodes ? f->leaf_nodes : nodes;
 }
 
+/* Bandwidth down over bandwidth up: as stated, or worse where the number of
+ * spines says so. With rails a leaf joins one NIC of each node. */
 double sc__fabric_oversubscription(const struct sc__cluster *c) {
     const struct sc__fabric *f = &c->fabric;
     if (f->kind == SC__FABRIC_DRAGONFLY) {
@@ -89,6 +94,7 @@ extent(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, uint32_t di
     uint32_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = coordinate(&c->fabric, gpu ? gpu[i] : i, dim);
+        /* coarser than one place in a long dimension, which rounds the extent */
         if (size > 4096)
             at = at * 4096 / size;
         if (!(seen[at / 64] >> at % 64 & 1))
@@ -169,7 +175,7 @@ static struct parts count_parts(const struct sc__cluster *c,
                                 const uint32_t *sorted,
                                 const struct sc__shape *s,
                                 double width) {
-    uint32_t nodes = width < 1 ? 1 : width > UINT32_MAX ? UINT32_MAX : (uint32_t)width;
+    uint32_t nodes = (uint32_t)fmin(fmax(width, 1), UINT32_MAX);
     return sorted ? sorted_parts(c, sorted, s, nodes) : consecutive_parts(c, s, nodes);
 }
 
@@ -234,6 +240,7 @@ static void count_sorted(const struct sc__cluster *c,
 struct sc__shape
 sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
     struct sc__shape s = consecutive(c, n);
+    /* small groups need no allocation */
     if (gpu) {
         uint32_t small[256];
         uint32_t *sorted = n <= 256 ? small : malloc(n * sizeof *sorted);
@@ -252,19 +259,26 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
 
 /* --- through the middle ----------------------------------------------- */
 
+/* Links that a cut through the middle of one line of a dimension crosses. */
+static double links_across_middle(const struct sc__fabric_dim *d) {
+    double size = d->size;
+    if (d->kind == SC__DIM_RING)
+        return size > 2 ? 2 : 1; /* of two, both directions are one link */
+    if (d->kind == SC__DIM_FULL)
+        return size * size / 4;
+    return size / 2; /* a switch: the ports of one half */
+}
+
+/* The dimension whose cut is the narrowest. */
 static double dims_bisection(const struct sc__cluster *c) {
     double least = INFINITY;
     for (uint32_t i = 0; i < c->fabric.dims; i++) {
         const struct sc__fabric_dim *d = &c->fabric.dim[i];
         double size = d->size;
         double lines = c->gpus / size;
-        double links;
         if (size < 2)
             continue;
-        links = d->kind == SC__DIM_RING   ? (size > 2 ? 2 : 1)
-                : d->kind == SC__DIM_FULL ? size * size / 4
-                                          : size / 2;
-        least = fmin(least, lines * links * d->rate);
+        least = fmin(least, lines * links_across_middle(d) * d->rate);
     }
     return least;
 }
@@ -277,6 +291,7 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
         return dims_bisection(c);
     if (nodes < 2)
         return c->gpus / 2 * c->nvlink;
+    /* What one half can send, over the oversubscription of each level it crosses. */
     double half = floor(nodes / 2) * c->node_nics * c->nic;
     double leaf = sc__fabric_leaf_nodes(c);
     if (nodes > sc__fabric_pod_nodes(c))

@@ -1,8 +1,8 @@
 /* cluster_fields: one table of everything a cluster description may say. The
  * JSON form uses (section, key), the one-line form the short word; both end in
  * the same setter, so that they cannot drift apart. */
-#ifndef SC_MACHINE_CLUSTER_FIELDS_H
-#define SC_MACHINE_CLUSTER_FIELDS_H
+#ifndef SC_HARDWARE_CLUSTER_FIELDS_H
+#define SC_HARDWARE_CLUSTER_FIELDS_H
 
 #include "hardware/cluster.h"
 

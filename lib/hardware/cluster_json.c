@@ -163,9 +163,8 @@ read_dim(const struct cluster_json_document *d, json_t *item, struct sc__fabric_
 static sc_status read_dims(const struct cluster_json_document *d, json_t *array) {
     struct sc__fabric *fabric = &d->out->fabric;
     size_t n = json_array_size(array);
-    const char *expected =
-        "a list of 1 to 6 objects {\"kind\": \"ring|full|switch\", \"size\", "
-        "\"rate\", \"latency\"}";
+    const char *expected = "a list of 1 to 6 objects {\"kind\": \"ring|full|switch\", "
+                           "\"size\", \"rate\", \"latency\"}";
     if (!n || n > SC__FABRIC_DIMS_MAX)
         return bad_value(d, "fabric", "dims", expected);
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
-#ifndef SC_MACHINE_CLUSTER_OPTIONS_H
-#define SC_MACHINE_CLUSTER_OPTIONS_H
+#ifndef SC_HARDWARE_CLUSTER_OPTIONS_H
+#define SC_HARDWARE_CLUSTER_OPTIONS_H
 
 #include "hardware/cluster.h"
 

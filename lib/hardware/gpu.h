@@ -4,8 +4,8 @@
  * A file either gives every constant or names a `base`; then the constants of
  * the base are carried over by the ratios of the two datasheets and the file
  * replaces those it knows better. Immutable once read. */
-#ifndef SC_MACHINE_GPU_H
-#define SC_MACHINE_GPU_H
+#ifndef SC_HARDWARE_GPU_H
+#define SC_HARDWARE_GPU_H
 
 #include "base/base.h"
 
@@ -21,7 +21,7 @@ enum sc__dtype {
     SC__DTYPES
 };
 
-/* What a kernel is limited by; the power limit treats each in its way. */
+/* What a kernel is limited by; throttling acts on each differently. */
 enum sc__kernel_kind {
     SC__KERNEL_GEMM,
     SC__KERNEL_ATTENTION,
@@ -141,7 +141,7 @@ struct sc__accumulate_constants {
     double over_k;
 };
 
-/* Batched products of unfused attention: short or narrow, so the epilogue hides. */
+/* Batched GEMMs of unfused attention: short or narrow, so the epilogue hides. */
 struct sc__batched_constants {
     /* factors on a step and on the traffic; us */
     double step;
@@ -235,7 +235,7 @@ struct sc__gpu {
     double l2;               /* bytes */
     double sms;
     double boost_mhz;
-    double nvlink;       /* GB/s one way, all links; 0 = none */
+    double nvlink;       /* GB/s in one direction, all links; 0 = none */
     double tdp;          /* W */
     double usd_per_hour; /* 0 = not given */
 

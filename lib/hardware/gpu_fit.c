@@ -167,6 +167,8 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 
 /* ---- the least error ---- */
 
+/* Mean of |ln(model/measured)|: half too fast and twice too slow count alike,
+ * and single outliers do not decide. */
 static double gpu_fit_error_of(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++)
@@ -187,6 +189,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Starts from the right size: all constants times the median ratio, rates over
+ * it; kept only where that helps. */
 static void scale_to_median(struct sc__arena *arena, struct group *g) {
     double *ratio = SC__NEW_ARRAY(arena, double, g->count);
     for (uint32_t i = 0; i < g->count; i++)
@@ -207,6 +211,8 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
         *g->parameters[i].value = kept[i];
 }
 
+/* Nelder and Mead's simplex: no derivatives, because waves make the error a
+ * staircase. */
 struct simplex {
     struct group *g;
     double start[MOST];
@@ -263,13 +269,14 @@ static void shrink(struct simplex *s) {
 static void descend(struct simplex *s, unsigned steps) {
     for (unsigned k = 0; k <= s->n; k++) {
         if (k)
-            s->x[k][k - 1] += 0.1;
+            s->x[k][k - 1] += 0.1; /* 10 % */
         s->f[k] = value_at(s, s->x[k]);
     }
     sort_corners(s);
     for (unsigned step = 0; step < steps && s->f[s->n] - s->f[0] > 1e-6; step++) {
+        /* reflect; expand what was the best so far; else contract; else shrink */
         if (try_move(s, -1, s->f[0]))
-            try_move(s, 2, s->f[s->n]); /* further the same way */
+            try_move(s, 2, s->f[s->n]);
         else if (!try_move(s, -1, s->f[s->n - 1]) && !try_move(s, 0.5, s->f[s->n]))
             shrink(s);
         sort_corners(s);
@@ -277,12 +284,19 @@ static void descend(struct simplex *s, unsigned steps) {
     value_at(s, s->x[0]);
 }
 
-static void fit_group(struct sc__arena *arena, struct group *g) {
+/* One constant for two rows at most, one at least; they are offered in the order
+ * of their weight. */
+static unsigned fitted_constants(const struct group *g) {
     unsigned most = g->count / 2 ? g->count / 2 : 1;
+    return g->parameter_count < most ? g->parameter_count : most;
+}
+
+static void fit_group(struct sc__arena *arena, struct group *g) {
+    unsigned most = fitted_constants(g);
     scale_to_median(arena, g);
+    /* twice: a simplex that has collapsed early starts again from its best */
     for (unsigned round = 0; round < 2; round++) {
-        struct simplex s = {.g = g,
-                            .n = g->parameter_count < most ? g->parameter_count : most};
+        struct simplex s = {.g = g, .n = most};
         for (unsigned i = 0; i < s.n; i++)
             s.start[i] = *g->parameters[i].value;
         if (s.n)
@@ -292,12 +306,12 @@ static void fit_group(struct sc__arena *arena, struct group *g) {
 
 /* ---- halves ---- */
 
-/* The same for all layouts of a product. */
+/* The same for all layouts of a GEMM. */
 static uint64_t shape_hash(const struct sc__kernel_key *k) {
-    bool product = k->what <= SC__PRICED_BATCHED;
-    uint64_t hash = product ? 0 : k->what;
+    bool gemm = k->what <= SC__PRICED_BATCHED;
+    uint64_t hash = gemm ? 0 : k->what;
     for (uint64_t i = 0; i < 8; i++)
-        hash += sc__splitmix64(k->size[i] + (product ? 0 : i << 52));
+        hash += sc__splitmix64(k->size[i] + (gemm ? 0 : i << 52));
     /* attention with and without a mask apart, so that both halves have both */
     return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
 }
@@ -328,6 +342,8 @@ half_of(const uint64_t *shapes, uint32_t count, const struct sc__kernel_key *k) 
     return (unsigned)(found - shapes) & 1;
 }
 
+/* Fitted to one half of the shapes, the error on the other: what the constants
+ * are worth on shapes nobody measured. The fit is undone afterwards. */
 static double
 half_error(struct sc__arena *arena, const struct group *whole, unsigned half) {
     double kept[MOST];
@@ -406,9 +422,7 @@ static void fit_one(struct sc_context *ctx, struct sc__gpu_fit *fit, struct grou
     out->held_out = held_out_error(&ctx->arena, g);
     fit_group(&ctx->arena, g);
     out->after = mean_percent(g);
-    out->constants = g->parameter_count < g->count / 2 ? g->parameter_count
-                     : g->count / 2                    ? g->count / 2
-                                                       : 1;
+    out->constants = fitted_constants(g);
 }
 
 static int by_number(const void *a, const void *b) {

@@ -1,7 +1,7 @@
 /* gpu_fit: constants of the kernel model fitted to a table of measured
  * kernels, and the file that holds them. */
-#ifndef SC_MACHINE_GPU_FIT_H
-#define SC_MACHINE_GPU_FIT_H
+#ifndef SC_HARDWARE_GPU_FIT_H
+#define SC_HARDWARE_GPU_FIT_H
 
 #include "hardware/kernel_table.h"
 

@@ -1,7 +1,7 @@
 /* gpu_read: the pieces of reading a GPU's file, shared with fit-gpu, which
  * writes one. */
-#ifndef SC_MACHINE_GPU_READ_H
-#define SC_MACHINE_GPU_READ_H
+#ifndef SC_HARDWARE_GPU_READ_H
+#define SC_HARDWARE_GPU_READ_H
 
 #include "hardware/gpu.h"
 

@@ -4,8 +4,8 @@
  * the measured times that replace its formulas. Every function gives a struct
  * sc__kernel by value; callers put them in lists, sum them, and let
  * hardware/power_throttling.h stretch them. */
-#ifndef SC_MACHINE_KERNEL_H
-#define SC_MACHINE_KERNEL_H
+#ifndef SC_HARDWARE_KERNEL_H
+#define SC_HARDWARE_KERNEL_H
 
 #include "hardware/gpu.h"
 #include "workload/workload.h"

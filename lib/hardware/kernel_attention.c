@@ -157,7 +157,7 @@ static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
     return last;
 }
 
-static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double forward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->forward;
     struct kernel_attention_work w = measure(gpu, key, a, false);
@@ -165,7 +165,7 @@ static double price_forward(const struct sc__gpu *gpu, const struct sc__kernel_k
     return us * gpu->software[key->dtype >> 8][0];
 }
 
-static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = class_of(gpu, key);
     const double *c = a->backward;
     struct kernel_attention_work w = measure(gpu, key, a, true);
@@ -180,8 +180,8 @@ static double price_backward(const struct sc__gpu *gpu, const struct sc__kernel_
 }
 
 double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    return key->what == SC__PRICED_ATTENTION_F ? price_forward(gpu, key)
-                                               : price_backward(gpu, key);
+    return key->what == SC__PRICED_ATTENTION_F ? forward_cost(gpu, key)
+                                               : backward_cost(gpu, key);
 }
 
 /* Causality is one number: 0 triangle, else the share computed in 1e-6. */

@@ -6,7 +6,7 @@
  *             a weight gradient (and a bias gradient where nothing fuses it)
  *
  * What differs between softwares is which elementwise kernels there are, and in
- * transformers' modules which products. */
+ * transformers' modules which GEMMs. */
 #include "hardware/kernel_layer.h"
 
 #include <math.h>
@@ -19,11 +19,13 @@ struct kernel_layer_maker {
     struct sc__layer_kernels *out;
     enum sc__layer_part part;
     bool backward;
-    bool up;         /* kernels of latent attention's way up */
+    bool up;         /* kernels of latent attention's up-projection */
     uint64_t tokens; /* of this GPU inside tensor parallel regions */
     uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
 };
 
+/* A kernel knows its phase only where that is sure (a weight gradient); what is
+ * the same in both directions gets it here. */
 static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
     if (!m->backward)
         k.phase = SC__FORWARD;
@@ -39,7 +41,8 @@ memory(struct kernel_layer_maker *m, enum sc__memory_op op, uint64_t rows, uint6
         push(m, sc__memory_op(m->pricer, op, rows, cols));
 }
 
-/* Either side of an operation whose constants come in forward-backward pairs. */
+/* Either side of an operation whose constants come in pairs: in enum
+ * sc__memory_op …_B follows …_F. */
 static void either(struct kernel_layer_maker *m,
                    enum sc__memory_op forward,
                    uint64_t rows,
@@ -60,10 +63,9 @@ struct linear {
     const char *name;
     const char *dgrad;
     const char *wgrad;
-    /* experts 0: one plain product */
     uint64_t in;
     uint64_t out;
-    uint64_t experts;
+    uint64_t experts;  /* 0: one plain GEMM */
     bool bias_in_gemm; /* and its gradient a column sum */
 };
 
@@ -87,7 +89,7 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element), another casts (3), and a transpose (2) is made for
- * backward's products; weights are cast every time, inputs again in backward. */
+ * backward's GEMMs; weights are cast every time, inputs again in backward. */
 static void dynamic_cast(struct kernel_layer_maker *m,
                          const struct linear *l,
                          uint64_t rows) {
@@ -211,17 +213,17 @@ static void activation(struct kernel_layer_maker *m, uint64_t rows, uint64_t ffn
 
 /* ---- attention ---- */
 
+/* Fewer key-value heads than tp: each rank keeps a copy of one. */
 static uint64_t at_least_one(uint64_t a, uint64_t b) {
     return a / b ? a / b : 1;
 }
 
 struct heads {
-    /* width of the qkv product */
-    uint64_t q;
-    uint64_t kv;
+    uint64_t q;  /* query heads of this GPU */
+    uint64_t kv; /* key-value heads of this GPU */
     uint64_t qk_dim;
     uint64_t v_dim;
-    uint64_t width;
+    uint64_t width; /* of the qkv GEMM */
 };
 
 static struct heads heads_of(const struct sc__layer_shape *s) {
@@ -230,6 +232,8 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
                       s->head_dim,
                       s->head_dim,
                       0};
+    /* Latent attention: the rotated part is beside the plain one, and every
+     * query head has its own keys once they are projected up. */
     if (s->kv_rank) {
         h.qk_dim += s->rope_dim;
         h.v_dim = s->v_dim;
@@ -241,10 +245,13 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
 
 static void rotate(struct kernel_layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
+    /* latent attention rotates one key for all heads */
     uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
-    enum sc__memory_op op = of_modules(m) ? SC__MEM_ROPE_OPS_F
-                            : eager(m)    ? SC__MEM_ROPE_EAGER_F
-                                          : SC__MEM_ROPE_F;
+    enum sc__memory_op op = SC__MEM_ROPE_F;
+    if (of_modules(m))
+        op = SC__MEM_ROPE_OPS_F;
+    else if (eager(m))
+        op = SC__MEM_ROPE_EAGER_F;
     if (s->rope)
         either(m, op, m->tokens, width);
 }
@@ -311,7 +318,8 @@ static void join_qkv_gradients(struct kernel_layer_maker *m, const struct heads 
 
 static void project_qkv(struct kernel_layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
-    bool bias = s->bias || s->qkv_bias, apart = of_modules(m) && s->rmsnorm;
+    bool bias = s->bias || s->qkv_bias;
+    bool apart = of_modules(m) && s->rmsnorm;
     uint64_t q = h->q * s->head_dim;
     uint64_t kv = h->kv * s->head_dim;
     const struct linear one =
@@ -360,7 +368,9 @@ static void attention_in(struct kernel_layer_maker *m, const struct heads *h) {
         project_qkv(m, h);
 }
 
-/* Part of the blocks of 128 queries by 128 keys that a window leaves. */
+/* Part of the blocks of 128 queries by 128 keys that a window leaves: `wide`
+ * blocks in every row of blocks, less the triangle that is missing at the top.
+ * 0: the window is no narrower than the causal mask. */
 static double window_share(uint64_t seq, uint64_t window) {
     double blocks = ceil((double)seq / 128);
     double wide = ceil((double)(window - 1) / 128) + 1;
@@ -371,7 +381,11 @@ static double window_share(uint64_t seq, uint64_t window) {
 
 static void flash(struct kernel_layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
-    double window = s->causal ? window_share(s->seq, s->window) : 0;
+    double share = s->causal ? window_share(s->seq, s->window) : 0;
+    /* Context parallel ranks hold a chunk from the front and one from the back,
+     * so that each computes half of its rows. */
+    if (!(share > 0) && s->causal && s->cp > 1)
+        share = 0.5;
     struct sc__attention a = {.batch = s->batch,
                               .heads = h->q,
                               .kv_heads = h->kv,
@@ -380,9 +394,7 @@ static void flash(struct kernel_layer_maker *m, const struct heads *h) {
                               .head_dim = h->qk_dim,
                               .v_dim = h->v_dim,
                               .causal = s->causal,
-                              .share = window > 0               ? window
-                                       : s->causal && s->cp > 1 ? 0.5
-                                                                : 0,
+                              .share = share,
                               .software = s->attention};
     push(m,
          m->backward ? sc__attention_backward(m->pricer, &a)
@@ -395,10 +407,10 @@ static void batched(struct kernel_layer_maker *m,
                     uint64_t a,
                     uint64_t b,
                     uint64_t k) {
-    struct sc__kernel product =
+    struct sc__kernel gemm =
         sc__gemm_batched(m->pricer, name, m->s->dtype, m->s->batch * heads, a, b, k);
-    product.work = SC__WORK_ATTENTION;
-    push(m, product);
+    gemm.work = SC__WORK_ATTENTION;
+    push(m, gemm);
 }
 
 /* Scores, softmax under a mask, dropout, weighted sum. */
@@ -471,10 +483,9 @@ static void attention_half(struct kernel_layer_maker *m) {
 /* ---- feed-forward ---- */
 
 struct mlp {
-    /* rows of each expert */
-    uint64_t rows;
+    uint64_t rows; /* of each expert */
     uint64_t ffn;
-    uint64_t experts;
+    uint64_t experts; /* of this GPU; 0: not of experts */
     enum sc__layer_part in;
     enum sc__layer_part out;
 };
@@ -482,7 +493,8 @@ struct mlp {
 static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
-    bool bias = s->bias && !f->experts, apart = s->gated && of_modules(m) && !f->experts;
+    bool bias = s->bias && !f->experts;
+    bool apart = s->gated && of_modules(m) && !f->experts;
     uint64_t width = (s->gated && !apart ? 2 : 1) * f->ffn;
     struct linear fc1 = {"fc1",
                          "fc1_dgrad",
@@ -529,7 +541,7 @@ static void unroute(struct kernel_layer_maker *m) {
 }
 
 /* Megatron adds bias times probability to each expert's rows and joins them
- * again: 28 bytes an element of fp32 traffic forward (product 4, sum 10, join
+ * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
  * 8, cast 6), about as much backward. */
 static void expert_biases(struct kernel_layer_maker *m, double elements) {
     m->part = SC__PART_MLP_OUT;
@@ -540,6 +552,7 @@ static void experts(struct kernel_layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
     uint64_t ep = s->ep ? s->ep : 1;
     uint64_t etp = s->expert_tp ? s->expert_tp : 1;
+    /* The tokens of ep · etp GPUs go topk times to all experts: so many to one. */
     double each = (double)(m->rows * ep * etp * s->topk) / s->experts *
                   (s->imbalance > 0 ? s->imbalance : 1);
     struct mlp f = {(uint64_t)ceil(each),
@@ -547,8 +560,8 @@ static void experts(struct kernel_layer_maker *m) {
                     at_least_one(s->experts, ep),
                     SC__PART_MLP_IN,
                     SC__PART_MLP_OUT};
-    bool sorted =
-        f.experts > 1 && ep > 1; /* arriving tokens are sorted by expert, and back */
+    /* tokens arrive by source rank: they are sorted by expert, and back */
+    bool sorted = f.experts > 1 && ep > 1;
     m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
     if (sorted)
         either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
@@ -631,8 +644,8 @@ static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) 
             continue;
         if (!sc__pricer_piece(p, x->name, &us))
             continue;
-        bool whole = k->kernel.phase == SC__BACKWARD &&
-                     k->kernel.kind != SC__KERNEL_GEMM; /* both gradients in one */
+        /* a kernel that is no GEMM has both gradients in one */
+        bool whole = k->kernel.phase == SC__BACKWARD && k->kernel.kind != SC__KERNEL_GEMM;
         k->kernel.us = whole ? 2 * us : us;
         k->kernel.measured = true;
     }

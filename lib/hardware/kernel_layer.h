@@ -7,8 +7,8 @@
  * collectives between the parts, repeat the core of attention (selective
  * recompute) or the whole forward (full recompute), and part weight gradients
  * from input gradients (zero bubble). */
-#ifndef SC_MACHINE_KERNEL_LAYER_H
-#define SC_MACHINE_KERNEL_LAYER_H
+#ifndef SC_HARDWARE_KERNEL_LAYER_H
+#define SC_HARDWARE_KERNEL_LAYER_H
 
 #include "hardware/kernel.h"
 
@@ -20,7 +20,7 @@ enum sc__fusion {
                             attention */
     SC__FUSION_2021,     /* Megatron of 2021: unfused attention, masked softmax, dropout */
     SC__FUSION_HF, /* eager with the modules of Hugging Face's transformers: RMSNorm and
-                    * "gelu_new" operator by operator, a product for each of q, k, v, gate
+                    * "gelu_new" operator by operator, a GEMM for each of q, k, v, gate
                     * and up */
     SC__FUSIONS
 };
@@ -31,9 +31,9 @@ static inline bool sc__fusion_eager(unsigned fusion) {
 
 enum sc__layer_part {
     SC__PART_ATTENTION_NORM, /* before it: gather of sequence parallel comes after */
-    SC__PART_ATTENTION_IN,   /* qkv product (column parallel), rope */
+    SC__PART_ATTENTION_IN,   /* qkv GEMM (column parallel), rope */
     SC__PART_ATTENTION_CORE, /* what selective recompute runs again */
-    SC__PART_ATTENTION_OUT,  /* output product (row parallel); its reduction comes after */
+    SC__PART_ATTENTION_OUT,  /* output GEMM (row parallel); its reduction comes after */
     SC__PART_ATTENTION_ADD,  /* bias, dropout, residual */
     SC__PART_MLP_NORM,
     SC__PART_ROUTER,  /* MoE: gate, top-k, permutation; dispatch comes after */
@@ -48,7 +48,7 @@ enum sc__layer_part {
 struct sc__layer_shape {
     enum sc__fusion fusion;
     enum sc__dtype dtype; /* of activations: bf16, fp16, fp32 */
-    enum sc__dtype gemm;  /* of the linear layers' products: fp8 or as dtype */
+    enum sc__dtype gemm;  /* of the GEMMs of linear layers: fp8 or as dtype */
     /* one micro-batch, whole sequence */
     uint64_t batch;
     uint64_t seq;
@@ -90,11 +90,8 @@ struct sc__layer_shape {
     uint32_t expert_tp;
     uint64_t expert_ffn;
     uint64_t shared_ffn;
-    bool looped; /* one product per expert, one after another, instead of one kernel for all
-                  */
-    bool expert_bias; /* experts with biases: added expert by expert, in fp32, outside the
-                       * products
-                       */
+    bool looped;      /* one GEMM per expert after another, not a grouped GEMM */
+    bool expert_bias; /* biases are added expert by expert, in fp32, outside the GEMMs */
     double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
 };
 

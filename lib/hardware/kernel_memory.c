@@ -143,8 +143,8 @@ struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double
     return k;
 }
 
-static double price_embedding_forward(const struct sc__gpu *gpu,
-                                      const struct sc__kernel_key *key) {
+static double embedding_cost_forward(const struct sc__gpu *gpu,
+                                     const struct sc__kernel_key *key) {
     return gpu->embedding[0] +
            gpu->embedding[1] * (double)key->size[0] * (double)key->size[2] * 1e-6;
 }
@@ -164,8 +164,8 @@ sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden) {
     return k;
 }
 
-static double price_embedding_backward(const struct sc__gpu *gpu,
-                                       const struct sc__kernel_key *key) {
+static double embedding_cost_backward(const struct sc__gpu *gpu,
+                                      const struct sc__kernel_key *key) {
     const double *e = gpu->embedding;
     double rows = (double)key->size[0];
     double vocab = (double)key->size[1];
@@ -191,7 +191,7 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
 
 /* Fused AdamW reads gradient, weight and two moments and writes all but the
  * gradient: seven values. */
-static double price_adamw(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+static double adamw_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const double *a = gpu->adamw;
     double params = (double)key->size[0] * 1e-6;
     double bytes = (double)key->size[1];
@@ -217,11 +217,11 @@ sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes) {
 double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     switch (key->what) {
     case SC__PRICED_EMBEDDING_F:
-        return price_embedding_forward(gpu, key);
+        return embedding_cost_forward(gpu, key);
     case SC__PRICED_EMBEDDING_B:
-        return price_embedding_backward(gpu, key);
+        return embedding_cost_backward(gpu, key);
     case SC__PRICED_ADAMW:
-        return price_adamw(gpu, key);
+        return adamw_cost(gpu, key);
     case SC__PRICED_ELEMENTWISE:
         return gpu->elementwise_t0 + (double)key->size[0] / gpu->elementwise_bw;
     default:

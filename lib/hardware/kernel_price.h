@@ -1,7 +1,7 @@
 /* kernel_price: inside of the pricer, shared by the files that price kinds of
  * kernels and by the reader of measured times. */
-#ifndef SC_MACHINE_KERNEL_PRICE_H
-#define SC_MACHINE_KERNEL_PRICE_H
+#ifndef SC_HARDWARE_KERNEL_PRICE_H
+#define SC_HARDWARE_KERNEL_PRICE_H
 
 #include "hardware/kernel.h"
 

@@ -212,7 +212,7 @@ static sc_status read_attention(struct kernel_table_reader *r, struct sc__kernel
     return SC_OK;
 }
 
-static void read_product(const char *name, struct sc__kernel_key *key) {
+static void read_gemm(const char *name, struct sc__kernel_key *key) {
     enum sc__gemm_layout layout = SC__LAYOUT_FORWARD;
     key->size[3] = 1;
     key->size[4] = !strcmp(name, "gemm_bias");
@@ -231,7 +231,7 @@ static sc_status read_sizes(struct kernel_table_reader *r,
         SC__TRY(read_size(r, o->columns[i], &key->size[i]));
     switch (o->what) {
     case SC__PRICED_GEMM:
-        read_product(o->name, key);
+        read_gemm(o->name, key);
         return SC_OK;
     case SC__PRICED_EMBEDDING_F:
         key->size[2] = key->size[1];

@@ -1,8 +1,8 @@
 /* kernel_table: kernels with their times as a CSV table. The same table is
  * what tools/measure_kernels.py writes, what --kernel-times replaces the model
  * by, and what fit-gpu fits (docs/model/kernels.md has the columns). */
-#ifndef SC_MACHINE_KERNEL_TABLE_H
-#define SC_MACHINE_KERNEL_TABLE_H
+#ifndef SC_HARDWARE_KERNEL_TABLE_H
+#define SC_HARDWARE_KERNEL_TABLE_H
 
 #include "hardware/kernel_price.h"
 

@@ -3,8 +3,8 @@
  * A rank file has one line a rank, in order of ranks: the GPU's number, or
  * node:slot. Blank lines and what follows # do not count. Open MPI's form
  * "rank 3=node07 slot=1" is read too; hosts are nodes in order of appearance. */
-#ifndef SC_MACHINE_PLACEMENT_H
-#define SC_MACHINE_PLACEMENT_H
+#ifndef SC_HARDWARE_PLACEMENT_H
+#define SC_HARDWARE_PLACEMENT_H
 
 #include "hardware/cluster.h"
 

@@ -161,6 +161,7 @@ weight_block(struct layers_lowering *l, uint32_t first, uint32_t from, uint32_t 
     return sc__block_end(l->w);
 }
 
+/* Names are interned: equal pointers, equal names. */
 static bool same_rows(const struct sc__layers *l, uint32_t a, uint32_t b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct sc__row *x = &l->rows[a + i];
@@ -198,6 +199,7 @@ static void find_kinds(struct layers_lowering *l, uint32_t *first_of_kind) {
         bool fresh;
         uint64_t *slot =
             sc__map_at(&known, hash_rows(l->in, first, l->blocks.length), &fresh);
+        /* of two kinds with one hash the later is found again: only costs blocks */
         if (!fresh && same_rows(l->in, first_of_kind[*slot], first, l->blocks.length)) {
             l->kind_of[m] = (uint32_t)*slot;
             continue;
@@ -230,6 +232,7 @@ static void layers_make_blocks(struct layers_lowering *l) {
 
 /* ---- rows of the step ---- */
 
+/* Rows of the step stand in the file by layer, not in the order they run. */
 enum step_order {
     STEP_LOSS,
     STEP_REDUCE,
@@ -468,7 +471,7 @@ static sc_status choose_message(struct layers_lowering *l, const struct sc__sett
 }
 
 /* Schedules that part weight from input gradients need both. */
-static sc_status check_parted(struct layers_lowering *l) {
+static sc_status check_splits_backward(struct layers_lowering *l) {
     const char *name = sc__schedule_name(l->p.schedule);
     if (l->inference)
         return sc__fail(l->ctx,
@@ -502,8 +505,8 @@ static sc_status choose_v(struct layers_lowering *l) {
 
 static sc_status choose_schedule(struct layers_lowering *l, const struct sc__settings *s) {
     unsigned word = 0;
-    bool given = sc__setting(s, "schedule") != NULL,
-         vpp_given = sc__setting(s, "vpp") != NULL;
+    bool given = sc__setting(s, "schedule") != NULL;
+    bool vpp_given = sc__setting(s, "vpp") != NULL;
     SC__TRY(sc__setting_word(s, "schedule", sc__schedule_words, &word));
     l->p.pp = l->w->mesh.pp;
     l->p.vpp = l->in->vpp ? l->in->vpp : 1;
@@ -533,7 +536,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     }
     l->p.schedule = (enum sc__schedule)(word + 1);
     if (sc__schedule_splits(l->p.schedule))
-        SC__TRY(check_parted(l));
+        SC__TRY(check_splits_backward(l));
     if (l->p.schedule == SC__SCHEDULE_ZBV)
         return choose_v(l);
     if (l->p.schedule == SC__SCHEDULE_INTERLEAVED && l->p.vpp == 1 && l->p.pp > 1)

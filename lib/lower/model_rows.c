@@ -333,14 +333,20 @@ static void step_rows(struct model_rows_rows *r, uint32_t stage) {
     weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
 }
 
+static const char *not_in_rows(const struct sc__plan *p) {
+    if (p->mesh.cp > 1)
+        return "context parallelism";
+    if (p->zero >= 2)
+        return "sharded weights (ZeRO 2, 3)";
+    if (sc__schedule_splits(p->schedule))
+        return "split weight gradients (zero bubble)";
+    if (p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp)
+        return "another tensor-parallel size of experts";
+    return NULL;
+}
+
 static sc_status model_rows_check(struct sc_context *ctx, const struct sc__plan *p) {
-    const char *what = p->mesh.cp > 1 ? "context parallelism"
-                       : p->zero >= 2 ? "sharded weights (ZeRO 2, 3)"
-                       : sc__schedule_splits(p->schedule)
-                           ? "weight gradients apart (zero bubble)"
-                       : p->mesh.etp > 1 && p->mesh.etp != p->mesh.tp
-                           ? "another tensor-parallel size of experts"
-                           : NULL;
+    const char *what = not_in_rows(p);
     if (!what)
         return SC_OK;
     return sc__fail(ctx,

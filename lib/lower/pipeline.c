@@ -283,17 +283,16 @@ static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipelin
                         sc__schedule_name(p->schedule),
                         p->vpp);
     if ((uint64_t)p->micro_batches * p->vpp > MOST_PASSES / p->pp)
-        return sc__fail(
-            ctx,
-            SC_INPUT,
-            NULL,
-            "fewer tell as much: each further one adds the same time",
-            "%u micro-batches through %u stages of %u chunks are more passes than the "
-            "%u that are simulated",
-            p->micro_batches,
-            p->pp,
-            p->vpp,
-            MOST_PASSES);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "fewer tell as much: each further one adds the same time",
+                        "%u micro-batches through %u stages of %u chunks are more passes "
+                        "than the %u that are simulated",
+                        p->micro_batches,
+                        p->pp,
+                        p->vpp,
+                        MOST_PASSES);
     return SC_OK;
 }
 
@@ -327,16 +326,13 @@ sc_status sc__pipeline_lower(struct sc_context *ctx,
     w->schedule = sc__schedule_name(p->schedule);
     w->steps_overlap = sc__schedule_overlaps_steps(p->schedule) && p->pp > 1;
     if (w->steps_overlap)
-        sc__note(
-            ctx,
-            "steps-overlap",
-            "schedule %s: stages are not synchronised at the end of the step (the gradient "
-            "norm is checked "
-            "afterwards), each begins the next step when it has ended this one; the step "
-            "time "
-            "is the distance "
-            "of two steps, and one step alone takes longer",
-            w->schedule);
+        sc__note(ctx,
+                 "steps-overlap",
+                 "schedule %s: stages are not synchronised at the end of the step (the "
+                 "gradient norm is checked afterwards), each begins the next step when it "
+                 "has ended this one; the step time is the distance of two steps, and one "
+                 "step alone takes longer",
+                 w->schedule);
     name_streams(w, v);
     if (sc__schedule_overlaps_steps(p->schedule))
         lower_found(&l);

@@ -24,7 +24,7 @@ struct sc__step_constants {
                       before 2026 */
     double attention[2];  /* the same for current attention kernels: forward, backward */
     double attention_64;  /* more for heads up to 64 wide */
-    double attention_fp8; /* for attention in fp8: its products halve, its exponentials do
+    double attention_fp8; /* for attention in fp8: its GEMMs halve, its exponentials do
                              not */
     double host[SC__FUSIONS]; /* us of host time per kernel */
     double host_moe; /* us more per layer with experts and direction: unfused routing waits
@@ -32,7 +32,7 @@ struct sc__step_constants {
 
     double host_message; /* us per message between stages that the host waits for (not where
                             they overlap) */
-    double tp_exposed;   /* share of a chunked collective that still shows */
+    double tp_exposed;   /* share of a chunked collective that stays exposed */
     double comm_tax;     /* compute is slower by this share while data-parallel traffic runs
                             beside it */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
@@ -90,8 +90,10 @@ struct sc__lowering {
     struct sc__kernels embedding[2];
     struct sc__kernels head[2];
     struct sc__kernels update;
-    struct sc__script forward[SC__LAYER_KINDS], recompute[SC__LAYER_KINDS],
-        backward[SC__LAYER_KINDS], wgrad[SC__LAYER_KINDS];
+    struct sc__script forward[SC__LAYER_KINDS];
+    struct sc__script recompute[SC__LAYER_KINDS];
+    struct sc__script backward[SC__LAYER_KINDS];
+    struct sc__script wgrad[SC__LAYER_KINDS];
     struct sc__script embedding_forward;
     struct sc__script embedding_backward;
     struct sc__script head_forward;
@@ -127,7 +129,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
 double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
                              bool moe);
-/* Part of the products' FLOPs that --recompute ops repeats. */
+/* Part of the GEMM FLOPs that --recompute ops repeats. */
 double sc__repeated_products(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);

@@ -8,7 +8,7 @@
  *   tensor parallel      AR (or AG … RS with sequence parallel) around both
  *                        halves of a layer; in backward the input gradient's
  *                        runs beside the weight gradient (Megatron since 2022);
- *                        in chunks most of a collective runs beside its product
+ *                        in chunks most of a collective runs beside its GEMM
  *   context parallel     keys and values go round beside the core of attention
  *   expert parallel      dispatch and combine around the experts */
 #include "lower/step.h"
@@ -181,8 +181,8 @@ static void reorder(struct step_scripts_maker *k, double bytes) {
     compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
 }
 
-/* Before a column-parallel product. In chunks: a share shows, the rest runs
- * beside the product; the caller joins after it. */
+/* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
+ * beside the GEMM; the caller joins after it. */
 static void gather_tokens(struct step_scripts_maker *k) {
     double bytes = gathered_bytes(k->l);
     double shown = k->l->constants.tp_exposed;
@@ -220,7 +220,7 @@ static void join_chunks(struct step_scripts_maker *k) {
         join(k, SC__STREAM_COMM);
 }
 
-/* Around a row-parallel product. */
+/* Around a row-parallel GEMM. */
 static void begin_reduce(struct step_scripts_maker *k) {
     if (chunked(k->l))
         step_scripts_collective(k,
@@ -429,7 +429,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
     }
 }
 
-/* The input gradient of a column-parallel product, its reduction beside the
+/* The input gradient of a column-parallel GEMM, its reduction beside the
  * weight gradient. With sequence parallelism the input is gathered again,
  * beside the input gradient. */
 static void backward_column(struct step_scripts_maker *k,

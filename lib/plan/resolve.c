@@ -239,9 +239,19 @@ resolve_experts(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
                         "alltoall or flex",
                         "--moe-token-dispatcher-type allgather is not simulated");
     if (!(p->imbalance >= 1))
-        return sc__fail(ctx, SC_USAGE, NULL, NULL, "moe_imbalance is at least 1");
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "sc_plan.moe_imbalance is %g, and is at least 1",
+                        p->imbalance);
     if (!(p->capacity >= 0))
-        return sc__fail(ctx, SC_USAGE, NULL, NULL, "moe_capacity_factor is positive");
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "sc_plan.moe_capacity_factor is %g, and is positive",
+                        p->capacity);
     if (p->capacity > 0 && p->imbalance > p->capacity)
         p->imbalance = p->capacity;
     return SC_OK;
@@ -284,13 +294,16 @@ static sc_status resolve_vocab(struct sc_context *ctx,
 }
 
 static sc_status check_fields(struct sc_context *ctx, const sc_plan *g) {
-    sc_plan options = *g;
-    /* a resolved plan says it though no option does: linear layers as the rest */
-    if (g->gemm_dtype == (g->dtype ? g->dtype : SC_DTYPE_BF16))
-        options.gemm_dtype = SC_DTYPE_AUTO;
-    SC__TRY(sc__options_check(ctx, sc__model_options, SC__IN_PLAN, "sc_plan", &options));
-    if (g->zero < -1 || g->zero > 3)
-        return sc__fail(ctx, SC_USAGE, NULL, "0 to 3", "sc_plan.zero is %d", g->zero);
+    SC__TRY(sc__options_check(ctx, sc__model_options, SC__IN_PLAN, "sc_plan", g));
+    bool special = g->gemm_dtype == SC_DTYPE_FP8 || g->gemm_dtype == SC_DTYPE_FP4;
+    sc_dtype dtype = g->dtype ? g->dtype : SC_DTYPE_BF16;
+    if (g->gemm_dtype && !special && g->gemm_dtype != dtype)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "as dtype, fp8 or fp4",
+                        "sc_plan.gemm_dtype is %d",
+                        (int)g->gemm_dtype);
     return SC_OK;
 }
 

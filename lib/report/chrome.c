@@ -47,7 +47,7 @@ struct chrome {
     uint32_t *lane_of; /* by span: the lane it got (the same for every rank of its class) */
 };
 
-static void report_chrome_put_number(struct chrome *c, const char *before, uint64_t value) {
+static void chrome_put_number(struct chrome *c, const char *before, uint64_t value) {
     sc__puts(c->out, before);
     sc__put_u64(c->out, value);
 }
@@ -56,11 +56,11 @@ static void begin_event(struct chrome *c, const char *phase, uint32_t rank) {
     sc__puts(c->out, c->after_event ? ",\n" : "\n");
     sc__puts(c->out, "{\"ph\":\"");
     sc__puts(c->out, phase);
-    report_chrome_put_number(c, "\",\"pid\":", rank + 1);
+    chrome_put_number(c, "\",\"pid\":", rank + 1);
     c->after_event = true;
 }
 
-static void put_key_string(struct chrome *c, const char *key, const char *value) {
+static void chrome_put_key_string(struct chrome *c, const char *key, const char *value) {
     struct sc__json j;
     sc__json_init(&j, c->out);
     sc__putc(c->out, '"');
@@ -69,7 +69,7 @@ static void put_key_string(struct chrome *c, const char *key, const char *value)
     sc__json_string(&j, NULL, value);
 }
 
-static void report_chrome_put_time(struct chrome *c, const char *key, int64_t ps) {
+static void chrome_put_time(struct chrome *c, const char *key, int64_t ps) {
     sc__puts(c->out, key);
     sc__put_us(c->out, ps);
 }
@@ -82,15 +82,15 @@ static const char *stream_name(const struct chrome *c, unsigned stream) {
                : sc__format(c->out->arena, "stream %u", stream);
 }
 
-static void put_meta(struct chrome *c,
-                     const char *what,
-                     uint32_t rank,
-                     uint32_t tid,
-                     const char *text,
-                     uint32_t index) {
+static void chrome_put_meta(struct chrome *c,
+                            const char *what,
+                            uint32_t rank,
+                            uint32_t tid,
+                            const char *text,
+                            uint32_t index) {
     begin_event(c, "M", rank);
     sc__printf(c->out, ",\"tid\":%u,\"name\":\"%s_name\",\"args\":{", tid, what);
-    put_key_string(c, "name", text);
+    chrome_put_key_string(c, "name", text);
     sc__puts(c->out, "}}");
     begin_event(c, "M", rank);
     sc__printf(c->out,
@@ -106,12 +106,12 @@ static void new_lane(struct chrome *c, struct rank_trace *k, unsigned stream) {
     if (l->count)
         name = sc__format(c->out->arena, "%s (%u)", name, l->count + 1);
     SC__PUSH(c->out->arena, l->items, l->count, l->capacity)->tid = ++c->threads;
-    put_meta(c,
-             "thread",
-             k->rank,
-             c->threads,
-             name,
-             stream * 256 + (l->count < 256 ? l->count : 255));
+    chrome_put_meta(c,
+                    "thread",
+                    k->rank,
+                    c->threads,
+                    name,
+                    stream * 256 + (l->count < 256 ? l->count : 255));
 }
 
 /* The first lane of the stream that is free at the start of the span. */
@@ -129,21 +129,22 @@ static uint32_t pick_lane(struct chrome *c,
     return i;
 }
 
-static void put_args(struct chrome *c, const struct sc__span *s, const struct sc__op *op) {
+static void
+chrome_put_args(struct chrome *c, const struct sc__span *s, const struct sc__op *op) {
     sc__puts(c->out, ",\"args\":{\"phase\":\"");
     sc__puts(c->out, sc__phase_name(op->phase));
     sc__putc(c->out, '"');
     if (s->micro_batch != SC__NONE)
-        report_chrome_put_number(c, ",\"micro_batch\":", s->micro_batch);
+        chrome_put_number(c, ",\"micro_batch\":", s->micro_batch);
     if (c->w->vpp > 1)
-        report_chrome_put_number(c, ",\"chunk\":", s->chunk);
+        chrome_put_number(c, ",\"chunk\":", s->chunk);
     if (op->layer != SC__NONE)
-        report_chrome_put_number(c, ",\"layer\":", op->layer);
+        chrome_put_number(c, ",\"layer\":", op->layer);
     if (op->bytes)
-        report_chrome_put_number(c, ",\"bytes\":", op->bytes);
+        chrome_put_number(c, ",\"bytes\":", op->bytes);
     if (op->kind == SC__OP_COLLECTIVE) {
         sc__putc(c->out, ',');
-        put_key_string(c, "group", sc__span_label(c->w, op));
+        chrome_put_key_string(c, "group", sc__span_label(c->w, op));
         sc__printf(c->out,
                    ",\"collective\":\"%s\",\"ranks\":%u",
                    sc__coll_name(op->coll),
@@ -153,24 +154,24 @@ static void put_args(struct chrome *c, const struct sc__span *s, const struct sc
     sc__putc(c->out, '}');
 }
 
-static void put_slice(struct chrome *c,
-                      const struct rank_trace *k,
-                      uint32_t tid,
-                      const char *name,
-                      const char *cat,
-                      int64_t start,
-                      int64_t end) {
+static void chrome_put_slice(struct chrome *c,
+                             const struct rank_trace *k,
+                             uint32_t tid,
+                             const char *name,
+                             const char *cat,
+                             int64_t start,
+                             int64_t end) {
     begin_event(c, "X", k->rank);
-    report_chrome_put_number(c, ",\"tid\":", tid);
-    report_chrome_put_time(c, ",\"ts\":", start);
-    report_chrome_put_time(c, ",\"dur\":", end - start);
+    chrome_put_number(c, ",\"tid\":", tid);
+    chrome_put_time(c, ",\"ts\":", start);
+    chrome_put_time(c, ",\"dur\":", end - start);
     sc__puts(c->out, ",\"cat\":\"");
     sc__puts(c->out, cat);
     sc__puts(c->out, "\",");
-    put_key_string(c, "name", name);
+    chrome_put_key_string(c, "name", name);
 }
 
-static void put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
+static void chrome_put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     const struct sc__op *op = &c->w->ops[s->op];
     if (op->kind == SC__OP_WAIT || s->end <= s->start)
@@ -179,45 +180,45 @@ static void put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
     uint32_t tid = k->lanes[op->stream].items[lane].tid;
     bool compute = op->kind == SC__OP_COMPUTE;
     c->lane_of[span] = lane;
-    put_slice(c,
-              k,
-              tid,
-              sc__trace_name(c->w, op),
-              compute ? sc__phase_name(op->phase) : "comm",
-              s->start,
-              s->end);
-    put_args(c, s, op);
+    chrome_put_slice(c,
+                     k,
+                     tid,
+                     sc__trace_name(c->w, op),
+                     compute ? sc__phase_name(op->phase) : "comm",
+                     s->start,
+                     s->end);
+    chrome_put_args(c, s, op);
     sc__putc(c->out, '}');
     if (compute || s->ready <= s->start)
         return;
-    put_slice(c,
-              k,
-              tid,
-              op->kind == SC__OP_COLLECTIVE ? "waiting for the group"
-                                            : "waiting for the peer",
-              "wait",
-              s->start,
-              s->ready);
+    chrome_put_slice(c,
+                     k,
+                     tid,
+                     op->kind == SC__OP_COLLECTIVE ? "waiting for the group"
+                                                   : "waiting for the peer",
+                     "wait",
+                     s->start,
+                     s->ready);
     sc__putc(c->out, '}');
 }
 
-static void put_rank(struct chrome *c, struct rank_trace *k) {
+static void chrome_put_rank(struct chrome *c, struct rank_trace *k) {
     const struct sc__class *class = &c->w->classes[k->class];
     uint32_t stage = c->w->rank_class ? class->stage : k->class;
-    put_meta(c,
-             "process",
-             k->rank,
-             c->threads + 1,
-             class->ranks > 1 && c->ranks->representatives
-                 ? sc__format(c->out->arena,
-                              "rank %u, stage %u (%u equal ranks)",
-                              k->rank,
-                              stage,
-                              class->ranks)
-                 : sc__format(c->out->arena, "rank %u, stage %u", k->rank, stage),
-             k->order);
+    chrome_put_meta(c,
+                    "process",
+                    k->rank,
+                    c->threads + 1,
+                    class->ranks > 1 && c->ranks->representatives
+                        ? sc__format(c->out->arena,
+                                     "rank %u, stage %u (%u equal ranks)",
+                                     k->rank,
+                                     stage,
+                                     class->ranks)
+                        : sc__format(c->out->arena, "rank %u, stage %u", k->rank, stage),
+                    k->order);
     for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++)
-        put_span(c, k, c->index->spans[i]);
+        chrome_put_span(c, k, c->index->spans[i]);
 }
 
 /* Inside the slice, so that the flow binds to it. */
@@ -225,16 +226,16 @@ static int64_t moment_inside(const struct sc__span *s) {
     return s->ready >= s->start && s->ready < s->end ? s->ready : s->start;
 }
 
-static void put_flow_end(struct chrome *c,
-                         const char *phase,
-                         const struct rank_trace *k,
-                         uint32_t span) {
+static void chrome_put_flow_end(struct chrome *c,
+                                const char *phase,
+                                const struct rank_trace *k,
+                                uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     begin_event(c, phase, k->rank);
     sc__printf(c->out,
                ",\"tid\":%u",
                k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
-    report_chrome_put_time(c, ",\"ts\":", moment_inside(s));
+    chrome_put_time(c, ",\"ts\":", moment_inside(s));
     sc__printf(c->out,
                ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}",
                c->flows,
@@ -255,8 +256,9 @@ static const struct rank_trace *receiver(const struct chrome *c,
     return NULL;
 }
 
-static void
-put_flows(struct chrome *c, const struct rank_trace *all, const struct rank_trace *k) {
+static void chrome_put_flows(struct chrome *c,
+                             const struct rank_trace *all,
+                             const struct rank_trace *k) {
     for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++) {
         uint32_t span = c->index->spans[i];
         const struct sc__span *s = &c->t->spans[span];
@@ -270,43 +272,43 @@ put_flows(struct chrome *c, const struct rank_trace *all, const struct rank_trac
         if (!other)
             continue;
         c->flows++;
-        put_flow_end(c, "s", k, span);
-        put_flow_end(c, "f", other, s->peer_span);
+        chrome_put_flow_end(c, "s", k, span);
+        chrome_put_flow_end(c, "f", other, s->peer_span);
     }
 }
 
-static void put_counter(struct chrome *c,
-                        const struct rank_trace *k,
-                        const char *name,
-                        const char *unit,
-                        int64_t at,
-                        double value) {
+static void chrome_put_counter(struct chrome *c,
+                               const struct rank_trace *k,
+                               const char *name,
+                               const char *unit,
+                               int64_t at,
+                               double value) {
     begin_event(c, "C", k->rank);
-    report_chrome_put_time(c, ",\"ts\":", at);
+    chrome_put_time(c, ",\"ts\":", at);
     sc__printf(c->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, unit, value);
 }
 
 /* A quantity over time: each event of the heap adds by[a], or takes it away. */
-static void put_changes(struct chrome *c,
-                        const struct rank_trace *k,
-                        struct sc__heap *h,
-                        const double *by,
-                        const char *name,
-                        const char *unit,
-                        double value) {
-    put_counter(c, k, name, unit, 0, value);
+static void chrome_put_changes(struct chrome *c,
+                               const struct rank_trace *k,
+                               struct sc__heap *h,
+                               const double *by,
+                               const char *name,
+                               const char *unit,
+                               double value) {
+    chrome_put_counter(c, k, name, unit, 0, value);
     while (!sc__heap_empty(h)) {
         int64_t at = sc__heap_time(h);
         while (sc__heap_time(h) == at && !sc__heap_empty(h)) {
             struct sc__event e = sc__heap_pop(h);
             value += e.b ? -by[e.a] : by[e.a];
         }
-        put_counter(c, k, name, unit, at, value < 1e-9 ? 0 : value);
+        chrome_put_counter(c, k, name, unit, at, value < 1e-9 ? 0 : value);
     }
 }
 
 /* Traffic of the rank: bytes over the time they moved, added up. */
-static void put_traffic(struct chrome *c, const struct rank_trace *k) {
+static void chrome_put_traffic(struct chrome *c, const struct rank_trace *k) {
     uint32_t first = c->index->first[k->class];
     uint32_t count = c->index->first[k->class + 1] - first;
     double *rate = SC__NEW_ARRAY(&c->scratch, double, count + 1);
@@ -324,7 +326,7 @@ static void put_traffic(struct chrome *c, const struct rank_trace *k) {
         sc__heap_push(&h, s->end, i, 1);
     }
     if (h.count)
-        put_changes(c, k, &h, rate, "traffic", "GB/s", 0);
+        chrome_put_changes(c, k, &h, rate, "traffic", "GB/s", 0);
 }
 
 struct live { /* activations held: from the end of a forward to the end of its backward */
@@ -373,7 +375,7 @@ static double most_alive(const struct live *live, uint32_t n, struct sc__arena *
 }
 
 /* The plan's peak of activations, shared out over the micro-batches alive. */
-static void report_chrome_put_memory(struct chrome *c, const struct rank_trace *k) {
+static void chrome_put_memory(struct chrome *c, const struct rank_trace *k) {
     const struct sc__memory *m = c->w->memory ? &c->w->memory[k->class] : NULL;
     uint64_t slots = (uint64_t)c->w->micro_batches * (c->w->vpp ? c->w->vpp : 1);
     if (!m || !m->weights || !slots || slots > UINT32_MAX)
@@ -392,28 +394,28 @@ static void report_chrome_put_memory(struct chrome *c, const struct rank_trace *
         sc__heap_push(&h, live[i].to, i, 1);
     }
     double base = (double)(m->weights + m->gradients + m->optimizer + m->other) / 1e9;
-    put_changes(c, k, &h, by, "memory", "GB", base);
+    chrome_put_changes(c, k, &h, by, "memory", "GB", base);
 }
 
-static void put_counters(struct chrome *c, const struct rank_trace *k) {
+static void chrome_put_counters(struct chrome *c, const struct rank_trace *k) {
     sc__arena_init(&c->scratch, c->out->arena->out_of_memory);
-    put_traffic(c, k);
-    report_chrome_put_memory(c, k);
+    chrome_put_traffic(c, k);
+    chrome_put_memory(c, k);
     sc__arena_free(&c->scratch);
 }
 
-static void put_all(struct chrome *c) {
+static void chrome_put_all(struct chrome *c) {
     struct rank_trace *all =
         SC__NEW_ARRAY(c->out->arena, struct rank_trace, c->ranks->count);
     for (uint32_t i = 0; i < c->ranks->count; i++) {
         all[i].rank = c->ranks->ranks[i];
         all[i].class = sc__workload_class_of(c->w, all[i].rank);
         all[i].order = i;
-        put_rank(c, &all[i]);
-        put_counters(c, &all[i]);
+        chrome_put_rank(c, &all[i]);
+        chrome_put_counters(c, &all[i]);
     }
     for (uint32_t i = 0; i < c->ranks->count; i++)
-        put_flows(c, all, &all[i]);
+        chrome_put_flows(c, all, &all[i]);
 }
 
 void sc__write_trace(const struct sc__result *r,
@@ -431,6 +433,6 @@ void sc__write_trace(const struct sc__result *r,
              "\",\"step_us\":");
     sc__put_us(out, r->step);
     sc__puts(out, "},\"traceEvents\":[");
-    put_all(&c);
+    chrome_put_all(&c);
     sc__puts(out, "\n]}\n");
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void put_cell(struct sc__buffer *out, const char *s) {
+static void csv_put_cell(struct sc__buffer *out, const char *s) {
     if (!strpbrk(s, ",\"\n")) {
         sc__puts(out, s);
         return;
@@ -27,7 +27,7 @@ void sc__write_csv(const struct sc__result *r, struct sc__buffer *out) {
         if (rows[i].row != SC__NONE)
             sc__printf(out, "%u", rows[i].row);
         sc__putc(out, ',');
-        put_cell(out, rows[i].name);
+        csv_put_cell(out, rows[i].name);
         sc__printf(out,
                    ",%llu,%llu",
                    (unsigned long long)rows[i].calls,

@@ -26,7 +26,7 @@ static const struct look looks[SC__SEGMENT_KINDS] = {
     [SC__SEGMENT_OTHER] = {" ", "250", "host, other"},
 };
 
-static void put_cell(struct sc__buffer *out, unsigned kind, bool colour) {
+static void gantt_put_cell(struct sc__buffer *out, unsigned kind, bool colour) {
     const struct look *l = &looks[kind];
     if (!colour || kind == SC__SEGMENT_OTHER)
         sc__puts(out, l->letter);
@@ -64,11 +64,11 @@ static void join_wgrad(const struct sc__workload *w, struct sc__segments *s) {
             s->items[i].kind = SC__SEGMENT_BACKWARD;
 }
 
-static unsigned put_line(struct sc__buffer *out,
-                         const struct sc__segments *s,
-                         int64_t end,
-                         unsigned columns,
-                         bool colour) {
+static unsigned gantt_put_line(struct sc__buffer *out,
+                               const struct sc__segments *s,
+                               int64_t end,
+                               unsigned columns,
+                               bool colour) {
     unsigned seen = 0;
     uint32_t segment = 0;
     for (unsigned i = 0; i < columns; i++) {
@@ -76,13 +76,13 @@ static unsigned put_line(struct sc__buffer *out,
         int64_t to = (int64_t)((double)end * (i + 1) / columns);
         unsigned kind = dominant(s, &segment, from, to);
         seen |= 1u << kind;
-        put_cell(out, kind, colour);
+        gantt_put_cell(out, kind, colour);
     }
     return seen;
 }
 
 static void
-put_axis(struct sc__buffer *out, int64_t end, unsigned margin, unsigned columns) {
+gantt_put_axis(struct sc__buffer *out, int64_t end, unsigned margin, unsigned columns) {
     struct sc__buffer text;
     sc__buffer_init(&text, out->arena);
     sc__put_time(&text, end);
@@ -94,12 +94,12 @@ put_axis(struct sc__buffer *out, int64_t end, unsigned margin, unsigned columns)
 }
 
 static void
-put_legend(struct sc__buffer *out, unsigned seen, unsigned margin, bool colour) {
+gantt_put_legend(struct sc__buffer *out, unsigned seen, unsigned margin, bool colour) {
     sc__repeat(out, " ", margin);
     for (unsigned k = 0; k < SC__SEGMENT_KINDS; k++) {
         if (!(seen & 1u << k) || k == SC__SEGMENT_OTHER)
             continue;
-        put_cell(out, k, colour);
+        gantt_put_cell(out, k, colour);
         sc__printf(out, " %s  ", looks[k].name);
     }
     sc__putc(out, '\n');
@@ -134,11 +134,11 @@ void sc__write_gantt(const struct sc__result *r,
         sc__segments(a, t, &r->by_class, c, &s);
         join_wgrad(w, &s);
         sc__printf(out, "%*s |", (int)margin, line_name(a, w, c));
-        seen |= put_line(out, &s, t->end, columns, colour);
+        seen |= gantt_put_line(out, &s, t->end, columns, colour);
         sc__puts(out, "|\n");
     }
     if (lines < w->class_count)
         sc__printf(out, "%*s  … and %u more\n", (int)margin, "", w->class_count - lines);
-    put_axis(out, t->end, margin + 2, columns);
-    put_legend(out, seen, margin + 2, colour);
+    gantt_put_axis(out, t->end, margin + 2, columns);
+    gantt_put_legend(out, seen, margin + 2, colour);
 }

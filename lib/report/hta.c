@@ -34,14 +34,14 @@ static const char *kernel_name(const struct hta *h, const struct sc__op *op) {
     return op->kind == SC__OP_COMPUTE ? sc__trace_name(h->w, op) : "ncclDevKernel_SendRecv";
 }
 
-static void put_times(struct hta *h, int64_t start, int64_t end) {
+static void hta_put_times(struct hta *h, int64_t start, int64_t end) {
     sc__puts(h->out, ",\"ts\":");
     sc__put_us(h->out, start);
     sc__puts(h->out, ",\"dur\":");
     sc__put_us(h->out, end - start);
 }
 
-static void report_hta_put_name(struct hta *h, const char *name) {
+static void hta_put_name(struct hta *h, const char *name) {
     struct sc__json j;
     sc__json_init(&j, h->out);
     sc__puts(h->out, ",\"name\":");
@@ -49,7 +49,7 @@ static void report_hta_put_name(struct hta *h, const char *name) {
 }
 
 /* The host launches one kernel after the other, each a little before it runs. */
-static void put_launch(struct hta *h, const struct sc__span *s, uint32_t correlation) {
+static void hta_put_launch(struct hta *h, const struct sc__span *s, uint32_t correlation) {
     int64_t at = s->start + LEAD / 2;
     if (at < h->host_free)
         at = h->host_free;
@@ -58,7 +58,7 @@ static void put_launch(struct hta *h, const struct sc__span *s, uint32_t correla
              ",\n{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
              "\"pid\":1000,"
              "\"tid\":1000");
-    put_times(h, at, h->host_free);
+    hta_put_times(h, at, h->host_free);
     sc__printf(h->out,
                ",\"args\":{\"correlation\":%u,\"External id\":%u}}",
                correlation,
@@ -81,7 +81,7 @@ static const char *nccl_word(const struct sc__op *op) {
 }
 
 /* torch names 30 ranks at most. */
-static void put_members(struct hta *h, const struct sc__op *op) {
+static void hta_put_members(struct hta *h, const struct sc__op *op) {
     uint32_t size = sc__group_size(h->w, op->group);
     sc__puts(h->out, ",\"Process Group Ranks\":\"[");
     for (uint32_t i = 0; i < size && i < 30; i++) {
@@ -94,7 +94,7 @@ static void put_members(struct hta *h, const struct sc__op *op) {
 
 /* What goes in and comes out on each rank; of a gather or scatter on those
  * that are not its root. */
-static void put_transfer(struct hta *h, const struct sc__op *op) {
+static void hta_put_transfer(struct hta *h, const struct sc__op *op) {
     bool coll = op->kind == SC__OP_COLLECTIVE;
     uint32_t size = coll ? sc__group_size(h->w, op->group) : 2;
     bool gathers = coll && (op->coll == SC__ALLGATHER || op->coll == SC__GATHER);
@@ -111,14 +111,14 @@ static void put_transfer(struct hta *h, const struct sc__op *op) {
         sc__span_label(h->w, op));
 }
 
-static void put_kernel(struct hta *h,
-                       const struct sc__span *s,
-                       const struct sc__op *op,
-                       uint32_t correlation) {
+static void hta_put_kernel(struct hta *h,
+                           const struct sc__span *s,
+                           const struct sc__op *op,
+                           uint32_t correlation) {
     unsigned stream = FIRST_STREAM + op->stream;
     sc__printf(h->out, ",\n{\"ph\":\"X\",\"cat\":\"kernel\",\"pid\":0,\"tid\":%u", stream);
-    report_hta_put_name(h, kernel_name(h, op));
-    put_times(h, s->start + LEAD, s->end + LEAD);
+    hta_put_name(h, kernel_name(h, op));
+    hta_put_times(h, s->start + LEAD, s->end + LEAD);
     sc__printf(
         h->out,
         ",\"args\":{\"device\":0,\"stream\":%u,\"correlation\":%u,\"External id\":%u",
@@ -126,13 +126,13 @@ static void put_kernel(struct hta *h,
         correlation,
         correlation);
     if (op->kind != SC__OP_COMPUTE)
-        put_transfer(h, op);
+        hta_put_transfer(h, op);
     if (op->kind == SC__OP_COLLECTIVE)
-        put_members(h, op);
+        hta_put_members(h, op);
     sc__puts(h->out, "}}");
 }
 
-static void report_hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
+static void hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
     const char *gpu = h->r->cluster.gpu ? h->r->cluster.gpu : "GPU";
     struct sc__json j;
     sc__json_init(&j, h->out);
@@ -154,7 +154,7 @@ static void report_hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
         "\"tid\":1000",
         rank,
         world);
-    put_times(h, 0, h->t->end + 2 * LEAD);
+    hta_put_times(h, 0, h->t->end + 2 * LEAD);
     sc__puts(h->out, ",\"args\":{\"External id\":0}}");
 }
 
@@ -162,15 +162,15 @@ void sc__write_hta(const struct sc__result *r, uint32_t rank, struct sc__buffer 
     struct hta h = {.r = r, .t = r->timeline, .w = r->workload, .out = out, .rank = rank};
     uint32_t class = sc__workload_class_of(h.w, rank);
     uint32_t correlation = 0;
-    report_hta_put_head(&h, rank, sc__mesh_ranks(&h.w->mesh));
+    hta_put_head(&h, rank, sc__mesh_ranks(&h.w->mesh));
     for (uint32_t i = r->by_class.first[class]; i < r->by_class.first[class + 1]; i++) {
         const struct sc__span *s = &h.t->spans[r->by_class.spans[i]];
         const struct sc__op *op = &h.w->ops[s->op];
         if (op->kind == SC__OP_WAIT || s->end <= s->start)
             continue;
         correlation++;
-        put_launch(&h, s, correlation);
-        put_kernel(&h, s, op, correlation);
+        hta_put_launch(&h, s, correlation);
+        hta_put_kernel(&h, s, op, correlation);
     }
     sc__puts(out, "\n]}\n");
 }

@@ -12,7 +12,7 @@ extern const unsigned sc__page_file_count;
 
 /* JSON inside <script>: "</script>" and "<!--" must not appear, and "\u003c"
  * means the same as "<" in a JSON string, the only place it can be. */
-static void report_html_put_json(struct sc__buffer *out, struct sc__str json) {
+static void html_put_json(struct sc__buffer *out, struct sc__str json) {
     const char *p = json.p;
     const char *end = json.p + json.n;
     const char *lt;
@@ -24,19 +24,19 @@ static void report_html_put_json(struct sc__buffer *out, struct sc__str json) {
     sc__put(out, p, (size_t)(end - p));
 }
 
-static void put_side(struct sc__buffer *out, const struct sc__page_side *side) {
+static void html_put_side(struct sc__buffer *out, const struct sc__page_side *side) {
     struct sc__buffer document;
     if (!side->result) {
-        report_html_put_json(out, side->saved);
+        html_put_json(out, side->saved);
         return;
     }
     sc__buffer_init(&document, out->arena);
     sc__write_json(side->result, SC__JSON_ALL, &document);
-    report_html_put_json(out, (struct sc__str){document.text, document.size});
+    html_put_json(out, (struct sc__str){document.text, document.size});
 }
 
 static void
-put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigned count) {
+html_put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigned count) {
     struct sc__buffer names;
     struct sc__json j;
     sc__buffer_init(&names, out->arena);
@@ -46,17 +46,17 @@ put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigned cou
         sc__json_string(&j, NULL, sides[i].name);
     sc__json_end_array(&j);
     sc__puts(out, "{\"names\":");
-    report_html_put_json(out, (struct sc__str){names.text, names.size});
+    html_put_json(out, (struct sc__str){names.text, names.size});
     sc__puts(out, ",\"results\":[");
     for (unsigned i = 0; i < count; i++) {
         if (i)
             sc__putc(out, ',');
-        put_side(out, &sides[i]);
+        html_put_side(out, &sides[i]);
     }
     sc__puts(out, "]}");
 }
 
-static const char *find_mark(void) {
+static const char *html_find_mark(void) {
     const char *text = (const char *)sc__page_files[0].bytes;
     return memmem(text, sc__page_files[0].size, MARK, strlen(MARK));
 }
@@ -68,7 +68,7 @@ sc_status sc__page_check(struct sc_context *ctx) {
                         NULL,
                         "install node and npm, and build stepcast again",
                         "this stepcast was built without the report page");
-    if (!find_mark())
+    if (!html_find_mark())
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "the built-in report page is damaged");
     return SC_OK;
 }
@@ -78,9 +78,9 @@ void sc__write_html(const struct sc__page_side *sides,
                     struct sc__buffer *out) {
     const char *text = (const char *)sc__page_files[0].bytes;
     const char *end = text + sc__page_files[0].size;
-    const char *mark = find_mark();
+    const char *mark = html_find_mark();
     const char *after = mark + strlen(MARK);
     sc__put(out, text, (size_t)(mark - text));
-    put_data(out, sides, count);
+    html_put_data(out, sides, count);
     sc__put(out, after, (size_t)(end - after));
 }

@@ -3,10 +3,10 @@
 
 #include "report/json_details.h"
 
-static void put_breakdown(struct sc__json *j,
-                          const char *key,
-                          const struct sc__breakdown *b,
-                          uint32_t labels) {
+static void json_put_breakdown(struct sc__json *j,
+                               const char *key,
+                               const struct sc__breakdown *b,
+                               uint32_t labels) {
     sc__json_row(j, key);
     sc__json_us(j, "compute", b->compute);
     sc__json_us(j, "recompute", b->recompute);
@@ -20,7 +20,7 @@ static void put_breakdown(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-static void put_input(struct sc__json *j, const struct sc__result *r) {
+static void json_put_input(struct sc__json *j, const struct sc__result *r) {
     sc__json_object(j, "input");
     sc__json_string(j, "format", r->workload->format);
     sc__json_list(j, "files");
@@ -31,7 +31,7 @@ static void put_input(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_object(j);
 }
 
-static void report_json_put_plan(struct sc__json *j, const struct sc__workload *w) {
+static void json_put_plan(struct sc__json *j, const struct sc__workload *w) {
     const struct sc__mesh *m = &w->mesh;
     sc__json_row(j, "plan");
     sc__json_u64(j, "gpus", sc__mesh_ranks(m));
@@ -46,7 +46,7 @@ static void report_json_put_plan(struct sc__json *j, const struct sc__workload *
     sc__json_end_object(j);
 }
 
-static void put_cluster(struct sc__json *j, const struct sc__result_cluster *c) {
+static void json_put_cluster(struct sc__json *j, const struct sc__result_cluster *c) {
     sc__json_row(j, "cluster");
     sc__json_string(j, "name", c->name);
     sc__json_string(j, "gpu", c->gpu);
@@ -60,7 +60,7 @@ static void put_cluster(struct sc__json *j, const struct sc__result_cluster *c) 
     sc__json_end_object(j);
 }
 
-static void put_comm(struct sc__json *j, const struct sc__result *r) {
+static void json_put_comm(struct sc__json *j, const struct sc__result *r) {
     const struct sc__breakdown *b = &r->classes[r->slowest].breakdown;
     sc__json_object(j, "comm");
     for (uint32_t i = 0; i < r->labels; i++) {
@@ -88,7 +88,7 @@ static void put_comm(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_array(j);
 }
 
-static void put_ranks(struct sc__json *j, const struct sc__result *r) {
+static void json_put_ranks(struct sc__json *j, const struct sc__result *r) {
     sc__json_array(j, "ranks");
     for (uint32_t i = 0; i < r->class_count; i++) {
         const struct sc__class_breakdown *c = &r->classes[i];
@@ -99,13 +99,13 @@ static void put_ranks(struct sc__json *j, const struct sc__result *r) {
         sc__json_u64(j, "stage", c->class->stage);
         sc__json_us(j, "step_time_us", r->step);
         sc__json_us(j, "end_us", c->end);
-        put_breakdown(j, "breakdown_us", &c->breakdown, r->labels);
+        json_put_breakdown(j, "breakdown_us", &c->breakdown, r->labels);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
 }
 
-static void put_compat(struct sc__json *j, const struct sc__compat *c) {
+static void json_put_compat(struct sc__json *j, const struct sc__compat *c) {
     if (!c->present)
         return;
     sc__json_object(j, "compat");
@@ -131,7 +131,7 @@ static void put_compat(struct sc__json *j, const struct sc__compat *c) {
     sc__json_end_object(j);
 }
 
-static void put_shares(struct sc__json *j, const struct sc__shares *s) {
+static void json_put_shares(struct sc__json *j, const struct sc__shares *s) {
     if (!s)
         return;
     sc__json_object(j, "amdahl");
@@ -139,7 +139,7 @@ static void put_shares(struct sc__json *j, const struct sc__shares *s) {
     sc__json_end_object(j);
 }
 
-static void report_json_put_memory(struct sc__json *j, const struct sc__result *r) {
+static void json_put_memory(struct sc__json *j, const struct sc__result *r) {
     const struct sc__memory *m = r->workload->memory;
     uint32_t most = 0;
     uint64_t total = 0;
@@ -164,7 +164,7 @@ static void report_json_put_memory(struct sc__json *j, const struct sc__result *
     sc__json_end_object(j);
 }
 
-static void put_links(struct sc__json *j, const struct sc__result *r) {
+static void json_put_links(struct sc__json *j, const struct sc__result *r) {
     if (!r->link_count)
         return;
     sc__json_array(j, "links");
@@ -179,7 +179,7 @@ static void put_links(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_array(j);
 }
 
-static void put_work(struct sc__json *j, const struct sc__result *r) {
+static void json_put_work(struct sc__json *j, const struct sc__result *r) {
     sc__json_row(j, "work_us");
     for (unsigned k = 0; k < SC__WORKS; k++)
         if (r->work[k])
@@ -187,7 +187,7 @@ static void put_work(struct sc__json *j, const struct sc__result *r) {
     sc__json_end_object(j);
 }
 
-static void put_rates(struct sc__json *j, const struct sc__result *r) {
+static void json_put_rates(struct sc__json *j, const struct sc__result *r) {
     if (r->tokens_per_s > 0)
         sc__json_double(j, "tokens_per_s", r->tokens_per_s);
     if (r->tokens_per_s > 0)
@@ -206,13 +206,26 @@ static void put_rates(struct sc__json *j, const struct sc__result *r) {
         sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
-static void put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
+static void json_put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
     if (!settings->count)
         return;
     sc__json_object(j, "settings");
     for (uint32_t i = 0; i < settings->count; i++)
         sc__json_string(j, settings->items[i].name, settings->items[i].value);
     sc__json_end_object(j);
+}
+
+static void json_put_sources(struct sc__json *j, const struct sc__result_facts *sources) {
+    if (!sources->count)
+        return;
+    sc__json_array(j, "provenance");
+    for (uint32_t i = 0; i < sources->count; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "file", sources->items[i].name);
+        sc__json_string(j, "source", sources->items[i].value);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
 }
 
 void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out) {
@@ -226,23 +239,24 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
     for (int i = 0; i < r->argc; i++)
         sc__json_string(j, NULL, r->argv[i]);
     sc__json_end_array(j);
-    put_input(j, r);
-    put_settings(j, &r->settings);
-    report_json_put_plan(j, r->workload);
-    put_cluster(j, &r->cluster);
+    json_put_input(j, r);
+    json_put_settings(j, &r->settings);
+    json_put_sources(j, &r->sources);
+    json_put_plan(j, r->workload);
+    json_put_cluster(j, &r->cluster);
     sc__json_string(j, "net", r->net);
     sc__json_us(j, "step_time_us", r->step);
     if (r->overlap)
         sc__json_us(j, "step_overlap_us", r->overlap);
-    put_breakdown(j, "breakdown_us", &r->classes[r->slowest].breakdown, r->labels);
-    put_comm(j, r);
-    put_work(j, r);
-    put_ranks(j, r);
-    report_json_put_memory(j, r);
-    put_rates(j, r);
-    put_links(j, r);
-    put_compat(j, &r->compat);
-    put_shares(j, r->shares);
+    json_put_breakdown(j, "breakdown_us", &r->classes[r->slowest].breakdown, r->labels);
+    json_put_comm(j, r);
+    json_put_work(j, r);
+    json_put_ranks(j, r);
+    json_put_memory(j, r);
+    json_put_rates(j, r);
+    json_put_links(j, r);
+    json_put_compat(j, &r->compat);
+    json_put_shares(j, r->shares);
     sc__json_u64(j, "events", r->events);
     sc__json_put_details(j, r, sections);
     sc__json_end_object(j);

@@ -7,14 +7,14 @@
 
 #define MOST_PIECES 4000
 
-static const struct sc__op *op_of(const struct sc__timeline *t, uint32_t span) {
+static const struct sc__op *details_op_of(const struct sc__timeline *t, uint32_t span) {
     return &t->workload->ops[t->spans[span].op];
 }
 
 /* ---- critical path ---- */
 
-static unsigned piece_kind(const struct sc__timeline *t,
-                           const struct sc__critical_piece *p) {
+static unsigned details_piece_kind(const struct sc__timeline *t,
+                                   const struct sc__critical_piece *p) {
     static const uint8_t by_phase[SC__PHASES] = {SC__SEGMENT_FORWARD,
                                                  SC__SEGMENT_BACKWARD,
                                                  SC__SEGMENT_WGRAD,
@@ -22,7 +22,7 @@ static unsigned piece_kind(const struct sc__timeline *t,
                                                  SC__SEGMENT_UPDATE};
     if (p->span == SC__NONE)
         return SC__SEGMENT_OTHER;
-    const struct sc__op *op = op_of(t, p->span);
+    const struct sc__op *op = details_op_of(t, p->span);
     if (op->kind != SC__OP_COMPUTE)
         return SC__SEGMENT_COMM;
     return op->work == SC__WORK_HOST ? SC__SEGMENT_OTHER : by_phase[op->phase];
@@ -30,17 +30,17 @@ static unsigned piece_kind(const struct sc__timeline *t,
 
 /* Pieces of one class and one kind that follow each other are one for the eye;
  * so are pieces shorter than `least`. */
-static uint32_t join_pieces(const struct sc__timeline *t,
-                            struct sc__critical_piece *p,
-                            uint32_t n,
-                            int64_t least) {
+static uint32_t details_join_pieces(const struct sc__timeline *t,
+                                    struct sc__critical_piece *p,
+                                    uint32_t n,
+                                    int64_t least) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct sc__critical_piece *last = kept ? &p[kept - 1] : NULL;
         bool tiny =
             last && (p[i].end - p[i].start < least || last->end - last->start < least);
         if (last && last->class == p[i].class &&
-            (tiny || piece_kind(t, last) == piece_kind(t, &p[i]))) {
+            (tiny || details_piece_kind(t, last) == details_piece_kind(t, &p[i]))) {
             if (p[i].end - p[i].start > last->end - last->start)
                 last->span = p[i].span;
             last->end = p[i].end;
@@ -50,21 +50,21 @@ static uint32_t join_pieces(const struct sc__timeline *t,
     return kept;
 }
 
-static void put_path_sums(struct sc__json *j,
-                          const struct sc__timeline *t,
-                          const struct sc__critical *path) {
+static void details_put_path_sums(struct sc__json *j,
+                                  const struct sc__timeline *t,
+                                  const struct sc__critical *path) {
     int64_t sum[SC__SEGMENT_KINDS] = {0};
     const char *labels[SC__LABELS];
     int64_t by_label[SC__LABELS] = {0};
     unsigned n = 0;
     for (uint32_t i = 0; i < path->count; i++) {
         const struct sc__critical_piece *p = &path->pieces[i];
-        unsigned kind = piece_kind(t, p);
+        unsigned kind = details_piece_kind(t, p);
         unsigned k = 0;
         sum[kind] += p->end - p->start;
         if (kind != SC__SEGMENT_COMM)
             continue;
-        const char *label = sc__span_label(t->workload, op_of(t, p->span));
+        const char *label = sc__span_label(t->workload, details_op_of(t, p->span));
         while (k < n && strcmp(labels[k], label))
             k++;
         if (k == SC__LABELS)
@@ -87,27 +87,28 @@ static void put_path_sums(struct sc__json *j,
 }
 
 /* The pieces to draw: a copy, joined until they are few enough. */
-static struct sc__critical drawn_path(struct sc__arena *a, const struct sc__result *r) {
+static struct sc__critical details_drawn_path(struct sc__arena *a,
+                                              const struct sc__result *r) {
     const struct sc__timeline *t = r->timeline;
     struct sc__critical path = r->critical_path;
     int64_t least = t->end / 100000;
     path.pieces = SC__NEW_ARRAY(a, struct sc__critical_piece, path.count + 1);
     if (path.count)
         memcpy(path.pieces, r->critical_path.pieces, path.count * sizeof *path.pieces);
-    path.count = join_pieces(t, path.pieces, path.count, 0);
+    path.count = details_join_pieces(t, path.pieces, path.count, 0);
     while (path.count > MOST_PIECES && least < t->end) {
         least *= 2;
-        path.count = join_pieces(t, path.pieces, path.count, least);
+        path.count = details_join_pieces(t, path.pieces, path.count, least);
     }
     return path;
 }
 
-static void put_path(struct sc__json *j, const struct sc__result *r) {
+static void details_put_path(struct sc__json *j, const struct sc__result *r) {
     struct sc__arena *a = j->out->arena;
-    struct sc__critical path = drawn_path(a, r);
+    struct sc__critical path = details_drawn_path(a, r);
     struct sc__buffer kinds;
     sc__json_object(j, "critical_path");
-    put_path_sums(j, r->timeline, &r->critical_path);
+    details_put_path_sums(j, r->timeline, &r->critical_path);
     sc__buffer_init(&kinds, a);
     sc__json_list(j, "row");
     for (uint32_t i = 0; i < path.count; i++)
@@ -116,7 +117,7 @@ static void put_path(struct sc__json *j, const struct sc__result *r) {
     sc__json_list(j, "length_ps");
     for (uint32_t i = 0; i < path.count; i++) {
         sc__json_i64(j, NULL, path.pieces[i].end - path.pieces[i].start);
-        sc__putc(&kinds, "FBWRUCbso"[piece_kind(r->timeline, &path.pieces[i])]);
+        sc__putc(&kinds, "FBWRUCbso"[details_piece_kind(r->timeline, &path.pieces[i])]);
     }
     sc__json_end_array(j);
     sc__json_string(j, "kind", kinds.text ? kinds.text : "");
@@ -125,7 +126,7 @@ static void put_path(struct sc__json *j, const struct sc__result *r) {
 
 /* ---- tables ---- */
 
-static const char *operation_kind(const struct sc__op *op) {
+static const char *details_operation_kind(const struct sc__op *op) {
     if (op->kind == SC__OP_COMPUTE)
         return sc__work_name(op->work);
     if (op->kind == SC__OP_COLLECTIVE)
@@ -133,14 +134,42 @@ static const char *operation_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
-static void put_operations(struct sc__json *j, const struct sc__result *r) {
+/* How many operations are not listed, and their time on the wire by group. */
+static void details_put_left_out(struct sc__json *j, const struct sc__result *r) {
+    const struct sc__operations *ops = &r->operations;
+    struct sc__arena *a = j->out->arena;
+    struct sc__names groups;
+    double *us = NULL;
+    uint32_t count = 0;
+    uint32_t capacity = 0;
+    if (ops->count <= SC__LISTED_OPERATIONS)
+        return;
+    sc__json_u64(j, "operations_left_out", ops->count - SC__LISTED_OPERATIONS);
+    sc__names_init(&groups, a);
+    for (uint32_t i = SC__LISTED_OPERATIONS; i < ops->count; i++) {
+        const struct sc__operation *o = &ops->items[i];
+        if (o->op->kind == SC__OP_COMPUTE)
+            continue;
+        const char *label = sc__span_label(r->workload, o->op);
+        uint32_t group = sc__names_add(&groups, label, strlen(label));
+        if (group == count)
+            *SC__PUSH(a, us, count, capacity) = 0;
+        us[group] += sc__operation_us(o->total);
+    }
+    sc__json_row(j, "groups_left_out_us");
+    for (uint32_t group = 0; group < count; group++)
+        sc__json_double(j, groups.text[group], us[group]);
+    sc__json_end_object(j);
+}
+
+static void details_put_operations(struct sc__json *j, const struct sc__result *r) {
     const struct sc__operations *ops = &r->operations;
     sc__json_array(j, "operations");
     for (uint32_t i = 0; i < ops->count && i < SC__LISTED_OPERATIONS; i++) {
         const struct sc__operation *o = &ops->items[i];
         sc__json_row(j, NULL);
         sc__json_string(j, "name", o->name);
-        sc__json_string(j, "kind", operation_kind(o->op));
+        sc__json_string(j, "kind", details_operation_kind(o->op));
         sc__json_string(j, "phase", sc__phase_name(o->op->phase));
         sc__json_string(j,
                         "group",
@@ -155,11 +184,10 @@ static void put_operations(struct sc__json *j, const struct sc__result *r) {
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
-    if (ops->count > SC__LISTED_OPERATIONS)
-        sc__json_u64(j, "operations_left_out", ops->count - SC__LISTED_OPERATIONS);
+    details_put_left_out(j, r);
 }
 
-static void put_class_memory(struct sc__json *j, const struct sc__workload *w) {
+static void details_put_class_memory(struct sc__json *j, const struct sc__workload *w) {
     sc__json_array(j, "class_memory_bytes");
     for (uint32_t c = 0; c < w->class_count; c++) {
         const struct sc__memory *m = &w->memory[c];
@@ -176,7 +204,7 @@ static void put_class_memory(struct sc__json *j, const struct sc__workload *w) {
     sc__json_end_array(j);
 }
 
-static void put_whatif(struct sc__json *j, const struct sc__whatif *whatif) {
+static void details_put_whatif(struct sc__json *j, const struct sc__whatif *whatif) {
     sc__json_array(j, "what_if");
     for (uint32_t i = 0; i < whatif->count; i++) {
         const struct sc__whatif_row *row = &whatif->rows[i];
@@ -190,14 +218,14 @@ static void put_whatif(struct sc__json *j, const struct sc__whatif *whatif) {
     sc__json_end_array(j);
 }
 
-static bool knows_memory(const struct sc__workload *w) {
+static bool details_knows_memory(const struct sc__workload *w) {
     for (uint32_t c = 0; w->memory && c < w->class_count; c++)
         if (w->memory[c].weights)
             return true;
     return false;
 }
 
-static void put_timeline(struct sc__json *j, const struct sc__result *r) {
+static void details_put_timeline(struct sc__json *j, const struct sc__result *r) {
     struct sc__buffer timeline;
     sc__buffer_init(&timeline, j->out->arena);
     sc__json_timeline(r, &timeline);
@@ -209,13 +237,15 @@ void sc__json_put_details(struct sc__json *j,
                           unsigned sections) {
     if (r->measured)
         sc__json_bool(j, "measured", true);
-    if (knows_memory(r->workload))
-        put_class_memory(j, r->workload);
+    if (details_knows_memory(r->workload))
+        details_put_class_memory(j, r->workload);
     if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)
-        put_whatif(j, r->whatif);
+        details_put_whatif(j, r->whatif);
     if (!(sections & SC__JSON_TIMELINE) || !r->timeline)
         return;
-    put_operations(j, r);
-    put_path(j, r);
-    put_timeline(j, r);
+    if (r->critical_path.pieces) {
+        details_put_operations(j, r);
+        details_put_path(j, r);
+    }
+    details_put_timeline(j, r);
 }

@@ -254,7 +254,7 @@ static const char *what_kind(const struct sc__op *op) {
     return op->kind == SC__OP_SEND ? "send" : "receive";
 }
 
-static void put_what(struct timeline_writer *p, const struct sc__op *op) {
+static void timeline_put_what(struct timeline_writer *p, const struct sc__op *op) {
     struct sc__buffer *b = &p->what_table;
     struct sc__json j;
     sc__puts(b, p->what_count ? ",\n[" : "\n[");
@@ -282,7 +282,7 @@ static long long what_id(struct timeline_writer *p, uint32_t span) {
     bool fresh;
     uint64_t *id = sc__map_at(&p->whats, sc__hash(key, sizeof key, 1), &fresh);
     if (fresh) {
-        put_what(p, op);
+        timeline_put_what(p, op);
         *id = p->what_count++;
     }
     return (long long)*id;
@@ -328,7 +328,7 @@ static bool is_usual(struct timeline_writer *p, enum column c) {
     return true;
 }
 
-static void put_signed(struct sc__buffer *b, bool comma, long long v) {
+static void timeline_put_signed(struct sc__buffer *b, bool comma, long long v) {
     if (comma)
         sc__putc(b, ',');
     if (v < 0)
@@ -336,35 +336,37 @@ static void put_signed(struct sc__buffer *b, bool comma, long long v) {
     sc__put_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
-static void put_column(struct timeline_writer *p, enum column c) {
+static void timeline_put_column(struct timeline_writer *p, enum column c) {
     int64_t before = 0;
     if (c != LENGTH && c != GAP && c != WHAT && is_usual(p, c))
         return;
     sc__printf(&p->body, ",\"%s\":[", column_names[c]);
     for (uint32_t i = 0; i < p->scratch.count; i++) {
         const struct item *k = &p->scratch.list[i];
-        put_signed(&p->body, i > 0, value_of(p, c, k, before));
+        timeline_put_signed(&p->body, i > 0, value_of(p, c, k, before));
         before = k->end;
     }
     sc__putc(&p->body, ']');
 }
 
-static void put_segments(struct timeline_writer *p, const struct timeline_row *r) {
+static void timeline_put_segments(struct timeline_writer *p, const struct timeline_row *r) {
     join(p, &r->segments, false);
     sc__puts(&p->body, ",\"segments\":{\"kind\":\"");
     for (uint32_t i = 0; i < p->scratch.count; i++)
         sc__putc(&p->body, "FBWRUCbso"[p->scratch.list[i].kind]);
     sc__putc(&p->body, '"');
-    put_column(p, LENGTH);
-    put_column(p, WHAT);
-    put_column(p, MICRO_BATCH);
-    put_column(p, CHUNK);
-    put_column(p, COUNT);
+    timeline_put_column(p, LENGTH);
+    timeline_put_column(p, WHAT);
+    timeline_put_column(p, MICRO_BATCH);
+    timeline_put_column(p, CHUNK);
+    timeline_put_column(p, COUNT);
     sc__putc(&p->body, '}');
 }
 
-static void
-put_lane(struct timeline_writer *p, const struct items *from, unsigned stream, bool first) {
+static void timeline_put_lane(struct timeline_writer *p,
+                              const struct items *from,
+                              unsigned stream,
+                              bool first) {
     const char *name = p->w->stream_names[stream];
     struct sc__json j;
     join(p, from, true);
@@ -372,7 +374,7 @@ put_lane(struct timeline_writer *p, const struct items *from, unsigned stream, b
     sc__printf(&p->body, "%s\n {\"stream\":%u,\"name\":", first ? "" : ",", stream);
     sc__json_string(&j, NULL, name ? name : "");
     for (enum column c = LENGTH; c <= COUNT; c++)
-        put_column(p, c);
+        timeline_put_column(p, c);
     sc__putc(&p->body, '}');
 }
 
@@ -389,12 +391,12 @@ static void timeline_put_row(struct timeline_writer *p, uint32_t class) {
                c->ranks,
                c->stage);
     sc__json_string(&j, NULL, c->name ? c->name : "");
-    put_segments(p, &p->rows[class]);
+    timeline_put_segments(p, &p->rows[class]);
     sc__puts(&p->body, ",\"lanes\":[");
     for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
         if (!p->rows[class].lanes[s].count)
             continue;
-        put_lane(p, &p->rows[class].lanes[s], s, first);
+        timeline_put_lane(p, &p->rows[class].lanes[s], s, first);
         first = false;
     }
     sc__puts(&p->body, "]}");

@@ -6,27 +6,28 @@
 
 #define BAR 30
 
-struct page {
+struct text_page {
     struct sc__buffer *out;
     const struct sc__result *r;
     bool colour;
     int names; /* width of the column of names */
 };
 
-static void paint(struct page *p, const char *code) {
+static void text_paint(struct text_page *p, const char *code) {
     if (p->colour)
         sc__printf(p->out, "\033[%sm", code);
 }
 
 /* Eighths of a character, so that small shares show. */
-static void put_bar(struct sc__buffer *out, double share) {
+static void text_put_bar(struct sc__buffer *out, double share) {
     static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     unsigned eighths = (unsigned)(share * BAR * 8 + 0.5);
     sc__repeat(out, "█", eighths / 8);
     sc__puts(out, parts[eighths % 8]);
 }
 
-static void put_line(struct page *p, const char *name, int64_t ps, const char *code) {
+static void
+text_put_line(struct text_page *p, const char *name, int64_t ps, const char *code) {
     struct sc__buffer time;
     struct sc__buffer bar;
     double share = p->r->step ? (double)ps / (double)p->r->step : 0;
@@ -35,13 +36,13 @@ static void put_line(struct page *p, const char *name, int64_t ps, const char *c
     sc__buffer_init(&time, p->out->arena);
     sc__buffer_init(&bar, p->out->arena);
     sc__put_time(&time, ps);
-    put_bar(&bar, share);
+    text_put_bar(&bar, share);
     sc__printf(p->out, "  %-*s %12s %6.1f %%", p->names, name, time.text, 100 * share);
     if (bar.size) {
         sc__puts(p->out, "  ");
-        paint(p, code);
+        text_paint(p, code);
         sc__puts(p->out, bar.text);
-        paint(p, "0");
+        text_paint(p, "0");
     }
     sc__putc(p->out, '\n');
 }
@@ -58,21 +59,21 @@ static int names_width(const struct sc__result *r) {
     return most;
 }
 
-static void put_breakdown(struct page *p) {
+static void text_put_breakdown(struct text_page *p) {
     const struct sc__breakdown *b = &p->r->classes[p->r->slowest].breakdown;
     char name[64];
-    put_line(p, "compute", b->compute, "34");
-    put_line(p, "recompute", b->recompute, "36");
+    text_put_line(p, "compute", b->compute, "34");
+    text_put_line(p, "recompute", b->recompute, "36");
     for (uint32_t i = 0; i < p->r->labels; i++) {
         snprintf(name, sizeof name, "exposed %s", b->comm[i].label);
-        put_line(p, name, b->comm[i].exposed, "33");
+        text_put_line(p, name, b->comm[i].exposed, "33");
     }
-    put_line(p,
-             p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "wait for messages",
-             b->bubble,
-             "31");
-    put_line(p, "skew", b->skew, "35");
-    put_line(p, "host and other", b->other, "90");
+    text_put_line(p,
+                  p->r->workload->mesh.pp > 1 ? "pipeline bubble" : "waiting for messages",
+                  b->bubble,
+                  "31");
+    text_put_line(p, "skew", b->skew, "35");
+    text_put_line(p, "host and other", b->other, "90");
 }
 
 /* Graphs of operations name their groups and know no plan. */
@@ -80,7 +81,7 @@ static bool has_plan(const struct sc__workload *w) {
     return strcmp(w->format, "chakra") != 0 && strcmp(w->format, "goal") != 0;
 }
 
-static void report_text_put_plan(struct page *p) {
+static void text_put_plan(struct text_page *p) {
     const struct sc__workload *w = p->r->workload;
     const struct sc__mesh *m = &w->mesh;
     sc__printf(p->out, ": tp %u", m->tp);
@@ -100,7 +101,7 @@ static void report_text_put_plan(struct page *p) {
         sc__printf(p->out, " · %s", w->schedule);
 }
 
-static void report_text_put_head(struct page *p) {
+static void text_put_head(struct text_page *p) {
     const struct sc__result *r = p->r;
     const struct sc__workload *w = r->workload;
     uint32_t ranks = sc__mesh_ranks(&w->mesh);
@@ -112,33 +113,33 @@ static void report_text_put_head(struct page *p) {
                    w->format);
     sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
     if (has_plan(w))
-        report_text_put_plan(p);
-    sc__printf(p->out,
-               "\non %s, %s network\n\n",
-               r->cluster.name,
-               r->cluster.ideal ? "free" : r->net);
+        text_put_plan(p);
+    if (r->cluster.ideal)
+        sc__printf(p->out, "\non %s: communication takes no time\n\n", r->cluster.name);
+    else
+        sc__printf(p->out, "\non %s, %s network model\n\n", r->cluster.name, r->net);
 }
 
-static void put_energy(struct sc__buffer *out, double joule) {
+static void text_put_energy(struct sc__buffer *out, double joule) {
     double wh = joule / 3600;
     if (joule <= 0)
         return;
     const char *unit = wh >= 1000 ? "kWh" : wh >= 0.1 ? "Wh" : "J";
     sc__printf(out,
-               "\n  energy     %.3g %s a step of the GPUs",
+               "\n  energy     %.3g %s per step (GPUs only)",
                wh >= 1000  ? wh / 1000
                : wh >= 0.1 ? wh
                            : joule,
                unit);
 }
 
-static void put_headline(struct page *p) {
+static void text_put_headline(struct text_page *p) {
     const struct sc__result *r = p->r;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
     sc__puts(p->out, "  step time  ");
-    paint(p, "1");
+    text_paint(p, "1");
     sc__put_time(p->out, r->step);
-    paint(p, "0");
+    text_paint(p, "0");
     if (r->tokens_per_s > 0)
         sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
     else if (seconds > 0 && has_plan(r->workload))
@@ -149,13 +150,13 @@ static void put_headline(struct page *p) {
         sc__printf(p->out, "    %.1f TFLOP/s per GPU", r->tflops_per_gpu);
     if (r->mfu > 0)
         sc__printf(p->out, "    MFU %.1f %%", 100 * r->mfu);
-    put_energy(p->out, r->energy_j);
+    text_put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0)
-        sc__printf(p->out, "    %.3g USD", r->cost_usd);
+        sc__printf(p->out, "    %.3g USD per step", r->cost_usd);
     sc__puts(p->out, "\n\n");
 }
 
-static void put_traffic(struct page *p) {
+static void text_put_traffic(struct text_page *p) {
     const struct sc__breakdown *b = &p->r->classes[p->r->slowest].breakdown;
     bool any = false;
     for (uint32_t i = 0; i < p->r->labels; i++) {
@@ -185,7 +186,7 @@ static void put_traffic(struct page *p) {
     }
 }
 
-static void put_compat(struct page *p) {
+static void text_put_compat(struct text_page *p) {
     const struct sc__compat *c = &p->r->compat;
     if (!c->present)
         return;
@@ -204,14 +205,15 @@ static void put_compat(struct page *p) {
                  "its number)\n");
     else
         sc__printf(p->out, "bubble %.0f · total %.0f us\n", c->bubble, c->total);
-    sc__puts(
-        p->out,
-        "  It adds one stage's rows and a closed-form bubble; the step above runs the "
-        "schedule over all\n"
-        "  stages with messages between them, overlap, and latency in every collective.\n");
+    sc__puts(p->out,
+             "  SimAI adds up the rows of one stage and a closed-form bubble; the step "
+             "above runs "
+             "the schedule\n"
+             "  over all stages, with messages between them, overlap, and latency in every "
+             "collective.\n");
 }
 
-static void report_text_put_notes(struct page *p, unsigned width) {
+static void text_put_notes(struct text_page *p, unsigned width) {
     const struct sc__result *r = p->r;
     if (r->note_count)
         sc__puts(p->out, "\n  notes\n");
@@ -234,41 +236,64 @@ static void report_text_put_notes(struct page *p, unsigned width) {
     }
 }
 
-static void put_spread(struct page *p) {
+static bool is_whole_stage(const struct sc__result *r, const struct sc__class *c) {
+    uint32_t sharing = 0;
+    for (uint32_t i = 0; i < r->class_count; i++)
+        sharing += r->classes[i].class->stage == c->stage;
+    return r->workload->mesh.pp > 1 && sharing == 1;
+}
+
+/* "stage 3 (128 ranks)"; where ranks of a stage differ, "rank 25 and 2 like it". */
+static void text_put_ranks(struct text_page *p, const struct sc__class *c) {
+    if (is_whole_stage(p->r, c)) {
+        sc__printf(p->out, "stage %u", c->stage);
+        if (c->ranks > 1)
+            sc__printf(p->out, " (%u ranks)", c->ranks);
+        return;
+    }
+    sc__printf(p->out, "rank %u", c->rank);
+    if (c->ranks > 1)
+        sc__printf(p->out, " and %u like it", c->ranks - 1);
+    if (p->r->workload->mesh.pp > 1)
+        sc__printf(p->out, " (stage %u)", c->stage);
+}
+
+/* Whose breakdown this is, and how far apart the ranks finish. */
+static void text_put_spread(struct text_page *p) {
     const struct sc__result *r = p->r;
+    bool overlap = r->workload->steps_overlap;
     uint32_t first = 0;
+    if (r->class_count < 2)
+        return;
     for (uint32_t i = 1; i < r->class_count; i++)
         if (r->classes[i].end < r->classes[first].end)
             first = i;
-    if (r->class_count < 2)
+    int64_t earlier = r->step - r->classes[first].end;
+    sc__puts(p->out, "\n  shown: ");
+    text_put_ranks(p, r->classes[r->slowest].class);
+    if (!earlier) {
+        sc__puts(p->out, "; all ranks finish at the same time\n");
         return;
-    bool overlap = r->workload->steps_overlap;
-    sc__printf(p->out,
-               "\n  shown: %s (rank %u), which %s of %u classes of ranks; ",
-               r->classes[r->slowest].class->name,
-               r->classes[r->slowest].class->rank,
-               overlap ? "takes longest" : "ends last",
-               r->class_count);
-    sc__printf(p->out,
-               "%s %s, ",
-               r->classes[first].class->name,
-               overlap ? "is done soonest" : "ends first");
-    sc__put_time(p->out, r->step - r->classes[first].end);
-    sc__puts(p->out, overlap ? " sooner\n" : " before\n");
+    }
+    sc__puts(p->out, overlap ? ", which takes longest; " : ", the last to finish; ");
+    text_put_ranks(p, r->classes[first].class);
+    sc__puts(p->out, overlap ? " needs " : " finishes first, ");
+    sc__put_time(p->out, earlier);
+    sc__puts(p->out, overlap ? " less\n" : " earlier\n");
 }
 
 void sc__write_text(const struct sc__result *r,
                     bool colour,
                     unsigned width,
                     struct sc__buffer *out) {
-    struct page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
-    report_text_put_head(&p);
-    put_headline(&p);
-    put_breakdown(&p);
-    put_traffic(&p);
-    put_spread(&p);
+    struct text_page p = {.out = out, .r = r, .colour = colour, .names = names_width(r)};
+    text_put_head(&p);
+    text_put_headline(&p);
+    text_put_breakdown(&p);
+    text_put_traffic(&p);
+    text_put_spread(&p);
     if (r->shares)
         sc__shares_text(r->shares, 12, out);
-    put_compat(&p);
-    report_text_put_notes(&p, width ? width : 100);
+    text_put_compat(&p);
+    text_put_notes(&p, width ? width : 100);
 }

@@ -1,8 +1,9 @@
 /* whatif_text: the what-if table on a terminal. */
 #include "report/write.h"
 
-static void
-put_whatif_row(struct sc__buffer *out, const struct sc__whatif_row *row, int64_t step) {
+static void whatif_put_whatif_row(struct sc__buffer *out,
+                                  const struct sc__whatif_row *row,
+                                  int64_t step) {
     struct sc__buffer half;
     struct sc__buffer zero;
     double whole = step ? (double)step : 1;
@@ -21,7 +22,7 @@ put_whatif_row(struct sc__buffer *out, const struct sc__whatif_row *row, int64_t
 
 void sc__write_whatif(const struct sc__result *r, struct sc__buffer *out) {
     sc__puts(out,
-             "\nwhat if                        at half    saved       at zero    saved\n");
+             "\nwhat if it took          half the time    saved      no time    saved\n");
     for (uint32_t i = 0; i < r->whatif->count; i++)
-        put_whatif_row(out, &r->whatif->rows[i], r->whatif->step);
+        whatif_put_whatif_row(out, &r->whatif->rows[i], r->whatif->step);
 }

@@ -23,7 +23,7 @@ void sc__write_gantt(const struct sc__result *r,
                      struct sc__buffer *out);
 
 /* Schema stepcast/result/1. Sections are added, each where the result has it:
- * the timeline with the critical path and the operations, and the what-if table. */
+ * the timeline (after sc__result_add_path), and the what-if table. */
 enum { SC__JSON_TIMELINE = 1, SC__JSON_WHAT_IF = 2, SC__JSON_ALL = 3 };
 void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out);
 
@@ -44,8 +44,8 @@ void sc__write_trace(const struct sc__result *r,
                      struct sc__buffer *out);
 void sc__write_hta(const struct sc__result *r, uint32_t rank, struct sc__buffer *out);
 
-/* One side of a page: a result, written with all its sections, or the text of
- * one saved as JSON. */
+/* One side of a page: a result (after sc__result_add_path), written with all its
+ * sections, or the text of one saved as JSON. */
 struct sc__page_side {
     const char *name;
     const struct sc__result *result; /* or NULL: */

@@ -16,23 +16,20 @@ void sc__amounts_add(struct sc__arena *a,
                      struct sc__amounts *to,
                      const char *key,
                      double us) {
-    struct sc__amount *found = NULL;
-    for (uint32_t i = 0; i < to->count && !found; i++)
-        if (!strcmp(to->items[i].key, key))
-            found = &to->items[i];
-    if (!found) {
-        found = SC__PUSH(a, to->items, to->count, to->capacity);
-        found->key = sc__strdup(a, key);
-    }
-    found->us += us;
+    if (!to->keys.arena)
+        sc__names_init(&to->keys, a);
+    uint32_t id = sc__names_add(&to->keys, key, strlen(key));
+    if (id == to->count)
+        *SC__PUSH(a, to->us, to->count, to->capacity) = 0;
+    to->us[id] += us;
 }
 
 /* weight: the share of all ranks that have this breakdown. */
-static void add_breakdown(struct sc__arena *a,
-                          struct sc__amounts *to,
-                          const struct sc__breakdown *b,
-                          uint32_t labels,
-                          double weight) {
+static void compare_add_breakdown(struct sc__arena *a,
+                                  struct sc__amounts *to,
+                                  const struct sc__breakdown *b,
+                                  uint32_t labels,
+                                  double weight) {
     sc__amounts_add(a, to, "compute", weight * sc__us(b->compute));
     sc__amounts_add(a, to, "recompute", weight * sc__us(b->recompute));
     for (uint32_t i = 0; i < labels; i++)
@@ -45,9 +42,10 @@ static void add_breakdown(struct sc__arena *a,
     sc__amounts_add(a, to, "other", weight * sc__us(b->other));
 }
 
-static void
-add_operations(struct sc__arena *a, struct sc__compared *to, const struct sc__result *r) {
-    for (uint32_t i = 0; i < r->operations.count && i < SC__LISTED_OPERATIONS; i++) {
+static void compare_add_operations(struct sc__arena *a,
+                                   struct sc__compared *to,
+                                   const struct sc__result *r) {
+    for (uint32_t i = 0; i < r->operations.count; i++) {
         const struct sc__operation *o = &r->operations.items[i];
         double us = sc__operation_us(o->total);
         sc__amounts_add(a, &to->operations, o->name, us);
@@ -67,35 +65,36 @@ void sc__compared_result(struct sc__arena *a,
     for (uint32_t c = 0; c < r->class_count; c++)
         all += r->classes[c].class->ranks;
     for (uint32_t c = 0; c < r->class_count; c++)
-        add_breakdown(a,
-                      &out->parts,
-                      &r->classes[c].breakdown,
-                      r->labels,
-                      r->classes[c].class->ranks / all);
-    add_operations(a, out, r);
+        compare_add_breakdown(a,
+                              &out->parts,
+                              &r->classes[c].breakdown,
+                              r->labels,
+                              r->classes[c].class->ranks / all);
+    compare_add_operations(a, out, r);
 }
 
 /* ---- two views ---- */
 
-static void pair_up(struct sc__arena *a,
-                    struct sc__pairs *to,
-                    const struct sc__amounts *amounts,
-                    int side) {
-    for (uint32_t i = 0; i < amounts->count; i++) {
-        const struct sc__amount *from = &amounts->items[i];
-        struct sc__pair *p = NULL;
-        for (uint32_t k = 0; k < to->count && !p; k++)
-            if (!strcmp(to->items[k].key, from->key))
-                p = &to->items[k];
-        if (!p) {
-            p = SC__PUSH(a, to->items, to->count, to->capacity);
-            p->key = from->key;
-        }
-        *(side ? &p->b : &p->a) = from->us;
+/* A pair for each key of either side: A's keys first. */
+static void compare_pair_up(struct sc__arena *a,
+                            const struct sc__amounts *x,
+                            const struct sc__amounts *y,
+                            struct sc__pairs *out) {
+    for (uint32_t i = 0; i < x->count; i++)
+        *SC__PUSH(a, out->items, out->count, out->capacity) =
+            (struct sc__pair){.key = x->keys.text[i], .a = x->us[i]};
+    for (uint32_t i = 0; i < y->count; i++) {
+        const char *key = y->keys.text[i];
+        uint32_t id = x->count ? sc__names_find(&x->keys, key, strlen(key)) : SC__NO_NAME;
+        if (id != SC__NO_NAME)
+            out->items[id].b = y->us[i];
+        else
+            *SC__PUSH(a, out->items, out->count, out->capacity) =
+                (struct sc__pair){.key = key, .b = y->us[i]};
     }
 }
 
-static int largest_first(const void *x, const void *y) {
+static int compare_largest_first(const void *x, const void *y) {
     const struct sc__pair *a = x;
     const struct sc__pair *b = y;
     double da = fabs(a->b - a->a);
@@ -105,7 +104,7 @@ static int largest_first(const void *x, const void *y) {
     return strcmp(a->key, b->key);
 }
 
-static void drop_zeros(struct sc__pairs *p) {
+static void compare_drop_zeros(struct sc__pairs *p) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->count; i++)
         if (p->items[i].a != 0 || p->items[i].b != 0)
@@ -113,7 +112,7 @@ static void drop_zeros(struct sc__pairs *p) {
     p->count = n;
 }
 
-static void find_worst(struct sc__comparison *c) {
+static void compare_find_worst(struct sc__comparison *c) {
     double step = c->step.a != 0 ? c->step.a : 1;
     c->worst = fabs(c->step.b - c->step.a) / step;
     c->worst_key = c->step.key;
@@ -134,18 +133,19 @@ void sc__compare(struct sc__arena *a,
     for (int i = 0; i < 2; i++) {
         out->name[i] = side[i].name;
         out->measured[i] = side[i].measured;
-        pair_up(a, &out->parts, &side[i].parts, i);
-        if (!listed)
-            continue;
-        pair_up(a, &out->groups, &side[i].groups, i);
-        pair_up(a, &out->operations, &side[i].operations, i);
+        out->left_out[i] = side[i].left_out;
     }
-    drop_zeros(&out->parts);
-    drop_zeros(&out->groups);
+    compare_pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
+    if (listed) {
+        compare_pair_up(a, &side[0].groups, &side[1].groups, &out->groups);
+        compare_pair_up(a, &side[0].operations, &side[1].operations, &out->operations);
+    }
+    compare_drop_zeros(&out->parts);
+    compare_drop_zeros(&out->groups);
     if (out->operations.count)
         qsort(out->operations.items,
               out->operations.count,
               sizeof *out->operations.items,
-              largest_first);
-    find_worst(out);
+              compare_largest_first);
+    compare_find_worst(out);
 }

@@ -5,13 +5,10 @@
 
 #include "result/result.h"
 
-struct sc__amount {
-    const char *key;
-    double us;
-};
-
+/* Times by key, in the order the keys came. */
 struct sc__amounts {
-    struct sc__amount *items;
+    struct sc__names keys;
+    double *us; /* by key */
     uint32_t count;
     uint32_t capacity;
 };
@@ -25,6 +22,7 @@ struct sc__compared {
     struct sc__amounts parts;      /* of the breakdown: they add up to the step */
     struct sc__amounts groups;     /* communication: time on the wire */
     struct sc__amounts operations; /* by name */
+    uint64_t left_out;             /* shorter operations that a saved one does not list */
 };
 
 struct sc__pair {
@@ -43,6 +41,7 @@ struct sc__pairs {
 struct sc__comparison {
     const char *name[2];
     bool measured[2];
+    uint64_t left_out[2]; /* operations that a side has and does not list */
     struct sc__pair step;
     struct sc__pairs parts;
     /* empty when one side has no timeline */
@@ -52,7 +51,7 @@ struct sc__comparison {
     const char *worst_key;
 };
 
-/* The view of a result. Keys are copied into the arena. */
+/* The view of a result (after sc__result_add_path). Keys are copied into the arena. */
 void sc__compared_result(struct sc__arena *a,
                          const char *name,
                          const struct sc__result *r,

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk {
+struct critical_walk {
     struct sc__arena *arena;
     const struct sc__timeline *t;
     const struct sc__by_class *index;
@@ -34,12 +34,12 @@ static int by_end(const void *x, const void *y, void *self) {
     return a < b ? -1 : a > b;
 }
 
-static uint64_t rendezvous(const struct walk *k, const struct sc__span *s) {
+static uint64_t rendezvous(const struct critical_walk *k, const struct sc__span *s) {
     int64_t key[3] = {s->ready, s->end, k->t->workload->ops[s->op].group};
     return sc__hash(key, sizeof key, 0);
 }
 
-static void index_spans(struct walk *k) {
+static void critical_index_spans(struct critical_walk *k) {
     const struct sc__timeline *t = k->t;
     k->by_end = SC__NEW_ARRAY(k->arena, uint32_t, t->count ? t->count : 1);
     k->partner = SC__NEW_ARRAY(k->arena, uint32_t, t->count ? t->count : 1);
@@ -64,7 +64,8 @@ static void index_spans(struct walk *k) {
 
 /* The span of the class with the latest end ≤ time that took time: of those
  * that end together, the one that started first. SC__NONE: there is none. */
-static uint32_t latest_before(const struct walk *k, uint32_t class, int64_t time) {
+static uint32_t
+critical_latest_before(const struct critical_walk *k, uint32_t class, int64_t time) {
     const struct sc__span *spans = k->t->spans;
     uint32_t low = k->index->first[class];
     uint32_t begin = low;
@@ -87,15 +88,15 @@ static uint32_t latest_before(const struct walk *k, uint32_t class, int64_t time
     return best;
 }
 
-static void
-push(struct walk *k, uint32_t class, uint32_t span, int64_t start, int64_t end) {
+static void critical_push(
+    struct critical_walk *k, uint32_t class, uint32_t span, int64_t start, int64_t end) {
     if (start < end)
         *SC__PUSH(k->arena, k->out->pieces, k->out->count, k->out->capacity) =
             (struct sc__critical_piece){class, span, start, end};
 }
 
 /* Who kept the transfer waiting until it was ready; SC__NONE: nobody known. */
-static uint32_t kept_waiting_by(const struct walk *k, uint32_t span) {
+static uint32_t critical_kept_waiting_by(const struct critical_walk *k, uint32_t span) {
     const struct sc__span *s = &k->t->spans[span];
     uint8_t kind = k->t->workload->ops[s->op].kind;
     if (s->ready <= s->start)
@@ -113,25 +114,25 @@ static uint32_t kept_waiting_by(const struct walk *k, uint32_t span) {
 /* Takes the span onto the path up to `time` and gives what the path goes on
  * with: a class and a time. */
 static int64_t
-critical_path_take(struct walk *k, uint32_t span, int64_t time, uint32_t *class) {
+critical_path_take(struct critical_walk *k, uint32_t span, int64_t time, uint32_t *class) {
     const struct sc__span *s = &k->t->spans[span];
-    uint32_t other = kept_waiting_by(k, span);
+    uint32_t other = critical_kept_waiting_by(k, span);
     int64_t from = other == SC__NONE ? s->start : s->ready;
     if (from >= time)
         from = s->start;
-    push(k, s->class, span, from, time);
+    critical_push(k, s->class, span, from, time);
     if (other != SC__NONE && from == s->ready) {
         const struct sc__span *o = &k->t->spans[other];
         *class = o->class;
         if (o->start < from) { /* it came early, and what it sent took until now */
-            push(k, o->class, other, o->start, from);
+            critical_push(k, o->class, other, o->start, from);
             return o->start;
         }
     }
     return from;
 }
 
-static void reverse(struct sc__critical *c) {
+static void critical_reverse(struct sc__critical *c) {
     for (uint32_t i = 0, n = c->count; i < n / 2; i++) {
         struct sc__critical_piece p = c->pieces[i];
         c->pieces[i] = c->pieces[n - 1 - i];
@@ -140,11 +141,11 @@ static void reverse(struct sc__critical *c) {
 }
 
 /* Class whose last span ends last. */
-static uint32_t last_class(const struct walk *k) {
+static uint32_t critical_last_class(const struct critical_walk *k) {
     uint32_t best = 0;
     int64_t latest = -1;
     for (uint32_t c = 0; c < k->index->classes; c++) {
-        uint32_t span = latest_before(k, c, INT64_MAX);
+        uint32_t span = critical_latest_before(k, c, INT64_MAX);
         if (span != SC__NONE && k->t->spans[span].end > latest) {
             latest = k->t->spans[span].end;
             best = c;
@@ -157,18 +158,18 @@ void sc__critical_path(struct sc__arena *a,
                        const struct sc__timeline *t,
                        const struct sc__by_class *index,
                        struct sc__critical *out) {
-    struct walk k = {.arena = a, .t = t, .index = index, .out = out};
+    struct critical_walk k = {.arena = a, .t = t, .index = index, .out = out};
     int64_t time = t->end;
     memset(out, 0, sizeof *out);
-    index_spans(&k);
-    uint32_t class = last_class(&k);
+    critical_index_spans(&k);
+    uint32_t class = critical_last_class(&k);
     while (time > 0) {
-        uint32_t span = latest_before(&k, class, time);
+        uint32_t span = critical_latest_before(&k, class, time);
         int64_t until = span == SC__NONE ? 0 : t->spans[span].end;
-        push(&k, class, SC__NONE, until, time);
+        critical_push(&k, class, SC__NONE, until, time);
         time = until;
         if (span != SC__NONE)
             time = critical_path_take(&k, span, time, &class);
     }
-    reverse(out);
+    critical_reverse(out);
 }

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static void add_segments(struct sc__result *r, struct sc__arena *scratch, uint32_t c) {
+static void
+measured_add_segments(struct sc__result *r, struct sc__arena *scratch, uint32_t c) {
     const struct sc__timeline *t = r->timeline;
     struct sc__breakdown *b = &r->classes[c].breakdown;
     struct sc__segments s;
@@ -23,7 +24,7 @@ static void add_segments(struct sc__result *r, struct sc__arena *scratch, uint32
     }
 }
 
-static void add_spans(struct sc__result *r, uint32_t c) {
+static void measured_add_spans(struct sc__result *r, uint32_t c) {
     const struct sc__by_class *index = &r->by_class;
     const struct sc__timeline *t = r->timeline;
     for (uint32_t i = index->first[c]; i < index->first[c + 1]; i++) {
@@ -61,8 +62,8 @@ sc_status sc__result_of_measured(struct sc_context *ctx,
     out->step = t->end;
     sc__arena_init(&scratch, &ctx->recover);
     for (uint32_t c = 0; c < out->class_count; c++) {
-        add_segments(out, &scratch, c);
-        add_spans(out, c);
+        measured_add_segments(out, &scratch, c);
+        measured_add_spans(out, c);
         if (out->classes[c].end > out->classes[out->slowest].end)
             out->slowest = c;
     }

@@ -15,7 +15,7 @@ struct sc__operation {
     double waited; /* before that, for peers, ps */
 };
 
-#define SC__LISTED_OPERATIONS 400 /* in documents, and in comparisons */
+#define SC__LISTED_OPERATIONS 400 /* in documents */
 
 /* A time of an operation as documents say it: us, to the picosecond. */
 double sc__operation_us(double ps);

@@ -20,7 +20,7 @@ uint32_t sc__result_label(struct sc__result *r, const char *label) {
     return r->labels++;
 }
 
-static const char *lane_label(const struct sc__workload *w, uint32_t lane) {
+static const char *result_lane_label(const struct sc__workload *w, uint32_t lane) {
     return lane < w->group_count ? w->groups[lane].label : sc__message_label(w);
 }
 
@@ -34,7 +34,7 @@ result_add_class(struct sc__result *r, uint32_t c, const struct sc__class_result
     b->other = from->account.other;
     for (uint32_t lane = 0; lane <= r->workload->group_count; lane++) {
         struct sc__by_label *l =
-            &b->comm[sc__result_label(r, lane_label(r->workload, lane))];
+            &b->comm[sc__result_label(r, result_lane_label(r->workload, lane))];
         l->ops += from->traffic[lane].ops;
         l->bytes += from->traffic[lane].bytes;
         l->busy += from->traffic[lane].busy;
@@ -49,7 +49,7 @@ int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels) {
     return sum;
 }
 
-static void add_volume(struct sc__result *r, const struct sc__op *op) {
+static void result_add_volume(struct sc__result *r, const struct sc__op *op) {
     bool message = op->kind != SC__OP_COLLECTIVE;
     uint8_t coll = message ? SC__COLLS : op->coll;
     const char *label =
@@ -67,19 +67,19 @@ static void add_volume(struct sc__result *r, const struct sc__op *op) {
     v->bytes += op->bytes;
 }
 
-static void add_volumes(struct sc__result *r, const struct sc__workload *w) {
+static void result_add_volumes(struct sc__result *r, const struct sc__workload *w) {
     const struct sc__program *p = &w->programs[w->classes[r->slowest].program];
     for (uint32_t c = 0; c < p->calls; c++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             if (op->kind == SC__OP_COLLECTIVE || op->kind == SC__OP_SEND)
-                add_volume(r, op);
+                result_add_volume(r, op);
         }
     }
 }
 
-static void add_rates(struct sc__result *r) {
+static void result_add_rates(struct sc__result *r) {
     const struct sc__workload *w = r->workload;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
     double ranks = sc__mesh_ranks(&w->mesh);
@@ -105,13 +105,13 @@ static const char *const fabric_names[SC__FABRIC_KINDS] = {
     "dragonfly",
     "links"};
 
-static const char *copy_text(struct sc__result *r, const char *text) {
+static const char *result_copy_text(struct sc__result *r, const char *text) {
     return text ? sc__strdup(&r->arena, text) : NULL;
 }
 
-static void keep_cluster(struct sc__result *r, const struct sc__cluster *c) {
-    r->cluster = (struct sc__result_cluster){.name = copy_text(r, c->name),
-                                             .gpu = copy_text(r, c->gpu),
+static void result_keep_cluster(struct sc__result *r, const struct sc__cluster *c) {
+    r->cluster = (struct sc__result_cluster){.name = result_copy_text(r, c->name),
+                                             .gpu = result_copy_text(r, c->gpu),
                                              .fabric = fabric_names[c->fabric.kind],
                                              .gpus = c->gpus,
                                              .node_gpus = c->node_gpus,
@@ -121,12 +121,13 @@ static void keep_cluster(struct sc__result *r, const struct sc__cluster *c) {
                                              .ideal = c->ideal};
 }
 
-static sc_status keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
+static sc_status
+result_keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
     if (!net->ops->links)
         return SC_OK;
     SC__TRY(net->ops->links(net->self, &r->arena, step, &r->links, &r->link_count));
     for (uint32_t i = 0; i < r->link_count; i++)
-        r->links[i].name = copy_text(r, r->links[i].name);
+        r->links[i].name = result_copy_text(r, r->links[i].name);
     return SC_OK;
 }
 
@@ -139,8 +140,8 @@ void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
     r->notes = SC__NEW_ARRAY(&r->arena, struct sc__note, ctx->note_count + 1);
     r->note_count = ctx->note_count;
     for (uint32_t i = 0; i < ctx->note_count; i++) {
-        r->notes[i].code = copy_text(r, ctx->notes[i].code);
-        r->notes[i].text = copy_text(r, ctx->notes[i].text);
+        r->notes[i].code = result_copy_text(r, ctx->notes[i].code);
+        r->notes[i].text = result_copy_text(r, ctx->notes[i].text);
     }
 }
 
@@ -153,8 +154,8 @@ sc_status sc__result_make(struct sc_context *ctx,
     sc__result_begin(ctx, out);
     sc__result_keep_workload(out, w, sim->timeline != NULL);
     if (c)
-        keep_cluster(out, c);
-    out->net = copy_text(out, net->ops->name);
+        result_keep_cluster(out, c);
+    out->net = result_copy_text(out, net->ops->name);
     out->step = sim->step;
     out->overlap = sim->overlap;
     out->events = sim->events;
@@ -169,11 +170,11 @@ sc_status sc__result_make(struct sc_context *ctx,
             out->slowest = i;
     }
     memcpy(out->work, sim->classes[out->slowest].work, sizeof out->work);
-    add_volumes(out, w);
-    add_rates(out);
+    result_add_volumes(out, w);
+    result_add_rates(out);
     if (sim->timeline)
         sc__result_keep_timeline(out, sim->timeline);
-    SC__TRY(keep_links(out, net, sim->step)); /* which may add a note */
+    SC__TRY(result_keep_links(out, net, sim->step)); /* which may add a note */
     sc__result_take_notes(ctx, out);
     return SC_OK;
 }
@@ -184,37 +185,37 @@ void sc__result_free(struct sc__result *r) {
 }
 
 static const char **
-copy_texts(struct sc__result *r, const char *const *texts, uint32_t count) {
+result_copy_texts(struct sc__result *r, const char *const *texts, uint32_t count) {
     const char **copies = SC__NEW_ARRAY(&r->arena, const char *, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        copies[i] = copy_text(r, texts[i]);
+        copies[i] = result_copy_text(r, texts[i]);
     return copies;
 }
 
 void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count) {
-    r->files = copy_texts(r, files, count);
+    r->files = result_copy_texts(r, files, count);
     r->file_count = count;
 }
 
 void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc) {
-    r->argv = copy_texts(r, argv, (uint32_t)argc);
+    r->argv = result_copy_texts(r, argv, (uint32_t)argc);
     r->argc = argc;
 }
 
-static void add_fact(struct sc__result *r,
-                     struct sc__result_facts *to,
-                     const char *name,
-                     const char *value) {
+static void result_add_fact(struct sc__result *r,
+                            struct sc__result_facts *to,
+                            const char *name,
+                            const char *value) {
     *SC__PUSH(&r->arena, to->items, to->count, to->capacity) =
-        (struct sc__result_fact){copy_text(r, name), copy_text(r, value)};
+        (struct sc__result_fact){result_copy_text(r, name), result_copy_text(r, value)};
 }
 
 void sc__result_add_setting(struct sc__result *r, const char *name, const char *value) {
-    add_fact(r, &r->settings, name, value);
+    result_add_fact(r, &r->settings, name, value);
 }
 
 void sc__result_add_source(struct sc__result *r, const char *file, const char *source) {
-    add_fact(r, &r->sources, file, source);
+    result_add_fact(r, &r->sources, file, source);
 }
 
 sc_status sc__result_add_whatif(struct sc_context *ctx,

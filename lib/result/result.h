@@ -138,10 +138,10 @@ struct sc__result {
     /* Where the simulation kept a timeline, else NULL and empty. */
     const struct sc__timeline *timeline;
     struct sc__by_class by_class;
-    struct sc__critical critical_path;
-    struct sc__operations operations;
 
     /* Where asked for. */
+    struct sc__critical critical_path;
+    struct sc__operations operations;
     const struct sc__shares *shares; /* what speeding up each part would bring */
     const struct sc__whatif *whatif; /* the same, each simulated again */
 };
@@ -166,8 +166,13 @@ void sc__result_free(struct sc__result *r);
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r);
 void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count);
 void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc);
+/* A setting as it was resolved: each name once. */
 void sc__result_add_setting(struct sc__result *r, const char *name, const char *value);
+/* A data file that was used, and where its figures come from. */
 void sc__result_add_source(struct sc__result *r, const char *file, const char *source);
+/* The critical path and the operations of the timeline, where there is one: what
+ * documents with a timeline, pages and comparisons need. */
+void sc__result_add_path(struct sc__result *r);
 /* w: the workload that was simulated. */
 void sc__result_add_shares(struct sc__result *r, const struct sc__workload *w);
 sc_status sc__result_add_whatif(struct sc_context *ctx,

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct busy { /* when the class computes, in order, and the sum before each */
+struct rows_busy { /* when the class rows_computes, in order, and the sum before each */
     int64_t *start;
     int64_t *end;
     int64_t *sum;
     uint32_t count;
 };
 
-static bool computes(const struct sc__result *r, const struct sc__span *s, uint32_t class) {
+static bool
+rows_computes(const struct sc__result *r, const struct sc__span *s, uint32_t class) {
     return s->class == class && r->workload->ops[s->op].kind == SC__OP_COMPUTE;
 }
 
@@ -22,25 +23,27 @@ static int rows_by_start(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static struct busy
-find_busy(struct sc__arena *a, const struct sc__result *r, uint32_t class) {
+static struct rows_busy
+rows_find_busy(struct sc__arena *a, const struct sc__result *r, uint32_t class) {
     const struct sc__timeline *t = r->timeline;
     const struct sc__span **list = SC__NEW_ARRAY(a, const struct sc__span *, t->count);
     uint32_t n = 0;
     for (uint32_t i = 0; i < t->count; i++)
-        if (computes(r, &t->spans[i], class))
+        if (rows_computes(r, &t->spans[i], class))
             list[n++] = &t->spans[i];
     if (n)
         qsort(list, n, sizeof *list, rows_by_start);
-    struct busy b = {SC__NEW_ARRAY(a, int64_t, n + 1),
-                     SC__NEW_ARRAY(a, int64_t, n + 1),
-                     SC__NEW_ARRAY(a, int64_t, n + 1),
-                     0};
+    struct rows_busy b = {SC__NEW_ARRAY(a, int64_t, n + 1),
+                          SC__NEW_ARRAY(a, int64_t, n + 1),
+                          SC__NEW_ARRAY(a, int64_t, n + 1),
+                          0};
     int64_t sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (b.count && list[i]->start <= b.end[b.count - 1]) {
-            if (list[i]->end > b.end[b.count - 1])
-                sum += list[i]->end - b.end[b.count - 1], b.end[b.count - 1] = list[i]->end;
+            if (list[i]->end > b.end[b.count - 1]) {
+                sum += list[i]->end - b.end[b.count - 1];
+                b.end[b.count - 1] = list[i]->end;
+            }
             continue;
         }
         b.sum[b.count] = sum;
@@ -53,7 +56,7 @@ find_busy(struct sc__arena *a, const struct sc__result *r, uint32_t class) {
 }
 
 /* Time computed before t. */
-static int64_t computed_until(const struct busy *b, int64_t t) {
+static int64_t rows_computed_until(const struct rows_busy *b, int64_t t) {
     uint32_t low = 0;
     uint32_t high = b->count;
     while (low < high) {
@@ -69,10 +72,10 @@ static int64_t computed_until(const struct busy *b, int64_t t) {
     return b->sum[low - 1] + end - b->start[low - 1];
 }
 
-static void add_span(struct sc__row_sums *to,
-                     const struct sc__op *op,
-                     const struct sc__span *s,
-                     const struct busy *b) {
+static void rows_add_span(struct sc__row_sums *to,
+                          const struct sc__op *op,
+                          const struct sc__span *s,
+                          const struct rows_busy *b) {
     to->calls++;
     if (op->kind == SC__OP_COMPUTE) {
         to->compute[op->phase] += s->end - s->start;
@@ -81,7 +84,8 @@ static void add_span(struct sc__row_sums *to,
     to->bytes += op->bytes;
     to->comm[op->phase] += s->end - s->ready;
     to->exposed[op->phase] +=
-        s->end - s->ready - (computed_until(b, s->end) - computed_until(b, s->ready));
+        s->end - s->ready -
+        (rows_computed_until(b, s->end) - rows_computed_until(b, s->ready));
 }
 
 uint32_t sc__rows_sum(struct sc__arena *a,
@@ -89,7 +93,7 @@ uint32_t sc__rows_sum(struct sc__arena *a,
                       uint32_t class,
                       struct sc__row_sums **out) {
     const struct sc__workload *w = r->workload;
-    struct busy busy = find_busy(a, r, class);
+    struct rows_busy busy = rows_find_busy(a, r, class);
     struct sc__map known;
     uint32_t count = 0;
     uint32_t capacity = 0;
@@ -111,7 +115,7 @@ uint32_t sc__rows_sum(struct sc__arena *a,
             row->name = w->names.text[op->name];
             row->row = op->row;
         }
-        add_span(&(*out)[*slot], op, s, &busy);
+        rows_add_span(&(*out)[*slot], op, s, &busy);
     }
     return count;
 }

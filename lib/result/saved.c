@@ -88,6 +88,18 @@ saved_add_operations(struct sc__arena *a, struct sc__compared *to, const json_t 
     }
 }
 
+/* What long documents say of the operations that they do not list. */
+static void
+saved_add_left_out(struct sc__arena *a, struct sc__compared *to, const json_t *root) {
+    const char *group;
+    json_t *us;
+    json_int_t count = json_integer_value(json_object_get(root, "operations_left_out"));
+    to->left_out = count > 0 ? (uint64_t)count : 0;
+    json_object_foreach(json_object_get(root, "groups_left_out_us"), group, us) {
+        sc__amounts_add(a, &to->groups, group, json_number_value(us));
+    }
+}
+
 sc_status sc__compared_saved(struct sc_context *ctx,
                              const char *name,
                              struct sc__str document,
@@ -100,6 +112,7 @@ sc_status sc__compared_saved(struct sc_context *ctx,
         .step = json_number_value(json_object_get(root, "step_time_us"))};
     saved_add_parts(&ctx->arena, &out->parts, root);
     saved_add_operations(&ctx->arena, out, root);
+    saved_add_left_out(&ctx->arena, out, root);
     json_decref(root);
     return SC_OK;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What is scaled: kinds of compute, or transfers of one label. */
-struct change {
+struct whatif_change {
     const char *label; /* NULL: compute */
     bool recompute;    /* all recomputation, whatever its kind */
     int work;
@@ -20,10 +20,10 @@ struct change {
 
 /* ---- the engine before the engine ---- */
 
-struct scaled {
+struct whatif_scaled {
     const struct sc__net *inner;
     const struct sc__workload *w;
-    const struct change *change;
+    const struct whatif_change *change;
     struct sc__arena *arena;
     struct sc__transfer *free_ones; /* complete now */
     uint32_t free_count;
@@ -31,22 +31,23 @@ struct scaled {
     int64_t now;
 };
 
-static const char *transfer_label(const struct sc__workload *w,
-                                  const struct sc__transfer *t) {
+static const char *whatif_transfer_label(const struct sc__workload *w,
+                                         const struct sc__transfer *t) {
     return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
 }
 
-static double factor_of(const struct scaled *s, const struct sc__transfer *t) {
+static double whatif_factor_of(const struct whatif_scaled *s,
+                               const struct sc__transfer *t) {
     const char *label = s->change->label;
-    return label && !strcmp(label, transfer_label(s->w, t)) ? s->change->factor : 1;
+    return label && !strcmp(label, whatif_transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
 static sc_status scaled_alone(void *net,
                               const struct sc__transfer *t,
                               int64_t *time,
                               struct sc__claims *claims) {
-    struct scaled *s = net;
-    double factor = factor_of(s, t);
+    struct whatif_scaled *s = net;
+    double factor = whatif_factor_of(s, t);
     SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
     if (factor == 0) {
         claims->count = 0;
@@ -58,8 +59,8 @@ static sc_status scaled_alone(void *net,
 }
 
 static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
-    struct scaled *s = net;
-    double factor = factor_of(s, t);
+    struct whatif_scaled *s = net;
+    double factor = whatif_factor_of(s, t);
     struct sc__transfer less = *t;
     if (factor == 0) {
         s->now = now;
@@ -71,7 +72,7 @@ static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t n
 }
 
 static sc_status scaled_next(void *net, int64_t *when) {
-    struct scaled *s = net;
+    struct whatif_scaled *s = net;
     SC__TRY(s->inner->ops->next(s->inner->self, when));
     if (s->free_count && s->now < *when)
         *when = s->now;
@@ -80,7 +81,7 @@ static sc_status scaled_next(void *net, int64_t *when) {
 
 static sc_status
 scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
-    struct scaled *s = net;
+    struct whatif_scaled *s = net;
     if (s->free_count) {
         *done = s->free_ones[--s->free_count];
         *found = true;
@@ -90,7 +91,7 @@ scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
 }
 
 static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
-    struct scaled *s = net;
+    struct whatif_scaled *s = net;
     return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
 
@@ -102,8 +103,9 @@ static const struct sc__net_ops scaled_ops = {.name = "scaled",
 
 /* ---- the workload with other costs ---- */
 
-static bool
-is_changed(const struct sc__workload *w, const struct sc__op *op, const struct change *c) {
+static bool whatif_is_changed(const struct sc__workload *w,
+                              const struct sc__op *op,
+                              const struct whatif_change *c) {
     if (op->kind == SC__OP_COMPUTE) {
         if (c->label)
             return false;
@@ -117,13 +119,14 @@ is_changed(const struct sc__workload *w, const struct sc__op *op, const struct c
                                                  : sc__message_label(w));
 }
 
-static struct sc__workload
-scale(struct sc__arena *a, const struct sc__workload *w, const struct change *c) {
+static struct sc__workload whatif_scale(struct sc__arena *a,
+                                        const struct sc__workload *w,
+                                        const struct whatif_change *c) {
     struct sc__workload copy = *w;
     copy.ops = SC__NEW_ARRAY(a, struct sc__op, w->op_count ? w->op_count : 1);
     for (uint32_t i = 0; i < w->op_count; i++) {
         copy.ops[i] = w->ops[i];
-        if (is_changed(w, &w->ops[i], c))
+        if (whatif_is_changed(w, &w->ops[i], c))
             copy.ops[i].cost = (int64_t)((double)w->ops[i].cost * c->factor);
     }
     return copy;
@@ -139,15 +142,15 @@ struct whatif_table {
     uint32_t expected; /* rows */
 };
 
-static sc_status simulate_changed(const struct whatif_table *t,
-                                  struct sc_context *own,
-                                  const struct change *c,
-                                  int64_t *step) {
-    struct sc__workload changed = scale(&own->arena, t->w, c);
+static sc_status whatif_simulate_changed(const struct whatif_table *t,
+                                         struct sc_context *own,
+                                         const struct whatif_change *c,
+                                         int64_t *step) {
+    struct sc__workload changed = whatif_scale(&own->arena, t->w, c);
     struct sc__net net;
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
-    struct scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
+    struct whatif_scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
     struct sc__net_ops ops = scaled_ops;
     if (net.ops->overhead)
         ops.overhead = scaled_overhead;
@@ -158,8 +161,10 @@ static sc_status simulate_changed(const struct whatif_table *t,
 }
 
 /* In a context of its own, given back at once: there are many of these. */
-static sc_status
-step_with(const struct whatif_table *t, struct change c, double factor, int64_t *step) {
+static sc_status whatif_step_with(const struct whatif_table *t,
+                                  struct whatif_change c,
+                                  double factor,
+                                  int64_t *step) {
     sc_context *own = sc_open();
     if (!own || setjmp(own->recover)) {
         sc_close(own);
@@ -167,7 +172,7 @@ step_with(const struct whatif_table *t, struct change c, double factor, int64_t 
     }
     c.factor = factor;
     own->jobs = t->ctx->jobs;
-    sc_status status = simulate_changed(t, own, &c, step);
+    sc_status status = whatif_simulate_changed(t, own, &c, step);
     if (status != SC_OK)
         sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));
     sc_close(own);
@@ -176,14 +181,14 @@ step_with(const struct whatif_table *t, struct change c, double factor, int64_t 
 
 /* ---- the table ---- */
 
-struct seen { /* what the workload has */
+struct whatif_seen { /* what the workload has */
     bool work[SC__WORKS];
     bool recompute;
     const char *labels[64];
     unsigned label_count;
 };
 
-static void see_label(struct seen *s, const char *label) {
+static void whatif_see_label(struct whatif_seen *s, const char *label) {
     for (unsigned i = 0; i < s->label_count; i++)
         if (!strcmp(s->labels[i], label))
             return;
@@ -191,14 +196,14 @@ static void see_label(struct seen *s, const char *label) {
         s->labels[s->label_count++] = label;
 }
 
-static void whatif_look(const struct sc__workload *w, struct seen *s) {
+static void whatif_look(const struct sc__workload *w, struct whatif_seen *s) {
     memset(s, 0, sizeof *s);
     for (uint32_t i = 0; i < w->op_count; i++) {
         const struct sc__op *op = &w->ops[i];
         if (op->kind == SC__OP_COLLECTIVE)
-            see_label(s, w->groups[op->group].label);
+            whatif_see_label(s, w->groups[op->group].label);
         else if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV)
-            see_label(s, sc__message_label(w));
+            whatif_see_label(s, sc__message_label(w));
         else if (op->kind == SC__OP_COMPUTE && op->cost && op->phase == SC__RECOMPUTE)
             s->recompute = true;
         else if (op->kind == SC__OP_COMPUTE && op->cost)
@@ -206,7 +211,7 @@ static void whatif_look(const struct sc__workload *w, struct seen *s) {
     }
 }
 
-static int most_gain_first(const void *x, const void *y) {
+static int whatif_most_gain_first(const void *x, const void *y) {
     const struct sc__whatif_row *a = x;
     const struct sc__whatif_row *b = y;
     if (a->at_zero != b->at_zero)
@@ -217,18 +222,18 @@ static int most_gain_first(const void *x, const void *y) {
 static sc_status whatif_add_row(struct whatif_table *t,
                                 const char *key,
                                 const char *title,
-                                struct change c) {
+                                struct whatif_change c) {
     struct sc__whatif_row row = {.key = key, .title = title};
     SC__TRY(sc__progress(t->ctx, "what if", (double)t->out->count / (double)t->expected));
-    SC__TRY(step_with(t, c, 0, &row.at_zero));
-    SC__TRY(step_with(t, c, 0.5, &row.at_half));
+    SC__TRY(whatif_step_with(t, c, 0, &row.at_zero));
+    SC__TRY(whatif_step_with(t, c, 0.5, &row.at_half));
     *SC__PUSH(t->arena, t->out->rows, t->out->count, t->out->capacity) = row;
     return SC_OK;
 }
 
-static sc_status add_rows(struct whatif_table *t) {
+static sc_status whatif_add_rows(struct whatif_table *t) {
     struct sc__arena *a = t->arena;
-    struct seen seen;
+    struct whatif_seen seen;
     whatif_look(t->w, &seen);
     t->expected = seen.label_count + seen.recompute;
     for (int k = 0; k < SC__WORKS; k++)
@@ -239,18 +244,18 @@ static sc_status add_rows(struct whatif_table *t) {
                             : k == SC__WORK_HOST ? "host"
                                                  : name;
         if (seen.work[k])
-            SC__TRY(whatif_add_row(t, name, title, (struct change){.work = k}));
+            SC__TRY(whatif_add_row(t, name, title, (struct whatif_change){.work = k}));
     }
     if (seen.recompute)
         SC__TRY(whatif_add_row(t,
                                "recompute",
                                "recomputation",
-                               (struct change){.recompute = true}));
+                               (struct whatif_change){.recompute = true}));
     for (unsigned i = 0; i < seen.label_count; i++)
         SC__TRY(whatif_add_row(t,
                                sc__format(a, "comm:%s", seen.labels[i]),
                                sc__format(a, "%s communication", seen.labels[i]),
-                               (struct change){.label = seen.labels[i]}));
+                               (struct whatif_change){.label = seen.labels[i]}));
     return SC_OK;
 }
 
@@ -265,8 +270,8 @@ sc_status sc__whatif(struct sc_context *ctx,
     struct whatif_table t =
         {.ctx = ctx, .arena = arena, .w = w, .net = net, .options = *options, .out = out};
     t.options.keep_timeline = false;
-    SC__TRY(add_rows(&t));
+    SC__TRY(whatif_add_rows(&t));
     if (out->count)
-        qsort(out->rows, out->count, sizeof *out->rows, most_gain_first);
+        qsort(out->rows, out->count, sizeof *out->rows, whatif_most_gain_first);
     return SC_OK;
 }

@@ -13,13 +13,15 @@ struct expander {
     struct sc__workload *to;
     struct sc__map groups; /* (group, first member) → group of `to` + 1 */
     uint32_t rank;
-    uint32_t
-        last[SC__MAX_STREAMS]; /* last operation issued there + 1, in the rank's block */
+    /* by stream: the last operation issued there + 1, in the rank's block */
+    uint32_t last[SC__MAX_STREAMS];
     struct sc__edge *edges;
     uint32_t edge_count;
     uint32_t edge_capacity;
 };
 
+/* Edges of one operation lie together at the end: one that is there already
+ * (the stream's order and an explicit dependency) is not added again. */
 static void add_edge(struct expander *x, uint32_t op, uint32_t dep) {
     for (uint32_t i = x->edge_count; i && x->edges[i - 1].op == op; i--)
         if (x->edges[i - 1].dep == dep)
@@ -52,6 +54,8 @@ static sc_status list_group(struct expander *x, uint16_t group, uint16_t *out) {
     return SC_OK;
 }
 
+/* Stream order becomes edges: to the operation before it on its stream, and to
+ * the last one on each stream it waits for. Those imply all earlier ones. */
 static void order_edges(struct expander *x, const struct sc__op *op, uint32_t index) {
     if (x->last[op->stream])
         add_edge(x, index, x->last[op->stream] - 1);
@@ -70,13 +74,14 @@ static sc_status copy_op(struct expander *x,
     const struct sc__class *class =
         &x->from->classes[sc__workload_class_of(x->from, x->rank)];
     uint32_t index = to->op_count - 1 - first;
+    /* Edges are kept apart and set once the block is whole: see expand_rank. */
     *copy = *op;
     copy->deps = 0;
     copy->after = 0;
     copy->flags &= (uint8_t) ~(SC__OP_PEER_NEXT | SC__OP_PEER_PREV);
     if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV) {
         copy->peer = sc__op_peer(x->from, op, x->rank);
-        copy->tag += call->tag;
+        copy->tag += call->tag; /* tells micro-batches apart */
     }
     if (op->kind == SC__OP_COMPUTE && class->slow != 1)
         copy->cost = llround((double)op->cost * class->slow);
@@ -137,8 +142,8 @@ static bool is_expanded(const struct sc__workload *w) {
 
 static sc_status check_match(struct sc_context *ctx, struct sc__workload *w) {
     struct sc__mismatch bad;
-    uint32_t meetings;
-    if (sc__workload_match(w, false, &meetings, &bad))
+    uint32_t rendezvous;
+    if (sc__workload_match(w, false, &rendezvous, &bad))
         return SC_OK;
     return sc__fail(ctx,
                     SC_INPUT,

@@ -1,8 +1,8 @@
-/* expand: any workload as a graph, one class and one block for each rank, the
- * way Chakra and GOAL write it: classes become ranks, calls are unrolled, the
- * order of streams becomes dependencies, groups become lists of ranks. */
-#ifndef SC_IR_EXPAND_H
-#define SC_IR_EXPAND_H
+/* expand: any workload as a graph, one class and one block for each rank, as
+ * Chakra and GOAL write it: classes become ranks, calls are unrolled, the order
+ * of streams becomes dependencies, groups become lists of ranks. */
+#ifndef SC_WORKLOAD_EXPAND_H
+#define SC_WORKLOAD_EXPAND_H
 
 #include "workload/workload.h"
 

@@ -1,7 +1,7 @@
 /* graph: building graph blocks from edges that come in any order, and finding
  * cycles in them. */
-#ifndef SC_IR_GRAPH_H
-#define SC_IR_GRAPH_H
+#ifndef SC_WORKLOAD_GRAPH_H
+#define SC_WORKLOAD_GRAPH_H
 
 #include "workload/workload.h"
 

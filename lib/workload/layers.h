@@ -2,8 +2,8 @@
  * input gradient and weight gradient, and in each part a compute time and a
  * collective. Layer workloads, operator tables and profiler tables all read
  * into this; lower/layers.c turns it into a workload. */
-#ifndef SC_IR_LAYERS_H
-#define SC_IR_LAYERS_H
+#ifndef SC_WORKLOAD_LAYERS_H
+#define SC_WORKLOAD_LAYERS_H
 
 #include "workload/workload.h"
 

@@ -12,7 +12,7 @@ struct matcher {
     uint32_t *sends;
     uint32_t *first_send;
     uint32_t *source; /* their ranks */
-    uint32_t meetings;
+    uint32_t rendezvous;
 };
 
 /* Receives waiting under one (source, tag): a list through next. */
@@ -40,6 +40,8 @@ static bool match_fail(struct matcher *m,
     return false;
 }
 
+/* Counting sort by destination: it keeps the program order of each source,
+ * which is what decides who is matched with whom. */
 static void count_sends(struct matcher *m) {
     const struct sc__workload *w = m->w;
     for (uint32_t rank = 0; rank < m->ranks; rank++) {
@@ -99,9 +101,10 @@ static struct receives collect_receives(struct matcher *m, const struct sc__bloc
         if (m->w->ops[i].flags & (SC__OP_ANY_PEER | SC__OP_ANY_TAG))
             r.any = true;
     }
+    /* A receive from any rank or of any tag is matched when messages arrive. */
     if (r.any)
         return r;
-    uint32_t size = 4;
+    uint32_t size = 4; /* at least twice the receives: the table is never full */
     while (size < 2 * r.count)
         size *= 2;
     r.mask = size - 1;
@@ -157,6 +160,7 @@ static bool match_to_rank(struct matcher *m, uint32_t rank) {
         w->match[m->sends[s]] = recv;
         w->match[recv] = m->sends[s];
     }
+    /* every send took a receive: equal counts leave none over */
     if (r.count == last - first)
         return true;
     for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++)
@@ -169,6 +173,7 @@ static bool match_messages(struct matcher *m) {
     struct sc__arena *outer = m->arena;
     sort_sends(m);
     for (uint32_t rank = 0; rank < m->ranks; rank++) {
+        /* tables of one rank at a time: those of 65,536 would not fit */
         struct sc__arena inner;
         sc__arena_init(&inner, outer->out_of_memory);
         m->arena = &inner;
@@ -230,25 +235,27 @@ static bool same_collective(const struct sc__op *x, const struct sc__op *y) {
     return x->coll == y->coll && x->bytes == y->bytes && x->peer == y->peer;
 }
 
-/* One meeting: heads[i] is the collective of member i, or 0. */
-static bool
-meet(struct matcher *m, uint16_t g, const uint32_t *head, uint32_t lead, uint32_t nth) {
+/* One rendezvous: head[rank] is the collective of a member + 1, or 0. `lead` is
+ * a member that has one; the others must have the same. */
+static bool match_rendezvous(
+    struct matcher *m, uint16_t g, const uint32_t *head, uint32_t lead, uint32_t nth) {
     struct sc__workload *w = m->w;
     for (uint32_t i = 0; i < sc__group_size(w, g); i++) {
         uint32_t rank = sc__group_member(w, g, 0, i);
         uint32_t op = head[rank];
-        enum sc__mismatch_kind kind =
-            !op                                                         ? SC__MATCH_MISSING
-            : same_collective(&w->ops[head[lead] - 1], &w->ops[op - 1]) ? SC__MATCH_FINE
-                                                                        : SC__MATCH_OTHER;
+        enum sc__mismatch_kind kind = SC__MATCH_FINE;
+        if (!op)
+            kind = SC__MATCH_MISSING;
+        else if (!same_collective(&w->ops[head[lead] - 1], &w->ops[op - 1]))
+            kind = SC__MATCH_OTHER;
         if (kind != SC__MATCH_FINE) {
             match_fail(m, kind, head[lead] - 1, lead, op ? op - 1 : SC__NONE, rank);
             m->bad->nth = nth;
             return false;
         }
-        w->match[op - 1] = m->meetings;
+        w->match[op - 1] = m->rendezvous;
     }
-    m->meetings++;
+    m->rendezvous++;
     return true;
 }
 
@@ -265,7 +272,7 @@ match_group(struct matcher *m, uint16_t g, struct calls *c, const uint32_t *next
                 lead = sc__group_member(w, g, 0, i);
         if (lead == SC__NONE)
             return true;
-        if (!meet(m, g, c->head, lead, nth))
+        if (!match_rendezvous(m, g, c->head, lead, nth))
             return false;
         for (uint32_t i = 0; i < size; i++) {
             uint32_t rank = sc__group_member(w, g, 0, i);
@@ -285,7 +292,7 @@ static bool match_collectives(struct matcher *m) {
 
 bool sc__workload_match(struct sc__workload *w,
                         bool exact,
-                        uint32_t *meetings,
+                        uint32_t *rendezvous,
                         struct sc__mismatch *bad) {
     struct sc__arena temporary;
     sc__arena_init(&temporary, w->arena->out_of_memory);
@@ -299,6 +306,6 @@ bool sc__workload_match(struct sc__workload *w,
     bad->kind = SC__MATCH_FINE;
     bool fine = match_messages(&m) && (!w->group_count || match_collectives(&m));
     sc__arena_free(&temporary);
-    *meetings = m.meetings;
+    *rendezvous = m.rendezvous;
     return fine;
 }

@@ -43,19 +43,18 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
     }
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
-        return sc__fail(
-            ctx,
-            SC_INPUT,
-            NULL,
-            "expert groups are cut from the ranks of one stage",
-            "ep %u × expert-tp %u does not divide the %llu ranks of a stage (tp %u × "
-            "cp %u × dp %u)",
-            m->ep,
-            m->etp,
-            (unsigned long long)stage,
-            m->tp,
-            m->cp,
-            m->dp);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "expert groups are cut from the ranks of one stage",
+                        "ep %u × expert-tp %u does not divide the %llu ranks of a stage "
+                        "(tp %u × cp %u × dp %u)",
+                        m->ep,
+                        m->etp,
+                        (unsigned long long)stage,
+                        m->tp,
+                        m->cp,
+                        m->dp);
     return SC_OK;
 }
 
@@ -84,14 +83,15 @@ sc_status sc__mesh_order(struct sc_context *ctx, struct sc__mesh *m, const char 
         seen |= 1u << d;
         given[n++] = (uint8_t)d;
     }
-    for (unsigned d = 0; d < SC__DIMS;
-         d++) /* what was left out is slowest, in the usual order */
+    /* what was left out is slowest, in the usual order */
+    for (unsigned d = 0; d < SC__DIMS; d++)
         if (!(seen & 1u << d))
             given[n++] = (uint8_t)d;
     memcpy(m->order, given, sizeof given);
     return SC_OK;
 }
 
+/* Ranks between neighbours along a dimension: the sizes of the faster ones. */
 static uint32_t stride(const struct sc__mesh *m, unsigned dim) {
     uint32_t s = 1;
     for (unsigned i = 0; i < SC__DIMS && m->order[i] != dim; i++)
@@ -161,7 +161,8 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
     return 0;
 }
 
-/* Members of expert groups differ by step places, in a run of span places. */
+/* Expert groups are cut from the ranks of a stage regardless of tp, cp and dp:
+ * etp fastest, then ep, then the replicas. Members are step places apart. */
 static uint32_t expert_member(
     const struct sc__mesh *m, uint32_t rank, uint32_t step, uint32_t size, uint32_t i) {
     uint32_t place = place_in_stage(m, rank);

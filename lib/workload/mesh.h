@@ -8,8 +8,8 @@
  *     rank = tp_i + tp·(cp_i + cp·(dp_i + dp·pp_i))
  *          = etp_i + etp·(ep_i + ep·(edp_i + edp·pp_i))
  */
-#ifndef SC_IR_MESH_H
-#define SC_IR_MESH_H
+#ifndef SC_WORKLOAD_MESH_H
+#define SC_WORKLOAD_MESH_H
 
 #include "base/base.h"
 

@@ -52,8 +52,7 @@ scale_suggest(struct sc_context *ctx, const struct sc__workload *w, const char *
     if (near)
         return sc__format(&ctx->arena, "did you mean '%s'?", near);
     return "a name of an operation, a pattern with * or a kind of work (gemm, attention, "
-           "optimizer "
-           "…)";
+           "optimizer …)";
 }
 
 /* "NAME=X": the last = parts them, since names may hold one. */

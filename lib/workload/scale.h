@@ -1,7 +1,7 @@
 /* what-if: the same step with some of its work faster or slower. Works on a
  * finished workload of any input. */
-#ifndef SC_LOWER_WHATIF_H
-#define SC_LOWER_WHATIF_H
+#ifndef SC_WORKLOAD_SCALE_H
+#define SC_WORKLOAD_SCALE_H
 
 #include "workload/workload.h"
 

@@ -76,7 +76,7 @@ static void put_table(const struct sc__shares *s,
                "time",
                "share",
                "2x faster",
-               "for free");
+               "at no cost");
     for (uint32_t i = 0; i < s->count && i < most; i++)
         if (s->items[i].time)
             put_line(s, &s->items[i], out);
@@ -84,7 +84,7 @@ static void put_table(const struct sc__shares *s,
 
 void sc__shares_text(const struct sc__shares *s, uint32_t most, struct sc__buffer *out) {
     struct sc__shares classes = by_class(s, out->arena);
-    put_table(&classes, "what the time goes to", UINT32_MAX, out);
+    put_table(&classes, "where the time goes", UINT32_MAX, out);
     put_table(s, "longest parts", most, out);
 }
 

@@ -1,7 +1,7 @@
 /* shares: the named parts of a total, and what making each of them faster
  * would bring to the whole (Amdahl). */
-#ifndef SC_IR_SHARES_H
-#define SC_IR_SHARES_H
+#ifndef SC_WORKLOAD_SHARES_H
+#define SC_WORKLOAD_SHARES_H
 
 #include "base/base.h"
 

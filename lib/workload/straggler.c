@@ -1,12 +1,13 @@
-/* split: classes of ranks when one rank is unlike the others, and when many are
- * alike.
+/* straggler: --slow rank:5=1.2, and the splitting of classes of ranks that it
+ * needs; also the merging of ranks that are alike.
  *
  * Ranks share a class when nothing they do or wait for tells them apart. Start
- * from the classes there are with the slow rank apart (or from the programs
- * alone), and part ranks of a class whose groups or pipeline neighbours hold different
- * classes, until nothing changes (colour refinement). What comes out is the coarsest
- * partition that the simulator may run one rank of: with a slow rank in dp 64, tp 1, pp 4
- * that is 8 classes (the slow pipeline, and the rest, by stage). */
+ * from the classes there are with the straggler in one of its own (or from the
+ * programs alone), and split a class whose ranks have groups or pipeline
+ * neighbours of different classes, until nothing changes (colour refinement).
+ * What comes out is the coarsest partition of which the simulator may run one
+ * rank each: with a straggler in dp 64, tp 1, pp 4 that is 8 classes (its
+ * pipeline, and the rest, by stage). */
 #include "workload/workload.h"
 
 #include "base/random.h"
@@ -16,18 +17,18 @@
 #define NEIGHBOUR_NEXT 1u
 #define NEIGHBOUR_PREV 2u
 
-struct split {
+struct class_split {
     struct sc__workload *w;
     struct sc__arena arena; /* of the split alone */
     uint32_t ranks;
     uint32_t colours;
     uint32_t *colour;    /* by rank */
-    uint64_t *signature; /* by rank: its colour and those it meets */
+    uint64_t *signature; /* by rank: its colour and those of the ranks it waits for */
     uint8_t *uses_group; /* by (class, group) */
     uint8_t *neighbours; /* by class: NEIGHBOUR_… */
 };
 
-static void mark_op(struct split *s, uint32_t class, const struct sc__op *op) {
+static void mark_op(struct class_split *s, uint32_t class, const struct sc__op *op) {
     if (op->kind == SC__OP_COLLECTIVE)
         s->uses_group[class * s->w->group_count + op->group] = 1;
     if (op->kind != SC__OP_SEND && op->kind != SC__OP_RECV)
@@ -38,8 +39,9 @@ static void mark_op(struct split *s, uint32_t class, const struct sc__op *op) {
         s->neighbours[class] |= NEIGHBOUR_PREV;
 }
 
-/* Whom the ranks of a class ever meet. */
-static void mark_class(struct split *s, uint32_t class) {
+/* Whom the ranks of a class ever wait for. Only changes of block are looked
+ * at: a program calls the same block for micro-batch after micro-batch. */
+static void mark_class(struct class_split *s, uint32_t class) {
     const struct sc__workload *w = s->w;
     const struct sc__program *p = &w->programs[w->classes[class].program];
     for (uint32_t c = 0, last = SC__NONE; c < p->calls; c++) {
@@ -52,13 +54,14 @@ static void mark_class(struct split *s, uint32_t class) {
     }
 }
 
-static uint64_t colour_hash(const struct split *s, uint32_t rank) {
+static uint64_t colour_hash(const struct class_split *s, uint32_t rank) {
     return sc__splitmix64(s->colour[rank] + 1u);
 }
 
 /* Adds what a group holds to the signatures of its members: once a group, at
- * its first member; the sum does not depend on the order. */
-static void sign_group(struct split *s, uint16_t g, uint32_t rank) {
+ * its first member. Colours are summed, so that their order within a group does
+ * not matter, and mixed afterwards, so that sums of two groups cannot cancel. */
+static void sign_group(struct class_split *s, uint16_t g, uint32_t rank) {
     const struct sc__workload *w = s->w;
     uint32_t n = sc__group_size(w, g);
     uint64_t held = 0;
@@ -75,7 +78,7 @@ static void sign_group(struct split *s, uint16_t g, uint32_t rank) {
     }
 }
 
-static void sign_neighbours(struct split *s, uint32_t rank) {
+static void sign_neighbours(struct class_split *s, uint32_t rank) {
     const struct sc__workload *w = s->w;
     uint8_t has = s->neighbours[sc__workload_class_of(w, rank)];
     static const uint8_t flags[] = {SC__OP_PEER_NEXT, SC__OP_PEER_PREV};
@@ -83,14 +86,15 @@ static void sign_neighbours(struct split *s, uint32_t rank) {
         if (!(has >> i & 1))
             continue;
         struct sc__op op = {.flags = flags[i]};
-        uint64_t met = colour_hash(s, sc__op_peer(w, &op, rank));
+        uint64_t peer = colour_hash(s, sc__op_peer(w, &op, rank));
+        /* + 1000 + i: neighbours must not look like a group, nor next like previous */
         s->signature[rank] =
-            sc__splitmix64(s->signature[rank] ^ sc__splitmix64(met + 1000 + i));
+            sc__splitmix64(s->signature[rank] ^ sc__splitmix64(peer + 1000 + i));
     }
 }
 
 /* New colours: one for each signature, numbered by their first rank. */
-static uint32_t recolour(struct split *s) {
+static uint32_t recolour(struct class_split *s) {
     struct sc__map seen;
     sc__map_init(&seen, &s->arena);
     for (uint32_t r = 0; r < s->ranks; r++) {
@@ -103,13 +107,16 @@ static uint32_t recolour(struct split *s) {
     return seen.count;
 }
 
-static void refine(struct split *s) {
+/* Colours only ever split: when a round leaves their number, it left them all. */
+static void refine(struct class_split *s) {
     const struct sc__workload *w = s->w;
     for (uint32_t before = 0; before != s->colours;) {
         before = s->colours;
         for (uint32_t r = 0; r < s->ranks; r++)
             s->signature[r] = colour_hash(s, r);
         for (uint32_t g = 0; g < w->group_count; g++) {
+            /* A group of the mesh is one for every rank, a listed one is the
+             * same whichever rank asks. */
             bool list = w->groups[g].kind == SC__GROUP_LIST;
             if (list && w->groups[g].count)
                 sign_group(s, (uint16_t)g, w->groups[g].ranks[0]);
@@ -124,7 +131,7 @@ static void refine(struct split *s) {
 
 /* Classes from colours; each keeps the program, place and memory of the class
  * its ranks had. */
-static void make_classes(struct split *s) {
+static void make_classes(struct class_split *s) {
     struct sc__workload *w = s->w;
     struct sc__class *classes = SC__NEW_ARRAY(w->arena, struct sc__class, s->colours);
     struct sc__memory *memory =
@@ -152,8 +159,8 @@ static void make_classes(struct split *s) {
 }
 
 static void
-straggler_begin(struct sc_context *ctx, struct sc__workload *w, struct split *s) {
-    *s = (struct split){.w = w, .ranks = sc__mesh_ranks(&w->mesh)};
+straggler_begin(struct sc_context *ctx, struct sc__workload *w, struct class_split *s) {
+    *s = (struct class_split){.w = w, .ranks = sc__mesh_ranks(&w->mesh)};
     sc__arena_init(&s->arena, &ctx->recover);
     s->colour = SC__NEW_ARRAY(&s->arena, uint32_t, s->ranks);
     s->signature = SC__NEW_ARRAY(&s->arena, uint64_t, s->ranks);
@@ -169,7 +176,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
                                  uint32_t rank,
                                  double slow) {
     uint32_t ranks = sc__mesh_ranks(&w->mesh);
-    struct split s;
+    struct class_split s;
     if (rank >= ranks)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -199,7 +206,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
 }
 
 void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w) {
-    struct split s;
+    struct class_split s;
     straggler_begin(ctx, w, &s);
     for (uint32_t r = 0; r < s.ranks; r++) {
         const struct sc__class *c = &w->classes[sc__workload_class_of(w, r)];

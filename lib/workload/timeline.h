@@ -1,8 +1,8 @@
 /* timeline: what ran, when. Simulated runs and imported measurements both end
  * up here; every report and `compare` works on both. The simulator keeps it
  * only when something asks for it. */
-#ifndef SC_IR_TIMELINE_H
-#define SC_IR_TIMELINE_H
+#ifndef SC_WORKLOAD_TIMELINE_H
+#define SC_WORKLOAD_TIMELINE_H
 
 #include "workload/workload.h"
 

@@ -1,7 +1,7 @@
 /* words: how the JSON form of the intermediate representation spells its
  * enumerations. In the order of the enums, NULL-terminated. */
-#ifndef SC_IR_WORDS_H
-#define SC_IR_WORDS_H
+#ifndef SC_WORKLOAD_WORDS_H
+#define SC_WORKLOAD_WORDS_H
 
 #define SC__IR_SCHEMA "stepcast/ir/1"
 

@@ -19,8 +19,8 @@
  * In a `graph` block order on a stream does not count: an operation is ready
  * when its dependencies have ended, and a stream runs ready operations one at
  * a time, lowest (ready time, index) first. */
-#ifndef SC_IR_WORKLOAD_H
-#define SC_IR_WORKLOAD_H
+#ifndef SC_WORKLOAD_H
+#define SC_WORKLOAD_H
 
 #include "workload/mesh.h"
 
@@ -194,9 +194,9 @@ struct sc__workload {
     uint32_t *match;          /* by operation, or NULL; see workload/match.h */
     uint32_t *rank_class;     /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity; /* of one GPU, bytes; 0 = unknown */
-    double peak_flops; /* of one GPU in the type of the products, FLOP/s; 0 = unknown */
-    double gpu_watts;  /* mean draw of one GPU over the step; 0 = unknown */
-    double gpu_usd_per_hour;   /* 0 = unknown */
+    double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
+    double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
+    double gpu_usd_per_hour;  /* 0 = unknown */
     struct sc__memory *memory; /* by class, or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */
@@ -270,7 +270,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
                                  uint32_t rank,
                                  double slow);
 /* Puts ranks of several classes into one where they run the same program and
- * meet the same classes: the fewest classes the simulator may run. How their
+ * wait for the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
 void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
 /* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */

@@ -22,7 +22,7 @@ expect bad_loggops 2 "not a LogGOPS description" "$STEPCAST" run "$tmp/w.goal" -
 expect compat_needs_network 2 "--astra-network" "$STEPCAST" run "$tmp/et" --compat astra
 expect chakra_flow 0 "step time" "$STEPCAST" run "$tmp/et" --net flow
 expect messages_are_named 0 "exposed p2p" "$STEPCAST" run "$tmp/et"
-expect no_pipeline_no_bubble 0 "wait for messages" "$STEPCAST" run "$tmp/et"
+expect no_pipeline_no_bubble 0 "waiting for messages" "$STEPCAST" run "$tmp/et"
 expect html 0 "" "$STEPCAST" run "$tmp/et" --html "$tmp/page.html"
 expect trace 0 "" "$STEPCAST" run "$tmp/w.goal" --trace "$tmp/trace.json"
 

@@ -24,7 +24,10 @@ one="--model gpt2 --gpus 1 --global-batch 2 --seq 512"
 for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--grad-dtype bf16" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
     expect "idle alone $o" 0 "${o%% *} has no effect" run $one $o
 done
-expect idle_fail 0 "--fail has no effect without --net flow" run $model --fail leaf0
+expect fail_needs_flow 0 "--fail is about a link: the flow engine simulates the network" run $model --fail port3.up
+expect fail_unknown_link 2 "has no link 'leaf0'" run $model --fail leaf0
+expect degrade_unknown_link 2 "has no link 'leaf0'" run $model --degrade leaf0=0.5
+expect fail_contradicts 2 "only the flow engine knows links" run $model --net analytic --fail port3.up
 expect algo_noted 0 "collectives that cannot run so" run $model --algo torus
 
 # what contradicts itself, or is no value, is refused

@@ -17,7 +17,7 @@ expect no_input 2 "no input" "$STEPCAST" run
 expect no_such_file 3 "cannot open" "$STEPCAST" run $tmp/absent
 expect directory 3 "" "$STEPCAST" run $tmp
 expect table 0 "step time" "$STEPCAST" run $seed
-expect equals_sign 0 "free network" "$STEPCAST" run --cluster=ideal $seed
+expect equals_sign 0 "communication takes no time" "$STEPCAST" run --cluster=ideal $seed
 expect show 0 "33: 4 of the step before, 1 micro-batches of 26 rows, 3 after" "$STEPCAST" show $seed
 expect small_cluster 3 "not a multiple" "$STEPCAST" run $seed --cluster dgx-h100:8
 expect output_dir_missing 4 "cannot write" "$STEPCAST" run $seed --json $tmp/no/such/dir.json

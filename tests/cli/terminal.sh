@@ -10,6 +10,8 @@ unset NO_COLOR
 
 "$STEPCAST" run "$t/w.txt" --gantt >"$t/pipe"
 ok "no colours in a pipe" "$(grep -c "$escape" "$t/pipe")" 0
+ok "whose breakdown it is: a quarter of 32 ranks" "$(grep -c 'shown: stage 0 (8 ranks), the last to finish; stage 3 (8 ranks) finishes first' "$t/pipe")" 1
+ok "no word of ours for equal ranks" "$("$STEPCAST" run "$t/w.txt" --slow rank:5=1.5 --what-if --amdahl | grep -c -w -i -e class -e classes)" 0
 ok "a line per stage" "$(grep -c '^ *stage [0-3] |' "$t/pipe")" 4
 if ! python3 -c 'import pty; pty.openpty()' 2>/dev/null; then
     echo "skip terminal: this machine gives no pseudo-terminals"

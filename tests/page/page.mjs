@@ -212,7 +212,7 @@ await test("a comparison shows both timelines and no errors", async () => {
   check(!problems.length, problems.join("; "));
   check((await page.locator("canvas.timeline").count()) === 1, "one axis");
   check(/^[+−±]/.test(await page.textContent("#difference")), "difference");
-  const rows = await column("class-table", "class");
+  const rows = await column("part-table", "part");
   check(rows.includes("compute"), `classes: ${rows}`);
   const bad = [...(await overflows()), ...(await serious())];
   check(!bad.length, bad.join("\n"));

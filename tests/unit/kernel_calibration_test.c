@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "hardware/gpu_fit.h"
+#include "hardware/power_throttling.h"
 
 #include <math.h>
 

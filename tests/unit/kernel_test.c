@@ -4,6 +4,7 @@
 
 #include "hardware/gpu_fit.h"
 #include "hardware/kernel_layer.h"
+#include "hardware/power_throttling.h"
 
 #include <math.h>
 

@@ -48,6 +48,8 @@ static struct sc__result make_result(sc_context *ctx, struct step_plan plan) {
     sc__result_set_files(&r, (const char *const[]){"one.txt", "two.txt"}, 2);
     sc__result_set_command(&r, (const char *const[]){"stepcast", "run"}, 2);
     sc__result_add_setting(&r, "recompute", "full");
+    sc__result_add_source(&r, "gpus/a-gpu.json", "its datasheet");
+    sc__result_add_path(&r);
     sc__result_add_shares(&r, w);
     assert_int_equal(sc__result_add_whatif(ctx, &r, w, &maker, &options), SC_OK);
     return r;
@@ -124,6 +126,11 @@ static void sections_are_chosen_by_flags(void **state) {
         json_t *settings = json_object_get(root, "settings");
         assert_string_equal(json_string_value(json_object_get(settings, "recompute")),
                             "full");
+        json_t *used = json_array_get(json_object_get(root, "provenance"), 0);
+        assert_string_equal(json_string_value(json_object_get(used, "file")),
+                            "gpus/a-gpu.json");
+        assert_string_equal(json_string_value(json_object_get(used, "source")),
+                            "its datasheet");
         json_decref(root);
     }
     sc__result_free(&r);
@@ -134,8 +141,8 @@ static void same_amounts(const struct sc__amounts *x, const struct sc__amounts *
     assert_true(x->count > 0);
     assert_int_equal(x->count, y->count);
     for (uint32_t i = 0; i < x->count; i++) {
-        assert_string_equal(x->items[i].key, y->items[i].key);
-        assert_true(x->items[i].us == y->items[i].us);
+        assert_string_equal(x->keys.text[i], y->keys.text[i]);
+        assert_true(x->us[i] == y->us[i]);
     }
 }
 
@@ -158,8 +165,60 @@ static void a_fresh_result_compares_as_a_saved_one(void **state) {
     same_amounts(&fresh.operations, &saved.operations);
     double sum = 0;
     for (uint32_t i = 0; i < fresh.parts.count; i++)
-        sum += fresh.parts.items[i].us;
+        sum += fresh.parts.us[i];
     assert_float_equal(sum, fresh.step, 1e-6);
+    sc__result_free(&r);
+    sc_close(ctx);
+}
+
+/* `count` computations of 1 us and as many all-reduces of 7 us, each of its own name. */
+static struct sc__result make_long_result(sc_context *ctx, unsigned count) {
+    struct sc__workload *w = sc__workload_new(&ctx->arena, "workload-text");
+    struct sc__net net = fixed_net(ctx, 0, 7 * US);
+    struct sc__sim_options options = {.keep_timeline = true};
+    struct sc__sim sim;
+    struct sc__result r;
+    w->mesh = sc__mesh(2, 1, 1, 1, 1, 0);
+    sc__block_begin(w);
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = sc__format(&ctx->arena, "layer %u", i);
+        sc__block_add(w, SC__OP_COMPUTE, SC__FORWARD, 0, name)->cost = US;
+        name = sc__format(&ctx->arena, "all-reduce %u", i);
+        struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__FORWARD, 0, name);
+        op->group = sc__workload_group(w, SC__GROUP_TP);
+        op->bytes = 1024;
+    }
+    uint32_t block = sc__block_end(w);
+    uint32_t program = sc__program_begin(w);
+    sc__program_call(w, block, 0, 0, 0);
+    sc__class_add(w, program, 0, 2, 0);
+    assert_int_equal(sc__simulate(ctx, w, &net, &options, &sim), SC_OK);
+    sc__result_make(ctx, w, NULL, &net, &sim, &r);
+    sc__result_add_path(&r);
+    return r;
+}
+
+/* A document lists the longest operations; what it leaves out still counts. */
+static void operations_that_are_not_listed_count(void **state) {
+    (void)state;
+    sc_context *ctx = sc_open();
+    struct sc__result r = make_long_result(ctx, 500);
+    struct sc__compared side[2];
+    struct sc__comparison c;
+    struct sc__buffer out;
+    sc__buffer_init(&out, &ctx->arena);
+    sc__write_json(&r, SC__JSON_TIMELINE, &out);
+    struct sc__str document = {out.text, out.size};
+    sc__compared_result(&ctx->arena, "r", &r, &side[0]);
+    assert_int_equal(sc__compared_saved(ctx, "r", document, &side[1]), SC_OK);
+    assert_int_equal(side[0].operations.count, 1000);
+    assert_int_equal(side[0].left_out, 0);
+    assert_int_equal(side[1].left_out, 1000 - SC__LISTED_OPERATIONS);
+    sc__compare(&ctx->arena, side, &c);
+    assert_int_equal(c.groups.count, 1);
+    assert_string_equal(c.groups.items[0].key, "tp");
+    assert_float_equal(c.groups.items[0].a, 500 * 7, 1e-6);
+    assert_float_equal(c.groups.items[0].b, 500 * 7, 1e-6);
     sc__result_free(&r);
     sc_close(ctx);
 }
@@ -213,6 +272,7 @@ int main(void) {
         cmocka_unit_test(a_result_outlives_the_context_it_came_from),
         cmocka_unit_test(sections_are_chosen_by_flags),
         cmocka_unit_test(a_fresh_result_compares_as_a_saved_one),
+        cmocka_unit_test(operations_that_are_not_listed_count),
         cmocka_unit_test(whatif_is_simulated_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ export function compareBreakdown(a, b) {
   return section("breakdown", "Where the time goes", "The mean over all ranks of each.",
     legend(used.map(([x]) => [x[1], x[3], x[0] === "bubble" ? "bubble" : null])),
     stacked({ label: "Breakdown of A and B", rows, series: used.map(([[key, title, , colour]]) => ({ key, title, colour })), places: ["A", "B"], unit, scale }),
-    differences("class-table", "Differences by class of time", "class", used.map(([x, y]) => ({ key: x[1], a: x[2], b: y[2] }))));
+    differences("part-table", "Differences by part of the step", "part", used.map(([x, y]) => ({ key: x[1], a: x[2], b: y[2] }))));
 }
 
 export function compareTimelines(a, b) {
@@ -57,7 +57,11 @@ export function compareTimelines(a, b) {
 }
 
 export function compareGroups(a, b) {
-  const sum = (r) => { const m = new Map(); for (const o of r.operations ?? []) if (o.group) m.set(o.group, (m.get(o.group) ?? 0) + o.total_us); return m; };
+  const sum = (r) => {
+    const m = new Map(Object.entries(r.groups_left_out_us ?? {}));
+    for (const o of r.operations ?? []) if (o.group) m.set(o.group, (m.get(o.group) ?? 0) + o.total_us);
+    return m;
+  };
   const x = sum(a), y = sum(b);
   const rows = [...new Set([...x.keys(), ...y.keys()])].map((key) => ({ key, a: x.get(key) ?? 0, b: y.get(key) ?? 0 })).filter((r) => r.a || r.b);
   return rows.length && x.size && y.size ? section("comm", "Communication by group", "Time on the wire, mean over all ranks.", differences("group-table", "Differences by group", "group", rows)) : null;
@@ -68,5 +72,6 @@ export function compareOperations(a, b) {
   const x = sum(a), y = sum(b);
   if (!x.size || !y.size) return null;
   const rows = [...new Set([...x.keys(), ...y.keys()])].map((key) => ({ key, a: x.get(key) ?? 0, b: y.get(key) ?? 0 }));
-  return section("operations", "Operations", "Added up over the step by name, mean over all ranks.", differences("operation-table", "Differences by operation", "operation", rows));
+  return section("operations", "Operations", "Added up over the step by name, mean over all ranks.", differences("operation-table", "Differences by operation", "operation", rows),
+    a.operations_left_out || b.operations_left_out ? h("p", { class: "hint" }, "Only the longest operations of each are listed: one that shows no time on a side may be among its shorter ones.") : null);
 }

@@ -60,20 +60,20 @@ export function breakdown(r) {
       rows.push({ place: place(r, rank), key, title, value, text: `${f.time(value)} (${f.share(value / rank.step_time_us)})` });
     }
   const shown = series.filter((s) => used.has(s.key)), [unit, scale] = unitFor(r.step_time_us);
-  const chart = stacked({ label: "Where the time of each class of ranks goes", rows: rows.filter((x) => used.has(x.key)), series: shown,
+  const chart = stacked({ label: "Where the time of each stage or rank goes", rows: rows.filter((x) => used.has(x.key)), series: shown,
     places: [...new Set(classes.map((x) => place(r, x)))], unit, scale });
-  return section("breakdown", "Where the time goes", `Every picosecond of each class of ranks belongs to one part; the parts add up to the step.${classes.length < r.ranks.length ? ` ${classes.length} of ${f.count(r.ranks.length)} classes are shown.` : ""}`,
+  return section("breakdown", "Where the time goes", `Ranks that do the same at the same time share a bar. Every picosecond belongs to one part; the parts add up to the step.${classes.length < r.ranks.length ? ` ${classes.length} of ${f.count(r.ranks.length)} bars are shown.` : ""}`,
     legend(shown.map((s) => [s.title, s.colour, s.key === "bubble" ? "bubble" : null])), chart,
-    details("Figures by class", breakdownTable(r, labels, used)));
+    details("Figures by stage or rank", breakdownTable(r, labels, used)));
 }
 
 function breakdownTable(r, labels, used) {
-  const columns = [{ title: "class", value: (x) => place(r, x) }, { title: "ranks", number: true, value: (x) => x.ranks, text: (x) => f.count(x.ranks) }];
+  const columns = [{ title: "stage or rank", value: (x) => place(r, x) }, { title: "ranks", number: true, value: (x) => x.ranks, text: (x) => f.count(x.ranks) }];
   parts(r.breakdown_us, labels).forEach(([key, title], i) => {
     if (used.has(key)) columns.push({ title, number: true, value: (x) => parts(x.breakdown_us, labels)[i][2], text: (x) => f.time(parts(x.breakdown_us, labels)[i][2]) });
   });
   columns.push({ title: "step", number: true, value: (x) => x.step_time_us, text: (x) => f.time(x.step_time_us) });
-  return table({ id: "breakdown-table", caption: "Breakdown by class of ranks", columns, rows: r.ranks, limit: r.ranks.length > 300 ? 100 : Infinity });
+  return table({ id: "breakdown-table", caption: "Breakdown by stage or rank", columns, rows: r.ranks, limit: r.ranks.length > 300 ? 100 : Infinity });
 }
 
 export function details(title, ...content) {
@@ -164,10 +164,10 @@ export function whatifSection(r) {
   const gain = (us) => 1 - us / r.step_time_us;
   const column = (title, key) => ({ title, number: true, value: (w) => w[key], text: (w) => `${f.time(w[key])}` });
   const saved = (title, key) => ({ title, number: true, value: (w) => gain(w[key]), text: (w) => f.share(gain(w[key])), bar: (w) => gain(w[key]) });
-  return section("whatif", "What if", "The step time if one class of work cost half, or nothing; each simulated again, so that what then becomes exposed is counted.",
-    table({ id: "whatif-table", caption: "Step time with one class of work cheaper", rows, sort: { by: 4, down: true }, columns: [
-      { title: "work", value: (w) => w.title }, column("at half", "step_at_half_us"), saved("saved", "step_at_half_us"),
-      column("at zero", "step_at_zero_us"), saved("saved at most", "step_at_zero_us")] }));
+  return section("whatif", "What if", "The step time if one kind of work took half the time, or none; each simulated again, so that what then becomes exposed is counted.",
+    table({ id: "whatif-table", caption: "Step time with one kind of work faster", rows, sort: { by: 4, down: true }, columns: [
+      { title: "work", value: (w) => w.title }, column("half the time", "step_at_half_us"), saved("saved", "step_at_half_us"),
+      column("no time", "step_at_zero_us"), saved("saved at most", "step_at_zero_us")] }));
 }
 
 export function operationSection(r) {

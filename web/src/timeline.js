@@ -1,4 +1,4 @@
-// The pipeline timeline: one row per class of ranks, drawn on a canvas. The
+// The pipeline timeline: one row per stage, or per set of ranks that do the same, drawn on a canvas. The
 // upper band of a row is what the class did at each moment; the thin bands
 // below are its communication streams. One or two timelines on one axis.
 import { h } from "./dom.js";

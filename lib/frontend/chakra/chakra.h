@@ -1,6 +1,6 @@
 /* chakra: one node as it is on the wire, and the decoder's interface. */
-#ifndef SC_IMPORT_CHAKRA_H
-#define SC_IMPORT_CHAKRA_H
+#ifndef SC_FRONTEND_CHAKRA_H
+#define SC_FRONTEND_CHAKRA_H
 
 #include "frontend/reader.h"
 #include "workload/graph.h"

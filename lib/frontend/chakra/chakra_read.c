@@ -31,7 +31,7 @@ struct chakra_read_reader {
     double peak;
     double bandwidth;
     bool slots;
-    uint64_t priced; /* nodes timed by the roofline */
+    uint64_t roofline; /* nodes timed by the roofline */
     /* of the rank being read */
     uint32_t rank;
     struct sc__arena memory;
@@ -229,7 +229,7 @@ static int64_t roofline(struct chakra_read_reader *r, const struct sc__chakra_no
     double by_memory = bytes / r->bandwidth;
     double s = by_compute > by_memory ? by_compute : by_memory;
     if (s > 0)
-        r->priced++;
+        r->roofline++;
     return s > 0 && s < 1e6 ? llround(s * 1e12) : 0;
 }
 
@@ -623,13 +623,12 @@ static void name_streams(struct sc__workload *w) {
 }
 
 static void notes(const struct chakra_read_reader *r) {
-    if (r->priced)
+    if (r->roofline)
         sc__note(r->ctx,
                  "chakra-roofline",
                  "%llu nodes without a duration take num_ops / min(%.4g FLOP/s, %.4g B/s · "
-                 "num_ops "
-                 "/ tensor_size)",
-                 (unsigned long long)r->priced,
+                 "num_ops / tensor_size)",
+                 (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
     if (r->slots)
@@ -650,7 +649,7 @@ static sc_status chakra_read(struct sc_context *ctx,
                              struct sc__document *out) {
     struct chakra_read_reader r = {.ctx = ctx};
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     SC__TRY(take_options(&r, settings));
     SC__TRY(sc__chakra_find_files(ctx, paths, count, &r.files));
     r.w = sc__workload_new(&ctx->arena, "chakra");
@@ -662,7 +661,7 @@ static sc_status chakra_read(struct sc_context *ctx,
         SC__TRY(read_rank(&r));
     sc__workload_rank_classes(r.w, r.files.count, r.blocks);
     name_streams(r.w);
-    if (!sc__workload_match(r.w, true, &meetings, &bad))
+    if (!sc__workload_match(r.w, true, &rendezvous, &bad))
         return mismatch(&r, &bad);
     notes(&r);
     out->workload = r.w;

@@ -228,8 +228,7 @@ static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w) {
         sc__note(ctx,
                  "chakra-microseconds",
                  "Chakra keeps whole microseconds: %llu durations were rounded, the exact "
-                 "ones are "
-                 "in stepcast_ps",
+                 "ones are in stepcast_ps",
                  (unsigned long long)rounded);
     return SC_OK;
 }

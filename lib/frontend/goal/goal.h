@@ -1,6 +1,6 @@
 /* goal: what the text and the binary reader of GOAL schedules share. */
-#ifndef SC_IMPORT_GOAL_H
-#define SC_IMPORT_GOAL_H
+#ifndef SC_FRONTEND_GOAL_H
+#define SC_FRONTEND_GOAL_H
 
 #include "frontend/reader.h"
 #include "workload/graph.h"

@@ -27,7 +27,8 @@ void sc__goal_begin(struct sc__goal *g,
 
 static const char *
 set_peer(struct sc__goal *g, struct sc__op *op, const struct sc__goal_node *n) {
-    bool any_peer = n->peer == UINT32_MAX, any_tag = n->tag == UINT32_MAX;
+    bool any_peer = n->peer == UINT32_MAX;
+    bool any_tag = n->tag == UINT32_MAX;
     if (n->type == SC__GOAL_SEND && (any_peer || any_tag))
         return "a send needs a rank to go to and a tag";
     if (!any_peer && n->peer >= g->ranks)
@@ -147,11 +148,11 @@ static sc_status unmatched(const struct sc__goal *g,
 
 sc_status sc__goal_finish(struct sc__goal *g, const struct sc__place *at) {
     struct sc__mismatch bad;
-    uint32_t meetings;
+    uint32_t rendezvous;
     sc__workload_rank_classes(g->w, g->ranks, g->blocks);
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
         g->w->stream_names[i] = sc__format(&g->ctx->arena, "cpu %u", i);
-    if (!sc__workload_match(g->w, false, &meetings, &bad))
+    if (!sc__workload_match(g->w, false, &rendezvous, &bad))
         return unmatched(g, at, &bad);
     return SC_OK;
 }

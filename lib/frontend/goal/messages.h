@@ -4,8 +4,8 @@
  * everyone; gather and scatter: the root and everyone; broadcast and reduce: binomial
  * trees; barrier: dissemination. A collective becomes a begin and an end (calculations of
  * no time) with its messages between them, all under one tag of its own. */
-#ifndef SC_WRITE_MESSAGES_H
-#define SC_WRITE_MESSAGES_H
+#ifndef SC_FRONTEND_GOAL_MESSAGES_H
+#define SC_FRONTEND_GOAL_MESSAGES_H
 
 #include "workload/workload.h"
 

@@ -1,7 +1,7 @@
 /* kineto: one PyTorch profiler trace, as much of it as reports and replays
  * need. Times are integer nanoseconds, as in the file. */
-#ifndef SC_IMPORT_KINETO_H
-#define SC_IMPORT_KINETO_H
+#ifndef SC_FRONTEND_KINETO_H
+#define SC_FRONTEND_KINETO_H
 
 #include "frontend/reader.h"
 

@@ -1,5 +1,5 @@
-/* A measured step as a workload: kernels keep their streams, order and times;
- * collectives are asked of the network again.
+/* kineto_dependencies: a measured step as a workload. Kernels keep their
+ * streams, order and times; collectives are simulated again.
  *
  * What waited for what is not in the trace and is taken from the times: a
  * collective waits for the last compute kernel that had ended when it started;
@@ -100,9 +100,11 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
                                               uint16_t *out) {
     struct sc__kineto_group *g = &r->groups.items[sc__kineto_group_index(&r->groups, c)];
     struct sc__place at = {.file = r->t->file};
-    uint32_t group = r->meshed ? sc__workload_group(r->w, g->kind)
-                     : g->made ? g->made - 1
-                               : group_list(r, g);
+    uint32_t group;
+    if (r->meshed)
+        group = sc__workload_group(r->w, g->kind);
+    else
+        group = g->made ? g->made - 1 : group_list(r, g);
     if (group == SC__NONE)
         return sc__fail(r->ctx,
                         SC_INPUT,
@@ -207,7 +209,11 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
     struct last best = {0};
     for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
         const struct last *l = &r->ended[s];
+        /* A collective needs what the compute stream made, however long ago; of
+         * any other pair only a start right behind an end is evidence. */
         bool of_comm = k->kind == SC__KINETO_COMM && s == 0;
+        /* What ended before its own stream came free cannot have held it up, and
+         * of several the last did. */
         if (s == lane || !l->op || l->end <= r->last[lane].end ||
             (best.op && l->end <= best.end))
             continue;
@@ -237,6 +243,9 @@ static void kineto_dependencies_keep_span(struct replay *r,
         m->end = end;
 }
 
+/* The time between when a kernel could have started and when it did is the
+ * host's: it launched late. The gap takes the dependency; the kernel then waits
+ * for the gap by stream order. */
 static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct last dep) {
     uint8_t lane = r->lane[k->stream];
     int64_t free = r->last[lane].op ? r->last[lane].end : r->start;
@@ -270,8 +279,10 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
     if (c && c->coll < SC__COLLS)
         SC__TRY(kineto_dependencies_add_collective(r, k, c));
     else {
-        if (c)
-            *(c->coll == SC__COLLS ? &r->messages : &r->unknown) += 1;
+        if (c && c->coll == SC__COLLS)
+            r->messages++;
+        else if (c)
+            r->unknown++;
         add_kernel(r, k);
     }
     if (dep.op && !gap)
@@ -308,7 +319,7 @@ static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
             (unsigned long long)*bytes);
         return SC_OK;
     }
-    *bytes = t->optimizer_elements * 4;
+    *bytes = t->optimizer_elements * 4; /* fp32 */
     if (!*bytes)
         return sc__fail(r->ctx,
                         SC_INPUT,
@@ -389,6 +400,8 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
         SC__TRY(gradient_bytes(r, &bytes));
     r->block_first = r->w->op_count;
     sc__block_begin(r->w);
+    /* The all-reduce of the gradients is issued before the first kernel of the
+     * optimizer, which waits for it; without an optimizer it ends the step. */
     bool due = gradients;
     for (uint32_t i = 0; i < r->t->kernel_count; i++) {
         const struct sc__kineto_kernel *k = &r->t->kernels[i];
@@ -536,15 +549,14 @@ static sc_status common_mesh(struct replay *r,
         SC__TRY(sc__kineto_find_groups(r->ctx, traces[i], world, &groups));
         bool meshed = sc__kineto_mesh(&groups, traces[i]->rank, world, &mesh);
         if (!meshed || (i && memcmp(&mesh, &r->w->mesh, sizeof mesh) != 0))
-            return sc__fail(
-                r->ctx,
-                SC_INPUT,
-                &at,
-                "give one trace, or those of all ranks",
-                "%u traces of a job of %u ranks: its process groups do not tell what "
-                "the other ranks do",
-                count,
-                world);
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            "give one trace, or those of all ranks",
+                            "%u traces of a job of %u ranks: its process groups do not "
+                            "tell what the other ranks do",
+                            count,
+                            world);
         r->w->mesh = mesh;
     }
     return SC_OK;

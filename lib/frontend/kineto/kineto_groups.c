@@ -45,14 +45,18 @@ static void name_group(struct sc__arena *a,
                        const char *description,
                        uint32_t world) {
     const struct word *w = kineto_groups_word_of(description);
-    g->label = w ? w->label
-               : g->size == world
-                   ? "world"
-                   : sc__format(a, "group of %u by %u", g->size, stride_of(g));
-    g->kind = w                   ? w->kind
-              : g->size == world  ? SC__GROUP_WORLD
-              : stride_of(g) == 1 ? SC__GROUP_TP
-                                  : SC__GROUP_DP;
+    if (w) {
+        g->label = w->label;
+        g->kind = w->kind;
+        return;
+    }
+    if (g->size == world) {
+        g->label = "world";
+        g->kind = SC__GROUP_WORLD;
+        return;
+    }
+    g->label = sc__format(a, "group of %u by %u", g->size, stride_of(g));
+    g->kind = stride_of(g) == 1 ? SC__GROUP_TP : SC__GROUP_DP;
 }
 
 /* "[0, 1, 2]", cut after 30 entries: the rest goes on as the first two do. */

@@ -487,8 +487,9 @@ static sc_status syntax_error(struct parser *p) {
     struct sc__place at = {.file = p->t->file, .line = 1, .column = 1};
     struct sc__input again;
     const char *wrong = p->scan.cut ? "the file ends too early" : p->scan.wrong;
-    SC__TRY(
-        sc__input_open(p->ctx, p->t->file, &again)); /* lines were not counted on the way */
+    SC__TRY(sc__input_open(p->ctx,
+                           p->t->file,
+                           &again)); /* lines were not counted while scanning */
     while (seen < offset && sc__input_fill(&again, 1) == SC_OK && again.end > again.begin) {
         for (; again.begin < again.end && seen < offset; again.begin++, seen++)
             if (again.bytes[again.begin] == '\n') {

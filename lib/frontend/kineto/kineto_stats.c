@@ -1,4 +1,4 @@
-/* Where a GPU's time went, the way HolisticTraceAnalysis counts: unions of
+/* Where a GPU's time went, counted as HolisticTraceAnalysis does: unions of
  * intervals by kind of kernel, their overlap, and idle time by its cause. */
 #include "frontend/kineto/kineto.h"
 

@@ -5,8 +5,8 @@
  *   megatron_trace.c        files and directories → one run of one job
  *   megatron_trace_show.c   what `show` says
  */
-#ifndef SC_IMPORT_MEGATRON_TRACE_H
-#define SC_IMPORT_MEGATRON_TRACE_H
+#ifndef SC_FRONTEND_MEGATRON_TRACE_H
+#define SC_FRONTEND_MEGATRON_TRACE_H
 
 #include "frontend/megatron_trace/trace.h"
 #include "frontend/reader.h"

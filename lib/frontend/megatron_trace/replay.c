@@ -51,8 +51,7 @@ static sc_status ask(struct sc__replay *r, const char *missing) {
     return fail_set(
         r,
         "give --tp, --pp and --dp (and --ep where there are experts), or the file's "
-        "original name "
-        "wd…_tp…_pp…",
+        "original name wd…_tp…_pp…",
         sc__format(
             &r->ctx->arena,
             "how the job was cut is not known: %s is neither in the file's name nor given",
@@ -360,7 +359,7 @@ sc_status sc__lower_replay(struct sc_context *ctx,
     if (set->profile)
         sc__replay_estimate(&r);
     if (r.measured_comm)
-        sc__replay_meetings(&r);
+        sc__replay_collect_rendezvous(&r);
     if (r.scheduled)
         sc__replay_scheduled(&r);
     else

@@ -1,8 +1,8 @@
 /* replay: traces of ranks → a workload that does again what was measured:
  * measured compute, simulated communication. docs/formats/megatron-trace.md
  * has the rules and their constants. */
-#ifndef SC_LOWER_REPLAY_H
-#define SC_LOWER_REPLAY_H
+#ifndef SC_FRONTEND_MEGATRON_TRACE_REPLAY_H
+#define SC_FRONTEND_MEGATRON_TRACE_REPLAY_H
 
 #include "frontend/megatron_trace/trace.h"
 #include "workload/timeline.h"

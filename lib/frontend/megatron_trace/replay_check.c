@@ -1,7 +1,6 @@
 /* replay_check: do the ranks fit together? Every message has both its ends,
  * and the members of a group come to the same number of collectives. What does
- * not fit would stand still in the replay; here it can still be said in which
- * file. */
+ * not fit would be a deadlock in the replay; here the file can be named. */
 #include "frontend/megatron_trace/replay_parts.h"
 
 #include <string.h>

@@ -47,7 +47,7 @@ sc_status sc__replay_measured(struct sc_context *ctx,
     r.timeline->workload = r.w;
     r.w->mesh = r.traced;
     r.measured_comm = true;
-    sc__replay_meetings(&r);
+    sc__replay_collect_rendezvous(&r);
     sc__replay_given(&r);
     return SC_OK;
 }

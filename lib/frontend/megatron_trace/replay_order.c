@@ -10,7 +10,7 @@
  *              [send backward + receive forward]
  *   cool-down  receive, backward, send
  *
- * The exchanges in brackets are fused: both messages move at the same time, the
+ * The exchanges in brackets are fused: both messages are sent at the same time, the
  * receive on a stream of its own, and the rank goes on when both are over. */
 #include "frontend/megatron_trace/replay_parts.h"
 
@@ -24,7 +24,7 @@ struct message {
     uint8_t kind;
     uint32_t batch;
     uint64_t bytes;
-    const struct sc__met *met; /* where communication is as measured */
+    const struct sc__replay_rendezvous *rendezvous; /* where communication is as measured */
 };
 
 static void add_message(struct sc__replay *r, const struct message *m, bool fused) {
@@ -36,6 +36,8 @@ static void add_message(struct sc__replay *r, const struct message *m, bool fuse
                                       sc__replay_phase(m->kind),
                                       stream,
                                       sc__trace_names[m->kind]);
+    /* activations come from the stage before and go to the next, gradients the
+     * other direction */
     op->flags = receive == forward ? SC__OP_PEER_PREV : SC__OP_PEER_NEXT;
     op->tag = 2 * m->batch + forward;
     op->bytes = m->bytes;
@@ -44,13 +46,14 @@ static void add_message(struct sc__replay *r, const struct message *m, bool fuse
     if (!r->measured_comm)
         return;
     op->flags |= SC__OP_MEASURED;
-    op->cost = m->met->least;
-    r->when.ready_ns = m->met->last_start;
+    op->cost = m->rendezvous->least;
+    r->when.ready_ns = m->rendezvous->last_start;
     sc__replay_span(r);
 }
 
 /* One message, or a fused exchange of two. */
 static void add_exchange(struct sc__replay *r, const struct message *m, unsigned count) {
+    /* Measured messages have their host time in their timestamps. */
     if (!r->measured_comm)
         sc__replay_host(r, sc__replay_phase(m->kind), count * r->host_gap);
     bool first_receives =
@@ -59,6 +62,8 @@ static void add_exchange(struct sc__replay *r, const struct message *m, unsigned
         add_message(r, m, false);
         return;
     }
+    /* The receive first: it waits for what the compute stream issued before it,
+     * and must not wait for the send. */
     add_message(r, &m[!first_receives], true);
     add_message(r, &m[first_receives], true);
     sc__block_add(r->w,
@@ -85,6 +90,7 @@ static int64_t gap_before(const struct sc__replay *r,
     if (!rec->end_ns || !before->end_ns)
         return r->host_gap;
     int64_t gap = sc__trace_start_ns(rec->end_ns, rec->duration) - before->end_ns;
+    /* ends and durations are rounded and may overlap a little */
     return gap > 0 ? gap * SC__PS_PER_NS : 0;
 }
 
@@ -93,7 +99,7 @@ static struct message traced_message(const struct sc__replay *r,
                                      const struct sc__trace_record *rec) {
     struct message m = {.kind = rec->kind, .batch = rec->batch, .bytes = rec->bytes};
     if (r->measured_comm)
-        m.met = sc__replay_met(r, sc__replay_message_key(r, rank, rec));
+        m.rendezvous = sc__replay_find_rendezvous(r, sc__replay_message_key(r, rank, rec));
     return m;
 }
 
@@ -140,10 +146,9 @@ replay_order_nth(const struct sc__iteration *it, uint8_t kind, uint32_t n) {
 
 struct rank_order {
     struct sc__replay *r;
-    /* traced: micro-batches its trace has */
     uint32_t rank;
     uint32_t stage;
-    uint32_t traced;
+    uint32_t traced; /* micro-batches its trace has */
     /* blocks by traced micro-batch */
     uint32_t *forward;
     uint32_t *backward;
@@ -159,7 +164,8 @@ static void add_timed(struct rank_order *o, const struct sc__trace_record *rec) 
 
 static uint32_t replay_order_forward_block(struct rank_order *o, uint32_t n) {
     const struct sc__iteration *it = &o->r->ranks[o->rank];
-    bool first = o->stage == 0, last = o->stage == o->r->traced.pp - 1;
+    bool first = o->stage == 0;
+    bool last = o->stage == o->r->traced.pp - 1;
     sc__block_begin(o->r->w);
     if (first || last)
         add_timed(o, replay_order_nth(it, SC__TRACE_GET_BATCH, n));
@@ -208,10 +214,11 @@ static void exchange(struct rank_order *o,
     call_block(o->r, m->batch);
 }
 
-static void move_one(struct rank_order *o, uint8_t kind, uint32_t batch) {
+static void single_message(struct rank_order *o, uint8_t kind, uint32_t batch) {
     exchange(o, kind, batch, kind, batch);
 }
 
+/* One forward, one backward: forward runs warm_up micro-batches ahead. */
 static void steady(struct rank_order *o, uint32_t warm_up) {
     uint32_t left = o->r->micro_batches - warm_up;
     for (uint32_t i = 0; i < left; i++) {
@@ -219,7 +226,7 @@ static void steady(struct rank_order *o, uint32_t warm_up) {
         exchange(o, SC__TRACE_SEND_FORWARD, warm_up + i, SC__TRACE_RECV_BACKWARD, i);
         run_backward(o, i);
         if (i + 1 == left)
-            move_one(o, SC__TRACE_SEND_BACKWARD, i);
+            single_message(o, SC__TRACE_SEND_BACKWARD, i);
         else
             exchange(o,
                      SC__TRACE_SEND_BACKWARD,
@@ -254,21 +261,23 @@ static uint32_t scheduled_program(struct sc__replay *r, uint32_t rank) {
         o.backward[i] = replay_order_backward_block(&o, i);
     }
     uint32_t program = sc__program_begin(r->w);
+    /* so many forwards pass until the first backward comes back to this stage */
     uint32_t warm_up = r->traced.pp - o.stage - 1;
     if (warm_up > r->micro_batches)
         warm_up = r->micro_batches;
     for (uint32_t i = 0; i < warm_up; i++) {
-        move_one(&o, SC__TRACE_RECV_FORWARD, i);
+        single_message(&o, SC__TRACE_RECV_FORWARD, i);
         run_forward(&o, i);
-        move_one(&o, SC__TRACE_SEND_FORWARD, i);
+        single_message(&o, SC__TRACE_SEND_FORWARD, i);
     }
+    /* the steady state receives at the end of each round, so its first here */
     if (warm_up < r->micro_batches)
-        move_one(&o, SC__TRACE_RECV_FORWARD, warm_up);
+        single_message(&o, SC__TRACE_RECV_FORWARD, warm_up);
     steady(&o, warm_up);
     for (uint32_t i = r->micro_batches - warm_up; i < r->micro_batches; i++) {
-        move_one(&o, SC__TRACE_RECV_BACKWARD, i);
+        single_message(&o, SC__TRACE_RECV_BACKWARD, i);
         run_backward(&o, i);
-        move_one(&o, SC__TRACE_SEND_BACKWARD, i);
+        single_message(&o, SC__TRACE_SEND_BACKWARD, i);
     }
     finalize(&o);
     return program;
@@ -282,6 +291,8 @@ static void replay_order_add_class(struct sc__replay *r, uint32_t rank, uint32_t
     uint32_t stage = sc__replay_stage(r, rank);
     uint32_t copies = 0;
     uint32_t first = SC__NONE;
+    /* Replica i of the job asked for does what replica i mod dp of the traced
+     * one did. Traced ranks are numbered tp first, then dp, then pp. */
     for (uint32_t i = d; i < m->dp; i += r->traced.dp, copies++) {
         uint32_t copy = t + m->tp * (i + m->dp * stage);
         if (!copies)
@@ -303,6 +314,8 @@ static void replay_order_reserve(struct sc__replay *r) {
         if (!it->given)
             continue;
         blocks += it->count;
+        /* at most: a gap, two messages and a wait; per nested call host time, the
+         * call and the compute behind it */
         for (uint32_t i = 0; i < it->count; i++)
             ops += 4 + 3 * (uint64_t)it->records[i].subs;
     }

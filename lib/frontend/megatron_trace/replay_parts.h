@@ -6,11 +6,11 @@
  *   replay_record.c    one record → operations
  *   replay_order.c     the order of the blocks: as traced, or 1F1B
  *   replay_estimate.c  medians for profiles
- *   replay_meet.c      the same collective or message on several ranks
+ *   replay_rendezvous.c  the same collective or message on several ranks
  *   replay_measured.c  records → timeline
  */
-#ifndef SC_LOWER_REPLAY_PARTS_H
-#define SC_LOWER_REPLAY_PARTS_H
+#ifndef SC_FRONTEND_MEGATRON_TRACE_REPLAY_PARTS_H
+#define SC_FRONTEND_MEGATRON_TRACE_REPLAY_PARTS_H
 
 #include "frontend/megatron_trace/replay.h"
 
@@ -28,8 +28,8 @@ struct sc__estimates {
     int64_t *median;
 };
 
-/* A collective or message as the ranks measured it. */
-struct sc__met {
+/* A collective or message as its ranks measured it: their rendezvous. */
+struct sc__replay_rendezvous {
     int64_t least;      /* duration, ps: the pure cost */
     int64_t last_start; /* ns since the step began */
 };
@@ -60,10 +60,10 @@ struct sc__replay {
     double hbm;          /* bytes per second */
     uint64_t message;    /* bytes between stages */
     struct sc__estimates *estimates; /* profiles */
-    struct sc__map met_index;        /* meeting → index + 1 */
-    struct sc__met *met;
-    uint32_t met_count;
-    uint32_t met_capacity;
+    struct sc__map rendezvous_index; /* key of a rendezvous → index + 1 */
+    struct sc__replay_rendezvous *rendezvous;
+    uint32_t rendezvous_count;
+    uint32_t rendezvous_capacity;
     struct sc__timeline *timeline; /* the measured one, while it is being made; else NULL */
     struct sc__when when;          /* of the operation that is added next */
 };
@@ -127,10 +127,11 @@ int64_t sc__replay_estimated(const struct sc__replay *r,
                              const struct sc__trace_record *rec,
                              const struct sc__replay_segment *s);
 
-/* replay_meet.c: ordinals counts the collectives of one rank by group kind. */
+/* replay_rendezvous.c: ordinals counts the collectives of one rank by group kind. */
 #define SC__REPLAY_GROUPS (SC__GROUP_LIST + 1)
-void sc__replay_meetings(struct sc__replay *r);
-const struct sc__met *sc__replay_met(const struct sc__replay *r, uint64_t key);
+void sc__replay_collect_rendezvous(struct sc__replay *r);
+const struct sc__replay_rendezvous *sc__replay_find_rendezvous(const struct sc__replay *r,
+                                                               uint64_t key);
 uint64_t sc__replay_collective_key(const struct sc__replay *r,
                                    uint32_t rank,
                                    uint8_t group,

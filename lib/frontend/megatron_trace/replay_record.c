@@ -148,11 +148,12 @@ static void replay_record_add_collective(struct sc__replay *r,
         c->coll == SC__ALLGATHER ? c->bytes * sc__group_size(r->w, group) : c->bytes;
     if (!r->measured_comm)
         return;
-    const struct sc__met *met =
-        sc__replay_met(r, sc__replay_collective_key(r, rank, c->group, ordinal));
+    const struct sc__replay_rendezvous *rendezvous =
+        sc__replay_find_rendezvous(r,
+                                   sc__replay_collective_key(r, rank, c->group, ordinal));
     op->flags |= SC__OP_MEASURED;
-    op->cost = met->least;
-    r->when.ready_ns = met->last_start;
+    op->cost = rendezvous->least;
+    r->when.ready_ns = rendezvous->last_start;
     sc__replay_span(r);
 }
 

@@ -1,4 +1,4 @@
-/* replay_meet: the same collective or message as several ranks recorded it.
+/* replay_rendezvous: the same collective or message as several ranks recorded it.
  * The ranks of a group come to its collectives in the same order, so (group,
  * ordinal) names one; a message is named by its sender, direction and
  * micro-batch. A rank that came early recorded its waiting too: the pure cost
@@ -49,16 +49,20 @@ int64_t sc__replay_origin(const struct sc__replay *r, uint32_t rank) {
     return 0;
 }
 
-static void
-meet(struct sc__replay *r, uint64_t key, uint32_t rank, int64_t duration, int64_t end_ns) {
+/* Clocks of nodes differ: starts are compared since each rank's own first record. */
+static void rendezvous_add(
+    struct sc__replay *r, uint64_t key, uint32_t rank, int64_t duration, int64_t end_ns) {
     bool fresh;
-    uint64_t *index = sc__map_at(&r->met_index, key, &fresh);
+    uint64_t *index = sc__map_at(&r->rendezvous_index, key, &fresh);
     if (fresh) {
-        struct sc__met *m = SC__PUSH(&r->ctx->arena, r->met, r->met_count, r->met_capacity);
-        *m = (struct sc__met){.least = duration, .last_start = INT64_MIN};
-        *index = r->met_count;
+        struct sc__replay_rendezvous *m = SC__PUSH(&r->ctx->arena,
+                                                   r->rendezvous,
+                                                   r->rendezvous_count,
+                                                   r->rendezvous_capacity);
+        *m = (struct sc__replay_rendezvous){.least = duration, .last_start = INT64_MIN};
+        *index = r->rendezvous_count;
     }
-    struct sc__met *m = &r->met[*index - 1];
+    struct sc__replay_rendezvous *m = &r->rendezvous[*index - 1];
     int64_t start = sc__trace_start_ns(end_ns, duration) - sc__replay_origin(r, rank);
     if (duration < m->least)
         m->least = duration;
@@ -66,40 +70,46 @@ meet(struct sc__replay *r, uint64_t key, uint32_t rank, int64_t duration, int64_
         m->last_start = start;
 }
 
-static void meet_record(struct sc__replay *r,
-                        uint32_t rank,
-                        const struct sc__trace_record *rec,
-                        uint32_t *ordinals) {
+static void rendezvous_of_record(struct sc__replay *r,
+                                 uint32_t rank,
+                                 const struct sc__trace_record *rec,
+                                 uint32_t *ordinals) {
     if (sc__trace_is_message(rec->kind))
-        meet(r, sc__replay_message_key(r, rank, rec), rank, rec->duration, rec->end_ns);
+        rendezvous_add(r,
+                       sc__replay_message_key(r, rank, rec),
+                       rank,
+                       rec->duration,
+                       rec->end_ns);
     if (sc__trace_is_reduction(rec->kind)) {
         uint8_t group = (uint8_t)sc__replay_group(rec->kind);
-        meet(r,
-             sc__replay_collective_key(r, rank, group, ordinals[group]++),
-             rank,
-             rec->duration,
-             rec->end_ns);
+        rendezvous_add(r,
+                       sc__replay_collective_key(r, rank, group, ordinals[group]++),
+                       rank,
+                       rec->duration,
+                       rec->end_ns);
     }
     for (uint32_t k = 0; k < rec->subs; k++) {
         const struct sc__trace_sub *sub = &r->ranks[rank].rank->subs[rec->first_sub + k];
+        /* nobody waits in it, so its duration is not that of a transfer */
         if (sub->async)
             continue;
         uint64_t key =
             sc__replay_collective_key(r, rank, sub->group, ordinals[sub->group]++);
-        meet(r, key, rank, sub->duration, sub->end_ns);
+        rendezvous_add(r, key, rank, sub->duration, sub->end_ns);
     }
 }
 
-void sc__replay_meetings(struct sc__replay *r) {
-    sc__map_init(&r->met_index, &r->ctx->arena);
-    r->met_count = 0;
+void sc__replay_collect_rendezvous(struct sc__replay *r) {
+    sc__map_init(&r->rendezvous_index, &r->ctx->arena);
+    r->rendezvous_count = 0;
     for (uint32_t rank = 0; rank < sc__mesh_ranks(&r->traced); rank++) {
         uint32_t ordinals[SC__REPLAY_GROUPS] = {0};
         for (uint32_t i = 0; i < r->ranks[rank].count; i++)
-            meet_record(r, rank, &r->ranks[rank].records[i], ordinals);
+            rendezvous_of_record(r, rank, &r->ranks[rank].records[i], ordinals);
     }
 }
 
-const struct sc__met *sc__replay_met(const struct sc__replay *r, uint64_t key) {
-    return &r->met[*sc__map_find(&r->met_index, key) - 1];
+const struct sc__replay_rendezvous *sc__replay_find_rendezvous(const struct sc__replay *r,
+                                                               uint64_t key) {
+    return &r->rendezvous[*sc__map_find(&r->rendezvous_index, key) - 1];
 }

@@ -8,8 +8,8 @@
  *        └─ records   operations of the rank, one after another
  *            └─ subs     collectives inside a record
  */
-#ifndef SC_IR_TRACE_H
-#define SC_IR_TRACE_H
+#ifndef SC_FRONTEND_MEGATRON_TRACE_TRACE_H
+#define SC_FRONTEND_MEGATRON_TRACE_TRACE_H
 
 #include "workload/workload.h"
 

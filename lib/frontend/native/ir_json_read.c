@@ -395,7 +395,8 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
     for (size_t i = 0; i < sc__node_count(&blocks); i++) {
         struct sc__node block = sc__node_item(&blocks, i);
         struct sc__node ops;
-        bool graph = false, slots = false;
+        bool graph = false;
+        bool slots = false;
         SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
         SC__TRY(sc__node_bool(&block, "graph", &graph));
         SC__TRY(sc__node_bool(&block, "slots", &slots));
@@ -574,10 +575,10 @@ static sc_status check_classes(const struct sc__node *classes,
     return SC_OK;
 }
 
-/* Graph blocks run one class a rank, and who meets whom is found beforehand. */
+/* Graph blocks run one class a rank, and who communicates with whom is found beforehand. */
 static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
     bool graph = false;
-    uint32_t meetings;
+    uint32_t rendezvous;
     struct sc__mismatch bad;
     for (uint32_t i = 0; i < w->block_count; i++)
         graph |= w->blocks[i].graph;
@@ -590,7 +591,7 @@ static sc_status match_graph(const struct sc__node *n, struct sc__workload *w) {
             return sc__node_fail(n,
                                  NULL,
                                  "a rank with a graph block runs that block alone");
-    if (sc__workload_match(w, false, &meetings, &bad))
+    if (sc__workload_match(w, false, &rendezvous, &bad))
         return SC_OK;
     return sc__node_fail(n,
                          NULL,

@@ -270,7 +270,7 @@ static sc_status cut_at_boundaries(struct operator_lower_lowering *lo,
     return SC_OK;
 }
 
-/* No boundaries in the table: the layers are dealt out evenly. */
+/* No boundaries in the table: the layers are distributed evenly. */
 static sc_status cut_layers(struct operator_lower_lowering *lo,
                             const struct sc__settings *settings) {
     const struct sc__operators *r = &lo->rows;
@@ -424,7 +424,8 @@ static void operator_lower_make_blocks(struct operator_lower_lowering *lo) {
 static uint64_t message_bytes(const struct operator_lower_lowering *lo,
                               uint32_t stage,
                               const struct sc__op *op) {
-    bool forward = op->phase == SC__FORWARD, towards_next = op->flags & SC__OP_PEER_NEXT;
+    bool forward = op->phase == SC__FORWARD;
+    bool towards_next = op->flags & SC__OP_PEER_NEXT;
     uint32_t boundary = towards_next ? stage : stage - 1;
     return forward ? lo->stages[boundary].to_next : lo->stages[boundary + 1].to_previous;
 }

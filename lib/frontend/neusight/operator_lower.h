@@ -4,8 +4,8 @@
  * is the table read in reverse. Gradient all-reduces (ALLREDUCE_ASYNC) run on
  * a stream of their own beside backward; ALLREDUCE blocks; SENDRECV is a
  * boundary between pipeline stages. */
-#ifndef SC_LOWER_OPERATORS_H
-#define SC_LOWER_OPERATORS_H
+#ifndef SC_FRONTEND_NEUSIGHT_OPERATOR_LOWER_H
+#define SC_FRONTEND_NEUSIGHT_OPERATOR_LOWER_H
 
 #include "workload/layers.h"
 

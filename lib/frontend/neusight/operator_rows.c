@@ -10,7 +10,7 @@ static size_t word_length(const char *s) {
 }
 
 /* Kinds of operators: what their work counts as, and how much longer their
- * backward is than their forward. GEMMs compute two products for one; the
+ * backward is than their forward. A GEMM needs two in backward for one; the
  * others are bound by memory, so the factor is bytes moved backward over bytes
  * moved forward (reads + writes). */
 struct operator_kind {
@@ -35,12 +35,10 @@ static const struct operator_kind kinds[] = {
     {"matmul", SC__WORK_GEMM, 2, 0}, /* both gradients go to inputs */
     {"bmm", SC__WORK_GEMM, 2, 0},
     {"mm", SC__WORK_GEMM, 1, 1},
-    {"attention", SC__WORK_ATTENTION, 2.5, 0}, /* five products for two */
+    {"attention", SC__WORK_ATTENTION, 2.5, 0}, /* five GEMMs for two */
     {"sdpa", SC__WORK_ATTENTION, 2.5, 0},
-    {"softmax",
-     SC__WORK_ATTENTION,
-     1.5,
-     0}, /* reads y, dy, writes dx; forward reads x, writes y */
+    /* reads y, dy, writes dx; forward reads x, writes y */
+    {"softmax", SC__WORK_ATTENTION, 1.5, 0},
     {"where", SC__WORK_ATTENTION, 1, 0},
     {"ln", SC__WORK_NORM, 1.5, 1}, /* dx: reads x, dy, writes dx; weights: reads x, dy */
     {"norm", SC__WORK_NORM, 1.5, 1},
@@ -204,9 +202,7 @@ static void synthesise(struct sc_context *ctx, struct sc__operators *out) {
     sc__note(ctx,
              "backward-synthesised",
              "backward times were not in the table and are synthesised from forward for: "
-             "%s (GEMM "
-             "twice forward, the "
-             "rest by bytes moved)",
+             "%s (GEMM twice forward, the rest by bytes moved)",
              b.size ? b.text : "no row");
 }
 
@@ -220,25 +216,23 @@ static void say_literal(struct sc_context *ctx, const struct sc__operators *out)
                 gradients = true;
         }
     if (gradients)
-        sc__note(
-            ctx,
-            "backward-missing",
-            "the table has gradient communication but all its backward times are 0, a "
-            "known "
-            "defect of its "
-            "exporter: backward compute counts as nothing; --backward synth fills it in");
+        sc__note(ctx,
+                 "backward-missing",
+                 "the table has gradient communication but all its backward times are 0, a "
+                 "known defect of its exporter: backward compute counts as nothing; "
+                 "--backward synth fills it in");
 }
 
 sc_status sc__expand_operators(struct sc_context *ctx,
                                const struct sc__settings *settings,
                                const struct sc__layers *rows,
                                struct sc__operators *out) {
-    static const char *const ways[] = {"literal", "synth", NULL};
+    static const char *const choices[] = {"literal", "synth", NULL};
     const char *block = sc__setting(settings, "block");
     struct sc__layer_span *spans;
-    unsigned way = 0;
+    unsigned synthetic = 0;
     memset(out, 0, sizeof *out);
-    SC__TRY(sc__setting_word(settings, "backward", ways, &way));
+    SC__TRY(sc__setting_word(settings, "backward", choices, &synthetic));
     uint32_t found = sc__find_layers(&ctx->arena, rows, &spans);
     if (block)
         SC__TRY(given_block(ctx, rows, block, &spans, &found));
@@ -260,7 +254,7 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                         "--layers: %u layers are too many",
                         out->layers);
     repeat_rows(ctx, rows, spans, found, out->layers, out);
-    if (way)
+    if (synthetic)
         synthesise(ctx, out);
     else
         say_literal(ctx, out);

@@ -119,10 +119,8 @@ sc_status sc__write_operator_table(struct sc_context *ctx,
     check_header(&w);
     sc__puts(out,
              "name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_"
-             "compute_time\t"
-             "backward_comm_type\tbackward_comm_size\tweight_grad_compute_time\tweight_"
-             "grad_comm_type\t"
-             "weight_grad_comm_size\tprocess_time\n");
+             "compute_time\tbackward_comm_type\tbackward_comm_size\tweight_grad_compute_"
+             "time\tweight_grad_comm_type\tweight_grad_comm_size\tprocess_time\n");
     for (uint32_t i = 0; i < l->count; i++)
         operator_table_write_put_row(&w, i);
     return sc__losses_end(&w.losses);

@@ -1,8 +1,8 @@
 /* simai: what SimAI-Analytical would answer for the same file, by its own
  * arithmetic (docs/model/simai.md), so that its users can see where and why
  * the two part. */
-#ifndef SC_STATS_SIMAI_H
-#define SC_STATS_SIMAI_H
+#ifndef SC_FRONTEND_SIMAI_ANALYTICAL_H
+#define SC_FRONTEND_SIMAI_ANALYTICAL_H
 
 #include "result/result.h"
 #include "workload/layers.h"

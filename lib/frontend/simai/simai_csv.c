@@ -12,8 +12,8 @@ put_summary(struct sc__buffer *out, const struct sc__compat *c, const char *name
     double total = c->no_bubble ? 0 : c->total;
     sc__puts(out,
              "File name,Expose DP comm,Expose DP_EP comm,Expose TP "
-             "comm,Expose_EP_comm,Expose_PP_comm,bubble time,"
-             "total comp,total exposed comm,Total time\n");
+             "comm,Expose_EP_comm,Expose_PP_comm,bubble time,total comp,total exposed "
+             "comm,Total time\n");
     sc__printf(out, "%s,", name);
     put_share(out, c->dp, total);
     put_share(out, c->dp_ep, total);
@@ -54,11 +54,10 @@ void sc__write_simai_csv(const struct sc__simai *s,
                          struct sc__buffer *out) {
     static const unsigned order[] = {SC__PART_FORWARD, SC__PART_WEIGHT, SC__PART_INPUT};
     put_summary(out, c, name);
-    sc__puts(
-        out,
-        "layer_name,run name,fwd compute,wg compute,ig compute,fwd exposed comm,wg exposed "
-        "comm,ig exposed comm,"
-        "fwd total comm,algbw,busbw,wg total comm,algbw,busbw,ig total comm,algbw,busbw\n");
+    sc__puts(out,
+             "layer_name,run name,fwd compute,wg compute,ig compute,fwd exposed comm,wg "
+             "exposed comm,ig exposed comm,fwd total comm,algbw,busbw,wg total "
+             "comm,algbw,busbw,ig total comm,algbw,busbw\n");
     for (uint32_t i = 0; i < l->count; i++) {
         const struct sc__row *row = &l->rows[i];
         struct sc__simai_row t = sc__simai_row(s, row);

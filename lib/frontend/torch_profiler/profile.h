@@ -2,8 +2,8 @@
  * name, times on the host and on the device. Rows overlap (an annotation holds
  * its operators, an operator its kernels), so what may be added up is decided
  * here, by kind of row. */
-#ifndef SC_IR_PROFILE_H
-#define SC_IR_PROFILE_H
+#ifndef SC_FRONTEND_TORCH_PROFILER_PROFILE_H
+#define SC_FRONTEND_TORCH_PROFILER_PROFILE_H
 
 #include "workload/workload.h"
 

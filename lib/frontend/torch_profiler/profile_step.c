@@ -27,7 +27,8 @@ struct finding {
     uint32_t commons;
 };
 
-void sc__deal_out(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
+/* Rounds the running sum, not each share: the shares add up to the total. */
+void sc__apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
     int64_t all = 0;
     int64_t so_far = 0;
     int64_t given = 0;
@@ -59,16 +60,15 @@ static sc_status remainder_of(struct finding *f,
         return SC_OK;
     if (*rest < -slack) {
         struct sc__place at = {.file = f->p->file, .line = whole->line};
-        return sc__fail(
-            f->ctx,
-            SC_INPUT,
-            &at,
-            "the rows inside it were measured over more than this step, or belong to "
-            "something else",
-            "the parts of %s add up to %.3f us, but it took %.3f us itself",
-            whole->name,
-            sc__us(parts),
-            sc__us(total));
+        return sc__fail(f->ctx,
+                        SC_INPUT,
+                        &at,
+                        "the rows inside it were measured over more than this step, or "
+                        "belong to something else",
+                        "the parts of %s add up to %.3f us, but it took %.3f us itself",
+                        whole->name,
+                        sc__us(parts),
+                        sc__us(total));
     }
     *rest = 0;
     return SC_OK;
@@ -160,7 +160,8 @@ static uint8_t profile_step_work_of(const struct sc__profile_row *r) {
     return r->class == SC__CLASS_COMM ? (uint8_t)SC__WORK_OTHER : r->class;
 }
 
-/* The layer's share of a row that all layers have in common. */
+/* The layer's share of a row that all layers have in common: equal ones, rounded
+ * so that they add up. */
 static int64_t profile_step_share_of(const struct finding *f,
                                      const struct sc__profile_row *r,
                                      uint32_t layer) {
@@ -215,7 +216,7 @@ static sc_status add_moe(struct finding *f, uint32_t layer, int64_t time) {
                          sum,
                          slack,
                          &weights[REST]));
-    sc__deal_out(time, weights, PARTS, times);
+    sc__apportion(time, weights, PARTS, times);
     for (unsigned i = 0; i < PARTS; i++)
         if (times[i] || parts[i].role == SC__PIECE_EXPERT)
             profile_step_add_piece(f,
@@ -236,9 +237,10 @@ static sc_status add_layer(struct finding *f, uint32_t layer) {
         common += profile_step_share_of(f, f->common[i], layer);
         slack += f->common[i]->slack;
     }
+    /* Without rows for attention and norms the MoE part is known only as an
+     * average over layers, which may differ: a quarter of the layer is allowed. */
     if (f->moe[layer] && !f->commons) {
-        int64_t moe = device_time(f->moe_layer) /
-                      (int64_t)f->moe_layer->calls; /* an average: layers may differ */
+        int64_t moe = device_time(f->moe_layer) / (int64_t)f->moe_layer->calls;
         SC__TRY(remainder_of(f, r, device_time(r), moe, slack + device_time(r) / 4, &rest));
         profile_step_add_piece(f, "LAYER", layer, SC__PIECE_PLAIN, SC__WORK_OTHER, rest);
         return add_moe(f, layer, device_time(r) - rest);
@@ -319,20 +321,26 @@ static bool is_for(const struct sc__profile_piece *piece, unsigned class) {
 
 /* Nodes of embedding, normalisation and loss go to the pieces of that kind;
  * the others to all remaining pieces; both in proportion to forward. */
-static void deal_backward(struct finding *f, unsigned class, int64_t time) {
+static void apportion_backward(struct finding *f, unsigned class, int64_t time) {
     struct sc__profile_step *s = f->out;
     int64_t *weights = SC__NEW_ARRAY(&f->ctx->arena, int64_t, s->count);
     int64_t *times = SC__NEW_ARRAY(&f->ctx->arena, int64_t, s->count);
     int64_t all = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        all += weights[i] = is_for(&s->pieces[i], class) ? s->pieces[i].forward : 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (is_for(&s->pieces[i], class))
+            weights[i] = s->pieces[i].forward;
+        all += weights[i];
+    }
+    /* no piece of that kind: over all of them */
     for (uint32_t i = 0; !all && i < s->count; i++)
         weights[i] = s->pieces[i].forward;
-    sc__deal_out(time, weights, s->count, times);
+    sc__apportion(time, weights, s->count, times);
     for (uint32_t i = 0; i < s->count; i++)
         s->pieces[i].backward += times[i];
 }
 
+/* A row of the autograd engine holds the node inside it: where there are such
+ * rows, the nodes would count twice. */
 static void add_backward(struct finding *f) {
     const struct sc__profile *p = f->p;
     uint8_t kind = any_engine_row(p) ? SC__PROFILE_ENGINE : SC__PROFILE_NODE;
@@ -348,7 +356,7 @@ static void add_backward(struct finding *f) {
     }
     for (unsigned c = 0; c < SC__CLASSES; c++)
         if (by_class[c])
-            deal_backward(f, c, by_class[c]);
+            apportion_backward(f, c, by_class[c]);
 }
 
 /* ---- the rest of the step ---- */
@@ -364,7 +372,8 @@ static sc_status add_update(struct finding *f, const struct sc__profile_row *ste
     int64_t slack = step->slack;
     for (unsigned i = 0; i < 4; i++) {
         const struct sc__profile_row *r = find(f, names[i]);
-        parts += *times[i] = device_time(r);
+        *times[i] = device_time(r);
+        parts += *times[i];
         if (r)
             slack += r->slack;
     }
@@ -414,9 +423,12 @@ static void one_step(struct sc__profile_step *s, uint32_t steps) {
     for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++)
         *calls[i] /= steps;
     s->forward = s->backward = 0;
+    /* Sums are taken of the rounded pieces, so that they stay sums. */
     for (uint32_t i = 0; i < s->count; i++) {
-        s->forward += s->pieces[i].forward /= steps;
-        s->backward += s->pieces[i].backward /= steps;
+        s->pieces[i].forward /= steps;
+        s->pieces[i].backward /= steps;
+        s->forward += s->pieces[i].forward;
+        s->backward += s->pieces[i].backward;
     }
     s->step = s->forward + s->call + s->scale + s->clip + s->optimizer + s->rest;
     s->total = s->step + s->backward;

@@ -1,8 +1,8 @@
 /* profile step: the training step that a profiler's table describes, where its
  * annotations say which rows are what. Every time in it comes from the table,
  * and the pieces add up to the totals the table gives. */
-#ifndef SC_IR_PROFILE_STEP_H
-#define SC_IR_PROFILE_STEP_H
+#ifndef SC_FRONTEND_TORCH_PROFILER_PROFILE_STEP_H
+#define SC_FRONTEND_TORCH_PROFILER_PROFILE_STEP_H
 
 #include "frontend/torch_profiler/profile.h"
 
@@ -68,8 +68,8 @@ uint32_t sc__profile_waits(struct sc__arena *a,
                            const struct sc__profile *p,
                            struct sc__wait_row **out);
 
-/* Deals total out in proportion to weights, to the last picosecond; all to the
+/* Splits total in proportion to weights, to the last picosecond; all to the
  * first where the weights are 0. Adds to out. */
-void sc__deal_out(int64_t total, const int64_t *weights, uint32_t n, int64_t *out);
+void sc__apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* profiler cells: columns by their names, cells by their columns.
  *
- * Cells are parted by two blanks or more and counted from the right, because
+ * Cells are separated by two or more spaces and counted from the right, because
  * the name on the left may hold anything. Three columns may be empty (overload
  * name, shapes, source location): the reading in which every other cell fits
  * its column is taken. */
@@ -112,17 +112,24 @@ bool sc__profile_column(struct sc__str cell, struct sc__profile_columns *c) {
 }
 
 bool sc__profile_time(struct sc__str s, int64_t *ps, int64_t *slack) {
-    unsigned digits = sc__str_ends(s, "us")   ? 6
-                      : sc__str_ends(s, "ms") ? 9
-                      : sc__str_ends(s, "s")  ? 12
-                                              : 0;
-    if (!digits)
-        return false;
-    s.n -= digits == 12 ? 1 : 2;
-    int64_t unit = digits == 6 ? SC__PS_PER_US : digits == 9 ? SC__PS_PER_MS : SC__PS_PER_S;
-    if (slack)
-        *slack = unit / 2000;
-    return sc__parse_decimal(s, digits, ps);
+    /* "s" last: the others end in it too. digits: decimals down to a picosecond. */
+    static const struct time_unit {
+        const char *suffix;
+        unsigned digits;
+        int64_t ps;
+    } units[] = {{"us", 6, SC__PS_PER_US},
+                 {"ms", 9, SC__PS_PER_MS},
+                 {"s", 12, SC__PS_PER_S}};
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!sc__str_ends(s, units[i].suffix))
+            continue;
+        s.n -= strlen(units[i].suffix);
+        /* the table prints three decimals: half of the last */
+        if (slack)
+            *slack = units[i].ps / 2000;
+        return sc__parse_decimal(s, units[i].digits, ps);
+    }
+    return false;
 }
 
 static bool is_share(struct sc__str s) {
@@ -286,7 +293,7 @@ static bool cut_last(struct sc__str *rest, struct sc__str *cell) {
 }
 
 /* Header order of a table with stack and FLOPs is Source, FLOPs; its rows have
- * them the other way round. */
+ * them in reverse. */
 static void swap_source_and_flops(const struct sc__profile_columns *c,
                                   struct sc__str *cells) {
     double v;

@@ -334,15 +334,14 @@ static uint32_t profiler_lower_after_block(struct profiler_lower_lowering *lo) {
                                        SC__NONE,
                                        update[i].time);
     if (s->all_reduce && !lo->compute_only)
-        sc__note(
-            lo->ctx,
-            "all-reduce-size",
-            sharded
-                ? "the %llu all-reduces are taken as scalars (%llu bytes each): gradients "
-                  "go through the reduce-scatter"
-                : "the %llu all-reduces are taken as the gradients, %llu bytes each",
-            (unsigned long long)s->all_reduce,
-            (unsigned long long)all_reduce);
+        sc__note(lo->ctx,
+                 "all-reduce-size",
+                 sharded
+                     ? "the %llu all-reduces are taken as scalars (%llu bytes each): "
+                       "gradients go through the reduce-scatter"
+                     : "the %llu all-reduces are taken as the gradients, %llu bytes each",
+                 (unsigned long long)s->all_reduce,
+                 (unsigned long long)all_reduce);
     return sc__block_end(lo->w);
 }
 
@@ -419,9 +418,7 @@ static void say_shares(struct profiler_lower_lowering *lo) {
     sc__note(lo->ctx,
              "backward-split",
              "backward (%.3f ms) is known by operator, not by layer: embedding, "
-             "normalisation and "
-             "loss go to their "
-             "parts, the rest in proportion to forward",
+             "normalisation and loss go to their parts, the rest in proportion to forward",
              sc__us(s->backward) / 1e3);
     if (s->rest > s->step / 20)
         sc__note(lo->ctx,

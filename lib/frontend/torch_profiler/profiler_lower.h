@@ -1,8 +1,8 @@
 /* profile → workload. A table whose annotations describe a step becomes that
  * step, with collectives of the sizes the user gives (the table has none). Any
  * other table becomes its rows one after another. */
-#ifndef SC_LOWER_PROFILE_H
-#define SC_LOWER_PROFILE_H
+#ifndef SC_FRONTEND_TORCH_PROFILER_PROFILER_LOWER_H
+#define SC_FRONTEND_TORCH_PROFILER_PROFILER_LOWER_H
 
 #include "frontend/torch_profiler/profile_step.h"
 #include "workload/layers.h"

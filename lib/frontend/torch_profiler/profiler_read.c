@@ -154,7 +154,7 @@ static sc_status choose_table(struct profiler_read_parse *p,
     return SC_OK;
 }
 
-/* Header cells, parted by two blanks or more. */
+/* Header cells, separated by two or more spaces. */
 static sc_status profiler_read_read_header(struct profiler_read_parse *p, uint32_t at) {
     struct sc__str rest = sc__trim(p->lines[at]);
     while (rest.n) {

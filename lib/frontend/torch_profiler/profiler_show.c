@@ -109,8 +109,7 @@ static void put_step(const struct profiler_show_view *v, struct sc__buffer *out)
                s->moe_layers);
     sc__printf(out,
                "  calls     all-to-all %llu, all-gather %llu, reduce-scatter %llu, "
-               "all-reduce %llu "
-               "(device time unknown)\n",
+               "all-reduce %llu (device time unknown)\n",
                (unsigned long long)s->all_to_all,
                (unsigned long long)s->all_gather,
                (unsigned long long)s->reduce_scatter,

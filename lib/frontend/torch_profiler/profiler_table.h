@@ -1,6 +1,6 @@
 /* profiler table, inside: columns and cells, shared by the reader's files. */
-#ifndef SC_IMPORT_PROFILER_TABLE_H
-#define SC_IMPORT_PROFILER_TABLE_H
+#ifndef SC_FRONTEND_TORCH_PROFILER_PROFILER_TABLE_H
+#define SC_FRONTEND_TORCH_PROFILER_PROFILER_TABLE_H
 
 #include "frontend/reader.h"
 #include "frontend/torch_profiler/profile.h"
