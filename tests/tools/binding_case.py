@@ -23,7 +23,8 @@ class LineResult(unittest.TestResult):
     def addSubTest(self, test, subtest, error):
         super().addSubTest(test, subtest, error)
         if error is not None:
-            self._show((self.failures + self.errors)[-1])
+            failed = issubclass(error[0], test.failureException)
+            self._show((self.failures if failed else self.errors)[-1])
 
     @staticmethod
     def _show(failure):

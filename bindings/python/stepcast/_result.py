@@ -208,8 +208,8 @@ class Result(Handle):
         return Plan._from_struct(pointer.contents) if pointer else None
 
     @property
-    def settings(self) -> Dict[str, Any]:
-        """Every setting of the run as it was resolved, plan and options, as text."""
+    def settings(self) -> Dict[str, str]:
+        """The options of the run as they were resolved, as the program would take them."""
         settings = self.to_dict()["settings"]
         assert isinstance(settings, dict)
         return settings
