@@ -16,7 +16,7 @@ LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
 
 # make SAN=address,undefined test: the same, in a build folder of its own
 ifdef SAN
-BUILD   := build/san
+BUILD   := build/san$(if $(filter thread,$(SAN)),-thread)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
 endif
@@ -35,6 +35,7 @@ LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/report_pag
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
+EXAMPLES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard examples/*.c)))
 
 STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
@@ -44,7 +45,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps demo test validate bench install clean help format check-format check-layers fuzz-smoke
+.PHONY: all python wheel deps demo test validate bench install clean help format check-format check-layers check-threads fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -110,6 +111,12 @@ $(BUILD)/bench/%_bench: $(BUILD)/bench/%_bench.o $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# As a program of somebody else: the public headers and the library.
+$(BUILD)/examples/%: examples/%.c $(STATIC)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -Iinclude -std=c17 -O2 -Wall -Wextra -Werror $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Fuzz targets are libFuzzer's with clang; with gcc a driver of ours mutates
 # the corpus, so that the smoke test needs nothing more.
 $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/driver.o $(STATIC)
@@ -128,7 +135,7 @@ wheel: all ## the Python package with the library, for pip, in build/wheel
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)
 
-test: all python $(TESTS) ## every test
+test: all python $(TESTS) $(EXAMPLES) ## every test
 	@sh scripts/test.sh $(BUILD)
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
@@ -139,6 +146,10 @@ bench: all $(BENCHES) ## benchmarks, with ratios; BENCH_FULL=1: the long ones to
 
 validate: all ## how well measurements are predicted, with tables
 	@sh scripts/validate.sh $(PROGRAM)
+
+check-threads: ## eight threads on one model and cluster, under the thread sanitizer
+	$(MAKE) SAN=thread build/san-thread/tests/unit/api_test
+	TSAN_OPTIONS=halt_on_error=1 build/san-thread/tests/unit/api_test
 
 check-layers:
 	@sh scripts/layers.sh

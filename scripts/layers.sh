@@ -22,7 +22,7 @@ allow hardware workload collective network/astra
 allow collective workload hardware
 allow plan workload model hardware lower
 allow lower workload model plan hardware
-allow frontend workload lower hardware result report
+allow frontend workload lower hardware collective result report
 allow network workload hardware collective simulate
 allow simulate workload network
 allow result workload hardware simulate network

@@ -1,4 +1,4 @@
-/* json view: strict reading of a JSON document. A node is a value and its way
+/* json view: strict reading of a JSON document. A node is a value and its path
  * from the root, so that an error names the path
  * ("workload.blocks[2].ops[0].cost_ps") and the line and column where it
  * stands.

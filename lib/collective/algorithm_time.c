@@ -130,52 +130,65 @@ nvls_chunk(const struct sc__coll_chunk_rule *rule, double most, double ops, doub
     return chunk;
 }
 
-/* Us of one round of `loop` bytes through the switches of a node. */
-static double nvls_round(const struct sc__coll_model *m, double loop) {
-    double moved = loop * sc__coll_model_counts(m, SC__FAMILY_NVLS).port;
-    return fmax(transfer(moved, m->k->nvls_rate) + m->k->nvls_chunk_cost,
-                transfer(moved, m->k->nvls_line * m->port));
+/* Rounds of chunks through the switches of a node, and on to other nodes. */
+struct nvls_cost {
+    const struct sc__coll_model *m;
+    const struct sc__coll_chunk_rule *rules;
+    double most; /* bytes of a chunk */
+    double ops;  /* chunks of a round */
+    /* bytes that a port, a node sends per byte of the buffer */
+    double port;
+    double node;
+};
+
+/* Us of one round of `loop` bytes inside a node. */
+static double nvls_round(const struct nvls_cost *n, double loop) {
+    const struct sc__constants *k = n->m->k;
+    double moved = loop * n->port;
+    return fmax(transfer(moved, k->nvls_rate) + k->nvls_chunk_cost,
+                transfer(moved, k->nvls_line * n->m->port));
 }
 
-/* The switch of a node reduces, for more than two GPUs. */
-static bool has_nvls(const struct sc__coll_model *m) {
-    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->per_node > 2;
+/* Bytes of a round for a buffer of so many. */
+static double nvls_loop(const struct nvls_cost *n, double bytes) {
+    return fmin(n->ops * nvls_chunk(n->rules, n->most, n->ops, bytes), bytes);
 }
 
-typedef double at_size(const struct sc__coll_model *m, double bytes);
+typedef double at_size(const struct nvls_cost *n, double bytes);
 
 /* The chunk rules make some sizes slower than the next larger chunk's first
  * size; nothing keeps a smaller message from taking that long at most. */
-static double least_of_larger(const struct sc__coll_model *m,
-                              const struct sc__coll_chunk_rule *rules,
-                              double most,
-                              double ops,
-                              at_size *time) {
-    double best = time(m, m->bytes);
-    double chunk = most;
-    for (; rules->rounds > 0; rules++) {
-        double edge = rules->rounds * ops * chunk;
-        if (edge > m->bytes)
-            best = fmin(best, time(m, edge));
-        chunk = fmin(chunk, rules->chunk);
+static double least_of_larger(const struct nvls_cost *n, double bytes, at_size *time) {
+    double best = time(n, bytes);
+    double chunk = n->most;
+    for (const struct sc__coll_chunk_rule *rule = n->rules; rule->rounds > 0; rule++) {
+        double edge = rule->rounds * n->ops * chunk;
+        if (edge > bytes)
+            best = fmin(best, time(n, edge));
+        chunk = fmin(chunk, rule->chunk);
     }
     return best;
 }
 
-static double nvls_at(const struct sc__coll_model *m, double bytes) {
-    double ops = m->k->nvls_channels[0] * m->per_node;
-    double loop =
-        fmin(ops * nvls_chunk(sc__nccl_nvls_chunks, m->k->nvls_chunk, ops, bytes), bytes);
-    return (bytes / loop + sc__nccl_limits.nvls_fill) * nvls_round(m, loop);
+static double nvls_at(const struct nvls_cost *n, double bytes) {
+    double loop = nvls_loop(n, bytes);
+    return (bytes / loop + sc__nccl_limits.nvls_fill) * nvls_round(n, loop);
 }
 
 /* Below a size NCCL does not use NVLS; counting such a message as one of that size
  * keeps the time from falling when it begins to. */
 static double nvls_rounds(const struct sc__coll_model *m) {
-    struct sc__coll_model padded = *m;
-    double ops = m->k->nvls_channels[0] * m->per_node;
-    padded.bytes = fmax(m->bytes, sc__nccl_limits.nvls_least);
-    return least_of_larger(&padded, sc__nccl_nvls_chunks, m->k->nvls_chunk, ops, nvls_at);
+    struct nvls_cost n = {.m = m,
+                          .rules = sc__nccl_nvls_chunks,
+                          .most = m->k->nvls_chunk,
+                          .ops = m->k->nvls_channels[0] * m->per_node,
+                          .port = sc__coll_model_counts(m, SC__FAMILY_NVLS).port};
+    return least_of_larger(&n, fmax(m->bytes, sc__nccl_limits.nvls_least), nvls_at);
+}
+
+/* The switch of a node reduces, for more than two GPUs. */
+static bool has_nvls(const struct sc__coll_model *m) {
+    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->per_node > 2;
 }
 
 static struct sc__coll_terms nvls_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -189,14 +202,11 @@ static double nvls_tree_most(const struct sc__coll_model *m) {
                                           : m->k->nvls_chunk;
 }
 
-static double nvls_tree_at(const struct sc__coll_model *m, double bytes) {
-    const double *t = m->k->nvls_tree;
-    double ops = m->k->nvls_channels[1] * m->per_node;
-    double loop =
-        fmin(ops * nvls_chunk(sc__nccl_nvls_tree_chunks, nvls_tree_most(m), ops, bytes),
-             bytes);
-    double sent = sc__coll_model_counts(m, SC__FAMILY_NVLS).node;
-    double round = fmax(nvls_round(m, loop) / t[2], transfer(sent * loop, m->wire * t[3]));
+static double nvls_tree_at(const struct nvls_cost *n, double bytes) {
+    const double *t = n->m->k->nvls_tree;
+    double loop = nvls_loop(n, bytes);
+    double round =
+        fmax(nvls_round(n, loop) / t[2], transfer(n->node * loop, n->m->wire * t[3]));
     return (bytes / loop + t[4]) * round;
 }
 
@@ -204,14 +214,15 @@ static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
                                              unsigned proto) {
     const double *t = m->k->nvls_tree;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_NVLS);
-    double ops = m->k->nvls_channels[1] * m->per_node;
+    struct nvls_cost n = {.m = m,
+                          .rules = sc__nccl_nvls_tree_chunks,
+                          .most = nvls_tree_most(m),
+                          .ops = m->k->nvls_channels[1] * m->per_node,
+                          .port = c.port,
+                          .node = c.node};
     (void)proto;
     return terms(t[0] + c.outside * (t[1] + m->hop),
-                 least_of_larger(m,
-                                 sc__nccl_nvls_tree_chunks,
-                                 nvls_tree_most(m),
-                                 ops,
-                                 nvls_tree_at));
+                 least_of_larger(&n, m->bytes, nvls_tree_at));
 }
 
 /* The switches of the fabric reduce: a node sends its buffer once. */

@@ -40,10 +40,14 @@ enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll) {
     }
 }
 
+enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll) {
+    return coll == SC__ALLTOALL ? algorithms[algo].relay : SC__RELAY_NONE;
+}
+
 void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_schedule *s) {
     s->family = sc__coll_family(algo, coll);
     s->coll = coll == SC__BARRIER ? SC__ALLREDUCE : coll;
-    s->relay = coll == SC__ALLTOALL ? algorithms[algo].relay : SC__RELAY_NONE;
+    s->relay = sc__coll_relay(algo, coll);
 }
 
 bool sc__coll_box_of(const struct sc__cluster *c,
@@ -111,21 +115,15 @@ static const struct sc__coll_rule deepep_rules[] = {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const struct sc__coll_library sc__coll_nccl = {"nccl", nccl_rules, COUNT(nccl_rules)};
-const struct sc__coll_library sc__coll_deepep = {"deepep",
-                                                 deepep_rules,
-                                                 COUNT(deepep_rules)};
+const struct sc__coll_library sc__coll_deepep = {
+    "deepep", deepep_rules, COUNT(deepep_rules)};
 
 /* --- NCCL's chunks ---------------------------------------------------------- */
 
-const struct sc__coll_chunk_rule sc__nccl_nvls_chunks[] = {{64, 64 * KIB},
-                                                           {8, 32 * KIB},
-                                                           {2, 16 * KIB},
-                                                           {0, 0}};
-const struct sc__coll_chunk_rule sc__nccl_nvls_tree_chunks[] = {{32, 256 * KIB},
-                                                                {16, 128 * KIB},
-                                                                {4, 64 * KIB},
-                                                                {1, 32 * KIB},
-                                                                {0, 0}};
+const struct sc__coll_chunk_rule sc__nccl_nvls_chunks[] = {
+    {64, 64 * KIB}, {8, 32 * KIB}, {2, 16 * KIB}, {0, 0}};
+const struct sc__coll_chunk_rule sc__nccl_nvls_tree_chunks[] = {
+    {32, 256 * KIB}, {16, 128 * KIB}, {4, 64 * KIB}, {1, 32 * KIB}, {0, 0}};
 
 /* Buffers of 4 MiB in 8 steps, 4 to a chunk, 2 to a slice; the rounds that NVLS
  * takes to fill were fitted (docs/model/collectives.md). */

@@ -12,6 +12,7 @@
  * collective. A collective that an algorithm does not have goes round a ring. */
 void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_schedule *s);
 enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll);
+enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll);
 
 /* The box of a group on a fabric of dimensions: those it extends in, dim[i] of the
  * fabric's. False where the group does not fill it. */
@@ -60,10 +61,10 @@ extern const struct sc__coll_chunk_rule sc__nccl_nvls_chunks[];
 extern const struct sc__coll_chunk_rule sc__nccl_nvls_tree_chunks[];
 
 struct sc__nccl_limits {
-    double ring_chunk;  /* bytes a channel moves in a step at most (Simple) */
-    double ring_slice;  /* bytes of a slice at least: half a chunk where that is more */
-    double nvls_least;  /* bytes below which NVLS is not used */
-    double nvls_fill;   /* rounds in which the pipeline of NVLS fills and empties */
+    double ring_chunk;      /* bytes a channel moves in a step at most (Simple) */
+    double ring_slice;      /* bytes of a slice at least: half a chunk where that is more */
+    double nvls_least;      /* bytes below which NVLS is not used */
+    double nvls_fill;       /* rounds in which the pipeline of NVLS fills and empties */
     double nvls_tree_chunk; /* bytes, from nvls_tree_nodes nodes on */
     double nvls_tree_nodes;
     double proxy_slices; /* steps of the proxy thread in a step of a Simple ring */
@@ -75,11 +76,11 @@ extern const struct sc__nccl_limits sc__nccl_limits;
  * number of nodes: one, two and three, four and more. */
 struct sc__nccl_tuner_generation {
     const char *generation;
-    double ll_most[3];        /* of all channels, by nodes */
-    double ring_ll128;        /* of a channel */
-    double tree_ll128[3];     /* of a channel, by nodes */
-    double tree_simple[3];    /* … */
-    double nvls_tree[3];      /* … */
+    double ll_most[3];     /* of all channels, by nodes */
+    double ring_ll128;     /* of a channel */
+    double tree_ll128[3];  /* of a channel, by nodes */
+    double tree_simple[3]; /* … */
+    double nvls_tree[3];   /* … */
     double nvls_efficiency;
     double link;  /* NVLink: of a link */
     double links; /* … of a GPU */

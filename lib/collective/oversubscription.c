@@ -50,29 +50,28 @@ static double changing_rails(const struct sc__coll_model *m,
 /* Every pair sends a part; of a gather or scatter those of one member do. */
 static double pairs_leaving(const struct sc__coll_model *m,
                             const struct sc__coll_fabric_part *p,
-                            const struct sc__coll_schedule *s) {
-    struct sc__coll_counts c = sc__coll_model_counts(m, s->family);
-    double away = p->ranks * (m->ranks - p->ranks) + changing_rails(m, p, s->relay);
-    return c.passes * m->bytes / c.parts * away /
-           (s->family == SC__FAMILY_ROOT ? p->ranks : 1);
+                            enum sc__coll_family family,
+                            enum sc__coll_relay relay) {
+    struct sc__coll_counts c = sc__coll_model_counts(m, family);
+    double away = p->ranks * (m->ranks - p->ranks) + changing_rails(m, p, relay);
+    double bytes = c.passes * m->bytes / c.parts * away;
+    if (family == SC__FAMILY_ROOT)
+        return bytes / p->ranks;
+    if (relay != SC__RELAY_AT_DESTINATION)
+        return bytes;
+    return bytes * sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
 }
 
 /* Bytes that leave the part. */
 static double leaving(const struct sc__coll_model *m,
                       const struct sc__coll_fabric_part *p,
                       enum sc__algo algo) {
-    struct sc__coll_schedule s = {0};
-    sc__coll_schedule_choose(algo, m->coll, &s);
-    if (s.family == SC__FAMILY_PAIRS || s.family == SC__FAMILY_ROOT) {
-        double share =
-            s.relay == SC__RELAY_AT_DESTINATION
-                ? sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes)
-                : 1;
-        return pairs_leaving(m, p, &s) * share;
-    }
-    struct sc__coll_counts c = sc__coll_model_counts(m, s.family);
-    double parts = sc__coll_parts_leaving(s.family, s.coll, m->ranks, p->ranks, p->edges);
-    return parts * (m->bytes / c.parts);
+    enum sc__coll_family family = sc__coll_family(algo, m->coll);
+    if (family == SC__FAMILY_PAIRS || family == SC__FAMILY_ROOT)
+        return pairs_leaving(m, p, family, sc__coll_relay(algo, m->coll));
+    double parts = sc__coll_parts(family, m->ranks);
+    return sc__coll_parts_leaving(family, m->coll, m->ranks, p->ranks, p->edges) *
+           (m->bytes / parts);
 }
 
 void sc__coll_model_uplink_shares(const struct sc__coll_model *m,
@@ -88,7 +87,10 @@ double sc__coll_model_crossing(const struct sc__coll_model *m,
                                enum sc__algo algo,
                                unsigned proto) {
     double longest = 0;
-    for (int i = 0; i < SC__LEVELS; i++)
+    for (int i = 0; i < SC__LEVELS; i++) {
+        if (m->part[i].rate >= SC__COLL_NEVER) /* nothing leaves it */
+            continue;
         longest = fmax(longest, leaving(m, &m->part[i], algo) / (1e3 * m->part[i].rate));
+    }
     return longest / sc__proto_payload((enum sc__proto)(proto + 1));
 }

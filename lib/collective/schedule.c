@@ -17,6 +17,21 @@ static const struct sc__coll_family_ops *const family_ops[SC__FAMILIES] = {
     [SC__FAMILY_TORUS] = &sc__coll_torus_ops,
 };
 
+enum sc__coll_family sc__coll_message_family(int coll) {
+    static const enum sc__coll_family families[SC__COLLS] = {
+        [SC__ALLREDUCE] = SC__FAMILY_RING,
+        [SC__ALLGATHER] = SC__FAMILY_RING,
+        [SC__REDUCESCATTER] = SC__FAMILY_RING,
+        [SC__ALLTOALL] = SC__FAMILY_PAIRS,
+        [SC__BROADCAST] = SC__FAMILY_BINOMIAL,
+        [SC__REDUCE] = SC__FAMILY_BINOMIAL,
+        [SC__BARRIER] = SC__FAMILY_DISSEMINATION,
+        [SC__GATHER] = SC__FAMILY_ROOT,
+        [SC__SCATTER] = SC__FAMILY_ROOT,
+    };
+    return families[coll];
+}
+
 void sc__coll_schedule_init(struct sc__coll_schedule *s) {
     s->rounds = 1;
     s->parts = 1;

@@ -120,6 +120,10 @@ struct sc__coll_transfer_id {
     uint32_t index;
 };
 
+/* How a library of messages (MPI) runs a collective: rings, pairs, binomial trees, the
+ * dissemination barrier. */
+enum sc__coll_family sc__coll_message_family(int coll);
+
 /* The fields above the line are given; sets those below it. */
 void sc__coll_schedule_init(struct sc__coll_schedule *s);
 
@@ -202,6 +206,8 @@ struct sc__coll_counts sc__coll_counts(enum sc__coll_family family,
                                        double nodes,
                                        double per_node,
                                        double least);
+/* Parts that the buffer is cut into, as above. */
+double sc__coll_parts(enum sc__coll_family family, double ranks);
 /* Parts that leave k neighbouring members on whole nodes; edges: of both trees between
  * them and the rest (double_tree.h). */
 double sc__coll_parts_leaving(

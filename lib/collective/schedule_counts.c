@@ -136,6 +136,19 @@ struct sc__coll_counts sc__coll_counts(enum sc__coll_family family,
     }
 }
 
+double sc__coll_parts(enum sc__coll_family family, double ranks) {
+    switch (family) {
+    case SC__FAMILY_RING:
+    case SC__FAMILY_HALVING:
+    case SC__FAMILY_PAT:
+    case SC__FAMILY_PAIRS:
+    case SC__FAMILY_ROOT:
+        return ranks;
+    default:
+        return 1;
+    }
+}
+
 /* Of k members side by side min(k, d) send to members d further on that are not
  * among them. */
 static double pat_leaving(double n, double k) {

@@ -23,19 +23,17 @@ enum sc__inside { SC__INSIDE_SWITCH, SC__INSIDE_MESH, SC__INSIDE_PCIE, SC__INSID
 
 enum sc__fabric_kind {
     SC__FABRIC_NONE, /* one node, or nothing known: NICs are joined by one ideal switch */
-    SC__FABRIC_RAIL, /* leaf i of a segment joins NIC i of its leaf_nodes nodes; spines join
-                      * leaves
-                      */
-    SC__FABRIC_FAT_TREE, /* a leaf joins all NICs of leaf_nodes consecutive nodes; spines,
-                            and cores when pod_leaves */
-    SC__FABRIC_HPN, /* rail, each NIC as `planes` ports to as many leaves in separate planes
-                     */
-    SC__FABRIC_DCN, /* DCN+: fat tree of consecutive nodes, each NIC to `planes` leaves of
-                     * one plane
-                     */
-    SC__FABRIC_DIMS, /* torus and the like: dimensions of rings, full meshes or switches; no
-                      * nodes
-                      */
+    /* leaf i of a segment joins NIC i of its leaf_nodes nodes; spines join leaves */
+    SC__FABRIC_RAIL,
+    /* a leaf joins all NICs of leaf_nodes consecutive nodes; spines, and cores when
+     * pod_leaves */
+    SC__FABRIC_FAT_TREE,
+    /* rail, each NIC as `planes` ports to as many leaves in separate planes */
+    SC__FABRIC_HPN,
+    /* DCN+: fat tree of consecutive nodes, each NIC to `planes` leaves of one plane */
+    SC__FABRIC_DCN,
+    /* torus and the like: dimensions of rings, full meshes or switches; no nodes */
+    SC__FABRIC_DIMS,
     SC__FABRIC_DRAGONFLY, /* groups of routers, all to all inside and between groups */
     SC__FABRIC_LINKS,     /* the links one by one */
     SC__FABRIC_KINDS
@@ -66,11 +64,12 @@ struct sc__fabric {
     const char
         *class; /* "ib", "roce", "efa", "efa-p4d", "plain": the software's cost on it */
     uint32_t leaf_nodes; /* nodes below one leaf (rail, hpn: below one segment); 0 = all */
-    uint32_t spines;     /* per plane, and per pod where there are pods; 0 = as many as a
-                            non-blocking     leaf needs */
-    uint32_t pod_leaves; /* leaves in a pod of a three-level tree; 0 = two levels */
-    uint32_t cores;      /* per spine index, where there are pods; 0 = non-blocking */
-    uint32_t planes;     /* ports of a NIC to separate leaves; ≥ 1 */
+    /* per plane, and per pod where there are pods; 0 = as many as a non-blocking leaf
+     * needs */
+    uint32_t spines;
+    uint32_t pod_leaves;   /* leaves in a pod of a three-level tree; 0 = two levels */
+    uint32_t cores;        /* per spine index, where there are pods; 0 = non-blocking */
+    uint32_t planes;       /* ports of a NIC to separate leaves; ≥ 1 */
     uint32_t switch_ports; /* that a switch has, of the speed of `link`; 0 = not checked */
     double
         oversubscription; /* leaf: bandwidth down / up; ≥ 1 where given, 1 = non-blocking */
@@ -106,12 +105,12 @@ enum sc__algo {
     SC__ALGO_NVLS_TREE,
     SC__ALGO_COLLNET,
     SC__ALGO_PAT,
-    SC__ALGO_DIRECT,       /* all pairs */
-    SC__ALGO_PXN,          /* all-to-all over the destination's rail */
-    SC__ALGO_HIERARCHICAL, /* two-level all-to-all as DeepEP: one copy a node over the NIC,
-                              then NVLink */
-    SC__ALGO_TORUS,        /* dimension by dimension */
-    SC__ALGO_CHAIN,        /* broadcast, reduce */
+    SC__ALGO_DIRECT, /* all pairs */
+    SC__ALGO_PXN,    /* all-to-all over the destination's rail */
+    /* two-level all-to-all as DeepEP: one copy a node over the NIC, then NVLink */
+    SC__ALGO_HIERARCHICAL,
+    SC__ALGO_TORUS, /* dimension by dimension */
+    SC__ALGO_CHAIN, /* broadcast, reduce */
     SC__ALGOS
 };
 
@@ -153,10 +152,10 @@ struct sc__cluster {
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
-    int64_t nic_latency;    /* ps per step between nodes (class "plain"); else added per
-                               network hop */
-    double hbm; /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus
-                   tells */
+    /* ps per step between nodes (class "plain"); else added per network hop */
+    int64_t nic_latency;
+    /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */
+    double hbm;
     struct sc__fabric fabric;
     struct sc__tuning tuning;
     struct sc__constants constants; /* of the generation and fabric class, as calibrated */
@@ -230,8 +229,8 @@ struct sc__shape {
     uint32_t pod_edges;
     uint32_t sharing_nic;  /* groups that use each of its NICs at once, itself included */
     uint32_t sharing_port; /* groups that use the NVLink port of its GPUs at once */
-    uint32_t sharing_up[SC__LEVELS]; /* groups that use the uplinks of its leaf, its pod at
-                                        once, itself included */
+    /* groups that use the uplinks of its leaf, its pod at once, itself included */
+    uint32_t sharing_up[SC__LEVELS];
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
 };
 

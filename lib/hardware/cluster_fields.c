@@ -113,7 +113,7 @@ static const char *set_flag(bool *at, struct sc__str value) {
 
 static const char *set_whole(uint32_t *at, uint32_t least, struct sc__str value) {
     if (!sc__parse_u32(value, at) || *at < least || *at > UINT32_MAX / 64)
-        return least ? "a whole number from 1 on" : "a whole number";
+        return least ? "a whole number, 1 or more" : "a whole number";
     return NULL;
 }
 
@@ -141,7 +141,7 @@ const char *sc__field_set(struct sc_context *ctx,
                                                                 : "a time, like 500ns";
     case SC__FIELD_RATIO:
         return sc__parse_double(value, at) && *(double *)at >= 1 ? NULL
-                                                                 : "a number from 1 on";
+                                                                 : "a number, 1 or more";
     case SC__FIELD_FLAG:
         return set_flag(at, value);
     case SC__FIELD_INSIDE:

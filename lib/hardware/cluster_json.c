@@ -113,7 +113,7 @@ set_constant(const struct cluster_json_document *d, const char *key, const json_
                              "collectives",
                              key,
                              sc__format(&d->ctx->arena,
-                                        "%u number%s from 0 on",
+                                        "%u number%s, 0 or more",
                                         k->count,
                                         k->count > 1 ? "s" : ""));
         o.value[i] = json_number_value(item);

@@ -58,8 +58,8 @@ enum sc__memory_op {
     SC__MEM_CROSS_ENTROPY_B,
     SC__MEM_CROSS_ENTROPY_BF16_F,
     SC__MEM_CROSS_ENTROPY_BF16_B,
-    SC__MEM_CROSS_ENTROPY_FUSED_F, /* Megatron's vocabulary-parallel one; cols = vocabulary
-                                      / tp */
+    /* Megatron's vocabulary-parallel one; cols = vocabulary / tp */
+    SC__MEM_CROSS_ENTROPY_FUSED_F,
     SC__MEM_CROSS_ENTROPY_FUSED_B,
     SC__MEM_SOFTMAX_F, /* scaled, masked, fused; rows = batch·heads·sq, cols = skv */
     SC__MEM_SOFTMAX_B,

@@ -14,14 +14,14 @@
 
 /* Which operators are fused. */
 enum sc__fusion {
-    SC__FUSION_MEGATRON, /* fused norm, bias+activation, bias+dropout+add, flash attention
-                          */
-    SC__FUSION_EAGER,    /* plain PyTorch: every elementwise operator its own kernel; SDPA
-                            attention */
-    SC__FUSION_2021,     /* Megatron of 2021: unfused attention, masked softmax, dropout */
-    SC__FUSION_HF, /* eager with the modules of Hugging Face's transformers: RMSNorm and
-                    * "gelu_new" operator by operator, a GEMM for each of q, k, v, gate
-                    * and up */
+    /* fused norm, bias+activation, bias+dropout+add, flash attention */
+    SC__FUSION_MEGATRON,
+    /* plain PyTorch: every elementwise operator its own kernel; SDPA attention */
+    SC__FUSION_EAGER,
+    SC__FUSION_2021, /* Megatron of 2021: unfused attention, masked softmax, dropout */
+    /* eager with the modules of Hugging Face's transformers: RMSNorm and "gelu_new"
+     * operator by operator, a GEMM for each of q, k, v, gate and up */
+    SC__FUSION_HF,
     SC__FUSIONS
 };
 
@@ -72,10 +72,11 @@ struct sc__layer_shape {
     bool qkv_bias;
     bool qk_norm;
     bool new_gelu;
-    bool post_norms;    /* norms after attention and feed-forward as well */
-    bool dynamic_casts; /* fp8 as PyTorch casts it: a pass for the maximum, weights as well,
-                           all again in backward */
-    bool accumulate;    /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool post_norms; /* norms after attention and feed-forward as well */
+    /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
+     * backward */
+    bool dynamic_casts;
+    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */

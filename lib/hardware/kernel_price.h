@@ -1,5 +1,5 @@
-/* kernel_price: inside of the pricer, shared by the files that price kinds of
- * kernels and by the reader of measured times. */
+/* kernel_model: its inside, shared by the files with the formulas (kernel_gemm.c,
+ * kernel_attention.c, kernel_memory.c) and by the reader of measured times. */
 #ifndef SC_HARDWARE_KERNEL_PRICE_H
 #define SC_HARDWARE_KERNEL_PRICE_H
 
@@ -16,8 +16,8 @@ enum sc__priced {
     SC__PRICED_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
     SC__PRICED_GROUPED,
     SC__PRICED_BATCHED,
-    SC__PRICED_ATTENTION_F, /* batch, heads, kv heads, sq, skv, head size, v size, causal or
-                               share in 1e-6 */
+    /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
+    SC__PRICED_ATTENTION_F,
     SC__PRICED_ATTENTION_B,
     SC__PRICED_EMBEDDING_F, /* rows, vocabulary, hidden */
     SC__PRICED_EMBEDDING_B,
@@ -32,7 +32,7 @@ enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 struct sc__pricer {
     struct sc__arena *arena;
     const struct sc__gpu *gpu;
-    struct sc__map known;    /* hash of a key → us, as priced */
+    struct sc__map known;    /* hash of a key → us, by formula */
     struct sc__map measured; /* hash of a key → us, from a table */
     struct sc__names pieces; /* AIOB's names */
     double *piece_us;
@@ -41,7 +41,7 @@ struct sc__pricer {
 };
 
 uint64_t sc__kernel_hash(const struct sc__kernel_key *key);
-/* The time of key: measured, remembered, or priced. */
+/* The time of key: measured, remembered, or by formula. */
 double
 sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured);
 /* The model's time of key, cold. */

@@ -176,7 +176,7 @@ static sc_status read_size(struct kernel_table_reader *r, enum column c, uint64_
     if (cell.n && sc__parse_u64(cell, out) && *out > 0 && *out < (uint64_t)1 << 50)
         return SC_OK;
     const char *what = sc__format(&r->ctx->arena,
-                                  "%s must be a whole number from 1 on, not",
+                                  "%s must be a whole number, 1 or more, not",
                                   column_names[c]);
     return fail(r, cell.n ? cell.p : r->line.p, NULL, what, cell);
 }

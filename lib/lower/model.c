@@ -78,13 +78,16 @@ static void note_assumptions(const struct sc__lowering *l) {
         [SC__FUSION_2021] = "Megatron's operators of 2021",
         [SC__FUSION_HF] = "the operators of transformers' modules",
     };
-    sc__note(l->ctx,
-             "kernel-model",
-             "kernel times are modelled for %s with %s; throttling makes GEMMs %.3f times "
-             "as long",
-             l->gpu->title ? l->gpu->title : l->gpu->name,
-             fusions[p->fusion],
-             l->heat.factor[SC__KERNEL_GEMM]);
+    double slower = l->heat.factor[SC__KERNEL_GEMM];
+    sc__note(
+        l->ctx,
+        "kernel-model",
+        "kernel times are modelled for %s with %s; %s",
+        l->gpu->title ? l->gpu->title : l->gpu->name,
+        fusions[p->fusion],
+        slower < 1.0005
+            ? "no throttling"
+            : sc__format(l->arena, "throttling makes GEMMs %.3f times as long", slower));
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx,
                  "vocab-padded",

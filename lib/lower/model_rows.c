@@ -23,8 +23,7 @@
 
 struct model_rows_piece {
     double us;
-    /* of a row */
-    uint8_t coll;
+    uint8_t coll; /* enum sc__row_coll */
     uint8_t suffix;
     double bytes;
 };
@@ -57,7 +56,9 @@ static void model_rows_add_piece(const struct sc__lowering *l, struct pieces *p)
     SC__PUSH(l->arena, p->items, p->count, p->capacity);
 }
 
-/* scale: of compute and bytes, for the ends. */
+/* Cuts a script at its collectives. `hidden` is what compute may run beside: it
+ * grows with an asynchronous collective, shrinks with the compute that follows,
+ * and is lost at a join. scale: of compute and bytes, for the ends. */
 static void cut(const struct sc__lowering *l,
                 const struct sc__script *s,
                 double scale,
@@ -198,10 +199,11 @@ static void end_rows(struct model_rows_rows *r,
     struct pieces backward = {0};
     cut(r->l, f, r->fit.ends, &forward);
     cut(r->l, b, r->fit.ends, &backward);
+    /* readers take the second row as the beginning of the layers */
     if (f == &r->l->embedding_forward) {
         merge(&forward);
         merge(&backward);
-    } /* layers begin in the second row */
+    }
     add_rows(r, names, &forward, &backward);
 }
 
@@ -287,6 +289,8 @@ static void micro_batch(struct model_rows_rows *r, uint32_t stage, bool first, b
         sum.experts += s.experts;
         reduce(r, start[n], &sum, (double)p->bucket);
     }
+    /* The last bucket: its experts' part goes to a layer's row, which has a next
+     * one for it; the rest with the embedding. */
     struct sc__shard experts = {.experts = sum.experts};
     if (experts.experts >= 1)
         reduce(r, start[1], &experts, 0);

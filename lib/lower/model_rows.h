@@ -8,10 +8,12 @@
 /* What rows leave open, chosen by the caller so that the step is as long as the
  * plan's. */
 struct sc__row_fit {
-    double ends;  /* how much of the embedding and the head every stage gets, where the plan
-                     has  several */
-    double edges; /* factor on compute beside which gradients or weights travel: the last
-                     backward, the first forward */
+    /* how much of the embedding and the head every stage gets, where the plan has  several
+     */
+    double ends;
+    /* factor on compute beside which gradients or weights travel: the last backward, the
+     * first forward */
+    double edges;
 };
 
 /* What the format cannot hold (context parallel, sharded weights …) is SC_USAGE. */

@@ -2,9 +2,9 @@
  *
  *   kernels of a layer (hardware/kernel_layer.h)
  *     → script   compute and collectives in order, for a layer, the embedding, the head
- *     → block    a script per layer of a chunk, with the sharded-weight and gradient
- * traffic of its micro-batch → pipeline the blocks under a schedule (lower/pipeline.h)
- */
+ *     → block    a script per layer of a chunk, with the sharded-weight and
+ *                gradient traffic of its micro-batch
+ *     → pipeline the blocks under a schedule (lower/pipeline.h) */
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
 
@@ -20,21 +20,21 @@ struct sc__step_constants {
     double fp4;
     double batched;
     double memory;
-    double moe[2]; /* more for memory-bound kernels of routing and experts: fused, and as
-                      before 2026 */
-    double attention[2];  /* the same for current attention kernels: forward, backward */
-    double attention_64;  /* more for heads up to 64 wide */
-    double attention_fp8; /* for attention in fp8: its GEMMs halve, its exponentials do
-                             not */
+    /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
+    double moe[2];
+    double attention[2]; /* the same for current attention kernels: forward, backward */
+    double attention_64; /* more for heads up to 64 wide */
+    /* for attention in fp8: its GEMMs halve, its exponentials do not */
+    double attention_fp8;
     double host[SC__FUSIONS]; /* us of host time per kernel */
-    double host_moe; /* us more per layer with experts and direction: unfused routing waits
-                        for counts */
+    /* us more per layer with experts and direction: unfused routing waits for counts */
+    double host_moe;
 
-    double host_message; /* us per message between stages that the host waits for (not where
-                            they overlap) */
-    double tp_exposed;   /* share of a chunked collective that stays exposed */
-    double comm_tax;     /* compute is slower by this share while data-parallel traffic runs
-                            beside it */
+    /* us per message between stages that the host waits for (not where they overlap) */
+    double host_message;
+    double tp_exposed; /* share of a chunked collective that stays exposed */
+    /* compute is slower by this share while data-parallel traffic runs beside it */
+    double comm_tax;
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double jitter;           /* compute is slower by this share per doubling of the nodes */
@@ -102,8 +102,8 @@ struct sc__lowering {
     struct sc__workload *workload;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
-    uint32_t *tied; /* by stage: sum of tied embeddings beside the last weight gradients, or
-                       SC__NONE */
+    /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
+    uint32_t *tied;
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);

@@ -12,6 +12,8 @@
 #include "hardware/cluster.h"
 #include "workload/workload.h"
 
+#include <string.h>
+
 struct sc__transfer {
     uint8_t coll;   /* enum sc__coll, or SC__COLLS for point-to-point */
     uint16_t group; /* collectives; messages: NIC */
@@ -54,6 +56,32 @@ struct sc__overhead {
     bool rendezvous; /* it leaves only when its receive is posted */
 };
 
+/* Where an engine writes down all that decides its future (sc__net_ops.state). */
+struct sc__net_state {
+    struct sc__arena *arena;
+    uint64_t *words;
+    uint32_t count;
+    uint32_t capacity;
+    uint64_t *counters; /* what only adds up: bytes of a link, transfers so far */
+    uint32_t counter_count;
+    uint32_t counter_capacity;
+    /* A number for sc__transfer.user that does not depend on what is past. */
+    uint64_t (*user_number)(const struct sc__net_state *s, uint64_t user);
+    const void *owner;
+};
+
+static inline void sc__net_state_put(struct sc__net_state *s, uint64_t word) {
+    *SC__PUSH(s->arena, s->words, s->count, s->capacity) = word;
+}
+static inline void sc__net_state_put_double(struct sc__net_state *s, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    sc__net_state_put(s, bits);
+}
+static inline void sc__net_state_count(struct sc__net_state *s, uint64_t counter) {
+    *SC__PUSH(s->arena, s->counters, s->counter_count, s->counter_capacity) = counter;
+}
+
 struct sc__net_ops {
     const char *name;
     /* The time of t if nothing else runs, ps, and what it claims. A transfer
@@ -78,6 +106,17 @@ struct sc__net_ops {
                        uint32_t *count);
     /* For engines that load the processors too; NULL: messages cost them nothing. */
     sc_status (*overhead)(void *net, uint64_t bytes, struct sc__overhead *out);
+    /* Both or none: NULL for an engine whose runs are always simulated whole.
+     * state() writes its state at now: the transfers in flight (users through
+     * user_number) and whatever else decides when they and later ones end, in
+     * whole numbers or the bits of doubles, times relative to now. Two equal
+     * states must have equal futures if the same transfers are started at the
+     * same distances. What adds up without deciding anything goes to
+     * `counters`, as many of them at every call.
+     * shift() makes `by` ps pass in which the counters grow by `more` and
+     * everything else stays as it is, relative to now. */
+    sc_status (*state)(void *net, int64_t now, struct sc__net_state *out);
+    sc_status (*shift)(void *net, int64_t by, const uint64_t *more);
 };
 
 struct sc__net {

@@ -95,6 +95,23 @@ static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead 
     return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
 
+/* What completes now is its own; the rest is the real engine's. */
+static sc_status scaled_state(void *net, int64_t now, struct sc__net_state *out) {
+    struct whatif_scaled *s = net;
+    sc__net_state_put(out, s->free_count);
+    if (s->free_count)
+        sc__net_state_put(out, (uint64_t)(now - s->now));
+    for (uint32_t i = 0; i < s->free_count; i++)
+        sc__net_state_put(out, out->user_number(out, s->free_ones[i].user));
+    return s->inner->ops->state(s->inner->self, now, out);
+}
+
+static sc_status scaled_shift(void *net, int64_t by, const uint64_t *more) {
+    struct whatif_scaled *s = net;
+    s->now += by;
+    return s->inner->ops->shift(s->inner->self, by, more);
+}
+
 static const struct sc__net_ops scaled_ops = {.name = "scaled",
                                               .alone = scaled_alone,
                                               .start = scaled_start,
@@ -154,6 +171,10 @@ static sc_status whatif_simulate_changed(const struct whatif_table *t,
     struct sc__net_ops ops = scaled_ops;
     if (net.ops->overhead)
         ops.overhead = scaled_overhead;
+    if (net.ops->state && net.ops->shift) {
+        ops.state = scaled_state;
+        ops.shift = scaled_shift;
+    }
     struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
     *step = sim.step;

@@ -11,8 +11,8 @@ static struct sc__class_result *result(struct sc__executor *x, uint32_t class) {
     return &x->out->classes[class];
 }
 
-static void
-keep_idle(struct sc__executor *x, uint32_t class, int32_t category, int64_t from) {
+static void keep_idle(
+    struct sc__executor *x, uint32_t class, int32_t category, int64_t from, int64_t to) {
     static const uint32_t why[] = {[SC__CAT_OTHER] = SC__IDLE_OTHER,
                                    [SC__CAT_BUBBLE] = SC__IDLE_BUBBLE,
                                    [SC__CAT_SKEW] = SC__IDLE_SKEW};
@@ -25,21 +25,18 @@ keep_idle(struct sc__executor *x, uint32_t class, int32_t category, int64_t from
                                      ? why[category]
                                      : SC__IDLE_COMM + (uint32_t)(category - SC__CAT_LANE),
                           .start = from,
-                          .end = x->now};
+                          .end = to};
 }
 
-void sc__account_settle(struct sc__executor *x, uint32_t class) {
-    struct sc__runner *r = &x->runners[class];
+void sc__account_time(
+    struct sc__executor *x, uint32_t class, int32_t category, int64_t from, int64_t to) {
     struct sc__account *a = &result(x, class)->account;
-    int64_t passed = x->now - r->mark;
-    if (r->category == SC__CAT_RUN)
-        return; /* added whole when it ends */
-    r->mark = x->now;
+    int64_t passed = to - from;
     if (!passed)
         return;
     if (x->out->timeline)
-        keep_idle(x, class, r->category, x->now - passed);
-    switch (r->category) {
+        keep_idle(x, class, category, from, to);
+    switch (category) {
     case SC__CAT_COMPUTE:
         a->compute += passed;
         break;
@@ -56,12 +53,23 @@ void sc__account_settle(struct sc__executor *x, uint32_t class) {
         a->skew += passed;
         break;
     default:
-        a->exposed[r->category - SC__CAT_LANE] += passed;
+        a->exposed[category - SC__CAT_LANE] += passed;
         break;
     }
 }
 
-static int32_t compute_category(const struct sc__op *op) {
+void sc__account_settle(struct sc__executor *x, uint32_t class) {
+    struct sc__runner *r = &x->runners[class];
+    if (r->category == SC__CAT_RUN)
+        return; /* a run knows itself what it did (run.c) */
+    sc__account_time(x, class, r->category, r->mark, x->now);
+    r->mark = x->now;
+}
+
+/* Of an operation that computes, or that communicates with all its peers there. */
+int32_t sc__account_category(const struct sc__executor *x, const struct sc__op *op) {
+    if (op->kind != SC__OP_COMPUTE)
+        return (int32_t)(SC__CAT_LANE + sc__lane(x, op));
     if (op->work == SC__WORK_HOST)
         return SC__CAT_OTHER;
     return op->phase == SC__RECOMPUTE ? SC__CAT_RECOMPUTE : SC__CAT_COMPUTE;
@@ -80,13 +88,13 @@ stream_category(struct sc__executor *x, uint32_t class, uint32_t stream, uint16_
         return -1;
     const struct sc__op *op = sc__stream_op(x, r, stream);
     if (s->state == SC__STREAM_RUNNING && op->kind == SC__OP_COMPUTE)
-        return compute_category(op);
-    if (s->state == SC__STREAM_MEETING)
+        return sc__account_category(x, op);
+    if (s->state == SC__STREAM_WAITING)
         return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group]
                    ? SC__CAT_SKEW
                    : SC__CAT_BUBBLE;
     if (s->state != SC__STREAM_BLOCKED)
-        return (int32_t)(SC__CAT_LANE + sc__lane(x, op));
+        return sc__account_category(x, op);
     uint16_t others = op->deps ? UINT16_MAX : sc__stream_item(r, stream)->after;
     int32_t waiting = -1;
     for (uint32_t t = 0; t < x->streams; t++) {
@@ -125,7 +133,7 @@ void sc__account_classify(struct sc__executor *x, uint32_t class) {
     }
     for (uint32_t t = 0; t < x->streams; t++)
         if (r->computing >> t & 1) {
-            r->category = compute_category(sc__stream_op(x, r, t));
+            r->category = sc__account_category(x, sc__stream_op(x, r, t));
             return;
         }
     int32_t found = s->state == SC__STREAM_DONE ? idle_category(x, class)
@@ -134,35 +142,13 @@ void sc__account_classify(struct sc__executor *x, uint32_t class) {
         r->category = found;
 }
 
-static void add_run(struct sc__executor *x,
-                    uint32_t class,
-                    const struct sc__exec_item *item,
-                    bool times) {
-    struct sc__class_result *to = result(x, class);
-    const struct sc__sums *s = item->sums;
-    for (unsigned k = 0; k < SC__WORKS; k++)
-        to->work[k] += s->work[k];
-    for (uint32_t g = 0; s->traffic && g < x->lanes; g++) {
-        to->traffic[g].ops += s->traffic[g].ops;
-        to->traffic[g].bytes += s->traffic[g].bytes;
-        to->traffic[g].busy += s->traffic[g].busy;
-        if (times)
-            to->account.exposed[g] += s->exposed[g];
-    }
-    if (!times)
-        return;
-    to->account.compute += s->compute;
-    to->account.recompute += s->recompute;
-    to->account.other += s->other;
-}
-
-static void account_keep_span(struct sc__executor *x,
-                              uint32_t class,
-                              uint32_t op,
-                              uint32_t call,
-                              int64_t start,
-                              int64_t ready,
-                              int64_t end) {
+void sc__account_span(struct sc__executor *x,
+                      uint32_t class,
+                      uint32_t op,
+                      uint32_t call,
+                      int64_t start,
+                      int64_t ready,
+                      int64_t end) {
     struct sc__timeline *t = x->out->timeline;
     const struct sc__call *c =
         &x->w->calls[x->w->programs[x->w->classes[class].program].first_call + call];
@@ -177,52 +163,12 @@ static void account_keep_span(struct sc__executor *x,
                           .peer_span = SC__NONE};
 }
 
-/* The spans of a run are known when it ends: its operations one after another. */
-static void keep_run(struct sc__executor *x,
-                     uint32_t class,
-                     const struct sc__stream *s,
-                     const struct sc__exec_item *item) {
-    const struct sc__runner *r = &x->runners[class];
-    int64_t at = s->start;
-    struct sc__claims unused;
-    for (uint32_t i = 0; i < item->ops; i++) {
-        uint32_t id = r->blocks[s->call]->order[item->first + i];
-        const struct sc__op *op = &x->w->ops[id];
-        int64_t price = 0;
-        if (item->ops == 1)
-            price = x->now - s->start;
-        else if (op->kind == SC__OP_COMPUTE)
-            price = sc__compute_cost(x, r->class, op);
-        else if (op->kind == SC__OP_COLLECTIVE && op->flags & SC__OP_MEASURED)
-            price = op->cost;
-        else if (op->kind == SC__OP_COLLECTIVE) {
-            struct sc__transfer t = sc__transfer_of(x, class, op);
-            /* costed before, when the run was made: it cannot fail now */
-            sc_status status = x->net->ops->alone(x->net->self, &t, &price, &unused);
-            if (status != SC_OK)
-                x->status = status;
-            price += x->net->free ? 0 : op->cost;
-        }
-        if (op->kind != SC__OP_WAIT)
-            account_keep_span(x, class, id, s->call, at, at, at + price);
-        at += price;
-    }
-}
-
 /* An item of the stream has just ended. */
 void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    const struct sc__exec_item *item = s->doing;
-    if (item->sums) {
-        bool whole = item->ops > 1;
-        add_run(x, class, item, whole);
-        if (whole) {
-            r->mark = x->now;
-            r->category = SC__CAT_OTHER;
-        }
-        if (x->out->timeline)
-            keep_run(x, class, s, item);
+    if (s->doing->sums) {
+        sc__run_close(x, class, stream);
         return;
     }
     const struct sc__op *op = s->op;
@@ -234,13 +180,13 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
     t->busy += x->now - s->ready;
     if (!x->out->timeline)
         return;
-    account_keep_span(x,
-                      class,
-                      (uint32_t)(op - x->w->ops),
-                      s->call,
-                      s->start,
-                      s->ready,
-                      x->now);
+    sc__account_span(x,
+                     class,
+                     (uint32_t)(op - x->w->ops),
+                     s->call,
+                     s->start,
+                     s->ready,
+                     x->now);
     s->span = x->out->timeline->count - 1;
 }
 

@@ -28,69 +28,62 @@ static void want_work(struct sc__executor *x, uint32_t class, uint32_t stream) {
         (uint64_t) class << 8 | stream;
 }
 
-/* Moves past calls that have nothing for this stream. False at the end. */
-static bool
-find_item(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+/* Moves on to the next call that has something for this stream. A stream that
+ * has ended an item does so at once: where it is says what it has ended. */
+static void find_item(const struct sc__executor *x, struct sc__runner *r, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     while (s->call < r->calls && s->item >= r->blocks[s->call]->count[stream]) {
-        for (uint32_t t = 0; t < x->streams; t++)
-            s->before[t] += r->blocks[s->call]->count[t];
         s->call++;
         s->item = 0;
     }
     if (s->call == r->calls)
-        return false;
+        return;
     const struct sc__prepared *b = r->blocks[s->call];
     s->doing = &b->items[b->first[stream] + s->item];
     s->op = &x->w->ops[b->order[s->doing->first]];
-    return true;
+}
+
+/* All that was issued on stream `other` before the item of s has ended. */
+static bool
+has_ended(const struct sc__stream *s, const struct sc__stream *other, uint32_t need) {
+    return other->call > s->call || (other->call == s->call && other->item >= need);
 }
 
 static bool
 may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     const struct sc__stream *s = &r->streams[stream];
-    const struct sc__exec_item *item = sc__stream_item(r, stream);
+    const struct sc__exec_item *item = s->doing;
     for (uint32_t t = 0; item->after >> t; t++)
         if (item->after >> t & 1 && t != stream &&
-            r->streams[t].ended < s->before[t] + item->need[t])
+            !has_ended(s, &r->streams[t], item->need[t]))
             return false;
     if (!r->blocks[s->call]->deps)
         return true;
-    const struct sc__op *op = sc__stream_op(x, r, stream);
-    for (uint32_t d = 0; d < op->deps; d++)
-        if (!r->done[s->call][x->w->deps[op->first_dep + d]])
+    for (uint32_t d = 0; d < s->op->deps; d++)
+        if (!r->done[s->call][x->w->deps[s->op->first_dep + d]])
             return false;
     return true;
-}
-
-/* While transfers of its rank run, compute goes on at 1/(1 + tax). */
-static double speed(const struct sc__executor *x, const struct sc__runner *r) {
-    return r->moving ? 1 / (1 + x->options.comm_tax) : 1;
 }
 
 static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
-    int64_t takes = s->left;
-    if (x->options.comm_tax > 0 && r->computing >> stream & 1)
-        takes = (int64_t)llround(fmin((double)s->left / speed(x, r), 0x1p62));
-    s->since = x->now;
     s->version++;
-    sc__heap_push(&x->heap, x->now + takes, class * SC__MAX_STREAMS + stream, s->version);
+    sc__heap_push(&x->heap,
+                  sc__run_end_time(x, r, stream),
+                  class * SC__MAX_STREAMS + stream,
+                  s->version);
 }
 
 /* A transfer of the class begins or ends: its compute changes pace. */
 static void change_moving(struct sc__executor *x, uint32_t class, uint16_t moving) {
     struct sc__runner *r = &x->runners[class];
     bool changes = x->options.comm_tax > 0 && !r->moving != !moving;
-    double was = speed(x, r);
     r->moving = moving;
     for (uint32_t t = 0; changes && t < x->streams; t++) {
-        struct sc__stream *s = &r->streams[t];
         if (!(r->computing >> t & 1))
             continue;
-        int64_t done = (int64_t)llround((double)(x->now - s->since) * was);
-        s->left = s->left > done ? s->left - done : 0;
+        sc__run_pace(x, class, t, moving != 0);
         set_end_event(x, class, t);
     }
 }
@@ -98,14 +91,14 @@ static void change_moving(struct sc__executor *x, uint32_t class, uint16_t movin
 static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
+    const struct sc__exec_item *item = s->doing;
     s->state = SC__STREAM_RUNNING;
-    s->left = sc__stream_item(r, stream)->duration;
-    const struct sc__op *op = sc__stream_op(x, r, stream);
-    if (op->kind == SC__OP_COMPUTE)
+    sc__run_begin(x, class, stream);
+    if (item->ops > 1 || s->op->kind == SC__OP_COMPUTE)
         r->computing |= (uint16_t)(1u << stream);
-    if (op->kind == SC__OP_COLLECTIVE)
+    else if (s->op->kind == SC__OP_COLLECTIVE)
         change_moving(x, class, r->moving | (uint16_t)(1u << stream));
-    if (s->left == 0)
+    if (item->ends[item->ops - 1] == 0)
         sc__stream_end(x, class, stream);
     else
         set_end_event(x, class, stream);
@@ -117,7 +110,7 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
     if (s->state != SC__STREAM_NEXT && s->state != SC__STREAM_BLOCKED)
         return;
     r->blocked &= (uint16_t) ~(1u << stream);
-    if (!find_item(x, r, stream)) {
+    if (s->call == r->calls) {
         s->state = SC__STREAM_DONE;
         return;
     }
@@ -127,13 +120,16 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
         return;
     }
     s->start = s->ready = x->now;
-    if (sc__stream_item(r, stream)->sums) {
+    if (x->steady)
+        sc__steady_watch(x, class, stream);
+    if (s->doing->sums) {
         start_run(x, class, stream);
         return;
     }
     const struct sc__op *op = sc__stream_op(x, r, stream);
-    x->status = op->kind == SC__OP_COLLECTIVE ? sc__meet_collective(x, class, stream, op)
-                                              : sc__meet_message(x, class, stream, op);
+    x->status = op->kind == SC__OP_COLLECTIVE
+                    ? sc__rendezvous_collective(x, class, stream, op)
+                    : sc__rendezvous_message(x, class, stream, op);
 }
 
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
@@ -162,9 +158,11 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
         uint32_t block =
             x->w->calls[x->w->programs[r->class->program].first_call + s->call].block;
         r->done[s->call][op - x->w->blocks[block].first_op] = 1;
+        if (s->call > r->done_high)
+            r->done_high = s->call;
     }
-    s->ended++;
     s->item++;
+    find_item(x, r, stream);
     x->items_ended++;
     s->state = SC__STREAM_NEXT;
     s->version++;
@@ -191,8 +189,8 @@ static void do_work(struct sc__executor *x) {
     x->touched_count = 0;
 }
 
-static bool stale(const struct sc__executor *x, const struct sc__event *e) {
-    if (e->a & SC__EVENT_GATHERING)
+bool sc__event_is_stale(const struct sc__executor *x, const struct sc__event *e) {
+    if (e->a & SC__EVENT_RENDEZVOUS)
         return false;
     return x->runners[e->a / SC__MAX_STREAMS].streams[e->a % SC__MAX_STREAMS].version !=
            e->b;
@@ -201,7 +199,7 @@ static bool stale(const struct sc__executor *x, const struct sc__event *e) {
 /* The time of the next event that still counts: an end that was moved leaves
  * its old event behind, which must not move the clock. */
 static int64_t next_event(struct sc__executor *x) {
-    while (x->heap.count && stale(x, &x->heap.items[0]))
+    while (x->heap.count && sc__event_is_stale(x, &x->heap.items[0]))
         sc__heap_pop(&x->heap);
     return sc__heap_time(&x->heap);
 }
@@ -209,8 +207,8 @@ static int64_t next_event(struct sc__executor *x) {
 static void take_event(struct sc__executor *x) {
     struct sc__event e = sc__heap_pop(&x->heap);
     x->out->events++;
-    if (e.a & SC__EVENT_GATHERING)
-        sc__meet_over(x, e.a & ~SC__EVENT_GATHERING, true);
+    if (e.a & SC__EVENT_RENDEZVOUS)
+        sc__rendezvous_over(x, e.a & ~SC__EVENT_RENDEZVOUS, true);
     else
         sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
 }
@@ -226,7 +224,7 @@ static sc_status take_transfers(struct sc__executor *jobs, int64_t now) {
         struct sc__executor *x = &jobs[done.job];
         x->now = now;
         x->out->events++;
-        sc__meet_over(x, (uint32_t)done.user, false);
+        sc__rendezvous_over(x, (uint32_t)done.user, false);
     }
 }
 
@@ -292,7 +290,7 @@ static sc_status end_job(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE)
-                return sc__meet_deadlock(x);
+                return sc__rendezvous_deadlock(x);
     sc__account_finish(x);
     x->out->step = step_distance(x);
     x->out->overlap = x->now - x->out->step;
@@ -311,17 +309,27 @@ sc_status sc__too_long(struct sc_context *ctx) {
                     "the step takes more than 26 days");
 }
 
+/* After all that can start has started: here a state is complete. */
+static sc_status skip_periods(struct sc__executor *x, int64_t *event) {
+    SC__TRY(sc__steady_look(x));
+    *event = next_event(x);
+    return SC_OK;
+}
+
 static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
     for (uint32_t i = 0; i < count; i++) {
-        jobs[i].items = jobs[i].ctx->progress ? count_items(&jobs[i]) : 0;
         for (uint32_t c = 0; c < jobs[i].w->class_count; c++)
-            for (uint32_t s = 0; s < jobs[i].streams; s++)
+            for (uint32_t s = 0; s < jobs[i].streams; s++) {
+                find_item(&jobs[i], &jobs[i].runners[c], s);
                 want_work(&jobs[i], c, s);
+            }
     }
     for (;;) {
         int64_t event;
         SC__TRY(start_work(jobs, count, &event));
+        if (jobs->steady)
+            SC__TRY(skip_periods(jobs, &event));
         int64_t transfer;
         SC__TRY(net->ops->next(net->self, &transfer));
         int64_t now = transfer <= event ? transfer : event;
@@ -357,6 +365,7 @@ static sc_status begin_job(struct sc__executor *x,
                            const struct sc__workload *w,
                            const struct sc__net *net,
                            const struct sc__sim_options *options,
+                           bool alone,
                            struct sc__sim *out) {
     *x = (struct sc__executor){.ctx = ctx, .w = w, .net = net, .out = out, .job = x->job};
     memset(out, 0, sizeof *out);
@@ -369,6 +378,8 @@ static sc_status begin_job(struct sc__executor *x,
     SC__TRY(sc__prepare(x));
     x->items = ctx->progress ? count_items(x) : 0;
     prepare_results(x);
+    if (alone)
+        sc__steady_prepare(x);
     return SC_OK;
 }
 
@@ -382,7 +393,7 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
     sc_status status = SC_OK;
     for (uint32_t i = 0; i < count && status == SC_OK; i++) {
         jobs[i].job = i;
-        status = begin_job(&jobs[i], ctx, w[i], net, options, &out[i]);
+        status = begin_job(&jobs[i], ctx, w[i], net, options, count == 1, &out[i]);
     }
     if (status == SC_OK)
         status = executor_run(jobs, count);

@@ -1,9 +1,13 @@
-/* executor: the parts of the event engine. Read in this order:
+/* executor: the parts of the event engine (docs/model/executor.md). Read in
+ * this order:
  *
- *   prepare.c   blocks → items: what can be priced once is summed into runs
- *   executor.c  streams that start items and end them, and the clock
- *   meet.c      where classes meet: collectives and messages
- *   account.c   which class's time counts as what
+ *   prepare.c         blocks → items: operations of known cost become runs
+ *   prepare_claims.c  which transfers can never share a resource with another
+ *   executor.c        streams that start items and end them, and the clock
+ *   run.c             how far a run is, and at which pace
+ *   rendezvous.c      where classes wait for each other: collectives, messages
+ *   account.c         which class's time counts as what
+ *   steady.c          periods that repeat are added, not simulated
  */
 #ifndef SC_SIMULATE_EXECUTOR_H
 #define SC_SIMULATE_EXECUTOR_H
@@ -25,7 +29,10 @@ struct sc__exec_item {
     /* in prepared.order */
     uint32_t first;
     uint32_t ops;
-    int64_t duration;      /* of a run */
+    /* Of a run, by operation: its end, counted from the start of the run, at
+     * full pace and while transfers of the rank run beside it (comm_tax). */
+    int64_t *ends;
+    int64_t *slow_ends;
     struct sc__sums *sums; /* of a run, else NULL */
     uint32_t *need; /* by stream: items in this block before it, where `after` says so; else
                        NULL */
@@ -39,13 +46,14 @@ struct sc__prepared {
     /* items of a stream */
     uint32_t first[SC__MAX_STREAMS];
     uint32_t count[SC__MAX_STREAMS];
-    bool deps; /* has explicit dependencies */
-    /* Collectives that meet other classes: their groups, how many of each, and
+    bool deps;     /* has explicit dependencies */
+    bool messages; /* has sends or receives: the tag of its call counts */
+    /* Collectives that span classes: their groups, how many of each, and
      * by operation the number among those of its group. */
-    uint32_t *met_groups;
-    uint32_t *met_counts;
-    uint32_t met_count;
-    uint32_t met_capacity;
+    uint32_t *shared_groups;
+    uint32_t *shared_counts;
+    uint32_t shared_count;
+    uint32_t shared_capacity;
     uint32_t *ordinal;
 };
 
@@ -53,28 +61,30 @@ enum sc__stream_state {
     SC__STREAM_NEXT,     /* may look at its next item */
     SC__STREAM_BLOCKED,  /* its next item waits for other streams */
     SC__STREAM_RUNNING,  /* a run */
-    SC__STREAM_MEETING,  /* waits for the peers of a transfer */
+    SC__STREAM_WAITING,  /* for the peers of a transfer */
     SC__STREAM_TRANSFER, /* the bytes move */
     SC__STREAM_DONE
 };
 
 struct sc__stream {
     uint8_t state;
-    /* where it is in the program */
+    /* where it is in the program: all before it has ended */
     uint32_t call;
     uint32_t item;
     uint32_t version;                  /* of its end event */
     const struct sc__exec_item *doing; /* the item there; its first operation */
     const struct sc__op *op;
-    uint64_t ended; /* items */
     int64_t start;
     int64_t ready;
-    int64_t left; /* of a running item under comm_tax: work still to do at `since` */
+    /* Of a run: its operation `at` began at op_start and had `left` to do at
+     * `since`, ps at full pace; `slow` is the pace from then on. */
+    uint32_t at;
+    int64_t op_start;
+    int64_t left;
     int64_t since;
-    uint32_t wait; /* the meeting or message it is in */
+    bool slow;
+    uint32_t wait; /* the rendezvous it is in */
     uint32_t span; /* of its last transfer, where a timeline is kept */
-    uint64_t
-        before[SC__MAX_STREAMS]; /* items of each stream in the calls before this one */
 };
 
 struct sc__runner { /* a class */
@@ -84,39 +94,51 @@ struct sc__runner { /* a class */
     struct sc__stream *streams;
     uint32_t calls;
     uint16_t blocked;   /* set of streams */
-    uint16_t computing; /* streams that compute now */
+    uint16_t computing; /* streams that compute, or are in a run of several operations */
     uint16_t moving;    /* streams in a transfer now */
     int32_t category;
     int64_t mark; /* accounted up to here */
     bool touched;
-    bool met;          /* a message of it has begun */
-    uint32_t *meeting; /* by group: index in executor.meetings, SC__NONE inside one class */
-    uint32_t **numbers; /* by call: collectives of each met group in the calls before */
+    bool met;           /* a message of it has begun */
+    uint32_t *peers;    /* by group: index in executor.peers, SC__NONE inside one class */
+    uint32_t **numbers; /* by call: collectives of each shared group in the calls before */
+    uint32_t done_high; /* the last call that has an entry in `done` */
 };
 
-/* Classes that meet in a group. */
-struct sc__meeting {
+/* Blocks, each once. */
+struct sc__block_list {
+    uint32_t *ids;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* Classes whose ranks are in one group. */
+struct sc__peers {
     uint32_t *classes;
     uint32_t count;
     uint32_t group;
     uint32_t lead;  /* the class with most ranks: it stands for all where one is asked,
                        whoever comes  last */
-    uint32_t first; /* open gatherings */
+    uint32_t first; /* open rendezvous, a list */
 };
 
 /* One collective, or one message, that some have come to and others not yet. */
-struct sc__gathering {
-    uint32_t next; /* list of the meeting, of the message queue, or of free ones */
-    uint32_t meeting;
-    uint32_t number;
-    uint32_t here; /* members that came */
+struct sc__rendezvous {
+    uint32_t next;   /* list of the peers, of equal messages, or of free ones */
+    uint64_t serial; /* in the order they were opened; 0: a free one */
+    uint32_t peers;  /* SC__NONE: a message, or a collective inside a class */
+    uint32_t number; /* of the collective in its group */
+    uint32_t here;   /* members that came */
     uint32_t *classes;
     uint32_t *streams;
     uint32_t room;
     uint32_t op; /* of the first that came */
     uint64_t bytes;
     int64_t cost;
-    uint64_t key; /* messages */
+    /* messages */
+    uint32_t from;
+    uint32_t to;
+    uint64_t tag;
     bool started;
     bool sent;
     bool received;
@@ -133,18 +155,21 @@ struct sc__executor {
     uint32_t job; /* of several that share the network */
     struct sc__sim_options options;
     struct sc__sim *out;
-    uint32_t streams;    /* per class */
-    uint32_t lanes;      /* groups + 1: the last is point-to-point */
-    bool *across_stages; /* by group */
+    uint32_t streams;              /* per class */
+    uint32_t lanes;                /* groups + 1: the last is point-to-point */
+    bool *across_stages;           /* by group */
+    double slow_speed;             /* of compute beside transfers: 1/(1 + comm_tax) */
+    struct sc__block_list *called; /* by program */
     struct sc__runner *runners;
-    struct sc__meeting *meetings;
-    uint32_t meeting_count;
-    uint32_t meeting_capacity;
-    struct sc__gathering *gatherings;
-    uint32_t gathering_count;
-    uint32_t gathering_capacity;
-    uint32_t free_gathering;
-    struct sc__map messages; /* (from, to, tag) → first open gathering + 1 */
+    struct sc__peers *peers;
+    uint32_t peers_count;
+    uint32_t peers_capacity;
+    struct sc__rendezvous *rendezvous;
+    uint32_t rendezvous_count;
+    uint32_t rendezvous_capacity;
+    uint32_t free_rendezvous;
+    uint64_t opened;         /* rendezvous so far */
+    struct sc__map messages; /* hash of (from, to, tag) → first open rendezvous + 1 */
     struct sc__heap heap;
     int64_t now;
     uint64_t *work; /* streams that may be able to start something: class · 16 + stream */
@@ -157,16 +182,30 @@ struct sc__executor {
     uint64_t items;
     uint64_t items_ended;
     uint64_t next_report;
+    struct sc__steady *steady; /* NULL: nothing is skipped */
     sc_status status;
 };
 
 /* prepare.c */
 sc_status sc__prepare(struct sc__executor *x);
+bool sc__op_is_transfer(const struct sc__op *op);
 const struct sc__block *
 sc__call_block(const struct sc__executor *x, const struct sc__runner *r, uint32_t call);
 int64_t sc__compute_cost(const struct sc__executor *x,
                          const struct sc__class *c,
                          const struct sc__op *op);
+
+/* prepare_claims.c: who uses which resource of the network. */
+struct sc__claim_table {
+    struct sc__executor *x;
+    struct sc__map users;
+};
+/* All classes tell what their transfers claim. */
+sc_status sc__claims_collect(struct sc__claim_table *t);
+/* Whether no other transfer can run on these resources while one of the class does. */
+bool sc__claims_alone(const struct sc__claim_table *t,
+                      uint32_t class,
+                      const struct sc__claims *made);
 
 /* executor.c */
 const struct sc__exec_item *sc__stream_item(const struct sc__runner *r, uint32_t stream);
@@ -176,31 +215,47 @@ void sc__touch(struct sc__executor *x, uint32_t class);
 /* The peers are all there: from now on it is communication. */
 void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
+/* An end that was moved leaves its old event behind. */
+bool sc__event_is_stale(const struct sc__executor *x, const struct sc__event *e);
+
+/* run.c */
+/* What `cost` of work takes beside transfers. */
+int64_t sc__run_slow_cost(const struct sc__executor *x, int64_t cost);
+void sc__run_begin(struct sc__executor *x, uint32_t class, uint32_t stream);
+/* When it ends if the pace stays. */
+int64_t
+sc__run_end_time(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream);
+/* Goes on to now at the pace it had, then changes it. */
+void sc__run_pace(struct sc__executor *x, uint32_t class, uint32_t stream, bool slow);
+/* It ends now: what it did goes into the account. */
+void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream);
 
 /* A clock past this is refused; times of up to twice as much can still be
  * added to it. */
 #define SC__LONGEST (INT64_MAX / 4)
 sc_status sc__too_long(struct sc_context *ctx);
 
-/* meet.c */
-sc_status sc__meet_prepare(struct sc__executor *x);
+/* rendezvous.c */
+sc_status sc__rendezvous_prepare(struct sc__executor *x);
 /* Once blocks are prepared: the number of every collective in its group. */
-void sc__meet_number(struct sc__executor *x, uint32_t class);
+void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
 /* The group of op lies inside the class. */
-bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op);
+bool sc__inside_class(const struct sc__runner *r, const struct sc__op *op);
 struct sc__transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);
-sc_status sc__meet_collective(struct sc__executor *x,
-                              uint32_t class,
-                              uint32_t stream,
-                              const struct sc__op *op);
-sc_status sc__meet_message(struct sc__executor *x,
-                           uint32_t class,
-                           uint32_t stream,
-                           const struct sc__op *op);
-/* The transfer of a gathering has ended (or its local update, where `local`). */
-void sc__meet_over(struct sc__executor *x, uint32_t gathering, bool local);
-sc_status sc__meet_deadlock(struct sc__executor *x);
+sc_status sc__rendezvous_collective(struct sc__executor *x,
+                                    uint32_t class,
+                                    uint32_t stream,
+                                    const struct sc__op *op);
+sc_status sc__rendezvous_message(struct sc__executor *x,
+                                 uint32_t class,
+                                 uint32_t stream,
+                                 const struct sc__op *op);
+/* The transfer of a rendezvous has ended (or its local update, where `local`). */
+void sc__rendezvous_over(struct sc__executor *x, uint32_t rendezvous, bool local);
+/* Numbers and tags of what is open grow: by peers, and of all messages. */
+void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
+sc_status sc__rendezvous_deadlock(struct sc__executor *x);
 
 /* account.c */
 enum {
@@ -216,9 +271,29 @@ void sc__account_settle(struct sc__executor *x, uint32_t class);
 void sc__account_classify(struct sc__executor *x, uint32_t class);
 void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__account_finish(struct sc__executor *x);
+/* Time of a class, and one of its operations, that the account has not seen yet. */
+void sc__account_time(
+    struct sc__executor *x, uint32_t class, int32_t category, int64_t from, int64_t to);
+int32_t sc__account_category(const struct sc__executor *x, const struct sc__op *op);
+void sc__account_span(struct sc__executor *x,
+                      uint32_t class,
+                      uint32_t op,
+                      uint32_t call,
+                      int64_t start,
+                      int64_t ready,
+                      int64_t end);
 
-#define SC__EVENT_GATHERING                                                                \
-    UINT32_C(0x80000000) /* in an event: the id of a gathering, not of a stream */
+/* steady.c */
+void sc__steady_prepare(struct sc__executor *x);
+/* A stream starts an item: is it time to look? */
+void sc__steady_watch(struct sc__executor *x, uint32_t class, uint32_t stream);
+/* Nothing more can start now: skips whole periods if the state has been here before. */
+sc_status sc__steady_look(struct sc__executor *x);
+/* The spans of the two ends of a message have found each other. */
+void sc__steady_link(struct sc__executor *x, uint32_t send_span, uint32_t recv_span);
+
+#define SC__EVENT_RENDEZVOUS                                                               \
+    UINT32_C(0x80000000) /* in an event: the id of a rendezvous, not of a stream */
 
 static inline uint32_t sc__lane(const struct sc__executor *x, const struct sc__op *op) {
     return op->kind == SC__OP_COLLECTIVE ? op->group : x->lanes - 1;

@@ -1,10 +1,10 @@
 /* prepare: blocks → items.
  *
- * A collective that stays inside one class and whose resources no other
- * stream of any class ever claims has one price, whatever happens around it.
- * Such operations and compute between them are summed into runs, and a run
- * costs the engine one event. Where that does not hold the operation is an
- * item of its own and goes through the network engine when its time comes. */
+ * A collective that stays inside one class and never shares a resource with
+ * another transfer (prepare_claims.c) has one cost, whatever happens around
+ * it. Such operations and compute between them are runs, and a run takes one
+ * event. Where that does not hold the operation is an item of its own and goes
+ * through the network engine when its time comes. */
 #include "simulate/executor.h"
 
 #include <string.h>
@@ -23,101 +23,46 @@ sc__call_block(const struct sc__executor *x, const struct sc__runner *r, uint32_
     return &w->blocks[w->calls[w->programs[r->class->program].first_call + call].block];
 }
 
-static bool is_transfer(const struct sc__op *op) {
+bool sc__op_is_transfer(const struct sc__op *op) {
     return op->kind == SC__OP_COLLECTIVE || op->kind == SC__OP_SEND ||
            op->kind == SC__OP_RECV;
 }
 
-/* Who claims each resource: (class, stream) + 1, or MANY. */
-#define MANY UINT64_MAX
-
-struct claims {
-    struct sc__map users;
-    struct sc__executor *x;
-    struct sc__exec_item *items; /* room for those of the block that is being built */
-    uint32_t item_capacity;
-};
-
-static sc_status claim(struct claims *k, uint32_t class, const struct sc__op *op) {
+/* The cost of an operation that can meet no other traffic; -1 when it can. */
+static int64_t
+fixed_cost(const struct sc__claim_table *claims, uint32_t class, const struct sc__op *op) {
+    struct sc__executor *x = claims->x;
     struct sc__claims made;
-    int64_t unused;
-    struct sc__transfer t = sc__transfer_of(k->x, class, op);
-    if (op->flags & SC__OP_MEASURED)
-        return SC_OK;
-    SC__TRY(k->x->net->ops->alone(k->x->net->self, &t, &unused, &made));
-    for (uint32_t i = 0; i < made.count; i++) {
-        bool fresh;
-        uint64_t *user = sc__map_at(&k->users, made.list[i].resource, &fresh);
-        uint64_t me = ((uint64_t) class << 8 | op->stream) + 1;
-        if (fresh)
-            *user = me;
-        else if (*user != me)
-            *user = MANY;
-    }
-    return SC_OK;
-}
-
-/* Every class claims what the operations of its blocks use; each block once. */
-static sc_status claim_class(struct claims *k, uint32_t class, uint8_t *seen) {
-    struct sc__executor *x = k->x;
-    const struct sc__workload *w = x->w;
-    const struct sc__runner *r = &x->runners[class];
-    const struct sc__program *p = &w->programs[r->class->program];
-    for (uint32_t c = 0; c < p->calls; c++) {
-        uint32_t id = w->calls[p->first_call + c].block;
-        if (seen[id])
-            continue;
-        seen[id] = 1;
-        const struct sc__block *b = &w->blocks[id];
-        for (uint32_t i = 0; i < b->ops; i++) {
-            const struct sc__op *op = &w->ops[b->first_op + i];
-            if (is_transfer(op))
-                SC__TRY(claim(k, class, op));
-        }
-    }
-    for (uint32_t c = 0; c < p->calls; c++)
-        seen[w->calls[p->first_call + c].block] = 0;
-    return SC_OK;
-}
-
-/* The price of an operation that can meet no other traffic; -1 when it can. */
-static int64_t fixed_price(struct claims *k, uint32_t class, const struct sc__op *op) {
-    struct sc__executor *x = k->x;
-    struct sc__claims made;
-    int64_t price;
+    int64_t cost;
     if (op->kind == SC__OP_WAIT)
         return 0;
     if (op->kind == SC__OP_COMPUTE)
         return sc__compute_cost(x, x->runners[class].class, op);
-    if (op->kind != SC__OP_COLLECTIVE || !sc__meet_inside(&x->runners[class], op))
+    if (op->kind != SC__OP_COLLECTIVE || !sc__inside_class(&x->runners[class], op))
         return -1;
     if (op->flags & SC__OP_MEASURED)
         return op->cost;
     struct sc__transfer t = sc__transfer_of(x, class, op);
-    sc_status status = x->net->ops->alone(x->net->self, &t, &price, &made);
+    sc_status status = x->net->ops->alone(x->net->self, &t, &cost, &made);
     if (status != SC_OK)
         x->status = status;
-    if (status != SC_OK || made.contended)
+    if (status != SC_OK || made.contended || !sc__claims_alone(claims, class, &made))
         return -1;
-    for (uint32_t i = 0; i < made.count; i++)
-        if (*sc__map_find(&k->users, made.list[i].resource) !=
-            ((uint64_t) class << 8 | op->stream) + 1)
-            return -1;
-    return price + (x->net->free ? 0 : op->cost);
+    return cost + (x->net->free ? 0 : op->cost);
 }
 
 static void
-sum_op(struct sc__executor *x, struct sc__sums *s, const struct sc__op *op, int64_t price) {
+sum_op(struct sc__executor *x, struct sc__sums *s, const struct sc__op *op, int64_t cost) {
     if (op->kind == SC__OP_WAIT)
         return;
     if (op->kind == SC__OP_COMPUTE) {
-        s->work[op->work] += price;
+        s->work[op->work] += cost;
         if (op->work == SC__WORK_HOST)
-            s->other += price;
+            s->other += cost;
         else if (op->phase == SC__RECOMPUTE)
-            s->recompute += price;
+            s->recompute += cost;
         else
-            s->compute += price;
+            s->compute += cost;
         return;
     }
     if (!s->traffic) {
@@ -127,18 +72,20 @@ sum_op(struct sc__executor *x, struct sc__sums *s, const struct sc__op *op, int6
     uint32_t lane = sc__lane(x, op);
     s->traffic[lane].ops++;
     s->traffic[lane].bytes += op->bytes;
-    s->traffic[lane].busy += price;
-    s->exposed[lane] += price;
+    s->traffic[lane].busy += cost;
+    s->exposed[lane] += cost;
 }
 
 struct building {
     struct sc__executor *x;
-    struct claims *claims;
+    const struct sc__claim_table *claims;
     uint32_t class;
     const struct sc__block *block;
     struct sc__prepared *out;
     uint32_t order_count;
     uint32_t item_count;
+    int64_t *ends; /* of runs, by place in `order` */
+    int64_t *slow_ends;
     bool may_merge;
 };
 
@@ -156,9 +103,9 @@ watched_between(const struct building *b, uint32_t from, uint32_t to, uint32_t s
 static bool extends_run(const struct building *b,
                         const struct sc__exec_item *last,
                         uint32_t index,
-                        int64_t price) {
+                        int64_t cost) {
     const struct sc__op *op = &b->x->w->ops[b->block->first_op + index];
-    if (!b->may_merge || !last || !last->sums || price < 0 || op->after || op->deps)
+    if (!b->may_merge || !last || !last->sums || cost < 0 || op->after || op->deps)
         return false;
     uint32_t previous = b->out->order[last->first + last->ops - 1] - b->block->first_op;
     return !watched_between(b, previous, index, op->stream);
@@ -193,72 +140,115 @@ fill_needs(const struct building *b, struct sc__exec_item *item, uint32_t index)
     }
 }
 
+/* One more operation at the end of a run. */
+static void extend_run(struct building *b,
+                       struct sc__exec_item *run,
+                       const struct sc__op *op,
+                       int64_t cost) {
+    struct sc__executor *x = b->x;
+    uint32_t at = run->ops - 1;
+    int64_t end = at ? run->ends[at - 1] : 0;
+    int64_t slow_end = at ? run->slow_ends[at - 1] : 0;
+    if (cost > SC__LONGEST || end > SC__LONGEST) {
+        x->status = sc__too_long(x->ctx);
+        return;
+    }
+    bool slows = x->options.comm_tax > 0 && op->kind == SC__OP_COMPUTE;
+    int64_t slow_cost = slows ? sc__run_slow_cost(x, cost) : cost;
+    /* Twice the longest time is longer than any run may be, and can be added to the clock.
+     */
+    int64_t room = 2 * SC__LONGEST - slow_end;
+    run->ends[at] = end + cost;
+    run->slow_ends[at] = slow_end + (slow_cost < room ? slow_cost : room);
+    sum_op(x, run->sums, op, cost);
+}
+
+static struct sc__exec_item *new_item(struct building *b, bool run) {
+    struct sc__exec_item *item = &b->out->items[b->item_count++];
+    memset(item, 0, sizeof *item);
+    item->first = b->order_count - 1;
+    if (!run)
+        return item;
+    item->sums = SC__NEW(&b->x->arena, struct sc__sums);
+    item->ends = b->ends + item->first;
+    item->slow_ends = b->slow_ends + item->first;
+    return item;
+}
+
 static void build_stream(struct building *b, uint32_t stream) {
     struct sc__executor *x = b->x;
     struct sc__exec_item *last = NULL;
     b->out->first[stream] = b->item_count;
-    for (uint32_t i = 0; i < b->block->ops; i++) {
+    for (uint32_t i = 0; i < b->block->ops && x->status == SC_OK; i++) {
         const struct sc__op *op = &x->w->ops[b->block->first_op + i];
         if (op->stream != stream)
             continue;
-        int64_t price = fixed_price(b->claims, b->class, op);
+        int64_t cost = fixed_cost(b->claims, b->class, op);
         b->out->order[b->order_count++] = b->block->first_op + i;
-        if (!extends_run(b, last, i, price)) {
-            last = &b->out->items[b->item_count++];
-            memset(last, 0, sizeof *last);
-            last->first = b->order_count - 1;
-            if (price >= 0)
-                last->sums = SC__NEW(&x->arena, struct sc__sums);
-        }
+        if (!extends_run(b, last, i, cost))
+            last = new_item(b, cost >= 0);
         last->ops++;
-        if (price < 0)
-            continue;
-        if (price > SC__LONGEST || last->duration > SC__LONGEST) {
-            x->status = sc__too_long(x->ctx);
-            return;
-        }
-        last->duration += price;
-        sum_op(x, last->sums, op, price);
+        if (cost >= 0)
+            extend_run(b, last, op, cost);
     }
     b->out->count[stream] = b->item_count - b->out->first[stream];
 }
 
-/* Runs are summed only on the stream whose idling is accounted, and only
+/* Runs are made only on the stream whose idling is accounted, and only
  * where no other stream of the class ever computes beside it: a stream may
  * still be in one call while another is in a later one. */
 static bool one_compute_stream(const struct sc__executor *x, const struct sc__runner *r) {
-    const struct sc__block *last = NULL;
-    for (uint32_t c = 0; c < r->calls; c++) {
-        const struct sc__block *b = sc__call_block(x, r, c);
-        for (uint32_t i = 0; b != last && i < b->ops; i++) {
+    const struct sc__block_list *called = &x->called[r->class->program];
+    for (uint32_t k = 0; k < called->count; k++) {
+        const struct sc__block *b = &x->w->blocks[called->ids[k]];
+        for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &x->w->ops[b->first_op + i];
             if (op->kind == SC__OP_COMPUTE && op->stream != x->w->compute_stream)
                 return false;
         }
-        last = b;
     }
     return true;
 }
 
-static struct sc__prepared *
-prepare_block(struct claims *k, uint32_t class, const struct sc__block *block, bool sums) {
-    struct sc__executor *x = k->x;
-    struct building b = {.x = x, .claims = k, .class = class, .block = block};
+struct preparing {
+    const struct sc__claim_table *claims;
+    struct sc__prepared **by_block; /* of the class at hand */
+    struct sc__exec_item *items;    /* room for those of the block at hand */
+    uint32_t item_capacity;
+};
+
+static void order_operations(struct building *b, bool merge) {
+    const struct sc__executor *x = b->x;
+    for (uint32_t i = 0; i < b->block->ops; i++) {
+        const struct sc__op *op = &x->w->ops[b->block->first_op + i];
+        b->out->deps |= op->deps > 0;
+        b->out->messages |= op->kind == SC__OP_SEND || op->kind == SC__OP_RECV;
+    }
+    for (uint32_t s = 0; s < x->streams; s++) {
+        b->may_merge = merge && !b->out->deps && s == x->w->compute_stream;
+        build_stream(b, s);
+    }
+}
+
+static struct sc__prepared *prepare_block(struct preparing *p,
+                                          uint32_t class,
+                                          const struct sc__block *block,
+                                          bool merge) {
+    struct sc__executor *x = p->claims->x;
+    struct building b = {.x = x, .claims = p->claims, .class = class, .block = block};
     b.out = SC__NEW(&x->arena, struct sc__prepared);
     b.out->order = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
-    if (k->item_capacity < block->ops)
-        k->items =
-            sc__grow(&x->arena, k->items, &k->item_capacity, block->ops, sizeof *k->items);
-    b.out->items = k->items;
-    for (uint32_t i = 0; i < block->ops; i++)
-        b.out->deps |= x->w->ops[block->first_op + i].deps > 0;
-    for (uint32_t s = 0; s < x->streams; s++) {
-        b.may_merge = sums && !b.out->deps && s == x->w->compute_stream;
-        build_stream(&b, s);
-    }
+    b.ends = SC__NEW_ARRAY(&x->arena, int64_t, block->ops);
+    b.slow_ends =
+        x->options.comm_tax > 0 ? SC__NEW_ARRAY(&x->arena, int64_t, block->ops) : b.ends;
+    if (p->item_capacity < block->ops)
+        p->items =
+            sc__grow(&x->arena, p->items, &p->item_capacity, block->ops, sizeof *p->items);
+    b.out->items = p->items;
+    order_operations(&b, merge);
     b.out->items = SC__NEW_ARRAY(&x->arena, struct sc__exec_item, b.item_count);
     if (b.item_count)
-        memcpy(b.out->items, k->items, b.item_count * sizeof *k->items);
+        memcpy(b.out->items, p->items, b.item_count * sizeof *p->items);
     for (uint32_t i = 0; i < b.item_count; i++) {
         struct sc__exec_item *item = &b.out->items[i];
         uint32_t op = b.out->order[item->first];
@@ -268,27 +258,47 @@ prepare_block(struct claims *k, uint32_t class, const struct sc__block *block, b
     return b.out;
 }
 
-static void prepare_runner(struct claims *k, uint32_t class) {
-    struct sc__executor *x = k->x;
+static void prepare_runner(struct preparing *prep, uint32_t class) {
+    struct sc__executor *x = prep->claims->x;
     struct sc__runner *r = &x->runners[class];
     const struct sc__program *p = &x->w->programs[r->class->program];
-    struct sc__map known;
-    sc__map_init(&known, &x->arena);
-    r->calls = p->calls;
-    bool sums = x->options.comm_tax <= 0 && one_compute_stream(x, r);
-    r->blocks = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, p->calls);
-    r->done = SC__NEW_ARRAY(&x->arena, uint8_t *, p->calls);
-    for (uint32_t c = 0; c < p->calls; c++) {
-        bool fresh;
-        const struct sc__block *block = sc__call_block(x, r, c);
-        uint64_t *slot = sc__map_at(&known, x->w->calls[p->first_call + c].block, &fresh);
-        if (fresh)
-            *slot = (uintptr_t)prepare_block(k, class, block, sums);
-        r->blocks[c] = (struct sc__prepared *)(uintptr_t)*slot;
-        if (r->blocks[c]->deps)
-            r->done[c] = SC__NEW_ARRAY(&x->arena, uint8_t, block->ops);
+    const struct sc__call *calls = &x->w->calls[p->first_call];
+    const struct sc__block_list *called = &x->called[r->class->program];
+    bool merge = one_compute_stream(x, r);
+    bool deps = false;
+    for (uint32_t k = 0; k < called->count; k++) {
+        uint32_t id = called->ids[k];
+        prep->by_block[id] = prepare_block(prep, class, &x->w->blocks[id], merge);
+        deps |= prep->by_block[id]->deps;
     }
-    sc__meet_number(x, class);
+    r->calls = p->calls;
+    r->blocks = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, p->calls);
+    for (uint32_t c = 0; c < p->calls; c++)
+        r->blocks[c] = prep->by_block[calls[c].block];
+    if (deps)
+        r->done = SC__NEW_ARRAY(&x->arena, uint8_t *, p->calls);
+    for (uint32_t c = 0; deps && c < p->calls; c++)
+        if (r->blocks[c]->deps)
+            r->done[c] =
+                SC__NEW_ARRAY(&x->arena, uint8_t, x->w->blocks[calls[c].block].ops);
+    sc__rendezvous_number(x, class);
+}
+
+/* The blocks a program calls, each once. */
+static void list_called_blocks(struct sc__executor *x) {
+    const struct sc__workload *w = x->w;
+    uint32_t *seen = SC__NEW_ARRAY(&x->arena, uint32_t, w->block_count);
+    x->called = SC__NEW_ARRAY(&x->arena, struct sc__block_list, w->program_count);
+    for (uint32_t p = 0; p < w->program_count; p++) {
+        struct sc__block_list *list = &x->called[p];
+        for (uint32_t c = 0; c < w->programs[p].calls; c++) {
+            uint32_t id = w->calls[w->programs[p].first_call + c].block;
+            if (seen[id] == p + 1)
+                continue;
+            seen[id] = p + 1;
+            *SC__PUSH(&x->arena, list->ids, list->count, list->capacity) = id;
+        }
+    }
 }
 
 static uint32_t count_streams(const struct sc__workload *w) {
@@ -301,7 +311,8 @@ static uint32_t count_streams(const struct sc__workload *w) {
 
 sc_status sc__prepare(struct sc__executor *x) {
     const struct sc__workload *w = x->w;
-    struct claims k = {.x = x};
+    struct sc__claim_table claims = {.x = x};
+    struct preparing prep = {.claims = &claims};
     x->streams = count_streams(w);
     if (x->streams > SC__MAX_STREAMS)
         return sc__fail(x->ctx,
@@ -320,12 +331,12 @@ sc_status sc__prepare(struct sc__executor *x) {
         x->runners[c].class = &w->classes[c];
         x->runners[c].streams = SC__NEW_ARRAY(&x->arena, struct sc__stream, x->streams);
     }
-    SC__TRY(sc__meet_prepare(x));
-    sc__map_init(&k.users, &x->arena);
-    uint8_t *seen = SC__NEW_ARRAY(&x->arena, uint8_t, w->block_count);
-    for (uint32_t c = 0; c < w->class_count; c++)
-        SC__TRY(claim_class(&k, c, seen));
+    x->slow_speed = 1 / (1 + x->options.comm_tax);
+    list_called_blocks(x);
+    SC__TRY(sc__rendezvous_prepare(x));
+    SC__TRY(sc__claims_collect(&claims));
+    prep.by_block = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, w->block_count);
     for (uint32_t c = 0; c < w->class_count && x->status == SC_OK; c++)
-        prepare_runner(&k, c);
+        prepare_runner(&prep, c);
     return x->status;
 }

@@ -1,8 +1,8 @@
-/* meet: where classes meet. A collective whose group spans classes begins
- * when the last of them has come; a message when both ends have (or, eager,
- * when the sender has). Until then a class waits, after that it communicates.
- * The k-th collective of a group in the program of one class meets the k-th of
- * the others, whichever of their streams come first. */
+/* rendezvous: where classes wait for each other. A collective whose group spans classes
+ * begins when the last of them has come; a message when both ends have (or, eager, when the
+ * sender has). Until then a class waits, after that it communicates. The k-th collective of
+ * a group in the program of one class meets the k-th of the others, whichever of their
+ * streams come first. */
 #include "simulate/executor.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__o
     return t;
 }
 
-bool sc__meet_inside(const struct sc__runner *r, const struct sc__op *op) {
-    return r->meeting[op->group] == SC__NONE;
+bool sc__inside_class(const struct sc__runner *r, const struct sc__op *op) {
+    return r->peers[op->group] == SC__NONE;
 }
 
 /* The classes of the group as seen from a class, in order, each once. */
@@ -66,18 +66,17 @@ static uint32_t member_classes(
     return count;
 }
 
-static uint32_t find_meeting(struct sc__executor *x,
-                             struct sc__map *known,
-                             uint32_t group,
-                             const uint32_t *classes,
-                             uint32_t n) {
+static uint32_t find_peers(struct sc__executor *x,
+                           struct sc__map *known,
+                           uint32_t group,
+                           const uint32_t *classes,
+                           uint32_t n) {
     uint64_t key = sc__hash(classes, n * sizeof *classes, group);
     bool fresh;
     uint64_t *slot = sc__map_at(known, key, &fresh);
     if (!fresh)
         return (uint32_t)*slot;
-    struct sc__meeting *m =
-        SC__PUSH(&x->arena, x->meetings, x->meeting_count, x->meeting_capacity);
+    struct sc__peers *m = SC__PUSH(&x->arena, x->peers, x->peers_count, x->peers_capacity);
     m->classes = SC__NEW_ARRAY(&x->arena, uint32_t, n);
     memcpy(m->classes, classes, n * sizeof *classes);
     m->count = n;
@@ -87,28 +86,23 @@ static uint32_t find_meeting(struct sc__executor *x,
     for (uint32_t i = 1; i < n; i++)
         if (x->w->classes[classes[i]].ranks > x->w->classes[m->lead].ranks)
             m->lead = classes[i];
-    *slot = x->meeting_count - 1;
-    return x->meeting_count - 1;
+    *slot = x->peers_count - 1;
+    return x->peers_count - 1;
 }
 
-/* Which groups a class uses at all: only those need a meeting. */
+/* Which groups a class uses at all: only those need peers. */
 static void mark_used_groups(const struct sc__executor *x, uint32_t class, uint8_t *used) {
     const struct sc__workload *w = x->w;
-    const struct sc__program *p = &w->programs[w->classes[class].program];
-    uint32_t last = SC__NONE;
-    for (uint32_t c = 0; c < p->calls; c++) {
-        uint32_t block = w->calls[p->first_call + c].block;
-        if (block == last)
-            continue;
-        last = block;
-        const struct sc__block *b = &w->blocks[block];
+    const struct sc__block_list *called = &x->called[w->classes[class].program];
+    for (uint32_t k = 0; k < called->count; k++) {
+        const struct sc__block *b = &w->blocks[called->ids[k]];
         for (uint32_t i = 0; i < b->ops; i++)
             if (w->ops[b->first_op + i].kind == SC__OP_COLLECTIVE)
                 used[w->ops[b->first_op + i].group] = 1;
     }
 }
 
-sc_status sc__meet_prepare(struct sc__executor *x) {
+sc_status sc__rendezvous_prepare(struct sc__executor *x) {
     const struct sc__workload *w = x->w;
     uint32_t *classes = SC__NEW_ARRAY(&x->arena, uint32_t, w->class_count);
     uint8_t *seen = SC__NEW_ARRAY(&x->arena, uint8_t, w->class_count);
@@ -116,40 +110,41 @@ sc_status sc__meet_prepare(struct sc__executor *x) {
     struct sc__map known;
     sc__map_init(&known, &x->arena);
     sc__map_init(&x->messages, &x->arena);
-    x->free_gathering = SC__NONE;
+    x->free_rendezvous = SC__NONE;
     for (uint32_t c = 0; c < w->class_count; c++) {
         struct sc__runner *r = &x->runners[c];
-        r->meeting = SC__NEW_ARRAY(&x->arena, uint32_t, w->group_count + 1);
+        r->peers = SC__NEW_ARRAY(&x->arena, uint32_t, w->group_count + 1);
         memset(used, 0, w->group_count + 1);
         mark_used_groups(x, c, used);
         for (uint32_t g = 0; g < w->group_count; g++) {
-            r->meeting[g] = SC__NONE;
+            r->peers[g] = SC__NONE;
             if (!used[g])
                 continue;
             uint32_t n = member_classes(x, g, w->classes[c].rank, classes, seen);
             if (n > 1)
-                r->meeting[g] = find_meeting(x, &known, g, classes, n);
+                r->peers[g] = find_peers(x, &known, g, classes, n);
         }
     }
     return SC_OK;
 }
 
-static uint32_t met_group(const struct sc__prepared *b, uint32_t group) {
+static uint32_t shared_group(const struct sc__prepared *b, uint32_t group) {
     uint32_t i = 0;
-    while (i < b->met_count && b->met_groups[i] != group)
+    while (i < b->shared_count && b->shared_groups[i] != group)
         i++;
     return i;
 }
 
-static void add_met_group(struct sc__executor *x, struct sc__prepared *b, uint32_t group) {
-    uint32_t old = b->met_capacity;
-    *SC__PUSH(&x->arena, b->met_groups, b->met_count, b->met_capacity) = group;
-    if (b->met_capacity == old)
+static void
+add_shared_group(struct sc__executor *x, struct sc__prepared *b, uint32_t group) {
+    uint32_t old = b->shared_capacity;
+    *SC__PUSH(&x->arena, b->shared_groups, b->shared_count, b->shared_capacity) = group;
+    if (b->shared_capacity == old)
         return;
-    b->met_counts = sc__realloc(&x->arena,
-                                b->met_counts,
-                                old * sizeof *b->met_counts,
-                                b->met_capacity * sizeof *b->met_counts);
+    b->shared_counts = sc__realloc(&x->arena,
+                                   b->shared_counts,
+                                   old * sizeof *b->shared_counts,
+                                   b->shared_capacity * sizeof *b->shared_counts);
 }
 
 static void number_block(struct sc__executor *x,
@@ -159,31 +154,36 @@ static void number_block(struct sc__executor *x,
     b->ordinal = SC__NEW_ARRAY(&x->arena, uint32_t, block->ops);
     for (uint32_t i = 0; i < block->ops; i++) {
         const struct sc__op *op = &x->w->ops[block->first_op + i];
-        if (op->kind != SC__OP_COLLECTIVE || sc__meet_inside(r, op))
+        if (op->kind != SC__OP_COLLECTIVE || sc__inside_class(r, op))
             continue;
-        uint32_t k = met_group(b, op->group);
-        if (k == b->met_count) {
-            add_met_group(x, b, op->group);
-            b->met_counts[k] = 0;
+        uint32_t k = shared_group(b, op->group);
+        if (k == b->shared_count) {
+            add_shared_group(x, b, op->group);
+            b->shared_counts[k] = 0;
         }
-        b->ordinal[i] = b->met_counts[k]++;
+        b->ordinal[i] = b->shared_counts[k]++;
     }
 }
 
-void sc__meet_number(struct sc__executor *x, uint32_t class) {
+void sc__rendezvous_number(struct sc__executor *x, uint32_t class) {
     struct sc__runner *r = &x->runners[class];
     uint32_t *so_far = SC__NEW_ARRAY(&x->arena, uint32_t, x->w->group_count + 1);
+    bool spans_classes = false;
+    for (uint32_t g = 0; g < x->w->group_count; g++)
+        spans_classes |= r->peers[g] != SC__NONE;
+    if (!spans_classes)
+        return;
     r->numbers = SC__NEW_ARRAY(&x->arena, uint32_t *, r->calls);
     for (uint32_t c = 0; c < r->calls; c++) {
         struct sc__prepared *b = r->blocks[c];
         if (!b->ordinal)
             number_block(x, r, sc__call_block(x, r, c), b);
-        if (!b->met_count)
+        if (!b->shared_count)
             continue;
-        r->numbers[c] = SC__NEW_ARRAY(&x->arena, uint32_t, b->met_count);
-        for (uint32_t k = 0; k < b->met_count; k++) {
-            r->numbers[c][k] = so_far[b->met_groups[k]];
-            so_far[b->met_groups[k]] += b->met_counts[k];
+        r->numbers[c] = SC__NEW_ARRAY(&x->arena, uint32_t, b->shared_count);
+        for (uint32_t k = 0; k < b->shared_count; k++) {
+            r->numbers[c][k] = so_far[b->shared_groups[k]];
+            so_far[b->shared_groups[k]] += b->shared_counts[k];
         }
     }
 }
@@ -195,19 +195,20 @@ static uint32_t number_of(const struct sc__executor *x,
                           const struct sc__op *op) {
     const struct sc__prepared *b = r->blocks[call];
     uint32_t first = sc__call_block(x, r, call)->first_op;
-    return r->numbers[call][met_group(b, op->group)] +
+    return r->numbers[call][shared_group(b, op->group)] +
            b->ordinal[(uint32_t)(op - x->w->ops) - first];
 }
 
-static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {
-    uint32_t id = x->free_gathering;
+static uint32_t new_rendezvous(struct sc__executor *x, uint32_t room) {
+    uint32_t id = x->free_rendezvous;
     if (id != SC__NONE)
-        x->free_gathering = x->gatherings[id].next;
+        x->free_rendezvous = x->rendezvous[id].next;
     else {
-        (void)SC__PUSH(&x->arena, x->gatherings, x->gathering_count, x->gathering_capacity);
-        id = x->gathering_count - 1;
+        (void)
+            SC__PUSH(&x->arena, x->rendezvous, x->rendezvous_count, x->rendezvous_capacity);
+        id = x->rendezvous_count - 1;
     }
-    struct sc__gathering *g = &x->gatherings[id];
+    struct sc__rendezvous *g = &x->rendezvous[id];
     uint32_t *classes = g->classes;
     uint32_t *streams = g->streams;
     if (g->room < room) {
@@ -215,37 +216,39 @@ static uint32_t new_gathering(struct sc__executor *x, uint32_t room) {
         streams = SC__NEW_ARRAY(&x->arena, uint32_t, room);
     } else
         room = g->room;
-    *g = (struct sc__gathering){.next = SC__NONE,
-                                .meeting = SC__NONE,
-                                .classes = classes,
-                                .streams = streams,
-                                .room = room};
+    *g = (struct sc__rendezvous){.next = SC__NONE,
+                                 .serial = ++x->opened,
+                                 .peers = SC__NONE,
+                                 .classes = classes,
+                                 .streams = streams,
+                                 .room = room};
     return id;
 }
 
-static void free_gathering(struct sc__executor *x, uint32_t id) {
-    x->gatherings[id].next = x->free_gathering;
-    x->free_gathering = id;
+static void free_rendezvous(struct sc__executor *x, uint32_t id) {
+    x->rendezvous[id].serial = 0;
+    x->rendezvous[id].next = x->free_rendezvous;
+    x->free_rendezvous = id;
 }
 
 static void
-come(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t stream) {
+come(struct sc__executor *x, struct sc__rendezvous *g, uint32_t class, uint32_t stream) {
     g->classes[g->here] = class;
     g->streams[g->here++] = stream;
     struct sc__stream *s = &x->runners[class].streams[stream];
-    s->state = SC__STREAM_MEETING;
-    s->wait = (uint32_t)(g - x->gatherings);
+    s->state = SC__STREAM_WAITING;
+    s->wait = (uint32_t)(g - x->rendezvous);
 }
 
 /* Everyone is there. */
 static sc_status
 begin(struct sc__executor *x, uint32_t id, const struct sc__transfer *t, bool measured) {
-    struct sc__gathering *g = &x->gatherings[id];
+    struct sc__rendezvous *g = &x->rendezvous[id];
     g->started = true;
     for (uint32_t i = 0; i < g->here; i++)
         sc__stream_ready(x, g->classes[i], g->streams[i]);
     if (measured) {
-        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_GATHERING | id, 1);
+        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
         return SC_OK;
     }
     struct sc__transfer with_user = *t;
@@ -253,27 +256,27 @@ begin(struct sc__executor *x, uint32_t id, const struct sc__transfer *t, bool me
     return x->net->ops->start(x->net->self, &with_user, x->now);
 }
 
-/* The open gathering with this number, made when nobody has come yet. */
+/* The open rendezvous with this number, made when nobody has come yet. */
 static uint32_t
-gathering_number(struct sc__executor *x, uint32_t meeting, uint32_t number) {
-    struct sc__meeting *m = &x->meetings[meeting];
+rendezvous_numbered(struct sc__executor *x, uint32_t peers, uint32_t number) {
+    struct sc__peers *m = &x->peers[peers];
     uint32_t *link = &m->first;
-    while (*link != SC__NONE && x->gatherings[*link].number != number)
-        link = &x->gatherings[*link].next;
+    while (*link != SC__NONE && x->rendezvous[*link].number != number)
+        link = &x->rendezvous[*link].next;
     if (*link != SC__NONE)
         return *link;
-    uint32_t id = new_gathering(x, m->count);
-    m = &x->meetings[meeting];
+    uint32_t id = new_rendezvous(x, m->count);
+    m = &x->peers[peers];
     for (link = &m->first; *link != SC__NONE;)
-        link = &x->gatherings[*link].next;
+        link = &x->rendezvous[*link].next;
     *link = id;
-    x->gatherings[id].meeting = meeting;
-    x->gatherings[id].number = number;
+    x->rendezvous[id].peers = peers;
+    x->rendezvous[id].number = number;
     return id;
 }
 
 static sc_status mismatch(struct sc__executor *x,
-                          const struct sc__gathering *g,
+                          const struct sc__rendezvous *g,
                           uint32_t class,
                           const struct sc__op *op) {
     const struct sc__op *first = &x->w->ops[g->op];
@@ -296,8 +299,8 @@ static sc_status collective_inside(struct sc__executor *x,
                                    uint32_t class,
                                    uint32_t stream,
                                    const struct sc__op *op) {
-    uint32_t id = new_gathering(x, 1);
-    struct sc__gathering *g = &x->gatherings[id];
+    uint32_t id = new_rendezvous(x, 1);
+    struct sc__rendezvous *g = &x->rendezvous[id];
     struct sc__transfer t = sc__transfer_of(x, class, op);
     g->op = (uint32_t)(op - x->w->ops);
     g->cost = op->cost;
@@ -305,17 +308,17 @@ static sc_status collective_inside(struct sc__executor *x,
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
 
-sc_status sc__meet_collective(struct sc__executor *x,
-                              uint32_t class,
-                              uint32_t stream,
-                              const struct sc__op *op) {
+sc_status sc__rendezvous_collective(struct sc__executor *x,
+                                    uint32_t class,
+                                    uint32_t stream,
+                                    const struct sc__op *op) {
     struct sc__runner *r = &x->runners[class];
-    uint32_t meeting = r->meeting[op->group];
-    if (meeting == SC__NONE)
+    uint32_t peers = r->peers[op->group];
+    if (peers == SC__NONE)
         return collective_inside(x, class, stream, op);
     uint32_t id =
-        gathering_number(x, meeting, number_of(x, r, r->streams[stream].call, op));
-    struct sc__gathering *g = &x->gatherings[id];
+        rendezvous_numbered(x, peers, number_of(x, r, r->streams[stream].call, op));
+    struct sc__rendezvous *g = &x->rendezvous[id];
     if (!g->here)
         g->op = (uint32_t)(op - x->w->ops);
     else if (x->w->ops[g->op].coll != op->coll)
@@ -325,54 +328,64 @@ sc_status sc__meet_collective(struct sc__executor *x,
     if (op->cost > g->cost)
         g->cost = op->cost;
     come(x, g, class, stream);
-    if (g->here < x->meetings[meeting].count)
+    if (g->here < x->peers[peers].count)
         return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, x->meetings[meeting].lead, op);
+    struct sc__transfer t = sc__transfer_of(x, x->peers[peers].lead, op);
     t.bytes = g->bytes;
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
 
-static uint64_t message_key(const struct sc__transfer *t, uint64_t tag) {
-    uint64_t parts[2] = {(uint64_t)t->class << 32 | t->peer_class, tag};
+static uint64_t message_key(uint32_t from, uint32_t to, uint64_t tag) {
+    uint64_t parts[2] = {(uint64_t)from << 32 | to, tag};
     return sc__hash(parts, sizeof parts, 0);
 }
 
+static uint64_t key_of(const struct sc__rendezvous *g) {
+    return message_key(g->from, g->to, g->tag);
+}
+
 /* The oldest message of this key that lacks this side. */
-static uint32_t open_message(struct sc__executor *x, uint64_t key, bool sending) {
+static uint32_t open_message(struct sc__executor *x,
+                             const struct sc__transfer *t,
+                             uint64_t tag,
+                             bool sending) {
+    uint64_t key = message_key(t->class, t->peer_class, tag);
     uint64_t head = *sc__map_at(&x->messages, key, NULL);
     uint32_t id = head ? (uint32_t)head - 1 : SC__NONE;
     uint32_t last = SC__NONE;
-    for (; id != SC__NONE; last = id, id = x->gatherings[id].next)
-        if (!(sending ? x->gatherings[id].sent : x->gatherings[id].received))
+    for (; id != SC__NONE; last = id, id = x->rendezvous[id].next)
+        if (!(sending ? x->rendezvous[id].sent : x->rendezvous[id].received))
             return id;
-    id = new_gathering(x, 2);
-    x->gatherings[id].key = key;
+    id = new_rendezvous(x, 2);
+    x->rendezvous[id].from = t->class;
+    x->rendezvous[id].to = t->peer_class;
+    x->rendezvous[id].tag = tag;
     if (last == SC__NONE)
         *sc__map_at(&x->messages, key, NULL) = (uint64_t)id + 1;
     else
-        x->gatherings[last].next = id;
+        x->rendezvous[last].next = id;
     return id;
 }
 
 static void close_message(struct sc__executor *x, uint32_t id) {
-    uint64_t *head = sc__map_find(&x->messages, x->gatherings[id].key);
-    uint32_t next = x->gatherings[id].next;
+    uint64_t *head = sc__map_find(&x->messages, key_of(&x->rendezvous[id]));
+    uint32_t next = x->rendezvous[id].next;
     if (*head == (uint64_t)id + 1 && next == SC__NONE)
-        sc__map_remove(&x->messages, x->gatherings[id].key);
+        sc__map_remove(&x->messages, key_of(&x->rendezvous[id]));
     else if (*head == (uint64_t)id + 1)
         *head = (uint64_t)next + 1;
     else {
         uint32_t at = (uint32_t)*head - 1;
-        while (x->gatherings[at].next != id)
-            at = x->gatherings[at].next;
-        x->gatherings[at].next = next;
+        while (x->rendezvous[at].next != id)
+            at = x->rendezvous[at].next;
+        x->rendezvous[at].next = next;
     }
-    free_gathering(x, id);
+    free_rendezvous(x, id);
 }
 
 /* The stream leaves the message; the spans of its two ends find each other. */
 static void
-leave(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t stream) {
+leave(struct sc__executor *x, struct sc__rendezvous *g, uint32_t class, uint32_t stream) {
     struct sc__timeline *t = x->out->timeline;
     sc__stream_end(x, class, stream);
     if (!t || x->w->ops[g->op].kind == SC__OP_COLLECTIVE)
@@ -380,23 +393,23 @@ leave(struct sc__executor *x, struct sc__gathering *g, uint32_t class, uint32_t 
     uint32_t here = x->runners[class].streams[stream].span;
     bool sending = x->w->ops[t->spans[here].op].kind == SC__OP_SEND;
     if (g->linked)
-        t->spans[sending ? here : g->span].peer_span = sending ? g->span : here;
+        sc__steady_link(x, sending ? here : g->span, sending ? g->span : here);
     g->linked = true;
     g->span = here;
 }
 
-sc_status sc__meet_message(struct sc__executor *x,
-                           uint32_t class,
-                           uint32_t stream,
-                           const struct sc__op *op) {
+sc_status sc__rendezvous_message(struct sc__executor *x,
+                                 uint32_t class,
+                                 uint32_t stream,
+                                 const struct sc__op *op) {
     const struct sc__runner *r = &x->runners[class];
     const struct sc__call *call =
         &x->w->calls[x->w->programs[r->class->program].first_call +
                      r->streams[stream].call];
     struct sc__transfer t = sc__transfer_of(x, class, op);
     bool sending = op->kind == SC__OP_SEND;
-    uint32_t id = open_message(x, message_key(&t, (uint64_t)op->tag + call->tag), sending);
-    struct sc__gathering *g = &x->gatherings[id];
+    uint32_t id = open_message(x, &t, (uint64_t)op->tag + call->tag, sending);
+    struct sc__rendezvous *g = &x->rendezvous[id];
     if (!g->here)
         g->op = (uint32_t)(op - x->w->ops);
     if (op->cost > g->cost)
@@ -421,28 +434,54 @@ sc_status sc__meet_message(struct sc__executor *x,
     return begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
 
-void sc__meet_over(struct sc__executor *x, uint32_t id, bool local) {
-    struct sc__gathering *g = &x->gatherings[id];
+void sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local) {
+    struct sc__rendezvous *g = &x->rendezvous[id];
     if (!local && g->cost && !x->net->free) {
-        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_GATHERING | id, 1);
+        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
         return;
     }
     for (uint32_t i = 0; i < g->here; i++)
         leave(x, g, g->classes[i], g->streams[i]);
-    if (g->meeting == SC__NONE && x->w->ops[g->op].kind != SC__OP_COLLECTIVE) {
+    if (g->peers == SC__NONE && x->w->ops[g->op].kind != SC__OP_COLLECTIVE) {
         g->over = true;
         g->here = 0;
         if (g->received)
             close_message(x, id);
         return;
     }
-    if (g->meeting != SC__NONE) {
-        uint32_t *link = &x->meetings[g->meeting].first;
+    if (g->peers != SC__NONE) {
+        uint32_t *link = &x->peers[g->peers].first;
         while (*link != id)
-            link = &x->gatherings[*link].next;
+            link = &x->rendezvous[*link].next;
         *link = g->next;
     }
-    free_gathering(x, id);
+    free_rendezvous(x, id);
+}
+
+/* Messages are found by their tags, so they are all taken out first. */
+void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags) {
+    uint32_t count = x->rendezvous_count;
+    uint64_t *heads = SC__NEW_ARRAY(&x->arena, uint64_t, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__rendezvous *g = &x->rendezvous[i];
+        if (!g->serial)
+            continue;
+        if (g->peers != SC__NONE)
+            g->number += numbers[g->peers];
+        bool message = g->sent || g->received;
+        uint64_t *head = message && tags ? sc__map_find(&x->messages, key_of(g)) : NULL;
+        if (!head || *head != (uint64_t)i + 1)
+            continue;
+        heads[i] = *head;
+        sc__map_remove(&x->messages, key_of(g));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__rendezvous *g = &x->rendezvous[i];
+        if (g->serial && (g->sent || g->received))
+            g->tag += tags;
+        if (heads[i])
+            *sc__map_at(&x->messages, key_of(g), NULL) = heads[i];
+    }
 }
 
 static void
@@ -464,8 +503,8 @@ put_waiting(struct sc__executor *x, struct sc__buffer *b, uint32_t class, uint32
                    sc__op_peer(x->w, op, r->class->rank),
                    op->kind == SC__OP_SEND ? "receive" : "send");
     } else {
-        const struct sc__meeting *m = &x->meetings[r->meeting[op->group]];
-        const struct sc__gathering *g = &x->gatherings[s->wait];
+        const struct sc__peers *m = &x->peers[r->peers[op->group]];
+        const struct sc__rendezvous *g = &x->rendezvous[s->wait];
         sc__printf(b,
                    "(%s in group %s) waits for rank",
                    sc__coll_name(op->coll),
@@ -483,7 +522,7 @@ put_waiting(struct sc__executor *x, struct sc__buffer *b, uint32_t class, uint32
     }
 }
 
-sc_status sc__meet_deadlock(struct sc__executor *x) {
+sc_status sc__rendezvous_deadlock(struct sc__executor *x) {
     struct sc__buffer b;
     uint32_t shown = 0;
     uint32_t waiting = 0;
@@ -491,10 +530,10 @@ sc_status sc__meet_deadlock(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++) {
             const struct sc__stream *st = &x->runners[c].streams[s];
-            if (st->state != SC__STREAM_MEETING && st->state != SC__STREAM_BLOCKED)
+            if (st->state != SC__STREAM_WAITING && st->state != SC__STREAM_BLOCKED)
                 continue;
             waiting++;
-            if (st->state == SC__STREAM_MEETING && shown < 8) {
+            if (st->state == SC__STREAM_WAITING && shown < 8) {
                 put_waiting(x, &b, c, s);
                 shown++;
             }

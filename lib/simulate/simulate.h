@@ -39,11 +39,13 @@ struct sc__sim {
     int64_t overlap; /* how much longer one step alone takes, where steps overlap */
     struct sc__class_result *classes;
     struct sc__timeline *timeline; /* NULL unless asked for */
-    uint64_t events;
+    uint64_t events;               /* that were processed */
+    uint64_t skipped; /* that were in periods added whole (docs/model/executor.md) */
 };
 
 struct sc__sim_options {
     bool keep_timeline;
+    bool no_skip; /* every period is simulated: the result is the same, and slower */
     double compute_scale; /* 0 = 1 */
     double comm_tax; /* compute is slower by this share while a transfer of its rank runs; 0
                         = off */

@@ -33,11 +33,12 @@ enum { SC__PART_FORWARD, SC__PART_INPUT, SC__PART_WEIGHT, SC__PARTS };
 struct sc__row {
     const char *name;
     struct sc__row_part part[SC__PARTS];
-    int64_t process;         /* ps after every finished collective of the row */
-    uint32_t line;           /* in the file */
-    uint8_t work;            /* enum sc__work, where known */
-    uint32_t recompute_from; /* backward of this row first runs the forward of all rows from
-                                here to it again, or SC__NONE */
+    int64_t process; /* ps after every finished collective of the row */
+    uint32_t line;   /* in the file */
+    uint8_t work;    /* enum sc__work, where known */
+    /* backward of this row first runs the forward of all rows from here to it again, or
+     * SC__NONE */
+    uint32_t recompute_from;
 };
 
 struct sc__layers {

@@ -101,8 +101,8 @@ struct sc__op {
     uint32_t layer;     /* layer of the model, or SC__NONE */
     uint32_t peer;      /* send, recv: rank (see flags); rooted collectives: root */
     uint32_t tag;       /* send, recv; the call's tag is added */
-    int64_t cost;   /* compute: ps. Transfers: ps added after them (local update), or see
-                       MEASURED */
+    /* compute: ps. Transfers: ps added after them (local update), or see MEASURED */
+    int64_t cost;
     uint64_t bytes; /* transfers: bytes. Compute: bytes moved where known */
 };
 
@@ -161,14 +161,14 @@ struct sc__workload {
     uint32_t micro_batches;
     const char
         *schedule; /* "1f1b", "interleaved", "gpipe", "zb-h1", "zb-2p", "zb-v", or NULL */
-    bool steps_overlap; /* pp > 1: a class begins the next step when it has ended this one,
-                           not when all have */
-    double tokens;      /* per step over all ranks; 0 = unknown */
-    double model_flops; /* per step over all ranks; 0 = unknown */
+    /* pp > 1: a class begins the next step when it has ended this one, not when all have */
+    bool steps_overlap;
+    double tokens;          /* per step over all ranks; 0 = unknown */
+    double model_flops;     /* per step over all ranks; 0 = unknown */
     double hardware_flops;  /* the same with recomputation */
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
-    double comm_tax; /* compute is slower by this share while transfers of its rank run; 0 =
-                        not at all */
+    /* compute is slower by this share while transfers of its rank run; 0 = not at all */
+    double comm_tax;
 
     struct sc__op *ops;
     uint32_t op_count;

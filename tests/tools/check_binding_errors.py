@@ -256,14 +256,25 @@ class Progress(unittest.TestCase):
             stepcast.plans("llama3-8b", gpus=16, global_batch=32, progress=fail)
 
     def test_interrupt(self):
-        """control-C ends a long call"""
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        plan = stepcast.Plan(tp=8, pp=16, global_batch=8192, micro_batch=1, schedule="zb-2p", zero=1)
-        timer.start()
+        """control-C ends a long call, and the handler is as before"""
+        plan = stepcast.Plan(tp=8, pp=16, global_batch=8192, micro_batch=1, zero=1, recompute="full", ignore_memory=True)
+        told = []
+
+        def show(what, share):
+            if not told:
+                os.kill(os.getpid(), signal.SIGINT)
+            told.append(share)
+
         with self.assertRaises(KeyboardInterrupt):
-            for _ in range(10000):  # ends long before
-                stepcast.evaluate("gpt3-175b", plan, "dgx-h100:1024", net="flow")
-        timer.join()
+            stepcast.evaluate("gpt3-175b", plan, "dgx-h100:1024", progress=show)
+        self.assertLess(told[-1], 0.5)  # it did not run to its end
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        with self.assertRaises(KeyboardInterrupt):  # without a callback of ours as well
+            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            for _ in range(200):
+                stepcast.evaluate("llama3-8b", PLAN, "dgx-h100:16")
+            timer.join()
 
 
 binding_case.main(Errors, Plans, Progress)

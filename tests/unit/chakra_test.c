@@ -366,7 +366,8 @@ static void a_graph_takes_as_long_as_its_workload(void **state) {
 }
 
 /* A METADATA node that lists the process groups, and compute that is timed by
- * the roofline: 989 TFLOP/s, 3.35 TB/s. */
+ * the roofline of the GPU: 989.4 TFLOP/s and 3.35 TB/s of an H100 where nothing says,
+ * 312 TFLOP/s and 2.039 TB/s of the A100 of a cluster. */
 static void groups_and_times_from_the_nodes(void **state) {
     (void)state;
     struct bytes f = {.n = 0};
@@ -384,7 +385,7 @@ static void groups_and_times_from_the_nodes(void **state) {
     a.group = "4";
     add(&f, a);
     varint(&c, 1 << 3), varint(&c, 3), varint(&c, 3 << 3), varint(&c, COMP);
-    number(&c, "num_ops", 9, 989000000000), number(&c, "tensor_size", 13, 1000);
+    number(&c, "num_ops", 9, 989400000000), number(&c, "tensor_size", 13, 1000);
     frame(&f, &c);
     c.n = 0;
     varint(&c, 1 << 3), varint(&c, 4), varint(&c, 3 << 3), varint(&c, 2);
@@ -398,6 +399,15 @@ static void groups_and_times_from_the_nodes(void **state) {
     assert_int_equal(sc__group_member(w, ops[1].group, 0, 0), 1);
     assert_int_equal(ops[2].cost, 1000000000); /* 1 ms */
     assert_int_equal(ops[3].cost, 1000000000); /* a load of 3.35 GB */
+    const sc_setting cluster = {"cluster", "dgx-a100:8"};
+    struct sc__setting_list list = {&cluster, 1};
+    struct sc__settings settings = sc__settings_of(ctx, &list);
+    const char *path = dir;
+    struct sc__document doc = {0};
+    OK(ctx, sc__reader_chakra.read(ctx, &settings, &path, 1, &doc));
+    ops = doc.workload->ops + sc__rank_block(doc.workload, 1)->first_op;
+    assert_int_equal(ops[2].cost, llround(989.4e9 / 312e12 * 1e12));
+    assert_int_equal(ops[3].cost, llround(3.35e9 / 2.039e12 * 1e12));
 }
 
 /* ---- ASTRA-sim ---- */

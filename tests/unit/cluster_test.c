@@ -130,7 +130,7 @@ static void what_cannot_be(void **state) {
     refused("dims=4x0", "sizes", "4x0");
     refused("dims=4x4 gpus=8 link=1GB/s", "dimensions hold 16", "8 GPUs");
     refused("dims=4x4", "no bandwidth", "dimension");
-    refused("oversubscription=0.5 gpu=h100", "1 on", "0.5");
+    refused("oversubscription=0.5 gpu=h100", "1 or more", "0.5");
     refused("", "preset", "");
 }
 

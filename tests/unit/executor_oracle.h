@@ -22,7 +22,10 @@ struct ref_op { /* an operation of one call */
     int64_t start;
     int64_t ready;
     int64_t end;
-    double left;   /* compute under a tax */
+    /* Compute under a tax: ps still to do at full pace since `paced`, and the pace. */
+    int64_t left;
+    int64_t paced;
+    double speed;
     uint32_t meet; /* in ref.meets */
 };
 
@@ -258,7 +261,9 @@ static void ref_start(struct ref *r, uint32_t i) {
         int64_t cost = o->op->kind == SC__OP_COMPUTE ? ref_cost(r, o) : 0;
         o->state = REF_COMPUTES;
         o->start = o->ready = r->now;
-        o->left = (double)cost;
+        o->left = cost;
+        o->paced = r->now;
+        o->speed = 1;
         if (o->op->kind == SC__OP_COMPUTE)
             r->classes[o->class].work[o->op->work] += cost;
         if (!cost)
@@ -360,30 +365,37 @@ static double ref_speed(const struct ref *r, uint32_t class) {
     return 1;
 }
 
+static int64_t ref_compute_end(const struct ref_op *o) {
+    return o->paced + (int64_t)llround((double)o->left / o->speed);
+}
+
+/* Compute goes on at the pace that now holds. What was done so far is rounded
+ * to whole picoseconds where the pace changes, and only there. */
+static void ref_pace(struct ref *r) {
+    for (uint32_t c = 0; c < r->w->class_count; c++) {
+        double speed = ref_speed(r, c);
+        for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++) {
+            struct ref_op *o = &r->ops[i];
+            if (o->state != REF_COMPUTES || o->speed == speed)
+                continue;
+            o->left -= (int64_t)llround((double)(r->now - o->paced) * o->speed);
+            o->paced = r->now;
+            o->speed = speed;
+        }
+    }
+}
+
 static int64_t ref_next(struct ref *r) {
     int64_t next;
     oracle_next(r->net, &next);
     for (uint32_t c = 0; c < r->w->class_count; c++)
-        for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++) {
-            if (r->ops[i].state != REF_COMPUTES)
-                continue;
-            int64_t end = r->now + (int64_t)llround(r->ops[i].left / ref_speed(r, c));
-            if (end < next)
-                next = end;
-        }
+        for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++)
+            if (r->ops[i].state == REF_COMPUTES && ref_compute_end(&r->ops[i]) < next)
+                next = ref_compute_end(&r->ops[i]);
     for (uint32_t i = r->first_open; i < r->meet_count; i++)
         if (r->meets[i].state == REF_LOCAL && r->meets[i].end < next)
             next = r->meets[i].end;
     return next;
-}
-
-static void ref_compute_until(struct ref *r, int64_t to) {
-    for (uint32_t c = 0; c < r->w->class_count; c++) {
-        double speed = ref_speed(r, c);
-        for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++)
-            if (r->ops[i].state == REF_COMPUTES)
-                r->ops[i].left -= (double)(to - r->now) * speed;
-    }
 }
 
 static void ref_end_all(struct ref *r) {
@@ -399,20 +411,21 @@ static void ref_end_all(struct ref *r) {
             ref_over(r, &r->meets[i]);
     for (uint32_t c = 0; c < r->w->class_count; c++)
         for (uint32_t i = r->oldest[c]; i < r->first[c + 1]; i++)
-            if (r->ops[i].state == REF_COMPUTES && r->ops[i].left < 0.5)
+            if (r->ops[i].state == REF_COMPUTES && ref_compute_end(&r->ops[i]) <= r->now)
                 ref_end(r, &r->ops[i]);
 }
 
 static void ref_run(struct ref *r) {
     for (;;) {
         ref_start_all(r);
+        ref_pace(r);
         int64_t next = ref_next(r);
         if (next == INT64_MAX)
             break;
         ref_account(r, next - r->now);
-        ref_compute_until(r, next);
         r->now = next;
         ref_end_all(r);
+        ref_pace(r);
     }
     for (uint32_t i = 0; i < r->count; i++)
         r->deadlock |= r->ops[i].state != REF_DONE;

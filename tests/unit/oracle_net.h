@@ -125,10 +125,33 @@ oracle_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     return SC_OK;
 }
 
+/* All of it, flights in the order of the list: the first of those that end goes first. */
+static sc_status oracle_state(void *self, int64_t now, struct sc__net_state *out) {
+    const struct oracle_net *n = self;
+    for (uint32_t i = 0; i < n->count; i++) {
+        const struct sc__transfer *t = &n->flight[i].transfer;
+        sc__net_state_put(out, out->user_number(out, t->user));
+        sc__net_state_put(out, (uint64_t)t->coll << 16 | t->group);
+        sc__net_state_put(out, (uint64_t)t->class << 32 | t->peer_class);
+        sc__net_state_put(out, t->bytes);
+        sc__net_state_put(out, (uint64_t)n->flight[i].left);
+        sc__net_state_put(out, (uint64_t)(now - n->now));
+    }
+    return SC_OK;
+}
+
+static sc_status oracle_shift(void *self, int64_t by, const uint64_t *more) {
+    (void)more;
+    ((struct oracle_net *)self)->now += by;
+    return SC_OK;
+}
+
 static const struct sc__net_ops oracle_ops = {.name = "oracle",
                                               .alone = oracle_alone,
                                               .start = oracle_start,
                                               .next = oracle_next,
-                                              .finish = oracle_finish};
+                                              .finish = oracle_finish,
+                                              .state = oracle_state,
+                                              .shift = oracle_shift};
 
 #endif

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import threading
 import weakref
 from typing import Any, Callable, Iterator, List, NoReturn, Optional, Tuple, Union
@@ -155,6 +156,32 @@ def raise_error(context: int, status: int) -> NoReturn:
     )
 
 
+class _Interrupts:
+    """Control-C while the library runs. Python would raise KeyboardInterrupt inside
+    the callback, where ctypes drops it; so a handler takes note instead."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._mine = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+
+    def _note(self, _number: int, _frame: object) -> None:
+        self.seen = True
+
+    def __enter__(self) -> _Interrupts:
+        if self._mine:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._mine:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.seen:
+            raise KeyboardInterrupt
+
+
 @contextlib.contextmanager
 def progress_shown(context: int, show: Optional[Progress]) -> Iterator[None]:
     """While this lasts the library calls show; what it raises is raised here.
@@ -164,15 +191,17 @@ def progress_shown(context: int, show: Optional[Progress]) -> Iterator[None]:
 
     def call(_user: object, what: Optional[bytes], share: float) -> int:
         try:
-            return 1 if show is not None and show(decode(what), share) else 0
-        except BaseException as failure:  # also KeyboardInterrupt: raised below
+            wanted = show is not None and show(decode(what), share)
+        except BaseException as failure:  # raised below
             failures.append(failure)
             return 1
+        return 1 if wanted or interrupts.seen else 0
 
     callback = c.sc_progress(call)
     library.sc_set_progress(context, callback, None)
     try:
-        yield
+        with _Interrupts() as interrupts:
+            yield
     except StepcastError:
         if failures:
             raise failures[0] from None

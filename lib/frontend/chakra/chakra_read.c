@@ -5,6 +5,8 @@
  * number them in program order. */
 #include "frontend/chakra/chakra.h"
 
+#include "hardware/cluster.h"
+#include "hardware/gpu.h"
 #include "workload/match.h"
 
 #include <jansson.h>
@@ -581,9 +583,25 @@ static sc_status system_file(struct chakra_read_reader *r, const char *path) {
     return SC_OK;
 }
 
+/* What nodes without a duration are timed for: the GPU named, else the cluster's,
+ * else an H100. */
+static sc_status take_gpu(struct chakra_read_reader *r, const struct sc__settings *s) {
+    const char *name = s ? sc__setting(s, "gpu") : NULL;
+    const char *text = s ? sc__setting(s, "cluster") : NULL;
+    struct sc__cluster_description d = {0};
+    const struct sc__gpu *gpu;
+    if (!name && text)
+        SC__TRY(sc__cluster_describe(r->ctx, text, &d));
+    if (!name)
+        name = d.cluster.gpu ? d.cluster.gpu : "h100";
+    SC__TRY(sc__gpu_find(r->ctx, name, &gpu));
+    r->peak = 1e12 * gpu->peak[gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
+    r->bandwidth = 1e12 * gpu->dram;
+    return SC_OK;
+}
+
 static sc_status take_options(struct chakra_read_reader *r, const struct sc__settings *s) {
-    r->peak = 989e12;
-    r->bandwidth = 3.35e12;
+    SC__TRY(take_gpu(r, s));
     if (!s)
         return SC_OK;
     const char *system = sc__setting(s, "astra-system");
@@ -745,11 +763,17 @@ const struct sc__option sc__chakra_options[] = {
      "Chakra",
      "ASTRA-sim's system JSON: peak-perf, local-mem-bw, collectives",
      0},
-    {"peak-flops", 0, "N", "989e12", "Chakra", "FLOP/s for nodes without a duration", 0},
+    {"peak-flops",
+     0,
+     "N",
+     "the GPU's in bf16",
+     "Chakra",
+     "FLOP/s for nodes without a duration",
+     0},
     {"memory-bandwidth",
      0,
      "RATE",
-     "3.35TB/s",
+     "the GPU's",
      "Chakra",
      "for nodes without a duration",
      0},

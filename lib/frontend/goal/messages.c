@@ -1,9 +1,17 @@
 #include "frontend/goal/messages.h"
 
+#include "collective/schedule.h"
 #include "workload/graph.h"
 #include "workload/match.h"
 
 #include <string.h>
+
+/* What the rank sends and receives in a phase of a collective; SC__NONE: nothing. */
+struct message_phase {
+    uint32_t send;
+    uint32_t recv;
+    bool passed_on; /* a later send waits for what was received */
+};
 
 struct sc__messages {
     struct sc_context *ctx;
@@ -15,6 +23,9 @@ struct sc__messages {
     uint32_t *end_of;   /* by operation of the old block: what ends it */
     uint32_t *begin_of; /* … and what begins it */
     uint32_t room;      /* of both */
+    /* of the collective being made, by phase */
+    struct message_phase *phases;
+    uint32_t phase_room;
     struct sc__edge *edges;
     uint32_t edge_count;
     uint32_t edge_capacity;
@@ -25,15 +36,13 @@ struct sc__messages {
 };
 
 /* The collective being made into messages. */
-struct messages_ring {
+struct message_collective {
     const struct sc__op *op;
-    /* me: place in the group */
+    struct sc__coll_schedule schedule;
     uint32_t tag;
-    uint32_t size;
-    uint32_t me;
+    uint32_t me; /* place in the group */
     uint32_t begin;
     uint32_t end;
-    uint32_t last_recv; /* or begin */
 };
 
 static void edge(struct sc__messages *m, uint32_t op, uint32_t dep) {
@@ -58,180 +67,122 @@ static uint32_t add(struct sc__messages *m,
 }
 
 static uint32_t message(struct sc__messages *m,
-                        const struct messages_ring *r,
+                        const struct message_collective *c,
                         enum sc__op_kind kind,
                         uint32_t place,
-                        uint64_t bytes,
-                        uint32_t after) {
-    uint32_t i = add(m, kind, kind == SC__OP_SEND ? m->send : m->recv, r->op);
+                        uint64_t bytes) {
+    uint32_t i = add(m, kind, kind == SC__OP_SEND ? m->send : m->recv, c->op);
     struct sc__op *op = &m->to->ops[m->first + i];
-    op->peer = sc__group_member(m->from, r->op->group, m->rank, place % r->size);
-    op->tag = r->tag;
+    op->peer = sc__group_member(m->from, c->op->group, m->rank, place);
+    op->tag = c->tag;
     op->bytes = bytes;
     if (kind == SC__OP_SEND)
         op->flags = SC__OP_EAGER;
-    edge(m, i, after);
     return i;
 }
 
-/* The part of the buffer that belongs to a place; the parts add up. */
-static uint64_t messages_part(uint64_t bytes, uint32_t size, uint32_t place) {
-    uint64_t each = bytes / size;
-    uint64_t more = bytes % size;
-    return each + (place % size < more);
+/* Bytes of a transfer. A barrier's message is one byte, whatever it says. */
+static uint64_t message_bytes(const struct message_collective *c,
+                              const struct sc__coll_transfer *t) {
+    if (c->op->coll == SC__BARRIER)
+        return 1;
+    return sc__coll_schedule_bytes(&c->schedule, t, c->op->bytes);
 }
 
-/* steps times: pass on what came last. first: the part that is sent first. */
-static void ring_steps(struct sc__messages *m,
-                       struct messages_ring *r,
-                       uint32_t steps,
-                       uint32_t first) {
-    for (uint32_t k = 0; k < steps; k++) {
-        uint32_t out = (first + r->size * 2 - k % r->size) % r->size;
-        uint32_t in = (out + r->size - 1) % r->size;
-        uint32_t s = message(m,
-                             r,
-                             SC__OP_SEND,
-                             r->me + 1,
-                             messages_part(r->op->bytes, r->size, out),
-                             r->last_recv);
-        r->last_recv = message(m,
-                               r,
-                               SC__OP_RECV,
-                               r->me + r->size - 1,
-                               messages_part(r->op->bytes, r->size, in),
-                               r->begin);
-        edge(m, r->end, s);
+/* A send waits for the receives that bring what it passes on. */
+static void wait_for_arrivals(struct sc__messages *m,
+                              const struct message_collective *c,
+                              struct sc__coll_transfer_id id,
+                              uint32_t send) {
+    struct sc__coll_needs needs = sc__coll_schedule_needs(&c->schedule, id);
+    struct sc__coll_transfer_id on;
+    bool waits = false;
+    for (uint32_t phase = needs.first; phase < needs.end; phase++) {
+        if (!sc__coll_schedule_needs_arrival(&c->schedule, id, phase, &on))
+            continue;
+        edge(m, send, m->phases[phase].recv);
+        m->phases[phase].passed_on = true;
+        waits = true;
     }
-    edge(m, r->end, r->last_recv);
+    if (!waits)
+        edge(m, send, c->begin);
 }
 
-static void all_to_all(struct sc__messages *m, struct messages_ring *r) {
-    for (uint32_t k = 1; k < r->size; k++) {
-        uint32_t from = (r->me + r->size - k) % r->size;
-        uint64_t out = messages_part(r->op->bytes, r->size, r->me + k);
-        uint64_t in = messages_part(r->op->bytes, r->size, r->me);
-        edge(m, r->end, message(m, r, SC__OP_SEND, r->me + k, out, r->begin));
-        edge(m, r->end, message(m, r, SC__OP_RECV, from, in, r->begin));
+static void
+add_phase(struct sc__messages *m, const struct message_collective *c, uint32_t phase) {
+    const struct sc__coll_schedule *s = &c->schedule;
+    struct sc__coll_transfer_id out = {phase, 0, 0};
+    struct sc__coll_transfer_id in = {phase, 0, 0};
+    struct sc__coll_transfer t;
+    struct message_phase *p = &m->phases[phase];
+    *p = (struct message_phase){SC__NONE, SC__NONE, false};
+    out.index = sc__coll_schedule_sent_by(s, phase, 0, c->me);
+    if (out.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, out, &t)) {
+        p->send = message(m, c, SC__OP_SEND, t.destination, message_bytes(c, &t));
+        wait_for_arrivals(m, c, out, p->send);
+    }
+    in.index = sc__coll_schedule_received_by(s, phase, 0, c->me);
+    if (in.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, in, &t)) {
+        p->recv = message(m, c, SC__OP_RECV, t.source, message_bytes(c, &t));
+        edge(m, p->recv, c->begin);
     }
 }
 
-static uint32_t root_place(const struct sc__messages *m, const struct messages_ring *r) {
-    for (uint32_t i = 0; i < r->size; i++)
-        if (sc__group_member(m->from, r->op->group, m->rank, i) == r->op->peer)
+/* It ends with its sends and with the receives that nothing else waits for. */
+static void add_end(struct sc__messages *m, const struct message_collective *c) {
+    if (!c->schedule.phases)
+        edge(m, c->end, c->begin);
+    for (uint32_t phase = 0; phase < c->schedule.phases; phase++) {
+        const struct message_phase *p = &m->phases[phase];
+        if (p->send != SC__NONE)
+            edge(m, c->end, p->send);
+        if (p->recv != SC__NONE && !p->passed_on)
+            edge(m, c->end, p->recv);
+    }
+}
+
+static uint32_t place_of(const struct sc__messages *m,
+                         const struct sc__op *op,
+                         uint32_t size,
+                         uint32_t rank) {
+    for (uint32_t i = 0; i < size; i++)
+        if (sc__group_member(m->from, op->group, m->rank, i) == rank)
             return i;
     return 0;
 }
 
-/* Binomial: place p (counted from the root) hears from p minus its highest
- * bit, and tells those above that bit. A reduce is the same the other way. */
-static void tree(struct sc__messages *m, struct messages_ring *r, bool down) {
-    uint32_t root = root_place(m, r);
-    uint32_t p = (r->me + r->size - root) % r->size;
-    uint32_t high = 1;
-    uint32_t after = r->begin;
-    while (high <= p)
-        high *= 2;
-    if (p && down)
-        after = message(m, r, SC__OP_RECV, root + p - high / 2, r->op->bytes, r->begin);
-    uint32_t up = SC__NONE;
-    if (p && !down) {
-        up = message(m, r, SC__OP_SEND, root + p - high / 2, r->op->bytes, r->begin);
-        edge(m, r->end, up);
-    }
-    if (p && down)
-        edge(m, r->end, after);
-    for (uint32_t bit = p ? high : 1; p + bit < r->size; bit *= 2) {
-        uint32_t i = message(m,
-                             r,
-                             down ? SC__OP_SEND : SC__OP_RECV,
-                             root + p + bit,
-                             r->op->bytes,
-                             after);
-        edge(m, r->end, i);
-        if (up != SC__NONE)
-            edge(m, up, i);
-    }
+static struct sc__coll_schedule schedule_of(const struct sc__messages *m,
+                                            const struct sc__op *op) {
+    uint32_t size = sc__group_size(m->from, op->group);
+    struct sc__coll_schedule s = {.family = sc__coll_message_family(op->coll),
+                                  .coll = op->coll,
+                                  .group = {size, 1, size, size, NULL},
+                                  .order = SC__ORDER_ROTATED,
+                                  .root = place_of(m, op, size, op->peer)};
+    sc__coll_schedule_init(&s);
+    return s;
 }
 
-/* Gather and scatter: everyone's part to or from the root at once. */
-static void to_root(struct sc__messages *m, struct messages_ring *r, bool gather) {
-    uint32_t root = root_place(m, r);
-    if (r->me != root) {
-        enum sc__op_kind kind = gather ? SC__OP_SEND : SC__OP_RECV;
-        edge(m,
-             r->end,
-             message(m,
-                     r,
-                     kind,
-                     root,
-                     messages_part(r->op->bytes, r->size, r->me),
-                     r->begin));
+static void make_phase_room(struct sc__messages *m, uint32_t phases) {
+    if (phases <= m->phase_room)
         return;
-    }
-    for (uint32_t k = 1; k < r->size; k++) {
-        enum sc__op_kind kind = gather ? SC__OP_RECV : SC__OP_SEND;
-        edge(m,
-             r->end,
-             message(m,
-                     r,
-                     kind,
-                     root + k,
-                     messages_part(r->op->bytes, r->size, root + k),
-                     r->begin));
-    }
-}
-
-static void disseminate(struct sc__messages *m, struct messages_ring *r) {
-    for (uint32_t bit = 1; bit < r->size; bit *= 2) {
-        edge(m, r->end, message(m, r, SC__OP_SEND, r->me + bit, 1, r->last_recv));
-        r->last_recv = message(m, r, SC__OP_RECV, r->me + r->size - bit, 1, r->last_recv);
-    }
-    edge(m, r->end, r->last_recv);
-}
-
-static void messages_exchange(struct sc__messages *m, struct messages_ring *r) {
-    if (r->size < 2) {
-        edge(m, r->end, r->begin);
-        return;
-    }
-    switch (r->op->coll) {
-    case SC__ALLREDUCE:
-        ring_steps(m, r, 2 * (r->size - 1), r->me);
-        break;
-    case SC__ALLGATHER:
-    case SC__REDUCESCATTER:
-        ring_steps(m, r, r->size - 1, r->me);
-        break;
-    case SC__ALLTOALL:
-        all_to_all(m, r);
-        break;
-    case SC__BROADCAST:
-        tree(m, r, true);
-        break;
-    case SC__REDUCE:
-        tree(m, r, false);
-        break;
-    case SC__GATHER:
-    case SC__SCATTER:
-        to_root(m, r, r->op->coll == SC__GATHER);
-        break;
-    default:
-        disseminate(m, r);
-    }
+    m->phases = SC__NEW_ARRAY(&m->ctx->arena, struct message_phase, phases);
+    m->phase_room = phases;
 }
 
 static void messages_collective(struct sc__messages *m, uint32_t op, uint32_t index) {
     const struct sc__op *o = &m->from->ops[op];
-    struct messages_ring r = {.op = o,
-                              .tag = SC__COLLECTIVE_TAG + m->from->match[op],
-                              .size = sc__group_size(m->from, o->group)};
-    while (sc__group_member(m->from, o->group, m->rank, r.me) != m->rank)
-        r.me++;
-    r.begin = r.last_recv = m->begin_of[index] = add(m, SC__OP_COMPUTE, m->begin, o);
-    r.end = m->end_of[index] = add(m, SC__OP_COMPUTE, o->name, o);
-    m->to->ops[m->first + r.end].cost = o->cost;
-    messages_exchange(m, &r);
+    struct message_collective c = {.op = o,
+                                   .schedule = schedule_of(m, o),
+                                   .tag = SC__COLLECTIVE_TAG + m->from->match[op]};
+    c.me = place_of(m, o, c.schedule.group.ranks, m->rank);
+    c.begin = m->begin_of[index] = add(m, SC__OP_COMPUTE, m->begin, o);
+    c.end = m->end_of[index] = add(m, SC__OP_COMPUTE, o->name, o);
+    m->to->ops[m->first + c.end].cost = o->cost;
+    make_phase_room(m, c.schedule.phases);
+    for (uint32_t phase = 0; phase < c.schedule.phases; phase++)
+        add_phase(m, &c, phase);
+    add_end(m, &c);
 }
 
 static void plain(struct sc__messages *m, uint32_t op, uint32_t index) {

@@ -49,6 +49,7 @@ static int64_t length(const struct intervals *m) {
     return sum;
 }
 
+/* Length of the overlap: both lists are sorted and disjoint, so one pass does. */
 static int64_t common(const struct intervals *x, const struct intervals *y) {
     int64_t sum = 0;
     for (uint32_t i = 0, j = 0; i < x->count && j < y->count;) {

@@ -79,6 +79,8 @@ static enum sc__coll collective_of(uint8_t coll) {
     }
 }
 
+/* A gradient's collective: marked as such, or any in the weight columns. Nothing
+ * waits for it but the optimizer, so it runs beside backward. */
 static bool is_async(const struct sc__row_part *part, unsigned index) {
     return part->coll == SC__ROW_ALLREDUCE_ASYNC ||
            (part->coll && index == SC__PART_WEIGHT);
@@ -298,6 +300,7 @@ static sc_status cut_layers(struct operator_lower_lowering *lo,
     add_stage(lo, &count, &capacity, 0);
     for (uint32_t i = 1; i < r->count && count < lo->pp; i++) {
         uint32_t layer = r->items[i].layer;
+        /* rounds down, so that the later stages have the extra layers */
         uint32_t start = (uint32_t)((uint64_t)r->layers * count / lo->pp);
         if (layer != start || r->items[i - 1].layer == layer)
             continue;
@@ -446,6 +449,7 @@ copy_message(struct operator_lower_lowering *lo, uint32_t block, uint64_t bytes)
 static void size_messages(struct operator_lower_lowering *lo, uint32_t stage) {
     struct sc__workload *w = lo->w;
     const struct sc__program *program = &w->programs[w->classes[stage].program];
+    /* forward and backward, send and receive: four blocks of messages at most */
     uint32_t from[4];
     uint32_t to[4];
     uint32_t known = 0;

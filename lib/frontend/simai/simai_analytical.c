@@ -27,7 +27,7 @@ sc_status sc__simai_parse(struct sc_context *ctx, const char *text, struct sc__s
                             SC_USAGE,
                             NULL,
                             "write it like nv=360,nic=48.5,nics=8,gps=8",
-                            "--simai: bad part '%.*s'",
+                            "--simai: cannot read '%.*s'",
                             SC__SHOW(part));
     }
     return SC_OK;
@@ -37,8 +37,8 @@ enum traffic_kind { TP, EP, DP, DP_EP };
 
 struct simai_analytical_place {
     uint32_t nodes;
-    uint32_t g;
-    uint32_t c;
+    uint32_t gpus; /* of the group in each node */
+    uint32_t nics; /* of the group in each node */
 };
 
 static uint32_t dp(const struct sc__simai *s) {
@@ -76,19 +76,24 @@ static struct simai_analytical_place simai_analytical_place_of(const struct sc__
     return (struct simai_analytical_place){1, 1, 1};
 }
 
+/* The slower of NVLink and the group's NICs; of an all-to-all only the part that
+ * leaves the server, (nodes − 1)·gpus of nodes·gpus − 1 peers, crosses the NICs. */
 static double
 bus_bandwidth(const struct sc__simai *s, enum traffic_kind k, enum sc__row_coll coll) {
     struct simai_analytical_place p = simai_analytical_place_of(s, k);
-    double b = s->nic * p.c;
+    double b = s->nic * p.nics;
     if (p.nodes == 1)
         return s->nv;
     if (coll == SC__ROW_ALLTOALL)
-        return b / p.g * (double)(p.nodes * p.g - 1) / (double)((p.nodes - 1) * p.g);
-    if (p.g == 1)
+        return b / p.gpus * (double)(p.nodes * p.gpus - 1) /
+               (double)((p.nodes - 1) * p.gpus);
+    if (p.gpus == 1)
         return b;
     if (b <= s->nv)
-        return s->nv < b ? s->nv : b;
-    double inside = s->nv * p.g / (p.g - 1);
+        return b;
+    /* A ring enters and leaves a server once, so of its gpus hops gpus − 1 are
+     * inside: NVLink counts that much more. */
+    double inside = s->nv * p.gpus / (p.gpus - 1);
     return inside < b ? inside : b;
 }
 

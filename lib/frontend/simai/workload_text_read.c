@@ -136,7 +136,7 @@ static sc_status take_size(struct workload_text_read_reading *r,
         return SC_OK;
     return fail_at(r,
                    value.p,
-                   "a whole number from 1 on",
+                   "a whole number, 1 or more",
                    sc__format(&r->ctx->arena, "%s is '%.*s'", name, SC__SHOW(value)));
 }
 
@@ -171,7 +171,7 @@ static sc_status take_list(struct workload_text_read_reading *r,
         if (!sc__parse_u32(value, &(*list)[k]))
             return fail_at(r,
                            value.p,
-                           "a row number, from 0 on",
+                           "a row number, counted from 0",
                            sc__format(&r->ctx->arena, "%s: '%.*s'", name, SC__SHOW(value)));
     }
     *count = n;

@@ -96,7 +96,7 @@ static sc_status take_routing(struct profiler_lower_lowering *lo,
                         SC_USAGE,
                         NULL,
                         "1.3: the fullest expert gets 30 % more tokens than the average",
-                        "--imbalance takes a number from 1 on");
+                        "--imbalance must be at least 1");
     z->chunks = 1;
     if (!sc__setting_flag(settings, "overlap-a2a"))
         return SC_OK; /* --a2a-chunks is then named as unused */
@@ -129,6 +129,9 @@ static sc_status take_world(struct profiler_lower_lowering *lo,
     return sc__mesh_check(lo->ctx, &lo->w->mesh);
 }
 
+/* All-to-all: every token to top_k experts. Parameters that all ranks share: the
+ * embedding, 4 h² of attention (q, k, v, out) in every layer, 2 h·ffn in the
+ * dense ones; an expert is on one rank and its gradient stays there. */
 static void derive_bytes(struct profiler_lower_lowering *lo) {
     const struct sizes *z = &lo->size;
     double routed = z->top_k * z->capacity * z->tokens * z->imbalance;
@@ -180,6 +183,7 @@ static int64_t routed(const struct profiler_lower_lowering *lo,
     if (piece->role < SC__PIECE_DISPATCH)
         return time;
     double factor = z->top_k * z->capacity / (z->measured_top_k * z->measured_capacity);
+    /* the fullest expert's rank routes no more tokens than others, it receives more */
     if (piece->role == SC__PIECE_EXPERT)
         factor *= z->imbalance;
     return factor == 1 ? time : (int64_t)llround((double)time * factor);
@@ -196,7 +200,7 @@ static uint64_t part_of(uint64_t total, uint32_t i, uint32_t n) {
     return (uint64_t)(t * (i + 1) / n - t * i / n);
 }
 
-/* Chunks: while the experts work on one, the next one travels.
+/* Chunks: while the experts compute one, the next one is sent.
  *
  *   ep        in0 in1 in2 in3     out0 out1 …
  *   compute       ex0 ex1 ex2 ex3
@@ -347,6 +351,8 @@ static uint32_t profiler_lower_after_block(struct profiler_lower_lowering *lo) {
 
 /* ---- what the table leaves open ---- */
 
+/* A MoE layer has two all-to-alls in forward, dispatch and combine, and two in
+ * backward, if the table was recorded with them. */
 static sc_status place_all_to_all(struct profiler_lower_lowering *lo) {
     const struct sc__profile_step *s = &lo->step;
     uint64_t each = 2 * (uint64_t)s->moe_layers;

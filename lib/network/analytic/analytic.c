@@ -11,6 +11,7 @@
  * ports of all of them. */
 #include "network/engine.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A claim in the list of its port. */
@@ -585,11 +586,85 @@ analytic_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) 
     return SC_OK;
 }
 
+/* ---- state, for periods that repeat ---- */
+
+static int event_order(const void *x, const void *y) {
+    const struct sc__event *a = x;
+    const struct sc__event *b = y;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+}
+
+/* The ends that count, in their order; the others go. */
+static void drop_stale_ends(struct analytic *n) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n->heap.count; i++)
+        if (!stale(n, &n->heap.items[i]))
+            n->heap.items[kept++] = n->heap.items[i];
+    n->heap.count = kept;
+    if (kept > 1)
+        qsort(n->heap.items, kept, sizeof *n->heap.items, event_order); /* still a heap */
+}
+
+/* Transfers are numbered in the order in which they end as things are. */
+static void put_transfer(const struct analytic *n,
+                         const struct sc__event *e,
+                         int64_t now,
+                         struct sc__net_state *out) {
+    const struct analytic_active *a = &n->active[e->a];
+    sc__net_state_put(out, (uint64_t)(e->time - now));
+    sc__net_state_put(out, out->user_number(out, a->transfer.user));
+    sc__net_state_put(out, (uint64_t)(now - a->since));
+    sc__net_state_put_double(out, a->left);
+    sc__net_state_put_double(out, a->rate);
+    sc__net_state_put(out, a->claims);
+    for (uint32_t i = 0; i < a->claims; i++) {
+        sc__net_state_put(out, a->links[i].port);
+        sc__net_state_put_double(out, a->links[i].share);
+    }
+}
+
+/* The order of a port's list decides the order of equal ends. */
+static void put_port(const struct analytic *n, uint32_t port, struct sc__net_state *out) {
+    const struct port *p = &n->ports[port];
+    if (p->first == NOBODY)
+        return;
+    sc__net_state_put(out, port);
+    sc__net_state_put_double(out, p->load);
+    for (uint64_t at = p->first; at != NOBODY; at = link_at(n, at)->next)
+        sc__net_state_put(out, out->user_number(out, n->active[at >> 32].transfer.user));
+    sc__net_state_put(out, NOBODY);
+}
+
+static sc_status analytic_state(void *self, int64_t now, struct sc__net_state *out) {
+    struct analytic *n = self;
+    drop_stale_ends(n);
+    sc__net_state_put(out, n->heap.count);
+    for (uint32_t i = 0; i < n->heap.count; i++)
+        put_transfer(n, &n->heap.items[i], now, out);
+    for (uint32_t p = 0; n->heap.count && p < n->port_count; p++)
+        put_port(n, p, out);
+    return SC_OK;
+}
+
+static sc_status analytic_shift(void *self, int64_t by, const uint64_t *more) {
+    struct analytic *n = self;
+    (void)more;
+    for (uint32_t i = 0; i < n->heap.count; i++)
+        n->heap.items[i].time += by;
+    for (uint32_t i = 0; i < n->count; i++)
+        n->active[i].since += by;
+    return SC_OK;
+}
+
 static const struct sc__net_ops analytic_ops = {.name = "analytic",
                                                 .alone = analytic_alone,
                                                 .start = analytic_start,
                                                 .next = analytic_next,
-                                                .finish = analytic_finish};
+                                                .finish = analytic_finish,
+                                                .state = analytic_state,
+                                                .shift = analytic_shift};
 
 sc_status sc__net_analytic(struct sc_context *ctx,
                            const struct sc__cluster *cluster,

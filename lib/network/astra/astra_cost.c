@@ -1,17 +1,20 @@
 #include "network/astra/astra.h"
 
+#include "collective/schedule.h"
+#include "workload/workload.h"
+
 /* B bytes a nanosecond on a link of dimension d. */
 static double rate(const struct sc__astra *a, uint32_t d) {
     return a->compat ? a->net.bandwidth[d] * 0x1p30 / 1e9 : a->net.bandwidth[d];
 }
 
-static double astra_cost_whole(const struct sc__astra *a, double ns) {
+static double whole_ns(const struct sc__astra *a, double ns) {
     return a->compat ? floor(ns) : ns;
 }
 
 /* One message of a step in dimension d, ns. */
 static double hop(const struct sc__astra *a, uint32_t d, double bytes) {
-    return astra_cost_whole(a, a->net.latency[d] + bytes / rate(a, d));
+    return whole_ns(a, a->net.latency[d] + bytes / rate(a, d));
 }
 
 /* What ASTRA-sim adds for memory passes and for handing messages over. A
@@ -24,45 +27,58 @@ extras(const struct sc__astra *a, double passes, double part, double messages) {
     return memory + messages * a->endpoint_delay;
 }
 
-/* n > 1 places, S bytes as the kind counts them. */
-static double astra_cost_ring(const struct sc__astra *a,
-                              enum sc__astra_collective kind,
-                              uint32_t d,
-                              double n,
-                              double bytes) {
-    double part = bytes / n;
-    switch (kind) {
-    case SC__ASTRA_ALLREDUCE:
-        return 2 * (n - 1) * hop(a, d, part) + extras(a, 3 * (n - 1), part, 2 * n - 1);
-    case SC__ASTRA_REDUCESCATTER:
-        return (n - 1) * hop(a, d, part) + extras(a, 3 * (n - 1), part, n);
-    case SC__ASTRA_ALLGATHER:
-        return (n - 1) * hop(a, d, bytes) + extras(a, 0, bytes, n);
-    default:
-        return (n - 1) * hop(a, d, part) + extras(a, 0, part, n);
-    }
+/* What an algorithm in one dimension sends, of n > 1 places. */
+static struct sc__coll_counts
+counts_of(enum sc__coll_family family, enum sc__astra_collective kind, double n) {
+    static const int colls[SC__ASTRA_COLLS] = {[SC__ASTRA_ALLREDUCE] = SC__ALLREDUCE,
+                                               [SC__ASTRA_ALLGATHER] = SC__ALLGATHER,
+                                               [SC__ASTRA_REDUCESCATTER] =
+                                                   SC__REDUCESCATTER,
+                                               [SC__ASTRA_ALLTOALL] = SC__ALLTOALL};
+    return sc__coll_counts(family, colls[kind], n, 1, n, n);
+}
+
+/* Bytes of a part: ASTRA-sim's all-gather counts the shard. */
+static double part_of(enum sc__astra_collective kind, double n, double bytes) {
+    return kind == SC__ASTRA_ALLGATHER ? bytes : bytes / n;
+}
+
+/* Its own all-to-all goes round the ring, too. */
+static double ring_time(const struct sc__astra *a,
+                        enum sc__astra_collective kind,
+                        uint32_t d,
+                        double n,
+                        double bytes) {
+    struct sc__coll_counts c = counts_of(SC__FAMILY_RING, kind, n);
+    double part = part_of(kind, n, bytes);
+    bool reduces = kind == SC__ASTRA_ALLREDUCE || kind == SC__ASTRA_REDUCESCATTER;
+    double memory_passes = reduces ? 3 * (n - 1) : 0;
+    return c.steps * hop(a, d, part) + extras(a, memory_passes, part, c.steps + 1);
 }
 
 /* Everyone to everyone at once: over a link for each pair, or one link all. */
-static double direct(const struct sc__astra *a,
-                     enum sc__astra_collective kind,
-                     uint32_t d,
-                     double n,
-                     double bytes) {
-    double part = kind == SC__ASTRA_ALLGATHER ? bytes : bytes / n;
-    double volume = a->net.topology[d] == SC__ASTRA_FULLY ? part : part * (n - 1);
-    return (kind == SC__ASTRA_ALLREDUCE ? 2 : 1) * hop(a, d, volume);
-}
-
-/* log n steps; halving and doubling moves (n − 1)/n of the buffer. */
-static double logarithmic(const struct sc__astra *a,
+static double direct_time(const struct sc__astra *a,
                           enum sc__astra_collective kind,
                           uint32_t d,
                           double n,
                           double bytes) {
-    double volume = kind == SC__ASTRA_ALLGATHER ? bytes * (n - 1) : bytes * (n - 1) / n;
-    double one_way = ceil(log2(n)) * a->net.latency[d] + volume / rate(a, d);
-    return astra_cost_whole(a, (kind == SC__ASTRA_ALLREDUCE ? 2 : 1) * one_way);
+    struct sc__coll_counts c = counts_of(SC__FAMILY_PAIRS, kind, n);
+    double part = part_of(kind, n, bytes);
+    bool own_links = a->net.topology[d] == SC__ASTRA_FULLY;
+    return c.passes * hop(a, d, own_links ? part : part * (c.sent / c.passes));
+}
+
+/* log n steps; halving and doubling moves (n − 1)/n of the buffer. */
+static double halving_time(const struct sc__astra *a,
+                           enum sc__astra_collective kind,
+                           uint32_t d,
+                           double n,
+                           double bytes) {
+    struct sc__coll_counts c = counts_of(SC__FAMILY_HALVING, kind, n);
+    double sent = bytes * (c.sent / c.passes);
+    double volume = kind == SC__ASTRA_ALLGATHER ? sent : sent / n;
+    double one_pass = c.steps / c.passes * a->net.latency[d] + volume / rate(a, d);
+    return whole_ns(a, c.passes * one_pass);
 }
 
 static double in_dimension(const struct sc__astra *a,
@@ -72,12 +88,12 @@ static double in_dimension(const struct sc__astra *a,
                            double bytes) {
     switch (a->algorithm[kind][d]) {
     case SC__ASTRA_ALG_DIRECT:
-        return direct(a, kind, d, n, bytes);
+        return direct_time(a, kind, d, n, bytes);
     case SC__ASTRA_ALG_HALVING:
     case SC__ASTRA_ALG_TREE:
-        return logarithmic(a, kind, d, n, bytes);
+        return halving_time(a, kind, d, n, bytes);
     default:
-        return astra_cost_ring(a, kind, d, n, bytes);
+        return ring_time(a, kind, d, n, bytes);
     }
 }
 
@@ -133,7 +149,7 @@ int64_t sc__astra_message(const struct sc__astra *a, const uint32_t *hops, uint6
         if (hops[d] && rate(a, d) < slowest)
             slowest = rate(a, d);
     }
-    double ns = astra_cost_whole(a, latency + (double)bytes / slowest) +
+    double ns = whole_ns(a, latency + (double)bytes / slowest) +
                 (a->compat ? a->endpoint_delay : 0);
     return ns < 9e15 ? llround(ns * 1000) : INT64_MAX / 8;
 }

@@ -10,9 +10,10 @@
  * receiver's processor o + (s−1)O. Larger than S it waits for its receive and
  * pays a round trip for asking. Alone: L + 2o + (s−1)(G + 2O).
  *
- * Collectives, where the input has them, are ring or pairwise exchanges priced
- * with the same figures; in a gather or scatter the root takes or gives its
- * messages one after the other, as fast as its processor and NIC go. */
+ * Collectives, where the input has them, take the messages of one member
+ * (collective/schedule.h), one after the other; in a gather or scatter the root
+ * takes or gives its messages as fast as its processor and NIC go. */
+#include "collective/schedule.h"
 #include "network/engine.h"
 #include "simulate/queue.h"
 
@@ -76,31 +77,30 @@ static void depart(struct loggops *n, uint32_t id, int64_t now) {
     sc__queue_push(&n->queue, begin + wire, id, 0);
 }
 
-static int64_t root_time(const struct loggops *n, uint32_t ranks, uint64_t share) {
+/* The root's messages follow each other as fast as its processor and NIC go. */
+static int64_t root_time(const struct loggops *n, double messages, uint64_t share) {
     double processor = (double)(n->o + stretch(n->O, share));
     double wire = (double)(n->g + stretch(n->G, share));
     double first = (double)(n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
-    return llround(
-        fmin(first + (ranks - 2.0) * fmax(processor, wire), (double)(FOREVER / 2)));
+    double time = first + (messages - 1) * fmax(processor, wire);
+    return llround(fmin(time, (double)(FOREVER / 2)));
 }
 
+/* A member's messages, each a step of its own. */
 static int64_t collective_time(const struct loggops *n, const struct sc__transfer *t) {
     uint32_t ranks = sc__group_size(n->w, t->group);
-    int64_t steps = ranks - 1;
-    uint64_t share = (t->bytes + ranks - 1) / ranks;
+    enum sc__coll_family family = sc__coll_message_family(t->coll);
+    struct sc__coll_counts c = sc__coll_counts(family, t->coll, ranks, ranks, 1, 1);
+    uint64_t parts = (uint64_t)c.parts;
+    uint64_t share = (t->bytes + parts - 1) / parts;
     if (ranks < 2)
         return 0;
-    if (sc__coll_to_root(t->coll))
-        return root_time(n, ranks, share);
-    if (t->coll == SC__ALLREDUCE)
-        steps *= 2;
-    if (t->coll == SC__BROADCAST || t->coll == SC__REDUCE || t->coll == SC__BARRIER) {
-        share = t->coll == SC__BARRIER ? 1 : t->bytes;
-        for (steps = 0; 1u << steps < ranks;)
-            steps++;
-    }
+    if (family == SC__FAMILY_ROOT)
+        return root_time(n, c.messages, share);
+    if (family == SC__FAMILY_DISSEMINATION)
+        share = 1;
     double step = (double)(n->L + 2 * n->o + stretch(n->G + 2 * n->O, share));
-    return llround(fmin((double)steps * step, (double)(FOREVER / 2)));
+    return llround(fmin(c.messages * step, (double)(FOREVER / 2)));
 }
 
 static sc_status loggops_alone(void *self,

@@ -1,0 +1,466 @@
+/* The public objects: who owns what, what fails how, what stays behind. */
+#include "test.h"
+
+#include "api/object.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+static sc_context *ctx;
+static sc_model *model;
+static sc_cluster *cluster;
+
+static int open_objects(void **state) {
+    (void)state;
+    ctx = sc_open();
+    assert_int_equal(sc_model_load(ctx, "llama3-8b", &model), SC_OK);
+    assert_int_equal(sc_cluster_load(ctx, "dgx-h100:64", &cluster), SC_OK);
+    return 0;
+}
+
+static int free_objects(void **state) {
+    (void)state;
+    sc_cluster_free(cluster);
+    sc_model_free(model);
+    sc_close(ctx);
+    return 0;
+}
+
+static sc_plan small_plan(void) {
+    sc_plan p = SC_PLAN_INIT;
+    p.tp = 8;
+    p.pp = 2;
+    p.seq = 2048;
+    p.global_batch = 32;
+    p.zero = 1;
+    return p;
+}
+
+static sc_result *evaluate(const sc_plan *p, const sc_options *o) {
+    sc_result *r;
+    if (sc_evaluate(ctx, model, p, cluster, o, &r) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    return r;
+}
+
+static int append(void *self, const void *bytes, size_t n) {
+    struct sc__buffer *b = self;
+    sc__put(b, bytes, n);
+    return 0;
+}
+
+/* The parts of every stage add up to the step. */
+static void breakdown_adds_up(void **state) {
+    (void)state;
+    sc_plan p = small_plan();
+    sc_result *r = evaluate(&p, NULL);
+    double step = sc_result_step_us(r);
+    assert_true(step > 0);
+    assert_int_equal(sc_result_stages(r), 2);
+    assert_int_equal(sc_result_ranks(r), 64);
+    for (uint32_t s = 0; s < 2; s++) {
+        sc_breakdown b;
+        double exposed = 0;
+        assert_int_equal(sc_result_breakdown(r, s, &b), SC_OK);
+        double sum = b.compute_us + b.recompute_us + b.bubble_us + b.exposed_us +
+                     b.skew_us + b.other_us;
+        assert_true(fabs(sum - step) < 1e-5);
+        for (uint32_t g = 0; g < sc_result_groups(r); g++) {
+            sc_communication c;
+            assert_int_equal(sc_result_communication(r, s, g, &c), SC_OK);
+            exposed += c.exposed_us;
+        }
+        assert_true(fabs(exposed - b.exposed_us) < 1e-5);
+        sc_memory m;
+        assert_int_equal(sc_result_memory(r, s, &m), SC_OK);
+        assert_true(m.total > m.weights && m.total <= m.capacity);
+    }
+    sc_breakdown none;
+    assert_int_equal(sc_result_breakdown(r, 2, &none), SC_USAGE);
+    /* 32 sequences of 2048 tokens a step */
+    assert_true(fabs(sc_result_tokens_per_s(r) * step * 1e-6 - 65536) < 1e-6);
+    sc_result_free(r);
+}
+
+/* The objects and the command line are one evaluation. */
+static void objects_answer_as_requests(void **state) {
+    (void)state;
+    static const char *const options[][2] = {{"model", "llama3-8b"},
+                                             {"cluster", "dgx-h100:64"},
+                                             {"tp", "8"},
+                                             {"pp", "2"},
+                                             {"seq", "2048"},
+                                             {"global-batch", "32"},
+                                             {"zero", "1"},
+                                             {"json", "-"}};
+    struct sc_context scratch;
+    struct sc__buffer b;
+    sc_plan p = small_plan();
+    sc_result *r = evaluate(&p, NULL);
+    sc_request *req = sc_request_new(ctx, "run");
+    for (unsigned i = 0; i < sizeof options / sizeof *options; i++)
+        assert_int_equal(sc_request_set(req, options[i][0], options[i][1]), SC_OK);
+    assert_int_equal(sc_execute(req), SC_OK);
+    sc__context_init(&scratch, NULL);
+    sc__buffer_init(&b, &scratch.arena);
+    assert_int_equal(sc_result_write(ctx, r, "json", append, &b), SC_OK);
+    assert_string_equal(b.text, sc_request_output(req));
+    sc__context_end(&scratch);
+    sc_request_free(req);
+    sc_result_free(r);
+}
+
+/* A result does not need what it was made from, nor the context. */
+static void result_outlives_its_makers(void **state) {
+    (void)state;
+    sc_context *own = sc_open();
+    sc_model *m;
+    sc_cluster *c;
+    sc_result *r;
+    sc_plan p = small_plan();
+    char gpu[] = "h100";
+    p.gpu = gpu;
+    assert_int_equal(sc_model_load(own, "llama3-8b", &m), SC_OK);
+    assert_int_equal(sc_cluster_load(own, "dgx-h100:64 nic=200Gbps", &c), SC_OK);
+    assert_int_equal(sc_evaluate(own, m, &p, c, NULL, &r), SC_OK);
+    sc_model_free(m);
+    sc_cluster_free(c);
+    sc_close(own);
+    memset(gpu, 'x', sizeof gpu - 1);
+    struct sc_context scratch;
+    struct sc__buffer b;
+    sc__context_init(&scratch, NULL);
+    sc__buffer_init(&b, &scratch.arena);
+    assert_int_equal(sc_result_write(ctx, r, "text", append, &b), SC_OK);
+    assert_non_null(strstr(b.text, "dgx-h100"));
+    assert_string_equal(sc_result_plan(r)->gpu, "h100");
+    sc__context_end(&scratch);
+    sc_result_free(r);
+}
+
+/* A resolved plan is complete, and gives the same step again. */
+static void resolved_plan_is_a_plan(void **state) {
+    (void)state;
+    sc_plan p = small_plan();
+    p.vpp = 2;
+    p.gemm_dtype = SC_DTYPE_FP8;
+    sc_result *first = evaluate(&p, NULL);
+    const sc_plan *resolved = sc_result_plan(first);
+    assert_int_equal(resolved->dp, 4);
+    assert_int_equal(resolved->schedule, SC_SCHEDULE_INTERLEAVED);
+    assert_int_equal(resolved->micro_batches, 8);
+    assert_int_equal(resolved->overlap_p2p, SC_ON);
+    sc_result *again = evaluate(resolved, NULL);
+    assert_true(sc_result_step_us(first) == sc_result_step_us(again));
+    assert_memory_equal(resolved, sc_result_plan(again), sizeof *resolved);
+    sc_result_free(again);
+    sc_result_free(first);
+}
+
+static void plan_set_goes_by_the_option_table(void **state) {
+    (void)state;
+    sc_plan p = SC_PLAN_INIT;
+    assert_int_equal(sc_plan_set(ctx, &p, "tp", "8"), SC_OK);
+    assert_int_equal(sc_plan_set(ctx, &p, "pipeline-model-parallel-size", "4"), SC_OK);
+    assert_int_equal(sc_plan_set(ctx, &p, "schedule", "zb-v"), SC_OK);
+    assert_int_equal(sc_plan_set(ctx, &p, "sequence-parallel", NULL), SC_OK);
+    assert_int_equal(sc_plan_set(ctx, &p, "recompute-modules", "mlp,layernorm"), SC_OK);
+    assert_int_equal(sc_plan_set(ctx, &p, "bucket", "25MiB"), SC_OK);
+    assert_int_equal(p.tp, 8);
+    assert_int_equal(p.pp, 4);
+    assert_int_equal(p.schedule, SC_SCHEDULE_ZB_V);
+    assert_int_equal(p.sequence_parallel, SC_ON);
+    assert_int_equal(p.recompute_modules, SC_MODULE_MLP | SC_MODULE_LAYERNORM);
+    assert_int_equal(p.bucket_bytes, 25 << 20);
+    assert_int_equal(sc_plan_set(ctx, &p, "tp", "0"), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "--tp takes a whole number from 1 on"));
+    assert_int_equal(sc_plan_set(ctx, &p, "shedule", "1f1b"), SC_USAGE);
+    assert_non_null(strstr(sc_error_hint(ctx), "schedule"));
+    assert_int_equal(sc_plan_set(ctx, &p, "schedule", NULL), SC_USAGE);
+    assert_int_equal(sc_plan_set(ctx, &p, "tp", "4"), SC_OK);
+    assert_string_equal(sc_error_text(ctx), "");
+}
+
+/* Whoever fills the structure wrongly reads the name of the field. */
+static void bad_fields_are_named(void **state) {
+    (void)state;
+    sc_result *r = (sc_result *)1;
+    sc_plan p = small_plan();
+    p.schedule = (sc_schedule)99;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+    assert_null(r);
+    assert_non_null(strstr(sc_error_text(ctx), "sc_plan.schedule is 99"));
+    p = small_plan();
+    p.sequence_parallel = (sc_toggle)7;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "sc_plan.sequence_parallel"));
+    p = small_plan();
+    p.zero = 4;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "sc_plan.zero"));
+    p = small_plan();
+    p.moe_imbalance = 0.5;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "sc_plan.moe_imbalance"));
+    p = (sc_plan){0};
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "sc_plan.size"));
+    p = small_plan();
+    sc_options o = SC_OPTIONS_INIT;
+    o.net = "nonsense";
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+}
+
+/* "Does not fit" is not "over tolerance"; the program exits with 1 for both. */
+static void too_large_has_a_status_of_its_own(void **state) {
+    (void)state;
+    sc_result *r;
+    sc_plan p = SC_PLAN_INIT;
+    p.gpus = 8;
+    p.seq = 131072;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_NO_FIT);
+    assert_null(r);
+    assert_int_equal(sc_exit_code(SC_NO_FIT), 1);
+    assert_int_equal(sc_exit_code(SC_NO), 1);
+    assert_int_equal(sc_exit_code(SC_INPUT), 3);
+}
+
+/* An option without effect is noted, whoever set it. */
+static void idle_fields_are_noted(void **state) {
+    (void)state;
+    sc_plan p = small_plan();
+    bool noted = false;
+    p.cp_comm = SC_CP_COMM_ALL_GATHER;
+    sc_result *r = evaluate(&p, NULL);
+    for (uint32_t i = 0; i < sc_result_notes(r); i++)
+        noted |= !strcmp(sc_result_note_code(r, i), "option-unused") &&
+                 strstr(sc_result_note_text(r, i), "--cp-comm-type");
+    assert_true(noted);
+    assert_null(sc_result_note_text(r, sc_result_notes(r)));
+    sc_result_free(r);
+}
+
+/* ---- requests ---- */
+
+static void second_run_replaces_the_first(void **state) {
+    (void)state;
+    sc_request *req = sc_request_new(ctx, "show");
+    sc_request_set(req, "cluster", "dgx-h100:64");
+    assert_int_equal(sc_execute(req), SC_OK);
+    char *first = strdup(sc_request_output(req));
+    assert_int_equal(sc_execute(req), SC_OK);
+    assert_string_equal(sc_request_output(req), first);
+    free(first);
+    sc_request_free(req);
+}
+
+static void success_clears_the_error(void **state) {
+    (void)state;
+    sc_request *req = sc_request_new(ctx, "show");
+    assert_int_equal(sc_request_set(req, "clutser", "x"), SC_USAGE);
+    assert_true(*sc_error_text(ctx));
+    assert_int_equal(sc_request_set(req, "cluster", "dgx-h100:64"), SC_OK);
+    assert_string_equal(sc_error_text(ctx), "");
+    assert_int_equal(sc_execute(req), SC_OK);
+    assert_string_equal(sc_error_text(ctx), "");
+    sc_request_free(req);
+}
+
+/* ---- memory ---- */
+
+static size_t in_use(void) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return 0; /* the sanitizer's own allocator; address watches leaks itself */
+#else
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+#endif
+}
+
+static void evaluate_once(unsigned i) {
+    sc_result *r;
+    sc_plan p = small_plan();
+    p.tp = i % 5 == 4 ? 3 : 8; /* which is refused: errors must not stay either */
+    sc_evaluate(ctx, model, &p, cluster, NULL, &r);
+    sc_result_free(r);
+}
+
+static void execute_once(void) {
+    sc_request *req = sc_request_new(ctx, "run");
+    sc_request_set(req, "model", "gpt2");
+    sc_request_set(req, "gpus", "2");
+    assert_int_equal(sc_execute(req), SC_OK);
+    sc_request_free(req);
+}
+
+static void nothing_stays_in_a_context(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 10; i++)
+        evaluate_once(i);
+    execute_once();
+    size_t before = in_use();
+    size_t arena = ctx->arena.total;
+    for (unsigned i = 0; i < 100; i++)
+        evaluate_once(i);
+    execute_once();
+    assert_true(in_use() <= before + 4096);
+    assert_int_equal(ctx->arena.total, arena);
+}
+
+/* ---- progress ---- */
+
+static int cancel(void *self, const char *what, double share) {
+    (void)what;
+    (void)share;
+    return ++*(unsigned *)self >= 2;
+}
+
+static void progress_cancels(void **state) {
+    (void)state;
+    unsigned calls = 0;
+    sc_result *r;
+    sc_context *own = sc_open();
+    sc_plan p = small_plan();
+    p.global_batch = 65536; /* enough events to be asked for twice */
+    sc_options o = SC_OPTIONS_INIT;
+    o.comm_sm_tax = 0.01;
+    sc_set_progress(own, cancel, &calls);
+    sc_status status = sc_evaluate(own, model, &p, cluster, &o, &r);
+    if (calls < 2)
+        skip();
+    assert_int_equal(status, SC_CANCELLED);
+    assert_null(r);
+    assert_non_null(strstr(sc_error_text(own), "cancelled"));
+    sc_close(own);
+}
+
+/* ---- bytes ---- */
+
+static const char config[] =
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 4, \"hidden_size\": 1024,"
+    " \"num_attention_heads\": 16, \"num_key_value_heads\": 16,"
+    " \"intermediate_size\": 4096, \"vocab_size\": 32000}";
+
+static void inputs_are_bytes_too(void **state) {
+    (void)state;
+    sc_model *m;
+    sc_cluster *c;
+    sc_workload *w;
+    sc_result *r;
+    static const char machine[] = "{\"gpu\": \"h100\", \"gpus\": 8, \"node_gpus\": 8,"
+                                  " \"nvlink\": \"450GB/s\"}";
+    assert_int_equal(sc_model_parse(ctx, "config.json", config, strlen(config), &m), SC_OK);
+    assert_int_equal(sc_model_layers(m), 4);
+    /* q, k, v and o: 4·1024², gate, up and down: 3·1024·4096, two norms; two
+     * embeddings, and the last norm */
+    double layer = 4.0 * 1024 * 1024 + 3.0 * 1024 * 4096 + 2 * 1024;
+    assert_true(sc_model_parameters(m) == 4 * layer + 2.0 * 32000 * 1024 + 1024);
+    assert_int_equal(sc_model_parse(ctx, "config.json", "{", 1, &m), SC_INPUT);
+    assert_null(m);
+    assert_string_equal(sc_error_file(ctx), "config.json");
+    if (sc_cluster_parse(ctx, "machine.json", machine, strlen(machine), &c) == SC_OK)
+        sc_cluster_free(c);
+    else
+        assert_string_equal(sc_error_file(ctx), "machine.json");
+    static const char goal[] = "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 8b to 1\n"
+                               "l2 requires l1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n";
+    const sc_setting settings[] = {{"format", "goal"}};
+    if (sc_workload_parse(ctx, "a.goal", goal, strlen(goal), settings, 1, NULL, &w) !=
+        SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    assert_int_equal(sc_workload_ranks(w), 2);
+    sc_options o = SC_OPTIONS_INIT;
+    o.net = "loggops";
+    assert_int_equal(sc_simulate(ctx, w, NULL, &o, &r), SC_OK);
+    sc_workload_free(w);
+    assert_true(sc_result_step_us(r) > 1);
+    sc_result_free(r);
+}
+
+/* A workload stays as it is, whatever the options change. */
+static void workloads_do_not_change(void **state) {
+    (void)state;
+    sc_workload *w;
+    sc_result *r[3];
+    static const char *const slow[] = {"rank:3=1.5", NULL};
+    static const char *const scale[] = {"gemm=2", NULL};
+    sc_plan p = small_plan();
+    sc_options o = SC_OPTIONS_INIT;
+    assert_int_equal(sc_workload_lower(ctx, model, &p, cluster, NULL, &w), SC_OK);
+    assert_int_equal(sc_simulate(ctx, w, cluster, NULL, &r[0]), SC_OK);
+    o.slow = slow;
+    o.scale = scale;
+    assert_int_equal(sc_simulate(ctx, w, cluster, &o, &r[1]), SC_OK);
+    assert_int_equal(sc_simulate(ctx, w, cluster, NULL, &r[2]), SC_OK);
+    assert_true(sc_result_step_us(r[1]) > 1.2 * sc_result_step_us(r[0]));
+    assert_true(sc_result_step_us(r[2]) == sc_result_step_us(r[0]));
+    sc_result *direct = evaluate(&p, NULL);
+    assert_true(sc_result_step_us(direct) == sc_result_step_us(r[0]));
+    sc_result_free(direct);
+    for (unsigned i = 0; i < 3; i++)
+        sc_result_free(r[i]);
+    sc_workload_free(w);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 8, PLANS = 24 };
+
+static void *work(void *self) {
+    double *steps = self;
+    sc_context *own = sc_open();
+    for (unsigned i = 0; i < PLANS; i++) {
+        sc_result *r;
+        sc_plan p = small_plan();
+        p.tp = 1u << i % 4;
+        p.pp = 1u << i / 4 % 3;
+        p.micro_batch = 1 + i / 12;
+        p.global_batch = 128;
+        p.ignore_memory = SC_ON;
+        sc_options o = SC_OPTIONS_INIT;
+        o.net = i % 8 == 7 ? "flow" : NULL;
+        steps[i] = sc_evaluate(own, model, &p, cluster, &o, &r) == SC_OK
+                       ? sc_result_step_us(r)
+                       : -1;
+        sc_result_free(r);
+    }
+    sc_close(own);
+    return NULL;
+}
+
+/* Eight threads with one model and one cluster answer what one thread does; with
+ * `make check-threads` the thread sanitizer looks on. */
+static void threads_share_model_and_cluster(void **state) {
+    (void)state;
+    static double steps[THREADS + 1][PLANS];
+    pthread_t thread[THREADS];
+    work(steps[THREADS]);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, work, steps[i]), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_memory_equal(steps[i], steps[THREADS], sizeof steps[i]);
+    assert_true(steps[0][0] > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(breakdown_adds_up),
+        cmocka_unit_test(objects_answer_as_requests),
+        cmocka_unit_test(result_outlives_its_makers),
+        cmocka_unit_test(resolved_plan_is_a_plan),
+        cmocka_unit_test(plan_set_goes_by_the_option_table),
+        cmocka_unit_test(bad_fields_are_named),
+        cmocka_unit_test(too_large_has_a_status_of_its_own),
+        cmocka_unit_test(idle_fields_are_noted),
+        cmocka_unit_test(second_run_replaces_the_first),
+        cmocka_unit_test(success_clears_the_error),
+        cmocka_unit_test(nothing_stays_in_a_context),
+        cmocka_unit_test(progress_cancels),
+        cmocka_unit_test(inputs_are_bytes_too),
+        cmocka_unit_test(workloads_do_not_change),
+        cmocka_unit_test(threads_share_model_and_cluster),
+    };
+    return cmocka_run_group_tests(tests, open_objects, free_objects);
+}
