@@ -416,18 +416,6 @@ class Output(unittest.TestCase):
             if saved is not None:
                 sys.modules["pandas"] = saved
 
-    def test_pandas(self):
-        """a table of pandas"""
-        try:
-            import pandas
-        except ImportError:
-            self.skipTest("pandas is not installed")
-        result = self.result()
-        frame = result.to_dataframe()
-        self.assertIsInstance(frame, pandas.DataFrame)
-        self.assertEqual(list(frame.index), [result.breakdown(s).stage for s in range(4)])
-        self.assertEqual(frame["bubble_us"].sum(), sum(result.breakdown(s).bubble_us for s in range(4)))
-
     def test_write(self):
         """files are written by their suffix, whole or not at all"""
         result = self.result(timeline=True)
