@@ -147,7 +147,10 @@ static void put_zsh_option(struct sc__buffer *out, const struct sc__option *o) {
 
 /* Names of data files, or files. */
 static void put_zsh_names(struct sc__buffer *out, const char *folder) {
-    sc__printf(out, "_stepcast_%.*s() {\n    compadd -- ", (int)strcspn(folder, "/"), folder);
+    sc__printf(out,
+               "_stepcast_%.*s() {\n    compadd -- ",
+               (int)strcspn(folder, "/"),
+               folder);
     put_values(out, sc__data_names(out->arena, folder));
     sc__puts(out, "\n    _files\n}\n");
 }
@@ -204,8 +207,9 @@ static void put_fish_values(struct sc__buffer *out, const struct sc__option *o) 
     sc__puts(out, list ? ")'" : "'");
 }
 
-static void
-put_fish_option(struct sc__buffer *out, const struct sc__command *c, const struct sc__option *o) {
+static void put_fish_option(struct sc__buffer *out,
+                            const struct sc__command *c,
+                            const struct sc__option *o) {
     sc__printf(out,
                "complete -c stepcast -n '__fish_seen_subcommand_from %s' -l %s",
                c->name,
