@@ -42,15 +42,13 @@ static bool main_type(const struct sc__kernel_key *k) {
     return k->dtype == SC__BF16 || k->dtype == SC__FP16;
 }
 
-static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
-    int i = 0;
-    double qk = (double)k->size[5];
-    double v = (double)k->size[6];
-    while (i + 1 < SC__HEAD_CLASSES && g->attention[i + 1].head_dim > 0 &&
-           !(qk <= g->attention[i].head_dim &&
-             (!(g->attention[i].v_dim > 0) || v <= g->attention[i].v_dim)))
-        i++;
-    return i;
+/* The class of heads that prices an attention key; those of fp32 come after the others. */
+static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
+    const struct sc__attention_constants *a = sc__attention_class(g, k);
+    for (uint32_t i = 0; i < SC__HEAD_CLASSES; i++)
+        if (a == &g->attention_fp32[i])
+            return SC__HEAD_CLASSES + i;
+    return (uint32_t)(a - g->attention);
 }
 
 /* Rows with the same answer belong together; small numbers are fitted first,
@@ -61,7 +59,7 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
     if (k->what <= SC__PRICED_BATCHED)
         return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
     if (k->what <= SC__PRICED_ATTENTION_B)
-        return 100 + 10 * k->what + (uint32_t)attention_class(g, k);
+        return 100 + 20 * k->what + attention_class(g, k);
     if (k->what == SC__PRICED_ADAMW)
         return 200 + k->dtype;
     return 300 + k->what;
@@ -108,7 +106,10 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
 
 static void
 offer_attention(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
-    struct sc__attention_constants *a = &u->attention[attention_class(u, k)];
+    uint32_t class = attention_class(u, k);
+    struct sc__attention_constants *a = class < SC__HEAD_CLASSES
+                                            ? &u->attention[class]
+                                            : &u->attention_fp32[class - SC__HEAD_CLASSES];
     static const unsigned order[] = {1, 3, 0, 2, 4, 5};
     bool forward = k->what == SC__PRICED_ATTENTION_F;
     for (unsigned i = 0; i < 6; i++)
@@ -409,7 +410,7 @@ static const char *group_name(struct sc_context *ctx, const struct group *g) {
         return sc__format(&ctx->arena,
                           "%s, heads of %.0f",
                           g->name,
-                          g->gpu->attention[attention_class(g->gpu, k)].head_dim);
+                          sc__attention_class(g->gpu, k)->head_dim);
     return g->name;
 }
 

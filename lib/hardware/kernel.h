@@ -106,22 +106,27 @@ struct sc__attention {
      * (context parallel in balanced chunks: sq = s/cp, skv = s, share = 0.5). */
     double share;
     enum sc__attention_software software;
+    bool wide; /* elements of four bytes (fp32, tf32), which flash kernels do not take */
 };
 struct sc__kernel sc__attention_forward(struct sc__pricer *p,
                                         const struct sc__attention *a);
 struct sc__kernel sc__attention_backward(struct sc__pricer *p,
                                          const struct sc__attention *a);
 
-struct sc__kernel
-sc__memory_op(struct sc__pricer *p, enum sc__memory_op op, uint64_t rows, uint64_t cols);
+/* t: of the elements that are in the type of the model. */
+struct sc__kernel sc__memory_op(struct sc__pricer *p,
+                                enum sc__memory_op op,
+                                enum sc__dtype t,
+                                uint64_t rows,
+                                uint64_t cols);
 /* Anything else that moves so many bytes. */
 struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double bytes);
-struct sc__kernel
-sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden);
-struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
-                                         uint64_t rows,
-                                         uint64_t vocab,
-                                         uint64_t hidden);
+struct sc__kernel sc__embedding_forward(struct sc__pricer *p,
+                                        enum sc__dtype t,
+                                        uint64_t rows,
+                                        uint64_t hidden);
+struct sc__kernel sc__embedding_backward(
+    struct sc__pricer *p, enum sc__dtype t, uint64_t rows, uint64_t vocab, uint64_t hidden);
 /* Fused AdamW over params parameters; bytes: of memory traffic per parameter
  * (30: bf16 weight, fp32 gradient, master, both moments; 0: all of type t, as
  * torch.optim.AdamW(fused) has it). */

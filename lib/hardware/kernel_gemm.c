@@ -315,7 +315,7 @@ double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *ke
 
 /* Energy of a FLOP over one of bf16. Twice the peak within the same power
  * means half the energy, so the ratio of the peaks stands in for it. */
-static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
+double sc__flop_energy(const struct sc__gpu *g, enum sc__dtype t) {
     t = available(g, t);
     if (g->dtype[t].energy > 0)
         return g->dtype[t].energy;
@@ -337,7 +337,7 @@ gemm(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
         return kernel;
     kernel.us = sc__kernel_us(p, key, &kernel.measured);
     kernel.flop = flop;
-    kernel.effort = flop * energy_of(p->gpu, t);
+    kernel.effort = flop * sc__flop_energy(p->gpu, t);
     kernel.bytes = batch * (sc__dtype_bytes(t) * (m * k + n * k) +
                             fmax(2, sc__dtype_bytes(t)) * m * n);
     kernel.launches = p->gpu->launches[SC__KERNEL_GEMM];

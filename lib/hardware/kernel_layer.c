@@ -38,7 +38,7 @@ static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
 static void
 memory(struct kernel_layer_maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
     if (rows && cols)
-        push(m, sc__memory_op(m->pricer, op, rows, cols));
+        push(m, sc__memory_op(m->pricer, op, m->s->dtype, rows, cols));
 }
 
 /* Either side of an operation whose constants come in pairs: in enum
@@ -88,18 +88,20 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
 }
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
- * it (2 bytes an element), another casts (3), and a transpose (2) is made for
- * backward's GEMMs; weights are cast every time, inputs again in backward. */
+ * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
+ * for backward's GEMMs; weights are cast every time, inputs again in backward. */
 static void dynamic_cast(struct kernel_layer_maker *m,
                          const struct linear *l,
                          uint64_t rows) {
     double in = (double)rows * (double)l->in;
     double out = (double)rows * (double)l->out;
     double w = (double)l->in * (double)l->out;
+    double twice = 2 * sc__dtype_bytes(m->s->dtype);
     push(m,
          sc__elementwise(m->pricer,
                          "cast_dynamic",
-                         m->backward ? 7 * (in + out + w) : 5 * (in + w)));
+                         m->backward ? (twice + 3) * (in + out + w)
+                                     : (twice + 1) * (in + w)));
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
@@ -342,10 +344,9 @@ static void norm_heads(struct kernel_layer_maker *m, const struct heads *h) {
         norm(m, rows, cols);
         return;
     }
+    double each = (m->backward ? 4 : 2) * sc__dtype_bytes(m->s->dtype);
     struct sc__kernel k =
-        sc__elementwise(m->pricer,
-                        "qk_norm",
-                        (m->backward ? 8.0 : 4.0) * (double)rows * (double)cols);
+        sc__elementwise(m->pricer, "qk_norm", each * (double)rows * (double)cols);
     k.work = SC__WORK_NORM;
     push(m, k);
 }
@@ -395,7 +396,8 @@ static void flash(struct kernel_layer_maker *m, const struct heads *h) {
                               .v_dim = h->v_dim,
                               .causal = s->causal,
                               .share = share,
-                              .software = s->attention};
+                              .software = s->attention,
+                              .wide = sc__dtype_bytes(s->dtype) > 2};
     push(m,
          m->backward ? sc__attention_backward(m->pricer, &a)
                      : sc__attention_forward(m->pricer, &a));
@@ -542,7 +544,7 @@ static void unroute(struct kernel_layer_maker *m) {
 
 /* Megatron adds bias times probability to each expert's rows and joins them
  * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
- * 8, cast 6), about as much backward. */
+ * 8, cast 6; where experts are fp32 8, 12, 8 and no cast), about as much backward. */
 static void expert_biases(struct kernel_layer_maker *m, double elements) {
     m->part = SC__PART_MLP_OUT;
     push(m, sc__elementwise(m->pricer, "expert_bias", 28 * elements));

@@ -73,7 +73,15 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t k);
 double sc__memory_op_us(const struct sc__gpu *gpu,
                         enum sc__memory_op op,
+                        enum sc__dtype t,
                         uint64_t rows,
                         uint64_t cols);
+/* Energy of a FLOP of a type over that of one of bf16. */
+double sc__flop_energy(const struct sc__gpu *gpu, enum sc__dtype t);
+/* The type that kernels other than products go by: fp32 or, for two bytes, bf16. */
+enum sc__dtype sc__element_type(enum sc__dtype t);
+/* The class of heads that prices an attention key. */
+const struct sc__attention_constants *sc__attention_class(const struct sc__gpu *gpu,
+                                                          const struct sc__kernel_key *key);
 
 #endif

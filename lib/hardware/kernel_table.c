@@ -199,7 +199,8 @@ static sc_status read_attention(struct kernel_table_reader *r, struct sc__kernel
                               .heads = s[1],
                               .kv_heads = s[2],
                               .sq = s[3],
-                              .head_dim = head_dim};
+                              .head_dim = head_dim,
+                              .wide = sc__dtype_bytes(key->dtype) > 2};
     SC__TRY(read_size_or(r, SKV, s[3], &skv));
     SC__TRY(read_size_or(r, V_DIM, head_dim, &v_dim));
     struct sc__str causal = r->cells[CAUSAL];
@@ -284,7 +285,7 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
     SC__TRY(read_operation(r, row));
     if (row->key.what >= SC__PRICED_MEMORY || row->key.what == SC__PRICED_EMBEDDING_F ||
         row->key.what == SC__PRICED_EMBEDDING_B)
-        row->key.dtype = SC__BF16;
+        row->key.dtype = sc__element_type(t);
     if (row->key.what == SC__PRICED_ELEMENTWISE)
         row->key.dtype = 0;
     cell = r->cells[US];

@@ -109,11 +109,9 @@ note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file
 }
 
 static bool looks_like_aiob(struct sc__input *in) {
-    static const char mark[] = "time_gpu_";
     if (sc__input_fill(in, 4096) != SC_OK)
         return false;
-    return memmem(in->bytes + in->begin, in->end - in->begin, mark, sizeof mark - 1) !=
-           NULL;
+    return sc__find_word(in->bytes + in->begin, in->end - in->begin, "time_gpu_") != NULL;
 }
 
 static sc_status kernel_times_read_table(struct sc_context *ctx,

@@ -195,7 +195,8 @@ static void step_blocks_run(struct emitter *e, const struct sc__script *s, uint3
 /* Weights of a unit, gathered from their shards; the next compute waits. */
 static void gather(struct emitter *e, const struct step_blocks_unit *u, bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
-    const double bytes[2] = {2 * u->params.dense, 2 * u->params.experts};
+    double width = sc__plan_width(&e->l->plan);
+    const double bytes[2] = {width * u->params.dense, width * u->params.experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
     for (int i = 0; i < 2; i++) {
         if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1)
@@ -305,16 +306,25 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
-        if (updated)
-            gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0],
-                                             keep[1] = e.dep[1];
+        if (updated) {
+            gather(&e, &c->items[i], false);
+            mine = e.deps;
+            keep[0] = e.dep[0];
+            keep[1] = e.dep[1];
+        }
         e.deps = 0;
         if (sharded && i + 1 < c->count)
             gather(&e, &c->items[i + 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        e.deps = sharded ? nexts : 0, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = sharded ? nexts : 0;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
     }
     return end(&e);
 }
@@ -350,13 +360,20 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.deps = 0;
         if (regather && i)
             gather(&e, &c->items[i - 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         backward_unit(&e, u);
-        e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = nexts;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
         if (sharded)
             reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
             flush(&e, &sum, (double)p->bucket);
     }
@@ -378,7 +395,8 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
         if (u->kind == UNIT_LAYER)
             step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
             flush(&e, &sum, (double)l->plan.bucket);
     }
@@ -424,17 +442,17 @@ static double updated(const struct sc__plan *p, const struct sc__shard *s) {
 static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
     return sc__memory_op(l->pricer,
                          SC__MEM_SUM_SQUARES_FP32,
+                         SC__FP32,
                          1024,
                          (uint64_t)(params / 1024) + 1);
 }
 
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
-    if (!l->plan.plain_update)
-        return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
-    return sc__adamw(l->pricer,
-                     sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16,
-                     params,
-                     0);
+    bool wide = sc__plan_width(&l->plan) > 2;
+    if (l->plan.plain_update)
+        return sc__adamw(l->pricer, wide ? SC__FP32 : SC__BF16, params, 0);
+    /* fp32 weights are their own master copy: no bf16 ones to write */
+    return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes - (wide ? 2 : 0));
 }
 
 /* Not the tag of any micro-batch. */
@@ -546,8 +564,9 @@ static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) 
     if (p->optimizer)
         optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
+        double width = sc__plan_width(p);
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, width * s.dense, "weights");
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
     }
     return end(&e);
 }

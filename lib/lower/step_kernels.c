@@ -70,34 +70,35 @@ static void embedding_kernels(struct sc__lowering *l) {
     uint64_t rows = (uint64_t)sc__plan_tokens(p);
     uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
     uint64_t h = l->model->hidden;
+    enum sc__dtype t = (enum sc__dtype)p->dtype;
     struct sc__kernels *f = &l->embedding[0];
     struct sc__kernels *b = &l->embedding[1];
     step_kernels_add(l,
                      f,
-                     sc__embedding_forward(l->pricer, rows, h),
+                     sc__embedding_forward(l->pricer, t, rows, h),
                      SC__FORWARD,
                      SC__WORK_EMBEDDING);
     if (l->model->positions)
         step_kernels_add(l,
                          f,
-                         sc__memory_op(l->pricer, SC__MEM_ADD, cut, h),
+                         sc__memory_op(l->pricer, SC__MEM_ADD, t, cut, h),
                          SC__FORWARD,
                          SC__WORK_EMBEDDING);
     if (p->dropout) {
         step_kernels_add(l,
                          f,
-                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, cut, h),
+                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, t, cut, h),
                          SC__FORWARD,
                          SC__WORK_EMBEDDING);
         step_kernels_add(l,
                          b,
-                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, cut, h),
+                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, t, cut, h),
                          SC__BACKWARD,
                          SC__WORK_EMBEDDING);
     }
     step_kernels_add(l,
                      b,
-                     sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h),
+                     sc__embedding_backward(l->pricer, t, rows, p->vocab / p->mesh.tp, h),
                      SC__BACKWARD,
                      SC__WORK_EMBEDDING);
 }
@@ -135,6 +136,7 @@ static void head_kernels(struct sc__lowering *l) {
         f,
         sc__memory_op(q,
                       fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F,
+                      t,
                       rows,
                       v),
         SC__FORWARD,
@@ -144,6 +146,7 @@ static void head_kernels(struct sc__lowering *l) {
         b,
         sc__memory_op(q,
                       fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B,
+                      t,
                       rows,
                       v),
         SC__BACKWARD,
@@ -176,16 +179,21 @@ static double attention_factor(const struct sc__lowering *l, const struct sc__ke
 }
 
 /* What kernels measured alone do not show and whole steps do: see struct
- * sc__step_constants. */
+ * sc__step_constants. They were found on kernels of tensor cores: attention in
+ * four bytes and GEMMs in fp32 use others. */
 static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
     if (k->kind == SC__KERNEL_MEMORY)
         return c->memory;
+    if (k->kind == SC__KERNEL_ATTENTION && sc__plan_width(&l->plan) > 2)
+        return 1;
     if (k->kind == SC__KERNEL_ATTENTION)
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
         return c->batched;
+    if (l->plan.gemm == SC__FP32)
+        return 1;
     if (l->plan.gemm == l->plan.dtype)
         return c->gemm;
     return c->gemm * (l->plan.gemm == SC__FP4 ? c->fp4 : c->fp8);
@@ -263,9 +271,10 @@ static void find_throttling(struct sc__lowering *l) {
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. Only the time counts here, so that with sequence parallelism an
      * all-gather and a reduce-scatter are one all-reduce. */
-    double tp =
-        layers * (2 + 2 * repeat) *
-        sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
+    double tp = layers * (2 + 2 * repeat) *
+                sc__step_tp_us(l,
+                               SC__ALLREDUCE,
+                               sc__plan_width(p) * sc__plan_tokens(p) * l->model->hidden);
     l->heat = sc__heat(
         l->gpu,
         &load,

@@ -162,8 +162,8 @@ static double activation_bytes(const struct sc__lowering *l) {
 
 /* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
 static double gathered_bytes(const struct sc__lowering *l) {
-    return activation_bytes(l) *
-           (l->plan.dynamic_casts && l->plan.gemm == SC__FP8 ? 0.5 : 1);
+    bool cast = l->plan.dynamic_casts && l->plan.gemm == SC__FP8;
+    return activation_bytes(l) * (cast ? 1 / sc__plan_width(&l->plan) : 1);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -264,7 +264,7 @@ static double kv_bytes(const struct sc__lowering *l) {
     double tp = l->plan.mesh.tp;
     double local = heads / tp < 1 ? 1 : heads / tp;
     return (double)l->plan.micro_batch * l->plan.seq * local *
-           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
+           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * sc__plan_width(&l->plan);
 }
 
 /* The core of attention under context parallelism. */
@@ -273,7 +273,8 @@ core(struct step_scripts_maker *k, const struct sc__layer_kernels *list, bool ba
     unsigned kind = k->l->plan.cp_kind;
     bool ring = kind == SC__CP_RING;
     double kv = kv_bytes(k->l);
-    double gradients = kv * (k->l->plan.torch_copies ? 2 : 1); /* in fp32 there */
+    double wider = 4 / sc__plan_width(&k->l->plan);
+    double gradients = kv * (k->l->plan.torch_copies ? wider : 1); /* in fp32 there */
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (kind == SC__CP_ALLTOALL) {
         double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) /
@@ -327,7 +328,7 @@ core(struct step_scripts_maker *k, const struct sc__layer_kernels *list, bool ba
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
-           l->model->hidden * 2 * p->imbalance;
+           l->model->hidden * sc__plan_width(p) * p->imbalance;
 }
 
 static void step_scripts_exchange(struct step_scripts_maker *k) {
@@ -342,7 +343,7 @@ static void step_scripts_exchange(struct step_scripts_maker *k) {
 
 static void expert_tensor(struct step_scripts_maker *k, enum sc__coll coll) {
     double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
-                   k->l->model->hidden * 2;
+                   k->l->model->hidden * sc__plan_width(&k->l->plan);
     step_scripts_collective(k,
                             coll,
                             SC__GROUP_ETP,
@@ -415,15 +416,18 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         forward_layer(l, kind, SC__RECOMPUTE, out);
         return;
     }
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        gather_tokens(&k), gather_tokens(&k);
+    if (p->recompute == SC__RECOMPUTE_OPS) {
+        gather_tokens(&k);
+        gather_tokens(&k);
+    }
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
         step_scripts_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS)
         join_chunks(&k);
     if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
         p->recompute_modules & SC__MODULE_MOE) {
-        step_scripts_exchange(&k), step_scripts_exchange(&k);
+        step_scripts_exchange(&k);
+        step_scripts_exchange(&k);
         if (p->overlap_moe)
             join(&k, SC__STREAM_EP);
     }
@@ -495,7 +499,7 @@ backward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *b, bo
  * and into the one that is reduced. */
 static void accumulate(struct step_scripts_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
-    double copies = p->torch_copies ? 8 + 2 + p->grad_bytes : 0;
+    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) *
                    (params->dense + params->experts);
     if (bytes < 1)

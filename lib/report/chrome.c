@@ -398,7 +398,7 @@ static void chrome_put_memory(struct chrome *c, const struct rank_trace *k) {
 }
 
 static void chrome_put_counters(struct chrome *c, const struct rank_trace *k) {
-    sc__arena_init(&c->scratch, c->out->arena->out_of_memory);
+    sc__arena_init(&c->scratch);
     chrome_put_traffic(c, k);
     chrome_put_memory(c, k);
     sc__arena_free(&c->scratch);

@@ -7,11 +7,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static sc_status read_both(sc_context *ctx, const char *path) {
+struct fuzzed_table {
+    sc_context *ctx;
+    const char *path;
+};
+
+static sc_status read_both(void *self) {
+    const struct fuzzed_table *f = self;
+    sc_context *ctx = f->ctx;
+    const char *path = f->path;
     const struct sc__gpu *gpu;
     struct sc__kernel_table table = {0};
-    if (setjmp(ctx->recover))
-        return SC_SYSTEM;
     SC__TRY(sc__gpu_find(ctx, "h200", &gpu));
     SC__TRY(sc__pricer_read_times(ctx, sc__pricer_new(&ctx->arena, gpu), path));
     SC__TRY(sc__kernel_table_read(ctx, path, &table));
@@ -28,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     sc_context *ctx = sc_open();
     ctx->arena.limit = (size_t)1 << 30;
-    read_both(ctx, path);
+    sc__guarded(ctx, read_both, &(struct fuzzed_table){ctx, path});
     sc_close(ctx);
     close(fd);
     return 0;

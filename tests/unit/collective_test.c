@@ -155,17 +155,19 @@ static void ring_between_nodes(void **state) {
                 20 + volume / wire + 1.22 * 0x1p24 / wire,
                 1e-9,
                 "wire");
-    bytes = 0x1p29, volume = bytes * 254 / 128; /* 256 KiB a chunk */
+    bytes = 0x1p29;
+    volume = bytes * 254 / 128; /* 256 KiB a chunk */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
                 20 + volume / inside + 254 * 7.8 + 1.22 * 0x1p21 / wire,
                 1e-9,
                 "copies");
-    bytes = 0x1p25, volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
+    bytes = 0x1p25;
+    volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
                 20 + volume / wire + (254 - 30) * 7.8 + 30 * 14 + 1.22 * 0x1p17 / wire,
                 1e-9,
                 "round");
-    bytes = 0x1p28,
+    bytes = 0x1p28;
     volume = bytes * 15 / 16; /* one rank a node: no copies over NVLink, two channels */
     uint32_t gpu[16];
     for (uint32_t i = 0; i < 16; i++)

@@ -268,7 +268,8 @@ static void placement_moves_ranks(void **unused) {
         gpu[r] = r < 8 ? 2 * r : 2 * (r - 8) + 1;
     assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c),
                      SC_OK);
-    c.gpu_of = gpu, c.placed = 16;
+    c.gpu_of = gpu;
+    c.placed = 16;
     assert_int_equal(network(ctx, true, dmodk, &c, w, &net), SC_OK);
     assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_OK);
     assert_seconds((double)sim.step * 1e-12, 1e9 / 50e9);

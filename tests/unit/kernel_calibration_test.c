@@ -59,7 +59,8 @@ static const char *cell(const struct table *t, const char *column) {
         h = strchr(h, ',');
         l = strchr(l, ',');
         assert_true(h && l);
-        h++, l++;
+        h++;
+        l++;
     }
     char *out = text[next++ & 3];
     snprintf(out, sizeof text[0], "%.*s", (int)strcspn(l, ",\r\n"), l);
@@ -159,7 +160,8 @@ static void attention(void **state) {
         struct sc__attention a = {.batch = size(&t, "batch"),
                                   .heads = size(&t, "heads"),
                                   .kv_heads = size(&t, "kv_heads")};
-        a.sq = size(&t, "seq"), a.head_dim = size(&t, "head_dim"),
+        a.sq = size(&t, "seq");
+        a.head_dim = size(&t, "head_dim");
         a.causal = size(&t, "causal");
         if (number(&t, "fwd_us") > 0)
             add(&forward, sc__attention_forward(pricer, &a).us, number(&t, "fwd_us"));
@@ -205,13 +207,25 @@ static void memory_bound(void **state) {
             double b = number(&t, "bwd_us");
             if (f > 10)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->forward, rows, cols).us,
+                    sc__memory_op(pricer,
+                                  (enum sc__memory_op)c->forward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     f);
             if (f > 10 && c->forward == SC__MEM_BIAS_GRAD)
-                add(&bias, sc__memory_op(pricer, SC__MEM_BIAS_GRAD, rows, cols).us, f);
+                add(&bias,
+                    sc__memory_op(pricer, SC__MEM_BIAS_GRAD, SC__BF16, rows, cols).us,
+                    f);
             if (b > 10 && c->backward >= 0)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->backward, rows, cols).us,
+                    sc__memory_op(pricer,
+                                  (enum sc__memory_op)c->backward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     b);
         }
     }
@@ -290,7 +304,7 @@ static void duty_cycles(void **state) {
     (void)state;
     struct table t = open_table("calibration/h200/duty.csv");
     struct sc__kernel gemm = sc__gemm(pricer, NULL, SC__BF16, 4096, 4096, 4096);
-    struct sc__kernel sum = sc__memory_op(pricer, SC__MEM_ADD, 16384, 8192);
+    struct sc__kernel sum = sc__memory_op(pricer, SC__MEM_ADD, SC__BF16, 16384, 8192);
     int cases = 0;
     while (next_row(&t)) {
         int g;
@@ -366,11 +380,20 @@ static void half_of_the_shapes(void **state) {
                                        : n},
                   number(&t, "us"));
     }
-    off.gemm.r *= 0.8, off.gemm.rp *= 1.2, off.gemm.b *= 1.3, off.gemm.te *= 0.7,
-        off.gemm.t0 *= 1.4, off.gemm.bw *= 0.9;
-    off.dtype[SC__FP8].r *= 1.2, off.dtype[SC__FP8].rp *= 0.85, off.dtype[SC__FP8].b *= 0.8;
-    off.dtype[SC__FP8_ROW].r *= 0.8, off.dtype[SC__FP8_ROW].rp *= 1.2;
-    off.grouped.step *= 1.3, off.grouped.tile *= 2, off.grouped.t0 *= 0.6;
+    off.gemm.r *= 0.8;
+    off.gemm.rp *= 1.2;
+    off.gemm.b *= 1.3;
+    off.gemm.te *= 0.7;
+    off.gemm.t0 *= 1.4;
+    off.gemm.bw *= 0.9;
+    off.dtype[SC__FP8].r *= 1.2;
+    off.dtype[SC__FP8].rp *= 0.85;
+    off.dtype[SC__FP8].b *= 0.8;
+    off.dtype[SC__FP8_ROW].r *= 0.8;
+    off.dtype[SC__FP8_ROW].rp *= 1.2;
+    off.grouped.step *= 1.3;
+    off.grouped.tile *= 2;
+    off.grouped.t0 *= 0.6;
     sc__gpu_fit(ctx, &off, &table, &fit);
     assert_int_equal(fit.count, 4);
     static const double most[] = {3.5, 8, 4, 4}; /* bf16, grouped, fp8, fp8 by row */

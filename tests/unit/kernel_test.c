@@ -139,7 +139,7 @@ static void nothing_costs_nothing(void **state) {
                                  .sq = 0,
                                  .head_dim = 128};
     assert_true(sc__gemm(p, NULL, SC__BF16, 0, 128, 128).us == 0);
-    assert_true(sc__memory_op(p, SC__MEM_ADD, 0, 128).us == 0);
+    assert_true(sc__memory_op(p, SC__MEM_ADD, SC__BF16, 0, 128).us == 0);
     assert_true(sc__attention_forward(p, &none).us == 0);
     assert_true(sc__elementwise(p, NULL, 0).us == 0);
 }
@@ -159,7 +159,9 @@ static void attention_shapes(void **state) {
     struct sc__kernel back = sc__attention_backward(p, &a);
     near(whole.flop, 4.0 * 64 * 32768 * 32768 * 128 / 2);
     near(back.flop, 2.5 * whole.flop);
-    a.sq = 32768 / 8, a.skv = 32768, a.share = 0.5;
+    a.sq = 32768 / 8;
+    a.skv = 32768;
+    a.share = 0.5;
     assert_true(fabs(8 * sc__attention_forward(p, &a).us / whole.us - 1) < 0.05);
     struct sc__attention narrow =
         {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
@@ -328,9 +330,12 @@ static void layer_cut_by_tensor_parallel(void **state) {
     struct sc__layer_kernels ft = {0};
     struct sc__layer_kernels bt = {0};
     s.gated = s.rmsnorm = s.rope = true;
-    s.kv_heads = 8, s.ffn = 28672, s.bias = false;
+    s.kv_heads = 8;
+    s.ffn = 28672;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
-    s.tp = 8, s.sequence_parallel = true;
+    s.tp = 8;
+    s.sequence_parallel = true;
     sc__layer_kernels(&ctx->arena, p, &s, &ft, &bt);
     near(8 * sum(&ft, -1, -1), sum(&f, -1, -1));
     near(8 * sum(&bt, -1, -1), sum(&b, -1, -1));
@@ -349,8 +354,13 @@ static void layer_of_experts(void **state) {
     double tokens = 4096;
     double h = 4096;
     double qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
-    s.kv_heads = 8, s.gated = s.rmsnorm = true, s.bias = false;
-    s.experts = 8, s.topk = 2, s.ep = 8, s.expert_ffn = 14336;
+    s.kv_heads = 8;
+    s.gated = s.rmsnorm = true;
+    s.bias = false;
+    s.experts = 8;
+    s.topk = 2;
+    s.ep = 8;
+    s.expert_ffn = 14336;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     near(sum(&f, SC__KERNEL_GEMM, -1),
          qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
@@ -369,9 +379,14 @@ static void layer_of_latent_attention(void **state) {
     struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
-    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128,
+    s.head_dim = 128;
+    s.kv_rank = 512;
+    s.q_rank = 1536;
+    s.rope_dim = 64;
+    s.v_dim = 128;
     s.ffn = 18432;
-    s.gated = s.rmsnorm = s.rope = true, s.bias = false;
+    s.gated = s.rmsnorm = s.rope = true;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     double t = 4096;
     double latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 +
@@ -388,7 +403,7 @@ static void power_closed_form(void **state) {
     const struct sc__gpu *g = gpu("h200");
     struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
-    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
+    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, SC__BF16, 8192, 8192);
     struct sc__load load = {0};
     sc__load_add(&load, &k, 3);
     sc__load_add(&load, &add, 2);
@@ -474,7 +489,8 @@ static void every_gpu_reads(void **state) {
         double peak = g->peak[SC__FP16];
         if (!(rate > 0.6 * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
-        double copy = 4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, 1000000, 1000).us * 1e-6;
+        double copy =
+            4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, SC__BF16, 1000000, 1000).us * 1e-6;
         if (!(copy > 0.7 * g->dram && copy < g->dram))
             fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
         assert_true(g->memory > 1e10 && g->source && g->architecture);
@@ -656,7 +672,7 @@ static void measured_times(void **state) {
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 512, 256, 1024);
     assert_true(k.measured && k.us == 77.5);
     assert_false(sc__gemm(p, NULL, SC__FP8, 512, 256, 1024).measured);
-    assert_true(sc__memory_op(p, SC__MEM_GELU_F, 64, 32).us == 8.25);
+    assert_true(sc__memory_op(p, SC__MEM_GELU_F, SC__BF16, 64, 32).us == 8.25);
     near(sc__gemm_bias(p, NULL, SC__BF16, 512, 256, 1024).us,
          77.5 + 0.01 * sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us);
     near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us,
@@ -674,7 +690,7 @@ static void aiob_text(void **state) {
     struct sc__layer_kernels b = {0};
     assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
     assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
-    assert_true(sc__embedding_forward(p, 4096, 4096).us == 799);
+    assert_true(sc__embedding_forward(p, SC__BF16, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
         assert_true(f.items[i].part == SC__PART_ATTENTION_CORE
@@ -730,8 +746,10 @@ static void fit_finds_attention(void **state) {
         if (attention && k->size[5] > 64 && k->size[5] <= 128)
             *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
     }
-    for (unsigned i = 0; i < 4; i++)
-        off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
+    for (unsigned i = 0; i < 4; i++) {
+        off.attention[1].forward[i] *= 1.5;
+        off.attention[1].backward[i] *= 0.6;
+    }
     sc__gpu_fit(ctx, &off, &few, &fit);
     assert_int_equal(fit.count, 2);
     for (uint32_t i = 0; i < fit.count; i++) {
