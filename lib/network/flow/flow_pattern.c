@@ -61,11 +61,11 @@ static double overhead(const struct sc__pattern_builder *b) {
 }
 
 /* A connection of the open flow. */
-static sc_status wire(struct sc__pattern_builder *b,
-                      struct sc__pattern *p,
-                      uint32_t from,
-                      uint32_t to,
-                      double load) {
+static sc_status lay_route(struct sc__pattern_builder *b,
+                           struct sc__pattern *p,
+                           uint32_t from,
+                           uint32_t to,
+                           double load) {
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
@@ -120,21 +120,21 @@ counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
 
 /* A connection, by path of the GPU that relays it where there is one. crossing: share of
  * it that goes between nodes when the relay is beside the destination. */
-static sc_status connect(struct sc__pattern_builder *b,
-                         struct sc__pattern *p,
-                         uint32_t from,
-                         uint32_t to,
-                         enum sc__coll_relay relay,
-                         double crossing,
-                         double load) {
+static sc_status lay_connection(struct sc__pattern_builder *b,
+                                struct sc__pattern *p,
+                                uint32_t from,
+                                uint32_t to,
+                                enum sc__coll_relay relay,
+                                double crossing,
+                                double load) {
     bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
     if (near || relay == SC__RELAY_NONE)
-        return wire(b, p, from, to, load);
+        return lay_route(b, p, from, to, load);
     bool first = relay == SC__RELAY_AT_SOURCE;
     uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
     if (via != from)
-        SC__TRY(wire(b, p, from, via, first ? load : load * crossing));
-    return via == to ? SC_OK : wire(b, p, via, to, load);
+        SC__TRY(lay_route(b, p, from, via, first ? load : load * crossing));
+    return via == to ? SC_OK : lay_route(b, p, via, to, load);
 }
 
 /* ---- schedules as flows ---- */
@@ -160,13 +160,13 @@ static sc_status add_transfer(struct sc__pattern_builder *b,
         through_switch(b, p, f->gpu, &t, load);
         return SC_OK;
     }
-    return connect(b,
-                   p,
-                   f->gpu[t.source],
-                   f->gpu[t.destination],
-                   t.relay,
-                   f->crossing,
-                   load);
+    return lay_connection(b,
+                          p,
+                          f->gpu[t.source],
+                          f->gpu[t.destination],
+                          t.relay,
+                          f->crossing,
+                          load);
 }
 
 /* All connections of a channel, into the open flow. Rounds and repeated phases go over the
@@ -217,7 +217,7 @@ add_rings(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_coll
 static sc_status
 add_trees(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
     const struct sc__coll_schedule *s = &f->schedule;
-    uint32_t flows = s->group.nodes > 1 ? s->channels / s->trees : 1;
+    uint32_t flows = s->group.nodes > 1 ? s->channels / s->siblings : 1;
     f->unit = s->channels / flows;
     return add_channels(b, p, f, flows, 1.0 / flows);
 }
@@ -407,7 +407,7 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
     if (from == to)
         return SC_OK;
     begin_flow(b, p, 1);
-    return connect(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
+    return lay_connection(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
 }
 
 /* Ports: what a GPU or NIC has for itself, and no route can avoid. */
