@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
-#include <pthread.h>
+#include "base/platform.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -13,12 +14,11 @@ struct parallel_work {
     atomic_uint next;
 };
 
-static void *worker(void *self) {
+static void worker(void *self) {
     struct parallel_work *w = self;
     unsigned i;
     while ((i = atomic_fetch_add(&w->next, 1)) < w->count)
         w->one(w->self, i);
-    return NULL;
 }
 
 void sc__parallel(unsigned threads,
@@ -26,12 +26,12 @@ void sc__parallel(unsigned threads,
                   void (*one)(void *self, uint32_t i),
                   void *self) {
     struct parallel_work w = {.one = one, .self = self, .count = count};
-    pthread_t started[MOST_THREADS];
+    struct sc__thread *started[MOST_THREADS];
     unsigned n = 0;
     for (unsigned i = 1; i < threads && i < MOST_THREADS; i++)
-        if (pthread_create(&started[n], NULL, worker, &w) == 0)
+        if ((started[n] = sc__thread_start(worker, &w)))
             n++;
     worker(&w);
     for (unsigned i = 0; i < n; i++)
-        pthread_join(started[i], NULL);
+        sc__thread_join(started[i]);
 }

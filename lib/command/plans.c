@@ -12,6 +12,8 @@
 #include "command/job.h"
 #include "lower/model.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +60,9 @@ struct search {
     struct candidate *items;
     uint32_t count;
     uint32_t capacity;
+    pthread_t caller; /* who may be told of progress */
+    atomic_uint tried;
+    atomic_bool cancelled;
 };
 
 static uint32_t *free_value(sc_plan *p, int which) {
@@ -79,8 +84,17 @@ static double memory_of(const struct sc__model *m, const struct sc__plan *p) {
     return most;
 }
 
-static sc_status
-evaluate_candidate(struct sc_context *ctx, const struct search *s, struct candidate *c) {
+struct candidate_trial {
+    struct sc_context *ctx;
+    const struct search *search;
+    struct candidate *candidate;
+};
+
+static sc_status evaluate_candidate(void *self) {
+    const struct candidate_trial *trial = self;
+    struct sc_context *ctx = trial->ctx;
+    const struct search *s = trial->search;
+    struct candidate *c = trial->candidate;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
     const struct sc__evaluation_input in = {
         .cluster = &s->cluster,
@@ -102,15 +116,29 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
     if (!ctx)
         return SC_SYSTEM;
     sc_status status =
-        setjmp(ctx->recover) ? sc__out_of_memory(ctx) : evaluate_candidate(ctx, s, c);
+        sc__guarded(ctx, evaluate_candidate, &(struct candidate_trial){ctx, s, c});
     snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));
     sc_close(ctx);
     return status;
 }
 
+/* Tells the caller how far the search is, from the caller's thread alone. */
+static void report_progress(struct search *s) {
+    unsigned tried = atomic_fetch_add(&s->tried, 1);
+    if (!pthread_equal(pthread_self(), s->caller))
+        return;
+    sc_status status = sc__progress(s->req->ctx, "trying plans", (double)tried / s->count);
+    if (status != SC_OK)
+        atomic_store(&s->cancelled, true);
+}
+
 static void try_candidate(void *self, uint32_t i) {
     struct search *s = self;
     struct candidate *c = &s->items[i];
+    if (!atomic_load(&s->cancelled))
+        report_progress(s);
+    if (atomic_load(&s->cancelled))
+        return;
     bool fixed = s->job.plan.recompute != SC_RECOMPUTE_AUTO;
     for (unsigned k = 0; k < RECOMPUTES; k++) {
         if (!fixed)
@@ -457,7 +485,10 @@ static sc_status plans_execute(struct sc_request *req) {
              "every plan shards the optimizer (--zero 1) and, with tensor parallel, the "
              "sequence, "
              "unless told otherwise");
+    s.caller = pthread_self();
     sc__parallel(req->ctx->jobs, s.count, try_candidate, &s);
+    if (atomic_load(&s.cancelled))
+        return SC_CANCELLED;
     if (s.count)
         qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS))

@@ -201,7 +201,7 @@ static sc_status begin_job(struct sc__executor *x,
         x->options = *options;
     if (x->options.comm_tax <= 0)
         x->options.comm_tax = w->comm_tax;
-    sc__arena_init(&x->arena, &ctx->recover);
+    sc__arena_init(&x->arena);
     sc__queue_init(&x->queue, &x->arena);
     x->free_rendezvous = SC__NONE;
     x->policy = sc__workload_is_graph(w) ? &sc__policy_graph : &sc__policy_program;

@@ -232,10 +232,10 @@ sc_status sc__graph_check_end(struct sc__executor *x) {
             end = x->out->classes[c].end;
     x->now = end;
     if (t && t->count)
-        qsort_r(t->spans,
-                t->count,
-                sizeof *t->spans,
-                compare_spans,
-                (void *)(uintptr_t)x->w);
+        sc__sort(t->spans,
+                 t->count,
+                 sizeof *t->spans,
+                 compare_spans,
+                 (void *)(uintptr_t)x->w);
     return SC_OK;
 }

@@ -4,6 +4,8 @@
  * numbers of collectives, tags) stands apart, for steady.c to compare. */
 #include "simulate/steady.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 
 static uint64_t user_number(const struct sc__net_state *s, uint64_t user) {
@@ -70,7 +72,7 @@ static void write_all_rendezvous(struct sc__executor *x, struct sc__snapshot *s)
         if (x->rendezvous[i].serial)
             open[count++] = i;
     if (count > 1)
-        qsort_r(open, count, sizeof *open, by_serial, x->rendezvous);
+        sc__sort(open, count, sizeof *open, by_serial, x->rendezvous);
     s->open_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         y->order[open[i]] = i;

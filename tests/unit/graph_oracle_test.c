@@ -92,7 +92,9 @@ static const struct sc__net_ops charging_ops = {.name = "charging",
                                                 .overhead = charge};
 
 static bool never_inside(const void *self, uint32_t class, uint32_t group) {
-    (void)self, (void)class, (void)group;
+    (void)self;
+    (void)class;
+    (void)group;
     return false;
 }
 
@@ -150,12 +152,16 @@ static struct happening random_happening(struct plan *p) {
     h.kind = what < 45 ? 0 : what < 55 ? 1 : what < 75 ? 2 : 3;
     h.group = h.kind == 2 ? (uint16_t)pick(&p->seed, GROUPS) : 0;
     h.cost = h.kind == 0 || chance(&p->seed, 25) ? 1 + pick(&p->seed, 60000) : 0;
-    if (h.kind == 2 && h.group == 3)
-        h.flags = SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 2 && h.group == 3) {
+        h.flags = SC__OP_MEASURED;
+        h.cost = 1 + pick(&p->seed, 60000);
+    }
     if (h.kind == 3)
         h.flags = chance(&p->seed, 50) ? SC__OP_EAGER : 0;
-    if (h.kind == 3 && chance(&p->seed, 20))
-        h.flags |= SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 3 && chance(&p->seed, 20)) {
+        h.flags |= SC__OP_MEASURED;
+        h.cost = 1 + pick(&p->seed, 60000);
+    }
     h.tag = pick(&p->seed, 2);
     return h;
 }
@@ -212,7 +218,8 @@ static void make_plan(struct plan *p, uint64_t seed) {
     struct sc__mismatch bad;
     p->w = sc__workload_new(&ctx->arena, "random");
     p->ranks = 2 + pick(&p->seed, RANKS - 1);
-    p->slots = chance(&p->seed, 25), p->any = chance(&p->seed, 20);
+    p->slots = chance(&p->seed, 25);
+    p->any = chance(&p->seed, 20);
     p->w->mesh = sc__mesh(1, 1, 1, p->ranks, 1, 0);
     p->w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, p->ranks);
     random_groups(p);
@@ -319,9 +326,10 @@ static void begin(struct slow *s, struct one *o) {
 static void received(struct slow *s, struct one *o) {
     o->flies = false;
     o->arrived = true;
-    if (s->loads)
-        o->queued = true, o->ready = s->now;
-    else
+    if (s->loads) {
+        o->queued = true;
+        o->ready = s->now;
+    } else
         end_after(s, o);
 }
 
@@ -488,9 +496,10 @@ static void become_ready(struct slow *s, uint32_t i) {
         return;
     }
     begin(s, o);
-    if (o->op->kind == SC__OP_WAIT)
-        o->done = true, o->end = s->now;
-    else if (o->op->kind == SC__OP_SEND)
+    if (o->op->kind == SC__OP_WAIT) {
+        o->done = true;
+        o->end = s->now;
+    } else if (o->op->kind == SC__OP_SEND)
         send(s, i);
     else
         arrive(s, i);
@@ -778,7 +787,7 @@ static bool compare(const struct plan *p, const struct setting *x, uint64_t seed
 static void random_graphs(void **unused) {
     (void)unused;
     static const struct setting settings[] = {
-        {"fixed prices", false, false},
+        {"fixed costs", false, false},
         {"shared ports", true, false},
         {"charged processors", false, true},
         {"charged processors, shared ports", true, true}};
