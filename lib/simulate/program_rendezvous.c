@@ -351,7 +351,10 @@ sc_status sc__program_message(struct sc__executor *x,
 }
 
 /* The spans of the two ends of a message find each other. */
-void sc__program_leaves(struct sc__executor *x, uint32_t id, uint32_t class, uint32_t stream) {
+void sc__program_leaves(struct sc__executor *x,
+                        uint32_t id,
+                        uint32_t class,
+                        uint32_t stream) {
     const struct sc__timeline *t = x->out->timeline;
     sc__stream_end(x, class, stream);
     struct sc__rendezvous *g = &x->rendezvous[id];
