@@ -131,7 +131,7 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
     r->inboxes = SC__NEW_ARRAY(&x->arena, struct sc__graph_inbox, w->class_count);
     r->lines = SC__NEW_ARRAY(&x->arena, struct sc__graph_line, w->group_count);
     uint32_t rendezvous = count_rendezvous(w);
-    r->rendezvous = SC__NEW_ARRAY(&x->arena, struct sc__graph_rendezvous, rendezvous);
+    r->collectives = SC__NEW_ARRAY(&x->arena, uint32_t, rendezvous);
     if (x->options.keep_timeline) {
         r->started = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
         r->met = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
@@ -145,6 +145,11 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
             "graph-comm-tax",
             "compute of a graph is not slowed down by transfers beside it (--comm-sm-tax)");
     return SC_OK;
+}
+
+static uint32_t members_here(const struct sc__graph *r, uint32_t op) {
+    uint32_t open = r->collectives[r->match[op]];
+    return open ? r->x->rendezvous[open - 1].here : 0;
 }
 
 static void describe_waiting(const struct sc__graph *r,
@@ -169,7 +174,7 @@ static void describe_waiting(const struct sc__graph *r,
     } else if (o->kind == SC__OP_COLLECTIVE)
         sc__printf(b,
                    " waits for %u of %u ranks of group %s",
-                   sc__group_size(r->w, o->group) - r->rendezvous[r->match[op]].arrived,
+                   sc__group_size(r->w, o->group) - members_here(r, op),
                    sc__group_size(r->w, o->group),
                    r->w->groups[o->group].label);
     else

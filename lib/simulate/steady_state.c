@@ -42,7 +42,7 @@ static void write_rendezvous(struct sc__executor *x,
     put(s, g->bytes);
     put(s, (uint64_t)g->cost);
     for (uint32_t i = 0; i < g->here; i++)
-        put(s, (uint64_t)g->classes[i] << 32 | g->streams[i]);
+        put(s, (uint64_t)g->classes[i] << 32 | g->members[i]);
     if (message)
         put(s, (uint64_t)g->from << 32 | g->to);
     if (g->linked)
