@@ -111,13 +111,15 @@ static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned
     bool outside = leaves_node(m);
     double share = proto == 2 ? k->tree_simple : k->share[proto];
     double latency = c.inside * k->tree_hop[proto] * k->latency;
-    double move = m->per_node > 1 ? transfer(c.passes * m->bytes, share * m->nvlink) : 0;
+    double bandwidth =
+        m->per_node > 1 ? transfer(c.passes * m->bytes, share * m->nvlink) : 0;
     if (outside) {
         latency += c.outside * (k->net_tree[proto] + m->hop);
-        move = fmax(move, transfer(c.node * m->bytes, m->wire * k->tree_wire[proto]));
+        bandwidth =
+            fmax(bandwidth, transfer(c.node * m->bytes, m->wire * k->tree_wire[proto]));
     }
     return terms(k->base[proto] + latency,
-                 move + k->tree_mix[outside] * sqrt(latency * move));
+                 bandwidth + k->tree_mix[outside] * sqrt(latency * bandwidth));
 }
 
 /* The chunk of NVLS for a buffer of so many bytes. */

@@ -43,7 +43,7 @@ static void set_param(struct sc__fit_param *p, double value) {
 }
 
 static void predict(struct sc__sample *s) {
-    s->model_us = sc__us(sc__coll_op_price(s->cluster, s->op, &s->shape, s->bytes).time);
+    s->model_us = sc__us(sc__coll_op_cost(s->cluster, s->op, &s->shape, s->bytes).time);
 }
 
 void sc__samples_predict(struct sc__samples *samples) {

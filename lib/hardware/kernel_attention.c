@@ -6,7 +6,7 @@
  * walk is as long as its part of the triangle: forward the longest comes last
  * in a head, backward first. */
 #include "hardware/kernel.h"
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 
@@ -197,13 +197,13 @@ static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_k
     return us * kernel_factor(gpu, key, true);
 }
 
-double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    return key->what == SC__PRICED_ATTENTION_F ? forward_cost(gpu, key)
-                                               : backward_cost(gpu, key);
+double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    return key->what == SC__KERNEL_OP_ATTENTION_F ? forward_cost(gpu, key)
+                                                  : backward_cost(gpu, key);
 }
 
 /* Causality is one number: 0 triangle, else the share computed in 1e-6. */
-struct sc__kernel_key sc__attention_key(enum sc__priced what,
+struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,
                                         const struct sc__attention *a) {
     uint64_t skv = a->skv ? a->skv : a->sq;
     uint64_t share = WHOLE;
@@ -234,10 +234,11 @@ static double computed_share(const struct sc__kernel_key *key) {
     return skv > sq ? 1 - 0.5 * sq / skv : 0.5;
 }
 
-static struct sc__kernel
-attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced what) {
+static struct sc__kernel attention(struct sc__kernel_model *p,
+                                   const struct sc__attention *a,
+                                   enum sc__kernel_op what) {
     struct sc__kernel_key key = sc__attention_key(what, a);
-    bool forward = what == SC__PRICED_ATTENTION_F;
+    bool forward = what == SC__KERNEL_OP_ATTENTION_F;
     double heads = (double)(a->batch * a->heads);
     double sq = (double)a->sq;
     double skv = (double)key.size[4];
@@ -264,12 +265,12 @@ attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced w
     return k;
 }
 
-struct sc__kernel sc__attention_forward(struct sc__pricer *p,
+struct sc__kernel sc__attention_forward(struct sc__kernel_model *p,
                                         const struct sc__attention *a) {
-    return attention(p, a, SC__PRICED_ATTENTION_F);
+    return attention(p, a, SC__KERNEL_OP_ATTENTION_F);
 }
 
-struct sc__kernel sc__attention_backward(struct sc__pricer *p,
+struct sc__kernel sc__attention_backward(struct sc__kernel_model *p,
                                          const struct sc__attention *a) {
-    return attention(p, a, SC__PRICED_ATTENTION_B);
+    return attention(p, a, SC__KERNEL_OP_ATTENTION_B);
 }

@@ -2,7 +2,7 @@
  * copies, the embedding, the optimizer. Each has measured constants; one known
  * by its bytes alone goes by the bandwidth of such kernels. */
 #include "hardware/kernel.h"
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 static const struct memory_name {
     const char *name;
@@ -111,8 +111,10 @@ double sc__memory_op_us(const struct sc__gpu *gpu,
     return t == SC__FP32 ? us + more_us(gpu, ops[op].wider * r * c) : us;
 }
 
-static struct sc__kernel
-memory_kernel(struct sc__pricer *p, const char *name, enum sc__work work, double bytes) {
+static struct sc__kernel memory_kernel(struct sc__kernel_model *p,
+                                       const char *name,
+                                       enum sc__work work,
+                                       double bytes) {
     return (struct sc__kernel){.name = name,
                                .kind = SC__KERNEL_MEMORY,
                                .work = (uint8_t)work,
@@ -120,12 +122,12 @@ memory_kernel(struct sc__pricer *p, const char *name, enum sc__work work, double
                                .launches = p->gpu->launches[SC__KERNEL_MEMORY]};
 }
 
-struct sc__kernel sc__memory_op(struct sc__pricer *p,
+struct sc__kernel sc__memory_op(struct sc__kernel_model *p,
                                 enum sc__memory_op op,
                                 enum sc__dtype t,
                                 uint64_t rows,
                                 uint64_t cols) {
-    struct sc__kernel_key key = {.what = SC__PRICED_MEMORY + (uint32_t)op,
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_MEMORY + (uint32_t)op,
                                  .dtype = sc__element_type(t),
                                  .size = {rows, cols}};
     double each = p->gpu->memory_op[op].bytes + (key.dtype == SC__FP32 ? ops[op].wider : 0);
@@ -139,10 +141,11 @@ struct sc__kernel sc__memory_op(struct sc__pricer *p,
     return k;
 }
 
-struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double bytes) {
+struct sc__kernel
+sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes) {
     struct sc__kernel k =
         memory_kernel(p, name ? name : "elementwise", SC__WORK_ELEMENTWISE, bytes);
-    struct sc__kernel_key key = {.what = SC__PRICED_ELEMENTWISE,
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_ELEMENTWISE,
                                  .size = {(uint64_t)(bytes + 0.5)}};
     if (bytes > 0)
         k.us = sc__kernel_us(p, &key, &k.measured);
@@ -156,17 +159,17 @@ static double embedding_cost_forward(const struct sc__gpu *gpu,
     return key->dtype == SC__FP32 ? us + more_us(gpu, 4 * elements) : us;
 }
 
-struct sc__kernel sc__embedding_forward(struct sc__pricer *p,
+struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
                                         enum sc__dtype t,
                                         uint64_t rows,
                                         uint64_t hidden) {
-    struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_F,
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_EMBEDDING_F,
                                  .dtype = sc__element_type(t),
                                  .size = {rows, 0, hidden}};
     double bytes = 2 * sc__dtype_bytes(key.dtype) * (double)rows * (double)hidden;
     struct sc__kernel k = memory_kernel(p, "embedding_f", SC__WORK_EMBEDDING, bytes);
     k.us = sc__kernel_us(p, &key, &k.measured);
-    if (sc__pricer_piece(p, "Emb", &k.us))
+    if (sc__kernel_model_piece(p, "Emb", &k.us))
         k.measured = true;
     return k;
 }
@@ -184,12 +187,12 @@ static double embedding_cost_backward(const struct sc__gpu *gpu,
     return us;
 }
 
-struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
+struct sc__kernel sc__embedding_backward(struct sc__kernel_model *p,
                                          enum sc__dtype t,
                                          uint64_t rows,
                                          uint64_t vocab,
                                          uint64_t hidden) {
-    struct sc__kernel_key key = {.what = SC__PRICED_EMBEDDING_B,
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_EMBEDDING_B,
                                  .dtype = sc__element_type(t),
                                  .size = {rows, vocab, hidden}};
     /* The gradient of the whole table is zeroed, then rows are read and added. */
@@ -215,9 +218,9 @@ static double adamw_cost(const struct sc__gpu *gpu, const struct sc__kernel_key 
 }
 
 struct sc__kernel
-sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes) {
+sc__adamw(struct sc__kernel_model *p, enum sc__dtype t, double params, double bytes) {
     struct sc__kernel_key key = {
-        .what = SC__PRICED_ADAMW,
+        .what = SC__KERNEL_OP_ADAMW,
         .dtype = t,
         .size = {(uint64_t)(params + 0.5), (uint64_t)(bytes + 0.5)}};
     double traffic = bytes > 0 ? bytes : 7 * sc__dtype_bytes(t);
@@ -227,19 +230,19 @@ sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes) {
     return k;
 }
 
-double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     switch (key->what) {
-    case SC__PRICED_EMBEDDING_F:
+    case SC__KERNEL_OP_EMBEDDING_F:
         return embedding_cost_forward(gpu, key);
-    case SC__PRICED_EMBEDDING_B:
+    case SC__KERNEL_OP_EMBEDDING_B:
         return embedding_cost_backward(gpu, key);
-    case SC__PRICED_ADAMW:
+    case SC__KERNEL_OP_ADAMW:
         return adamw_cost(gpu, key);
-    case SC__PRICED_ELEMENTWISE:
+    case SC__KERNEL_OP_ELEMENTWISE:
         return gpu->elementwise_t0 + (double)key->size[0] / gpu->elementwise_bw;
     default:
         return sc__memory_op_us(gpu,
-                                key->what - SC__PRICED_MEMORY,
+                                key->what - SC__KERNEL_OP_MEMORY,
                                 key->dtype,
                                 key->size[0],
                                 key->size[1]);

@@ -1,5 +1,5 @@
 /* The workload is copied with the costs of one class of work scaled; transfers
- * that the network prices go through an engine that stands before the real
+ * that the network times go through an engine that stands before the real
  * one:
  *   - at 0 the transfer completes when it starts
  *   - at a half its time alone is halved, and where it shares links with

@@ -4,6 +4,8 @@
  * numbers of collectives, tags) stands apart, for steady.c to compare. */
 #include "simulate/steady.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 
 static uint64_t user_number(const struct sc__net_state *s, uint64_t user) {

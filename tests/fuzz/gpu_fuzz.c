@@ -1,5 +1,5 @@
 /* GPU files: read, and the cost of a GEMM on what comes out. */
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

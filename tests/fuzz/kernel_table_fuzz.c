@@ -1,4 +1,4 @@
-/* Kernel times, a table or AIOB's text: read, and priced. */
+/* Kernel times, a table or AIOB's text: read, and timed. */
 #include "hardware/kernel_table.h"
 
 #include <stdio.h>
@@ -19,10 +19,10 @@ static sc_status read_both(void *self) {
     const struct sc__gpu *gpu;
     struct sc__kernel_table table = {0};
     SC__TRY(sc__gpu_find(ctx, "h200", &gpu));
-    SC__TRY(sc__pricer_read_times(ctx, sc__pricer_new(&ctx->arena, gpu), path));
+    SC__TRY(sc__kernel_model_read_times(ctx, sc__kernel_model_new(&ctx->arena, gpu), path));
     SC__TRY(sc__kernel_table_read(ctx, path, &table));
     for (uint32_t i = 0; i < table.count && i < 100; i++)
-        sc__kernel_price(gpu, &table.rows[i].key);
+        sc__kernel_cost(gpu, &table.rows[i].key);
     return SC_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The analytic network: groups are priced where they lie, and transfers that
+/* The analytic network: groups are timed where they lie, and transfers that
  * meet on a port share it. */
 #include "engine_helpers.h"
 
@@ -284,9 +284,9 @@ static void stages_meet_on_one_nic(void **state) {
     assert_true(end[0] > 1.8 * alone);
 }
 
-/* Eight ranks on a leaf send to eight on another, one card of 50 GB/s each; the
- * leaf has two cards' worth of uplinks. Two such classes at once take twice as
- * long, though their cards differ. */
+/* Eight ranks on a leaf send to eight on another, one NIC of 50 GB/s each; the
+ * leaf has two NICs' worth of uplinks. Two such classes at once take twice as
+ * long, though their NICs differ. */
 static void messages_share_thin_uplinks(void **state) {
     double end[2];
     (void)state;

@@ -1,5 +1,5 @@
 /* The executor against a slow simulator (executor_oracle.h) on random
- * workloads: what its shortcuts sum into one event, price once or remember
+ * workloads: what its shortcuts sum into one event, time once or remember
  * must be what comes out when every operation is looked at by itself. */
 #include "test.h"
 
@@ -430,7 +430,7 @@ compare(const struct plan *p, const struct setting *s, uint64_t number, bool *lo
 }
 
 static const struct setting settings[] = {
-    {"fixed prices", false, false, 1, 0},
+    {"fixed costs", false, false, 1, 0},
     {"shared ports", true, false, 1, 0},
     {"shared ports, scaled compute", true, false, 0.7, 0},
     {"free", false, true, 1, 0},

@@ -209,7 +209,7 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
 
 /* ---- contention, by hand ----
  *
- * Sixteen GPUs of one card each (50 GB/s, no latency); stage 0 is GPUs 0–7,
+ * Sixteen GPUs of one NIC each (50 GB/s, no latency); stage 0 is GPUs 0–7,
  * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
 
 #define ONE_CARD                                                                           \
@@ -276,7 +276,7 @@ static void placement_moves_ranks(void **unused) {
     sc_close(ctx);
 }
 
-/* Two uplinks of 50 GB/s for eight cards. */
+/* Two uplinks of 50 GB/s for eight NICs. */
 static void oversubscription_costs_4(void **unused) {
     (void)unused;
     assert_seconds(message_seconds(PLAIN " leaf=8 oversubscription=4", dmodk), 4e9 / 50e9);

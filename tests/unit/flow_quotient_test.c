@@ -1,6 +1,6 @@
 /* Sharing among kinds of flows on kinds of links is sharing among all flows
  * on all links: random collectives on groups that lie unevenly on random
- * fabrics, hashed onto ways that collide, begun at random times. */
+ * fabrics, hashed onto paths that collide, begun at random times. */
 #include "test.h"
 
 #include "network/flow/flow_live.h"

@@ -787,7 +787,7 @@ static bool compare(const struct plan *p, const struct setting *x, uint64_t seed
 static void random_graphs(void **unused) {
     (void)unused;
     static const struct setting settings[] = {
-        {"fixed prices", false, false},
+        {"fixed costs", false, false},
         {"shared ports", true, false},
         {"charged processors", false, true},
         {"charged processors, shared ports", true, true}};

@@ -1,4 +1,4 @@
-/* Kernel prices, the lists of a layer, GPU files and kernel tables: closed
+/* Kernel costs, the lists of a layer, GPU files and kernel tables: closed
  * forms written out here, rules of transfer, and hostile input. */
 #include "test.h"
 
@@ -62,7 +62,7 @@ static double one_way(double m, double n, double k, const int *tile, int s) {
 static void gemms_by_brute_force(void **state) {
     (void)state;
     static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     uint64_t seed = 3;
     for (int round = 0; round < 2000; round++) {
         uint64_t size[3];
@@ -109,7 +109,7 @@ static double by_trying(double m, double n, double k, double rate, double te) {
  * gradient), m, n, n (weight gradient). m alone does not matter but there. */
 static void unaligned_gemms(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
          by_trying(2048, 4097, 4096, 99e6, 0));
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us,
@@ -132,7 +132,7 @@ static void unaligned_gemms(void **state) {
 
 static void nothing_costs_nothing(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__attention none = {.batch = 1,
                                  .heads = 8,
                                  .kv_heads = 8,
@@ -148,7 +148,7 @@ static void nothing_costs_nothing(void **state) {
  * share of a whole. */
 static void attention_shapes(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__attention a = {.batch = 1,
                               .heads = 64,
                               .kv_heads = 8,
@@ -194,7 +194,7 @@ static void attention_schedule(
     const char *name, uint64_t heads, uint64_t sq, uint64_t skv, int head_dim) {
     const struct sc__gpu *g = gpu(name);
     const struct sc__attention_constants *a = &g->attention[head_dim == 192 ? 3 : 1];
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention s = {.batch = 1,
                               .heads = heads,
                               .kv_heads = heads,
@@ -242,7 +242,7 @@ static void attention_schedules(void **state) {
 static void attention_rounds(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention few = {.batch = 1,
                                 .heads = 200,
                                 .kv_heads = 200,
@@ -260,7 +260,7 @@ static void attention_rounds(void **state) {
 static void attention_whole(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention s =
         {.batch = 2, .heads = 20, .kv_heads = 20, .sq = 2048, .skv = 4096, .head_dim = 192};
     const double *f = g->attention[3].forward;
@@ -305,7 +305,7 @@ static double sum(const struct sc__layer_kernels *l, int kind, int phase) {
 
 static void layer_flops(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     for (int fusion = 0; fusion < 3; fusion++) {
         struct sc__layer_shape s = gpt(4096, 32, 2, 2048);
         struct sc__layer_kernels f = {0};
@@ -323,7 +323,7 @@ static void layer_flops(void **state) {
 
 static void layer_cut_by_tensor_parallel(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__layer_shape s = gpt(8192, 64, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
@@ -347,7 +347,7 @@ static void layer_cut_by_tensor_parallel(void **state) {
 /* Experts of Mixtral's shape: every token passes topk of them, and the gate. */
 static void layer_of_experts(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h100-sxm"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h100-sxm"));
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
@@ -375,7 +375,7 @@ static void layer_of_experts(void **state) {
 /* DeepSeek-V3's attention: the four latent GEMMs and the output. */
 static void layer_of_latent_attention(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h800"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h800"));
     struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
@@ -401,7 +401,7 @@ static void layer_of_latent_attention(void **state) {
 static void power_closed_form(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
     struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, SC__BF16, 8192, 8192);
     struct sc__load load = {0};
@@ -411,14 +411,14 @@ static void power_closed_form(void **state) {
     double bytes = 3 * 6 * 8192.0 * 8192 + 2 * 6 * 8192.0 * 8192;
     double us = 3 * k.us + 2 * add.us + 1.2 * 5 + 100;
     double watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
-    struct sc__heat h = sc__heat(g, &load, 100);
+    struct sc__throttling h = sc__throttle(g, &load, 100);
     near(h.watts, watts);
     near(h.clock, 1 + 0.99e-3 * (watts - 659));
     near(h.factor[SC__KERNEL_GEMM], pow(h.clock, 0.6));
     near(h.factor[SC__KERNEL_MEMORY], pow(h.clock, 0.3));
-    assert_true(sc__heat(g, &load, 1e6).clock == 1);
+    assert_true(sc__throttle(g, &load, 1e6).clock == 1);
     const struct sc__gpu *limited = sc__gpu_limit_power(ctx, g, 500);
-    assert_true(sc__heat(limited, &load, 100).clock > h.clock);
+    assert_true(sc__throttle(limited, &load, 100).clock > h.clock);
 }
 
 /* An H200 held at 500 W (nvidia-smi -pl): loops of an 8192 GEMM fall from
@@ -428,7 +428,7 @@ static void held_at_500_watts(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
     const struct sc__gpu *low = sc__gpu_limit_power(ctx, g, 500);
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention a = {.batch = 2,
                               .heads = 32,
                               .kv_heads = 32,
@@ -442,8 +442,8 @@ static void held_at_500_watts(void **state) {
     for (unsigned i = 0; i < 2; i++) {
         struct sc__load load = {0};
         sc__load_add(&load, &k[i], 10);
-        double slower = sc__heat(low, &load, 0).factor[k[i].kind] /
-                        sc__heat(g, &load, 0).factor[k[i].kind];
+        double slower = sc__throttle(low, &load, 0).factor[k[i].kind] /
+                        sc__throttle(g, &load, 0).factor[k[i].kind];
         if (fabs(slower / measured[i] - 1) > 0.05)
             fail_msg("%u: %.3f, measured %.3f", i, slower, measured[i]);
     }
@@ -483,7 +483,7 @@ static void every_gpu_reads(void **state) {
                                        (struct sc__str){(const char *)f->bytes, f->size},
                                        &g),
                          SC_OK);
-        struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
@@ -534,7 +534,7 @@ static void published_rates(void **state) {
     size_t count = sizeof rows / sizeof *rows;
     for (size_t i = 0; i < count; i++) {
         const struct sc__gpu *g = gpu(rows[i].gpu);
-        struct sc__kernel k = sc__gemm(sc__pricer_new(&ctx->arena, g),
+        struct sc__kernel k = sc__gemm(sc__kernel_model_new(&ctx->arena, g),
                                        NULL,
                                        rows[i].type,
                                        rows[i].m,
@@ -543,7 +543,7 @@ static void published_rates(void **state) {
         struct sc__load load = {0};
         sc__load_add(&load, &k, 1);
         double factor =
-            rows[i].sustained ? sc__heat(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
+            rows[i].sustained ? sc__throttle(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
         double error = fabs(k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1);
         worst = fmax(worst, error);
         mean += error / (double)count;
@@ -654,10 +654,10 @@ static void bad_tables(void **state) {
 
 /* ---- measured times ---- */
 
-static struct sc__pricer *with_times(const char *text) {
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+static struct sc__kernel_model *with_times(const char *text) {
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     const char *path = temporary_file(text, strlen(text));
-    if (sc__pricer_read_times(ctx, p, path) != SC_OK)
+    if (sc__kernel_model_read_times(ctx, p, path) != SC_OK)
         fail_msg("%s", sc_error_text(ctx));
     unlink(path);
     return p;
@@ -665,10 +665,10 @@ static struct sc__pricer *with_times(const char *text) {
 
 static void measured_times(void **state) {
     (void)state;
-    struct sc__pricer *model = sc__pricer_new(&ctx->arena, gpu("h200"));
-    struct sc__pricer *p = with_times("us,op,dtype,n,m,k,rows,cols,kernel\n"
-                                      "77.5,gemm,bf16,256,512,1024,,,\"a, b\"\n"
-                                      "8.25,gelu_f,,,,,64,32,\n");
+    struct sc__kernel_model *model = sc__kernel_model_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = with_times("us,op,dtype,n,m,k,rows,cols,kernel\n"
+                                            "77.5,gemm,bf16,256,512,1024,,,\"a, b\"\n"
+                                            "8.25,gelu_f,,,,,64,32,\n");
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 512, 256, 1024);
     assert_true(k.measured && k.us == 77.5);
     assert_false(sc__gemm(p, NULL, SC__FP8, 512, 256, 1024).measured);
@@ -682,14 +682,14 @@ static void measured_times(void **state) {
 static void aiob_text(void **state) {
     (void)state;
     double us;
-    struct sc__pricer *p = with_times(
+    struct sc__kernel_model *p = with_times(
         "train_iter:10\natten_flash:\n    time_gpu_max: 530\n    time_gpu_min: 500\n"
         "    time_gpu_avg: 512\nEmb:\n    time_gpu_avg: 799\n");
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
-    assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
-    assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
+    assert_true(sc__kernel_model_piece(p, "Emb", &us) && us == 799);
+    assert_false(sc__kernel_model_piece(p, "mlp_gelu", &us));
     assert_true(sc__embedding_forward(p, SC__BF16, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
@@ -700,8 +700,9 @@ static void aiob_text(void **state) {
         if (b.items[i].part == SC__PART_ATTENTION_CORE)
             assert_true(b.items[i].kernel.us == 1024);
     static const char bad[] = "x:\n    time_gpu_avg: fast\n";
-    assert_int_equal(sc__pricer_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)),
-                     SC_INPUT);
+    assert_int_equal(
+        sc__kernel_model_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)),
+        SC_INPUT);
 }
 
 /* ---- fits ---- */
@@ -742,7 +743,7 @@ static void fit_finds_attention(void **state) {
     for (uint32_t i = 0; i < table.count; i++) {
         const struct sc__kernel_key *k = &table.rows[i].key;
         bool attention =
-            k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B;
+            k->what == SC__KERNEL_OP_ATTENTION_F || k->what == SC__KERNEL_OP_ATTENTION_B;
         if (attention && k->size[5] > 64 && k->size[5] <= 128)
             *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
     }

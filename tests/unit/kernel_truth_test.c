@@ -31,10 +31,10 @@ static void read_rows(const char *path, struct sc__kernel_table *out) {
 enum class { SHORT, UNALIGNED, WIDE_FORWARD, WIDE_BACKWARD, FORWARD, BACKWARD, CLASSES };
 
 static enum class class_of(const struct sc__kernel_key *k) {
-    if (k->what == SC__PRICED_GEMM) return ((k->size[0] | k->size[1] | k->size[2]) & 7)
+    if (k->what == SC__KERNEL_OP_GEMM) return ((k->size[0] | k->size[1] | k->size[2]) & 7)
         ? UNALIGNED
         : SHORT;
-    bool wide = k->size[5] > 128, forward = k->what == SC__PRICED_ATTENTION_F;
+    bool wide = k->size[5] > 128, forward = k->what == SC__KERNEL_OP_ATTENTION_F;
     return wide      ? (forward ? WIDE_FORWARD : WIDE_BACKWARD)
            : forward ? FORWARD
                      : BACKWARD;
@@ -64,7 +64,7 @@ static void errors_by_class(void **state) {
     for (uint32_t i = 0; i < table.count; i++) {
         const struct sc__kernel_row *r = &table.rows[i];
         enum class c = class_of(&r->key);
-        double error = 100 * fabs(sc__kernel_price(h200(), &r->key) / r->us - 1);
+        double error = 100 * fabs(sc__kernel_cost(h200(), &r->key) / r->us - 1);
         sum[c] += error;
         worst[c] = fmax(worst[c], error);
         count[c]++;
@@ -106,11 +106,11 @@ static void errors_in_fp32(void **state) {
     read_rows(fp32, &table);
     for (uint32_t i = 0; i < table.count; i++) {
         const struct sc__kernel_row *r = &table.rows[i];
-        bool attention = r->key.what <= SC__PRICED_ATTENTION_B;
+        bool attention = r->key.what <= SC__KERNEL_OP_ATTENTION_B;
         enum fp32_class c = !attention        ? FP32_MEMORY
                             : i >= FIRST_HELD ? FP32_HELD
                                               : FP32_FITTED;
-        double error = 100 * fabs(sc__kernel_price(h200(), &r->key) / r->us - 1);
+        double error = 100 * fabs(sc__kernel_cost(h200(), &r->key) / r->us - 1);
         assert_int_equal(r->key.dtype, SC__FP32);
         sum[c] += error;
         worst[c] = fmax(worst[c], error);
@@ -138,7 +138,7 @@ static void no_faster_than_the_peak(void **state) {
             continue;
         const char *name = sc__strndup(&ctx->arena, path.p + 5, path.n - 10);
         assert_int_equal(sc__gpu_find(ctx, name, &g), SC_OK);
-        struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
         for (uint64_t d = 64; d <= 256; d += 64) {
             struct sc__attention a = {.batch = 1,
                                       .heads = 32,
@@ -158,7 +158,7 @@ static void no_faster_than_the_peak(void **state) {
 
 /* Twice the bytes where all of them are of the type; a mask is not. */
 static void elements_of_four_bytes(void **state) {
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, h200());
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, h200());
     (void)state;
     static const enum sc__memory_op whole[] = {SC__MEM_RMSNORM_F,
                                                SC__MEM_ADD,
@@ -204,7 +204,7 @@ static void half_of_the_shapes(void **state) {
     read_rows(older, &both);
     for (uint32_t i = 0; i < both.count; i++) {
         const struct sc__kernel_key *k = &both.rows[i].key;
-        if (k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B ||
+        if (k->what == SC__KERNEL_OP_ATTENTION_F || k->what == SC__KERNEL_OP_ATTENTION_B ||
             sc__gemm_unaligned(k))
             *SC__PUSH(&ctx->arena, table.rows, table.count, table.capacity) = both.rows[i];
     }

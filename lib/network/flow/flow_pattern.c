@@ -27,7 +27,7 @@ void sc__pattern_builder_init(struct sc_context *ctx,
                                       .graph = g,
                                       .route = route,
                                       .arena = &ctx->arena};
-    b->way = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
+    b->path = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
     b->slot = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->stamp = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->busy = SC__NEW_ARRAY(b->arena, double, g->links);
@@ -68,11 +68,11 @@ static sc_status wire(struct sc__pattern_builder *b,
                       double load) {
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
     if (network)
         load *= overhead(b);
     for (uint32_t i = 0; i < count; i++)
-        load_link(b, p, b->way[i].link, b->way[i].load * load);
+        load_link(b, p, b->path[i].link, b->path[i].load * load);
     if (network)
         p->network = true;
     return SC_OK;
@@ -104,7 +104,7 @@ counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
     return at / size * size + like % size;
 }
 
-/* A connection, by way of the GPU that relays it where there is one. crossing: share of
+/* A connection, by path of the GPU that relays it where there is one. crossing: share of
  * it that goes between nodes when the relay is beside the destination. */
 static sc_status connect(struct sc__pattern_builder *b,
                          struct sc__pattern *p,
@@ -396,7 +396,7 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
     return connect(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
 }
 
-/* Ports: what a GPU or card has for itself, and no route can avoid. */
+/* Ports: what a GPU or NIC has for itself, and no route can avoid. */
 static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     const struct sc__graph *g = b->graph;
     if (!has_nodes(b))

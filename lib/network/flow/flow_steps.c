@@ -82,7 +82,7 @@ static int64_t link_latency(const struct sc__pattern_builder *b, uint32_t link) 
 }
 
 /* The hops of a message. Each message is a connection of its own to the
- * network: with ECMP every step takes a way of its own. */
+ * network: with ECMP every step takes a path of its own. */
 static sc_status
 route(struct stepping *s, const struct flow_steps_wire *w, uint32_t step, uint32_t *count) {
     struct sc__pattern_builder *b = s->b;
@@ -90,9 +90,9 @@ route(struct stepping *s, const struct flow_steps_wire *w, uint32_t step, uint32
     bool network = w->from / b->cluster->node_gpus != w->to / b->cluster->node_gpus;
     if (step)
         policy.seed = sc__splitmix64(policy.seed + step);
-    SC__TRY(sc__graph_route(b->ctx, b->graph, &policy, w->from, w->to, b->way, count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, &policy, w->from, w->to, b->path, count));
     for (uint32_t i = 0; i < *count && network; i++)
-        b->way[i].load *= 1 + s->steps->header / s->steps->packet;
+        b->path[i].load *= 1 + s->steps->header / s->steps->packet;
     return SC_OK;
 }
 
@@ -105,9 +105,9 @@ static sc_status make_wire(struct stepping *s,
     *w = (struct flow_steps_wire){.from = s->gpu[t->source],
                                   .to = s->gpu[t->destination],
                                   .receiver = t->destination};
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, w->from, w->to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, w->from, w->to, b->path, &count));
     for (uint32_t i = 0; i < count; i++)
-        trip += 2 * b->way[i].load * (double)link_latency(b, b->way[i].link);
+        trip += 2 * b->path[i].load * (double)link_latency(b, b->path[i].link);
     w->round_trip = (int64_t)llround(trip);
     return SC_OK;
 }
@@ -115,7 +115,7 @@ static sc_status make_wire(struct stepping *s,
 static sc_status send(struct stepping *s, uint32_t wire, uint32_t step, int64_t now) {
     uint32_t count;
     SC__TRY(route(s, &s->wires[wire], step, &count));
-    struct sc__share_flow flow = {.hops = s->b->way,
+    struct sc__share_flow flow = {.hops = s->b->path,
                                   .count = count,
                                   .weight = 1,
                                   .bytes = s->message,
@@ -301,13 +301,13 @@ sc_status sc__steps_message(struct sc__pattern_builder *b,
     double slowest = 0;
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
     *time = steps->send;
     for (uint32_t i = 0; i < count; i++) {
-        double load = b->way[i].load * (network ? 1 + steps->header / steps->packet : 1);
-        slowest = fmax(slowest, load / b->graph->capacity[b->way[i].link]);
-        *time +=
-            (int64_t)llround(2 * b->way[i].load * (double)link_latency(b, b->way[i].link));
+        double load = b->path[i].load * (network ? 1 + steps->header / steps->packet : 1);
+        slowest = fmax(slowest, load / b->graph->capacity[b->path[i].link]);
+        *time += (int64_t)llround(2 * b->path[i].load *
+                                  (double)link_latency(b, b->path[i].link));
     }
     *time += flow_steps_to_ps(slowest * (double)bytes);
     return SC_OK;
