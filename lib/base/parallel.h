@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 
-/* one(self, i) for every i below count, on up to `threads` threads. Each call
+/* one(self, i) for every i below count, on up to ctx->jobs threads. Each call
  * opens a context of its own, so that its memory goes with it; what it leaves in
  * self must be its own or locked. The listener of ctx is told of `what`, from this
  * thread alone. SC_CANCELLED when it says so: what was not begun by then is left out. */

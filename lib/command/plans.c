@@ -466,12 +466,7 @@ static sc_status plans_execute(struct sc_request *req) {
              "every plan shards the optimizer (--zero 1) and, with tensor parallel, the "
              "sequence, "
              "unless told otherwise");
-    SC__TRY(sc__parallel_reporting(req->ctx,
-                                   "trying plans",
-                                   req->ctx->jobs,
-                                   s.count,
-                                   try_candidate,
-                                   &s));
+    SC__TRY(sc__parallel(req->ctx, "trying plans", s.count, try_candidate, &s));
     if (s.count)
         qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS))
