@@ -185,13 +185,16 @@ static sc_status unknown_option(struct sc_context *ctx, const char *name) {
 }
 
 /* Hints are made in a context that goes at the end of the call. */
-static sc_status set_option(struct sc_context *scratch,
-                            const struct sc__option *o,
-                            const char *value,
-                            sc_plan *plan) {
-    if (setjmp(scratch->recover))
-        return sc__out_of_memory(scratch);
-    return sc__option_take(scratch, o, value, plan);
+struct option_setting {
+    struct sc_context *scratch;
+    const struct sc__option *option;
+    const char *value;
+    sc_plan *plan;
+};
+
+static sc_status set_option(void *self) {
+    const struct option_setting *s = self;
+    return sc__option_take(s->scratch, s->option, s->value, s->plan);
 }
 
 sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const char *value) {
@@ -217,7 +220,9 @@ sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const ch
                         o->name,
                         o->arg);
     sc__context_init(&scratch, NULL);
-    sc_status status = set_option(&scratch, o, value, plan);
+    sc_status status = sc__guarded(&scratch,
+                                   set_option,
+                                   &(struct option_setting){&scratch, o, value, plan});
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

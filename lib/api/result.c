@@ -5,7 +5,7 @@
 #include <string.h>
 
 static double us(int64_t ps) {
-    return (double)ps * 1e-6;
+    return (double)ps / 1e6; /* correctly rounded: what the JSON says, read back */
 }
 
 double sc_result_step_us(const sc_result *r) {
@@ -142,6 +142,7 @@ const char *sc_result_note_text(const sc_result *r, uint32_t i) {
 /* ---- writing ---- */
 
 struct writing {
+    struct sc_context *scratch;
     const sc_result *result;
     const char *format;
     sc_sink *sink;
@@ -211,10 +212,10 @@ write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out
     }
 }
 
-static sc_status write_guarded(struct sc_context *scratch, struct writing *w) {
+static sc_status write_result(void *self) {
+    struct writing *w = self;
+    struct sc_context *scratch = w->scratch;
     struct sc__buffer out;
-    if (setjmp(scratch->recover))
-        return sc__out_of_memory(scratch);
     sc__buffer_init(&out, &scratch->arena);
     sc__buffer_stream(&out, hand_on, w);
     SC__TRY(write_as(scratch, w, &out));
@@ -229,7 +230,8 @@ sc_status sc_result_write(
     struct writing w = {.result = r, .format = format, .sink = sink, .user = user};
     struct sc_context scratch;
     sc__context_init(&scratch, NULL);
-    sc_status status = write_guarded(&scratch, &w);
+    w.scratch = &scratch;
+    sc_status status = sc__guarded(&scratch, write_result, &w);
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

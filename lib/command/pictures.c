@@ -2,9 +2,7 @@
 
 #include "report/write.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define GROUP "Pictures and traces"
 
@@ -108,13 +106,14 @@ static sc_status pictures_write_hta(struct sc_request *req,
                                     const struct sc__trace_ranks *ranks) {
     struct sc_context *ctx = req->ctx;
     struct sc__place at = {.file = sc__option(req, "hta")};
-    if (mkdir(at.file, 0777) < 0 && errno != EEXIST)
+    int reason = sc__folder_make(at.file);
+    if (reason)
         return sc__fail(ctx,
                         SC_SYSTEM,
                         &at,
                         NULL,
                         "cannot make the directory: %s",
-                        strerror(errno));
+                        strerror(reason));
     for (uint32_t i = 0; i < ranks->count; i++) {
         struct sc__output *o;
         const char *path =

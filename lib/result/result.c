@@ -131,9 +131,9 @@ result_keep_links(struct sc__result *r, const struct sc__net *net, int64_t step)
     return SC_OK;
 }
 
-void sc__result_begin(struct sc_context *ctx, struct sc__result *out) {
+void sc__result_begin(struct sc__result *out) {
     memset(out, 0, sizeof *out);
-    sc__arena_init(&out->arena, &ctx->recover);
+    sc__arena_init(&out->arena);
 }
 
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
@@ -151,7 +151,7 @@ sc_status sc__result_make(struct sc_context *ctx,
                           const struct sc__net *net,
                           const struct sc__sim *sim,
                           struct sc__result *out) {
-    sc__result_begin(ctx, out);
+    sc__result_begin(out);
     sc__result_keep_workload(out, w, sim->timeline != NULL);
     if (c)
         result_keep_cluster(out, c);

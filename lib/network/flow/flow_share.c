@@ -670,7 +670,7 @@ static const uint32_t *order_by_cap(struct sc__flow_share *s) {
                              s->rising_count,
                              sizeof *s->by_cap);
     memcpy(s->by_cap, s->rising, s->rising_count * sizeof *s->by_cap);
-    qsort_r(s->by_cap, s->rising_count, sizeof *s->by_cap, compare_caps, s);
+    sc__sort(s->by_cap, s->rising_count, sizeof *s->by_cap, compare_caps, s);
     return s->by_cap;
 }
 
