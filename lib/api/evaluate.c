@@ -101,6 +101,15 @@ making_input(struct sc_context *own, const struct making *m, const sc_cluster *c
     };
 }
 
+/* The simulation, and what was asked for besides. */
+static sc_status run_making(struct sc_context *own, struct making *m) {
+    bool timeline = m->options.timeline == SC_ON;
+    SC__TRY(sc__evaluation_run(own, &m->ev, timeline));
+    if (timeline)
+        sc__result_add_path(&m->ev.result);
+    return m->options.what_if == SC_ON ? sc__evaluation_whatif(own, &m->ev) : SC_OK;
+}
+
 /* The result is made: it owns what it says, and the rest goes. */
 static void end_making(struct sc_context *own, const struct making *m, sc_result *r) {
     struct sc__arena *arena = &r->result.arena;
@@ -138,7 +147,7 @@ build_evaluation(struct sc_context *own, void *object, const void *arguments) {
     struct making *m;
     sc_result *r = object;
     SC__TRY(lower_plan(own, arguments, &m));
-    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    SC__TRY(run_making(own, m));
     r->from_model = true;
     r->settings = m->ev.settings;
     end_making(own, m, r);
@@ -329,7 +338,7 @@ build_simulation(struct sc_context *own, void *object, const void *arguments) {
     struct sc__workload *w =
         changes(&m->options) ? changeable(own, from->workload) : from->workload;
     SC__TRY(sc__evaluation_workload(own, &in, w, &m->ev));
-    SC__TRY(sc__evaluation_run(own, &m->ev, m->options.timeline == SC_ON));
+    SC__TRY(run_making(own, m));
     sc__result_set_files(&m->ev.result, from->doc.files, from->doc.file_count);
     r->from_model = from->from_model;
     r->settings = from->settings;

@@ -74,6 +74,40 @@ sc_model_build(sc_context *ctx, const sc_setting *settings, size_t count, sc_mod
     return sc__object_build(ctx, sizeof **out, build_model_from_flags, &list, (void **)out);
 }
 
+struct script_arguments {
+    const char *path;
+    sc_plan *plan;
+};
+
+static const char *script_name(const void *self, const char *name, unsigned i) {
+    return i || strcmp(name, "megatron-args") ? NULL : self;
+}
+
+static sc_status
+build_model_from_script(struct sc_context *own, void *object, const void *arguments) {
+    const struct script_arguments *a = arguments;
+    sc_model *m = object;
+    struct sc__settings script;
+    bool given;
+    const char *path = sc__strdup(&own->arena, a->path);
+    const struct sc__settings named = {.nth = script_name, .self = path, .ctx = own};
+    SC__TRY(sc__megatron_read(own, path, sc__model_options, &named, &script));
+    SC__TRY(sc__model_settings(own, &script, &m->model, &given));
+    if (!given)
+        return sc__fail(own,
+                        SC_INPUT,
+                        &(struct sc__place){.file = path},
+                        "--num-layers, --hidden-size and --num-attention-heads",
+                        "the script does not say what model it trains");
+    return a->plan ? sc__plan_read(&script, a->plan) : SC_OK;
+}
+
+sc_status
+sc_model_load_script(sc_context *ctx, const char *path, sc_model **out, sc_plan *plan) {
+    const struct script_arguments a = {path, plan};
+    return sc__object_build(ctx, sizeof **out, build_model_from_script, &a, (void **)out);
+}
+
 void sc_model_free(sc_model *model) {
     sc__object_free(model);
 }

@@ -188,11 +188,6 @@ static double nvls_rounds(const struct sc__coll_model *m) {
     return least_of_larger(&n, fmax(m->bytes, sc__nccl_limits.nvls_least), nvls_at);
 }
 
-/* The switch of a node reduces, for more than two GPUs. */
-static bool has_nvls(const struct sc__coll_model *m) {
-    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->per_node > 2;
-}
-
 static struct sc__coll_terms nvls_terms(const struct sc__coll_model *m, unsigned proto) {
     (void)proto;
     return terms(m->k->nvls_base, nvls_rounds(m));
@@ -232,7 +227,7 @@ static struct sc__coll_terms collnet_terms(const struct sc__coll_model *m, unsig
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_COLLNET);
     double node = transfer(m->bytes * c.port, m->nvlink);
     (void)proto;
-    if (has_nvls(m))
+    if (sc__coll_node_switch_reduces(m->cluster, m->per_node))
         node = nvls_rounds(m) / m->k->collnet[2];
     return terms(m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
                  fmax(node, transfer(c.node * m->bytes, m->wire)));
@@ -331,7 +326,8 @@ bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_r
              (c & SC__RULE_SEVERAL_NODES && !leaves_node(m)) ||
              (c & SC__RULE_ONE_PER_NODE && m->per_node > 1) ||
              (c & SC__RULE_SEVERAL_PER_NODE && m->per_node < 2) ||
-             (c & SC__RULE_NODE_SWITCH_REDUCES && !has_nvls(m)) ||
+             (c & SC__RULE_NODE_SWITCH_REDUCES &&
+              !sc__coll_node_switch_reduces(m->cluster, m->per_node)) ||
              (c & SC__RULE_FABRIC_SWITCH_REDUCES && !m->cluster->fabric.sharp) ||
              (c & SC__RULE_PXN && m->cluster->tuning.no_pxn));
 }

@@ -1,4 +1,4 @@
-/* collective_fit: moves constants of the model so that it predicts measured
+/* fit: moves constants of the model so that it predicts measured
  * rows. Least squares of ln(predicted / measured): a factor of two too high
  * and too low count the same, small and large messages too. The model is a
  * minimum over algorithms, so its derivative jumps; a pattern search on the

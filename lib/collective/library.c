@@ -50,6 +50,10 @@ void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_sche
     s->relay = sc__coll_relay(algo, coll);
 }
 
+bool sc__coll_node_switch_reduces(const struct sc__cluster *c, double per_node) {
+    return c->constants.nvls > 0 && c->inside == SC__INSIDE_SWITCH && per_node > 2;
+}
+
 bool sc__coll_box_of(const struct sc__cluster *c,
                      const struct sc__shape *s,
                      struct sc__coll_box *box,

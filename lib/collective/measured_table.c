@@ -1,4 +1,4 @@
-/* collective_truth: a table of published measurements → rows with the cluster
+/* measured_table: a table of published measurements → rows with the cluster
  * each was measured on. The table tells GPU, counts and rates; what a source
  * ran on (class of fabric, GPUs of a process) stands under "systems" in
  * data/collectives.json. */

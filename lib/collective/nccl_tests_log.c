@@ -1,4 +1,4 @@
-/* collective_log: reads what nccl-tests prints. Rows are
+/* nccl_tests_log: reads what nccl-tests prints. Rows are
  *
  *     size count type redop [root] time algbw busbw #wrong [time algbw busbw #wrong]
  *

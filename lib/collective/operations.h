@@ -1,7 +1,7 @@
-/* collective_op: operations as nccl-tests names and counts them, and measured
+/* operations: operations as nccl-tests names and counts them, and measured
  * rows of them. */
-#ifndef SC_MACHINE_COLLECTIVE_OP_H
-#define SC_MACHINE_COLLECTIVE_OP_H
+#ifndef SC_COLLECTIVE_OPERATIONS_H
+#define SC_COLLECTIVE_OPERATIONS_H
 
 #include "hardware/cluster.h"
 #include "workload/workload.h"

@@ -164,6 +164,12 @@ bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
                                      uint32_t phase,
                                      struct sc__coll_transfer_id *on);
 
+/* Whether an arrival brings parts that a transfer of the same member and channel sends on:
+ * what the above asks of transfers that are at hand. */
+bool sc__coll_transfer_brings(const struct sc__coll_schedule *s,
+                              const struct sc__coll_transfer *arrival,
+                              const struct sc__coll_transfer *sent);
+
 /* Share of the buffer that a transfer carries. */
 double sc__coll_schedule_share(const struct sc__coll_schedule *s,
                                const struct sc__coll_transfer *t);
@@ -173,9 +179,12 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
                                  const struct sc__coll_transfer *t,
                                  uint64_t bytes);
 
-/* How a group lies on nodes, from the node of each member: node[i] never falls back to
- * one that was left. first: room for n + 1. */
-struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first);
+/* How n GPUs lie on nodes of node_gpus; members that follow each other on a node count
+ * as one node's. first: room for n + 1. */
+struct sc__coll_group
+sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first);
+/* The member that runs on a GPU; the last where none does. */
+uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted);
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member);
 uint32_t sc__coll_node_first(const struct sc__coll_group *g, uint32_t node);
 uint32_t sc__coll_node_size(const struct sc__coll_group *g, uint32_t node);

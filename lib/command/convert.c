@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+static const struct sc__choice formats[] = {{"workload-text", 0},
+                                            {"operator-table", 0},
+                                            {"ir-json", 0},
+                                            {"chakra", 0},
+                                            {"goal", 0},
+                                            {0}};
+
 static const struct sc__option options[] = {
     {"to",
      0,
@@ -12,7 +19,8 @@ static const struct sc__option options[] = {
      NULL,
      "Output",
      "workload-text, operator-table, ir-json, chakra or goal",
-     0},
+     0,
+     .choices = formats},
     {"output",
      'o',
      "FILE",

@@ -64,25 +64,13 @@ bool sc__pictures_wanted(const struct sc_request *req) {
     return false;
 }
 
-static sc_status pictures_fresh_network(void *self,
-                                        struct sc_context *ctx,
-                                        const struct sc__workload *w,
-                                        struct sc__net *out) {
-    return sc__evaluation_network(ctx, self, w, out);
-}
-
 sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
-    struct sc__net_maker maker = {.make = pictures_fresh_network, .self = job->ev};
     bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
     if (sc__flag(req, "html") || sc__flag(req, "timeline"))
         sc__result_add_path(&job->ev->result);
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
-    return sc__result_add_whatif(req->ctx,
-                                 &job->ev->result,
-                                 job->workload,
-                                 &maker,
-                                 &job->ev->sim_options);
+    return sc__evaluation_whatif(req->ctx, job->ev);
 }
 
 unsigned sc__pictures_sections(const struct sc_request *req) {

@@ -248,7 +248,7 @@ begin(struct sc__executor *x, uint32_t id, const struct sc__transfer *t, bool me
     for (uint32_t i = 0; i < g->here; i++)
         sc__stream_ready(x, g->classes[i], g->streams[i]);
     if (measured) {
-        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
+        sc__queue_push(&x->queue, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
         return SC_OK;
     }
     struct sc__transfer with_user = *t;
@@ -437,7 +437,7 @@ sc_status sc__rendezvous_message(struct sc__executor *x,
 void sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local) {
     struct sc__rendezvous *g = &x->rendezvous[id];
     if (!local && g->cost && !x->net->free) {
-        sc__heap_push(&x->heap, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
+        sc__queue_push(&x->queue, x->now + g->cost, SC__EVENT_RENDEZVOUS | id, 1);
         return;
     }
     for (uint32_t i = 0; i < g->here; i++)

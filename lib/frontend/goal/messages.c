@@ -10,7 +10,8 @@
 struct message_phase {
     uint32_t send;
     uint32_t recv;
-    bool passed_on; /* a later send waits for what was received */
+    bool passed_on;                   /* a later send waits for what was received */
+    struct sc__coll_transfer arrival; /* what is received */
 };
 
 struct sc__messages {
@@ -93,15 +94,16 @@ static uint64_t message_bytes(const struct message_collective *c,
 static void wait_for_arrivals(struct sc__messages *m,
                               const struct message_collective *c,
                               struct sc__coll_transfer_id id,
+                              const struct sc__coll_transfer *t,
                               uint32_t send) {
     struct sc__coll_needs needs = sc__coll_schedule_needs(&c->schedule, id);
-    struct sc__coll_transfer_id on;
     bool waits = false;
     for (uint32_t phase = needs.first; phase < needs.end; phase++) {
-        if (!sc__coll_schedule_needs_arrival(&c->schedule, id, phase, &on))
+        struct message_phase *p = &m->phases[phase];
+        if (p->recv == SC__NONE || !sc__coll_transfer_brings(&c->schedule, &p->arrival, t))
             continue;
-        edge(m, send, m->phases[phase].recv);
-        m->phases[phase].passed_on = true;
+        edge(m, send, p->recv);
+        p->passed_on = true;
         waits = true;
     }
     if (!waits)
@@ -115,15 +117,16 @@ add_phase(struct sc__messages *m, const struct message_collective *c, uint32_t p
     struct sc__coll_transfer_id in = {phase, 0, 0};
     struct sc__coll_transfer t;
     struct message_phase *p = &m->phases[phase];
-    *p = (struct message_phase){SC__NONE, SC__NONE, false};
+    *p = (struct message_phase){.send = SC__NONE, .recv = SC__NONE};
     out.index = sc__coll_schedule_sent_by(s, phase, 0, c->me);
     if (out.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, out, &t)) {
         p->send = message(m, c, SC__OP_SEND, t.destination, message_bytes(c, &t));
-        wait_for_arrivals(m, c, out, p->send);
+        wait_for_arrivals(m, c, out, &t, p->send);
     }
     in.index = sc__coll_schedule_received_by(s, phase, 0, c->me);
-    if (in.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, in, &t)) {
-        p->recv = message(m, c, SC__OP_RECV, t.source, message_bytes(c, &t));
+    if (in.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, in, &p->arrival)) {
+        uint64_t bytes = message_bytes(c, &p->arrival);
+        p->recv = message(m, c, SC__OP_RECV, p->arrival.source, bytes);
         edge(m, p->recv, c->begin);
     }
 }

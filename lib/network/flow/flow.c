@@ -213,7 +213,7 @@ add_messages(struct flow_net *n, const struct sc__transfer *t, struct pattern *p
 static uint64_t whom(const struct sc__transfer *t) {
     if (t->coll == SC__COLLS)
         return (uint64_t)t->rank << 32 | t->peer;
-    return sc__coll_to_root(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
+    return sc__coll_rooted(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
 }
 
 static sc_status find_pattern(struct flow_net *n,
