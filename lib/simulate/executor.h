@@ -292,7 +292,7 @@ sc_status sc__rendezvous_message(struct sc__executor *x,
 void sc__rendezvous_over(struct sc__executor *x, uint32_t rendezvous, bool local);
 /* Numbers and tags of what is open grow: by peers, and of all messages. */
 void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
-sc_status sc__rendezvous_deadlock(struct sc__executor *x);
+sc_status sc__deadlock(struct sc__executor *x);
 
 /* account.c */
 enum {
