@@ -8,6 +8,7 @@
  *   graph.c           or operations that run when what they depend on has ended
  *   run.c             how far a run is, and at which pace
  *   rendezvous.c      where classes wait for each other: collectives, messages
+ *   deadlock.c        who waits for whom when nothing can go on
  *   account.c         which class's time counts as what
  *   steady.c          periods that repeat are added, not simulated
  */
