@@ -41,7 +41,11 @@ STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
-.PHONY: all deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads fuzz-smoke
+# the Python package as files, for PYTHONPATH
+PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
+PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
+
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -126,10 +130,19 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/dri
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(PYTHON_PACKAGE): $(PYTHON_SOURCES) include/stepcast/stepcast.h
+	$(call say,PYTHON,$(@D))
+	$(Q)python3 -B bindings/python/backend.py stage $(BUILD)/python
+
+python: all $(PYTHON_PACKAGE) ## the Python package, for PYTHONPATH=build/python
+
+wheel: all ## the Python package with the library, for pip, in build/wheel
+	$(Q)STEPCAST_LIBRARY=$(SHARED) python3 -B bindings/python/backend.py wheel $(BUILD)/wheel
+
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)
 
-test: all deps-test $(TESTS) $(EXAMPLES) ## every test
+test: all deps-test python $(TESTS) $(EXAMPLES) ## every test
 	@sh scripts/test.sh $(BUILD)
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader

@@ -12,7 +12,7 @@ tools=""
 case "$group" in
 build) ;;
 test)
-    wanted="$wanted libcmocka-dev protobuf-compiler python3"
+    wanted="$wanted libcmocka-dev protobuf-compiler python3 python3-venv"
     headers="$headers cmocka.h"
     tools="protoc python3"
     ;;

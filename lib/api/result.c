@@ -5,7 +5,7 @@
 #include <string.h>
 
 static double us(int64_t ps) {
-    return (double)ps * 1e-6;
+    return (double)ps / 1e6; /* correctly rounded: what the JSON says, read back */
 }
 
 double sc_result_step_us(const sc_result *r) {

@@ -60,7 +60,7 @@ if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its c
 "$STEPCAST" completion tcsh 2>/dev/null; ok "a completion of no shell" $? 2
 make -s install PREFIX="$t/usr" BUILD="$BUILD" >"$t/log" 2>&1; ok "make install" $? 0
 for f in bin/stepcast share/man/man1/stepcast.1 share/man/man1/stepcast-run.1 share/bash-completion/completions/stepcast \
-    share/zsh/site-functions/_stepcast share/fish/vendor_completions.d/stepcast.fish share/stepcast/python/stepcast.py; do
+    share/zsh/site-functions/_stepcast share/fish/vendor_completions.d/stepcast.fish share/stepcast/python/stepcast/__init__.py; do
     [ -s "$t/usr/$f" ] || echo "not ok manual: $f is not installed"
 done
 (cd / && STEPCAST_LIBRARY= PYTHONPATH="$t/usr/share/stepcast/python" python3 -c 'import stepcast; print(stepcast.version())' >"$t/out" 2>&1)
