@@ -119,7 +119,7 @@ struct sc__runner { /* a class */
     uint16_t computing; /* streams that compute, or are in a run of several operations */
     uint16_t moving;    /* streams in a transfer now */
     int64_t mark;       /* accounted up to here */
-    bool met;           /* a message of it has begun */
+    bool begun;         /* a message of it has begun */
     struct sc__under_way under_way;
     uint32_t *peers;    /* by group: index in executor.peers, SC__NONE inside one class */
     uint32_t **numbers; /* by call: collectives of each shared group in the calls before */

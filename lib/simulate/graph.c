@@ -11,8 +11,8 @@
  * group is a line of its own: its collectives follow each other, those of
  * different groups run side by side. Messages hold no stream, except where the
  * engine charges the processors (overhead), or the block asks for slots.
- * Who meets whom is known beforehand (workload/match.h), but for ranks that receive
- * from anyone. */
+ * Who communicates with whom is known beforehand (workload/match.h), but for ranks that
+ * receive from anyone. */
 #include "simulate/graph.h"
 
 #include "workload/match.h"
@@ -44,7 +44,7 @@ static void satisfy(struct sc__graph *r, uint32_t class, uint32_t op) {
 
 static void op_begin(struct sc__graph *r, uint32_t class, uint32_t op) {
     if (r->started)
-        r->started[op] = r->met[op] = r->x->now;
+        r->started[op] = r->ready[op] = r->x->now;
     if (!r->start_deps)
         return;
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
@@ -59,7 +59,7 @@ static void op_end(struct sc__graph *r, uint32_t class, uint32_t op) {
     sc__touch(r->x, class);
     r->x->runners[class].under_way.left--;
     if (r->started)
-        sc__account_span(r->x, class, op, 0, r->started[op], r->met[op], r->x->now);
+        sc__account_span(r->x, class, op, 0, r->started[op], r->ready[op], r->x->now);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
         if (!(r->succ[i] & SC__DEP_START))
             satisfy(r, class, r->succ[i]);
@@ -162,8 +162,8 @@ static sc_status start_message(struct sc__graph *r, uint32_t class, uint32_t op)
     const struct sc__op *o = &r->w->ops[op];
     struct sc__transfer t = sc__graph_message(r, class, op);
     sc__account_traffic(r->x, class, p2p_slot(r), o->bytes);
-    if (r->met)
-        r->met[op] = r->x->now;
+    if (r->ready)
+        r->ready[op] = r->x->now;
     if (!r->loads)
         sc__account_move(r->x, class, p2p_slot(r));
     if (o->flags & SC__OP_MEASURED) {
@@ -181,8 +181,8 @@ static void begin_receive(struct sc__graph *r, uint32_t recv, uint32_t class) {
     if (r->state[recv] & SC__POSTED) {
         sc__account_move(r->x, class, p2p_slot(r));
         sc__account_wait(r->x, class, &r->w->ops[recv], -1);
-        if (r->met)
-            r->met[recv] = r->x->now;
+        if (r->ready)
+            r->ready[recv] = r->x->now;
     }
     r->state[recv] |= SC__FLYING;
 }
@@ -335,8 +335,8 @@ static sc_status start_rendezvous(struct sc__graph *r, uint32_t id) {
         sc__account_move(r->x, class, o->group);
         sc__account_wait(r->x, class, o, -1);
         sc__account_traffic(r->x, class, o->group, o->bytes);
-        if (r->met)
-            r->met[r->arrivals[a - 1].op] = r->x->now;
+        if (r->ready)
+            r->ready[r->arrivals[a - 1].op] = r->x->now;
     }
     struct sc__transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
     if (o->flags & SC__OP_MEASURED) {

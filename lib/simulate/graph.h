@@ -86,7 +86,7 @@ struct sc__graph {
     uint32_t pending_capacity;
     /* by operation, for the timeline; or NULL */
     int64_t *started;
-    int64_t *met;
+    int64_t *ready;
 };
 
 /* What is asked of the network for a send, or for a collective. */

@@ -134,7 +134,7 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
     r->rendezvous = SC__NEW_ARRAY(&x->arena, struct sc__graph_rendezvous, rendezvous);
     if (x->options.keep_timeline) {
         r->started = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
-        r->met = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
+        r->ready = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
     }
     SC__TRY(announce_all(r, rendezvous));
     for (uint32_t c = 0; c < w->class_count; c++)

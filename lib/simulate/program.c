@@ -126,9 +126,9 @@ void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
-    if (s->op->kind != SC__OP_COLLECTIVE && !r->met) {
+    if (s->op->kind != SC__OP_COLLECTIVE && !r->begun) {
         x->out->classes[class].lead = x->out->classes[class].account.bubble;
-        r->met = true;
+        r->begun = true;
     }
     s->state = SC__STREAM_TRANSFER;
     s->ready = x->now;

@@ -1,7 +1,7 @@
 /* rendezvous: where classes wait for each other. A collective whose group spans classes
  * begins when the last of them has come; a message when both ends have (or, eager, when the
  * sender has). Until then a class waits, after that it communicates. The k-th collective of
- * a group in the program of one class meets the k-th of the others, whichever of their
+ * a group in the program of one class goes with the k-th of the others, whichever of their
  * streams come first. */
 #include "simulate/executor.h"
 

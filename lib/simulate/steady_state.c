@@ -130,7 +130,7 @@ static void
 write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s) {
     const struct sc__runner *r = &x->runners[class];
     put(s, (uint64_t)r->blocked << 32 | (uint64_t)r->computing << 16 | r->moving);
-    put(s, r->met);
+    put(s, r->begun);
     for (uint32_t t = 0; t < x->streams; t++) {
         write_stream(x, r, t, s);
         s->calls[class * x->streams + t] = r->streams[t].call;
