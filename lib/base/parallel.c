@@ -21,17 +21,34 @@ static void worker(void *self) {
         w->one(w->self, i);
 }
 
-void sc__parallel(unsigned threads,
-                  uint32_t count,
-                  void (*one)(void *self, uint32_t i),
-                  void *self) {
+/* Works as the others do, and tells the listener between two pieces. */
+static sc_status
+work_reporting(struct sc_context *ctx, const char *what, struct parallel_work *w) {
+    unsigned i;
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->count) {
+        sc_status status = sc__progress(ctx, what, (double)i / w->count);
+        if (status != SC_OK) {
+            atomic_store(&w->next, w->count); /* nothing is left to begin */
+            return status;
+        }
+        w->one(w->self, i);
+    }
+    return SC_OK;
+}
+
+sc_status sc__parallel(struct sc_context *ctx,
+                       const char *what,
+                       uint32_t count,
+                       void (*one)(void *self, uint32_t i),
+                       void *self) {
     struct parallel_work w = {.one = one, .self = self, .count = count};
     struct sc__thread *started[MOST_THREADS];
     unsigned n = 0;
-    for (unsigned i = 1; i < threads && i < MOST_THREADS; i++)
+    for (unsigned i = 1; i < ctx->jobs && i < MOST_THREADS; i++)
         if ((started[n] = sc__thread_start(worker, &w)))
             n++;
-    worker(&w);
+    sc_status status = work_reporting(ctx, what, &w);
     for (unsigned i = 0; i < n; i++)
         sc__thread_join(started[i]);
+    return status;
 }

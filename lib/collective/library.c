@@ -68,7 +68,8 @@ bool sc__coll_box_of(const struct sc__cluster *c,
         places *= extent;
         dim[box->dims] = d;
         box->size[box->dims] = extent;
-        box->two_ways[box->dims] = round && extent == c->fabric.dim[d].size && extent > 2;
+        box->both_directions[box->dims] =
+            round && extent == c->fabric.dim[d].size && extent > 2;
         box->all_to_all[box->dims++] = !round;
     }
     return places <= s->ranks && box->dims > 0;

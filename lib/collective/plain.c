@@ -143,7 +143,7 @@ make_box(const struct sc__cluster *c, const struct sc__shape *s, struct plain_bo
  * full mesh or a switch gives all it has. */
 static double dim_rate(const struct plain_box *b, uint32_t i) {
     double rate = b->dim[i].rate / 1e6;
-    if (b->box.two_ways[i])
+    if (b->box.both_directions[i])
         return 2 * rate;
     return b->dim[i].kind == SC__DIM_FULL ? rate * (b->box.size[i] - 1) : rate;
 }

@@ -35,7 +35,7 @@ enum sc__coll_family sc__coll_message_family(int coll) {
 void sc__coll_schedule_init(struct sc__coll_schedule *s) {
     s->rounds = 1;
     s->parts = 1;
-    s->trees = 1;
+    s->siblings = 1;
     s->levels = 0;
     s->phases = 0;
     family_ops[s->family]->init(s);

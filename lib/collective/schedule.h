@@ -71,9 +71,9 @@ struct sc__coll_group {
  */
 struct sc__coll_box {
     uint32_t dims;
-    uint32_t size[SC__TORUS_DIMS];   /* ≥ 2 */
-    bool two_ways[SC__TORUS_DIMS];   /* half goes round the other way */
-    bool all_to_all[SC__TORUS_DIMS]; /* a full mesh or a switch: direct, not round */
+    uint32_t size[SC__TORUS_DIMS];        /* ≥ 2 */
+    bool both_directions[SC__TORUS_DIMS]; /* half goes round backwards */
+    bool all_to_all[SC__TORUS_DIMS];      /* a full mesh or a switch: direct, not round */
 };
 
 struct sc__coll_schedule {
@@ -92,7 +92,8 @@ struct sc__coll_schedule {
                         as the first and moves as much over each */
     uint64_t parts;  /* of a channel's slice */
     uint32_t levels; /* of binary trees and halvings: ⌈log2⌉ */
-    uint32_t trees;  /* TREE, NVLS: 2, one for every other channel; 1 in one node */
+    uint32_t siblings; /* channels side by side: of a head, one for each tree (TREE, NVLS);
+                          of a slice, one for each direction (TORUS); else 1 */
 };
 
 #define SC__NO_MEMBER UINT32_MAX
@@ -223,7 +224,7 @@ double sc__coll_parts_leaving(
     enum sc__coll_family family, int coll, double ranks, double k, double edges);
 
 /* TORUS: bytes, of so many, that a member sends through the dimension that a slice goes
- * through after `order` others, one way. */
+ * through after `order` others, in one pass. */
 double sc__coll_torus_sent(const struct sc__coll_box *b,
                            uint32_t slice,
                            uint32_t order,

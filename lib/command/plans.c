@@ -12,8 +12,6 @@
 #include "command/job.h"
 #include "lower/model.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,9 +58,6 @@ struct search {
     struct candidate *items;
     uint32_t count;
     uint32_t capacity;
-    pthread_t caller; /* who may be told of progress */
-    atomic_uint tried;
-    atomic_bool cancelled;
 };
 
 static uint32_t *free_value(sc_plan *p, int which) {
@@ -122,23 +117,9 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
     return status;
 }
 
-/* Tells the caller how far the search is, from the caller's thread alone. */
-static void report_progress(struct search *s) {
-    unsigned tried = atomic_fetch_add(&s->tried, 1);
-    if (!pthread_equal(pthread_self(), s->caller))
-        return;
-    sc_status status = sc__progress(s->req->ctx, "trying plans", (double)tried / s->count);
-    if (status != SC_OK)
-        atomic_store(&s->cancelled, true);
-}
-
 static void try_candidate(void *self, uint32_t i) {
     struct search *s = self;
     struct candidate *c = &s->items[i];
-    if (!atomic_load(&s->cancelled))
-        report_progress(s);
-    if (atomic_load(&s->cancelled))
-        return;
     bool fixed = s->job.plan.recompute != SC_RECOMPUTE_AUTO;
     for (unsigned k = 0; k < RECOMPUTES; k++) {
         if (!fixed)
@@ -485,10 +466,7 @@ static sc_status plans_execute(struct sc_request *req) {
              "every plan shards the optimizer (--zero 1) and, with tensor parallel, the "
              "sequence, "
              "unless told otherwise");
-    s.caller = pthread_self();
-    sc__parallel(req->ctx->jobs, s.count, try_candidate, &s);
-    if (atomic_load(&s.cancelled))
-        return SC_CANCELLED;
+    SC__TRY(sc__parallel(req->ctx, "trying plans", s.count, try_candidate, &s));
     if (s.count)
         qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS))

@@ -147,7 +147,7 @@ static sc_status validate_execute(struct sc_request *req) {
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
                                .constants = sc__option(req, "step-constants")};
-    sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
+    SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
     if (!sc__stdout_taken(req))
         sc__truth_text(req->ctx, &truth, &req->out);

@@ -76,6 +76,11 @@ sc_status sc__deadlock(struct sc__executor *x) {
                     b.text);
 }
 
+static uint32_t members_here(const struct sc__graph *r, uint32_t op) {
+    uint32_t open = r->collectives[r->match[op]];
+    return open ? r->x->rendezvous[open - 1].here : 0;
+}
+
 static void describe_waiting(const struct sc__graph *r,
                              uint32_t class,
                              uint32_t op,
@@ -98,7 +103,7 @@ static void describe_waiting(const struct sc__graph *r,
     } else if (o->kind == SC__OP_COLLECTIVE)
         sc__printf(b,
                    " waits for %u of %u ranks of group %s",
-                   sc__group_size(r->w, o->group) - r->rendezvous[r->match[op]].arrived,
+                   sc__group_size(r->w, o->group) - members_here(r, op),
                    sc__group_size(r->w, o->group),
                    r->w->groups[o->group].label);
     else

@@ -27,7 +27,8 @@ static sc_status take_transfers(struct sc__executor *jobs, int64_t now) {
         struct sc__executor *x = &jobs[done.job];
         x->now = now;
         x->out->events++;
-        SC__TRY(x->policy->transfer_over(x, &done));
+        SC__TRY(done.user >> 32 ? x->policy->message_over(x, &done)
+                                : sc__rendezvous_over(x, (uint32_t)done.user, false));
     }
 }
 
@@ -48,7 +49,11 @@ static sc_status take_events(struct sc__executor *jobs, uint32_t count, int64_t 
         while (next_event(x) == now) {
             x->now = now;
             x->out->events++;
-            SC__TRY(x->policy->event(x, sc__queue_pop(&x->queue)));
+            struct sc__queued e = sc__queue_pop(&x->queue);
+            if (e.a & SC__EVENT_RENDEZVOUS)
+                SC__TRY(sc__rendezvous_over(x, e.a & ~SC__EVENT_RENDEZVOUS, true));
+            else
+                SC__TRY(x->policy->event(x, e));
         }
     }
     return SC_OK;
@@ -198,6 +203,7 @@ static sc_status begin_job(struct sc__executor *x,
         x->options.comm_tax = w->comm_tax;
     sc__arena_init(&x->arena);
     sc__queue_init(&x->queue, &x->arena);
+    x->free_rendezvous = SC__NONE;
     x->policy = sc__workload_is_graph(w) ? &sc__policy_graph : &sc__policy_program;
     SC__TRY(prepare_classes(x));
     SC__TRY(x->policy->prepare(x));

@@ -8,6 +8,7 @@
  *   graph.c           or operations that run when what they depend on has ended
  *   run.c             how far a run is, and at which pace
  *   rendezvous.c      where classes wait for each other: collectives, messages
+ *   program_rendezvous.c   how operations of programs find each other
  *   deadlock.c        who waits for whom when nothing can go on
  *   account.c         which class's time counts as what
  *   steady.c          periods that repeat are added, not simulated
@@ -119,7 +120,7 @@ struct sc__runner { /* a class */
     uint16_t computing; /* streams that compute, or are in a run of several operations */
     uint16_t moving;    /* streams in a transfer now */
     int64_t mark;       /* accounted up to here */
-    bool begun;         /* a message of it has begun */
+    bool met;           /* a message of it has begun */
     struct sc__under_way under_way;
     uint32_t *peers;    /* by group: index in executor.peers, SC__NONE inside one class */
     uint32_t **numbers; /* by call: collectives of each shared group in the calls before */
@@ -151,7 +152,7 @@ struct sc__rendezvous {
     uint32_t number; /* of the collective in its group */
     uint32_t here;   /* members that came */
     uint32_t *classes;
-    uint32_t *streams;
+    uint32_t *members;
     uint32_t room;
     uint32_t op; /* of the first that came */
     uint64_t bytes;
@@ -166,6 +167,15 @@ struct sc__rendezvous {
     bool over;
     bool linked;   /* one end of a message has a span: */
     uint32_t span; /* this one */
+};
+
+/* What comes to a message. */
+struct sc__message_end {
+    uint32_t class;
+    uint32_t member;
+    bool sending;
+    bool eager;
+    bool measured; /* the cost of the rendezvous is its time */
 };
 
 struct sc__executor {
@@ -216,13 +226,23 @@ struct sc__policy {
     sc_status (*event)(struct sc__executor *x, struct sc__queued e);
     /* An event that no longer counts; NULL: there are none. */
     bool (*stale)(const struct sc__executor *x, struct sc__queued e);
-    sc_status (*transfer_over)(struct sc__executor *x, const struct sc__transfer *t);
+    /* A member of a rendezvous waits for the others; they are all there and the
+     * bytes move; the transfer is over. */
+    void (*waits)(struct sc__executor *x, uint32_t class, uint32_t member, uint32_t id);
+    void (*ready)(struct sc__executor *x, uint32_t class, uint32_t member);
+    void (*leaves)(struct sc__executor *x, uint32_t id, uint32_t class, uint32_t member);
+    /* Nobody will come to this rendezvous any more. */
+    sc_status (*closes)(struct sc__executor *x, uint32_t id);
+    /* Of a transfer that is not of a rendezvous (its user is past 32 bits). */
+    sc_status (*message_over)(struct sc__executor *x, const struct sc__transfer *t);
     /* Everything has run, or who waits for whom. */
     sc_status (*check_end)(struct sc__executor *x);
     /* What the time of a class counts as while it computes nothing. */
     int32_t (*idle_category)(struct sc__executor *x, uint32_t class);
     /* Transfers and events that end at one time all do before anything starts. */
     bool all_ends_first;
+    /* Of those who leave a rendezvous together the last that came is first. */
+    bool newest_leaves_first;
 };
 extern const struct sc__policy sc__policy_program;
 extern const struct sc__policy sc__policy_graph;
@@ -252,8 +272,6 @@ bool sc__claims_alone(const struct sc__claim_table *t,
 const struct sc__exec_item *sc__stream_item(const struct sc__runner *r, uint32_t stream);
 const struct sc__op *
 sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream);
-/* The peers are all there: from now on it is communication. */
-void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
 
 /* run.c */
@@ -274,6 +292,25 @@ void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream);
 sc_status sc__too_long(struct sc_context *ctx);
 
 /* rendezvous.c */
+uint32_t sc__rendezvous_open(struct sc__executor *x, uint32_t room);
+void sc__rendezvous_join(struct sc__executor *x,
+                         uint32_t id,
+                         uint32_t class,
+                         uint32_t member);
+/* All are there: t starts, or the event that ends it is set. */
+sc_status sc__rendezvous_begin(struct sc__executor *x,
+                               uint32_t id,
+                               struct sc__transfer *t,
+                               bool measured);
+/* One end of a message comes; t is what starts when that makes it begin. */
+sc_status sc__rendezvous_message(struct sc__executor *x,
+                                 uint32_t id,
+                                 const struct sc__message_end *end,
+                                 struct sc__transfer *t);
+/* The transfer has ended (or its local update, where `local`). */
+sc_status sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local);
+
+/* program_rendezvous.c */
 sc_status sc__rendezvous_prepare(struct sc__executor *x);
 /* Once blocks are prepared: the number of every collective in its group. */
 void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
@@ -281,16 +318,19 @@ void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
 bool sc__inside_class(const struct sc__runner *r, const struct sc__op *op);
 struct sc__transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);
-sc_status sc__rendezvous_collective(struct sc__executor *x,
-                                    uint32_t class,
-                                    uint32_t stream,
-                                    const struct sc__op *op);
-sc_status sc__rendezvous_message(struct sc__executor *x,
+sc_status sc__program_collective(struct sc__executor *x,
                                  uint32_t class,
                                  uint32_t stream,
                                  const struct sc__op *op);
-/* The transfer of a rendezvous has ended (or its local update, where `local`). */
-void sc__rendezvous_over(struct sc__executor *x, uint32_t rendezvous, bool local);
+sc_status sc__program_message(struct sc__executor *x,
+                              uint32_t class,
+                              uint32_t stream,
+                              const struct sc__op *op);
+void sc__program_leaves(struct sc__executor *x,
+                        uint32_t id,
+                        uint32_t class,
+                        uint32_t stream);
+sc_status sc__program_closes(struct sc__executor *x, uint32_t id);
 /* Numbers and tags of what is open grow: by peers, and of all messages. */
 void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
 sc_status sc__deadlock(struct sc__executor *x);

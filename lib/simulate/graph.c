@@ -19,16 +19,10 @@
 
 #include <string.h>
 
-enum {
-    EVENT_END,
-    EVENT_SENT,
-    EVENT_AFTER,
-    EVENT_RENDEZVOUS,
-    EVENT_MESSAGE,
-    EVENT_BITS = 3
-};
+enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MESSAGE, EVENT_BITS = 2 };
 
-#define COLLECTIVE_BIT ((uint64_t)1 << 63)
+/* In sc__transfer.user: the send, not a rendezvous. */
+#define MESSAGE_BIT ((uint64_t)1 << 32)
 
 static uint32_t p2p_slot(const struct sc__graph *r) {
     return r->w->group_count;
@@ -44,7 +38,7 @@ static void satisfy(struct sc__graph *r, uint32_t class, uint32_t op) {
 
 static void op_begin(struct sc__graph *r, uint32_t class, uint32_t op) {
     if (r->started)
-        r->started[op] = r->ready[op] = r->x->now;
+        r->started[op] = r->met[op] = r->x->now;
     if (!r->start_deps)
         return;
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
@@ -59,7 +53,7 @@ static void op_end(struct sc__graph *r, uint32_t class, uint32_t op) {
     sc__touch(r->x, class);
     r->x->runners[class].under_way.left--;
     if (r->started)
-        sc__account_span(r->x, class, op, 0, r->started[op], r->ready[op], r->x->now);
+        sc__account_span(r->x, class, op, 0, r->started[op], r->met[op], r->x->now);
     for (uint32_t i = r->succ_first[op]; i < r->succ_first[op + 1]; i++)
         if (!(r->succ[i] & SC__DEP_START))
             satisfy(r, class, r->succ[i]);
@@ -145,6 +139,9 @@ static void lane_free(struct sc__graph *r, uint32_t class, uint32_t op) {
 
 /* ---- messages ---- */
 
+/* The partner of a message is known, so its two ends need no rendezvous to
+ * find each other in: what each has come to is a few bits of the receive. */
+
 struct sc__transfer
 sc__graph_message(const struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
@@ -154,16 +151,17 @@ sc__graph_message(const struct sc__graph *r, uint32_t class, uint32_t op) {
                                  .peer = o->peer,
                                  .class = class,
                                  .peer_class = r->w->rank_class[o->peer],
+                                 .job = r->x->job,
                                  .bytes = o->bytes,
-                                 .user = op};
+                                 .user = MESSAGE_BIT | op};
 }
 
 static sc_status start_message(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     struct sc__transfer t = sc__graph_message(r, class, op);
     sc__account_traffic(r->x, class, p2p_slot(r), o->bytes);
-    if (r->ready)
-        r->ready[op] = r->x->now;
+    if (r->met)
+        r->met[op] = r->x->now;
     if (!r->loads)
         sc__account_move(r->x, class, p2p_slot(r));
     if (o->flags & SC__OP_MEASURED) {
@@ -181,8 +179,8 @@ static void begin_receive(struct sc__graph *r, uint32_t recv, uint32_t class) {
     if (r->state[recv] & SC__POSTED) {
         sc__account_move(r->x, class, p2p_slot(r));
         sc__account_wait(r->x, class, &r->w->ops[recv], -1);
-        if (r->ready)
-            r->ready[recv] = r->x->now;
+        if (r->met)
+            r->met[recv] = r->x->now;
     }
     r->state[recv] |= SC__FLYING;
 }
@@ -322,60 +320,71 @@ struct sc__transfer sc__graph_collective(const struct sc__graph *r, uint32_t op)
                                  .peer = o->peer,
                                  .class = r->w->rank_class[lead],
                                  .peer_class = r->w->rank_class[lead],
-                                 .bytes = o->bytes,
-                                 .user = COLLECTIVE_BIT | r->match[op]};
+                                 .job = r->x->job,
+                                 .bytes = o->bytes};
 }
 
-static sc_status start_rendezvous(struct sc__graph *r, uint32_t id) {
-    struct sc__graph_rendezvous *m = &r->rendezvous[id];
-    const struct sc__op *o = &r->w->ops[r->arrivals[m->first - 1].op];
+static sc_status begin_collective(struct sc__graph *r, uint32_t id) {
+    struct sc__rendezvous *g = &r->x->rendezvous[id];
+    uint32_t op = g->members[g->here - 1];
+    const struct sc__op *o = &r->w->ops[op];
+    bool measured = (o->flags & SC__OP_MEASURED) != 0;
+    struct sc__transfer t = sc__graph_collective(r, op);
+    g->cost = measured ? o->cost : 0;
     r->lines[o->group].busy = true;
-    for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
-        uint32_t class = r->arrivals[a - 1].class;
-        sc__account_move(r->x, class, o->group);
-        sc__account_wait(r->x, class, o, -1);
-        sc__account_traffic(r->x, class, o->group, o->bytes);
-        if (r->ready)
-            r->ready[r->arrivals[a - 1].op] = r->x->now;
-    }
-    struct sc__transfer t = sc__graph_collective(r, r->arrivals[m->first - 1].op);
-    if (o->flags & SC__OP_MEASURED) {
-        sc__queue_push(&r->x->queue, r->x->now + o->cost, id, EVENT_RENDEZVOUS);
-        return SC_OK;
-    }
-    return r->x->net->ops->start(r->x->net->self, &t, r->x->now);
+    return sc__rendezvous_begin(r->x, id, &t, measured);
 }
 
+/* The group is a line: one collective at a time, in the order of the last who came. */
 static sc_status arrive(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    uint32_t id = r->match[op];
-    struct sc__graph_rendezvous *m = &r->rendezvous[id];
     struct sc__graph_line *l = &r->lines[o->group];
-    sc__account_wait(r->x, class, o, 1);
-    *SC__PUSH(&r->x->arena, r->arrivals, r->arrival_count, r->arrival_capacity) =
-        (struct sc__graph_arrival){op, class, m->first};
-    m->first = r->arrival_count;
-    if (++m->arrived < sc__group_size(r->w, o->group))
+    uint32_t size = sc__group_size(r->w, o->group);
+    uint32_t *open = &r->collectives[r->match[op]];
+    if (!*open) {
+        *open = sc__rendezvous_open(r->x, size) + 1;
+        r->x->rendezvous[*open - 1].op = op;
+    }
+    uint32_t id = *open - 1;
+    sc__rendezvous_join(r->x, id, class, op);
+    if (r->x->rendezvous[id].here < size)
         return SC_OK;
     if (!l->busy)
-        return start_rendezvous(r, id);
+        return begin_collective(r, id);
     *SC__PUSH(&r->x->arena, l->queue, l->count, l->capacity) = id;
     return SC_OK;
 }
 
-static sc_status rendezvous_done(struct sc__graph *r, uint32_t id) {
-    struct sc__graph_rendezvous *m = &r->rendezvous[id];
-    uint16_t group = r->w->ops[r->arrivals[m->first - 1].op].group;
-    struct sc__graph_line *l = &r->lines[group];
-    for (uint32_t a = m->first; a; a = r->arrivals[a - 1].next) {
-        struct sc__graph_arrival *at = &r->arrivals[a - 1];
-        sc__account_arrive(r->x, at->class, group);
-        if (r->slots[at->class])
-            lane_free(r, at->class, at->op);
-        transfer_end(r, at->class, at->op);
-    }
+/* ---- members of a collective ---- */
+
+static void graph_waits(struct sc__executor *x, uint32_t class, uint32_t op, uint32_t id) {
+    (void)id;
+    sc__account_wait(x, class, &x->w->ops[op], 1);
+}
+
+static void graph_ready(struct sc__executor *x, uint32_t class, uint32_t op) {
+    const struct sc__op *o = &x->w->ops[op];
+    sc__account_wait(x, class, o, -1);
+    sc__account_move(x, class, o->group);
+    sc__account_traffic(x, class, o->group, o->bytes);
+    if (x->graph->met)
+        x->graph->met[op] = x->now;
+}
+
+static void graph_leaves(struct sc__executor *x, uint32_t id, uint32_t class, uint32_t op) {
+    struct sc__graph *r = x->graph;
+    (void)id;
+    sc__account_arrive(x, class, x->w->ops[op].group);
+    if (r->slots[class])
+        lane_free(r, class, op);
+    transfer_end(r, class, op);
+}
+
+static sc_status graph_closes(struct sc__executor *x, uint32_t id) {
+    struct sc__graph *r = x->graph;
+    struct sc__graph_line *l = &r->lines[x->w->ops[x->rendezvous[id].op].group];
     l->busy = false;
-    return l->head < l->count ? start_rendezvous(r, l->queue[l->head++]) : SC_OK;
+    return l->head < l->count ? begin_collective(r, l->queue[l->head++]) : SC_OK;
 }
 
 /* ---- the loop ---- */
@@ -470,17 +479,12 @@ static void end_on_lane(struct sc__graph *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
-static sc_status network_done(struct sc__graph *r, const struct sc__transfer *t) {
-    if (t->user & COLLECTIVE_BIT)
-        return rendezvous_done(r, (uint32_t)t->user);
+static sc_status graph_message_over(struct sc__executor *x, const struct sc__transfer *t) {
+    struct sc__graph *r = x->graph;
     if (!r->loads && r->slots[t->class])
         lane_free(r, t->class, (uint32_t)t->user);
     message_done(r, t);
     return SC_OK;
-}
-
-static sc_status graph_transfer_over(struct sc__executor *x, const struct sc__transfer *t) {
-    return network_done(x->graph, t);
 }
 
 static sc_status graph_event(struct sc__executor *x, struct sc__queued e) {
@@ -494,14 +498,12 @@ static sc_status graph_event(struct sc__executor *x, struct sc__queued e) {
     case EVENT_AFTER:
         after_end(r, class, e.a);
         return SC_OK;
-    case EVENT_RENDEZVOUS:
-        return rendezvous_done(r, e.a);
     case EVENT_MESSAGE:
         t = sc__graph_message(r, class, e.a);
-        return network_done(r, &t);
+        return graph_message_over(x, &t);
     default: /* the processor has sent it */
         lane_free(r, class, e.a);
-        sc__account_arrive(r->x, class, p2p_slot(r));
+        sc__account_arrive(x, class, p2p_slot(r));
         op_end(r, class, e.a);
         return begin_send(r, class, e.a);
     }
@@ -538,7 +540,12 @@ bool sc__workload_is_graph(const struct sc__workload *w) {
 const struct sc__policy sc__policy_graph = {.prepare = sc__graph_prepare,
                                             .start = graph_start,
                                             .event = graph_event,
-                                            .transfer_over = graph_transfer_over,
+                                            .waits = graph_waits,
+                                            .ready = graph_ready,
+                                            .leaves = graph_leaves,
+                                            .closes = graph_closes,
+                                            .message_over = graph_message_over,
                                             .check_end = sc__graph_check_end,
                                             .idle_category = sc__account_graph_idle,
-                                            .all_ends_first = true};
+                                            .all_ends_first = true,
+                                            .newest_leaves_first = true};

@@ -33,19 +33,6 @@ struct sc__graph_inbox {
     uint32_t arrived_capacity;
 };
 
-struct sc__graph_arrival {
-    /* next + 1 in the pool, or 0 */
-    uint32_t op;
-    uint32_t class;
-    uint32_t next;
-};
-
-struct sc__graph_rendezvous {
-    /* arrival + 1 */
-    uint32_t arrived;
-    uint32_t first;
-};
-
 /* Collectives of a group that wait for the one under way. */
 struct sc__graph_line {
     uint32_t *queue;
@@ -66,6 +53,7 @@ struct sc__graph {
     const uint32_t *match;
     uint16_t *waits; /* by operation: dependencies left */
     uint8_t *state;
+    uint32_t *collectives; /* by number (workload/match.h): rendezvous + 1, once opened */
     uint32_t *succ_first;
     uint32_t *succ;
     bool start_deps;
@@ -76,17 +64,13 @@ struct sc__graph {
     uint32_t dirty_count;
     uint32_t dirty_capacity;
     struct sc__graph_inbox *inboxes; /* by class */
-    struct sc__graph_rendezvous *rendezvous;
-    struct sc__graph_line *lines; /* by group */
-    struct sc__graph_arrival *arrivals;
-    uint32_t arrival_count;
-    uint32_t arrival_capacity;
+    struct sc__graph_line *lines;    /* by group */
     struct sc__graph_pending *pending;
     uint32_t pending_count;
     uint32_t pending_capacity;
     /* by operation, for the timeline; or NULL */
     int64_t *started;
-    int64_t *ready;
+    int64_t *met;
 };
 
 /* What is asked of the network for a send, or for a collective. */

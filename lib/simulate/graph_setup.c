@@ -131,10 +131,10 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
     r->inboxes = SC__NEW_ARRAY(&x->arena, struct sc__graph_inbox, w->class_count);
     r->lines = SC__NEW_ARRAY(&x->arena, struct sc__graph_line, w->group_count);
     uint32_t rendezvous = count_rendezvous(w);
-    r->rendezvous = SC__NEW_ARRAY(&x->arena, struct sc__graph_rendezvous, rendezvous);
+    r->collectives = SC__NEW_ARRAY(&x->arena, uint32_t, rendezvous);
     if (x->options.keep_timeline) {
         r->started = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
-        r->ready = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
+        r->met = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
     }
     SC__TRY(announce_all(r, rendezvous));
     for (uint32_t c = 0; c < w->class_count; c++)

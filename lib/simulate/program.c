@@ -117,18 +117,24 @@ static void start_next(struct sc__executor *x, uint32_t class, uint32_t stream) 
         return;
     }
     const struct sc__op *op = sc__stream_op(x, r, stream);
-    x->status = op->kind == SC__OP_COLLECTIVE
-                    ? sc__rendezvous_collective(x, class, stream, op)
-                    : sc__rendezvous_message(x, class, stream, op);
+    x->status = op->kind == SC__OP_COLLECTIVE ? sc__program_collective(x, class, stream, op)
+                                              : sc__program_message(x, class, stream, op);
 }
 
-void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
+static void
+stream_waits(struct sc__executor *x, uint32_t class, uint32_t stream, uint32_t rendezvous) {
+    struct sc__stream *s = &x->runners[class].streams[stream];
+    s->state = SC__STREAM_WAITING;
+    s->wait = rendezvous;
+}
+
+static void stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
     sc__touch(x, class);
-    if (s->op->kind != SC__OP_COLLECTIVE && !r->begun) {
+    if (s->op->kind != SC__OP_COLLECTIVE && !r->met) {
         x->out->classes[class].lead = x->out->classes[class].account.bubble;
-        r->begun = true;
+        r->met = true;
     }
     s->state = SC__STREAM_TRANSFER;
     s->ready = x->now;
@@ -182,16 +188,7 @@ static bool program_stale(const struct sc__executor *x, struct sc__queued e) {
 }
 
 static sc_status program_event(struct sc__executor *x, struct sc__queued e) {
-    if (e.a & SC__EVENT_RENDEZVOUS)
-        sc__rendezvous_over(x, e.a & ~SC__EVENT_RENDEZVOUS, true);
-    else
-        sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
-    return SC_OK;
-}
-
-static sc_status program_transfer_over(struct sc__executor *x,
-                                       const struct sc__transfer *t) {
-    sc__rendezvous_over(x, (uint32_t)t->user, false);
+    sc__stream_end(x, e.a / SC__MAX_STREAMS, e.a % SC__MAX_STREAMS);
     return SC_OK;
 }
 
@@ -227,6 +224,9 @@ const struct sc__policy sc__policy_program = {.prepare = program_prepare,
                                               .start = program_start,
                                               .event = program_event,
                                               .stale = program_stale,
-                                              .transfer_over = program_transfer_over,
+                                              .waits = stream_waits,
+                                              .ready = stream_ready,
+                                              .leaves = sc__program_leaves,
+                                              .closes = sc__program_closes,
                                               .check_end = program_check_end,
                                               .idle_category = sc__account_program_idle};

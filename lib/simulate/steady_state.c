@@ -42,7 +42,7 @@ static void write_rendezvous(struct sc__executor *x,
     put(s, g->bytes);
     put(s, (uint64_t)g->cost);
     for (uint32_t i = 0; i < g->here; i++)
-        put(s, (uint64_t)g->classes[i] << 32 | g->streams[i]);
+        put(s, (uint64_t)g->classes[i] << 32 | g->members[i]);
     if (message)
         put(s, (uint64_t)g->from << 32 | g->to);
     if (g->linked)
@@ -130,7 +130,7 @@ static void
 write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s) {
     const struct sc__runner *r = &x->runners[class];
     put(s, (uint64_t)r->blocked << 32 | (uint64_t)r->computing << 16 | r->moving);
-    put(s, r->begun);
+    put(s, r->met);
     for (uint32_t t = 0; t < x->streams; t++) {
         write_stream(x, r, t, s);
         s->calls[class * x->streams + t] = r->streams[t].call;

@@ -169,6 +169,23 @@ class Evaluation(unittest.TestCase):
                 seen.add(theirs["step_time_us"])
         self.assertGreater(len(seen - {usual}), 5)  # they did something
 
+    def test_what_if(self):
+        """what-if and the critical path"""
+        model, cluster, keywords, words = JOBS[2]
+        result = stepcast.evaluate(model, stepcast.Plan(**keywords), cluster, what_if=True, timeline=True)
+        rows = {row.key: row for row in result.what_if()}
+        # half of all GEMMs' time: what the program says of a run in which they take half
+        scaled = program_json("run", "--model", model, "--cluster", cluster, *words.split(), "--scale", "gemm=0.5")
+        # but for operations of half a picosecond
+        self.assertAlmostEqual(rows["gemm"].half_us / scaled["step_time_us"], 1, places=7)
+        self.assertLess(rows["gemm"].zero_us, rows["gemm"].half_us)
+        self.assertLess(rows["gemm"].half_us, result.step_us)
+        path = result.critical_path()
+        self.assertEqual((path[0].start_us, path[-1].end_us), (0, result.step_us))
+        self.assertTrue(all(a.end_us == b.start_us for a, b in zip(path, path[1:])))
+        plain = stepcast.evaluate(model, stepcast.Plan(**keywords), cluster)
+        self.assertEqual((plain.what_if(), plain.critical_path()), ([], []))
+
     def test_resolved_plan(self):
         """a resolved plan gives the same step again"""
         for model, cluster, keywords, words in JOBS:
@@ -219,6 +236,19 @@ class Objects(unittest.TestCase):
         theirs = program_json("run", *"--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 --seq-length 1024 --gpus 8 --global-batch 8 --cluster dgx-a100:8".split())
         ours = stepcast.evaluate(model, stepcast.Plan(gpus=8, global_batch=8, seq=1024), "dgx-a100:8")
         self.assertEqual(ours.step_us, theirs["step_time_us"])
+
+    def test_script(self):
+        """a Megatron launch script gives model and plan"""
+        path = os.path.join(FOLDER, "launch.sh")
+        with open(path, "w") as file:
+            file.write("torchrun pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 "
+                       "--seq-length 1024 --micro-batch-size 1 --global-batch-size 16 --tensor-model-parallel-size 2 --bf16\n")
+        theirs = program_json("run", "--megatron-args", path, "--gpus", "8", "--cluster", "dgx-a100:8")
+        model, plan = stepcast.Model.from_script(path)
+        self.assertEqual((model.layers, plan.tp, plan.global_batch, plan.seq), (4, 2, 16, 1024))
+        self.assertEqual(stepcast.evaluate(model, plan.replace(gpus=8), "dgx-a100:8").step_us, theirs["step_time_us"])
+        found = stepcast.plans(model, gpus=8, global_batch=16, top=1)[0]
+        self.assertEqual(found.plan.tp, 2)
 
     def test_clusters(self):
         """a cluster by name and by bytes is the same"""

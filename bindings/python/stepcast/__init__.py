@@ -22,7 +22,7 @@ from ._evaluate import evaluate, simulate
 from ._library import version
 from ._objects import Cluster, Model, Workload
 from ._plan import Plan
-from ._result import Breakdown, Communication, Memory, Note, Result
+from ._result import Breakdown, Communication, Critical, Memory, Note, Result, WhatIf
 from ._search import PlanResult, plans
 
 __version__ = version()
@@ -32,6 +32,7 @@ __all__ = [
     "Cancelled",
     "Cluster",
     "Communication",
+    "Critical",
     "DoesNotFit",
     "Memory",
     "Model",
@@ -42,6 +43,7 @@ __all__ = [
     "Result",
     "StepcastError",
     "UsageError",
+    "WhatIf",
     "Workload",
     "coll",
     "command",

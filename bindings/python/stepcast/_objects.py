@@ -13,6 +13,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _header as c
+from ._fields import empty
 from ._library import Handle, Progress, SettingArray, Text, borrowed_context, decode, encode
 from ._library import library, made, progress_shown
 from ._options import call_with_options
@@ -86,6 +87,22 @@ class Model(Handle):
         model = cls.__new__(cls)
         model._adopt(pointer, [(decode(item.name), item.value) for item in settings.array])
         return model
+
+    @classmethod
+    def from_script(cls, path: Text) -> Tuple[Model, Plan]:
+        """The model and the plan of a Megatron launch script, which is read and not run.
+        plans() of such a model keeps what the script says of the plan."""
+        text = encode(path, "a path")
+        out = ctypes.c_void_p()
+        struct = empty(c.sc_plan)
+        with borrowed_context() as context:
+            status = library.sc_model_load_script(
+                context, text, ctypes.byref(out), ctypes.byref(struct)
+            )
+            pointer = made(context, status, out)
+        model = cls.__new__(cls)
+        model._adopt(pointer, [("megatron-args", text)])
+        return model, Plan._from_struct(struct)
 
     @property
     def name(self) -> str:

@@ -64,6 +64,27 @@ class Memory(NamedTuple):
     capacity: int
 
 
+class WhatIf(NamedTuple):
+    """What the step would take if one part of it took half its time, or none."""
+
+    #: "gemm", "recompute", "comm:tp" …
+    key: str
+    #: for people
+    title: str
+    half_us: float
+    zero_us: float
+
+
+class Critical(NamedTuple):
+    """A piece of the critical path."""
+
+    stage: int
+    #: None: the stage did nothing
+    operation: Optional[str]
+    start_us: float
+    end_us: float
+
+
 class Note(NamedTuple):
     """Something that was assumed: a stable code for programs, a sentence for people."""
 
@@ -188,6 +209,25 @@ class Result(Handle):
         library.sc_result_memory(self._pointer, self._stage(stage), ctypes.byref(raw))
         return Memory(*(getattr(raw, name) for name in Memory._fields))
 
+    def what_if(self) -> List[WhatIf]:
+        """Parts of the step and what is to gain from each, most first; empty without
+        evaluate(…, what_if=True)."""
+        found: List[WhatIf] = []
+        raw = c.sc_what_if()
+        while library.sc_result_what_if(self._pointer, len(found), ctypes.byref(raw)) == c.SC_OK:
+            found.append(WhatIf(decode(raw.key), decode(raw.title), raw.half_us, raw.zero_us))
+        return found
+
+    def critical_path(self) -> List[Critical]:
+        """The chain of operations that ends with the step, without gaps; empty without
+        evaluate(…, timeline=True)."""
+        found: List[Critical] = []
+        raw = c.sc_critical()
+        while library.sc_result_critical_path(self._pointer, len(found), ctypes.byref(raw)) == c.SC_OK:
+            operation = decode(raw.operation) if raw.operation is not None else None
+            found.append(Critical(raw.stage, operation, raw.start_us, raw.end_us))
+        return found
+
     # ---- how it came about ----
 
     @property
@@ -227,8 +267,8 @@ class Result(Handle):
                 raise_error(context, status)
 
     def to_bytes(self, format: str = "json") -> bytes:
-        """The result in a format: "json", "text", "csv" or "html"; the last two need
-        evaluate(…, timeline=True)."""
+        """The result in a format: "json", "text", "csv", "html", or "trace" for Perfetto;
+        the last three need evaluate(…, timeline=True)."""
         parts: List[bytes] = []
         self._written(format, parts.append)
         return b"".join(parts)
@@ -254,7 +294,7 @@ class Result(Handle):
             suffix = os.path.splitext(name)[1].lstrip(".").lower()
             format = "text" if suffix == "txt" else suffix
         if not format:
-            raise ValueError(f"{name!r} has no suffix: say format=\"json\", \"text\", \"csv\" or \"html\"")
+            raise ValueError(f"{name!r} has no suffix: say format='json', 'text', 'csv', 'html' or 'trace'")
         handle, part = tempfile.mkstemp(dir=os.path.dirname(name) or ".", prefix=".stepcast-")
         try:
             with os.fdopen(handle, "wb") as file:

@@ -84,13 +84,17 @@ def _plan_result(asked: _Request, row: Any) -> PlanResult:
 
 def _plan_of_command(asked: _Request, command: str) -> Plan:
     """The plan that a command line says; what is not the plan's is passed over."""
-    plan = _fields.empty(c.sc_plan)
+    pairs = []
     words = shlex.split(command)[2:]  # stepcast run …
-    kept = []
+    while words:
+        name = words.pop(0).lstrip("-")
+        pairs.append((name, encode(words.pop(0)) if asked.takes_value(name) else None))
+    given = dict(pairs)
+    if "megatron-args" in given:
+        struct = Model.from_script(decode(given["megatron-args"]))[1]._struct
+    else:
+        struct = _fields.empty(c.sc_plan)
     with borrowed_context() as context:
-        while words:
-            name = encode(words.pop(0).lstrip("-"))
-            value = encode(words.pop(0)) if asked.takes_value(decode(name)) else None
-            kept.append(value)  # text stays where it is
-            library.sc_plan_set(context, ctypes.byref(plan), name, value)
-    return Plan._from_struct(plan)
+        for name, value in pairs:
+            library.sc_plan_set(context, ctypes.byref(struct), encode(name), value)
+    return Plan._from_struct(struct)

@@ -61,11 +61,11 @@ static double overhead(const struct sc__pattern_builder *b) {
 }
 
 /* A connection of the open flow. */
-static sc_status wire(struct sc__pattern_builder *b,
-                      struct sc__pattern *p,
-                      uint32_t from,
-                      uint32_t to,
-                      double load) {
+static sc_status lay_route(struct sc__pattern_builder *b,
+                           struct sc__pattern *p,
+                           uint32_t from,
+                           uint32_t to,
+                           double load) {
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
     SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
@@ -83,18 +83,32 @@ static bool has_nodes(const struct sc__pattern_builder *b) {
            b->cluster->fabric.kind != SC__FABRIC_LINKS;
 }
 
+enum { PORT_OUT, PORT_IN };
+
+/* One direction of a GPU's port inside its node; cables come in pairs, out and in. */
+static void load_port(struct sc__pattern_builder *b,
+                      struct sc__pattern *p,
+                      uint32_t gpu,
+                      unsigned direction,
+                      double load) {
+    uint32_t links[SC__NVLINKS_MAX];
+    if (!b->graph->nvlink)
+        return;
+    uint32_t cables = b->graph->nvlink(b->graph, gpu, links) / 2;
+    for (uint32_t i = 0; i < cables; i++)
+        load_link(b, p, links[2 * i + direction], load / cables);
+}
+
 /* Up to the switch of a node from so many GPUs, and down from it to so many. */
 static void through_switch(struct sc__pattern_builder *b,
                            struct sc__pattern *p,
                            const uint32_t *gpu,
                            const struct sc__coll_transfer *t,
                            double load) {
-    if (!has_nodes(b))
-        return;
     for (uint32_t i = 0; i < t->sources; i++)
-        load_link(b, p, sc__nvlink_up(gpu[t->source + i]), load);
+        load_port(b, p, gpu[t->source + i], PORT_OUT, load);
     for (uint32_t i = 0; i < t->destinations; i++)
-        load_link(b, p, sc__nvlink_down(gpu[t->destination + i]), load);
+        load_port(b, p, gpu[t->destination + i], PORT_IN, load);
 }
 
 /* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
@@ -106,21 +120,21 @@ counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
 
 /* A connection, by path of the GPU that relays it where there is one. crossing: share of
  * it that goes between nodes when the relay is beside the destination. */
-static sc_status connect(struct sc__pattern_builder *b,
-                         struct sc__pattern *p,
-                         uint32_t from,
-                         uint32_t to,
-                         enum sc__coll_relay relay,
-                         double crossing,
-                         double load) {
+static sc_status lay_connection(struct sc__pattern_builder *b,
+                                struct sc__pattern *p,
+                                uint32_t from,
+                                uint32_t to,
+                                enum sc__coll_relay relay,
+                                double crossing,
+                                double load) {
     bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
     if (near || relay == SC__RELAY_NONE)
-        return wire(b, p, from, to, load);
+        return lay_route(b, p, from, to, load);
     bool first = relay == SC__RELAY_AT_SOURCE;
     uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
     if (via != from)
-        SC__TRY(wire(b, p, from, via, first ? load : load * crossing));
-    return via == to ? SC_OK : wire(b, p, via, to, load);
+        SC__TRY(lay_route(b, p, from, via, first ? load : load * crossing));
+    return via == to ? SC_OK : lay_route(b, p, via, to, load);
 }
 
 /* ---- schedules as flows ---- */
@@ -146,13 +160,13 @@ static sc_status add_transfer(struct sc__pattern_builder *b,
         through_switch(b, p, f->gpu, &t, load);
         return SC_OK;
     }
-    return connect(b,
-                   p,
-                   f->gpu[t.source],
-                   f->gpu[t.destination],
-                   t.relay,
-                   f->crossing,
-                   load);
+    return lay_connection(b,
+                          p,
+                          f->gpu[t.source],
+                          f->gpu[t.destination],
+                          t.relay,
+                          f->crossing,
+                          load);
 }
 
 /* All connections of a channel, into the open flow. Rounds and repeated phases go over the
@@ -203,7 +217,7 @@ add_rings(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_coll
 static sc_status
 add_trees(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
     const struct sc__coll_schedule *s = &f->schedule;
-    uint32_t flows = s->group.nodes > 1 ? s->channels / s->trees : 1;
+    uint32_t flows = s->group.nodes > 1 ? s->channels / s->siblings : 1;
     f->unit = s->channels / flows;
     return add_channels(b, p, f, flows, 1.0 / flows);
 }
@@ -282,8 +296,8 @@ static void add_ports(struct sc__pattern_builder *b,
     begin_flow(b, p, volume);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, f->gpu[i]);
-        load_link(b, p, sc__nvlink_up(f->gpu[i]), c.port);
-        load_link(b, p, sc__nvlink_down(f->gpu[i]), c.port);
+        load_port(b, p, f->gpu[i], PORT_OUT, c.port);
+        load_port(b, p, f->gpu[i], PORT_IN, c.port);
         if (n == inside)
             continue;
         load_link(b, p, nic, c.nic * overhead(b));
@@ -393,7 +407,7 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
     if (from == to)
         return SC_OK;
     begin_flow(b, p, 1);
-    return connect(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
+    return lay_connection(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
 }
 
 /* Ports: what a GPU or NIC has for itself, and no route can avoid. */

@@ -83,8 +83,10 @@ static int64_t link_latency(const struct sc__pattern_builder *b, uint32_t link) 
 
 /* The hops of a message. Each message is a connection of its own to the
  * network: with ECMP every step takes a path of its own. */
-static sc_status
-route(struct stepping *s, const struct flow_steps_wire *w, uint32_t step, uint32_t *count) {
+static sc_status route_message(struct stepping *s,
+                               const struct flow_steps_wire *w,
+                               uint32_t step,
+                               uint32_t *count) {
     struct sc__pattern_builder *b = s->b;
     struct sc__route_policy policy = *b->route;
     bool network = w->from / b->cluster->node_gpus != w->to / b->cluster->node_gpus;
@@ -112,9 +114,10 @@ static sc_status make_wire(struct stepping *s,
     return SC_OK;
 }
 
-static sc_status send(struct stepping *s, uint32_t wire, uint32_t step, int64_t now) {
+static sc_status
+send_message(struct stepping *s, uint32_t wire, uint32_t step, int64_t now) {
     uint32_t count;
-    SC__TRY(route(s, &s->wires[wire], step, &count));
+    SC__TRY(route_message(s, &s->wires[wire], step, &count));
     struct sc__share_flow flow = {.hops = s->b->path,
                                   .count = count,
                                   .weight = 1,
@@ -126,7 +129,7 @@ static sc_status send(struct stepping *s, uint32_t wire, uint32_t step, int64_t 
 
 /* The message has left; when its acknowledgement is back the receiver may go
  * on: a ring or chain passes on what came in the phase before. */
-static void receive(struct stepping *s, uint64_t user, int64_t now) {
+static void receive_message(struct stepping *s, uint64_t user, int64_t now) {
     uint32_t wire = (uint32_t)user;
     uint32_t next = (uint32_t)(user >> 32) + 1;
     uint32_t channel = wire / s->schedule.group.ranks;
@@ -156,11 +159,11 @@ static sc_status flow_steps_run(struct stepping *s) {
         int64_t flow = end < 9e6 ? flow_steps_to_ps(end) : INT64_MAX;
         if (flow <= event)
             while (sc__share_finish(s->share, end, &user))
-                receive(s, user, flow);
+                receive_message(s, user, flow);
         else
             while (sc__heap_time(&s->heap) == event) {
                 struct sc__event e = sc__heap_pop(&s->heap);
-                SC__TRY(send(s, e.a, e.b, event));
+                SC__TRY(send_message(s, e.a, e.b, event));
             }
     }
     return SC_OK;
@@ -222,7 +225,7 @@ static sc_status start_pairs(struct stepping *s, int64_t *trip) {
             SC__TRY(make_wire(s, &t, w));
             if (w->round_trip > *trip)
                 *trip = w->round_trip;
-            SC__TRY(send(s, count++, 0, 0));
+            SC__TRY(send_message(s, count++, 0, 0));
         }
     return SC_OK;
 }
