@@ -10,7 +10,7 @@ PREFIX  ?= /usr/local
 OPT     ?= -O2
 # what a table does not say of an option is 0
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers
-CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
+CPPFLAGS += -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
 LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
 
@@ -41,7 +41,11 @@ STATIC  := $(BUILD)/libstepcast.a
 SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
-.PHONY: all deps demo test validate bench install clean help format check-format check-layers check-threads fuzz-smoke
+# the Python package as files, for PYTHONPATH
+PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
+PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
+
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -51,15 +55,22 @@ all: deps $(PROGRAM) $(SHARED)
 deps:
 	@sh scripts/deps.sh
 
+deps-test:
+	@sh scripts/deps.sh test
+
 help:
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
 
 $(LIB_O) $(BUILD)/cli/main.o: | deps
+$(TEST_C:%.c=$(BUILD)/%.o): | deps-test
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# The library is plain C17 but for lib/base/platform_posix.c; programs are not.
+$(BUILD)/cli/%.o $(BUILD)/tests/%.o $(BUILD)/bench/%.o: CPPFLAGS += -D_GNU_SOURCE
 
 $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	@mkdir -p $(@D)
@@ -119,10 +130,19 @@ $(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/dri
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(PYTHON_PACKAGE): $(PYTHON_SOURCES) include/stepcast/stepcast.h
+	$(call say,PYTHON,$(@D))
+	$(Q)python3 -B bindings/python/backend.py stage $(BUILD)/python
+
+python: all $(PYTHON_PACKAGE) ## the Python package, for PYTHONPATH=build/python
+
+wheel: all ## the Python package with the library, for pip, in build/wheel
+	$(Q)STEPCAST_LIBRARY=$(SHARED) python3 -B bindings/python/backend.py wheel $(BUILD)/wheel
+
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)
 
-test: all $(TESTS) $(EXAMPLES) ## every test
+test: all deps-test python $(TESTS) $(EXAMPLES) ## every test
 	@sh scripts/test.sh $(BUILD)
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
@@ -140,6 +160,14 @@ check-threads: ## eight threads on one model and cluster, under the thread sanit
 
 check-layers:
 	@sh scripts/layers.sh
+
+check-lines: ## lines that breathe, files of at most 800
+	@python3 scripts/line_density.py --check
+
+# Without root and without the packages it says that it is skipped.
+check-wasm: $(BUILD)/gen/data.c $(BUILD)/gen/report_page.c ## the library for wasm32, but for its platform file
+	@sh scripts/deps.sh wasm || true
+	@WARN="$(WARN)" sh scripts/wasm.sh $(BUILD)
 
 # Releases of clang-format differ in taste; the tree is in that of 14.
 check-format: deps

@@ -84,9 +84,11 @@ static void node(FILE *f, unsigned rank, unsigned i) {
                      i / 512,
                      i / 8 % 64,
                      i % 8);
-    varint(&b, 1 << 3), varint(&b, i);
+    varint(&b, 1 << 3);
+    varint(&b, i);
     string(&b, 2, name, (size_t)n);
-    varint(&b, 3 << 3), varint(&b, type);
+    varint(&b, 3 << 3);
+    varint(&b, type);
     if (i && type != RECV)
         varint(&deps, i - 1);
     if (i > 2 && type == COMP)

@@ -116,8 +116,10 @@ static double measure(const struct kind *k, struct job *j, struct sc__flow_effor
         double start = seconds();
         if (sc__route_parse(ctx, k->route, &route) ||
             sc__graph_parse(ctx, k->fabric, k->n, &g) ||
-            sc__flow_batch(ctx, &g, &route, j->flows, j->count, effort))
-            fprintf(stderr, "%s", sc_error_text(ctx)), exit(1);
+            sc__flow_batch(ctx, &g, &route, j->flows, j->count, effort)) {
+            fprintf(stderr, "%s", sc_error_text(ctx));
+            exit(1);
+        }
         double time = seconds() - start;
         sc_close(ctx);
         spent += time;

@@ -34,8 +34,12 @@ node(FILE *f, uint32_t i, uint32_t rank, uint32_t ranks, uint32_t steps, uint64_
     u32(f, recv ? (rank + ranks - 1) % ranks : (rank + 1) % ranks);
     u64(f, chunk);
     u32(f, step);
-    fputc(0, f), fputc(0, f);
-    u32(f, has_succ), u32(f, has_succ ? step : 0), u32(f, 0), u32(f, 0);
+    fputc(0, f);
+    fputc(0, f);
+    u32(f, has_succ);
+    u32(f, has_succ ? step : 0);
+    u32(f, 0);
+    u32(f, 0);
 }
 
 static void ring(FILE *f, uint32_t ranks) {
@@ -46,11 +50,18 @@ static void ring(FILE *f, uint32_t ranks) {
     uint64_t size =
         8 + 4 * (uint64_t)roots + 39 * (uint64_t)nodes + 4 * (uint64_t)(steps - 1);
     uint64_t at = 6 + 16 * (uint64_t)ranks;
-    u64(f, 4223), u32(f, ranks), fputc(1, f), fputc(1, f);
-    for (uint32_t r = 0; r < ranks; r++, at += size)
-        u64(f, at), u64(f, at + size);
+    u64(f, 4223);
+    u32(f, ranks);
+    fputc(1, f);
+    fputc(1, f);
+    for (uint32_t r = 0; r < ranks; r++, at += size) {
+        u64(f, at);
+        u64(f, at + size);
+    }
     for (uint32_t r = 0; r < ranks; r++) {
-        u32(f, nodes), u32(f, roots), u32(f, 0);
+        u32(f, nodes);
+        u32(f, roots);
+        u32(f, 0);
         for (uint32_t k = 0; k < steps; k++)
             u32(f, 2 * k + 1);
         for (uint32_t i = 0; i < nodes; i++)

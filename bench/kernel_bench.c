@@ -1,7 +1,7 @@
-/* Pricing of kernels: products never seen before, and from memory; a whole
+/* Costs of kernels: GEMMs never seen before, and from memory; a whole
  * layer's lists. The bounds are those the forecast of a 405B model needs. */
 #include "hardware/kernel_layer.h"
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -21,7 +21,7 @@ int main(void) {
     sc_context *ctx = sc_open();
     const struct sc__gpu *gpu;
     double sum = 0;
-    if (setjmp(ctx->recover) || sc__gpu_find(ctx, "h100", &gpu) != SC_OK)
+    if (sc__gpu_find(ctx, "h100", &gpu) != SC_OK)
         return 1;
     double start = seconds();
     for (uint64_t i = 0; i < COUNT; i++)
@@ -30,13 +30,13 @@ int main(void) {
                            8 * (1 + i % 2048),
                            8 * (1 + i * 7 % 1024),
                            8 * (1 + i * 13 % 4096));
-    row("a product, priced", (seconds() - start) / COUNT * 1e6, 2);
+    row("a GEMM, timed", (seconds() - start) / COUNT * 1e6, 2);
 
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu);
     start = seconds();
     for (uint64_t i = 0; i < COUNT; i++)
         sum += sc__gemm(p, NULL, SC__BF16, 8192, 8 * (1 + i % 512), 4096).us;
-    row("a product, mostly remembered", (seconds() - start) / COUNT * 1e6, 2);
+    row("a GEMM, mostly remembered", (seconds() - start) / COUNT * 1e6, 2);
 
     struct sc__layer_shape s = {.fusion = SC__FUSION_MEGATRON,
                                 .dtype = SC__BF16,
@@ -59,7 +59,7 @@ int main(void) {
     for (int i = 0; i < 1000; i++) {
         struct sc__layer_kernels f = {0};
         struct sc__layer_kernels b = {0};
-        sc__layer_kernels(&ctx->arena, sc__pricer_new(&ctx->arena, gpu), &s, &f, &b);
+        sc__layer_kernels(&ctx->arena, sc__kernel_model_new(&ctx->arena, gpu), &s, &f, &b);
         sum += f.items[0].kernel.us;
     }
     row("a layer of Llama 3 405B, nothing remembered",

@@ -230,7 +230,9 @@ static void remove_all(const char *directory, const struct sc__document *doc) {
 }
 
 static const char *no_setting(const void *self, const char *name, unsigned i) {
-    (void)self, (void)name, (void)i;
+    (void)self;
+    (void)name;
+    (void)i;
     return NULL;
 }
 
@@ -249,8 +251,6 @@ int main(int argc, char **argv) {
     if (ranks % (STAGES * EXPERTS) || !mkdtemp(directory))
         return 2;
     struct sc_context *ctx = sc_open();
-    if (setjmp(ctx->recover))
-        return 4;
     struct sc__settings settings = {no_setting, NULL, ctx};
     const char *path = directory;
     double bytes = write_all(directory, ranks);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Manual pages, completions and the Python module: install-docs.sh PROGRAM PREFIX
+# Manual pages, completions and the Python package: install-docs.sh PROGRAM PREFIX
 set -eu
 program=$1 share=$2/share
 mkdir -p "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" \
@@ -11,4 +11,9 @@ done
 "$program" completion bash >"$share/bash-completion/completions/stepcast"
 "$program" completion zsh >"$share/zsh/site-functions/_stepcast"
 "$program" completion fish >"$share/fish/vendor_completions.d/stepcast.fish"
-install -m 644 bindings/python/stepcast.py "$share/stepcast/python/"
+# Made from the header by a script, so it needs Python; so would whoever uses it.
+if command -v python3 >/dev/null 2>&1; then
+    python3 -B bindings/python/backend.py stage "$share/stepcast/python"
+else
+    echo "no python3: installed without the Python package" >&2
+fi

@@ -28,7 +28,7 @@ allow simulate workload network
 allow result workload hardware simulate network
 allow report workload result frontend
 allow evaluate frontend workload model plan lower hardware network simulate result
-allow api evaluate frontend model plan result report
+allow api evaluate frontend lower model network plan result report
 allow command evaluate frontend workload model plan lower hardware collective network simulate result report
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
@@ -37,8 +37,14 @@ if grep -rnE '#include "' cli | grep -vE '"(stepcast/|progress.h)'; then
     echo "cli/ may include public headers only"
     bad=1
 fi
-if grep -rnE '\b(printf|puts|exit|abort)\(' lib --include='*.c' | grep -vE 'sc__|snprintf|vsnprintf|lib/base/arena.c|format\(printf'; then
+if grep -rnE '\b(printf|puts|exit|abort)\(' lib --include='*.c' | grep -vE 'sc__|snprintf|vsnprintf|lib/base/platform_posix.c|format\(printf'; then
     echo "lib/ must not print or exit"
+    bad=1
+fi
+# What C17 and the three libraries have, less <setjmp.h>, <signal.h> and <threads.h>.
+plain='assert|ctype|errno|fenv|float|inttypes|limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time|jansson|yaml|zlib'
+if grep -rnE '#include <' lib --include='*.[ch]' | grep -v '^lib/base/platform_' | grep -vE "#include <($plain)\.h>"; then
+    echo "lib/ is plain C17: what the system has is in lib/base/platform.h"
     bad=1
 fi
 exit $bad

@@ -196,11 +196,26 @@ def attention_odd_shapes():
             yield b, h, g, s, s, d, v, causal
 
 
-def attention(quick):
-    for b, h, g, sq, skv, d, v, causal in attention_shapes(quick):
-        q, k = random(b, h, sq, d, grad=True), random(b, g, skv, d, grad=True)
-        w, grad = random(b, g, skv, v, grad=True), random(b, h, sq, v)
-        base = dict(dtype="bf16", batch=b, heads=h, kv_heads=g, sq=sq, skv=skv, head_dim=d, v_dim=v, causal=causal)
+def fp32_shapes(quick):
+    """Keys for every head: shared ones go to unfused kernels in fp32."""
+    sizes = [(1, 16, 1024, 128), (1, 32, 2048, 128), (1, 32, 4096, 128), (1, 64, 4096, 128), (1, 32, 8192, 128), (1, 8, 16384, 128),
+             (4, 16, 2048, 64), (1, 32, 4096, 64), (1, 32, 8192, 64), (1, 16, 4096, 192), (1, 16, 4096, 256),
+             (2, 20, 3072, 128), (1, 40, 2048, 128), (1, 12, 8192, 64), (8, 8, 1024, 128), (1, 24, 6144, 128), (1, 16, 2048, 192),
+             (1, 16, 8192, 256), (1, 128, 2048, 128), (1, 8, 12288, 64), (1, 5, 16384, 128), (4, 32, 512, 128)]
+    for b, h, s, d in sizes[:3] if quick else sizes:
+        for causal in (1, 0):
+            yield b, h, h, s, s, d, d, causal
+
+
+def attention_fp32(quick):
+    yield from attention(quick, fp32_shapes(quick), torch.float32, "fp32")
+
+
+def attention(quick, shapes=None, dtype=BF16, name="bf16"):
+    for b, h, g, sq, skv, d, v, causal in shapes or attention_shapes(quick):
+        q, k = random(b, h, sq, d, dtype=dtype, grad=True), random(b, g, skv, d, dtype=dtype, grad=True)
+        w, grad = random(b, g, skv, v, dtype=dtype, grad=True), random(b, h, sq, v, dtype=dtype)
+        base = dict(dtype=name, batch=b, heads=h, kv_heads=g, sq=sq, skv=skv, head_dim=d, v_dim=v, causal=causal)
 
         def forward(q=q, k=k, w=w, h=h, g=g, causal=causal):
             return F.scaled_dot_product_attention(q, k, w, is_causal=bool(causal), enable_gqa=h != g)
@@ -357,7 +372,8 @@ def optimizer(quick):
 
 
 SUITES = dict(gemm=gemm, unaligned=gemm_unaligned, short=gemm_short, accumulate=gemm_accumulate, fp32=gemm_fp32, fp8=gemm_fp8,
-              batched=batched, grouped=grouped, attention=attention, memory=memory, embedding=embedding, optimizer=optimizer)
+              batched=batched, grouped=grouped, attention=attention, attention_fp32=attention_fp32,
+              memory=memory, embedding=embedding, optimizer=optimizer)
 
 
 def main():

@@ -333,12 +333,21 @@ SC_API sc_status sc_plan_set(sc_context *ctx,
                              sc_plan *plan,
                              const char *name,
                              const char *value);
+/* The model and the plan of a Megatron launch script, which is read and not run.
+ * plan may be NULL. */
+SC_API sc_status sc_model_load_script(sc_context *ctx,
+                                      const char *path,
+                                      sc_model **out,
+                                      sc_plan *plan);
+
 /* ---- options: how it is simulated ---- */
 
 typedef struct sc_options {
     size_t size;     /* sizeof(sc_options) */
-    const char *net; /* engine: NULL or "analytic", "flow", "loggops", "astra" */
-    const sc_setting *net_settings; /* of the engine: "fail", "degrade", "route" … */
+    const char *net; /* engine: NULL or "analytic", "flow", "loggops" */
+    /* Of the engine: "fail", "degrade", "route" (which are flow's), "loggops";
+     * "astra-network" with a file of ASTRA-sim is a network by itself. */
+    const sc_setting *net_settings;
     size_t net_setting_count;
     const char *algo;          /* of collectives: NULL or "auto", "ring", "tree" … */
     const char *proto;         /* NULL or "auto", "ll", "ll128", "simple" */
@@ -354,7 +363,8 @@ typedef struct sc_options {
     const char *const *scale;  /* "NAME=X" …, NULL-terminated; or NULL */
     double
         comm_sm_tax; /* compute is slower by this share beside transfers; 0: the plan's */
-    sc_toggle timeline; /* keep every operation, for csv, html and trace */
+    sc_toggle timeline; /* keep every operation, for the critical path, csv, html, trace */
+    sc_toggle what_if;  /* simulate again with each part faster, see sc_result_what_if */
 } sc_options;
 
 #define SC_OPTIONS_INIT                                                                    \
@@ -471,6 +481,27 @@ typedef struct sc_memory {
 } sc_memory;
 SC_API sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out);
 
+/* What the step would take if one part of it took half its time, or none. Most to
+ * gain first; none without options.what_if. SC_USAGE past the last. */
+typedef struct sc_what_if {
+    const char *key;   /* "gemm", "recompute", "comm:tp" … */
+    const char *title; /* for people */
+    double half_us;
+    double zero_us;
+} sc_what_if;
+SC_API sc_status sc_result_what_if(const sc_result *r, uint32_t i, sc_what_if *out);
+
+/* The chain of operations, each waiting for the one before it, that ends with the
+ * step: pieces follow each other without gaps. None without options.timeline.
+ * SC_USAGE past the last. */
+typedef struct sc_critical {
+    uint32_t stage;
+    const char *operation; /* NULL: the stage did nothing */
+    double start_us;
+    double end_us;
+} sc_critical;
+SC_API sc_status sc_result_critical_path(const sc_result *r, uint32_t i, sc_critical *out);
+
 /* The plan as it was run: every field resolved. NULL for workloads from files. */
 SC_API const sc_plan *sc_result_plan(const sc_result *r);
 
@@ -483,8 +514,9 @@ SC_API const char *sc_result_note_text(const sc_result *r, uint32_t i);
 /* Takes bytes as they are made; anything but 0 ends the writing, which then
  * answers SC_SYSTEM. */
 typedef int sc_sink(void *user, const void *bytes, size_t size);
-/* "json", "text", "csv" or "html". csv and html need options.timeline; SC_USAGE
- * otherwise, and for a format that there is not. ctx takes the error. */
+/* "json", "text", "csv", "html", or "trace" for Perfetto. The last three need
+ * options.timeline; SC_USAGE otherwise, and for a format that there is not. ctx
+ * takes the error. */
 SC_API sc_status sc_result_write(
     sc_context *ctx, const sc_result *r, const char *format, sc_sink *sink, void *user);
 

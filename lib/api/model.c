@@ -74,6 +74,40 @@ sc_model_build(sc_context *ctx, const sc_setting *settings, size_t count, sc_mod
     return sc__object_build(ctx, sizeof **out, build_model_from_flags, &list, (void **)out);
 }
 
+struct script_arguments {
+    const char *path;
+    sc_plan *plan;
+};
+
+static const char *script_name(const void *self, const char *name, unsigned i) {
+    return i || strcmp(name, "megatron-args") ? NULL : self;
+}
+
+static sc_status
+build_model_from_script(struct sc_context *own, void *object, const void *arguments) {
+    const struct script_arguments *a = arguments;
+    sc_model *m = object;
+    struct sc__settings script;
+    bool given;
+    const char *path = sc__strdup(&own->arena, a->path);
+    const struct sc__settings named = {.nth = script_name, .self = path, .ctx = own};
+    SC__TRY(sc__megatron_read(own, path, sc__model_options, &named, &script));
+    SC__TRY(sc__model_settings(own, &script, &m->model, &given));
+    if (!given)
+        return sc__fail(own,
+                        SC_INPUT,
+                        &(struct sc__place){.file = path},
+                        "--num-layers, --hidden-size and --num-attention-heads",
+                        "the script does not say what model it trains");
+    return a->plan ? sc__plan_read(&script, a->plan) : SC_OK;
+}
+
+sc_status
+sc_model_load_script(sc_context *ctx, const char *path, sc_model **out, sc_plan *plan) {
+    const struct script_arguments a = {path, plan};
+    return sc__object_build(ctx, sizeof **out, build_model_from_script, &a, (void **)out);
+}
+
 void sc_model_free(sc_model *model) {
     sc__object_free(model);
 }
@@ -151,13 +185,16 @@ static sc_status unknown_option(struct sc_context *ctx, const char *name) {
 }
 
 /* Hints are made in a context that goes at the end of the call. */
-static sc_status set_option(struct sc_context *scratch,
-                            const struct sc__option *o,
-                            const char *value,
-                            sc_plan *plan) {
-    if (setjmp(scratch->recover))
-        return sc__out_of_memory(scratch);
-    return sc__option_take(scratch, o, value, plan);
+struct option_setting {
+    struct sc_context *scratch;
+    const struct sc__option *option;
+    const char *value;
+    sc_plan *plan;
+};
+
+static sc_status set_option(void *self) {
+    const struct option_setting *s = self;
+    return sc__option_take(s->scratch, s->option, s->value, s->plan);
 }
 
 sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const char *value) {
@@ -183,7 +220,9 @@ sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const ch
                         o->name,
                         o->arg);
     sc__context_init(&scratch, NULL);
-    sc_status status = set_option(&scratch, o, value, plan);
+    sc_status status = sc__guarded(&scratch,
+                                   set_option,
+                                   &(struct option_setting){&scratch, o, value, plan});
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

@@ -2,12 +2,15 @@
 
 #include <stdlib.h>
 
-/* Here, so that nothing the caller has in registers lives across setjmp. */
-static sc_status
-guarded(struct sc_context *own, sc__builder *build, void *object, const void *arguments) {
-    if (setjmp(own->recover))
-        return sc__out_of_memory(own);
-    return build(own, object, arguments);
+struct object_building {
+    struct sc_context *own; /* the object begins with it */
+    sc__builder *build;
+    const void *arguments;
+};
+
+static sc_status build_object(void *self) {
+    const struct object_building *b = self;
+    return b->build(b->own, b->own, b->arguments);
 }
 
 sc_status sc__object_build(struct sc_context *ctx,
@@ -21,7 +24,8 @@ sc_status sc__object_build(struct sc_context *ctx,
     if (!own)
         return sc__out_of_memory(ctx);
     sc__context_init(own, ctx);
-    sc_status status = guarded(own, build, own, arguments);
+    sc_status status =
+        sc__guarded(own, build_object, &(struct object_building){own, build, arguments});
     own->progress = NULL; /* the object may outlive whoever listens */
     if (status == SC_OK) {
         *out = own;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static double us(int64_t ps) {
-    return (double)ps * 1e-6;
+    return (double)ps / 1e6; /* correctly rounded: what the JSON says, read back */
 }
 
 double sc_result_step_us(const sc_result *r) {
@@ -99,6 +99,32 @@ sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
     return SC_OK;
 }
 
+sc_status sc_result_what_if(const sc_result *r, uint32_t i, sc_what_if *out) {
+    const struct sc__whatif *t = r->result.whatif;
+    if (!t || i >= t->count)
+        return SC_USAGE;
+    *out = (sc_what_if){.key = t->rows[i].key,
+                        .title = t->rows[i].title,
+                        .half_us = us(t->rows[i].at_half),
+                        .zero_us = us(t->rows[i].at_zero)};
+    return SC_OK;
+}
+
+sc_status sc_result_critical_path(const sc_result *r, uint32_t i, sc_critical *out) {
+    const struct sc__critical *path = &r->result.critical_path;
+    const struct sc__workload *w = r->result.workload;
+    if (i >= path->count)
+        return SC_USAGE;
+    const struct sc__critical_piece *p = &path->pieces[i];
+    bool works = p->span != SC__NONE;
+    uint32_t op = works ? r->result.timeline->spans[p->span].op : 0;
+    *out = (sc_critical){.stage = p->class,
+                         .operation = works ? w->names.text[w->ops[op].name] : NULL,
+                         .start_us = us(p->start),
+                         .end_us = us(p->end)};
+    return SC_OK;
+}
+
 const sc_plan *sc_result_plan(const sc_result *r) {
     return r->from_model ? &r->settings : NULL;
 }
@@ -116,6 +142,7 @@ const char *sc_result_note_text(const sc_result *r, uint32_t i) {
 /* ---- writing ---- */
 
 struct writing {
+    struct sc_context *scratch;
     const sc_result *result;
     const char *format;
     sc_sink *sink;
@@ -138,9 +165,18 @@ write_html(struct sc_context *ctx, const struct sc__result *r, struct sc__buffer
     return SC_OK;
 }
 
+/* One rank of each stage: the others do the same at the same time. */
+static sc_status
+write_trace(struct sc_context *ctx, const struct sc__result *r, struct sc__buffer *out) {
+    struct sc__trace_ranks ranks;
+    SC__TRY(sc__trace_ranks(ctx, r->workload, NULL, &ranks));
+    sc__write_trace(r, &ranks, out);
+    return SC_OK;
+}
+
 static sc_status
 write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out) {
-    static const char *const formats[] = {"json", "text", "csv", "html", NULL};
+    static const char *const formats[] = {"json", "text", "csv", "html", "trace", NULL};
     const struct sc__result *r = &w->result->result;
     unsigned format = 0;
     while (formats[format] && strcmp(formats[format], w->format))
@@ -154,7 +190,7 @@ write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out
                         w->format);
     switch (format) {
     case 0:
-        sc__write_json(r, 0, out);
+        sc__write_json(r, r->whatif ? SC__JSON_WHAT_IF : 0, out);
         return SC_OK;
     case 1:
         sc__write_text(r, false, 0, out);
@@ -164,20 +200,22 @@ write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out
         return SC_OK;
     case 3:
         return write_html(ctx, r, out);
+    case 4:
+        return write_trace(ctx, r, out);
     default:
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "json, text, csv or html",
+                        "json, text, csv, html or trace",
                         "a result cannot be written as '%s'",
                         w->format);
     }
 }
 
-static sc_status write_guarded(struct sc_context *scratch, struct writing *w) {
+static sc_status write_result(void *self) {
+    struct writing *w = self;
+    struct sc_context *scratch = w->scratch;
     struct sc__buffer out;
-    if (setjmp(scratch->recover))
-        return sc__out_of_memory(scratch);
     sc__buffer_init(&out, &scratch->arena);
     sc__buffer_stream(&out, hand_on, w);
     SC__TRY(write_as(scratch, w, &out));
@@ -192,7 +230,8 @@ sc_status sc_result_write(
     struct writing w = {.result = r, .format = format, .sink = sink, .user = user};
     struct sc_context scratch;
     sc__context_init(&scratch, NULL);
-    sc_status status = write_guarded(&scratch, &w);
+    w.scratch = &scratch;
+    sc_status status = sc__guarded(&scratch, write_result, &w);
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

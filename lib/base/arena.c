@@ -1,10 +1,11 @@
 #include "base/arena.h"
 
+#include "base/platform.h"
+
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define CHUNK ((size_t)64 << 10)
 #define LARGE ((size_t)16 << 10) /* from here on a piece is a block of its own */
@@ -41,12 +42,6 @@ static size_t round_up(size_t n) {
     return (n + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
 }
 
-static _Noreturn void give_up(struct sc__arena *a) {
-    if (a->out_of_memory)
-        longjmp(*a->out_of_memory, 1);
-    abort(); /* an arena without a way out: only in tests */
-}
-
 static void link_block(struct sc__arena *a, struct sc__arena_block *b) {
     b->newer = NULL;
     b->older = a->blocks;
@@ -68,37 +63,30 @@ static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
 static struct sc__arena_block *take_memory(size_t bytes) {
     if (bytes < MAPPED)
         return calloc(1, HEADER + bytes);
-    void *p = mmap(NULL,
-                   HEADER + bytes,
-                   PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS,
-                   -1,
-                   0);
-    return p == MAP_FAILED ? NULL : p;
+    return sc__pages_take(HEADER + bytes);
 }
 
 static void give_memory(struct sc__arena_block *b) {
     if (b->bytes < MAPPED)
         free(b);
     else
-        munmap(b, HEADER + b->bytes);
+        sc__pages_give(b, HEADER + b->bytes);
 }
 
 static struct sc__arena_block *new_block(struct sc__arena *a, size_t bytes) {
     if (bytes > SIZE_MAX / 4 || (a->limit && a->total + bytes > a->limit))
-        give_up(a);
+        sc__memory_exhausted();
     struct sc__arena_block *b = take_memory(bytes);
     if (!b)
-        give_up(a);
+        sc__memory_exhausted();
     b->bytes = bytes;
     a->total += bytes;
     link_block(a, b);
     return b;
 }
 
-void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory) {
+void sc__arena_init(struct sc__arena *a) {
     memset(a, 0, sizeof *a);
-    a->out_of_memory = out_of_memory;
 }
 
 struct sc__arena_call {
@@ -120,7 +108,7 @@ void sc__arena_free(struct sc__arena *a) {
         older = b->older;
         give_memory(b);
     }
-    sc__arena_init(a, a->out_of_memory);
+    sc__arena_init(a);
 }
 
 void *sc__alloc(struct sc__arena *a, size_t bytes) {
@@ -137,20 +125,19 @@ void *sc__alloc(struct sc__arena *a, size_t bytes) {
     return p;
 }
 
-void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size) {
+void *sc__alloc_array(struct sc__arena *a, uint64_t count, size_t size) {
     if (size && count > SIZE_MAX / 4 / size)
-        give_up(a);
-    return sc__alloc(a, count * size);
+        sc__memory_exhausted();
+    return sc__alloc(a, (size_t)count * size);
 }
 
 static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t new_bytes) {
     unlink_block(a, b);
     struct sc__arena_block *moved =
-        mremap(b, HEADER + b->bytes, HEADER + new_bytes, MREMAP_MAYMOVE);
-    bool failed = moved == MAP_FAILED;
-    link_block(a, failed ? b : moved);
-    if (failed)
-        give_up(a);
+        sc__pages_grow(b, HEADER + b->bytes, HEADER + new_bytes);
+    link_block(a, moved ? moved : b);
+    if (!moved)
+        sc__memory_exhausted();
     a->total += new_bytes - moved->bytes;
     moved->bytes = new_bytes;
     return payload(moved);
@@ -161,7 +148,7 @@ realloc_block(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes) 
     struct sc__arena_block *b = (struct sc__arena_block *)(void *)((char *)p - HEADER);
     if (new_bytes > SIZE_MAX / 4 ||
         (a->limit && a->total - b->bytes + new_bytes > a->limit))
-        give_up(a);
+        sc__memory_exhausted();
     if (b->bytes >= MAPPED)
         return remap_block(a, b, new_bytes);
     struct sc__arena_block *fresh = new_block(a, new_bytes);
@@ -190,7 +177,7 @@ sc__grow(struct sc__arena *a, void *p, uint32_t *capacity, uint32_t need, size_t
     if (fresh < need)
         fresh = need;
     if (need == 0 || fresh > UINT32_MAX)
-        give_up(a); /* 32-bit ids are used up */
+        sc__memory_exhausted(); /* 32-bit ids are used up */
     p = sc__realloc(a, p, old * size, fresh * size);
     *capacity = (uint32_t)fresh;
     return p;

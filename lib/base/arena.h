@@ -1,10 +1,10 @@
 /* arena: memory by lifetime. Small pieces are cut from chunks; large ones are
  * blocks of their own, so that growing an array does not leave its old copies
- * behind. Everything goes with sc__arena_free. */
+ * behind. Everything goes with sc__arena_free. Where there is no memory the work
+ * that asked for it ends (sc__memory_guard in platform.h). */
 #ifndef SC_BASE_ARENA_H
 #define SC_BASE_ARENA_H
 
-#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,19 +18,18 @@ struct sc__arena {
     char *end;
     size_t total;                   /* bytes taken from the system */
     size_t limit;                   /* refuse to go past this; 0 = no limit */
-    jmp_buf *out_of_memory;         /* where to go when memory is short */
     struct sc__arena_call *at_free; /* newest first */
 };
 
-void sc__arena_init(struct sc__arena *a, jmp_buf *out_of_memory);
+void sc__arena_init(struct sc__arena *a);
 void sc__arena_free(struct sc__arena *a);
 /* Calls end(what) first thing when the arena is freed. */
 void sc__arena_at_free(struct sc__arena *a, void (*end)(void *what), void *what);
 
 /* Zeroed memory, aligned for any type. Never NULL. */
 void *sc__alloc(struct sc__arena *a, size_t bytes);
-/* count·size with the overflow checked. */
-void *sc__alloc_array(struct sc__arena *a, size_t count, size_t size);
+/* count·size with the overflow checked, that of a 32-bit size_t too. */
+void *sc__alloc_array(struct sc__arena *a, uint64_t count, size_t size);
 /* Makes p (of old_bytes) at least new_bytes large; the tail is zero. */
 void *sc__realloc(struct sc__arena *a, void *p, size_t old_bytes, size_t new_bytes);
 char *sc__strdup(struct sc__arena *a, const char *s);

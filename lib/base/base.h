@@ -1,8 +1,9 @@
 /* base: what every folder may use. One include for all of it.
  *
  * Memory comes from arenas by lifetime; an allocation never fails in the eyes
- * of its caller: when memory is short the arena jumps back to the entry of the
- * library (context.h), which answers SC_SYSTEM. So no function checks for NULL. */
+ * of its caller: when memory is short the arena goes back to the entry of the
+ * library (sc__guarded in context.h), which answers SC_SYSTEM. So no function
+ * checks for NULL. */
 #ifndef SC_BASE_BASE_H
 #define SC_BASE_BASE_H
 
@@ -16,7 +17,9 @@
 #include "base/json_write.h"
 #include "base/options.h"
 #include "base/output.h"
+#include "base/platform.h"
 #include "base/random.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "base/units.h"
 

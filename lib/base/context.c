@@ -1,15 +1,15 @@
 #include "base/context.h"
 
 #include "base/output.h"
+#include "base/platform.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void sc__context_init(struct sc_context *ctx, const struct sc_context *like) {
     memset(ctx, 0, sizeof *ctx);
-    sc__arena_init(&ctx->arena, &ctx->recover);
+    sc__arena_init(&ctx->arena);
     sc__map_init(&ctx->note_at, &ctx->arena);
     ctx->jobs = 1;
     if (!like)
@@ -23,7 +23,7 @@ void sc__context_init(struct sc_context *ctx, const struct sc_context *like) {
 void sc__context_end(struct sc_context *ctx) {
     sc__outputs_abandon(ctx);
     for (uint32_t i = 0; i < ctx->spooled_count; i++)
-        close(ctx->spooled[i].fd);
+        sc__file_close(ctx->spooled[i].fd);
     sc__arena_free(&ctx->arena);
     free(ctx->error.block);
 }
@@ -84,6 +84,22 @@ void sc__notes_copy(struct sc_context *to, const struct sc_context *from) {
 
 sc_status sc__out_of_memory(struct sc_context *ctx) {
     return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+}
+
+struct guarded_work {
+    sc_status (*work)(void *self);
+    void *self;
+    sc_status status;
+};
+
+static void do_guarded_work(void *self) {
+    struct guarded_work *g = self;
+    g->status = g->work(g->self);
+}
+
+sc_status sc__guarded(struct sc_context *ctx, sc_status (*work)(void *self), void *self) {
+    struct guarded_work g = {.work = work, .self = self};
+    return sc__memory_guard(do_guarded_work, &g) ? g.status : sc__out_of_memory(ctx);
 }
 
 void sc_set_progress(sc_context *ctx, sc_progress *show, void *user) {
@@ -186,6 +202,21 @@ static bool error_texts(struct sc__error *e,
     return true;
 }
 
+struct error_making {
+    struct sc__error *error;
+    struct sc__arena scratch;
+    const char *hint;
+    const char *fmt;
+    va_list ap;
+    bool made;
+};
+
+static void make_error(void *self) {
+    struct error_making *m = self;
+    m->made = error_texts(m->error, &m->scratch, m->hint, m->fmt, m->ap);
+}
+
+/* Where there is no memory for the texts of an error, that is the error. */
 sc_status sc__vfail(struct sc_context *ctx,
                     sc_status status,
                     const struct sc__place *at,
@@ -193,22 +224,23 @@ sc_status sc__vfail(struct sc_context *ctx,
                     const char *fmt,
                     va_list ap) {
     struct sc__error e = {0};
-    struct sc__arena scratch;
-    jmp_buf short_of_memory;
-    sc__arena_init(&scratch, &short_of_memory);
+    struct error_making m = {.error = &e, .hint = hint, .fmt = fmt};
+    sc__arena_init(&m.scratch);
     if (at)
         e.place = *at;
     if (at && at->file)
         e.place.file = sc__shown_name(ctx, at->file);
-    bool made = !setjmp(short_of_memory) && error_texts(&e, &scratch, hint, fmt, ap);
+    va_copy(m.ap, ap);
+    bool done = sc__memory_guard(make_error, &m);
+    va_end(m.ap);
     sc__clear_error(ctx);
-    if (made)
+    if (done && m.made)
         ctx->error = e;
     else
         ctx->error = (struct sc__error){.message = "out of memory",
                                         .hint = "",
                                         .text = "error: out of memory\n"};
-    sc__arena_free(&scratch);
+    sc__arena_free(&m.scratch);
     return status;
 }
 

@@ -67,7 +67,6 @@ struct sc_context {
     void *progress_user;
     bool cancelled;              /* progress said so */
     struct sc_request *requests; /* made with this context and not yet freed */
-    jmp_buf recover;             /* where to go when memory is short */
 };
 
 /* A context inside another object. like: whose progress, threads and network
@@ -78,6 +77,8 @@ void sc__context_end(struct sc_context *ctx);
 void sc__error_move(struct sc_context *to, struct sc_context *from);
 /* The notes of `from`, behind those of `to`. */
 void sc__notes_copy(struct sc_context *to, const struct sc_context *from);
+/* Calls work(self); where there is not enough memory sc__out_of_memory. */
+sc_status sc__guarded(struct sc_context *ctx, sc_status (*work)(void *self), void *self);
 /* What a call that ran out of memory answers. */
 sc_status sc__out_of_memory(struct sc_context *ctx);
 

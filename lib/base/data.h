@@ -17,6 +17,9 @@ extern const unsigned sc__data_file_count;
 /* NULL when there is no such file. */
 const struct sc__data_file *sc__data_find(const char *path);
 
+/* The names of a folder's files ("models/") without their ending, NULL-terminated. */
+const char **sc__data_names(struct sc__arena *arena, const char *folder);
+
 /* A hint for a name that is none of folder ("gpus/"): the nearest one, or
  * what there is. also: what the name may be besides, or NULL. */
 const char *sc__data_hint(struct sc_context *ctx,

@@ -1,32 +1,27 @@
 #include "base/file.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/platform.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #define WINDOW ((size_t)256 << 10)
 
-static sc_status fail_errno(struct sc_context *ctx, const char *path, const char *what) {
+static sc_status
+fail_reason(struct sc_context *ctx, const char *path, const char *what, int reason) {
     struct sc__place at = {.file = path};
-    int reason = errno;
-    sc_status status =
-        reason == ENOENT || reason == EISDIR || reason == EACCES ? SC_INPUT : SC_SYSTEM;
+    sc_status status = sc__reason_is_path(reason) ? SC_INPUT : SC_SYSTEM;
     return sc__fail(ctx, status, &at, NULL, "%s: %s", what, strerror(reason));
 }
 
 static sc_status open_path(struct sc_context *ctx, const char *path, int *fd) {
-    struct stat st;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0)
-        return fail_errno(ctx, path, "cannot open");
-    if (fstat(*fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        close(*fd);
+    int reason = sc__file_open(path, fd);
+    if (reason)
+        return fail_reason(ctx, path, "cannot open", reason);
+    if (sc__path_is_folder(path)) {
+        sc__file_close(*fd);
         struct sc__place at = {.file = path};
         return sc__fail(ctx, SC_INPUT, &at, "give the file inside it", "is a directory");
     }
@@ -38,9 +33,9 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
     memset(in, 0, sizeof *in);
     in->ctx = ctx;
     if (!strcmp(path, "-")) {
-        fd = dup(STDIN_FILENO);
-        if (fd < 0)
-            return fail_errno(ctx, "standard input", "cannot read");
+        int reason = sc__file_open(path, &fd);
+        if (reason)
+            return fail_reason(ctx, "standard input", "cannot read", reason);
         in->name = "<stdin>";
     } else {
         SC__TRY(open_path(ctx, path, &fd));
@@ -48,7 +43,7 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
     }
     in->gz = gzdopen(fd, "rb");
     if (!in->gz) {
-        close(fd);
+        sc__file_close(fd);
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     }
     gzbuffer(in->gz, (unsigned)WINDOW);
@@ -82,7 +77,7 @@ static sc_status read_failed(struct sc__input *in) {
     const char *reason = strstr(text, ": "); /* after zlib's name of the file */
     struct sc__place at = {.file = in->name};
     if (code == Z_ERRNO)
-        return fail_errno(in->ctx, in->name, "cannot read");
+        return fail_reason(in->ctx, in->name, "cannot read", sc__reason_now());
     return sc__fail(in->ctx,
                     SC_INPUT,
                     &at,
@@ -169,28 +164,37 @@ static sc_status copy_to(struct sc__input *in, int fd) {
         size_t n = in->end - in->begin;
         if (!n)
             return SC_OK;
-        if (write(fd, in->bytes + in->begin, n) != (ssize_t)n)
-            return fail_errno(in->ctx, in->name, "cannot copy to memory");
+        int reason = sc__file_write(fd, (const char *)in->bytes + in->begin, n);
+        if (reason)
+            return fail_reason(in->ctx, in->name, "cannot copy to memory", reason);
         in->begin = in->end;
     }
 }
 
+/* An empty file in memory that errors show as name. */
+static sc_status
+new_copy(struct sc_context *ctx, const char *name, int *fd, const char **path) {
+    int reason = sc__memory_file(&ctx->arena, fd, path);
+    if (reason)
+        return fail_reason(ctx, name, "cannot copy to memory", reason);
+    *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
+        (struct sc__spooled){*path, name, *fd};
+    return SC_OK;
+}
+
 sc_status sc__spool(struct sc_context *ctx, const char **path) {
-    struct stat st;
     struct sc__input in;
-    if (strcmp(*path, "-") &&
-        (stat(*path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+    const char *copy;
+    int fd;
+    if (strcmp(*path, "-") && sc__path_look(*path).kind != SC__PATH_OTHER)
         return SC_OK;
     SC__TRY(sc__input_open(ctx, *path, &in));
-    int fd = memfd_create("stepcast", MFD_CLOEXEC);
-    sc_status status =
-        fd < 0 ? fail_errno(ctx, in.name, "cannot copy to memory") : copy_to(&in, fd);
-    const char *copy = sc__format(&ctx->arena, "/proc/self/fd/%d", fd);
-    if (fd >= 0)
-        *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
-            (struct sc__spooled){copy, in.name, fd};
+    sc_status status = new_copy(ctx, in.name, &fd, &copy);
+    if (status == SC_OK)
+        status = copy_to(&in, fd);
     sc__input_close(&in);
-    *path = copy;
+    if (status == SC_OK)
+        *path = copy;
     return status;
 }
 
@@ -199,20 +203,11 @@ sc_status sc__spool_bytes(struct sc_context *ctx,
                           const void *bytes,
                           size_t size,
                           const char **path) {
-    int fd = memfd_create("stepcast", MFD_CLOEXEC);
-    if (fd < 0)
-        return fail_errno(ctx, name, "cannot copy to memory");
-    const char *copy = sc__format(&ctx->arena, "/proc/self/fd/%d", fd);
-    *SC__PUSH(&ctx->arena, ctx->spooled, ctx->spooled_count, ctx->spooled_capacity) =
-        (struct sc__spooled){copy, sc__strdup(&ctx->arena, name), fd};
-    for (size_t done = 0; done < size;) {
-        ssize_t n = write(fd, (const char *)bytes + done, size - done);
-        if (n <= 0)
-            return fail_errno(ctx, name, "cannot copy to memory");
-        done += (size_t)n;
-    }
-    *path = copy;
-    return SC_OK;
+    int fd;
+    name = sc__strdup(&ctx->arena, name);
+    SC__TRY(new_copy(ctx, name, &fd, path));
+    int reason = sc__file_write(fd, bytes, size);
+    return reason ? fail_reason(ctx, name, "cannot copy to memory", reason) : SC_OK;
 }
 
 static sc_status
@@ -272,10 +267,9 @@ sc__input_place(const struct sc__input *in, struct sc__str line, const char *at)
 /* Room for a stream of unknown length: that of the file, which is right for
  * one that is not packed, or a little. */
 static size_t first_room(const char *path, size_t limit) {
-    struct stat st;
-    size_t room =
-        stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (size_t)st.st_size + 1 : WINDOW;
-    return room <= limit ? room : limit + 1;
+    struct sc__path_info info = sc__path_look(path);
+    uint64_t room = info.kind == SC__PATH_FILE ? info.bytes + 1 : WINDOW;
+    return room <= limit ? (size_t)room : limit + 1;
 }
 
 static sc_status read_whole(struct sc__input *in,
@@ -325,6 +319,6 @@ sc_status
 sc__read_all(struct sc_context *ctx, const char *path, size_t limit, struct sc__str *out) {
     SC__TRY(sc__read_into(ctx, &ctx->arena, path, limit, out));
     if (sc__str_starts(*out, "\xef\xbb\xbf"))
-        out->p += 3, out->n -= 3;
+        *out = (struct sc__str){out->p + 3, out->n - 3};
     return SC_OK;
 }

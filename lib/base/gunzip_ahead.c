@@ -1,6 +1,7 @@
 #include "base/gunzip_ahead.h"
 
-#include <pthread.h>
+#include "base/platform.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,8 @@
 enum { CHUNKS = 4, CHUNK = 256 << 10 };
 
 struct sc__ahead {
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct sc__thread *thread;
+    struct sc__mutex *lock;
     gzFile gz;
     int size[CHUNKS];
     /* chunks that wait; the next to read; the next to fill */
@@ -26,19 +26,19 @@ struct sc__ahead {
 };
 
 static bool wait_for_room(struct sc__ahead *a) {
-    pthread_mutex_lock(&a->lock);
+    sc__mutex_lock(a->lock);
     while (a->filled == CHUNKS && !a->stop)
-        pthread_cond_wait(&a->changed, &a->lock);
+        sc__mutex_wait(a->lock);
     bool go = !a->stop;
-    pthread_mutex_unlock(&a->lock);
+    sc__mutex_unlock(a->lock);
     return go;
 }
 
-static void *unpack(void *self) {
+static void unpack(void *self) {
     struct sc__ahead *a = self;
     while (wait_for_room(a)) {
         int n = gzread(a->gz, a->chunk[a->put], CHUNK);
-        pthread_mutex_lock(&a->lock);
+        sc__mutex_lock(a->lock);
         if (n > 0) {
             a->size[a->put] = n;
             a->put = (a->put + 1) % CHUNKS;
@@ -47,12 +47,11 @@ static void *unpack(void *self) {
             a->last = n;
             a->done = true;
         }
-        pthread_cond_signal(&a->changed);
-        pthread_mutex_unlock(&a->lock);
+        sc__mutex_signal(a->lock);
+        sc__mutex_unlock(a->lock);
         if (n <= 0)
             break;
     }
-    return NULL;
 }
 
 struct sc__ahead *sc__ahead_start(void *gz) {
@@ -60,10 +59,12 @@ struct sc__ahead *sc__ahead_start(void *gz) {
     if (!a)
         return NULL;
     a->gz = gz;
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->changed, NULL);
-    if (pthread_create(&a->thread, NULL, unpack, a) == 0)
+    a->lock = sc__mutex_new();
+    a->thread = a->lock ? sc__thread_start(unpack, a) : NULL;
+    if (a->thread)
         return a;
+    if (a->lock)
+        sc__mutex_free(a->lock);
     free(a);
     return NULL;
 }
@@ -71,22 +72,21 @@ struct sc__ahead *sc__ahead_start(void *gz) {
 void sc__ahead_stop(struct sc__ahead *a) {
     if (!a)
         return;
-    pthread_mutex_lock(&a->lock);
+    sc__mutex_lock(a->lock);
     a->stop = true;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
-    pthread_join(a->thread, NULL);
-    pthread_cond_destroy(&a->changed);
-    pthread_mutex_destroy(&a->lock);
+    sc__mutex_signal(a->lock);
+    sc__mutex_unlock(a->lock);
+    sc__thread_join(a->thread);
+    sc__mutex_free(a->lock);
     free(a);
 }
 
 static bool wait_for_chunk(struct sc__ahead *a) {
-    pthread_mutex_lock(&a->lock);
+    sc__mutex_lock(a->lock);
     while (!a->filled && !a->done)
-        pthread_cond_wait(&a->changed, &a->lock);
+        sc__mutex_wait(a->lock);
     bool there = a->filled > 0;
-    pthread_mutex_unlock(&a->lock);
+    sc__mutex_unlock(a->lock);
     return there;
 }
 
@@ -101,9 +101,9 @@ int sc__ahead_read(struct sc__ahead *a, void *to, size_t room) {
         return (int)n;
     a->at = 0;
     a->take = (a->take + 1) % CHUNKS;
-    pthread_mutex_lock(&a->lock);
+    sc__mutex_lock(a->lock);
     a->filled--;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
+    sc__mutex_signal(a->lock);
+    sc__mutex_unlock(a->lock);
     return (int)n;
 }

@@ -225,7 +225,7 @@ sc_status sc__json_text_open(struct sc_context *ctx,
     memset(t, 0, sizeof *t);
     t->ctx = ctx;
     t->name = !strcmp(path, "-") ? "<stdin>" : path;
-    sc__arena_init(&t->memory, ctx->arena.out_of_memory);
+    sc__arena_init(&t->memory);
     sc__map_init(&t->large_at, &t->memory);
     SC__TRY(sc__read_into(ctx, &t->memory, path, limit, &t->text));
     struct check c = {.t = t, .p = t->text.p};

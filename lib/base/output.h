@@ -1,27 +1,20 @@
 /* output: a file that appears whole or not at all. Writers fill its buffer,
- * which is written in pieces to a file without a name where the system has
- * such, so that nothing is left behind when the program is killed, else to a
- * temporary one beside the path; the end gives it its name. A path ending in
- * .gz is packed. What is no regular file (a pipe, /dev/null) is written in
- * place. */
+ * which is written in pieces to a new file (sc__new_file in platform.h); the end
+ * lets it appear. A path ending in .gz is packed. */
 #ifndef SC_BASE_OUTPUT_H
 #define SC_BASE_OUTPUT_H
 
 #include "base/context.h"
+#include "base/platform.h"
 
 struct sc__output {
     struct sc_context *ctx;
     struct sc__output
-        *older; /* of those open, so that none is left behind when memory is short */
-    /* as given; what it is a link to, or the same */
-    const char *name;
-    const char *path;
-    int mode;        /* of the file it replaces; -1: none */
-    char *temporary; /* NULL: written in place */
-    void *gz;        /* or NULL */
-    int fd;
-    bool nameless; /* the temporary name is not taken yet */
-    int reason;    /* errno of the first failure, or 0 */
+        *older;       /* of those open, so that none is left behind when memory is short */
+    const char *name; /* as given */
+    struct sc__new_file file;
+    void *gz;   /* or NULL */
+    int reason; /* of the first failure, or 0 */
     struct sc__arena memory;
     struct sc__buffer buffer;
 };

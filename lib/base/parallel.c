@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
-#include <pthread.h>
+#include "base/platform.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -13,25 +14,41 @@ struct parallel_work {
     atomic_uint next;
 };
 
-static void *worker(void *self) {
+static void worker(void *self) {
     struct parallel_work *w = self;
     unsigned i;
     while ((i = atomic_fetch_add(&w->next, 1)) < w->count)
         w->one(w->self, i);
-    return NULL;
 }
 
-void sc__parallel(unsigned threads,
-                  uint32_t count,
-                  void (*one)(void *self, uint32_t i),
-                  void *self) {
+/* Works as the others do, and tells the listener between two pieces. */
+static sc_status
+work_reporting(struct sc_context *ctx, const char *what, struct parallel_work *w) {
+    unsigned i;
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->count) {
+        sc_status status = sc__progress(ctx, what, (double)i / w->count);
+        if (status != SC_OK) {
+            atomic_store(&w->next, w->count); /* nothing is left to begin */
+            return status;
+        }
+        w->one(w->self, i);
+    }
+    return SC_OK;
+}
+
+sc_status sc__parallel(struct sc_context *ctx,
+                       const char *what,
+                       uint32_t count,
+                       void (*one)(void *self, uint32_t i),
+                       void *self) {
     struct parallel_work w = {.one = one, .self = self, .count = count};
-    pthread_t started[MOST_THREADS];
+    struct sc__thread *started[MOST_THREADS];
     unsigned n = 0;
-    for (unsigned i = 1; i < threads && i < MOST_THREADS; i++)
-        if (pthread_create(&started[n], NULL, worker, &w) == 0)
+    for (unsigned i = 1; i < ctx->jobs && i < MOST_THREADS; i++)
+        if ((started[n] = sc__thread_start(worker, &w)))
             n++;
-    worker(&w);
+    sc_status status = work_reporting(ctx, what, &w);
     for (unsigned i = 0; i < n; i++)
-        pthread_join(started[i], NULL);
+        sc__thread_join(started[i]);
+    return status;
 }

@@ -2,14 +2,16 @@
 #ifndef SC_COMMAND_PARALLEL_H
 #define SC_COMMAND_PARALLEL_H
 
-#include <stdint.h>
+#include "base/context.h"
 
-/* one(self, i) for every i below count, on up to `threads` threads. Each call
+/* one(self, i) for every i below count, on up to ctx->jobs threads. Each call
  * opens a context of its own, so that its memory goes with it; what it leaves in
- * self must be its own or locked. */
-void sc__parallel(unsigned threads,
-                  uint32_t count,
-                  void (*one)(void *self, uint32_t i),
-                  void *self);
+ * self must be its own or locked. The listener of ctx is told of `what`, from this
+ * thread alone. SC_CANCELLED when it says so: what was not begun by then is left out. */
+sc_status sc__parallel(struct sc_context *ctx,
+                       const char *what,
+                       uint32_t count,
+                       void (*one)(void *self, uint32_t i),
+                       void *self);
 
 #endif

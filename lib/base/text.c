@@ -19,13 +19,50 @@ bool sc__str_ends(struct sc__str s, const char *suffix) {
     return s.n >= n && !memcmp(s.p + s.n - n, suffix, n);
 }
 
+static int lower_case(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+bool sc__str_starts_any_case(struct sc__str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    if (s.n < n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (lower_case(s.p[i]) != lower_case(prefix[i]))
+            return false;
+    return true;
+}
+
+bool sc__str_is_any_case(struct sc__str s, const char *word) {
+    return s.n == strlen(word) && sc__str_starts_any_case(s, word);
+}
+
+const char *sc__find_word(const void *bytes, size_t n, const char *word) {
+    size_t length = strlen(word);
+    const char *p = bytes;
+    if (!length)
+        return p;
+    while (n >= length) {
+        const char *first = memchr(p, *word, n - length + 1);
+        if (!first)
+            return NULL;
+        if (!memcmp(first, word, length))
+            return first;
+        n -= (size_t)(first + 1 - p);
+        p = first + 1;
+    }
+    return NULL;
+}
+
 static bool text_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 struct sc__str sc__trim(struct sc__str s) {
-    while (s.n && text_blank(s.p[0]))
-        s.p++, s.n--;
+    while (s.n && text_blank(s.p[0])) {
+        s.p++;
+        s.n--;
+    }
     while (s.n && text_blank(s.p[s.n - 1]))
         s.n--;
     return s;
@@ -66,8 +103,10 @@ bool sc__parse_u32(struct sc__str s, uint32_t *out) {
 bool sc__parse_i64(struct sc__str s, int64_t *out) {
     bool minus = s.n && s.p[0] == '-';
     uint64_t v;
-    if (minus)
-        s.p++, s.n--;
+    if (minus) {
+        s.p++;
+        s.n--;
+    }
     if (!sc__parse_u64(s, &v) || v > (uint64_t)INT64_MAX)
         return false;
     *out = minus ? -(int64_t)v : (int64_t)v;

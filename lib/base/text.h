@@ -23,6 +23,11 @@ static inline bool sc__str_is(struct sc__str s, const char *word) {
 }
 bool sc__str_starts(struct sc__str s, const char *prefix);
 bool sc__str_ends(struct sc__str s, const char *suffix);
+/* The same with letters of either case, those of ASCII. */
+bool sc__str_is_any_case(struct sc__str s, const char *word);
+bool sc__str_starts_any_case(struct sc__str s, const char *prefix);
+/* Where a word first is in n bytes; NULL: nowhere. */
+const char *sc__find_word(const void *bytes, size_t n, const char *word);
 struct sc__str sc__trim(struct sc__str s);
 /* Cuts the part before the first sep (or all of it) off *rest. False at the end. */
 bool sc__split(struct sc__str *rest, char sep, struct sc__str *part);

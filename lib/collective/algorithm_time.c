@@ -15,7 +15,7 @@ static struct sc__coll_terms terms(double latency, double bandwidth) {
 }
 
 /* us of x bytes at rate GB/s. */
-static double transfer(double bytes, double rate) {
+static double transfer_us(double bytes, double rate) {
     return bytes > 0 ? bytes / (1e3 * rate) : 0;
 }
 
@@ -88,9 +88,9 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
 static double ring_overlapped(const struct sc__coll_model *m, const struct ring_cost *r) {
     double rounds = fmax(1, r->chunk / sc__nccl_limits.ring_chunk);
     double slice = fmax(0.5, fmin(1, sc__nccl_limits.ring_slice / r->chunk));
-    double wire = transfer(r->volume, r->share * m->wire);
-    double round = rounds * r->latency + slice * transfer(r->volume, r->rate);
-    double copies = transfer(r->volume, r->share * ring_inside(m, 2)) +
+    double wire = transfer_us(r->volume, r->share * m->wire);
+    double round = rounds * r->latency + slice * transfer_us(r->volume, r->rate);
+    double copies = transfer_us(r->volume, r->share * ring_inside(m, 2)) +
                     r->steps * m->k->ring_step[2] * m->k->latency;
     return fmax(fmax(wire, round), m->per_node > 1 ? copies : 0);
 }
@@ -99,10 +99,10 @@ static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned
     const struct sc__constants *k = m->k;
     struct ring_cost r = make_ring(m, proto);
     double slice = fmin(sc__nccl_limits.ring_chunk, r.chunk) / 2;
-    double alone = proto < 2 ? 0 : k->slice * transfer(slice * ring_channels(m), r.rate);
+    double alone = proto < 2 ? 0 : k->slice * transfer_us(slice * ring_channels(m), r.rate);
     if (proto == 2 && leaves_node(m))
         return terms(k->base[2] + alone, ring_overlapped(m, &r));
-    return terms(k->base[proto] + r.latency + alone, transfer(r.volume, r.rate));
+    return terms(k->base[proto] + r.latency + alone, transfer_us(r.volume, r.rate));
 }
 
 static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -111,13 +111,15 @@ static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned
     bool outside = leaves_node(m);
     double share = proto == 2 ? k->tree_simple : k->share[proto];
     double latency = c.inside * k->tree_hop[proto] * k->latency;
-    double move = m->per_node > 1 ? transfer(c.passes * m->bytes, share * m->nvlink) : 0;
+    double bandwidth =
+        m->per_node > 1 ? transfer_us(c.passes * m->bytes, share * m->nvlink) : 0;
     if (outside) {
         latency += c.outside * (k->net_tree[proto] + m->hop);
-        move = fmax(move, transfer(c.node * m->bytes, m->wire * k->tree_wire[proto]));
+        bandwidth =
+            fmax(bandwidth, transfer_us(c.node * m->bytes, m->wire * k->tree_wire[proto]));
     }
     return terms(k->base[proto] + latency,
-                 move + k->tree_mix[outside] * sqrt(latency * move));
+                 bandwidth + k->tree_mix[outside] * sqrt(latency * bandwidth));
 }
 
 /* The chunk of NVLS for a buffer of so many bytes. */
@@ -145,8 +147,8 @@ struct nvls_cost {
 static double nvls_round(const struct nvls_cost *n, double loop) {
     const struct sc__constants *k = n->m->k;
     double moved = loop * n->port;
-    return fmax(transfer(moved, k->nvls_rate) + k->nvls_chunk_cost,
-                transfer(moved, k->nvls_line * n->m->port));
+    return fmax(transfer_us(moved, k->nvls_rate) + k->nvls_chunk_cost,
+                transfer_us(moved, k->nvls_line * n->m->port));
 }
 
 /* Bytes of a round for a buffer of so many. */
@@ -186,11 +188,6 @@ static double nvls_rounds(const struct sc__coll_model *m) {
     return least_of_larger(&n, fmax(m->bytes, sc__nccl_limits.nvls_least), nvls_at);
 }
 
-/* The switch of a node reduces, for more than two GPUs. */
-static bool has_nvls(const struct sc__coll_model *m) {
-    return m->k->nvls > 0 && m->cluster->inside == SC__INSIDE_SWITCH && m->per_node > 2;
-}
-
 static struct sc__coll_terms nvls_terms(const struct sc__coll_model *m, unsigned proto) {
     (void)proto;
     return terms(m->k->nvls_base, nvls_rounds(m));
@@ -206,7 +203,7 @@ static double nvls_tree_at(const struct nvls_cost *n, double bytes) {
     const double *t = n->m->k->nvls_tree;
     double loop = nvls_loop(n, bytes);
     double round =
-        fmax(nvls_round(n, loop) / t[2], transfer(n->node * loop, n->m->wire * t[3]));
+        fmax(nvls_round(n, loop) / t[2], transfer_us(n->node * loop, n->m->wire * t[3]));
     return (bytes / loop + t[4]) * round;
 }
 
@@ -228,12 +225,12 @@ static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
 /* The switches of the fabric reduce: a node sends its buffer once. */
 static struct sc__coll_terms collnet_terms(const struct sc__coll_model *m, unsigned proto) {
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_COLLNET);
-    double node = transfer(m->bytes * c.port, m->nvlink);
+    double node = transfer_us(m->bytes * c.port, m->nvlink);
     (void)proto;
-    if (has_nvls(m))
+    if (sc__coll_node_switch_reduces(m->cluster, m->per_node))
         node = nvls_rounds(m) / m->k->collnet[2];
     return terms(m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
-                 fmax(node, transfer(c.node * m->bytes, m->wire)));
+                 fmax(node, transfer_us(c.node * m->bytes, m->wire)));
 }
 
 static struct sc__coll_terms pat_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -241,7 +238,7 @@ static struct sc__coll_terms pat_terms(const struct sc__coll_model *m, unsigned 
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAT);
     return terms(
         k->pat[0] + log2(m->nodes) * (k->pat[1] + m->hop) / 3.5 + k->pat[2] * m->ranks,
-        transfer(m->bytes * c.sent / c.parts, k->pat_wire * ring_bandwidth(m, proto)));
+        transfer_us(m->bytes * c.sent / c.parts, k->pat_wire * ring_bandwidth(m, proto)));
 }
 
 /* Every rank to every other one: latency of the messages, then the fuller of
@@ -255,10 +252,11 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
     double outside = c.nic / c.passes;
     double latency = k->p2p_base * k->latency + k->p2p_peer[0] * inside +
                      k->p2p_peer[1] * outside + more;
-    double port = transfer(m->bytes * (inside + copied) / c.parts, k->p2p_share * m->port);
+    double port =
+        transfer_us(m->bytes * (inside + copied) / c.parts, k->p2p_share * m->port);
     if (!leaves_node(m))
         return terms(c.passes * latency, c.passes * port);
-    double sent = transfer(m->bytes * outside / c.parts, nic);
+    double sent = transfer_us(m->bytes * outside / c.parts, nic);
     return terms(c.passes * (latency + k->p2p_net + m->hop), c.passes * fmax(port, sent));
 }
 
@@ -289,9 +287,9 @@ static struct sc__coll_terms two_level_terms(const struct sc__coll_model *m,
     const struct sc__constants *k = m->k;
     double share = sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
     double wire =
-        transfer(m->bytes * share * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
+        transfer_us(m->bytes * share * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
     double port =
-        transfer(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
+        transfer_us(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
     (void)proto;
     return terms(k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0),
                  fmax(wire, port));
@@ -301,8 +299,9 @@ static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigne
     const struct sc__constants *k = m->k;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_CHAIN);
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
-    return terms(k->base[proto] + c.inside * ring_step(m, proto) + c.outside * net,
-                 transfer(c.sent * m->bytes, k->share[proto] * ring_bandwidth(m, proto)));
+    return terms(
+        k->base[proto] + c.inside * ring_step(m, proto) + c.outside * net,
+        transfer_us(c.sent * m->bytes, k->share[proto] * ring_bandwidth(m, proto)));
 }
 
 typedef struct sc__coll_terms algorithm_terms(const struct sc__coll_model *m,
@@ -329,7 +328,8 @@ bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_r
              (c & SC__RULE_SEVERAL_NODES && !leaves_node(m)) ||
              (c & SC__RULE_ONE_PER_NODE && m->per_node > 1) ||
              (c & SC__RULE_SEVERAL_PER_NODE && m->per_node < 2) ||
-             (c & SC__RULE_NODE_SWITCH_REDUCES && !has_nvls(m)) ||
+             (c & SC__RULE_NODE_SWITCH_REDUCES &&
+              !sc__coll_node_switch_reduces(m->cluster, m->per_node)) ||
              (c & SC__RULE_FABRIC_SWITCH_REDUCES && !m->cluster->fabric.sharp) ||
              (c & SC__RULE_PXN && m->cluster->tuning.no_pxn));
 }

@@ -2,7 +2,6 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <strings.h>
 
 #define ONE(field)                                                                         \
     { #field, offsetof(struct sc__constants, field), 1 }
@@ -70,8 +69,7 @@ static json_t *coll_constants_load(void) {
 
 /* "h100-sxm" begins with "h100"; the longest such name counts ("h200", not "h20"). */
 static size_t match(const char *gpu, const char *name) {
-    size_t n = strlen(name);
-    return strncasecmp(gpu, name, n) ? 0 : n;
+    return sc__str_starts_any_case(sc__str(gpu), name) ? strlen(name) : 0;
 }
 
 const char *

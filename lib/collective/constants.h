@@ -1,12 +1,12 @@
-/* collective_constants: the numbers of the collective model. They depend on
+/* constants: the numbers of the collective model. They depend on
  * the GPU generation and the class of the fabric, never on one system; a
  * calibration may replace them in a cluster file. data/collectives.json has
  * every value with its source, docs/model/collectives.md the equations.
  *
  * Arrays of three are by protocol: LL, LL128, Simple. Times in us, rates in
  * GB/s. */
-#ifndef SC_MACHINE_COLLECTIVE_CONSTANTS_H
-#define SC_MACHINE_COLLECTIVE_CONSTANTS_H
+#ifndef SC_COLLECTIVE_CONSTANTS_H
+#define SC_COLLECTIVE_CONSTANTS_H
 
 #include "base/base.h"
 

@@ -174,7 +174,7 @@ static void volumes(const struct sc__coll_model *m, double *port, double *wire) 
     *wire = m->nodes > 1 ? sent : 0;
 }
 
-static void set_shares(const struct sc__coll_model *m, double us, struct sc__price *p) {
+static void set_shares(const struct sc__coll_model *m, double us, struct sc__coll_cost *p) {
     double port;
     double wire;
     volumes(m, &port, &wire);
@@ -193,22 +193,22 @@ static double launch_time(const struct sc__cluster *c) {
            (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
 }
 
-struct sc__price sc__collective_price(const struct sc__cluster *c,
-                                      int coll,
-                                      const struct sc__shape *s,
-                                      uint64_t bytes) {
+struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
+                                         int coll,
+                                         const struct sc__shape *s,
+                                         uint64_t bytes) {
     if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
-        return (struct sc__price){0};
+        return (struct sc__coll_cost){0};
     if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
-        return sc__plain_price(c, coll, s, bytes);
+        return sc__plain_cost(c, coll, s, bytes);
     struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
     double us = fmax(best.time, launch_time(c));
-    struct sc__price p = {.time = sc__coll_model_ps(us),
-                          .algo = (uint8_t)best.algo,
-                          .proto = (uint8_t)(best.proto + 1)};
-    p.still = p.time -
-              sc__coll_model_ps(sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
+    struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
+                              .algo = (uint8_t)best.algo,
+                              .proto = (uint8_t)(best.proto + 1)};
+    p.latency = p.time - sc__coll_model_ps(
+                             sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
     set_shares(&m, us, &p);
     return p;
 }
@@ -262,5 +262,5 @@ int64_t sc__collective_time(const struct sc__cluster *c,
                             int coll,
                             const struct sc__shape *shape,
                             uint64_t bytes) {
-    return sc__collective_price(c, coll, shape, bytes).time;
+    return sc__collective_cost(c, coll, shape, bytes).time;
 }

@@ -54,7 +54,7 @@ static inline struct sc__coll_counts sc__coll_model_counts(const struct sc__coll
     return sc__coll_counts(family, m->coll, m->ranks, m->nodes, m->per_node, m->least);
 }
 
-/* us that pass whatever the bandwidth, and us in which bytes move: only these
+/* The latency term and the bandwidth term, us: only the second
  * grow on a link that is shared or thin. */
 struct sc__coll_terms {
     double latency;
@@ -81,10 +81,10 @@ void sc__coll_model_uplink_shares(const struct sc__coll_model *m,
                                   double us,
                                   float share[SC__LEVELS]);
 /* The class "plain" and torus fabrics: latency and bandwidth only. */
-struct sc__price sc__plain_price(const struct sc__cluster *c,
-                                 int coll,
-                                 const struct sc__shape *s,
-                                 uint64_t bytes);
+struct sc__coll_cost sc__plain_cost(const struct sc__cluster *c,
+                                    int coll,
+                                    const struct sc__shape *s,
+                                    uint64_t bytes);
 /* us that NCCL's own cost table gives. */
 double
 sc__nccl_tuner_time(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto);

@@ -1,4 +1,4 @@
-/* collective_fit: moves constants of the model so that it predicts measured
+/* fit: moves constants of the model so that it predicts measured
  * rows. Least squares of ln(predicted / measured): a factor of two too high
  * and too low count the same, small and large messages too. The model is a
  * minimum over algorithms, so its derivative jumps; a pattern search on the
@@ -42,13 +42,13 @@ static void set_param(struct sc__fit_param *p, double value) {
     p->ended = value;
 }
 
-static void predict(struct sc__sample *s) {
-    s->model_us = sc__us(sc__coll_op_price(s->cluster, s->op, &s->shape, s->bytes).time);
+static void predict_sample(struct sc__sample *s) {
+    s->model_us = sc__us(sc__coll_op_cost(s->cluster, s->op, &s->shape, s->bytes).time);
 }
 
 void sc__samples_predict(struct sc__samples *samples) {
     for (uint32_t i = 0; i < samples->count; i++)
-        predict(&samples->items[i]);
+        predict_sample(&samples->items[i]);
 }
 
 static double square_error(const struct sc__sample *s) {
@@ -65,13 +65,13 @@ double sc__samples_residual(const struct sc__samples *samples) {
 
 /* Outliers (a row that a page fault made five times slower) must not pull the
  * whole fit: beyond 40 % an error counts linearly. */
-static double loss(const struct sc__sample *s) {
+static double sample_loss(const struct sc__sample *s) {
     double e = fabs(log(s->model_us / s->us));
     double knee = 0.4;
     return e < knee ? e * e : knee * (2 * e - knee);
 }
 
-static bool concerns(const struct sc__fit_param *p, const struct sc__sample *s) {
+static bool fit_concerns(const struct sc__fit_param *p, const struct sc__sample *s) {
     const char *begin = (const char *)&s->cluster->constants;
     const char *end = begin + sizeof s->cluster->constants;
     for (uint32_t i = 0; i < p->count; i++)
@@ -81,41 +81,41 @@ static bool concerns(const struct sc__fit_param *p, const struct sc__sample *s) 
 }
 
 /* How far a parameter has moved; one that began at nothing counts in tens. */
-static double pull(const struct sc__fit_param *p) {
+static double fit_pull(const struct sc__fit_param *p) {
     return p->began > 0 ? log(p->ended / p->began) : p->ended / 10;
 }
 
 /* The loss of what this parameter touches, with its present value. */
-static double cost(const struct sc__coll_fit *fit,
-                   const struct sc__fit_param *p,
-                   struct sc__samples *samples,
-                   uint32_t without) {
-    double sum = fit->prior * pull(p) * pull(p);
+static double fit_loss(const struct sc__coll_fit *fit,
+                       const struct sc__fit_param *p,
+                       struct sc__samples *samples,
+                       uint32_t without) {
+    double sum = fit->prior * fit_pull(p) * fit_pull(p);
     for (uint32_t i = 0; i < samples->count; i++) {
         struct sc__sample *s = &samples->items[i];
-        if (s->source == without || !concerns(p, s))
+        if (s->source == without || !fit_concerns(p, s))
             continue;
-        predict(s);
-        sum += loss(s);
+        predict_sample(s);
+        sum += sample_loss(s);
     }
     return sum;
 }
 
 /* Tries one step both ways. A step that helped is longer the next time, one
  * that did not is shorter. */
-static void improve(struct sc__coll_fit *fit,
-                    struct sc__fit_param *p,
-                    struct sc__samples *samples,
-                    uint32_t without) {
+static void improve_param(struct sc__coll_fit *fit,
+                          struct sc__fit_param *p,
+                          struct sc__samples *samples,
+                          uint32_t without) {
     double old = p->ended;
-    double least = cost(fit, p, samples, without);
+    double least = fit_loss(fit, p, samples, without);
     double kept = old;
     for (int sign = -1; sign <= 1; sign += 2) {
         double value = old > 0 ? old * exp(sign * p->step) : sign > 0 ? 5 * p->step : 0;
         if (p->began > 0 && (value < p->began * p->low || value > p->began * p->high))
             continue;
         set_param(p, value);
-        double now = cost(fit, p, samples, without);
+        double now = fit_loss(fit, p, samples, without);
         if (now < least - 1e-12)
             least = now, kept = value;
     }
@@ -133,7 +133,7 @@ void sc__fit_run(struct sc__coll_fit *fit, struct sc__samples *samples, uint32_t
         for (uint32_t i = 0; i < fit->count; i++) {
             if (fit->params[i].step < LAST_STEP)
                 continue;
-            improve(fit, &fit->params[i], samples, without);
+            improve_param(fit, &fit->params[i], samples, without);
             moving = true;
         }
         for (uint32_t i = 0; i < fit->count && sweep % 8 == 7;

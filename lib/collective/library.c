@@ -50,6 +50,10 @@ void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_sche
     s->relay = sc__coll_relay(algo, coll);
 }
 
+bool sc__coll_node_switch_reduces(const struct sc__cluster *c, double per_node) {
+    return c->constants.nvls > 0 && c->inside == SC__INSIDE_SWITCH && per_node > 2;
+}
+
 bool sc__coll_box_of(const struct sc__cluster *c,
                      const struct sc__shape *s,
                      struct sc__coll_box *box,
@@ -64,7 +68,8 @@ bool sc__coll_box_of(const struct sc__cluster *c,
         places *= extent;
         dim[box->dims] = d;
         box->size[box->dims] = extent;
-        box->two_ways[box->dims] = round && extent == c->fabric.dim[d].size && extent > 2;
+        box->both_directions[box->dims] =
+            round && extent == c->fabric.dim[d].size && extent > 2;
         box->all_to_all[box->dims++] = !round;
     }
     return places <= s->ranks && box->dims > 0;

@@ -14,6 +14,9 @@ void sc__coll_schedule_choose(enum sc__algo algo, int coll, struct sc__coll_sche
 enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll);
 enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll);
 
+/* Whether the switch of a node reduces and multicasts (NVLink SHARP): for more than two
+ * GPUs of it. */
+bool sc__coll_node_switch_reduces(const struct sc__cluster *c, double per_node);
 /* The box of a group on a fabric of dimensions: those it extends in, dim[i] of the
  * fabric's. False where the group does not fill it. */
 bool sc__coll_box_of(const struct sc__cluster *c,
@@ -27,7 +30,7 @@ enum {
     SC__RULE_SEVERAL_NODES = 1 << 1,
     SC__RULE_ONE_PER_NODE = 1 << 2,
     SC__RULE_SEVERAL_PER_NODE = 1 << 3,
-    SC__RULE_NODE_SWITCH_REDUCES = 1 << 4,   /* NVLink SHARP, for more than two GPUs */
+    SC__RULE_NODE_SWITCH_REDUCES = 1 << 4,
     SC__RULE_FABRIC_SWITCH_REDUCES = 1 << 5, /* SHARP */
     SC__RULE_PXN = 1 << 6,                   /* may change rails inside a node */
     SC__RULE_ASKED_FOR = 1 << 7              /* not taken unasked */

@@ -1,4 +1,4 @@
-/* collective_truth: a table of published measurements → rows with the cluster
+/* measured_table: a table of published measurements → rows with the cluster
  * each was measured on. The table tells GPU, counts and rates; what a source
  * ran on (class of fabric, GPUs of a process) stands under "systems" in
  * data/collectives.json. */
@@ -93,7 +93,7 @@ static bool is_system(const json_t *system, struct sc__str source) {
     const char *begin = json_string_value(json_object_get(system, "source"));
     const char *word = json_string_value(json_object_get(system, "word"));
     return (begin && sc__str_starts(source, begin)) ||
-           (word && memmem(source.p, source.n, word, strlen(word)));
+           (word && sc__find_word(source.p, source.n, word));
 }
 
 static json_t *find_system(const struct coll_measured_table_reader *r,

@@ -1,4 +1,4 @@
-/* collective_log: reads what nccl-tests prints. Rows are
+/* nccl_tests_log: reads what nccl-tests prints. Rows are
  *
  *     size count type redop [root] time algbw busbw #wrong [time algbw busbw #wrong]
  *
@@ -28,7 +28,8 @@ static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) 
 
 /* mpirun may put "[1,0]<stdout>:" in front. */
 static struct sc__str without_tag(struct sc__str line) {
-    const char *at = line.n && line.p[0] == '[' ? memmem(line.p, line.n, ">:", 2) : NULL;
+    const char *at =
+        line.n && line.p[0] == '[' ? sc__find_word(line.p, line.n, ">:") : NULL;
     if (!at)
         return line;
     return (struct sc__str){at + 2, line.n - (size_t)(at + 2 - line.p)};

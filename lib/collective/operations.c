@@ -52,15 +52,15 @@ double sc__coll_bus_factor(const struct sc__coll_op *op, uint32_t n) {
     }
 }
 
-struct sc__price sc__coll_op_price(const struct sc__cluster *c,
-                                   const struct sc__coll_op *op,
-                                   const struct sc__shape *shape,
-                                   uint64_t bytes) {
+struct sc__coll_cost sc__coll_op_cost(const struct sc__cluster *c,
+                                      const struct sc__coll_op *op,
+                                      const struct sc__shape *shape,
+                                      uint64_t bytes) {
     if (op->coll != SC__COLLS)
-        return sc__collective_price(c, op->coll, shape, bytes);
+        return sc__collective_cost(c, op->coll, shape, bytes);
     int64_t time = shape->ranks < 2 ? 0 : sc__message_time(c, shape->nodes < 2, bytes);
-    return (struct sc__price){.time = time,
-                              .algo = SC__ALGO_DIRECT,
-                              .proto = SC__PROTO_SIMPLE,
-                              .port = shape->nodes<2, .wire = shape->nodes> 1};
+    return (struct sc__coll_cost){.time = time,
+                                  .algo = SC__ALGO_DIRECT,
+                                  .proto = SC__PROTO_SIMPLE,
+                                  .port = shape->nodes<2, .wire = shape->nodes> 1};
 }

@@ -1,7 +1,7 @@
-/* collective_op: operations as nccl-tests names and counts them, and measured
+/* operations: operations as nccl-tests names and counts them, and measured
  * rows of them. */
-#ifndef SC_MACHINE_COLLECTIVE_OP_H
-#define SC_MACHINE_COLLECTIVE_OP_H
+#ifndef SC_COLLECTIVE_OPERATIONS_H
+#define SC_COLLECTIVE_OPERATIONS_H
 
 #include "hardware/cluster.h"
 #include "workload/workload.h"
@@ -18,10 +18,10 @@ extern const struct sc__coll_op sc__coll_ops[]; /* ended by a NULL name */
 const struct sc__coll_op *sc__coll_op_find(const char *name);
 /* busbw / algbw on n ranks. */
 double sc__coll_bus_factor(const struct sc__coll_op *op, uint32_t n);
-struct sc__price sc__coll_op_price(const struct sc__cluster *c,
-                                   const struct sc__coll_op *op,
-                                   const struct sc__shape *shape,
-                                   uint64_t bytes);
+struct sc__coll_cost sc__coll_op_cost(const struct sc__cluster *c,
+                                      const struct sc__coll_op *op,
+                                      const struct sc__shape *shape,
+                                      uint64_t bytes);
 
 /* A measured row. */
 struct sc__sample {

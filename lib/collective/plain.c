@@ -33,15 +33,15 @@ static double around_time(int coll, double ranks, double bytes, struct plain_hop
     return c.steps * (h.latency + bytes / (c.parts * h.rate));
 }
 
-/* It fills its ports and NICs while it runs. `still`: us without bytes. */
-static struct sc__price
-plain_price(double us, double still, enum sc__algo algo, const struct sc__shape *s) {
-    return (struct sc__price){.time = sc__coll_model_ps(us),
-                              .still = sc__coll_model_ps(still),
-                              .algo = (uint8_t)algo,
-                              .proto = SC__PROTO_SIMPLE,
-                              .port = 1,
-                              .wire = s->nodes > 1};
+/* It fills its ports and NICs while it runs. latency: us without bytes. */
+static struct sc__coll_cost
+plain_cost(double us, double latency, enum sc__algo algo, const struct sc__shape *s) {
+    return (struct sc__coll_cost){.time = sc__coll_model_ps(us),
+                                  .latency = sc__coll_model_ps(latency),
+                                  .algo = (uint8_t)algo,
+                                  .proto = SC__PROTO_SIMPLE,
+                                  .port = 1,
+                                  .wire = s->nodes > 1};
 }
 
 /* --- nodes and NICs ------------------------------------------------------ */
@@ -87,10 +87,10 @@ node_time(struct sc__coll_model m, int coll, enum sc__algo algo, double bytes) {
     return algo == SC__ALGO_DIRECT ? direct_time(&m) : around(&m, coll, algo);
 }
 
-static struct sc__price node_price(const struct sc__cluster *c,
-                                   int coll,
-                                   const struct sc__shape *s,
-                                   uint64_t bytes) {
+static struct sc__coll_cost node_cost(const struct sc__cluster *c,
+                                      int coll,
+                                      const struct sc__shape *s,
+                                      uint64_t bytes) {
     struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
     coll = m.coll;
     enum sc__algo algo = coll == SC__ALLTOALL || c->tuning.algo == SC__ALGO_DIRECT
@@ -101,7 +101,7 @@ static struct sc__price node_price(const struct sc__cluster *c,
     if (sc__coll_to_root((unsigned)coll))
         algo = SC__ALGO_DIRECT;
     double us = node_time(m, coll, algo, m.bytes);
-    struct sc__price p = plain_price(us, node_time(m, coll, algo, 0), algo, s);
+    struct sc__coll_cost p = plain_cost(us, node_time(m, coll, algo, 0), algo, s);
     sc__coll_model_uplink_shares(&m, algo, us, p.uplink);
     return p;
 }
@@ -143,7 +143,7 @@ make_box(const struct sc__cluster *c, const struct sc__shape *s, struct plain_bo
  * full mesh or a switch gives all it has. */
 static double dim_rate(const struct plain_box *b, uint32_t i) {
     double rate = b->dim[i].rate / 1e6;
-    if (b->box.two_ways[i])
+    if (b->box.both_directions[i])
         return 2 * rate;
     return b->dim[i].kind == SC__DIM_FULL ? rate * (b->box.size[i] - 1) : rate;
 }
@@ -244,24 +244,24 @@ static enum sc__algo dims_algo(const struct sc__cluster *c,
     return faster ? SC__ALGO_RING : SC__ALGO_TORUS;
 }
 
-static struct sc__price
-dims_price(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
+static struct sc__coll_cost
+dims_cost(const struct sc__cluster *c, int coll, const struct sc__shape *s, double bytes) {
     struct plain_box b;
     const struct plain_box *box = make_box(c, s, &b) ? &b : NULL;
     enum sc__algo algo = dims_algo(c, coll, s, box, bytes);
-    return plain_price(dims_time(c, coll, s, box, algo, bytes),
-                       dims_time(c, coll, s, box, algo, 0),
-                       algo,
-                       s);
+    return plain_cost(dims_time(c, coll, s, box, algo, bytes),
+                      dims_time(c, coll, s, box, algo, 0),
+                      algo,
+                      s);
 }
 
-struct sc__price sc__plain_price(const struct sc__cluster *c,
-                                 int coll,
-                                 const struct sc__shape *s,
-                                 uint64_t bytes) {
+struct sc__coll_cost sc__plain_cost(const struct sc__cluster *c,
+                                    int coll,
+                                    const struct sc__shape *s,
+                                    uint64_t bytes) {
     if (c->fabric.kind != SC__FABRIC_DIMS)
-        return node_price(c, coll, s, bytes);
+        return node_cost(c, coll, s, bytes);
     if (coll == SC__BARRIER)
-        return dims_price(c, SC__ALLREDUCE, s, 8);
-    return dims_price(c, coll, s, (double)bytes);
+        return dims_cost(c, SC__ALLREDUCE, s, 8);
+    return dims_cost(c, coll, s, (double)bytes);
 }

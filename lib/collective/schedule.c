@@ -35,7 +35,7 @@ enum sc__coll_family sc__coll_message_family(int coll) {
 void sc__coll_schedule_init(struct sc__coll_schedule *s) {
     s->rounds = 1;
     s->parts = 1;
-    s->trees = 1;
+    s->siblings = 1;
     s->levels = 0;
     s->phases = 0;
     family_ops[s->family]->init(s);
@@ -81,24 +81,30 @@ struct sc__coll_needs sc__coll_schedule_needs(const struct sc__coll_schedule *s,
     return family_ops[s->family]->needs(s, id);
 }
 
+/* Parts count round: the last is followed by the first. */
 static bool carries(const struct sc__coll_transfer *t, uint64_t part, uint64_t parts) {
-    uint64_t from_first = (part + parts - t->first) % parts;
+    uint64_t from_first = part >= t->first ? part - t->first : part + parts - t->first;
+    if (t->stride == 1)
+        return from_first < t->count;
     return from_first % t->stride == 0 && from_first / t->stride < t->count;
 }
 
-static bool share_parts(const struct sc__coll_transfer *a,
-                        const struct sc__coll_transfer *b,
-                        uint64_t parts) {
-    if (a->count > b->count)
-        return share_parts(b, a, parts);
-    for (uint64_t i = 0; i < a->count; i++)
-        if (carries(b, (a->first + i * a->stride) % parts, parts))
+bool sc__coll_transfer_brings(const struct sc__coll_schedule *s,
+                              const struct sc__coll_transfer *arrival,
+                              const struct sc__coll_transfer *sent) {
+    const struct sc__coll_transfer *few = arrival->count < sent->count ? arrival : sent;
+    const struct sc__coll_transfer *many = few == sent ? arrival : sent;
+    uint64_t part = few->first;
+    for (uint64_t i = 0; i < few->count; i++) {
+        if (carries(many, part, s->parts))
             return true;
+        part += few->stride;
+        part -= part >= s->parts ? s->parts : 0;
+    }
     return false;
 }
 
-/* A member has one arrival a phase and channel; it counts where it brings parts
- * that the transfer takes on. */
+/* A member has one arrival a phase and channel. */
 bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
                                      struct sc__coll_transfer_id id,
                                      uint32_t phase,
@@ -110,7 +116,7 @@ bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
     uint32_t index = sc__coll_schedule_received_by(s, phase, id.channel, t.source);
     *on = (struct sc__coll_transfer_id){phase, id.channel, index};
     return index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, *on, &arrival) &&
-           share_parts(&t, &arrival, s->parts);
+           sc__coll_transfer_brings(s, &arrival, &t);
 }
 
 /* The parts of an all-to-all are pairs of members; the buffer is one member's. */
@@ -137,10 +143,11 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
 
 /* --- groups on nodes ------------------------------------------------------ */
 
-struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first) {
+struct sc__coll_group
+sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first) {
     struct sc__coll_group g = {.ranks = n, .least = n, .node_first = first};
     for (uint32_t i = 0; i < n; i++)
-        if (!i || node[i] != node[i - 1])
+        if (!i || gpu[i] / node_gpus != gpu[i - 1] / node_gpus)
             first[g.nodes++] = i;
     first[g.nodes] = n;
     for (uint32_t k = 0; k < g.nodes; k++) {
@@ -151,7 +158,16 @@ struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32
     return g;
 }
 
+uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
+    uint32_t i = 0;
+    while (i + 1 < n && gpu[i] != wanted)
+        i++;
+    return i;
+}
+
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member) {
+    if (g->nodes == 1)
+        return 0;
     if (!g->node_first)
         return member / g->per_node;
     uint32_t low = 0;
@@ -174,6 +190,8 @@ uint32_t sc__coll_node_first(const struct sc__coll_group *g, uint32_t node) {
 }
 
 uint32_t sc__coll_node_size(const struct sc__coll_group *g, uint32_t node) {
+    if (g->nodes == 1)
+        return g->ranks;
     return sc__coll_node_first(g, node + 1) - sc__coll_node_first(g, node);
 }
 

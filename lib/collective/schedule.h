@@ -71,9 +71,9 @@ struct sc__coll_group {
  */
 struct sc__coll_box {
     uint32_t dims;
-    uint32_t size[SC__TORUS_DIMS];   /* ≥ 2 */
-    bool two_ways[SC__TORUS_DIMS];   /* half goes round the other way */
-    bool all_to_all[SC__TORUS_DIMS]; /* a full mesh or a switch: direct, not round */
+    uint32_t size[SC__TORUS_DIMS];        /* ≥ 2 */
+    bool both_directions[SC__TORUS_DIMS]; /* half goes round backwards */
+    bool all_to_all[SC__TORUS_DIMS];      /* a full mesh or a switch: direct, not round */
 };
 
 struct sc__coll_schedule {
@@ -92,7 +92,8 @@ struct sc__coll_schedule {
                         as the first and moves as much over each */
     uint64_t parts;  /* of a channel's slice */
     uint32_t levels; /* of binary trees and halvings: ⌈log2⌉ */
-    uint32_t trees;  /* TREE, NVLS: 2, one for every other channel; 1 in one node */
+    uint32_t siblings; /* channels side by side: of a head, one for each tree (TREE, NVLS);
+                          of a slice, one for each direction (TORUS); else 1 */
 };
 
 #define SC__NO_MEMBER UINT32_MAX
@@ -164,6 +165,12 @@ bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
                                      uint32_t phase,
                                      struct sc__coll_transfer_id *on);
 
+/* Whether an arrival brings parts that a transfer of the same member and channel sends on:
+ * what the above asks of transfers that are at hand. */
+bool sc__coll_transfer_brings(const struct sc__coll_schedule *s,
+                              const struct sc__coll_transfer *arrival,
+                              const struct sc__coll_transfer *sent);
+
 /* Share of the buffer that a transfer carries. */
 double sc__coll_schedule_share(const struct sc__coll_schedule *s,
                                const struct sc__coll_transfer *t);
@@ -173,9 +180,12 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
                                  const struct sc__coll_transfer *t,
                                  uint64_t bytes);
 
-/* How a group lies on nodes, from the node of each member: node[i] never falls back to
- * one that was left. first: room for n + 1. */
-struct sc__coll_group sc__coll_group_of(const uint32_t *node, uint32_t n, uint32_t *first);
+/* How n GPUs lie on nodes of node_gpus; members that follow each other on a node count
+ * as one node's. first: room for n + 1. */
+struct sc__coll_group
+sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first);
+/* The member that runs on a GPU; the last where none does. */
+uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted);
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member);
 uint32_t sc__coll_node_first(const struct sc__coll_group *g, uint32_t node);
 uint32_t sc__coll_node_size(const struct sc__coll_group *g, uint32_t node);
@@ -214,7 +224,7 @@ double sc__coll_parts_leaving(
     enum sc__coll_family family, int coll, double ranks, double k, double edges);
 
 /* TORUS: bytes, of so many, that a member sends through the dimension that a slice goes
- * through after `order` others, one way. */
+ * through after `order` others, in one pass. */
 double sc__coll_torus_sent(const struct sc__coll_box *b,
                            uint32_t slice,
                            uint32_t order,

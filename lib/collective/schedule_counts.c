@@ -17,7 +17,7 @@ static double levels_of(double n) {
 }
 
 /* Half the neighbours that the busiest node has in both trees, for half the
- * buffer goes over each edge and way. */
+ * buffer goes over each edge and direction. */
 static double tree_node(double nodes) {
     return fmin(2, nodes / 2);
 }

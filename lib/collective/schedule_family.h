@@ -36,12 +36,18 @@ extern const struct sc__coll_family_ops sc__coll_binomial_ops;
 extern const struct sc__coll_family_ops sc__coll_dissemination_ops;
 extern const struct sc__coll_family_ops sc__coll_torus_ops;
 
-/* (a + b) mod n and (a - b) mod n for a, b < n or any a, b. */
+/* a mod n, without a division where a < 2n, as it nearly always is. */
+static inline uint32_t sc__coll_mod(uint64_t a, uint32_t n) {
+    if (a >= n)
+        a -= n;
+    return (uint32_t)(a < n ? a : a % n);
+}
+/* (a + b) mod n and (a - b) mod n, a < n. */
 static inline uint32_t sc__coll_plus(uint32_t a, uint32_t b, uint32_t n) {
-    return (uint32_t)(((uint64_t)a + b) % n);
+    return sc__coll_mod((uint64_t)a + b, n);
 }
 static inline uint32_t sc__coll_minus(uint32_t a, uint32_t b, uint32_t n) {
-    return (uint32_t)(((uint64_t)a + n - b % n) % n);
+    return sc__coll_mod((uint64_t)a + n - sc__coll_mod(b, n), n);
 }
 
 /* One member to another, parts first … first + count - 1. */

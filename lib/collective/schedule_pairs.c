@@ -25,7 +25,7 @@ static uint32_t pairs_slots(const struct sc__coll_schedule *s, uint32_t phase) {
 
 /* How far apart the pairs of a phase are. */
 static uint32_t far_of(const struct sc__coll_schedule *s, uint32_t phase) {
-    return phase % (s->group.ranks - 1) + 1;
+    return sc__coll_mod(phase, s->group.ranks - 1) + 1;
 }
 
 static bool scatters(const struct sc__coll_schedule *s, uint32_t phase) {
@@ -44,7 +44,8 @@ static bool pairs_transfer(const struct sc__coll_schedule *s,
         part = (uint64_t)id.index * n + to;
     *out = sc__coll_one_to_one(id.index, to, part, 1);
     out->reduces = reduces;
-    if (sc__coll_node_of(&s->group, id.index) != sc__coll_node_of(&s->group, to))
+    if (s->relay != SC__RELAY_NONE &&
+        sc__coll_node_of(&s->group, id.index) != sc__coll_node_of(&s->group, to))
         out->relay = s->relay;
     return true;
 }

@@ -26,18 +26,24 @@ struct ring_ends {
     bool same_rail; /* it leaves by the rail it came in by */
 };
 
+/* Channels go round nodes as they lie, each from a place of its own; the first visits all
+ * members in their order. */
+static bool goes_round(const struct sc__coll_schedule *s) {
+    return s->order == SC__ORDER_ROTATED || s->group.nodes == 1;
+}
+
 static struct ring_ends
 ends_of(const struct sc__coll_schedule *s, uint32_t node, uint32_t c) {
     uint32_t size = sc__coll_node_size(&s->group, node);
-    bool alone = s->group.nodes == 1;
+    uint32_t begin = sc__coll_mod(c, size);
+    if (goes_round(s))
+        return (struct ring_ends){size, begin, sc__coll_minus(begin, 1, size), false};
     bool last_of_odd = node + 1 == s->group.nodes && s->group.nodes % 2;
-    uint32_t before = (c + s->channels - 1) % s->channels;
-    uint32_t in = (node % 2 ? before : c) % size;
-    uint32_t out = (node % 2 || last_of_odd ? c : before) % size;
-    if (s->order == SC__ORDER_ROTATED || alone)
-        return (struct ring_ends){size, c % size, (c + size - 1) % size, false};
+    uint32_t before = sc__coll_mod(sc__coll_minus(c, 1, s->channels), size);
+    uint32_t in = node % 2 ? before : begin;
+    uint32_t out = node % 2 || last_of_odd ? begin : before;
     if (in == out)
-        return (struct ring_ends){size, in, (in + size - 1) % size, size > 1};
+        return (struct ring_ends){size, in, sc__coll_minus(in, 1, size), size > 1};
     return (struct ring_ends){size, in, out, false};
 }
 
@@ -45,25 +51,29 @@ ends_of(const struct sc__coll_schedule *s, uint32_t node, uint32_t c) {
  */
 static uint32_t
 member_at(const struct sc__coll_schedule *s, uint32_t c, uint32_t position) {
+    if (!c && goes_round(s))
+        return position;
     uint32_t node = sc__coll_node_of(&s->group, position);
     uint32_t first = sc__coll_node_first(&s->group, node);
     struct ring_ends e = ends_of(s, node, c);
     uint32_t at = position - first;
-    uint32_t last = (e.out + e.size - e.in) % e.size;
+    uint32_t last = sc__coll_minus(e.out, e.in, e.size);
     if (at + 1 == e.size)
         at = last;
     else
         at += at >= last;
-    return first + (e.in + at) % e.size;
+    return first + sc__coll_plus(e.in, at, e.size);
 }
 
 static uint32_t
 position_of(const struct sc__coll_schedule *s, uint32_t c, uint32_t member) {
+    if (!c && goes_round(s))
+        return member;
     uint32_t node = sc__coll_node_of(&s->group, member);
     uint32_t first = sc__coll_node_first(&s->group, node);
     struct ring_ends e = ends_of(s, node, c);
-    uint32_t at = (member - first + e.size - e.in) % e.size;
-    uint32_t last = (e.out + e.size - e.in) % e.size;
+    uint32_t at = sc__coll_minus(member - first, e.in, e.size);
+    uint32_t last = sc__coll_minus(e.out, e.in, e.size);
     if (at == last)
         return first + e.size - 1;
     return first + at - (at > last);
@@ -75,8 +85,10 @@ connection(const struct sc__coll_schedule *s, uint32_t c, uint32_t position) {
     uint32_t next = sc__coll_plus(position, 1, s->group.ranks);
     uint32_t from = member_at(s, c, position);
     uint32_t to = member_at(s, c, next);
-    uint32_t node = sc__coll_node_of(&s->group, from);
     struct sc__coll_transfer t = sc__coll_one_to_one(from, to, 0, 1);
+    if (goes_round(s))
+        return t;
+    uint32_t node = sc__coll_node_of(&s->group, from);
     if (node != sc__coll_node_of(&s->group, to) && ends_of(s, node, c).same_rail)
         t.relay = SC__RELAY_AT_SOURCE;
     return t;

@@ -2,8 +2,8 @@
  *
  * The buffer is cut into as many slices as there are dimensions; slice k goes
  * through dimensions k, k+1 … (round), each on what the one before left. So all
- * dimensions are busy at once. Where a ring can be gone round both ways a slice
- * has a channel for each way.
+ * dimensions are busy at once. Where a ring can be gone round in both directions a
+ * slice has a channel for each.
  *
  *     reduce-scatter   through the dimensions of the slice in their order
  *     all-gather       through them backwards
@@ -28,9 +28,9 @@ double sc__coll_torus_sent(const struct sc__coll_box *b,
     return left * (size - 1) / size;
 }
 
-static bool any_two_ways(const struct sc__coll_box *b) {
+static bool any_ring_closes(const struct sc__coll_box *b) {
     for (uint32_t d = 0; d < b->dims; d++)
-        if (b->two_ways[d])
+        if (b->both_directions[d])
             return true;
     return false;
 }
@@ -40,8 +40,8 @@ static void torus_init(struct sc__coll_schedule *s) {
     uint32_t steps = 0;
     for (uint32_t d = 0; d < b->dims; d++)
         steps += b->size[d] - 1;
-    s->trees = any_two_ways(b) ? 2 : 1;
-    s->channels = b->dims * s->trees;
+    s->siblings = any_ring_closes(b) ? 2 : 1;
+    s->channels = b->dims * s->siblings;
     s->parts = s->group.ranks;
     s->rounds = s->coll == SC__ALLREDUCE ? 2 : 1;
     s->phases = s->rounds * steps;
@@ -63,7 +63,7 @@ struct torus_place {
 
 static uint32_t
 dim_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t order) {
-    return (channel / s->trees + order) % s->box.dims;
+    return (channel / s->siblings + order) % s->box.dims;
 }
 
 static struct torus_place
@@ -103,12 +103,12 @@ moved(const struct sc__coll_box *b, uint32_t member, uint32_t dim, uint32_t to) 
     return member + to * stride - coordinate(b, member, dim) * stride;
 }
 
-/* How far on in its dimension a member sends in a step, going the channel's way. */
+/* How far on in its dimension a member sends in a step, in the channel's direction. */
 static uint32_t
 torus_hop(const struct sc__coll_schedule *s, uint32_t channel, struct torus_place p) {
     if (s->box.all_to_all[p.dim])
         return p.step + 1;
-    bool back = channel % s->trees && s->box.two_ways[p.dim];
+    bool back = channel % s->siblings && s->box.both_directions[p.dim];
     return back ? s->box.size[p.dim] - 1 : 1;
 }
 

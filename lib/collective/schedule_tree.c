@@ -19,7 +19,7 @@
 static uint32_t
 head_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t node) {
     uint32_t size = sc__coll_node_size(&s->group, node);
-    return sc__coll_node_first(&s->group, node) + channel / s->trees % size;
+    return sc__coll_node_first(&s->group, node) + channel / s->siblings % size;
 }
 
 /* The member `far` places after the head of its node, and back. */
@@ -83,10 +83,10 @@ static struct tree_place place_of(const struct sc__coll_schedule *s, uint32_t ph
 static void tree_init(struct sc__coll_schedule *s) {
     bool across = s->group.nodes > 1;
     bool collnet = s->family == SC__FAMILY_COLLNET;
-    s->trees = across && !collnet ? SC__NODE_TREES : 1;
+    s->siblings = across && !collnet ? SC__NODE_TREES : 1;
     s->levels = sc__coll_levels(s->group.nodes);
     if (!s->channels)
-        s->channels = s->trees * s->group.least;
+        s->channels = s->siblings * s->group.least;
     s->phases = 2 * steps_inside(s) + steps_between(s);
 }
 
@@ -144,7 +144,7 @@ static bool between_transfer(const struct sc__coll_schedule *s,
                              struct sc__coll_transfer_id id,
                              struct tree_place p,
                              struct sc__coll_transfer *out) {
-    uint32_t tree = id.channel % s->trees;
+    uint32_t tree = id.channel % s->siblings;
     uint32_t child = tree_child(s, tree, level_of(s, p), id.index);
     uint32_t parent = sc__node_tree_parent(tree, child, s->group.nodes);
     bool up = p.stage == TREE_UP;
@@ -273,7 +273,7 @@ static uint32_t between_slot(const struct sc__coll_schedule *s,
                              uint32_t member,
                              bool as_child) {
     uint32_t node = sc__coll_node_of(&s->group, member);
-    uint32_t tree = channel % s->trees;
+    uint32_t tree = channel % s->siblings;
     uint32_t step = level_of(s, p);
     if (head_of(s, channel, node) != member)
         return SC__NO_MEMBER;

@@ -172,7 +172,7 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
 /* Times are counted in picoseconds and end at the largest number of them. */
 static sc_status check_longest(const struct sc_request *req,
                                const struct sc__coll_query *q) {
-    struct sc__price p = sc__coll_op_price(&q->cluster, q->op, &q->shape, q->end);
+    struct sc__coll_cost p = sc__coll_op_cost(&q->cluster, q->op, &q->shape, q->end);
     if (p.time < INT64_MAX / 2)
         return SC_OK;
     return sc__usage(req,
@@ -199,13 +199,13 @@ static sc_status take_network(const struct sc_request *req, struct sc__coll_quer
     q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
     SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))
-        SC__TRY(sc__flow_price(q->flow, q->op->coll, bytes, &unused));
+        SC__TRY(sc__flow_cost(q->flow, q->op->coll, bytes, &unused));
     return SC_OK;
 }
 
 struct coll_cmd_row {
     uint64_t bytes;
-    struct sc__price price;
+    struct sc__coll_cost cost;
     double us;
     double algbw;
     double busbw;
@@ -213,11 +213,11 @@ struct coll_cmd_row {
 
 static struct coll_cmd_row make_row(const struct sc__coll_query *q, uint64_t bytes) {
     struct coll_cmd_row r = {.bytes = bytes,
-                             .price =
-                                 sc__coll_op_price(&q->cluster, q->op, &q->shape, bytes)};
+                             .cost =
+                                 sc__coll_op_cost(&q->cluster, q->op, &q->shape, bytes)};
     if (q->flow)
-        (void)sc__flow_price(q->flow, q->op->coll, bytes, &r.price.time);
-    r.us = sc__us(r.price.time);
+        (void)sc__flow_cost(q->flow, q->op->coll, bytes, &r.cost.time);
+    r.us = sc__us(r.cost.time);
     r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
     r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);
     return r;
@@ -274,8 +274,8 @@ static void coll_cmd_put_row(const struct sc__coll_query *q,
     }
     sc__printf(out,
                "  %-12s %s\n",
-               sc__algo_name(r->price.algo),
-               sc__proto_name(r->price.proto));
+               sc__algo_name(r->cost.algo),
+               sc__proto_name(r->cost.proto));
 }
 
 static void coll_cmd_put_notes(const struct sc_request *req, struct sc__buffer *out) {
@@ -301,11 +301,11 @@ static void put_table(const struct sc_request *req,
 static void put_json_row(struct sc__json *j, const struct coll_cmd_row *r) {
     sc__json_row(j, NULL);
     sc__json_u64(j, "size_bytes", r->bytes);
-    sc__json_us(j, "time_us", r->price.time);
+    sc__json_us(j, "time_us", r->cost.time);
     sc__json_double(j, "algbw_gbs", r->algbw);
     sc__json_double(j, "busbw_gbs", r->busbw);
-    sc__json_string(j, "algo", sc__algo_name(r->price.algo));
-    sc__json_string(j, "proto", sc__proto_name(r->price.proto));
+    sc__json_string(j, "algo", sc__algo_name(r->cost.algo));
+    sc__json_string(j, "proto", sc__proto_name(r->cost.proto));
     sc__json_end_object(j);
 }
 
@@ -345,13 +345,13 @@ static void put_csv(const struct sc_request *req,
                    q->shape.ranks,
                    q->shape.nodes,
                    (unsigned long long)bytes);
-        sc__put_us(out, r.price.time);
+        sc__put_us(out, r.cost.time);
         sc__printf(out,
                    ",%.6g,%.6g,%s,%s\n",
                    r.algbw,
                    r.busbw,
-                   sc__algo_name(r.price.algo),
-                   sc__proto_name(r.price.proto));
+                   sc__algo_name(r.cost.algo),
+                   sc__proto_name(r.cost.proto));
     }
 }
 
@@ -388,7 +388,7 @@ static sc_status check_forced(const struct sc_request *req,
     const struct sc__tuning *t = &q->cluster.tuning;
     if (q->op->coll == SC__COLLS || q->cluster.ideal || q->shape.ranks < 2)
         return SC_OK;
-    struct sc__price p = sc__coll_op_price(&q->cluster, q->op, &q->shape, q->end);
+    struct sc__coll_cost p = sc__coll_op_cost(&q->cluster, q->op, &q->shape, q->end);
     if (t->algo && p.algo != t->algo)
         return sc__usage(
             req,

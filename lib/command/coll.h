@@ -12,7 +12,7 @@ struct sc__coll_query {
     const struct sc__coll_op *op;
     struct sc__cluster cluster;
     struct sc__shape shape;
-    struct sc__net *flow; /* with --net flow: the engine that prices */
+    struct sc__net *flow; /* with --net flow: the engine that gives the costs */
     uint64_t begin;
     uint64_t end;
     uint64_t increment;

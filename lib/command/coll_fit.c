@@ -51,7 +51,7 @@ static sc_status take_log(struct sc_request *req,
 }
 
 static void coll_fit_put_row(struct sc__buffer *out, const struct sc__sample *s) {
-    struct sc__price p = sc__coll_op_price(s->cluster, s->op, &s->shape, s->bytes);
+    struct sc__coll_cost p = sc__coll_op_cost(s->cluster, s->op, &s->shape, s->bytes);
     sc__printf(out,
                "%14llu %12.2f %12.2f %8.3f %+8.1f%%  %-8s %s\n",
                (unsigned long long)s->bytes,

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name) {
     const char *names[64];
@@ -23,13 +22,23 @@ const struct sc__command *sc__command_find(struct sc_context *ctx, const char *n
     return NULL;
 }
 
+struct command_search {
+    struct sc_context *ctx;
+    const char *name;
+    const struct sc__command *found;
+};
+
+static sc_status find_command(void *self) {
+    struct command_search *s = self;
+    s->found = sc__command_find(s->ctx, s->name);
+    return SC_OK;
+}
+
 sc_request *sc_request_new(sc_context *ctx, const char *name) {
-    if (setjmp(ctx->recover)) {
-        sc__out_of_memory(ctx);
-        return NULL;
-    }
+    struct command_search s = {.ctx = ctx, .name = name};
     sc__clear_error(ctx);
-    const struct sc__command *c = sc__command_find(ctx, name);
+    sc__guarded(ctx, find_command, &s);
+    const struct sc__command *c = s.found;
     struct sc_request *req = c ? calloc(1, sizeof *req) : NULL;
     if (c && !req)
         sc__out_of_memory(ctx);
@@ -180,11 +189,20 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
     return SC_OK;
 }
 
+struct request_word {
+    struct sc_request *req;
+    const char *name;
+    const char *value;
+};
+
+static sc_status set_word(void *self) {
+    const struct request_word *word = self;
+    return set_value(word->req, word->name, word->value);
+}
+
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
-    if (setjmp(req->asked.recover))
-        return sc__out_of_memory(req->owner);
     sc__clear_error(req->owner);
-    return set_value(req, name, value);
+    return sc__guarded(req->owner, set_word, &(struct request_word){req, name, value});
 }
 
 int sc_request_takes_value(const sc_request *req, const char *name) {
@@ -192,14 +210,18 @@ int sc_request_takes_value(const sc_request *req, const char *name) {
     return o && o->arg;
 }
 
-sc_status sc_request_input(sc_request *req, const char *path) {
+static sc_status add_input(void *self) {
+    const struct request_word *word = self;
+    struct sc_request *req = word->req;
     struct sc__arena *arena = &req->asked.arena;
-    if (setjmp(req->asked.recover))
-        return sc__out_of_memory(req->owner);
-    sc__clear_error(req->owner);
     *SC__PUSH(arena, req->inputs, req->input_count, req->input_capacity) =
-        sc__strdup(arena, path);
+        sc__strdup(arena, word->value);
     return SC_OK;
+}
+
+sc_status sc_request_input(sc_request *req, const char *path) {
+    sc__clear_error(req->owner);
+    return sc__guarded(req->owner, add_input, &(struct request_word){req, NULL, path});
 }
 
 void sc_request_set_command_line(sc_request *req, int argc, const char *const *argv) {
@@ -230,19 +252,12 @@ bool sc__stdout_taken(const struct sc_request *req) {
     return false;
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat x;
-    struct stat y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
-           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* What is read must not be written over. */
 static sc_status check_inputs(const struct sc_request *req) {
     for (unsigned i = 0; i < OUTPUTS; i++)
         for (uint32_t k = 0; k < req->input_count; k++) {
             const char *path = sc__option(req, outputs[i]);
-            if (path && same_file(path, req->inputs[k]))
+            if (path && sc__path_same_file(path, req->inputs[k]))
                 return sc__usage(req,
                                  "write to another file",
                                  "--%s would write over the input %s",
@@ -285,12 +300,9 @@ static void note_repeated(const struct sc_request *req) {
         req->values[i].used = false;
 }
 
-static sc_status execute_guarded(struct sc_request *req) {
+static sc_status execute_request(void *self) {
+    struct sc_request *req = self;
     uint32_t jobs = 1;
-    if (setjmp(req->run.recover)) {
-        sc__outputs_abandon(&req->run);
-        return sc__out_of_memory(&req->run);
-    }
     struct sc__settings settings = sc__settings(req);
     note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
@@ -319,7 +331,8 @@ static void begin_run(struct sc_request *req) {
 
 sc_status sc_execute(sc_request *req) {
     begin_run(req);
-    sc_status status = execute_guarded(req);
+    sc_status status = sc__guarded(&req->run, execute_request, req);
+    sc__outputs_abandon(&req->run); /* open only where memory ran short */
     sc__buffer_flush(&req->out);
     if (req->sink_failed)
         status = sc__fail(&req->run, SC_SYSTEM, NULL, NULL, "cannot write the output");
@@ -420,25 +433,31 @@ const char *sc_command_summary(uint32_t i) {
     return sc__commands[n] ? sc__commands[n]->summary : NULL;
 }
 
-static sc_status
-help_guarded(struct sc_context *scratch, const char *name, sc_sink *sink, void *user) {
+struct help_writing {
+    struct sc_context *scratch;
+    const char *name;
+    sc_sink *sink;
+    void *user;
+};
+
+static sc_status write_help(void *self) {
+    const struct help_writing *h = self;
+    const struct sc__command *c = sc__command_find(h->scratch, h->name);
     struct sc__buffer out;
-    if (setjmp(scratch->recover))
-        return sc__out_of_memory(scratch);
-    const struct sc__command *c = sc__command_find(scratch, name);
     if (!c)
         return SC_USAGE;
-    sc__buffer_init(&out, &scratch->arena);
+    sc__buffer_init(&out, &h->scratch->arena);
     sc__command_help(&out, c);
-    if (sink(user, out.text, out.size))
-        return sc__fail(scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
+    if (h->sink(h->user, out.text, out.size))
+        return sc__fail(h->scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
     return SC_OK;
 }
 
 sc_status sc_command_help(sc_context *ctx, const char *name, sc_sink *sink, void *user) {
     struct sc_context scratch;
     sc__context_init(&scratch, NULL);
-    sc_status status = help_guarded(&scratch, name, sink, user);
+    struct help_writing h = {&scratch, name, sink, user};
+    sc_status status = sc__guarded(&scratch, write_help, &h);
     sc__error_move(ctx, &scratch);
     sc__context_end(&scratch);
     return status;

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MOST_BYTES ((size_t)256 << 20)
 #define MOST_LINES 15
@@ -34,12 +33,7 @@ static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL}
 
 static bool compare_is_result(struct sc__str head) {
     return head.n && memchr("{", head.p[0], 1) &&
-           memmem(head.p, head.n, "\"stepcast/result/", 17);
-}
-
-static bool compare_is_directory(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+           sc__find_word(head.p, head.n, "\"stepcast/result/");
 }
 
 static sc_status compare_look(struct sc_request *req, const char *path, bool *result) {
@@ -108,7 +102,7 @@ compare_load(struct sc_request *req, const char *path, struct compare_side *side
     bool saved = !strcmp(path, "-");
     if (simulate)
         return compare_load_input(req, path, true, side);
-    if (!saved && !compare_is_directory(path))
+    if (!saved && !sc__path_is_folder(path))
         SC__TRY(compare_look(req, path, &saved));
     if (!saved)
         return compare_load_input(req, path, false, side);

@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+static const struct sc__choice formats[] = {{"workload-text", 0},
+                                            {"operator-table", 0},
+                                            {"ir-json", 0},
+                                            {"chakra", 0},
+                                            {"goal", 0},
+                                            {0}};
+
 static const struct sc__option options[] = {
     {"to",
      0,
@@ -12,7 +19,8 @@ static const struct sc__option options[] = {
      NULL,
      "Output",
      "workload-text, operator-table, ir-json, chakra or goal",
-     0},
+     0,
+     .choices = formats},
     {"output",
      'o',
      "FILE",
@@ -240,6 +248,7 @@ static sc_status convert_execute(struct sc_request *req) {
         if (to_stdout)
             return SC_OK;
     }
+    sc__job_not_simulated(req);
     sc__job_note_unused(req);
     sc__printf(&req->out,
                "%s: %s, from %s\n",

@@ -157,6 +157,8 @@ static sc_status gen_execute(struct sc_request *req) {
     return SC_OK;
 }
 
+static const struct sc__choice text_formats[] = {{"workload-text", 0}, {"ir-json", 0}, {0}};
+
 static const struct sc__option options[] = {
     {"to",
      0,
@@ -164,7 +166,8 @@ static const struct sc__option options[] = {
      "workload-text",
      "Output",
      "workload-text (SimAI, AICB) or ir-json",
-     0},
+     0,
+     .choices = text_formats},
     {"output", 'o', "FILE", "-", "Output", "where to write; - for standard output", 0},
     {0}};
 

@@ -41,7 +41,7 @@ static const char *const direction_names[] = {"forward", "backward"};
 /* One kind of layer, alone in a loop of forward and backward. */
 struct layer {
     const struct sc__layer_kernels *kernels[2]; /* forward, backward */
-    struct sc__heat heat;
+    struct sc__throttling throttling;
     /* kernels alone; sustained with gaps; host; the larger */
     double cold[2];
     double gpu[2];
@@ -70,13 +70,13 @@ static struct layer sum_layer(const struct sc__lowering *l, unsigned kind, bool 
         for (uint32_t i = 0; i < r.kernels[d]->count; i++)
             sc__load_add(&load, &r.kernels[d]->items[i].kernel, 1);
     struct sc__load idle = {0};
-    r.heat = sc__heat(l->gpu, cold ? &idle : &load, 0);
+    r.throttling = sc__throttle(l->gpu, cold ? &idle : &load, 0);
     for (unsigned d = 0; d < 2; d++) {
         double launches = 0;
         for (uint32_t i = 0; i < r.kernels[d]->count; i++) {
             const struct sc__kernel *k = &r.kernels[d]->items[i].kernel;
             r.cold[d] += k->us;
-            r.gpu[d] += k->us * r.heat.factor[k->kind] + l->gpu->gap * k->launches;
+            r.gpu[d] += k->us * r.throttling.factor[k->kind] + l->gpu->gap * k->launches;
             r.flop[d] += k->flop;
             launches += k->launches;
         }
@@ -120,8 +120,8 @@ static void put_layer_json(struct sc__json *j,
     sc__json_double(j, "backward_cold_us", r->cold[1]);
     sc__json_double(j, "forward_host_us", r->host[0]);
     sc__json_double(j, "backward_host_us", r->host[1]);
-    sc__json_double(j, "watts_cold", r->heat.watts);
-    sc__json_double(j, "clock_ratio", r->heat.clock);
+    sc__json_double(j, "watts_cold", r->throttling.watts);
+    sc__json_double(j, "clock_ratio", r->throttling.clock);
     sc__json_end_object(j);
 }
 
@@ -134,7 +134,7 @@ static void put_ops_json(struct sc__json *j, const struct layer *r) {
                             &k->kernel,
                             part_names[k->part],
                             d,
-                            r->heat.factor[k->kernel.kind]);
+                            r->throttling.factor[k->kernel.kind]);
         }
     sc__json_end_array(j);
 }
@@ -196,7 +196,10 @@ static void put_layer(struct sc__buffer *out, const char *kind, const struct lay
         sc__printf(out, "%s layer, %s\n", kind, direction_names[d]);
         for (uint32_t i = 0; i < r->kernels[d]->count; i++) {
             const struct sc__layer_kernel *k = &r->kernels[d]->items[i];
-            put_row(out, &k->kernel, part_names[k->part], r->heat.factor[k->kernel.kind]);
+            put_row(out,
+                    &k->kernel,
+                    part_names[k->part],
+                    r->throttling.factor[k->kernel.kind]);
         }
         sc__printf(out,
                    "  %-38s %9.2f us %8.1f TFLOP/s%s\n\n",
@@ -220,7 +223,7 @@ static void kernels_cmd_write_text(struct sc_request *req,
                                    const struct sc__lowering *l,
                                    const struct layer kinds[SC__LAYER_KINDS]) {
     struct sc__buffer *out = &req->out;
-    const struct sc__heat *h = &kinds[sc__layer_kind(l, 0)].heat;
+    const struct sc__throttling *h = &kinds[sc__layer_kind(l, 0)].throttling;
     sc__printf(out, "%s: %s\n", l->model->name ? l->model->name : "model", l->gpu->title);
     sc__printf(
         out,
@@ -278,9 +281,10 @@ static sc_status execute_model(struct sc_request *req,
     SC__TRY(sc__plan_resolve(req->ctx, &plan, model, 0, &l->plan));
     SC__TRY(sc__plan_check(req->ctx, model, &l->plan));
     SC__TRY(sc__step_constants(req->ctx, l->plan.constants, gpu, &l->constants));
-    l->pricer = sc__pricer_new(l->arena, gpu);
+    l->kernel_model = sc__kernel_model_new(l->arena, gpu);
     if (l->plan.kernel_times)
-        SC__TRY(sc__pricer_read_times(req->ctx, l->pricer, l->plan.kernel_times));
+        SC__TRY(
+            sc__kernel_model_read_times(req->ctx, l->kernel_model, l->plan.kernel_times));
     sc__step_kernels(l);
     return show_layers(req, l);
 }

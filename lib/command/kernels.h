@@ -1,5 +1,5 @@
 /* kernels: the two halves of the command: the kernels of a layer, and a table
- * of kernels priced row by row. */
+ * of kernels timed row by row. */
 #ifndef SC_COMMAND_KERNELS_H
 #define SC_COMMAND_KERNELS_H
 
@@ -18,7 +18,7 @@ struct sc__error_summary {
 /* Reorders the errors. */
 struct sc__error_summary sc__summarize_errors(double *errors, uint32_t count);
 
-/* Prices every row of the table and compares where it gives a time. */
+/* Times every row of the table and compares where it gives a time. */
 sc_status
 sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char *path);
 

@@ -27,17 +27,17 @@ struct sc__error_summary sc__summarize_errors(double *e, uint32_t count) {
     return s;
 }
 
-struct priced {
+struct timed_rows {
     const struct sc__kernel_table *table;
     double *us; /* by row */
 };
 
-static double kernels_table_error_of(const struct priced *p, uint32_t i) {
+static double kernels_table_error_of(const struct timed_rows *p, uint32_t i) {
     return 100 * (p->us[i] / p->table->rows[i].us - 1);
 }
 
 static struct sc__error_summary
-summary_of(struct sc_context *ctx, const struct priced *p, const char *op) {
+summary_of(struct sc_context *ctx, const struct timed_rows *p, const char *op) {
     double *e = SC__NEW_ARRAY(&ctx->arena, double, p->table->count + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->table->count; i++) {
@@ -63,7 +63,7 @@ put_summary_json(struct sc__json *j, const char *op, const struct sc__error_summ
 
 static void put_row_json(struct sc_context *ctx,
                          struct sc__json *j,
-                         const struct priced *p,
+                         const struct timed_rows *p,
                          uint32_t i) {
     const struct sc__kernel_row *r = &p->table->rows[i];
     sc__json_row(j, NULL);
@@ -78,7 +78,7 @@ static void put_row_json(struct sc_context *ctx,
 }
 
 static sc_status
-write_json(struct sc_request *req, const struct sc__gpu *gpu, const struct priced *p) {
+write_json(struct sc_request *req, const struct sc__gpu *gpu, const struct timed_rows *p) {
     struct sc__buffer b;
     struct sc__json j;
     sc__buffer_init(&b, &req->ctx->arena);
@@ -102,7 +102,7 @@ write_json(struct sc_request *req, const struct sc__gpu *gpu, const struct price
     return sc__job_output(req, "json", &b);
 }
 
-static void write_rows(struct sc_request *req, const struct priced *p) {
+static void write_rows(struct sc_request *req, const struct timed_rows *p) {
     for (uint32_t i = 0; i < p->table->count; i++) {
         const struct sc__kernel_row *r = &p->table->rows[i];
         sc__printf(&req->out,
@@ -119,7 +119,7 @@ static void write_rows(struct sc_request *req, const struct priced *p) {
     }
 }
 
-static void write_summary(struct sc_request *req, const struct priced *p) {
+static void write_summary(struct sc_request *req, const struct timed_rows *p) {
     if (!summary_of(req->ctx, p, NULL).count)
         return;
     sc__printf(&req->out,
@@ -151,9 +151,10 @@ sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char 
     struct sc__kernel_table table = {0};
     const char *json = sc__option(req, "json");
     SC__TRY(sc__kernel_table_read(req->ctx, path, &table));
-    struct priced p = {&table, SC__NEW_ARRAY(&req->ctx->arena, double, table.count + 1)};
+    struct timed_rows p = {&table,
+                           SC__NEW_ARRAY(&req->ctx->arena, double, table.count + 1)};
     for (uint32_t i = 0; i < table.count; i++)
-        p.us[i] = sc__kernel_price(gpu, &table.rows[i].key);
+        p.us[i] = sc__kernel_cost(gpu, &table.rows[i].key);
     if (json)
         SC__TRY(write_json(req, gpu, &p));
     if (json && !strcmp(json, "-"))

@@ -1,13 +1,11 @@
-/* manual, completion: man pages and shell completions, made from the same
- * tables as the parser and --help, so that they cannot disagree. */
+/* manual: man pages, made from the same tables as the parser and --help, so that
+ * they cannot disagree. */
 #include "command/command.h"
 
 #include <ctype.h>
 #include <string.h>
 
 static const struct sc__option *const no_options[] = {NULL};
-
-/* ---- man pages ---- */
 
 /* The code point at the head of UTF-8 text, which is moved past it. */
 static unsigned code_point(const char **text) {
@@ -156,143 +154,3 @@ const struct sc__command sc__command_manual = {
     .text = "In troff, for man: stepcast manual run | man -l -",
     .options = no_options,
     .execute = execute_manual};
-
-/* ---- completions ---- */
-
-/* In single quotes of a shell; fish wants \' inside them, the others '\''. */
-static void put_quoted(struct sc__buffer *out, const char *text, const char *quote) {
-    for (; *text; text++) {
-        if (*text == '\'')
-            sc__puts(out, quote);
-        else
-            sc__putc(out, *text);
-    }
-}
-
-static void put_bash(struct sc__buffer *out) {
-    sc__puts(out,
-             "# bash completion for stepcast\n_stepcast() {\n"
-             "    local word=${COMP_WORDS[COMP_CWORD]} options\n    if [ \"$COMP_CWORD\" = "
-             "1 ]; then\n"
-             "        COMPREPLY=($(compgen -W 'help");
-    for (const struct sc__command *const *c = sc__commands; *c; c++)
-        sc__printf(out, " %s", (*c)->name);
-    sc__puts(out,
-             "' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        sc__printf(out, "    %s) options='--help", (*c)->name);
-        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++)
-            sc__printf(out, " --%s", (*o)->name);
-        sc__puts(out, "' ;;\n");
-    }
-    sc__puts(out, "    help) COMPREPLY=($(compgen -W '");
-    for (const struct sc__command *const *c = sc__commands; *c; c++)
-        sc__printf(out, "%s ", (*c)->name);
-    sc__puts(
-        out,
-        "' -- \"$word\")); return ;;\n    esac\n    case $word in\n"
-        "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-        "    *) compopt -o default; COMPREPLY=() ;;\n    esac\n}\ncomplete -F _stepcast "
-        "stepcast\n");
-}
-
-static void put_zsh_text(struct sc__buffer *out, const char *text) {
-    for (; *text; text++) {
-        if (strchr("[]:\\", *text))
-            sc__putc(out, '\\');
-        if (*text == '\'')
-            sc__puts(out, "'\\''");
-        else
-            sc__putc(out, *text);
-    }
-}
-
-static void put_zsh_option(struct sc__buffer *out, const struct sc__option *o) {
-    sc__printf(out,
-               " \\\n            '%s--%s%s[",
-               o->flags & SC__OPT_REPEAT ? "*" : "",
-               o->name,
-               o->arg ? "=" : "");
-    put_zsh_text(out, o->help);
-    sc__putc(out, ']');
-    if (o->arg)
-        sc__putc(out, ':');
-    if (o->arg)
-        put_zsh_text(out, o->arg);
-    if (o->arg)
-        sc__puts(out, !strcmp(o->arg, "DIR") ? ":_files -/" : ":_files");
-    sc__putc(out, '\'');
-}
-
-static void put_zsh(struct sc__buffer *out) {
-    sc__puts(
-        out,
-        "#compdef stepcast\n_stepcast() {\n    local -a commands\n    commands=(\n        "
-        "'help:explain a command'\n");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        sc__printf(out, "        '%s:", (*c)->name);
-        put_zsh_text(out, (*c)->summary);
-        sc__puts(out, "'\n");
-    }
-    sc__puts(out,
-             "    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n "
-             "       "
-             "return\n    fi\n"
-             "    local name=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case "
-             "$name in\n");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        sc__printf(out, "    %s)\n        _arguments", (*c)->name);
-        for (const struct sc__option **o = sc__command_options(out->arena, *c); *o; o++)
-            put_zsh_option(out, *o);
-        sc__puts(out, " \\\n            '*:input:_files' ;;\n");
-    }
-    sc__puts(out,
-             "    help) _describe command commands ;;\n    esac\n}\n_stepcast \"$@\"\n");
-}
-
-static void put_fish(struct sc__buffer *out) {
-    sc__puts(out, "# fish completion for stepcast\n");
-    for (const struct sc__command *const *c = sc__commands; *c; c++) {
-        sc__printf(out,
-                   "complete -c stepcast -n __fish_use_subcommand -f -a %s -d '",
-                   (*c)->name);
-        put_quoted(out, (*c)->summary, "\\'");
-        sc__puts(out, "'\n");
-        for (const struct sc__option **at = sc__command_options(out->arena, *c); *at;
-             at++) {
-            const struct sc__option *o = *at;
-            sc__printf(out,
-                       "complete -c stepcast -n '__fish_seen_subcommand_from %s' -l %s",
-                       (*c)->name,
-                       o->name);
-            if (o->letter)
-                sc__printf(out, " -s %c", o->letter);
-            sc__printf(out, "%s -d '", o->arg ? " -r" : "");
-            put_quoted(out, o->help, "\\'");
-            sc__puts(out, "'\n");
-        }
-    }
-}
-
-static sc_status execute_completion(struct sc_request *req) {
-    const char *shell = req->input_count == 1 ? req->inputs[0] : "";
-    if (!strcmp(shell, "bash"))
-        put_bash(&req->out);
-    else if (!strcmp(shell, "zsh"))
-        put_zsh(&req->out);
-    else if (!strcmp(shell, "fish"))
-        put_fish(&req->out);
-    else
-        return sc__usage(req,
-                         "stepcast completion bash",
-                         "completion takes a shell: bash, zsh or fish");
-    return SC_OK;
-}
-
-const struct sc__command sc__command_completion = {
-    .name = "completion",
-    .args = "bash|zsh|fish",
-    .summary = "write completions for a shell",
-    .text = "For bash, in this session: source <(stepcast completion bash)",
-    .options = no_options,
-    .execute = execute_completion};

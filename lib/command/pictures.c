@@ -2,9 +2,7 @@
 
 #include "report/write.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define GROUP "Pictures and traces"
 
@@ -66,25 +64,13 @@ bool sc__pictures_wanted(const struct sc_request *req) {
     return false;
 }
 
-static sc_status pictures_fresh_network(void *self,
-                                        struct sc_context *ctx,
-                                        const struct sc__workload *w,
-                                        struct sc__net *out) {
-    return sc__evaluation_network(ctx, self, w, out);
-}
-
 sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
-    struct sc__net_maker maker = {.make = pictures_fresh_network, .self = job->ev};
     bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
     if (sc__flag(req, "html") || sc__flag(req, "timeline"))
         sc__result_add_path(&job->ev->result);
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
-    return sc__result_add_whatif(req->ctx,
-                                 &job->ev->result,
-                                 job->workload,
-                                 &maker,
-                                 &job->ev->sim_options);
+    return sc__evaluation_whatif(req->ctx, job->ev);
 }
 
 unsigned sc__pictures_sections(const struct sc_request *req) {
@@ -120,13 +106,14 @@ static sc_status pictures_write_hta(struct sc_request *req,
                                     const struct sc__trace_ranks *ranks) {
     struct sc_context *ctx = req->ctx;
     struct sc__place at = {.file = sc__option(req, "hta")};
-    if (mkdir(at.file, 0777) < 0 && errno != EEXIST)
+    int reason = sc__folder_make(at.file);
+    if (reason)
         return sc__fail(ctx,
                         SC_SYSTEM,
                         &at,
                         NULL,
                         "cannot make the directory: %s",
-                        strerror(errno));
+                        strerror(reason));
     for (uint32_t i = 0; i < ranks->count; i++) {
         struct sc__output *o;
         const char *path =

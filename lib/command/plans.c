@@ -79,8 +79,17 @@ static double memory_of(const struct sc__model *m, const struct sc__plan *p) {
     return most;
 }
 
-static sc_status
-evaluate_candidate(struct sc_context *ctx, const struct search *s, struct candidate *c) {
+struct candidate_trial {
+    struct sc_context *ctx;
+    const struct search *search;
+    struct candidate *candidate;
+};
+
+static sc_status evaluate_candidate(void *self) {
+    const struct candidate_trial *trial = self;
+    struct sc_context *ctx = trial->ctx;
+    const struct search *s = trial->search;
+    struct candidate *c = trial->candidate;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
     const struct sc__evaluation_input in = {
         .cluster = &s->cluster,
@@ -103,7 +112,7 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
         return SC_SYSTEM;
     ctx->engines = s->req->owner->engines;
     sc_status status =
-        setjmp(ctx->recover) ? sc__out_of_memory(ctx) : evaluate_candidate(ctx, s, c);
+        sc__guarded(ctx, evaluate_candidate, &(struct candidate_trial){ctx, s, c});
     snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));
     sc_close(ctx);
     return status;
@@ -458,7 +467,7 @@ static sc_status plans_execute(struct sc_request *req) {
              "every plan shards the optimizer (--zero 1) and, with tensor parallel, the "
              "sequence, "
              "unless told otherwise");
-    sc__parallel(req->ctx->jobs, s.count, try_candidate, &s);
+    SC__TRY(sc__parallel(req->ctx, "trying plans", s.count, try_candidate, &s));
     if (s.count)
         qsort(s.items, s.count, sizeof *s.items, faster);
     if (!count_of(&s, PLAN_FITS))

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+static const struct sc__choice tools[] = {{"simai", 0}, {"astra", 0}, {0}};
+
 static const struct sc__option options[] = {
     {"json",
      0,
@@ -41,7 +43,8 @@ static const struct sc__option options[] = {
      NULL,
      "Compatibility",
      "simai: also say what SimAI-Analytical would answer; astra: count as ASTRA-sim",
-     0},
+     0,
+     .choices = tools},
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 

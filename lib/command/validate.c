@@ -15,10 +15,20 @@ struct validate_job {
     const char *constants;
 };
 
-static sc_status forecast(struct sc_context *ctx,
-                          const struct validate_job *job,
-                          struct sc__truth_row *row,
-                          struct sc__truth_plan *plan) {
+struct row_forecast {
+    struct sc_context *ctx;
+    const struct validate_job *job;
+    struct sc__truth_row *row;
+    struct sc__truth_plan plan;
+    const char *command; /* that repeats it */
+};
+
+static sc_status forecast(void *self) {
+    struct row_forecast *f = self;
+    struct sc_context *ctx = f->ctx;
+    const struct validate_job *job = f->job;
+    struct sc__truth_row *row = f->row;
+    struct sc__truth_plan *plan = &f->plan;
     struct sc__model model;
     struct sc__cluster_description cluster;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
@@ -45,14 +55,21 @@ static sc_status forecast(struct sc_context *ctx,
     row->predicted = (double)ev->result.step * 1e-12;
     row->shares = sc__result_step_shares(&ev->result);
     sc__result_free(&ev->result);
+    f->command = sc__truth_command(ctx, plan);
     return SC_OK;
 }
 
-/* The texts of a row outlive the context of its thread; they may not be in the
- * memory of the request, which has its way out of a shortage in another thread. */
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* The texts of a row outlive the context of its thread; the memory of the request
+ * is not for many threads. */
 static void keep(struct sc__truth_row *row, const char *skip, const char *options) {
     const char *text = skip ? skip : options;
-    row->text = text ? strdup(text) : NULL;
+    row->text = text ? copy_text(text) : NULL;
     row->skipped = !row->text ? "out of memory" : skip ? row->text : NULL;
     row->options = row->text && !skip ? row->text : NULL;
 }
@@ -60,19 +77,16 @@ static void keep(struct sc__truth_row *row, const char *skip, const char *option
 static void forecast_row(void *self, uint32_t i) {
     const struct validate_job *job = self;
     struct sc__truth_row *row = &job->truth->rows[i];
-    struct sc__truth_plan plan = {0};
     sc_context *ctx = sc_open();
+    struct row_forecast f = {.ctx = ctx, .job = job, .row = row};
     if (!ctx) {
         keep(row, NULL, NULL);
         return;
     }
-    if (setjmp(ctx->recover)) {
-        keep(row, "out of memory", NULL);
-    } else if (forecast(ctx, job, row, &plan) != SC_OK) {
+    if (sc__guarded(ctx, forecast, &f) == SC_OK)
+        keep(row, f.plan.skip, f.command);
+    else
         keep(row, sc_error_message(ctx), NULL);
-    } else {
-        keep(row, plan.skip, plan.skip ? NULL : sc__truth_command(ctx, &plan));
-    }
     sc_close(ctx);
 }
 
@@ -133,7 +147,7 @@ static sc_status validate_execute(struct sc_request *req) {
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
                                .constants = sc__option(req, "step-constants")};
-    sc__parallel(req->ctx->jobs, truth.count, forecast_row, &job);
+    SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
     if (!sc__stdout_taken(req))
         sc__truth_text(req->ctx, &truth, &req->out);

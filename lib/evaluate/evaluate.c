@@ -106,6 +106,7 @@ static void echo_settings(struct sc_context *ctx, struct sc__evaluation *ev) {
 
 sc_status
 sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_timeline) {
+    SC__TRY(sc__progress(ctx, "simulating", 0));
     SC__TRY(sc__evaluation_network(ctx, ev, ev->workload, &ev->net));
     ev->sim_options.keep_timeline = keep_timeline;
     SC__TRY(sc__simulate(ctx, ev->workload, &ev->net, &ev->sim_options, &ev->sim));
@@ -113,4 +114,16 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);
     return SC_OK;
+}
+
+static sc_status fresh_network(void *self,
+                               struct sc_context *ctx,
+                               const struct sc__workload *w,
+                               struct sc__net *out) {
+    return sc__evaluation_network(ctx, self, w, out);
+}
+
+sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev) {
+    const struct sc__net_maker maker = {.make = fresh_network, .self = ev};
+    return sc__result_add_whatif(ctx, &ev->result, ev->workload, &maker, &ev->sim_options);
 }

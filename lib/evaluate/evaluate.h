@@ -75,6 +75,9 @@ sc_status sc__evaluation_cluster(struct sc_context *ctx,
 sc_status
 sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_timeline);
 
+/* Adds the what-if table to the result: the step with each part faster. */
+sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev);
+
 /* A network engine of the kind asked for that has seen no traffic. */
 sc_status sc__evaluation_network(struct sc_context *ctx,
                                  const struct sc__evaluation *ev,

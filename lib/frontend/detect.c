@@ -2,7 +2,6 @@
 #include "frontend/reader.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #define HEAD ((size_t)64 << 10)
 
@@ -30,9 +29,8 @@ const struct sc__reader *const sc__readers[] = {
 
 static sc_status
 sniff(struct sc_context *ctx, const char *path, const struct sc__reader **best) {
-    struct stat st;
     struct sc__input in = {0};
-    bool directory = strcmp(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    bool directory = strcmp(path, "-") && sc__path_is_folder(path);
     int most = 0;
     *best = NULL;
     if (!directory) {

@@ -7,7 +7,6 @@
 #include "hardware/gpu.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define FILE_LIMIT ((size_t)256 << 20)
 #define DEFAULT_CLASS "roce"
@@ -196,7 +195,7 @@ static sc_status parse_bytes(struct sc_context *ctx,
     struct sc__str body = sc__trim(text);
     if (body.n && body.p[0] == '{')
         return sc__cluster_json(ctx, path, text, out);
-    if (memmem(text.p, text.n, "topology:", 9))
+    if (sc__find_word(text.p, text.n, "topology:"))
         return sc__cluster_astra(ctx, path, text, out);
     return sc__cluster_simai(ctx, path, text, out);
 }
@@ -237,7 +236,7 @@ static sc_status parse_text(struct sc_context *ctx,
     SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
     if (found)
         return SC_OK;
-    if (access(text, F_OK) != 0 && strcmp(text, "-") != 0)
+    if (sc__path_look(text).kind == SC__PATH_NONE && strcmp(text, "-") != 0)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,

@@ -255,11 +255,11 @@ sc_status sc__fabric_check(struct sc_context *ctx,
                            const struct sc__cluster *c,
                            const struct sc__place *at);
 
-struct sc__price {
-    int64_t time;  /* ps */
-    int64_t still; /* ps of it in which no bytes move: latency and software */
-    uint8_t algo;  /* enum sc__algo */
-    uint8_t proto; /* enum sc__proto */
+struct sc__coll_cost {
+    int64_t time;    /* ps */
+    int64_t latency; /* ps of it in which no bytes move: latency and software */
+    uint8_t algo;    /* enum sc__algo */
+    uint8_t proto;   /* enum sc__proto */
     /* Share of what the group can have of its NVLink ports, its NICs and the
      * uplinks of its leaf and pod that it uses on average while it runs, 0…1. */
     float port;
@@ -269,10 +269,10 @@ struct sc__price {
 
 /* One collective alone, with how it is run. coll is enum sc__coll of
  * workload/workload.h. */
-struct sc__price sc__collective_price(const struct sc__cluster *c,
-                                      int coll,
-                                      const struct sc__shape *shape,
-                                      uint64_t bytes);
+struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
+                                         int coll,
+                                         const struct sc__shape *shape,
+                                         uint64_t bytes);
 /* Time of one collective alone, ps. */
 int64_t sc__collective_time(const struct sc__cluster *c,
                             int coll,

@@ -19,7 +19,7 @@ struct cluster_json_document {
 static size_t
 find_key(const struct cluster_json_document *d, size_t from, const char *key) {
     char *quoted = sc__format(&d->ctx->arena, "\"%s\"", key);
-    const char *at = memmem(d->text.p + from, d->text.n - from, quoted, strlen(quoted));
+    const char *at = sc__find_word(d->text.p + from, d->text.n - from, quoted);
     return at ? (size_t)(at - d->text.p) : from;
 }
 

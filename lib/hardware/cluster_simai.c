@@ -246,8 +246,10 @@ static void read_leaves(struct sc_context *ctx, struct sc__cluster *c) {
                 first = high;
             if (high == first && low % c->node_gpus == 0)
                 nodes++;
-        } else
-            up[low] += f->links[i].rate, up[high] += f->links[i].rate;
+        } else {
+            up[low] += f->links[i].rate;
+            up[high] += f->links[i].rate;
+        }
     }
     for (uint32_t d = 0; d < devices; d++)
         if (down[d] > 0 && up[d] > 0 && down[d] / up[d] > worst)

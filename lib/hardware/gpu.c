@@ -148,8 +148,11 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_gemm(g, base, sm_rate, dram, clock);
     carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
-    for (unsigned i = 0; i < SC__HEAD_CLASSES; i++)
+    double fp32_rate = g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms);
+    for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
         carry_attention(&g->attention[i], sm_rate, dram);
+        carry_attention(&g->attention_fp32[i], fp32_rate, dram);
+    }
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         carry_memory(&g->memory_op[i], dram, issue);
     g->elementwise_bw *= dram;
@@ -177,7 +180,7 @@ sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double wa
 /* "NVIDIA H100-SXM 80GB" and "h100_sxm_80gb" are the same name. */
 static void squeeze(const char *name, char *out, size_t size) {
     size_t n = 0;
-    if (!strncasecmp(name, "nvidia", 6))
+    if (sc__str_starts_any_case(sc__str(name), "nvidia"))
         name += 6;
     for (; *name && n + 1 < size; name++)
         if (isalnum((unsigned char)*name))

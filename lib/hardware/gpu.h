@@ -244,7 +244,8 @@ struct sc__gpu {
     struct sc__grouped_constants grouped;
     double bias; /* factor of a bias epilogue */
     struct sc__attention_constants attention[SC__HEAD_CLASSES];
-    double software[SC__ATTENTION_SOFTWARES][2]; /* forward, backward */
+    struct sc__attention_constants attention_fp32[SC__HEAD_CLASSES]; /* or none */
+    double software[SC__ATTENTION_SOFTWARES][2];                     /* forward, backward */
     struct sc__batched_constants batched;
     struct sc__unaligned_constants unaligned;
     struct sc__accumulate_constants accumulate;

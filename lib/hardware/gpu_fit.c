@@ -42,27 +42,26 @@ static bool main_type(const struct sc__kernel_key *k) {
     return k->dtype == SC__BF16 || k->dtype == SC__FP16;
 }
 
-static int attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
-    int i = 0;
-    double qk = (double)k->size[5];
-    double v = (double)k->size[6];
-    while (i + 1 < SC__HEAD_CLASSES && g->attention[i + 1].head_dim > 0 &&
-           !(qk <= g->attention[i].head_dim &&
-             (!(g->attention[i].v_dim > 0) || v <= g->attention[i].v_dim)))
-        i++;
-    return i;
+/* The class of heads whose constants time an attention key; those of fp32 come after the
+ * others. */
+static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel_key *k) {
+    const struct sc__attention_constants *a = sc__attention_class(g, k);
+    for (uint32_t i = 0; i < SC__HEAD_CLASSES; i++)
+        if (a == &g->attention_fp32[i])
+            return SC__HEAD_CLASSES + i;
+    return (uint32_t)(a - g->attention);
 }
 
 /* Rows with the same answer belong together; small numbers are fitted first,
  * because the later ones build on them. */
 static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kernel_key *k) {
-    if (k->what == SC__PRICED_GEMM && main_type(k))
+    if (k->what == SC__KERNEL_OP_GEMM && main_type(k))
         return sc__gemm_unaligned(k) ? 1 : k->size[6] ? 2 : 0;
-    if (k->what <= SC__PRICED_BATCHED)
+    if (k->what <= SC__KERNEL_OP_BATCHED)
         return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
-    if (k->what <= SC__PRICED_ATTENTION_B)
-        return 100 + 10 * k->what + (uint32_t)attention_class(g, k);
-    if (k->what == SC__PRICED_ADAMW)
+    if (k->what <= SC__KERNEL_OP_ATTENTION_B)
+        return 100 + 20 * k->what + attention_class(g, k);
+    if (k->what == SC__KERNEL_OP_ADAMW)
         return 200 + k->dtype;
     return 300 + k->what;
 }
@@ -78,15 +77,15 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &n->odd_dgrad, true);
         offer(g, &n->odd_wgrad, true);
         offer(g, &n->te, false);
-    } else if (k->what == SC__PRICED_GEMM && k->size[6]) {
+    } else if (k->what == SC__KERNEL_OP_GEMM && k->size[6]) {
         offer(g, &u->accumulate.over_k, false);
         offer(g, &u->accumulate.element, false);
-    } else if (k->what == SC__PRICED_GROUPED) {
+    } else if (k->what == SC__KERNEL_OP_GROUPED) {
         offer(g, &u->grouped.step, false);
         offer(g, &u->grouped.t0, false);
         offer(g, &u->grouped.tile, false);
         offer(g, &u->grouped.memory, false);
-    } else if (k->what == SC__PRICED_BATCHED) {
+    } else if (k->what == SC__KERNEL_OP_BATCHED) {
         offer(g, &u->batched.memory, false);
         offer(g, &u->batched.t0, false);
         offer(g, &u->batched.step, false);
@@ -108,9 +107,12 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
 
 static void
 offer_attention(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
-    struct sc__attention_constants *a = &u->attention[attention_class(u, k)];
+    uint32_t class = attention_class(u, k);
+    struct sc__attention_constants *a = class < SC__HEAD_CLASSES
+                                            ? &u->attention[class]
+                                            : &u->attention_fp32[class - SC__HEAD_CLASSES];
     static const unsigned order[] = {1, 3, 0, 2, 4, 5};
-    bool forward = k->what == SC__PRICED_ATTENTION_F;
+    bool forward = k->what == SC__KERNEL_OP_ATTENTION_F;
     for (unsigned i = 0; i < 6; i++)
         if (!forward || order[i] < 4)
             offer(g, forward ? &a->forward[order[i]] : &a->backward[order[i]], false);
@@ -120,7 +122,7 @@ offer_attention(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 
 static void
 offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
-    struct sc__memory_constants *m = &u->memory_op[k->what - SC__PRICED_MEMORY];
+    struct sc__memory_constants *m = &u->memory_op[k->what - SC__KERNEL_OP_MEMORY];
     bool parts = m->limit > 0 || m->rows_limit > 0;
     for (unsigned i = 0; i < (parts ? 2 : 1); i++) {
         offer(g, &m->part[i].element, false);
@@ -134,29 +136,29 @@ static void
 offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     double *e = u->embedding;
     switch (k->what) {
-    case SC__PRICED_GEMM:
-    case SC__PRICED_GROUPED:
-    case SC__PRICED_BATCHED:
+    case SC__KERNEL_OP_GEMM:
+    case SC__KERNEL_OP_GROUPED:
+    case SC__KERNEL_OP_BATCHED:
         offer_gemm(g, u, k);
         break;
-    case SC__PRICED_ATTENTION_F:
-    case SC__PRICED_ATTENTION_B:
+    case SC__KERNEL_OP_ATTENTION_F:
+    case SC__KERNEL_OP_ATTENTION_B:
         offer_attention(g, u, k);
         break;
-    case SC__PRICED_EMBEDDING_F:
+    case SC__KERNEL_OP_EMBEDDING_F:
         offer(g, &e[1], false);
         offer(g, &e[0], false);
         break;
-    case SC__PRICED_EMBEDDING_B:
+    case SC__KERNEL_OP_EMBEDDING_B:
         offer(g, &e[4], false);
         offer(g, &e[3], false);
         offer(g, &e[2], false);
         offer(g, &e[5], false);
         break;
-    case SC__PRICED_ADAMW:
+    case SC__KERNEL_OP_ADAMW:
         offer(g, &u->adamw[k->dtype == SC__FP32 || k->size[1] ? 2 : 1], false);
         break;
-    case SC__PRICED_ELEMENTWISE:
+    case SC__KERNEL_OP_ELEMENTWISE:
         offer(g, &u->elementwise_bw, true);
         offer(g, &u->elementwise_t0, false);
         break;
@@ -172,14 +174,14 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 static double gpu_fit_error_of(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++)
-        sum += fabs(log(sc__kernel_price(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
+        sum += fabs(log(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
     return g->count ? sum / g->count : 0;
 }
 
 static double mean_percent(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++)
-        sum += fabs(sc__kernel_price(g->gpu, &g->rows[i]->key) / g->rows[i]->us - 1);
+        sum += fabs(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us - 1);
     return g->count ? 100 * sum / g->count : 0;
 }
 
@@ -194,7 +196,7 @@ static int ascending(const void *a, const void *b) {
 static void scale_to_median(struct sc__arena *arena, struct group *g) {
     double *ratio = SC__NEW_ARRAY(arena, double, g->count);
     for (uint32_t i = 0; i < g->count; i++)
-        ratio[i] = g->rows[i]->us / sc__kernel_price(g->gpu, &g->rows[i]->key);
+        ratio[i] = g->rows[i]->us / sc__kernel_cost(g->gpu, &g->rows[i]->key);
     qsort(ratio, g->count, sizeof *ratio, ascending);
     double median = ratio[g->count / 2];
     double before = gpu_fit_error_of(g);
@@ -308,7 +310,7 @@ static void fit_group(struct sc__arena *arena, struct group *g) {
 
 /* The same for all layouts of a GEMM. */
 static uint64_t shape_hash(const struct sc__kernel_key *k) {
-    bool gemm = k->what <= SC__PRICED_BATCHED;
+    bool gemm = k->what <= SC__KERNEL_OP_BATCHED;
     uint64_t hash = gemm ? 0 : k->what;
     for (uint64_t i = 0; i < 8; i++)
         hash += sc__splitmix64(k->size[i] + (gemm ? 0 : i << 52));
@@ -403,13 +405,13 @@ static const char *group_name(struct sc_context *ctx, const struct group *g) {
     const struct sc__kernel_key *k = &g->rows[0]->key;
     if (sc__gemm_unaligned(k))
         return "gemm, unaligned";
-    if (k->what <= SC__PRICED_BATCHED || k->what == SC__PRICED_ADAMW)
+    if (k->what <= SC__KERNEL_OP_BATCHED || k->what == SC__KERNEL_OP_ADAMW)
         return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
-    if (k->what <= SC__PRICED_ATTENTION_B)
+    if (k->what <= SC__KERNEL_OP_ATTENTION_B)
         return sc__format(&ctx->arena,
                           "%s, heads of %.0f",
                           g->name,
-                          g->gpu->attention[attention_class(g->gpu, k)].head_dim);
+                          sc__attention_class(g->gpu, k)->head_dim);
     return g->name;
 }
 

@@ -207,10 +207,11 @@ read_optional(struct gpu_read_reader *r, json_t *o, const char *key, double *out
     return v ? read_number(r, "attention", key, v, out) : SC_OK;
 }
 
-static sc_status read_attention_class(struct gpu_read_reader *r, json_t *o) {
+static sc_status read_attention_class(struct gpu_read_reader *r,
+                                      json_t *o,
+                                      struct sc__attention_constants *a) {
     double head_dim = json_number_value(json_object_get(o, "head_dim"));
     double v_dim = json_number_value(json_object_get(o, "v_dim"));
-    struct sc__attention_constants *a = r->gpu->attention;
     struct sc__attention_constants *end = a + SC__HEAD_CLASSES;
     while (a < end && a->head_dim > 0 && (a->head_dim != head_dim || a->v_dim != v_dim))
         a++;
@@ -241,7 +242,15 @@ static sc_status read_attention_class(struct gpu_read_reader *r, json_t *o) {
 static sc_status read_attention(struct gpu_read_reader *r, json_t *list) {
     size_t i;
     json_t *o;
-    json_array_foreach(list, i, o) SC__TRY(read_attention_class(r, o));
+    json_array_foreach(list, i, o) SC__TRY(read_attention_class(r, o, r->gpu->attention));
+    return SC_OK;
+}
+
+static sc_status read_attention_fp32(struct gpu_read_reader *r, json_t *list) {
+    size_t i;
+    json_t *o;
+    json_array_foreach(list, i, o)
+        SC__TRY(read_attention_class(r, o, r->gpu->attention_fp32));
     return SC_OK;
 }
 
@@ -371,6 +380,7 @@ static const struct section {
                 {"dtype", read_dtypes},
                 {"grouped", read_grouped},
                 {"attention", read_attention},
+                {"attention_fp32", read_attention_fp32},
                 {"memory", read_memory},
                 {"attention_software", read_software},
                 {"power", read_power},

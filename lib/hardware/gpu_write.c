@@ -41,10 +41,12 @@ static void put_sheet(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_end_object(j);
 }
 
-static void put_attention(struct sc__json *j, const struct sc__gpu *g) {
-    sc__json_array(j, "attention");
-    for (unsigned i = 0; i < SC__HEAD_CLASSES && g->attention[i].head_dim > 0; i++) {
-        const struct sc__attention_constants *a = &g->attention[i];
+static void put_attention_classes(struct sc__json *j,
+                                  const char *key,
+                                  const struct sc__attention_constants *classes) {
+    sc__json_array(j, key);
+    for (unsigned i = 0; i < SC__HEAD_CLASSES && classes[i].head_dim > 0; i++) {
+        const struct sc__attention_constants *a = &classes[i];
         sc__json_row(j, NULL);
         sc__json_double(j, "head_dim", a->head_dim);
         if (a->v_dim > 0)
@@ -59,6 +61,12 @@ static void put_attention(struct sc__json *j, const struct sc__gpu *g) {
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
+}
+
+static void put_attention(struct sc__json *j, const struct sc__gpu *g) {
+    put_attention_classes(j, "attention", g->attention);
+    if (g->attention_fp32[0].head_dim > 0)
+        put_attention_classes(j, "attention_fp32", g->attention_fp32);
     sc__json_row(j, "attention_software");
     for (unsigned i = 0; i < SC__ATTENTION_SOFTWARES; i++)
         put_list(j, sc__gpu_software_names[i], g->software[i], 2);

@@ -29,30 +29,32 @@ struct sc__kernels { /* a list; SC__PUSH(arena, list.items, list.count, list.cap
     uint32_t capacity;
 };
 
-struct sc__pricer;
+struct sc__kernel_model;
 
 /* gpu must outlive the model; so must the arena. One thread at a time. */
-struct sc__pricer *sc__pricer_new(struct sc__arena *arena, const struct sc__gpu *gpu);
-const struct sc__gpu *sc__pricer_gpu(const struct sc__pricer *p);
+struct sc__kernel_model *sc__kernel_model_new(struct sc__arena *arena,
+                                              const struct sc__gpu *gpu);
+const struct sc__gpu *sc__kernel_model_gpu(const struct sc__kernel_model *p);
 /* Reads --kernel-times FILE: our table (docs/model/kernels.md) or AIOB text.
  * Kernels found in it are taken from it, with measured set. */
-sc_status
-sc__pricer_read_times(struct sc_context *ctx, struct sc__pricer *p, const char *path);
+sc_status sc__kernel_model_read_times(struct sc_context *ctx,
+                                      struct sc__kernel_model *p,
+                                      const char *path);
 /* Times of whole pieces by name, as AIOB's text has them ("atten_qkv",
  * "mlp_linear_1", "logit_time" …). False when the table has none. */
-bool sc__pricer_piece(const struct sc__pricer *p, const char *name, double *us);
+bool sc__kernel_model_piece(const struct sc__kernel_model *p, const char *name, double *us);
 
 /* name is kept as given (static or arena text); NULL: a name of the operation.
  * out[m,n] = A[m,k] B[k,n]. Forward of a linear layer with N tokens:
  * (N, out, in); input gradient (N, in, out); weight gradient (out, in, N). */
-struct sc__kernel sc__gemm(struct sc__pricer *p,
+struct sc__kernel sc__gemm(struct sc__kernel_model *p,
                            const char *name,
                            enum sc__dtype t,
                            uint64_t m,
                            uint64_t n,
                            uint64_t k);
 /* The same with a bias in its epilogue. */
-struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
+struct sc__kernel sc__gemm_bias(struct sc__kernel_model *p,
                                 const char *name,
                                 enum sc__dtype t,
                                 uint64_t m,
@@ -60,13 +62,13 @@ struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
                                 uint64_t k);
 /* Gradients: the same but for sizes that are no multiple of 8. accumulate: a
  * weight gradient added to an fp32 buffer, as Megatron does. */
-struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
+struct sc__kernel sc__gemm_dgrad(struct sc__kernel_model *p,
                                  const char *name,
                                  enum sc__dtype t,
                                  uint64_t m,
                                  uint64_t n,
                                  uint64_t k);
-struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
+struct sc__kernel sc__gemm_wgrad(struct sc__kernel_model *p,
                                  const char *name,
                                  enum sc__dtype t,
                                  uint64_t m,
@@ -74,7 +76,7 @@ struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
                                  uint64_t k,
                                  bool accumulate);
 /* Grouped GEMM: [m,k] by [k,n] for each expert in one kernel (m tokens per expert). */
-struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
+struct sc__kernel sc__gemm_grouped(struct sc__kernel_model *p,
                                    const char *name,
                                    enum sc__dtype t,
                                    uint64_t experts,
@@ -82,7 +84,7 @@ struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
                                    uint64_t n,
                                    uint64_t k);
 /* batch GEMMs in one kernel, as unfused attention has them (batch·heads). */
-struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
+struct sc__kernel sc__gemm_batched(struct sc__kernel_model *p,
                                    const char *name,
                                    enum sc__dtype t,
                                    uint64_t batch,
@@ -106,19 +108,28 @@ struct sc__attention {
      * (context parallel in balanced chunks: sq = s/cp, skv = s, share = 0.5). */
     double share;
     enum sc__attention_software software;
+    bool wide; /* elements of four bytes (fp32, tf32), which flash kernels do not take */
 };
-struct sc__kernel sc__attention_forward(struct sc__pricer *p,
+struct sc__kernel sc__attention_forward(struct sc__kernel_model *p,
                                         const struct sc__attention *a);
-struct sc__kernel sc__attention_backward(struct sc__pricer *p,
+struct sc__kernel sc__attention_backward(struct sc__kernel_model *p,
                                          const struct sc__attention *a);
 
-struct sc__kernel
-sc__memory_op(struct sc__pricer *p, enum sc__memory_op op, uint64_t rows, uint64_t cols);
+/* t: of the elements that are in the type of the model. */
+struct sc__kernel sc__memory_op(struct sc__kernel_model *p,
+                                enum sc__memory_op op,
+                                enum sc__dtype t,
+                                uint64_t rows,
+                                uint64_t cols);
 /* Anything else that moves so many bytes. */
-struct sc__kernel sc__elementwise(struct sc__pricer *p, const char *name, double bytes);
 struct sc__kernel
-sc__embedding_forward(struct sc__pricer *p, uint64_t rows, uint64_t hidden);
-struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
+sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes);
+struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
+                                        enum sc__dtype t,
+                                        uint64_t rows,
+                                        uint64_t hidden);
+struct sc__kernel sc__embedding_backward(struct sc__kernel_model *p,
+                                         enum sc__dtype t,
                                          uint64_t rows,
                                          uint64_t vocab,
                                          uint64_t hidden);
@@ -126,6 +137,6 @@ struct sc__kernel sc__embedding_backward(struct sc__pricer *p,
  * (30: bf16 weight, fp32 gradient, master, both moments; 0: all of type t, as
  * torch.optim.AdamW(fused) has it). */
 struct sc__kernel
-sc__adamw(struct sc__pricer *p, enum sc__dtype t, double params, double bytes);
+sc__adamw(struct sc__kernel_model *p, enum sc__dtype t, double params, double bytes);
 
 #endif

@@ -1,11 +1,12 @@
-/* kernel_attention: flash attention, forward and backward. Forward a tile of bq
+/* kernel_attention: attention in one kernel, forward and backward: flash, or for
+ * elements of four bytes the memory-efficient one of PyTorch. Forward a tile of bq
  * queries walks over the keys, backward a tile of bk keys over the queries. The
  * GPU hands tiles to its SMs in the order of their numbers, head after head, as
  * SMs come free; the busiest SM decides the time. With a causal mask a tile's
  * walk is as long as its part of the triangle: forward the longest comes last
  * in a head, backward first. */
 #include "hardware/kernel.h"
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 
@@ -141,11 +142,16 @@ static struct kernel_attention_work measure(const struct sc__gpu *gpu,
     return w;
 }
 
+static bool is_wide(const struct sc__kernel_key *key) {
+    return (key->dtype & 0xff) == SC__FP32;
+}
+
 /* Constants are fitted by head size, ascending: the first class that is large
  * enough; beyond the last its constants are used. */
-static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
-                                                      const struct sc__kernel_key *key) {
-    const struct sc__attention_constants *a = gpu->attention;
+const struct sc__attention_constants *
+sc__attention_class(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    bool own = is_wide(key) && gpu->attention_fp32[0].head_dim > 0;
+    const struct sc__attention_constants *a = own ? gpu->attention_fp32 : gpu->attention;
     const struct sc__attention_constants *last = a;
     double qk = (double)key->size[5];
     double v = (double)key->size[6];
@@ -157,16 +163,28 @@ static const struct sc__attention_constants *class_of(const struct sc__gpu *gpu,
     return last;
 }
 
+/* A factor on forward or backward: that of an older kernel; or, for elements of
+ * four bytes on a GPU without constants for them, as the peaks say. */
+static double
+kernel_factor(const struct sc__gpu *gpu, const struct sc__kernel_key *key, bool backward) {
+    double main = gpu->peak[SC__BF16] > 0 ? gpu->peak[SC__BF16] : gpu->peak[SC__FP16];
+    if (!is_wide(key))
+        return gpu->software[key->dtype >> 8][backward];
+    if (gpu->attention_fp32[0].head_dim > 0 || !(gpu->peak[SC__FP32] > 0))
+        return 1;
+    return main / gpu->peak[SC__FP32];
+}
+
 static double forward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    const struct sc__attention_constants *a = class_of(gpu, key);
+    const struct sc__attention_constants *a = sc__attention_class(gpu, key);
     const double *c = a->forward;
     struct kernel_attention_work w = measure(gpu, key, a, false);
     double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest;
-    return us * gpu->software[key->dtype >> 8][0];
+    return us * kernel_factor(gpu, key, false);
 }
 
 static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    const struct sc__attention_constants *a = class_of(gpu, key);
+    const struct sc__attention_constants *a = sc__attention_class(gpu, key);
     const double *c = a->backward;
     struct kernel_attention_work w = measure(gpu, key, a, true);
     /* Kernels of their own, by elements: row sums of dO·O and the conversion of
@@ -176,16 +194,16 @@ static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_k
     double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
     double us =
         c[0] + step * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
-    return us * gpu->software[key->dtype >> 8][1];
+    return us * kernel_factor(gpu, key, true);
 }
 
-double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
-    return key->what == SC__PRICED_ATTENTION_F ? forward_cost(gpu, key)
-                                               : backward_cost(gpu, key);
+double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    return key->what == SC__KERNEL_OP_ATTENTION_F ? forward_cost(gpu, key)
+                                                  : backward_cost(gpu, key);
 }
 
 /* Causality is one number: 0 triangle, else the share computed in 1e-6. */
-struct sc__kernel_key sc__attention_key(enum sc__priced what,
+struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,
                                         const struct sc__attention *a) {
     uint64_t skv = a->skv ? a->skv : a->sq;
     uint64_t share = WHOLE;
@@ -193,8 +211,10 @@ struct sc__kernel_key sc__attention_key(enum sc__priced what,
         share = (uint64_t)llround(a->share * 1e6);
     else if (a->causal)
         share = 0;
+    /* the kernel for four bytes is one and the same for every software */
+    uint32_t type = a->wide ? SC__FP32 : SC__BF16 | (uint32_t)a->software << 8;
     return (struct sc__kernel_key){.what = what,
-                                   .dtype = SC__BF16 | (uint32_t)a->software << 8,
+                                   .dtype = type,
                                    .size = {a->batch,
                                             a->heads,
                                             a->kv_heads,
@@ -214,10 +234,11 @@ static double computed_share(const struct sc__kernel_key *key) {
     return skv > sq ? 1 - 0.5 * sq / skv : 0.5;
 }
 
-static struct sc__kernel
-attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced what) {
+static struct sc__kernel attention(struct sc__kernel_model *p,
+                                   const struct sc__attention *a,
+                                   enum sc__kernel_op what) {
     struct sc__kernel_key key = sc__attention_key(what, a);
-    bool forward = what == SC__PRICED_ATTENTION_F;
+    bool forward = what == SC__KERNEL_OP_ATTENTION_F;
     double heads = (double)(a->batch * a->heads);
     double sq = (double)a->sq;
     double skv = (double)key.size[4];
@@ -235,18 +256,21 @@ attention(struct sc__pricer *p, const struct sc__attention *a, enum sc__priced w
     k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
     /* an older kernel spends more instructions, and so more energy, on a FLOP: H200 held at
      * 500 to 700 W */
-    k.effort *= pow(p->gpu->software[a->software][forward ? 0 : 1], 0.4);
-    k.bytes = times * 2 * heads * (sq + skv) * width;
+    if (a->wide)
+        k.effort *= sc__flop_energy(p->gpu, SC__FP32);
+    else
+        k.effort *= pow(p->gpu->software[a->software][forward ? 0 : 1], 0.4);
+    k.bytes = times * (a->wide ? 4 : 2) * heads * (sq + skv) * width;
     k.launches = p->gpu->launches[SC__KERNEL_ATTENTION];
     return k;
 }
 
-struct sc__kernel sc__attention_forward(struct sc__pricer *p,
+struct sc__kernel sc__attention_forward(struct sc__kernel_model *p,
                                         const struct sc__attention *a) {
-    return attention(p, a, SC__PRICED_ATTENTION_F);
+    return attention(p, a, SC__KERNEL_OP_ATTENTION_F);
 }
 
-struct sc__kernel sc__attention_backward(struct sc__pricer *p,
+struct sc__kernel sc__attention_backward(struct sc__kernel_model *p,
                                          const struct sc__attention *a) {
-    return attention(p, a, SC__PRICED_ATTENTION_B);
+    return attention(p, a, SC__KERNEL_OP_ATTENTION_B);
 }

@@ -7,7 +7,7 @@
  * For one split the time grows with the time of the waves alone, so the least
  * over tiles is found before any power is taken. */
 #include "hardware/kernel.h"
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 
@@ -243,7 +243,7 @@ static uint64_t leading(const struct sc__kernel_key *key) {
 }
 
 bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
-    return key->what == SC__PRICED_GEMM && sc__dtype_bytes(key->dtype) == 2 &&
+    return key->what == SC__KERNEL_OP_GEMM && sc__dtype_bytes(key->dtype) == 2 &&
            leading(key) & 7;
 }
 
@@ -295,14 +295,14 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     return best + gpu->gemm.t0;
 }
 
-double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     uint64_t m = key->size[0];
     uint64_t n = key->size[1];
     uint64_t k = key->size[2];
     uint64_t batch = key->size[3];
-    if (key->what == SC__PRICED_GROUPED)
+    if (key->what == SC__KERNEL_OP_GROUPED)
         return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
-    if (key->what == SC__PRICED_BATCHED)
+    if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
     /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
@@ -315,7 +315,7 @@ double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *ke
 
 /* Energy of a FLOP over one of bf16. Twice the peak within the same power
  * means half the energy, so the ratio of the peaks stands in for it. */
-static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
+double sc__flop_energy(const struct sc__gpu *g, enum sc__dtype t) {
     t = available(g, t);
     if (g->dtype[t].energy > 0)
         return g->dtype[t].energy;
@@ -323,7 +323,7 @@ static double energy_of(const struct sc__gpu *g, enum sc__dtype t) {
 }
 
 static struct sc__kernel
-gemm(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
+gemm(struct sc__kernel_model *p, const char *name, const struct sc__kernel_key *key) {
     enum sc__dtype t = key->dtype;
     double m = (double)key->size[0];
     double n = (double)key->size[1];
@@ -337,14 +337,14 @@ gemm(struct sc__pricer *p, const char *name, const struct sc__kernel_key *key) {
         return kernel;
     kernel.us = sc__kernel_us(p, key, &kernel.measured);
     kernel.flop = flop;
-    kernel.effort = flop * energy_of(p->gpu, t);
+    kernel.effort = flop * sc__flop_energy(p->gpu, t);
     kernel.bytes = batch * (sc__dtype_bytes(t) * (m * k + n * k) +
                             fmax(2, sc__dtype_bytes(t)) * m * n);
     kernel.launches = p->gpu->launches[SC__KERNEL_GEMM];
     return kernel;
 }
 
-static struct sc__kernel_key gemm_key(enum sc__priced what,
+static struct sc__kernel_key gemm_key(enum sc__kernel_op what,
                                       enum sc__dtype t,
                                       uint64_t batch,
                                       uint64_t m,
@@ -353,46 +353,46 @@ static struct sc__kernel_key gemm_key(enum sc__priced what,
     return (struct sc__kernel_key){.what = what, .dtype = t, .size = {m, n, k, batch}};
 }
 
-struct sc__kernel sc__gemm(struct sc__pricer *p,
+struct sc__kernel sc__gemm(struct sc__kernel_model *p,
                            const char *name,
                            enum sc__dtype t,
                            uint64_t m,
                            uint64_t n,
                            uint64_t k) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_GEMM, t, 1, m, n, k);
     return gemm(p, name, &key);
 }
 
-struct sc__kernel sc__gemm_bias(struct sc__pricer *p,
+struct sc__kernel sc__gemm_bias(struct sc__kernel_model *p,
                                 const char *name,
                                 enum sc__dtype t,
                                 uint64_t m,
                                 uint64_t n,
                                 uint64_t k) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_GEMM, t, 1, m, n, k);
     key.size[4] = 1;
     return gemm(p, name, &key);
 }
 
-struct sc__kernel sc__gemm_dgrad(struct sc__pricer *p,
+struct sc__kernel sc__gemm_dgrad(struct sc__kernel_model *p,
                                  const char *name,
                                  enum sc__dtype t,
                                  uint64_t m,
                                  uint64_t n,
                                  uint64_t k) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_GEMM, t, 1, m, n, k);
     key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_DGRAD);
     return gemm(p, name, &key);
 }
 
-struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
+struct sc__kernel sc__gemm_wgrad(struct sc__kernel_model *p,
                                  const char *name,
                                  enum sc__dtype t,
                                  uint64_t m,
                                  uint64_t n,
                                  uint64_t k,
                                  bool accumulate) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_GEMM, t, 1, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_GEMM, t, 1, m, n, k);
     key.size[5] = sc__gemm_layout(&key, SC__LAYOUT_WGRAD);
     key.size[6] = accumulate;
     struct sc__kernel kernel = gemm(p, name, &key);
@@ -403,24 +403,24 @@ struct sc__kernel sc__gemm_wgrad(struct sc__pricer *p,
     return kernel;
 }
 
-struct sc__kernel sc__gemm_grouped(struct sc__pricer *p,
+struct sc__kernel sc__gemm_grouped(struct sc__kernel_model *p,
                                    const char *name,
                                    enum sc__dtype t,
                                    uint64_t experts,
                                    uint64_t m,
                                    uint64_t n,
                                    uint64_t k) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_GROUPED, t, experts, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_GROUPED, t, experts, m, n, k);
     return gemm(p, name, &key);
 }
 
-struct sc__kernel sc__gemm_batched(struct sc__pricer *p,
+struct sc__kernel sc__gemm_batched(struct sc__kernel_model *p,
                                    const char *name,
                                    enum sc__dtype t,
                                    uint64_t batch,
                                    uint64_t m,
                                    uint64_t n,
                                    uint64_t k) {
-    struct sc__kernel_key key = gemm_key(SC__PRICED_BATCHED, t, batch, m, n, k);
+    struct sc__kernel_key key = gemm_key(SC__KERNEL_OP_BATCHED, t, batch, m, n, k);
     return gemm(p, name, &key);
 }

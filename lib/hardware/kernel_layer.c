@@ -14,7 +14,7 @@
 
 struct kernel_layer_maker {
     struct sc__arena *arena;
-    struct sc__pricer *pricer;
+    struct sc__kernel_model *kernel_model;
     const struct sc__layer_shape *s;
     struct sc__layer_kernels *out;
     enum sc__layer_part part;
@@ -38,7 +38,7 @@ static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
 static void
 memory(struct kernel_layer_maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
     if (rows && cols)
-        push(m, sc__memory_op(m->pricer, op, rows, cols));
+        push(m, sc__memory_op(m->kernel_model, op, m->s->dtype, rows, cols));
 }
 
 /* Either side of an operation whose constants come in pairs: in enum
@@ -76,8 +76,8 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
                                  uint64_t b,
                                  uint64_t k) {
     if (!m->s->looped)
-        return sc__gemm_grouped(m->pricer, name, m->s->gemm, l->experts, a, b, k);
-    struct sc__kernel one = sc__gemm(m->pricer, name, m->s->gemm, a, b, k);
+        return sc__gemm_grouped(m->kernel_model, name, m->s->gemm, l->experts, a, b, k);
+    struct sc__kernel one = sc__gemm(m->kernel_model, name, m->s->gemm, a, b, k);
     double times = (double)l->experts;
     one.us *= times;
     one.flop *= times;
@@ -88,18 +88,20 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
 }
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
- * it (2 bytes an element), another casts (3), and a transpose (2) is made for
- * backward's GEMMs; weights are cast every time, inputs again in backward. */
+ * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
+ * for backward's GEMMs; weights are cast every time, inputs again in backward. */
 static void dynamic_cast(struct kernel_layer_maker *m,
                          const struct linear *l,
                          uint64_t rows) {
     double in = (double)rows * (double)l->in;
     double out = (double)rows * (double)l->out;
     double w = (double)l->in * (double)l->out;
+    double twice = 2 * sc__dtype_bytes(m->s->dtype);
     push(m,
-         sc__elementwise(m->pricer,
+         sc__elementwise(m->kernel_model,
                          "cast_dynamic",
-                         m->backward ? 7 * (in + out + w) : 5 * (in + w)));
+                         m->backward ? (twice + 3) * (in + out + w)
+                                     : (twice + 1) * (in + w)));
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
@@ -118,21 +120,22 @@ static void
 linear_forward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->in);
     if (l->bias_in_gemm)
-        push(m, sc__gemm_bias(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+        push(m, sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
     else if (l->experts)
         push(m, grouped(m, l, l->name, rows, l->out, l->in));
     else
-        push(m, sc__gemm(m->pricer, l->name, m->s->gemm, rows, l->out, l->in));
+        push(m, sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
 }
 
 static void
 linear_backward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
     push(m,
-         l->experts ? grouped(m, l, l->dgrad, rows, l->in, l->out)
-                    : sc__gemm_dgrad(m->pricer, l->dgrad, m->s->gemm, rows, l->in, l->out));
+         l->experts
+             ? grouped(m, l, l->dgrad, rows, l->in, l->out)
+             : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
     struct sc__kernel w = l->experts ? grouped(m, l, l->wgrad, l->out, l->in, rows)
-                                     : sc__gemm_wgrad(m->pricer,
+                                     : sc__gemm_wgrad(m->kernel_model,
                                                       l->wgrad,
                                                       m->s->gemm,
                                                       l->out,
@@ -342,10 +345,9 @@ static void norm_heads(struct kernel_layer_maker *m, const struct heads *h) {
         norm(m, rows, cols);
         return;
     }
+    double each = (m->backward ? 4 : 2) * sc__dtype_bytes(m->s->dtype);
     struct sc__kernel k =
-        sc__elementwise(m->pricer,
-                        "qk_norm",
-                        (m->backward ? 8.0 : 4.0) * (double)rows * (double)cols);
+        sc__elementwise(m->kernel_model, "qk_norm", each * (double)rows * (double)cols);
     k.work = SC__WORK_NORM;
     push(m, k);
 }
@@ -395,10 +397,11 @@ static void flash(struct kernel_layer_maker *m, const struct heads *h) {
                               .v_dim = h->v_dim,
                               .causal = s->causal,
                               .share = share,
-                              .software = s->attention};
+                              .software = s->attention,
+                              .wide = sc__dtype_bytes(s->dtype) > 2};
     push(m,
-         m->backward ? sc__attention_backward(m->pricer, &a)
-                     : sc__attention_forward(m->pricer, &a));
+         m->backward ? sc__attention_backward(m->kernel_model, &a)
+                     : sc__attention_forward(m->kernel_model, &a));
 }
 
 static void batched(struct kernel_layer_maker *m,
@@ -408,7 +411,7 @@ static void batched(struct kernel_layer_maker *m,
                     uint64_t b,
                     uint64_t k) {
     struct sc__kernel gemm =
-        sc__gemm_batched(m->pricer, name, m->s->dtype, m->s->batch * heads, a, b, k);
+        sc__gemm_batched(m->kernel_model, name, m->s->dtype, m->s->batch * heads, a, b, k);
     gemm.work = SC__WORK_ATTENTION;
     push(m, gemm);
 }
@@ -542,10 +545,10 @@ static void unroute(struct kernel_layer_maker *m) {
 
 /* Megatron adds bias times probability to each expert's rows and joins them
  * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
- * 8, cast 6), about as much backward. */
+ * 8, cast 6; where experts are fp32 8, 12, 8 and no cast), about as much backward. */
 static void expert_biases(struct kernel_layer_maker *m, double elements) {
     m->part = SC__PART_MLP_OUT;
-    push(m, sc__elementwise(m->pricer, "expert_bias", 28 * elements));
+    push(m, sc__elementwise(m->kernel_model, "expert_bias", 28 * elements));
 }
 
 static void experts(struct kernel_layer_maker *m) {
@@ -636,13 +639,13 @@ static const struct kernel_layer_piece {
               {"mlp_gelu", SC__PART_MLP_IN, "swiglu"},
               {"mlp_linear_2", SC__PART_MLP_OUT, "fc2"}};
 
-static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) {
+static void apply_piece(const struct sc__kernel_model *p, struct sc__layer_kernel *k) {
     double us;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         const struct kernel_layer_piece *x = &pieces[i];
         if (k->part != x->part || strncmp(k->kernel.name, x->kernel, strlen(x->kernel)))
             continue;
-        if (!sc__pricer_piece(p, x->name, &us))
+        if (!sc__kernel_model_piece(p, x->name, &us))
             continue;
         /* a kernel that is no GEMM has both gradients in one */
         bool whole = k->kernel.phase == SC__BACKWARD && k->kernel.kind != SC__KERNEL_GEMM;
@@ -651,19 +654,19 @@ static void apply_piece(const struct sc__pricer *p, struct sc__layer_kernel *k) 
     }
 }
 
-static void apply_pieces(const struct sc__pricer *p, struct sc__layer_kernels *list) {
+static void apply_pieces(const struct sc__kernel_model *p, struct sc__layer_kernels *list) {
     for (uint32_t i = 0; i < list->count; i++)
         apply_piece(p, &list->items[i]);
 }
 
 void sc__norm_kernels(struct sc__arena *arena,
-                      struct sc__pricer *p,
+                      struct sc__kernel_model *p,
                       const struct sc__layer_shape *s,
                       bool backward,
                       uint64_t rows,
                       struct sc__layer_kernels *out) {
     struct kernel_layer_maker m = {.arena = arena,
-                                   .pricer = p,
+                                   .kernel_model = p,
                                    .s = s,
                                    .out = out,
                                    .backward = backward};
@@ -671,11 +674,14 @@ void sc__norm_kernels(struct sc__arena *arena,
 }
 
 void sc__layer_kernels(struct sc__arena *arena,
-                       struct sc__pricer *p,
+                       struct sc__kernel_model *p,
                        const struct sc__layer_shape *s,
                        struct sc__layer_kernels *forward,
                        struct sc__layer_kernels *backward) {
-    struct kernel_layer_maker m = {.arena = arena, .pricer = p, .s = s, .out = forward};
+    struct kernel_layer_maker m = {.arena = arena,
+                                   .kernel_model = p,
+                                   .s = s,
+                                   .out = forward};
     m.tokens = s->batch * s->seq / s->cp;
     m.rows = s->sequence_parallel ? m.tokens / s->tp : m.tokens;
     attention_half(&m);

@@ -110,14 +110,14 @@ struct sc__layer_kernels {
 
 /* The norm of a layer's or a model's end, its gradient with backward. Appends. */
 void sc__norm_kernels(struct sc__arena *arena,
-                      struct sc__pricer *p,
+                      struct sc__kernel_model *p,
                       const struct sc__layer_shape *s,
                       bool backward,
                       uint64_t rows,
                       struct sc__layer_kernels *out);
 /* Appends to forward and backward. */
 void sc__layer_kernels(struct sc__arena *arena,
-                       struct sc__pricer *p,
+                       struct sc__kernel_model *p,
                        const struct sc__layer_shape *s,
                        struct sc__layer_kernels *forward,
                        struct sc__layer_kernels *backward);

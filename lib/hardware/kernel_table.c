@@ -37,23 +37,23 @@ static const char *const column_names[] = {
 /* Columns of the sizes of a key, in their order; COLUMNS: unused. */
 static const struct operation {
     const char *name;
-    enum sc__priced what;
+    enum sc__kernel_op what;
     uint8_t columns[8];
     uint8_t count;
 } operations[] = {
-    {"gemm", SC__PRICED_GEMM, {M, N, K}, 3},
-    {"gemm_bias", SC__PRICED_GEMM, {M, N, K}, 3},
-    {"gemm_dgrad", SC__PRICED_GEMM, {M, N, K}, 3},
-    {"gemm_wgrad", SC__PRICED_GEMM, {M, N, K}, 3},
-    {"gemm_accumulate", SC__PRICED_GEMM, {M, N, K}, 3},
-    {"gemm_grouped", SC__PRICED_GROUPED, {M, N, K, BATCH}, 4},
-    {"gemm_batched", SC__PRICED_BATCHED, {M, N, K, BATCH}, 4},
-    {"attention_f", SC__PRICED_ATTENTION_F, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
-    {"attention_b", SC__PRICED_ATTENTION_B, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
-    {"embedding_f", SC__PRICED_EMBEDDING_F, {ROWS, HIDDEN}, 2},
-    {"embedding_b", SC__PRICED_EMBEDDING_B, {ROWS, VOCAB, HIDDEN}, 3},
-    {"adamw", SC__PRICED_ADAMW, {PARAMS}, 1},
-    {"elementwise", SC__PRICED_ELEMENTWISE, {BYTES}, 1},
+    {"gemm", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"gemm_bias", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"gemm_dgrad", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"gemm_wgrad", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"gemm_accumulate", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"gemm_grouped", SC__KERNEL_OP_GROUPED, {M, N, K, BATCH}, 4},
+    {"gemm_batched", SC__KERNEL_OP_BATCHED, {M, N, K, BATCH}, 4},
+    {"attention_f", SC__KERNEL_OP_ATTENTION_F, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
+    {"attention_b", SC__KERNEL_OP_ATTENTION_B, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
+    {"embedding_f", SC__KERNEL_OP_EMBEDDING_F, {ROWS, HIDDEN}, 2},
+    {"embedding_b", SC__KERNEL_OP_EMBEDDING_B, {ROWS, VOCAB, HIDDEN}, 3},
+    {"adamw", SC__KERNEL_OP_ADAMW, {PARAMS}, 1},
+    {"elementwise", SC__KERNEL_OP_ELEMENTWISE, {BYTES}, 1},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };
@@ -199,7 +199,8 @@ static sc_status read_attention(struct kernel_table_reader *r, struct sc__kernel
                               .heads = s[1],
                               .kv_heads = s[2],
                               .sq = s[3],
-                              .head_dim = head_dim};
+                              .head_dim = head_dim,
+                              .wide = sc__dtype_bytes(key->dtype) > 2};
     SC__TRY(read_size_or(r, SKV, s[3], &skv));
     SC__TRY(read_size_or(r, V_DIM, head_dim, &v_dim));
     struct sc__str causal = r->cells[CAUSAL];
@@ -230,17 +231,17 @@ static sc_status read_sizes(struct kernel_table_reader *r,
     for (unsigned i = 0; i < o->count; i++)
         SC__TRY(read_size(r, o->columns[i], &key->size[i]));
     switch (o->what) {
-    case SC__PRICED_GEMM:
+    case SC__KERNEL_OP_GEMM:
         read_gemm(o->name, key);
         return SC_OK;
-    case SC__PRICED_EMBEDDING_F:
+    case SC__KERNEL_OP_EMBEDDING_F:
         key->size[2] = key->size[1];
         key->size[1] = 0;
         return SC_OK;
-    case SC__PRICED_ADAMW:
+    case SC__KERNEL_OP_ADAMW:
         return read_size_or(r, BYTES, 0, &key->size[1]);
-    case SC__PRICED_ATTENTION_F:
-    case SC__PRICED_ATTENTION_B:
+    case SC__KERNEL_OP_ATTENTION_F:
+    case SC__KERNEL_OP_ATTENTION_B:
         return read_attention(r, key);
     default:
         return SC_OK;
@@ -248,7 +249,7 @@ static sc_status read_sizes(struct kernel_table_reader *r,
 }
 
 static sc_status read_operation(struct kernel_table_reader *r, struct sc__kernel_row *row) {
-    static const struct operation memory = {"", SC__PRICED_MEMORY, {ROWS, COLS}, 2};
+    static const struct operation memory = {"", SC__KERNEL_OP_MEMORY, {ROWS, COLS}, 2};
     for (unsigned i = 0; i < OPERATIONS; i++)
         if (sc__str_is(r->cells[OP], operations[i].name)) {
             row->op = operations[i].name;
@@ -258,7 +259,7 @@ static sc_status read_operation(struct kernel_table_reader *r, struct sc__kernel
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         if (sc__str_is(r->cells[OP], sc__memory_op_name(i))) {
             row->op = sc__memory_op_name(i);
-            row->key.what = SC__PRICED_MEMORY + i;
+            row->key.what = SC__KERNEL_OP_MEMORY + i;
             return read_sizes(r, &memory, &row->key);
         }
     return fail(r,
@@ -282,10 +283,11 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
     row->key.dtype = t;
     row->line = (uint32_t)r->in->line;
     SC__TRY(read_operation(r, row));
-    if (row->key.what >= SC__PRICED_MEMORY || row->key.what == SC__PRICED_EMBEDDING_F ||
-        row->key.what == SC__PRICED_EMBEDDING_B)
-        row->key.dtype = SC__BF16;
-    if (row->key.what == SC__PRICED_ELEMENTWISE)
+    if (row->key.what >= SC__KERNEL_OP_MEMORY ||
+        row->key.what == SC__KERNEL_OP_EMBEDDING_F ||
+        row->key.what == SC__KERNEL_OP_EMBEDDING_B)
+        row->key.dtype = sc__element_type(t);
+    if (row->key.what == SC__KERNEL_OP_ELEMENTWISE)
         row->key.dtype = 0;
     cell = r->cells[US];
     if (cell.n && (!sc__parse_double(cell, &row->us) || !(row->us > 0)))

@@ -4,7 +4,7 @@
 #ifndef SC_HARDWARE_KERNEL_TABLE_H
 #define SC_HARDWARE_KERNEL_TABLE_H
 
-#include "hardware/kernel_price.h"
+#include "hardware/kernel_model.h"
 
 struct sc__kernel_row {
     struct sc__kernel_key key;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-static void remember(struct sc__pricer *p, const struct sc__kernel_row *row) {
+static void remember(struct sc__kernel_model *p, const struct sc__kernel_row *row) {
     bool fresh;
     uint64_t *slot = sc__map_at(&p->measured, sc__kernel_hash(&row->key), &fresh);
     memcpy(slot, &row->us, sizeof row->us);
@@ -30,7 +30,7 @@ static sc_status bad_line(struct sc__input *in, struct sc__str line, const char 
 }
 
 /* Below a name: one of its three times. */
-static sc_status read_time(struct sc__pricer *p,
+static sc_status read_time(struct sc__kernel_model *p,
                            struct sc__input *in,
                            struct sc__str line,
                            struct sc__str name) {
@@ -53,7 +53,7 @@ static sc_status read_time(struct sc__pricer *p,
     return SC_OK;
 }
 
-static sc_status read_aiob(struct sc__pricer *p, struct sc__input *in) {
+static sc_status read_aiob(struct sc__kernel_model *p, struct sc__input *in) {
     struct sc__str line;
     struct sc__str name = {NULL, 0};
     bool more;
@@ -78,7 +78,7 @@ static sc_status read_aiob(struct sc__pricer *p, struct sc__input *in) {
 
 /* Pieces that stand for kernels of ours (kernel_layer.c, the embedding). */
 static void
-note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file) {
+note_pieces(struct sc_context *ctx, const struct sc__kernel_model *p, const char *file) {
     static const char *const used[] = {"Emb",
                                        "layernorm",
                                        "atten_qkv",
@@ -109,15 +109,13 @@ note_pieces(struct sc_context *ctx, const struct sc__pricer *p, const char *file
 }
 
 static bool looks_like_aiob(struct sc__input *in) {
-    static const char mark[] = "time_gpu_";
     if (sc__input_fill(in, 4096) != SC_OK)
         return false;
-    return memmem(in->bytes + in->begin, in->end - in->begin, mark, sizeof mark - 1) !=
-           NULL;
+    return sc__find_word(in->bytes + in->begin, in->end - in->begin, "time_gpu_") != NULL;
 }
 
 static sc_status kernel_times_read_table(struct sc_context *ctx,
-                                         struct sc__pricer *p,
+                                         struct sc__kernel_model *p,
                                          struct sc__input *in) {
     struct sc__kernel_table table = {0};
     SC__TRY(sc__kernel_table_parse(ctx, in, &table));
@@ -133,8 +131,9 @@ static sc_status kernel_times_read_table(struct sc_context *ctx,
     return SC_OK;
 }
 
-sc_status
-sc__pricer_read_times(struct sc_context *ctx, struct sc__pricer *p, const char *path) {
+sc_status sc__kernel_model_read_times(struct sc_context *ctx,
+                                      struct sc__kernel_model *p,
+                                      const char *path) {
     struct sc__input in;
     SC__TRY(sc__input_open(ctx, path, &in));
     bool aiob = looks_like_aiob(&in);

@@ -11,10 +11,10 @@ void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times) 
     l->kernels += times;
 }
 
-struct sc__heat
-sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
+struct sc__throttling
+sc__throttle(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
     const struct sc__power_constants *c = &gpu->power;
-    struct sc__heat h = {.watts = c->idle, .clock = 1};
+    struct sc__throttling h = {.watts = c->idle, .clock = 1};
     double us = l->us + gpu->gap * l->kernels + idle_us;
     /* FLOP/us · 1e-6 = TFLOP/s, B/us · 1e-6 = TB/s: the draw is linear in both. */
     if (us > 0)
@@ -31,11 +31,12 @@ sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us) {
 
 double sc__kernels_us(const struct sc__gpu *gpu,
                       const struct sc__kernels *list,
-                      const struct sc__heat *heat) {
+                      const struct sc__throttling *throttling) {
     double us = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const struct sc__kernel *k = &list->items[i];
-        us += k->us * (heat ? heat->factor[k->kind] : 1) + gpu->gap * k->launches;
+        us +=
+            k->us * (throttling ? throttling->factor[k->kind] : 1) + gpu->gap * k->launches;
     }
     return us;
 }

@@ -3,8 +3,8 @@
  *
  *     struct sc__load load = {0};                  one step, or one layer
  *     sc__load_add(&load, &kernel, times)          for all that runs
- *     struct sc__heat heat = sc__heat(gpu, &load, idle_us);
- *     us = kernel.us * heat.factor[kernel.kind] + gpu->gap * kernel.launches
+ *     struct sc__throttling throttling = sc__throttle(gpu, &load, idle_us);
+ *     us = kernel.us * throttling.factor[kernel.kind] + gpu->gap * kernel.launches
  */
 #ifndef SC_HARDWARE_POWER_THROTTLING_H
 #define SC_HARDWARE_POWER_THROTTLING_H
@@ -20,18 +20,18 @@ struct sc__load {
 };
 void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times);
 
-struct sc__heat {
+struct sc__throttling {
     double watts; /* average draw at cold times */
     double clock; /* full clock over the clock at the limit, at least 1 */
     double factor[SC__KERNEL_KINDS]; /* on kernel times */
 };
 /* idle_us: time in the loop without kernels (exposed communication, bubble,
  * host), beside the gaps between kernels, which are added. */
-struct sc__heat
-sc__heat(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
-/* Sum of the list: us·factor + gap·launches. heat NULL: cold. */
+struct sc__throttling
+sc__throttle(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
+/* Sum of the list: us·factor + gap·launches. throttling NULL: cold. */
 double sc__kernels_us(const struct sc__gpu *gpu,
                       const struct sc__kernels *list,
-                      const struct sc__heat *heat);
+                      const struct sc__throttling *throttling);
 
 #endif

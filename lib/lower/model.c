@@ -28,7 +28,7 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
     if (p->recompute == SC__RECOMPUTE_FULL)
         sum += layers / 3 * (share < 1 ? share : 1);
     if (p->recompute == SC__RECOMPUTE_OPS)
-        sum += (layers - core) / 3 * sc__repeated_products(m);
+        sum += (layers - core) / 3 * sc__repeated_gemms(m);
     if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE)
         sum += core / 3;
     return sum;
@@ -56,8 +56,9 @@ static void fill_totals(struct sc__lowering *l) {
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
-    w->gpu_watts =
-        l->gpu->tdp > 0 && l->heat.watts > l->gpu->tdp ? l->gpu->tdp : l->heat.watts;
+    w->gpu_watts = l->gpu->tdp > 0 && l->throttling.watts > l->gpu->tdp
+                       ? l->gpu->tdp
+                       : l->throttling.watts;
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -78,7 +79,7 @@ static void note_assumptions(const struct sc__lowering *l) {
         [SC__FUSION_2021] = "Megatron's operators of 2021",
         [SC__FUSION_HF] = "the operators of transformers' modules",
     };
-    double slower = l->heat.factor[SC__KERNEL_GEMM];
+    double slower = l->throttling.factor[SC__KERNEL_GEMM];
     sc__note(
         l->ctx,
         "kernel-model",
@@ -148,9 +149,9 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
-    l->pricer = sc__pricer_new(l->arena, l->gpu);
+    l->kernel_model = sc__kernel_model_new(l->arena, l->gpu);
     if (plan->kernel_times)
-        SC__TRY(sc__pricer_read_times(ctx, l->pricer, plan->kernel_times));
+        SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
     sc__step_scripts(l);

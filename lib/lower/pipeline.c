@@ -131,7 +131,7 @@ static uint32_t tail_start(const struct pipeline_lowering *l,
                            uint32_t count) {
     const struct sc__pipeline *p = l->p;
     uint32_t start = count;
-    if (!p->tail || !count || p->tail(p->self, stage, slots, SC__TAIL_MEET) == SC__NONE)
+    if (!p->tail || !count || p->tail(p->self, stage, slots, SC__TAIL_JOIN) == SC__NONE)
         return count;
     while (start && slots[start - 1].kind == 'W')
         start--;
@@ -146,7 +146,7 @@ static void lower_tail(const struct pipeline_lowering *l,
     for (uint32_t i = 0; i < count; i++)
         call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_EARLY), &slots[i], 0);
     if (count)
-        call(l->w, p->tail(p->self, stage, slots, SC__TAIL_MEET), slots, 0);
+        call(l->w, p->tail(p->self, stage, slots, SC__TAIL_JOIN), slots, 0);
     for (uint32_t i = 0; i < count; i++)
         call(l->w, p->tail(p->self, stage, &slots[i], SC__TAIL_LATE), &slots[i], 0);
 }
@@ -193,8 +193,8 @@ static int64_t block_time(const struct pipeline_lowering *l, uint32_t block) {
             continue;
         if (op->kind == SC__OP_COMPUTE)
             sum += op->cost;
-        if (op->kind == SC__OP_COLLECTIVE && l->p->price)
-            sum += l->p->price(l->p->self, op);
+        if (op->kind == SC__OP_COLLECTIVE && l->p->collective_cost)
+            sum += l->p->collective_cost(l->p->self, op);
     }
     return sum;
 }

@@ -23,7 +23,7 @@ enum sc__schedule {
                         */
 };
 
-/* Weight gradients are parted from input gradients. */
+/* Weight gradients are split from input gradients. */
 bool sc__schedule_splits(enum sc__schedule s);
 /* Its order depends on times (lower/schedule_zb.h), and its steps overlap:
  * stages are not synchronised at the end. */
@@ -51,7 +51,7 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     uint32_t micro_batches,
                                     uint32_t *count);
 
-enum sc__tail { SC__TAIL_EARLY, SC__TAIL_MEET, SC__TAIL_LATE };
+enum sc__tail { SC__TAIL_EARLY, SC__TAIL_JOIN, SC__TAIL_LATE };
 
 struct sc__pipeline {
     enum sc__schedule schedule;
@@ -67,7 +67,7 @@ struct sc__pipeline {
     uint32_t (*wgrad)(void *self,
                       uint32_t stage,
                       uint32_t chunk,
-                      uint32_t micro_batch); /* NULL: not parted */
+                      uint32_t micro_batch); /* NULL: not split */
     uint32_t (*before)(void *self,
                        uint32_t stage); /* once, before the first forward; may be NULL */
     uint32_t (*after)(void *self,
@@ -75,12 +75,12 @@ struct sc__pipeline {
     /* Of schedules whose steps overlap. What a collective takes that holds the
      * compute stream, and a message from stage to the next, ps (NULL: nothing);
      * the share of an activation that is held from input to weight gradient. */
-    int64_t (*price)(void *self, const struct sc__op *op);
+    int64_t (*collective_cost)(void *self, const struct sc__op *op);
     int64_t (*message_time)(void *self, uint32_t stage);
     double kept;
     /* Stages that share a weight: the weight gradients that a stage ends with
-     * run in two parts, EARLY of all micro-batches, MEET, then LATE. NULL, or
-     * SC__NONE for MEET: they are not parted. */
+     * run in two parts, EARLY of all micro-batches, JOIN, then LATE. NULL, or
+     * SC__NONE for JOIN: they are not split. */
     uint32_t (*tail)(void *self,
                      uint32_t stage,
                      const struct sc__slot *slot,

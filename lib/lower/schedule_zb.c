@@ -208,8 +208,10 @@ static void arrive(struct player *p, uint32_t stage, int64_t *ready, int64_t tim
 static bool part_after(const struct player *p, uint32_t *stage, uint32_t *chunk) {
     if (*chunk == 1)
         return *stage ? (--*stage, true) : false;
-    if (*stage + 1 < p->z->pp)
-        return ++*stage, true;
+    if (*stage + 1 < p->z->pp) {
+        ++*stage;
+        return true;
+    }
     *chunk = 1;
     return is_v(p);
 }
@@ -217,8 +219,10 @@ static bool part_after(const struct player *p, uint32_t *stage, uint32_t *chunk)
 static bool part_before(const struct player *p, uint32_t *stage, uint32_t *chunk) {
     if (*chunk == 0)
         return *stage ? (--*stage, true) : false;
-    if (*stage + 1 < p->z->pp)
-        return ++*stage, true;
+    if (*stage + 1 < p->z->pp) {
+        ++*stage;
+        return true;
+    }
     *chunk = 0;
     return true;
 }
@@ -320,8 +324,10 @@ static void reset(struct player *p) {
         for (uint32_t c = 0; c < p->z->chunks; c++) {
             struct chunk_state *k = &s->chunk[c];
             k->f = k->b = k->w = 0;
-            for (uint32_t m = 0; m < p->micro_batches; m++)
-                k->f_ready[m] = i || c ? INT64_MAX : 0, k->b_ready[m] = INT64_MAX;
+            for (uint32_t m = 0; m < p->micro_batches; m++) {
+                k->f_ready[m] = i || c ? INT64_MAX : 0;
+                k->b_ready[m] = INT64_MAX;
+            }
         }
     }
     make_sequences(p);
@@ -375,8 +381,10 @@ static const struct rule *best_rule(struct player *p) {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < (many && count > FEW_RULES ? FEW_RULES : count); i++) {
         int64_t period = play(p, &rules[i], m);
-        if (period < least)
-            least = period, best = &rules[i];
+        if (period < least) {
+            least = period;
+            best = &rules[i];
+        }
     }
     return best;
 }

@@ -83,8 +83,8 @@ struct sc__lowering {
     struct sc__plan plan;
     struct sc__step_constants constants;
     const struct sc__gpu *gpu;
-    struct sc__pricer *pricer;
-    struct sc__heat heat;
+    struct sc__kernel_model *kernel_model;
+    struct sc__throttling throttling;
     bool has_kind[SC__LAYER_KINDS];
     struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
     struct sc__kernels embedding[2];
@@ -130,7 +130,7 @@ double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
                              bool moe);
 /* Part of the GEMM FLOPs that --recompute ops repeats. */
-double sc__repeated_products(const struct sc__model *m);
+double sc__repeated_gemms(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage);
 

@@ -10,7 +10,7 @@
  *   ZeRO 2, 3   every micro-batch gathers the weights of the next unit beside
  *               the compute of this one, in backward too (3), and scatters the
  *               gradients of the last one; with a pipeline once per step */
-#include "lower/step.h"
+#include "lower/step_blocks.h"
 
 enum {
     FORWARD,
@@ -24,18 +24,8 @@ enum {
     LAYERS_LAST,
     BLOCK_KINDS
 };
-enum { UNIT_EMBEDDING, UNIT_LAYER, UNIT_HEAD };
-
-struct step_blocks_unit {
-    uint8_t kind;
-    uint8_t layer_kind;
-    bool repeat; /* recomputed before its backward */
-    uint32_t layer;
-    struct sc__shard params;
-};
-
 struct chunk {
-    struct step_blocks_unit *items;
+    struct sc__step_unit *items;
     uint32_t count;
     uint32_t capacity;
     /* in the order of the data */
@@ -43,26 +33,16 @@ struct chunk {
     bool last;
 };
 
-struct emitter {
-    struct sc__lowering *l;
-    struct sc__workload *w;
-    uint32_t first_op; /* of the block */
-    uint16_t pending;  /* streams the next operation waits for */
-    /* operations of the block the next compute waits for */
-    uint32_t dep[2];
-    uint32_t deps;
-};
-
-static void push_unit(struct sc__lowering *l, struct chunk *c, struct step_blocks_unit u) {
+static void push_unit(struct sc__lowering *l, struct chunk *c, struct sc__step_unit u) {
     *SC__PUSH(l->arena, c->items, c->count, c->capacity) = u;
 }
 
-static struct step_blocks_unit
+static struct sc__step_unit
 layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
     const struct sc__plan *p = &l->plan;
-    struct step_blocks_unit u = {.kind = UNIT_LAYER,
-                                 .layer = layer,
-                                 .params = sc__plan_layer_shard(p, l->model, layer)};
+    struct sc__step_unit u = {.kind = SC__UNIT_LAYER,
+                              .layer = layer,
+                              .params = sc__plan_layer_shard(p, l->model, layer)};
     u.layer_kind = (uint8_t)sc__layer_kind(l, layer);
     u.repeat = !p->recompute_block || at < p->recompute_layers;
     return u;
@@ -83,33 +63,35 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
     if (c.first)
         push_unit(l,
                   &c,
-                  (struct step_blocks_unit){.kind = UNIT_EMBEDDING,
-                                            .layer = SC__NONE,
-                                            .params = ends});
+                  (struct sc__step_unit){.kind = SC__UNIT_EMBEDDING,
+                                         .layer = SC__NONE,
+                                         .params = ends});
     for (uint32_t i = 0; i < n; i++)
         push_unit(l, &c, layer_unit(l, first + i, before + i));
     ends.dense = sc__plan_head_shard(p, l->model, stage);
     if (c.last)
         push_unit(l,
                   &c,
-                  (struct step_blocks_unit){.kind = UNIT_HEAD,
-                                            .layer = SC__NONE,
-                                            .params = ends});
+                  (struct sc__step_unit){.kind = SC__UNIT_HEAD,
+                                         .layer = SC__NONE,
+                                         .params = ends});
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
         push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
-        push_unit(l, &c, (struct step_blocks_unit){.kind = UNIT_HEAD, .layer = SC__NONE});
+        push_unit(l, &c, (struct sc__step_unit){.kind = SC__UNIT_HEAD, .layer = SC__NONE});
     }
     return c;
 }
 
-static void step_blocks_begin(struct emitter *e, struct sc__lowering *l) {
-    *e = (struct emitter){.l = l, .w = l->workload, .first_op = l->workload->op_count};
+static void step_blocks_begin(struct sc__step_emitter *e, struct sc__lowering *l) {
+    *e = (struct sc__step_emitter){.l = l,
+                                   .w = l->workload,
+                                   .first_op = l->workload->op_count};
     sc__block_begin(l->workload);
 }
 
 /* The compute stream waits now, not with its next operation: else it would
  * wait for what is issued in between as well. */
-static void wait_pending(struct emitter *e) {
+static void wait_pending(struct sc__step_emitter *e) {
     if (!e->pending)
         return;
     sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait")->after =
@@ -117,18 +99,19 @@ static void wait_pending(struct emitter *e) {
     e->pending = 0;
 }
 
-static uint32_t end(struct emitter *e) {
+static uint32_t end(struct sc__step_emitter *e) {
     wait_pending(e);
     return sc__block_end(e->w);
 }
 
-static void take_deps(struct emitter *e) {
+static void take_deps(struct sc__step_emitter *e) {
     for (uint32_t i = 0; i < e->deps; i++)
         sc__block_depend(e->w, e->dep[i]);
     e->deps = 0;
 }
 
-static void compute(struct emitter *e, const struct sc__step_item *x, uint32_t layer) {
+static void
+compute(struct sc__step_emitter *e, const struct sc__step_item *x, uint32_t layer) {
     struct sc__op *op =
         sc__block_add(e->w, SC__OP_COMPUTE, x->phase, SC__STREAM_COMPUTE, x->name);
     op->work = x->work;
@@ -139,14 +122,14 @@ static void compute(struct emitter *e, const struct sc__step_item *x, uint32_t l
     take_deps(e);
 }
 
-static uint32_t step_blocks_collective(struct emitter *e,
-                                       enum sc__phase phase,
-                                       enum sc__coll coll,
-                                       enum sc__group_kind group,
-                                       uint8_t stream,
-                                       double bytes,
-                                       const char *name,
-                                       uint32_t layer) {
+uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
+                                  enum sc__phase phase,
+                                  enum sc__coll coll,
+                                  enum sc__group_kind group,
+                                  uint8_t stream,
+                                  double bytes,
+                                  const char *name,
+                                  uint32_t layer) {
     uint16_t g = sc__workload_communicator(e->w, group, stream == SC__STREAM_REDUCE);
     struct sc__op *op = sc__block_add(e->w, SC__OP_COLLECTIVE, phase, stream, name);
     op->coll = (uint8_t)coll;
@@ -158,19 +141,20 @@ static uint32_t step_blocks_collective(struct emitter *e,
 }
 
 /* One that is waited for at once holds the compute stream itself. */
-static void block_on(struct emitter *e,
+static void block_on(struct sc__step_emitter *e,
                      enum sc__phase phase,
                      enum sc__coll coll,
                      enum sc__group_kind group,
                      double bytes,
                      const char *name,
                      uint32_t layer) {
-    step_blocks_collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
+    sc__step_emit_collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
     e->w->ops[e->w->op_count - 1].after = e->pending;
     e->pending = 0;
 }
 
-static void step_blocks_run(struct emitter *e, const struct sc__script *s, uint32_t layer) {
+static void
+step_blocks_run(struct sc__step_emitter *e, const struct sc__script *s, uint32_t layer) {
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__step_item *x = &s->items[i];
         if (x->kind == SC__ITEM_COMPUTE)
@@ -179,58 +163,17 @@ static void step_blocks_run(struct emitter *e, const struct sc__script *s, uint3
             e->pending |= (uint16_t)(1u << x->stream);
         else if (x->async) {
             wait_pending(e);
-            step_blocks_collective(e,
-                                   x->phase,
-                                   x->coll,
-                                   x->group,
-                                   x->stream,
-                                   x->bytes,
-                                   x->name,
-                                   layer);
+            sc__step_emit_collective(e,
+                                     x->phase,
+                                     x->coll,
+                                     x->group,
+                                     x->stream,
+                                     x->bytes,
+                                     x->name,
+                                     layer);
         } else
             block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
-}
-
-/* Weights of a unit, gathered from their shards; the next compute waits. */
-static void gather(struct emitter *e, const struct step_blocks_unit *u, bool wait_compute) {
-    const struct sc__mesh *mesh = &e->l->plan.mesh;
-    const double bytes[2] = {2 * u->params.dense, 2 * u->params.experts};
-    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
-    for (int i = 0; i < 2; i++) {
-        if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1)
-            continue;
-        uint16_t pending = e->pending;
-        uint32_t at = step_blocks_collective(e,
-                                             SC__FORWARD,
-                                             SC__ALLGATHER,
-                                             group[i],
-                                             SC__STREAM_DP,
-                                             bytes[i],
-                                             "weights",
-                                             u->layer);
-        e->pending = pending;
-        if (!wait_compute)
-            e->w->ops[e->w->op_count - 1].after = 0;
-        e->dep[e->deps++] = at;
-    }
-}
-
-static void
-reduce(struct emitter *e, const struct sc__shard *s, uint8_t stream, uint32_t layer) {
-    const struct sc__plan *p = &e->l->plan;
-    const double bytes[2] = {p->grad_bytes * s->dense, p->grad_bytes * s->experts};
-    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
-    for (int i = 0; i < 2; i++)
-        if (bytes[i] >= 1 && sc__mesh_group_size(&p->mesh, group[i]) > 1)
-            step_blocks_collective(e,
-                                   SC__UPDATE,
-                                   p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                                   group[i],
-                                   stream,
-                                   bytes[i],
-                                   "gradients",
-                                   layer);
 }
 
 /* Sends of a stage carry 1/tp of the tensor each; the receiver gathers it. */
@@ -240,7 +183,7 @@ static bool scattered(const struct sc__plan *p) {
 
 /* What a received message costs: the host synchronises with the device, and
  * pieces are put together. */
-static void take_message(struct emitter *e, enum sc__phase phase) {
+static void take_message(struct sc__step_emitter *e, enum sc__phase phase) {
     const struct sc__lowering *l = e->l;
     bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
     struct sc__step_item x = {.phase = (uint8_t)phase,
@@ -264,21 +207,21 @@ static bool sharded_weights(const struct sc__plan *p, bool edge) {
     return p->zero >= 2 && (p->mesh.pp == 1 || edge);
 }
 
-static void forward_unit(struct emitter *e, const struct step_blocks_unit *u) {
+static void forward_unit(struct sc__step_emitter *e, const struct sc__step_unit *u) {
     struct sc__lowering *l = e->l;
-    if (u->kind == UNIT_EMBEDDING)
+    if (u->kind == SC__UNIT_EMBEDDING)
         step_blocks_run(e, &l->embedding_forward, SC__NONE);
-    else if (u->kind == UNIT_HEAD)
+    else if (u->kind == SC__UNIT_HEAD)
         step_blocks_run(e, &l->head_forward, SC__NONE);
     else
         step_blocks_run(e, &l->forward[u->layer_kind], u->layer);
 }
 
-static void backward_unit(struct emitter *e, const struct step_blocks_unit *u) {
+static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit *u) {
     struct sc__lowering *l = e->l;
-    if (u->kind == UNIT_EMBEDDING)
+    if (u->kind == SC__UNIT_EMBEDDING)
         step_blocks_run(e, &l->embedding_backward, SC__NONE);
-    else if (u->kind == UNIT_HEAD)
+    else if (u->kind == SC__UNIT_HEAD)
         step_blocks_run(e, &l->head_backward, SC__NONE);
     else {
         if (u->repeat)
@@ -292,47 +235,48 @@ static void backward_unit(struct emitter *e, const struct step_blocks_unit *u) {
 static uint32_t
 step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool first) {
     const struct sc__plan *p = &l->plan;
-    struct emitter e;
-    bool sharded = sharded_weights(p, first),
-         updated = first && p->zero == 1 && p->overlap_param;
+    struct sc__step_emitter e;
+    bool sharded = sharded_weights(p, first);
+    bool updated = first && p->zero == 1 && p->overlap_param;
     uint32_t next[2] = {0};
     uint32_t nexts = 0;
     step_blocks_begin(&e, l);
     if (!c->first)
         take_message(&e, SC__FORWARD);
     if (sharded && c->count)
-        gather(&e, &c->items[0], true);
+        sc__step_gather_weights(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
-        if (updated)
-            gather(&e, &c->items[i], false), mine = e.deps, keep[0] = e.dep[0],
-                                             keep[1] = e.dep[1];
+        if (updated) {
+            sc__step_gather_weights(&e, &c->items[i], false);
+            mine = e.deps;
+            keep[0] = e.dep[0];
+            keep[1] = e.dep[1];
+        }
         e.deps = 0;
         if (sharded && i + 1 < c->count)
-            gather(&e, &c->items[i + 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+            sc__step_gather_weights(&e, &c->items[i + 1], true);
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        e.deps = sharded ? nexts : 0, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = sharded ? nexts : 0;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
     }
     return end(&e);
-}
-
-static void flush(struct emitter *e, struct sc__shard *sum, double least) {
-    if ((sum->dense + sum->experts) * e->l->plan.grad_bytes < least ||
-        sum->dense + sum->experts < 1)
-        return;
-    reduce(e, sum, SC__STREAM_DP, SC__NONE);
-    *sum = (struct sc__shard){0};
 }
 
 static uint32_t
 step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
     const struct sc__plan *p = &l->plan;
-    struct emitter e;
-    bool sharded = sharded_weights(p, last),
-         regather = sharded && p->zero == 3 && p->mesh.pp == 1;
+    struct sc__step_emitter e;
+    bool sharded = sharded_weights(p, last);
+    bool regather = sharded && p->zero == 3 && p->mesh.pp == 1;
     bool buckets =
         last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
@@ -340,63 +284,72 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     if (!c->last)
         take_message(&e, SC__BACKWARD);
     if (regather && c->count)
-        gather(&e, &c->items[c->count - 1], true);
+        sc__step_gather_weights(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
-        const struct step_blocks_unit *u = &c->items[i];
+        const struct sc__step_unit *u = &c->items[i];
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         uint32_t nexts;
         uint32_t next[2];
         e.deps = 0;
         if (regather && i)
-            gather(&e, &c->items[i - 1], true);
-        nexts = e.deps, next[0] = e.dep[0], next[1] = e.dep[1];
-        e.deps = mine, e.dep[0] = keep[0], e.dep[1] = keep[1];
+            sc__step_gather_weights(&e, &c->items[i - 1], true);
+        nexts = e.deps;
+        next[0] = e.dep[0];
+        next[1] = e.dep[1];
+        e.deps = mine;
+        e.dep[0] = keep[0];
+        e.dep[1] = keep[1];
         backward_unit(&e, u);
-        e.deps = nexts, e.dep[0] = next[0], e.dep[1] = next[1];
+        e.deps = nexts;
+        e.dep[0] = next[0];
+        e.dep[1] = next[1];
         if (sharded)
-            reduce(&e, &u->params, SC__STREAM_REDUCE, u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+            sc__step_reduce_gradients(&e, &u->params, SC__STREAM_REDUCE, u->layer);
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
-            flush(&e, &sum, (double)p->bucket);
+            sc__step_flush_bucket(&e, &sum, (double)p->bucket);
     }
     if (buckets)
-        flush(&e, &sum, 0);
+        sc__step_flush_bucket(&e, &sum, 0);
     return end(&e);
 }
 
 /* head: with the head's, which otherwise stand apart (head_block). */
 static uint32_t
 wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last) {
-    struct emitter e;
+    struct sc__step_emitter e;
     struct sc__shard sum = {0};
     bool buckets = last && l->plan.zero < 2 && l->plan.overlap_grad;
     step_blocks_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;) {
-        const struct step_blocks_unit *u = &c->items[i];
-        if (u->kind == UNIT_HEAD && head)
+        const struct sc__step_unit *u = &c->items[i];
+        if (u->kind == SC__UNIT_HEAD && head)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
-        if (u->kind == UNIT_LAYER)
+        if (u->kind == SC__UNIT_LAYER)
             step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
-        sum.dense += u->params.dense, sum.experts += u->params.experts;
+        sum.dense += u->params.dense;
+        sum.experts += u->params.experts;
         if (buckets)
-            flush(&e, &sum, (double)l->plan.bucket);
+            sc__step_flush_bucket(&e, &sum, (double)l->plan.bucket);
     }
     if (buckets)
-        flush(&e, &sum, 0);
+        sc__step_flush_bucket(&e, &sum, 0);
     return end(&e);
 }
 
 static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
-    struct emitter e;
+    struct sc__step_emitter e;
     step_blocks_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;)
-        if (c->items[i].kind == UNIT_HEAD)
+        if (c->items[i].kind == SC__UNIT_HEAD)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
     return end(&e);
 }
 
-static void update_compute(struct emitter *e, struct sc__kernel k, const char *name) {
+static void
+update_compute(struct sc__step_emitter *e, struct sc__kernel k, const char *name) {
     struct sc__step_item x = {.phase = SC__UPDATE,
                               .work = SC__WORK_OPTIMIZER,
                               .us = sc__step_kernel_us(e->l, &k),
@@ -404,7 +357,7 @@ static void update_compute(struct emitter *e, struct sc__kernel k, const char *n
     compute(e, &x, SC__NONE);
 }
 
-static void update_collective(struct emitter *e,
+static void update_collective(struct sc__step_emitter *e,
                               enum sc__coll coll,
                               enum sc__group_kind group,
                               double bytes,
@@ -422,25 +375,28 @@ static double updated(const struct sc__plan *p, const struct sc__shard *s) {
 }
 
 static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
-    return sc__memory_op(l->pricer,
+    return sc__memory_op(l->kernel_model,
                          SC__MEM_SUM_SQUARES_FP32,
+                         SC__FP32,
                          1024,
                          (uint64_t)(params / 1024) + 1);
 }
 
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
-    if (!l->plan.plain_update)
-        return sc__adamw(l->pricer, SC__FP32, params, l->constants.adam_bytes);
-    return sc__adamw(l->pricer,
-                     sc__plan_width(&l->plan) > 2 ? SC__FP32 : SC__BF16,
+    bool wide = sc__plan_width(&l->plan) > 2;
+    if (l->plan.plain_update)
+        return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
+    /* fp32 weights are their own master copy: no bf16 ones to write */
+    return sc__adamw(l->kernel_model,
+                     SC__FP32,
                      params,
-                     0);
+                     l->constants.adam_bytes - (wide ? 2 : 0));
 }
 
 /* Not the tag of any micro-batch. */
 #define NORM_TAG 0x7fffffffu
 
-static void norm_message(struct emitter *e, bool send) {
+static void norm_message(struct sc__step_emitter *e, bool send) {
     struct sc__op *op = sc__block_add(e->w,
                                       send ? SC__OP_SEND : SC__OP_RECV,
                                       SC__UPDATE,
@@ -458,7 +414,7 @@ static void norm_message(struct emitter *e, bool send) {
  * adds its part to the sum of those before it, hands it on and updates; the
  * whole sum is checked in the next step, and the rare update that should have
  * been clipped is taken back (post-validation of Qi et al.). */
-static void sum_norm(struct emitter *e, uint32_t stage) {
+static void sum_norm(struct sc__step_emitter *e, uint32_t stage) {
     const struct sc__plan *p = &e->l->plan;
     if (!sc__schedule_overlaps_steps(p->schedule) || p->mesh.pp == 1) {
         update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
@@ -474,7 +430,8 @@ static void sum_norm(struct emitter *e, uint32_t stage) {
 }
 
 /* Norm of all gradients, clipping, Adam on this rank's share. */
-static void optimizer(struct emitter *e, uint32_t stage, const struct sc__shard *s) {
+static void
+optimizer(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
     double mine = updated(&e->l->plan, s);
     if (!e->l->plan.plain_update) {
         update_compute(e, norm_kernel(e->l, mine), "gradient norm");
@@ -505,25 +462,25 @@ static double tied_bytes(const struct sc__lowering *l) {
 /* Where steps overlap, the copies' gradients are added up beside the weight
  * gradients of the layers. */
 static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
-    struct emitter e;
+    struct sc__step_emitter e;
     if (!sc__schedule_overlaps_steps(l->plan.schedule) || !shares_embedding(l, stage))
         return SC__NONE;
     step_blocks_begin(&e, l);
-    step_blocks_collective(&e,
-                           SC__UPDATE,
-                           SC__ALLREDUCE,
-                           SC__GROUP_EMBEDDING,
-                           SC__STREAM_TIED,
-                           tied_bytes(l),
-                           "tied embedding",
-                           SC__NONE);
+    sc__step_emit_collective(&e,
+                             SC__UPDATE,
+                             SC__ALLREDUCE,
+                             SC__GROUP_EMBEDDING,
+                             SC__STREAM_TIED,
+                             tied_bytes(l),
+                             "tied embedding",
+                             SC__NONE);
     return end(&e);
 }
 
 static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
-    struct emitter e;
+    struct sc__step_emitter e;
     step_blocks_begin(&e, l);
     e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
     if (l->tied[stage] != SC__NONE)
@@ -546,8 +503,9 @@ static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) 
     if (p->optimizer)
         optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, 2 * s.dense, "weights");
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, 2 * s.experts, "weights");
+        double width = sc__plan_width(p);
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, width * s.dense, "weights");
+        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
     }
     return end(&e);
 }
@@ -580,7 +538,7 @@ static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro
 static uint32_t
 tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
     struct sc__lowering *l = self;
-    if (part == SC__TAIL_MEET)
+    if (part == SC__TAIL_JOIN)
         return l->tied[stage];
     if (part == SC__TAIL_EARLY)
         return *block_at(l, stage, s->chunk, HEAD);
@@ -590,7 +548,7 @@ tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
                      s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
 }
 
-static int64_t price(void *self, const struct sc__op *op) {
+static int64_t step_blocks_collective_cost(void *self, const struct sc__op *op) {
     struct sc__lowering *l = self;
     enum sc__group_kind kind = l->workload->groups[op->group].kind;
     return sc__from_us(sc__step_collective_us(l, op->coll, kind, (double)op->bytes));
@@ -653,7 +611,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
                                     .wgrad =
                                         sc__schedule_splits(p->schedule) ? wgrad : NULL,
                                     .after = after,
-                                    .price = price,
+                                    .collective_cost = step_blocks_collective_cost,
                                     .message_time = message_time,
                                     .kept = sc__plan_kept(l->model, p),
                                     .tail = tail,

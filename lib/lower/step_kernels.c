@@ -70,36 +70,38 @@ static void embedding_kernels(struct sc__lowering *l) {
     uint64_t rows = (uint64_t)sc__plan_tokens(p);
     uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
     uint64_t h = l->model->hidden;
+    enum sc__dtype t = (enum sc__dtype)p->dtype;
     struct sc__kernels *f = &l->embedding[0];
     struct sc__kernels *b = &l->embedding[1];
     step_kernels_add(l,
                      f,
-                     sc__embedding_forward(l->pricer, rows, h),
+                     sc__embedding_forward(l->kernel_model, t, rows, h),
                      SC__FORWARD,
                      SC__WORK_EMBEDDING);
     if (l->model->positions)
         step_kernels_add(l,
                          f,
-                         sc__memory_op(l->pricer, SC__MEM_ADD, cut, h),
+                         sc__memory_op(l->kernel_model, SC__MEM_ADD, t, cut, h),
                          SC__FORWARD,
                          SC__WORK_EMBEDDING);
     if (p->dropout) {
         step_kernels_add(l,
                          f,
-                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_F, cut, h),
+                         sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_F, t, cut, h),
                          SC__FORWARD,
                          SC__WORK_EMBEDDING);
         step_kernels_add(l,
                          b,
-                         sc__memory_op(l->pricer, SC__MEM_DROPOUT_B, cut, h),
+                         sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_B, t, cut, h),
                          SC__BACKWARD,
                          SC__WORK_EMBEDDING);
     }
-    step_kernels_add(l,
-                     b,
-                     sc__embedding_backward(l->pricer, rows, p->vocab / p->mesh.tp, h),
-                     SC__BACKWARD,
-                     SC__WORK_EMBEDDING);
+    step_kernels_add(
+        l,
+        b,
+        sc__embedding_backward(l->kernel_model, t, rows, p->vocab / p->mesh.tp, h),
+        SC__BACKWARD,
+        SC__WORK_EMBEDDING);
 }
 
 static void add_norm(struct sc__lowering *l,
@@ -108,14 +110,19 @@ static void add_norm(struct sc__lowering *l,
                      enum sc__phase phase) {
     struct sc__layer_shape shape = layer_shape(l, false);
     struct sc__layer_kernels kernels = {0};
-    sc__norm_kernels(l->arena, l->pricer, &shape, phase == SC__BACKWARD, rows, &kernels);
+    sc__norm_kernels(l->arena,
+                     l->kernel_model,
+                     &shape,
+                     phase == SC__BACKWARD,
+                     rows,
+                     &kernels);
     for (uint32_t i = 0; i < kernels.count; i++)
         step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
 static void head_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    struct sc__pricer *q = l->pricer;
+    struct sc__kernel_model *q = l->kernel_model;
     uint64_t rows = (uint64_t)sc__plan_tokens(p);
     uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
     uint64_t h = l->model->hidden;
@@ -135,6 +142,7 @@ static void head_kernels(struct sc__lowering *l) {
         f,
         sc__memory_op(q,
                       fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F,
+                      t,
                       rows,
                       v),
         SC__FORWARD,
@@ -144,6 +152,7 @@ static void head_kernels(struct sc__lowering *l) {
         b,
         sc__memory_op(q,
                       fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B,
+                      t,
                       rows,
                       v),
         SC__BACKWARD,
@@ -176,24 +185,29 @@ static double attention_factor(const struct sc__lowering *l, const struct sc__ke
 }
 
 /* What kernels measured alone do not show and whole steps do: see struct
- * sc__step_constants. */
+ * sc__step_constants. They were found on kernels of tensor cores: attention in
+ * four bytes and GEMMs in fp32 use others. */
 static double step_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
     if (k->kind == SC__KERNEL_MEMORY)
         return c->memory;
+    if (k->kind == SC__KERNEL_ATTENTION && sc__plan_width(&l->plan) > 2)
+        return 1;
     if (k->kind == SC__KERNEL_ATTENTION)
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
         return c->batched;
+    if (l->plan.gemm == SC__FP32)
+        return 1;
     if (l->plan.gemm == l->plan.dtype)
         return c->gemm;
     return c->gemm * (l->plan.gemm == SC__FP4 ? c->fp4 : c->fp8);
 }
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
-    double us =
-        k->us * step_factor(l, k) * l->heat.factor[k->kind] + l->gpu->gap * k->launches;
+    double us = k->us * step_factor(l, k) * l->throttling.factor[k->kind] +
+                l->gpu->gap * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     /* The slowest of many GPUs sets the pace; its distance from the mean grows
      * with the logarithm of their number, as maxima do. */
@@ -230,7 +244,7 @@ static double forward_passes(const struct sc__lowering *l) {
     if (l->plan.recompute == SC__RECOMPUTE_FULL)
         return 2;
     if (l->plan.recompute == SC__RECOMPUTE_OPS)
-        return 1 + sc__repeated_products(l->model);
+        return 1 + sc__repeated_gemms(l->model);
     return 1;
 }
 
@@ -263,10 +277,11 @@ static void find_throttling(struct sc__lowering *l) {
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. Only the time counts here, so that with sequence parallelism an
      * all-gather and a reduce-scatter are one all-reduce. */
-    double tp =
-        layers * (2 + 2 * repeat) *
-        sc__step_tp_us(l, SC__ALLREDUCE, 2.0 * sc__plan_tokens(p) * l->model->hidden);
-    l->heat = sc__heat(
+    double tp = layers * (2 + 2 * repeat) *
+                sc__step_tp_us(l,
+                               SC__ALLREDUCE,
+                               sc__plan_width(p) * sc__plan_tokens(p) * l->model->hidden);
+    l->throttling = sc__throttle(
         l->gpu,
         &load,
         bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
@@ -280,7 +295,7 @@ void sc__step_kernels(struct sc__lowering *l) {
             continue;
         struct sc__layer_shape shape = layer_shape(l, k);
         sc__layer_kernels(l->arena,
-                          l->pricer,
+                          l->kernel_model,
                           &shape,
                           &l->kernels[k][0],
                           &l->kernels[k][1]);

@@ -35,7 +35,7 @@ static double ops_share(const struct sc__model *m, const struct sc__layer_kernel
 }
 
 /* FLOPs of a GEMM per token are twice its weights: shares of weights do. */
-double sc__repeated_products(const struct sc__model *m) {
+double sc__repeated_gemms(const struct sc__model *m) {
     double d = m->head_dim;
     double h = m->hidden;
     double ffn = m->experts ? (double)m->topk * m->expert_ffn + m->shared_ffn : m->ffn;

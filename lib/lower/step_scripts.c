@@ -11,21 +11,9 @@
  *                        in chunks most of a collective runs beside its GEMM
  *   context parallel     keys and values go round beside the core of attention
  *   expert parallel      dispatch and combine around the experts */
-#include "lower/step.h"
+#include "lower/step_scripts.h"
 
-struct step_scripts_maker {
-    struct sc__lowering *l;
-    struct sc__script *script;
-    uint32_t open;   /* first item of the segment kernels are merged in */
-    double launches; /* kernels and collectives, for the host */
-    double comm;     /* blocking tensor-parallel time, us */
-    unsigned skip;   /* bit per phase of kernels to leave out */
-    uint8_t phase;   /* that the operations get */
-    bool moe;        /* a layer with experts */
-};
-
-static void
-compute(struct step_scripts_maker *k, uint8_t work, double us, const char *name) {
+static void compute(struct sc__script_maker *k, uint8_t work, double us, const char *name) {
     struct sc__script *s = k->script;
     s->us += us;
     for (uint32_t i = k->open; i < s->count; i++)
@@ -41,17 +29,17 @@ compute(struct step_scripts_maker *k, uint8_t work, double us, const char *name)
                                .name = name};
 }
 
-static void close_segment(struct step_scripts_maker *k) {
+static void close_segment(struct sc__script_maker *k) {
     k->open = k->script->count;
 }
 
-static void step_scripts_collective(struct step_scripts_maker *k,
-                                    enum sc__coll coll,
-                                    enum sc__group_kind group,
-                                    uint8_t stream,
-                                    double bytes,
-                                    bool async,
-                                    const char *name) {
+void sc__script_collective(struct sc__script_maker *k,
+                           enum sc__coll coll,
+                           enum sc__group_kind group,
+                           uint8_t stream,
+                           double bytes,
+                           bool async,
+                           const char *name) {
     struct sc__script *s = k->script;
     if (bytes < 1 || sc__mesh_group_size(&k->l->plan.mesh, group) == 1)
         return;
@@ -70,7 +58,7 @@ static void step_scripts_collective(struct step_scripts_maker *k,
     close_segment(k);
 }
 
-static void join(struct step_scripts_maker *k, uint8_t stream) {
+static void join(struct sc__script_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
         (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
     close_segment(k);
@@ -104,7 +92,7 @@ static bool captured(const struct sc__plan *p, unsigned which, bool moe) {
     return p->graphs & SC__GRAPH_MLP && !(moe && of_experts(which));
 }
 
-static void step_scripts_part(struct step_scripts_maker *k,
+static void step_scripts_part(struct sc__script_maker *k,
                               const struct sc__layer_kernels *list,
                               enum sc__layer_part which,
                               unsigned phases) {
@@ -127,22 +115,13 @@ static void step_scripts_part(struct step_scripts_maker *k,
     }
 }
 
-/* More host time of a layer with experts before routing was fused: half of it
- * prepares the exchange, half feeds the experts one by one. */
-static double expert_host(const struct step_scripts_maker *k) {
-    const struct sc__plan *p = &k->l->plan;
-    return k->moe && p->moe_unfused
-               ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
-               : 0;
-}
-
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. */
-static void host(struct step_scripts_maker *k) {
+static void host(struct sc__script_maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
     double per =
         k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
     double busy = k->script->us + k->comm;
-    double need = per > 0 ? per * k->launches + expert_host(k) : 0;
+    double need = per > 0 ? per * k->launches + sc__expert_host_us(k) : 0;
     if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL)
         return;
     /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
@@ -162,8 +141,8 @@ static double activation_bytes(const struct sc__lowering *l) {
 
 /* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
 static double gathered_bytes(const struct sc__lowering *l) {
-    return activation_bytes(l) *
-           (l->plan.dynamic_casts && l->plan.gemm == SC__FP8 ? 0.5 : 1);
+    bool cast = l->plan.dynamic_casts && l->plan.gemm == SC__FP8;
+    return activation_bytes(l) * (cast ? 1 / sc__plan_width(&l->plan) : 1);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -172,88 +151,88 @@ static bool chunked(const struct sc__lowering *l) {
 
 /* DTensor keeps the batch in front: what is gathered or scattered along the
  * sequence of several is put in order by a copy. */
-static void reorder(struct step_scripts_maker *k, double bytes) {
+static void reorder(struct sc__script_maker *k, double bytes) {
     const struct sc__plan *p = &k->l->plan;
     if (!p->torch_copies || p->micro_batch == 1 || p->mesh.tp == 1)
         return;
-    struct sc__kernel x = sc__elementwise(k->l->pricer, "reorder", 2 * bytes);
+    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "reorder", 2 * bytes);
     k->launches += x.launches;
     compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
 }
 
 /* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
  * beside the GEMM; the caller joins after it. */
-static void gather_tokens(struct step_scripts_maker *k) {
+static void gather_tokens(struct sc__script_maker *k) {
     double bytes = gathered_bytes(k->l);
     double shown = k->l->constants.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
     if (!chunked(k->l)) {
-        step_scripts_collective(k,
-                                SC__ALLGATHER,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                bytes,
-                                false,
-                                "tp gather");
+        sc__script_collective(k,
+                              SC__ALLGATHER,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              bytes,
+                              false,
+                              "tp gather");
         reorder(k, bytes);
         return;
     }
-    step_scripts_collective(k,
-                            SC__ALLGATHER,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            bytes * shown,
-                            false,
-                            "tp gather");
-    step_scripts_collective(k,
-                            SC__ALLGATHER,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            bytes * (1 - shown),
-                            true,
-                            "tp gather");
+    sc__script_collective(k,
+                          SC__ALLGATHER,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          bytes * shown,
+                          false,
+                          "tp gather");
+    sc__script_collective(k,
+                          SC__ALLGATHER,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          bytes * (1 - shown),
+                          true,
+                          "tp gather");
 }
 
-static void join_chunks(struct step_scripts_maker *k) {
+static void join_chunks(struct sc__script_maker *k) {
     if (chunked(k->l))
         join(k, SC__STREAM_COMM);
 }
 
 /* Around a row-parallel GEMM. */
-static void begin_reduce(struct step_scripts_maker *k) {
+static void begin_reduce(struct sc__script_maker *k) {
     if (chunked(k->l))
-        step_scripts_collective(k,
-                                SC__REDUCESCATTER,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                activation_bytes(k->l) * (1 - k->l->constants.tp_exposed),
-                                true,
-                                "tp reduce");
+        sc__script_collective(k,
+                              SC__REDUCESCATTER,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              activation_bytes(k->l) * (1 - k->l->constants.tp_exposed),
+                              true,
+                              "tp reduce");
 }
 
-static void end_reduce(struct step_scripts_maker *k) {
+static void end_reduce(struct sc__script_maker *k) {
     double bytes = activation_bytes(k->l);
     if (!k->l->plan.sequence_parallel) {
-        step_scripts_collective(k,
-                                SC__ALLREDUCE,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                bytes,
-                                false,
-                                "tp reduce");
+        sc__script_collective(k,
+                              SC__ALLREDUCE,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              bytes,
+                              false,
+                              "tp reduce");
         return;
     }
     join_chunks(k);
     if (!chunked(k->l))
         reorder(k, bytes);
-    step_scripts_collective(k,
-                            SC__REDUCESCATTER,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1),
-                            false,
-                            "tp reduce");
+    sc__script_collective(k,
+                          SC__REDUCESCATTER,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1),
+                          false,
+                          "tp reduce");
 }
 
 /* Keys and values of the whole sequence. PyTorch's context parallelism sees
@@ -264,96 +243,68 @@ static double kv_bytes(const struct sc__lowering *l) {
     double tp = l->plan.mesh.tp;
     double local = heads / tp < 1 ? 1 : heads / tp;
     return (double)l->plan.micro_batch * l->plan.seq * local *
-           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * 2;
+           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * sc__plan_width(&l->plan);
 }
 
 /* The core of attention under context parallelism. */
 static void
-core(struct step_scripts_maker *k, const struct sc__layer_kernels *list, bool backward) {
+core(struct sc__script_maker *k, const struct sc__layer_kernels *list, bool backward) {
     unsigned kind = k->l->plan.cp_kind;
     bool ring = kind == SC__CP_RING;
     double kv = kv_bytes(k->l);
-    double gradients = kv * (k->l->plan.torch_copies ? 2 : 1); /* in fp32 there */
+    double wider = 4 / sc__plan_width(&k->l->plan);
+    double gradients = kv * (k->l->plan.torch_copies ? wider : 1); /* in fp32 there */
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (kind == SC__CP_ALLTOALL) {
         double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) /
                    k->l->plan.mesh.cp;
-        step_scripts_collective(k,
-                                SC__ALLTOALL,
-                                SC__GROUP_CP,
-                                SC__STREAM_CP,
-                                q,
-                                false,
-                                "cp exchange");
+        sc__script_collective(k,
+                              SC__ALLTOALL,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              q,
+                              false,
+                              "cp exchange");
     } else
-        step_scripts_collective(k,
-                                SC__ALLGATHER,
-                                SC__GROUP_CP,
-                                SC__STREAM_CP,
-                                kv,
-                                ring,
-                                "cp keys and values");
+        sc__script_collective(k,
+                              SC__ALLGATHER,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              kv,
+                              ring,
+                              "cp keys and values");
     if (backward && ring)
-        step_scripts_collective(k,
-                                SC__REDUCESCATTER,
-                                SC__GROUP_CP,
-                                SC__STREAM_CP,
-                                gradients,
-                                true,
-                                "cp gradients");
+        sc__script_collective(k,
+                              SC__REDUCESCATTER,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              gradients,
+                              true,
+                              "cp gradients");
     step_scripts_part(k, list, SC__PART_ATTENTION_CORE, phases);
     if (ring && k->l->plan.mesh.cp > 1)
         join(k, SC__STREAM_CP);
     if (backward && kind == SC__CP_GATHER)
-        step_scripts_collective(k,
-                                SC__REDUCESCATTER,
-                                SC__GROUP_CP,
-                                SC__STREAM_CP,
-                                gradients,
-                                false,
-                                "cp gradients");
+        sc__script_collective(k,
+                              SC__REDUCESCATTER,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              gradients,
+                              false,
+                              "cp gradients");
     if (kind == SC__CP_ALLTOALL)
-        step_scripts_collective(k,
-                                SC__ALLTOALL,
-                                SC__GROUP_CP,
-                                SC__STREAM_CP,
-                                kv / 2 * k->l->model->heads / k->l->model->kv_heads /
-                                    k->l->plan.mesh.cp,
-                                false,
-                                "cp exchange");
-}
-
-/* Bytes one rank sends to the experts. */
-static double dispatch_bytes(const struct sc__lowering *l) {
-    const struct sc__plan *p = &l->plan;
-    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
-           l->model->hidden * 2 * p->imbalance;
-}
-
-static void step_scripts_exchange(struct step_scripts_maker *k) {
-    step_scripts_collective(k,
-                            SC__ALLTOALL,
-                            SC__GROUP_EP,
-                            SC__STREAM_EP,
-                            dispatch_bytes(k->l),
-                            k->l->plan.overlap_moe,
-                            "expert exchange");
-}
-
-static void expert_tensor(struct step_scripts_maker *k, enum sc__coll coll) {
-    double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
-                   k->l->model->hidden * 2;
-    step_scripts_collective(k,
-                            coll,
-                            SC__GROUP_ETP,
-                            SC__STREAM_COMM,
-                            bytes * k->l->plan.mesh.etp,
-                            false,
-                            "expert tensor parallel");
+        sc__script_collective(k,
+                              SC__ALLTOALL,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              kv / 2 * k->l->model->heads / k->l->model->kv_heads /
+                                  k->l->plan.mesh.cp,
+                              false,
+                              "cp exchange");
 }
 
 static void
-forward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *f, bool moe) {
+forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool moe) {
     unsigned all = 1u << SC__FORWARD;
     if (!moe) {
         gather_tokens(k);
@@ -366,12 +317,12 @@ forward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *f, boo
     }
     step_scripts_part(k, f, SC__PART_ROUTER, all);
     step_scripts_part(k, f, SC__PART_SHARED, all);
-    step_scripts_exchange(k);
-    expert_tensor(k, SC__ALLGATHER);
+    sc__expert_all_to_all(k);
+    sc__expert_tensor_parallel(k, SC__ALLGATHER);
     step_scripts_part(k, f, SC__PART_MLP_IN, all);
     step_scripts_part(k, f, SC__PART_MLP_OUT, all);
-    expert_tensor(k, SC__REDUCESCATTER);
-    step_scripts_exchange(k);
+    sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
+    sc__expert_all_to_all(k);
     if (k->l->plan.overlap_moe)
         join(k, SC__STREAM_EP);
     step_scripts_part(k, f, SC__PART_UNROUTE, all);
@@ -379,10 +330,10 @@ forward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *f, boo
 
 static void
 forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
-    struct step_scripts_maker k = {.l = l,
-                                   .script = out,
-                                   .phase = phase,
-                                   .moe = sc__kind_has_experts(kind)};
+    struct sc__script_maker k = {.l = l,
+                                 .script = out,
+                                 .phase = phase,
+                                 .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     unsigned all = 1u << SC__FORWARD;
     step_scripts_part(&k, f, SC__PART_ATTENTION_NORM, all);
@@ -405,25 +356,28 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
  * exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
-    struct step_scripts_maker k = {.l = l,
-                                   .script = out,
-                                   .phase = SC__RECOMPUTE,
-                                   .moe = sc__kind_has_experts(kind)};
+    struct sc__script_maker k = {.l = l,
+                                 .script = out,
+                                 .phase = SC__RECOMPUTE,
+                                 .moe = sc__kind_has_experts(kind)};
     if (p->recompute == SC__RECOMPUTE_NONE)
         return;
     if (p->recompute == SC__RECOMPUTE_FULL) {
         forward_layer(l, kind, SC__RECOMPUTE, out);
         return;
     }
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        gather_tokens(&k), gather_tokens(&k);
+    if (p->recompute == SC__RECOMPUTE_OPS) {
+        gather_tokens(&k);
+        gather_tokens(&k);
+    }
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
         step_scripts_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS)
         join_chunks(&k);
     if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
         p->recompute_modules & SC__MODULE_MOE) {
-        step_scripts_exchange(&k), step_scripts_exchange(&k);
+        sc__expert_all_to_all(&k);
+        sc__expert_all_to_all(&k);
         if (p->overlap_moe)
             join(&k, SC__STREAM_EP);
     }
@@ -432,44 +386,44 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
 /* The input gradient of a column-parallel GEMM, its reduction beside the
  * weight gradient. With sequence parallelism the input is gathered again,
  * beside the input gradient. */
-static void backward_column(struct step_scripts_maker *k,
+static void backward_column(struct sc__script_maker *k,
                             const struct sc__layer_kernels *b,
                             enum sc__layer_part which) {
     const struct sc__plan *p = &k->l->plan;
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
     double bytes = activation_bytes(k->l);
     if (p->sequence_parallel)
-        step_scripts_collective(k,
-                                SC__ALLGATHER,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                bytes,
-                                p->tp_overlap != SC__TP_BLOCKING,
-                                "tp gather again");
+        sc__script_collective(k,
+                              SC__ALLGATHER,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              bytes,
+                              p->tp_overlap != SC__TP_BLOCKING,
+                              "tp gather again");
     step_scripts_part(k, b, which, 1u << SC__BACKWARD);
     if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING)
         join(k, SC__STREAM_COMM);
-    step_scripts_collective(k,
-                            p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            bytes,
-                            beside,
-                            "tp reduce");
+    sc__script_collective(k,
+                          p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          bytes,
+                          beside,
+                          "tp reduce");
     if (!(k->skip & 1u << SC__WGRAD))
         step_scripts_part(k, b, which, 1u << SC__WGRAD);
     if (beside && p->mesh.tp > 1)
         join(k, SC__STREAM_COMM);
 }
 
-static void backward_part(struct step_scripts_maker *k,
+static void backward_part(struct sc__script_maker *k,
                           const struct sc__layer_kernels *b,
                           enum sc__layer_part which) {
     step_scripts_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
 }
 
 static void
-backward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *b, bool moe) {
+backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool moe) {
     if (!moe) {
         gather_tokens(k);
         backward_part(k, b, SC__PART_MLP_OUT);
@@ -478,12 +432,12 @@ backward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *b, bo
         return;
     }
     backward_part(k, b, SC__PART_UNROUTE);
-    step_scripts_exchange(k);
-    expert_tensor(k, SC__ALLGATHER);
+    sc__expert_all_to_all(k);
+    sc__expert_tensor_parallel(k, SC__ALLGATHER);
     backward_part(k, b, SC__PART_MLP_OUT);
     backward_part(k, b, SC__PART_MLP_IN);
-    expert_tensor(k, SC__REDUCESCATTER);
-    step_scripts_exchange(k);
+    sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
+    sc__expert_all_to_all(k);
     if (k->l->plan.overlap_moe)
         join(k, SC__STREAM_EP);
     backward_part(k, b, SC__PART_SHARED);
@@ -493,14 +447,14 @@ backward_mlp(struct step_scripts_maker *k, const struct sc__layer_kernels *b, bo
 /* Adding the weight gradients of a micro-batch to those of the step; or, where
  * they are sharded with copies, out of the gathered buffer twice (read, write)
  * and into the one that is reduced. */
-static void accumulate(struct step_scripts_maker *k, const struct sc__shard *params) {
+static void accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
-    double copies = p->torch_copies ? 8 + 2 + p->grad_bytes : 0;
+    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) *
                    (params->dense + params->experts);
     if (bytes < 1)
         return;
-    struct sc__kernel x = sc__elementwise(k->l->pricer, "accumulate", bytes);
+    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
     k->launches += x.launches;
     compute(k,
             SC__WORK_ELEMENTWISE,
@@ -517,11 +471,11 @@ static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
 
 static void
 backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
-    struct step_scripts_maker k = {.l = l,
-                                   .script = out,
-                                   .phase = SC__BACKWARD,
-                                   .skip = skip,
-                                   .moe = sc__kind_has_experts(kind)};
+    struct sc__script_maker k = {.l = l,
+                                 .script = out,
+                                 .phase = SC__BACKWARD,
+                                 .skip = skip,
+                                 .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
     backward_part(&k, b, SC__PART_MLP_ADD);
     backward_mlp(&k, b, k.moe);
@@ -540,10 +494,10 @@ backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__scrip
 }
 
 static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
-    struct step_scripts_maker k = {.l = l,
-                                   .script = out,
-                                   .phase = SC__WGRAD,
-                                   .moe = sc__kind_has_experts(kind)};
+    struct sc__script_maker k = {.l = l,
+                                 .script = out,
+                                 .phase = SC__WGRAD,
+                                 .moe = sc__kind_has_experts(kind)};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
         step_scripts_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
@@ -551,7 +505,7 @@ static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out
     host(&k);
 }
 
-static void plain(struct step_scripts_maker *k,
+static void plain(struct sc__script_maker *k,
                   const struct sc__kernels *list,
                   unsigned phases,
                   const char *name) {
@@ -566,29 +520,29 @@ static void plain(struct step_scripts_maker *k,
 }
 
 static void embedding_scripts(struct sc__lowering *l) {
-    struct step_scripts_maker f = {.l = l,
-                                   .script = &l->embedding_forward,
-                                   .phase = SC__FORWARD};
-    struct step_scripts_maker b = {.l = l,
-                                   .script = &l->embedding_backward,
-                                   .phase = SC__BACKWARD};
+    struct sc__script_maker f = {.l = l,
+                                 .script = &l->embedding_forward,
+                                 .phase = SC__FORWARD};
+    struct sc__script_maker b = {.l = l,
+                                 .script = &l->embedding_backward,
+                                 .phase = SC__BACKWARD};
     bool sp = l->plan.sequence_parallel;
     plain(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
-    step_scripts_collective(&f,
-                            sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            activation_bytes(l),
-                            false,
-                            "tp embedding");
+    sc__script_collective(&f,
+                          sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          activation_bytes(l),
+                          false,
+                          "tp embedding");
     if (sp)
-        step_scripts_collective(&b,
-                                SC__ALLGATHER,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                activation_bytes(l),
-                                false,
-                                "tp embedding");
+        sc__script_collective(&b,
+                              SC__ALLGATHER,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              activation_bytes(l),
+                              false,
+                              "tp embedding");
     plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
@@ -596,33 +550,31 @@ static void embedding_scripts(struct sc__lowering *l) {
  * maximum, the sum and the target's logit of every token: 4 bytes each. */
 static void head_scripts(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    struct step_scripts_maker f = {.l = l,
-                                   .script = &l->head_forward,
-                                   .phase = SC__FORWARD};
-    struct step_scripts_maker b = {.l = l,
-                                   .script = &l->head_backward,
-                                   .phase = SC__BACKWARD};
-    struct step_scripts_maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
+    struct sc__script_maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
+    struct sc__script_maker b = {.l = l,
+                                 .script = &l->head_backward,
+                                 .phase = SC__BACKWARD};
+    struct sc__script_maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
     bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
     plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
     for (int i = 0; i < 3; i++)
-        step_scripts_collective(&f,
-                                SC__ALLREDUCE,
-                                SC__GROUP_TP,
-                                SC__STREAM_COMM,
-                                4 * sc__plan_tokens(p),
-                                false,
-                                "tp loss");
+        sc__script_collective(&f,
+                              SC__ALLREDUCE,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              4 * sc__plan_tokens(p),
+                              false,
+                              "tp loss");
     plain(&b, &l->head[1], 1u << SC__BACKWARD, "head");
-    step_scripts_collective(&b,
-                            p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                            SC__GROUP_TP,
-                            SC__STREAM_COMM,
-                            activation_bytes(l),
-                            p->tp_overlap != SC__TP_BLOCKING && !split,
-                            "tp head");
+    sc__script_collective(&b,
+                          p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          activation_bytes(l),
+                          p->tp_overlap != SC__TP_BLOCKING && !split,
+                          "tp head");
     plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
     accumulate(split ? &w : &b, &params);

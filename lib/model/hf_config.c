@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     GATED = 1,
@@ -482,21 +481,20 @@ sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__mo
     char *path = sc__format(&ctx->arena, "models/%s.json", name);
     const struct sc__data_file *preset = sc__data_find(path);
     struct sc__str text;
-    struct stat st;
     if (preset) {
         text = (struct sc__str){(const char *)preset->bytes, preset->size};
         SC__TRY(sc__model_parse(ctx, path, text, out));
         out->name = sc__strdup(&ctx->arena, name);
         return SC_OK;
     }
-    if (strcmp(name, "-") && stat(name, &st) != 0)
+    if (strcmp(name, "-") && sc__path_look(name).kind == SC__PATH_NONE)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         sc__data_hint(ctx, "models/", name, "a config.json"),
                         "there is no model '%s'",
                         name);
-    if (strcmp(name, "-") && S_ISDIR(st.st_mode))
+    if (strcmp(name, "-") && sc__path_is_folder(name))
         name = sc__format(&ctx->arena, "%s/config.json", name);
     SC__TRY(sc__read_all(ctx, name, (size_t)16 << 20, &text));
     return sc__model_parse(ctx, name, text, out);

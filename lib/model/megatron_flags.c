@@ -172,8 +172,12 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
 static sc_status read_latent(const struct sc__settings *s, struct sc__model *m) {
     if (!sc__setting_flag(s, "multi-latent-attention") && !m->kv_lora)
         return SC_OK;
-    if (!m->kv_lora)
-        m->kv_lora = 512, m->nope_dim = 128, m->rope_dim = 64, m->v_dim = 128;
+    if (!m->kv_lora) {
+        m->kv_lora = 512;
+        m->nope_dim = 128;
+        m->rope_dim = 64;
+        m->v_dim = 128;
+    }
     SC__TRY(sc__setting_u32(s, "q-lora-rank", 1, &m->q_lora));
     SC__TRY(sc__setting_u32(s, "kv-lora-rank", 1, &m->kv_lora));
     SC__TRY(sc__setting_u32(s, "qk-head-dim", 1, &m->nope_dim));

@@ -83,11 +83,15 @@ static sc_status check_engine(struct sc_context *ctx, const struct sc_engine *e)
     return SC_OK;
 }
 
-sc_status sc_engine_register(sc_context *ctx, const sc_engine *engine) {
+struct engine_registration {
+    struct sc_context *ctx;
+    const struct sc_engine *engine;
+};
+
+static sc_status register_engine(void *self) {
+    struct sc_context *ctx = ((struct engine_registration *)self)->ctx;
+    const struct sc_engine *engine = ((struct engine_registration *)self)->engine;
     struct sc_engine copy = {0};
-    if (setjmp(ctx->recover))
-        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    sc__clear_error(ctx);
     /* an older header has a shorter table; what a newer one adds is not known here */
     if (engine->size < offsetof(struct sc_engine, links))
         return sc__fail(ctx,
@@ -105,6 +109,11 @@ sc_status sc_engine_register(sc_context *ctx, const sc_engine *engine) {
     l->next = ctx->engines;
     ctx->engines = l;
     return SC_OK;
+}
+
+sc_status sc_engine_register(sc_context *ctx, const sc_engine *engine) {
+    sc__clear_error(ctx);
+    return sc__guarded(ctx, register_engine, &(struct engine_registration){ctx, engine});
 }
 
 /* ---- which one ---- */

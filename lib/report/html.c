@@ -58,7 +58,7 @@ html_put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigne
 
 static const char *html_find_mark(void) {
     const char *text = (const char *)sc__page_files[0].bytes;
-    return memmem(text, sc__page_files[0].size, MARK, strlen(MARK));
+    return sc__find_word(text, sc__page_files[0].size, MARK);
 }
 
 sc_status sc__page_check(struct sc_context *ctx) {

@@ -46,11 +46,11 @@ static void critical_index_spans(struct critical_walk *k) {
     memset(k->partner, 0xff, t->count * sizeof *k->partner);
     memcpy(k->by_end, k->index->spans, t->count * sizeof *k->by_end);
     for (uint32_t c = 0; c < k->index->classes; c++)
-        qsort_r(k->by_end + k->index->first[c],
-                k->index->first[c + 1] - k->index->first[c],
-                sizeof *k->by_end,
-                by_end,
-                t->spans);
+        sc__sort(k->by_end + k->index->first[c],
+                 k->index->first[c + 1] - k->index->first[c],
+                 sizeof *k->by_end,
+                 by_end,
+                 t->spans);
     sc__map_init(&k->last_arrival, k->arena);
     for (uint32_t i = 0; i < t->count; i++) {
         const struct sc__span *s = &t->spans[i];

@@ -101,7 +101,7 @@ void sc__result_add_path(struct sc__result *r) {
     if (!r->timeline || r->critical_path.pieces)
         return;
     sc__operations(&r->arena, r->timeline, &r->by_class, &r->operations);
-    sc__arena_init(&scratch, r->arena.out_of_memory);
+    sc__arena_init(&scratch);
     sc__critical_path(&scratch, r->timeline, &r->by_class, &path);
     r->critical_path = path;
     r->critical_path.pieces =

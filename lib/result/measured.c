@@ -51,7 +51,7 @@ sc_status sc__result_of_measured(struct sc_context *ctx,
     struct sc__arena scratch;
     if (!t->workload->class_count)
         return sc__fail(ctx, SC_INPUT, NULL, NULL, "the measurement holds no rank");
-    sc__result_begin(ctx, out);
+    sc__result_begin(out);
     sc__result_keep_workload(out, t->workload, true);
     sc__result_keep_timeline(out, t);
     out->cluster = (struct sc__result_cluster){.name = "as measured",
@@ -60,7 +60,7 @@ sc_status sc__result_of_measured(struct sc_context *ctx,
     out->net = "measured";
     out->measured = true;
     out->step = t->end;
-    sc__arena_init(&scratch, &ctx->recover);
+    sc__arena_init(&scratch);
     for (uint32_t c = 0; c < out->class_count; c++) {
         measured_add_segments(out, &scratch, c);
         measured_add_spans(out, c);

@@ -121,9 +121,9 @@ static void result_keep_cluster(struct sc__result *r, const struct sc__cluster *
                                              .ideal = c->ideal};
 }
 
-void sc__result_begin(struct sc_context *ctx, struct sc__result *out) {
+void sc__result_begin(struct sc__result *out) {
     memset(out, 0, sizeof *out);
-    sc__arena_init(&out->arena, &ctx->recover);
+    sc__arena_init(&out->arena);
 }
 
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
@@ -141,7 +141,7 @@ sc_status sc__result_make(struct sc_context *ctx,
                           const struct sc__net *net,
                           const struct sc__sim *sim,
                           struct sc__result *out) {
-    sc__result_begin(ctx, out);
+    sc__result_begin(out);
     sc__result_keep_workload(out, w, sim->timeline != NULL);
     if (c)
         result_keep_cluster(out, c);

@@ -212,7 +212,7 @@ uint32_t sc__rows_sum(struct sc__arena *a,
 
 /* For who makes results: begins one, with nothing but its arena; copies of the
  * workload and of a timeline into it. */
-void sc__result_begin(struct sc_context *ctx, struct sc__result *out);
+void sc__result_begin(struct sc__result *out);
 void sc__result_keep_workload(struct sc__result *r,
                               const struct sc__workload *w,
                               bool operations);

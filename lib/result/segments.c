@@ -78,11 +78,11 @@ void sc__by_class(struct sc__arena *a,
                                classes,
                                &out->first_idle);
     for (uint32_t c = 0; c < classes; c++)
-        qsort_r(out->spans + out->first[c],
-                out->first[c + 1] - out->first[c],
-                sizeof *out->spans,
-                segments_by_start,
-                t->spans);
+        sc__sort(out->spans + out->first[c],
+                 out->first[c + 1] - out->first[c],
+                 sizeof *out->spans,
+                 segments_by_start,
+                 t->spans);
 }
 
 struct moment {

@@ -1,5 +1,5 @@
 /* The workload is copied with the costs of one class of work scaled; transfers
- * that the network prices go through an engine that stands before the real
+ * that the network times go through an engine that stands before the real
  * one:
  *   - at 0 the transfer completes when it starts
  *   - at a half its time alone is halved, and where it shares links with
@@ -161,10 +161,18 @@ struct whatif_table {
     uint32_t expected; /* rows */
 };
 
-static sc_status whatif_simulate_changed(const struct whatif_table *t,
-                                         struct sc_context *own,
-                                         const struct whatif_change *c,
-                                         int64_t *step) {
+struct whatif_run {
+    const struct whatif_table *t;
+    struct sc_context *own;
+    struct whatif_change change;
+    int64_t *step;
+};
+
+static sc_status whatif_simulate_changed(void *self) {
+    const struct whatif_run *run = self;
+    const struct whatif_table *t = run->t;
+    const struct whatif_change *c = &run->change;
+    struct sc_context *own = run->own;
     struct sc__workload changed = whatif_scale(&own->arena, t->w, c);
     struct sc__net net;
     struct sc__sim sim;
@@ -178,7 +186,7 @@ static sc_status whatif_simulate_changed(const struct whatif_table *t,
                              .self = &s,
                              .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
-    *step = sim.step;
+    *run->step = sim.step;
     return SC_OK;
 }
 
@@ -188,14 +196,13 @@ static sc_status whatif_step_with(const struct whatif_table *t,
                                   double factor,
                                   int64_t *step) {
     sc_context *own = sc_open();
-    if (!own || setjmp(own->recover)) {
-        sc_close(own);
-        return sc__fail(t->ctx, SC_SYSTEM, NULL, NULL, "out of memory");
-    }
-    c.factor = factor;
+    if (!own)
+        return sc__out_of_memory(t->ctx);
     own->jobs = t->ctx->jobs;
     own->engines = t->ctx->engines;
-    sc_status status = whatif_simulate_changed(t, own, &c, step);
+    c.factor = factor;
+    struct whatif_run run = {.t = t, .own = own, .change = c, .step = step};
+    sc_status status = sc__guarded(own, whatif_simulate_changed, &run);
     if (status != SC_OK)
         sc__fail(t->ctx, status, NULL, NULL, "what-if: %s", sc_error_message(own));
     sc_close(own);

@@ -34,7 +34,7 @@ void sc__account_time(
     int64_t passed = to - from;
     if (!passed)
         return;
-    if (x->out->timeline)
+    if (x->out->timeline && passed > 0)
         keep_idle(x, class, category, from, to);
     switch (category) {
     case SC__CAT_COMPUTE:
@@ -58,14 +58,6 @@ void sc__account_time(
     }
 }
 
-void sc__account_settle(struct sc__executor *x, uint32_t class) {
-    struct sc__runner *r = &x->runners[class];
-    if (r->category == SC__CAT_RUN)
-        return; /* a run knows itself what it did (run.c) */
-    sc__account_time(x, class, r->category, r->mark, x->now);
-    r->mark = x->now;
-}
-
 /* Of an operation that computes, or that communicates with all its peers there. */
 int32_t sc__account_category(const struct sc__executor *x, const struct sc__op *op) {
     if (op->kind != SC__OP_COMPUTE)
@@ -73,6 +65,11 @@ int32_t sc__account_category(const struct sc__executor *x, const struct sc__op *
     if (op->work == SC__WORK_HOST)
         return SC__CAT_OTHER;
     return op->phase == SC__RECOMPUTE ? SC__CAT_RECOMPUTE : SC__CAT_COMPUTE;
+}
+
+/* Peers of one stage are late by themselves; others by the pipeline. */
+static bool waits_in_skew(const struct sc__executor *x, const struct sc__op *op) {
+    return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group];
 }
 
 /* What the stream is busy with, as far as its class is held up by it; -1:
@@ -90,9 +87,7 @@ stream_category(struct sc__executor *x, uint32_t class, uint32_t stream, uint16_
     if (s->state == SC__STREAM_RUNNING && op->kind == SC__OP_COMPUTE)
         return sc__account_category(x, op);
     if (s->state == SC__STREAM_WAITING)
-        return op->kind == SC__OP_COLLECTIVE && !x->across_stages[op->group]
-                   ? SC__CAT_SKEW
-                   : SC__CAT_BUBBLE;
+        return waits_in_skew(x, op) ? SC__CAT_SKEW : SC__CAT_BUBBLE;
     if (s->state != SC__STREAM_BLOCKED)
         return sc__account_category(x, op);
     uint16_t others = op->deps ? UINT16_MAX : sc__stream_item(r, stream)->after;
@@ -109,37 +104,104 @@ stream_category(struct sc__executor *x, uint32_t class, uint32_t stream, uint16_
     return waiting;
 }
 
-/* The compute stream is done: an asynchronous transfer may still run;
- * otherwise the class waits for the others to finish the step. */
-static int32_t idle_category(struct sc__executor *x, uint32_t class) {
+/* After its last operation a class waits for the others to finish the step. */
+static int32_t end_category(const struct sc__executor *x) {
+    return x->w->mesh.pp > 1 ? SC__CAT_BUBBLE : SC__CAT_SKEW;
+}
+
+/* The compute stream is done: an asynchronous transfer may still run. */
+static int32_t done_category(struct sc__executor *x, uint32_t class) {
     uint16_t seen = 0;
     for (uint32_t t = 0; t < x->streams; t++) {
         int32_t found = stream_category(x, class, t, &seen);
         if (found >= 0)
             return found;
     }
-    return x->w->mesh.pp > 1 ? SC__CAT_BUBBLE : SC__CAT_SKEW;
+    return end_category(x);
 }
 
-void sc__account_classify(struct sc__executor *x, uint32_t class) {
-    struct sc__runner *r = &x->runners[class];
+int32_t sc__account_program_idle(struct sc__executor *x, uint32_t class) {
     uint32_t main = x->w->compute_stream;
-    struct sc__stream *s = &r->streams[main];
-    r->category = SC__CAT_OTHER;
     uint16_t seen = 0;
-    if (s->state == SC__STREAM_RUNNING && sc__stream_item(r, main)->ops > 1) {
-        r->category = SC__CAT_RUN;
-        return;
-    }
-    for (uint32_t t = 0; t < x->streams; t++)
-        if (r->computing >> t & 1) {
-            r->category = sc__account_category(x, sc__stream_op(x, r, t));
+    if (x->runners[class].streams[main].state == SC__STREAM_DONE)
+        return done_category(x, class);
+    int32_t found = stream_category(x, class, main, &seen);
+    return found >= 0 ? found : SC__CAT_OTHER;
+}
+
+/* Of several transfers the one counts whose group began last. */
+int32_t sc__account_graph_idle(struct sc__executor *x, uint32_t class) {
+    const struct sc__under_way *u = &x->runners[class].under_way;
+    if (u->lane_count)
+        return SC__CAT_LANE + (int32_t)u->lanes[u->lane_count - 1].lane;
+    if (u->skew)
+        return SC__CAT_SKEW;
+    if (u->bubble)
+        return SC__CAT_BUBBLE;
+    return u->left ? SC__CAT_OTHER : end_category(x);
+}
+
+static int32_t class_category(struct sc__executor *x, uint32_t class) {
+    const struct sc__runner *r = &x->runners[class];
+    const struct sc__stream *main = &r->streams[x->w->compute_stream];
+    if (main->state == SC__STREAM_RUNNING && main->doing->ops > 1)
+        return SC__CAT_RUN;
+    for (uint32_t t = 0; r->computing >> t; t++)
+        if (r->computing >> t & 1)
+            return sc__account_category(x, r->streams[t].op);
+    return x->policy->idle_category(x, class);
+}
+
+void sc__account_settle(struct sc__executor *x, uint32_t class) {
+    struct sc__runner *r = &x->runners[class];
+    int32_t category = class_category(x, class);
+    if (category == SC__CAT_RUN)
+        return; /* a run knows itself what it did (run.c) */
+    sc__account_time(x, class, category, r->mark, x->now);
+    r->mark = x->now;
+}
+
+void sc__account_move(struct sc__executor *x, uint32_t class, uint32_t lane) {
+    struct sc__under_way *u = &x->runners[class].under_way;
+    sc__touch(x, class);
+    for (uint32_t i = 0; i < u->lane_count; i++)
+        if (u->lanes[i].lane == lane) {
+            u->lanes[i].count++;
             return;
         }
-    int32_t found = s->state == SC__STREAM_DONE ? idle_category(x, class)
-                                                : stream_category(x, class, main, &seen);
-    if (found >= 0)
-        r->category = found;
+    *SC__PUSH(&x->arena, u->lanes, u->lane_count, u->lane_capacity) =
+        (struct sc__lane_use){lane, 1, x->now};
+}
+
+void sc__account_arrive(struct sc__executor *x, uint32_t class, uint32_t lane) {
+    struct sc__under_way *u = &x->runners[class].under_way;
+    sc__touch(x, class);
+    uint32_t i = 0;
+    while (u->lanes[i].lane != lane)
+        i++;
+    if (--u->lanes[i].count)
+        return;
+    result(x, class)->traffic[lane].busy += x->now - u->lanes[i].since;
+    for (u->lane_count--; i < u->lane_count; i++)
+        u->lanes[i] = u->lanes[i + 1];
+}
+
+void sc__account_wait(struct sc__executor *x,
+                      uint32_t class,
+                      const struct sc__op *op,
+                      int by) {
+    struct sc__under_way *u = &x->runners[class].under_way;
+    sc__touch(x, class);
+    *(waits_in_skew(x, op) ? &u->skew : &u->bubble) += (uint32_t)by;
+}
+
+void sc__account_traffic(struct sc__executor *x,
+                         uint32_t class,
+                         uint32_t lane,
+                         uint64_t bytes) {
+    struct sc__traffic *t = &result(x, class)->traffic[lane];
+    t->ops++;
+    t->bytes += bytes;
 }
 
 void sc__account_span(struct sc__executor *x,
@@ -172,12 +234,9 @@ void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream) {
         return;
     }
     const struct sc__op *op = s->op;
-    struct sc__traffic *t = &result(x, class)->traffic[sc__lane(x, op)];
-    if (op->kind != SC__OP_RECV) { /* a message counts where it is sent */
-        t->ops++;
-        t->bytes += op->bytes;
-    }
-    t->busy += x->now - s->ready;
+    if (op->kind != SC__OP_RECV) /* a message counts where it is sent */
+        sc__account_traffic(x, class, sc__lane(x, op), op->bytes);
+    result(x, class)->traffic[sc__lane(x, op)].busy += x->now - s->ready;
     if (!x->out->timeline)
         return;
     sc__account_span(x,

@@ -3,15 +3,20 @@
  *
  *   prepare.c         blocks → items: operations of known cost become runs
  *   prepare_claims.c  which transfers can never share a resource with another
- *   executor.c        streams that start items and end them, and the clock
+ *   executor.c        the clock
+ *   program.c         streams that start items in the order they are issued
+ *   graph.c           or operations that run when what they depend on has ended
  *   run.c             how far a run is, and at which pace
  *   rendezvous.c      where classes wait for each other: collectives, messages
+ *   program_rendezvous.c   how operations of programs find each other
+ *   deadlock.c        who waits for whom when nothing can go on
  *   account.c         which class's time counts as what
  *   steady.c          periods that repeat are added, not simulated
  */
 #ifndef SC_SIMULATE_EXECUTOR_H
 #define SC_SIMULATE_EXECUTOR_H
 
+#include "simulate/queue.h"
 #include "simulate/simulate.h"
 
 /* Sums of a run of operations whose times are known beforehand. */
@@ -87,6 +92,24 @@ struct sc__stream {
     uint32_t span; /* of its last transfer, where a timeline is kept */
 };
 
+/* Transfers of one group, or messages, that run now. */
+struct sc__lane_use {
+    uint32_t lane;
+    uint32_t count;
+    int64_t since;
+};
+
+/* What a class has begun and not ended, where operations hold no stream. */
+struct sc__under_way {
+    struct sc__lane_use *lanes; /* in the order they began */
+    uint32_t lane_count;
+    uint32_t lane_capacity;
+    /* Transfers that wait for their peers, by what that counts as. */
+    uint32_t skew;
+    uint32_t bubble;
+    uint64_t left; /* operations that have not ended */
+};
+
 struct sc__runner { /* a class */
     const struct sc__class *class;
     struct sc__prepared **blocks; /* by call */
@@ -96,10 +119,9 @@ struct sc__runner { /* a class */
     uint16_t blocked;   /* set of streams */
     uint16_t computing; /* streams that compute, or are in a run of several operations */
     uint16_t moving;    /* streams in a transfer now */
-    int32_t category;
-    int64_t mark; /* accounted up to here */
-    bool touched;
+    int64_t mark;       /* accounted up to here */
     bool met;           /* a message of it has begun */
+    struct sc__under_way under_way;
     uint32_t *peers;    /* by group: index in executor.peers, SC__NONE inside one class */
     uint32_t **numbers; /* by call: collectives of each shared group in the calls before */
     uint32_t done_high; /* the last call that has an entry in `done` */
@@ -130,7 +152,7 @@ struct sc__rendezvous {
     uint32_t number; /* of the collective in its group */
     uint32_t here;   /* members that came */
     uint32_t *classes;
-    uint32_t *streams;
+    uint32_t *members;
     uint32_t room;
     uint32_t op; /* of the first that came */
     uint64_t bytes;
@@ -145,6 +167,15 @@ struct sc__rendezvous {
     bool over;
     bool linked;   /* one end of a message has a span: */
     uint32_t span; /* this one */
+};
+
+/* What comes to a message. */
+struct sc__message_end {
+    uint32_t class;
+    uint32_t member;
+    bool sending;
+    bool eager;
+    bool measured; /* the cost of the rendezvous is its time */
 };
 
 struct sc__executor {
@@ -170,21 +201,51 @@ struct sc__executor {
     uint32_t free_rendezvous;
     uint64_t opened;         /* rendezvous so far */
     struct sc__map messages; /* hash of (from, to, tag) → first open rendezvous + 1 */
-    struct sc__heap heap;
+    struct sc__queue queue;  /* of events: what they mean is the policy's */
     int64_t now;
+    bool more_now;  /* more can start at this time, after what ends at it */
     uint64_t *work; /* streams that may be able to start something: class · 16 + stream */
     uint32_t work_count;
     uint32_t work_capacity;
-    uint32_t *touched;
-    uint32_t touched_count;
-    uint32_t touched_capacity;
     /* for progress */
     uint64_t items;
     uint64_t items_ended;
     uint64_t next_report;
     struct sc__steady *steady; /* NULL: nothing is skipped */
+    const struct sc__policy *policy;
+    struct sc__graph *graph; /* of that policy, else NULL */
     sc_status status;
 };
+
+/* How the operations of a job come to run. */
+struct sc__policy {
+    /* Before the clock starts. */
+    sc_status (*prepare)(struct sc__executor *x);
+    /* Starts what can start now, until nothing more can. */
+    sc_status (*start)(struct sc__executor *x);
+    sc_status (*event)(struct sc__executor *x, struct sc__queued e);
+    /* An event that no longer counts; NULL: there are none. */
+    bool (*stale)(const struct sc__executor *x, struct sc__queued e);
+    /* A member of a rendezvous waits for the others; they are all there and the
+     * bytes move; the transfer is over. */
+    void (*waits)(struct sc__executor *x, uint32_t class, uint32_t member, uint32_t id);
+    void (*ready)(struct sc__executor *x, uint32_t class, uint32_t member);
+    void (*leaves)(struct sc__executor *x, uint32_t id, uint32_t class, uint32_t member);
+    /* Nobody will come to this rendezvous any more. */
+    sc_status (*closes)(struct sc__executor *x, uint32_t id);
+    /* Of a transfer that is not of a rendezvous (its user is past 32 bits). */
+    sc_status (*message_over)(struct sc__executor *x, const struct sc_transfer *t);
+    /* Everything has run, or who waits for whom. */
+    sc_status (*check_end)(struct sc__executor *x);
+    /* What the time of a class counts as while it computes nothing. */
+    int32_t (*idle_category)(struct sc__executor *x, uint32_t class);
+    /* Transfers and events that end at one time all do before anything starts. */
+    bool all_ends_first;
+    /* Of those who leave a rendezvous together the last that came is first. */
+    bool newest_leaves_first;
+};
+extern const struct sc__policy sc__policy_program;
+extern const struct sc__policy sc__policy_graph;
 
 /* prepare.c */
 sc_status sc__prepare(struct sc__executor *x);
@@ -207,16 +268,11 @@ bool sc__claims_alone(const struct sc__claim_table *t,
                       uint32_t class,
                       const struct sc_claims *made);
 
-/* executor.c */
+/* program.c */
 const struct sc__exec_item *sc__stream_item(const struct sc__runner *r, uint32_t stream);
 const struct sc__op *
 sc__stream_op(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream);
-void sc__touch(struct sc__executor *x, uint32_t class);
-/* The peers are all there: from now on it is communication. */
-void sc__stream_ready(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream);
-/* An end that was moved leaves its old event behind. */
-bool sc__event_is_stale(const struct sc__executor *x, const struct sc__event *e);
 
 /* run.c */
 /* What `cost` of work takes beside transfers. */
@@ -236,6 +292,25 @@ void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream);
 sc_status sc__too_long(struct sc_context *ctx);
 
 /* rendezvous.c */
+uint32_t sc__rendezvous_open(struct sc__executor *x, uint32_t room);
+void sc__rendezvous_join(struct sc__executor *x,
+                         uint32_t id,
+                         uint32_t class,
+                         uint32_t member);
+/* All are there: t starts, or the event that ends it is set. */
+sc_status sc__rendezvous_begin(struct sc__executor *x,
+                               uint32_t id,
+                               struct sc_transfer *t,
+                               bool measured);
+/* One end of a message comes; t is what starts when that makes it begin. */
+sc_status sc__rendezvous_message(struct sc__executor *x,
+                                 uint32_t id,
+                                 const struct sc__message_end *end,
+                                 struct sc_transfer *t);
+/* The transfer has ended (or its local update, where `local`). */
+sc_status sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local);
+
+/* program_rendezvous.c */
 sc_status sc__rendezvous_prepare(struct sc__executor *x);
 /* Once blocks are prepared: the number of every collective in its group. */
 void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
@@ -243,19 +318,22 @@ void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
 bool sc__inside_class(const struct sc__runner *r, const struct sc__op *op);
 struct sc_transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);
-sc_status sc__rendezvous_collective(struct sc__executor *x,
-                                    uint32_t class,
-                                    uint32_t stream,
-                                    const struct sc__op *op);
-sc_status sc__rendezvous_message(struct sc__executor *x,
+sc_status sc__program_collective(struct sc__executor *x,
                                  uint32_t class,
                                  uint32_t stream,
                                  const struct sc__op *op);
-/* The transfer of a rendezvous has ended (or its local update, where `local`). */
-void sc__rendezvous_over(struct sc__executor *x, uint32_t rendezvous, bool local);
+sc_status sc__program_message(struct sc__executor *x,
+                              uint32_t class,
+                              uint32_t stream,
+                              const struct sc__op *op);
+void sc__program_leaves(struct sc__executor *x,
+                        uint32_t id,
+                        uint32_t class,
+                        uint32_t stream);
+sc_status sc__program_closes(struct sc__executor *x, uint32_t id);
 /* Numbers and tags of what is open grow: by peers, and of all messages. */
 void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
-sc_status sc__rendezvous_deadlock(struct sc__executor *x);
+sc_status sc__deadlock(struct sc__executor *x);
 
 /* account.c */
 enum {
@@ -267,13 +345,35 @@ enum {
     SC__CAT_RUN,
     SC__CAT_LANE
 };
+/* Something of the class is about to change: up to now it was in the state it
+ * is in, and that time is accounted for. Nothing of a class may change at a
+ * time without this before it. */
 void sc__account_settle(struct sc__executor *x, uint32_t class);
-void sc__account_classify(struct sc__executor *x, uint32_t class);
+static inline void sc__touch(struct sc__executor *x, uint32_t class) {
+    if (x->runners[class].mark != x->now)
+        sc__account_settle(x, class);
+}
+/* While a class computes nothing: what holds up its compute stream … */
+int32_t sc__account_program_idle(struct sc__executor *x, uint32_t class);
+/* … or, where operations hold no stream, whatever it has under way. */
+int32_t sc__account_graph_idle(struct sc__executor *x, uint32_t class);
 void sc__account_item(struct sc__executor *x, uint32_t class, uint32_t stream);
 void sc__account_finish(struct sc__executor *x);
 /* Time of a class, and one of its operations, that the account has not seen yet. */
 void sc__account_time(
     struct sc__executor *x, uint32_t class, int32_t category, int64_t from, int64_t to);
+/* Operations that hold no stream: one of a lane begins or ends to move bytes,
+ * begins or ends to wait for its peers. */
+void sc__account_move(struct sc__executor *x, uint32_t class, uint32_t lane);
+void sc__account_arrive(struct sc__executor *x, uint32_t class, uint32_t lane);
+void sc__account_wait(struct sc__executor *x,
+                      uint32_t class,
+                      const struct sc__op *op,
+                      int by);
+void sc__account_traffic(struct sc__executor *x,
+                         uint32_t class,
+                         uint32_t lane,
+                         uint64_t bytes);
 int32_t sc__account_category(const struct sc__executor *x, const struct sc__op *op);
 void sc__account_span(struct sc__executor *x,
                       uint32_t class,

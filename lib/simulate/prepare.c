@@ -28,7 +28,7 @@ bool sc__op_is_transfer(const struct sc__op *op) {
            op->kind == SC__OP_RECV;
 }
 
-/* The cost of an operation that can meet no other traffic; -1 when it can. */
+/* The cost of an operation that can share a link with no other traffic; -1 when it can. */
 static int64_t
 fixed_cost(const struct sc__claim_table *claims, uint32_t class, const struct sc__op *op) {
     struct sc__executor *x = claims->x;
@@ -301,42 +301,15 @@ static void list_called_blocks(struct sc__executor *x) {
     }
 }
 
-static uint32_t count_streams(const struct sc__workload *w) {
-    uint32_t most = w->compute_stream; /* asked for even where nothing is on it */
-    for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].stream > most)
-            most = w->ops[i].stream;
-    return most + 1;
-}
-
 sc_status sc__prepare(struct sc__executor *x) {
-    const struct sc__workload *w = x->w;
     struct sc__claim_table claims = {.x = x};
     struct preparing prep = {.claims = &claims};
-    x->streams = count_streams(w);
-    if (x->streams > SC__MAX_STREAMS)
-        return sc__fail(x->ctx,
-                        SC_INPUT,
-                        NULL,
-                        NULL,
-                        "an operation is on stream %u; there are %d",
-                        x->streams - 1,
-                        SC__MAX_STREAMS);
-    x->lanes = w->group_count + 1;
-    x->across_stages = SC__NEW_ARRAY(&x->arena, bool, x->lanes);
-    for (uint32_t g = 0; g < w->group_count; g++)
-        x->across_stages[g] = sc__group_across_stages(w, (uint16_t)g);
-    x->runners = SC__NEW_ARRAY(&x->arena, struct sc__runner, w->class_count);
-    for (uint32_t c = 0; c < w->class_count; c++) {
-        x->runners[c].class = &w->classes[c];
-        x->runners[c].streams = SC__NEW_ARRAY(&x->arena, struct sc__stream, x->streams);
-    }
     x->slow_speed = 1 / (1 + x->options.comm_tax);
     list_called_blocks(x);
     SC__TRY(sc__rendezvous_prepare(x));
     SC__TRY(sc__claims_collect(&claims));
-    prep.by_block = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, w->block_count);
-    for (uint32_t c = 0; c < w->class_count && x->status == SC_OK; c++)
+    prep.by_block = SC__NEW_ARRAY(&x->arena, struct sc__prepared *, x->w->block_count);
+    for (uint32_t c = 0; c < x->w->class_count && x->status == SC_OK; c++)
         prepare_runner(&prep, c);
     return x->status;
 }

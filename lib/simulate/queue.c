@@ -45,6 +45,10 @@ void sc__queue_push(struct sc__queue *q, int64_t time, uint32_t a, uint32_t b) {
     r->tail = i;
 }
 
+struct sc__queued sc__queue_first(const struct sc__queue *q) {
+    return q->pool[q->runs[q->heap.items[0].a].head - 1];
+}
+
 struct sc__queued sc__queue_pop(struct sc__queue *q) {
     uint32_t run = q->heap.items[0].a;
     uint32_t i = q->runs[run].head;

@@ -41,6 +41,11 @@ void sc__queue_init(struct sc__queue *q, struct sc__arena *arena);
 void sc__queue_push(struct sc__queue *q, int64_t time, uint32_t a, uint32_t b);
 /* The earliest event; the queue must not be empty. */
 struct sc__queued sc__queue_pop(struct sc__queue *q);
+/* The same, left where it is. */
+struct sc__queued sc__queue_first(const struct sc__queue *q);
+static inline bool sc__queue_empty(const struct sc__queue *q) {
+    return sc__heap_empty(&q->heap);
+}
 static inline int64_t sc__queue_time(const struct sc__queue *q) {
     return sc__heap_time(&q->heap);
 }

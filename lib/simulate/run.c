@@ -129,8 +129,6 @@ void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream) {
     add_sums(x, class, s->doing->sums, whole);
     if (!whole)
         advance(x, class, s);
-    if (!several)
-        return;
-    r->mark = x->now;
-    r->category = SC__CAT_OTHER;
+    if (several)
+        r->mark = x->now;
 }

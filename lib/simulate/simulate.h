@@ -75,13 +75,7 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
                             const struct sc__sim_options *options,
                             struct sc__sim *out);
 
-/* The same for workloads of graph blocks: one class a rank, one block a class
- * (executor_graph.c). sc__simulate hands them on. */
+/* The workload is one of graph blocks: one class a rank, one block a class. */
 bool sc__workload_is_graph(const struct sc__workload *w);
-sc_status sc__simulate_graph(struct sc_context *ctx,
-                             const struct sc__workload *w,
-                             const struct sc__net *net,
-                             const struct sc__sim_options *options,
-                             struct sc__sim *out);
 
 #endif

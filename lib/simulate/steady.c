@@ -223,7 +223,7 @@ static void list_cells(struct sc__executor *x) {
 }
 
 void sc__steady_prepare(struct sc__executor *x) {
-    if (x->options.no_skip || !x->net->periods)
+    if (x->options.no_skip || x->graph || !x->net->periods)
         return;
     struct sc__steady *y = SC__NEW(&x->arena, struct sc__steady);
     choose_stream(x, y);
@@ -545,8 +545,7 @@ static sc_status skip(struct sc__executor *x, struct repetition *p) {
         p->numbers[i] *= (uint32_t)p->times;
     copy_timeline(x, p);
     sc__rendezvous_shift(x, p->numbers, p->by.tag * p->times);
-    for (uint32_t i = 0; i < x->heap.count; i++)
-        x->heap.items[i].time += by;
+    sc__steady_shift_events(x, by);
     add_counters(x, p);
     SC__TRY(shift_network(x, p));
     x->now += by;

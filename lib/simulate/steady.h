@@ -38,6 +38,12 @@ struct sc__steady_link {
     uint32_t recv;
 };
 
+struct sc__pending_event {
+    int64_t time;
+    uint32_t a;
+    uint32_t b;
+};
+
 #define SC__SNAPSHOTS 64
 
 struct sc__steady {
@@ -59,6 +65,9 @@ struct sc__steady {
     uint32_t order_capacity;
     uint32_t *open; /* room for the open ones */
     uint32_t open_capacity;
+    struct sc__pending_event *events; /* room for those of the queue */
+    uint32_t event_count;
+    uint32_t event_capacity;
     uint32_t *scratch;
     struct sc__steady_link *links;
     uint32_t link_count;
@@ -67,5 +76,6 @@ struct sc__steady {
 
 /* steady_state.c */
 sc_status sc__steady_write(struct sc__executor *x, struct sc__snapshot *s);
+void sc__steady_shift_events(struct sc__executor *x, int64_t by);
 
 #endif

@@ -4,6 +4,8 @@
  * numbers of collectives, tags) stands apart, for steady.c to compare. */
 #include "simulate/steady.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 
 static uint64_t user_number(const struct sc__net_state *s, uint64_t user) {
@@ -40,7 +42,7 @@ static void write_rendezvous(struct sc__executor *x,
     put(s, g->bytes);
     put(s, (uint64_t)g->cost);
     for (uint32_t i = 0; i < g->here; i++)
-        put(s, (uint64_t)g->classes[i] << 32 | g->streams[i]);
+        put(s, (uint64_t)g->classes[i] << 32 | g->members[i]);
     if (message)
         put(s, (uint64_t)g->from << 32 | g->to);
     if (g->linked)
@@ -70,7 +72,7 @@ static void write_all_rendezvous(struct sc__executor *x, struct sc__snapshot *s)
         if (x->rendezvous[i].serial)
             open[count++] = i;
     if (count > 1)
-        qsort_r(open, count, sizeof *open, by_serial, x->rendezvous);
+        sc__sort(open, count, sizeof *open, by_serial, x->rendezvous);
     s->open_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         y->order[open[i]] = i;
@@ -128,7 +130,7 @@ static void
 write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s) {
     const struct sc__runner *r = &x->runners[class];
     put(s, (uint64_t)r->blocked << 32 | (uint64_t)r->computing << 16 | r->moving);
-    put(s, (uint64_t)(uint32_t)r->category << 1 | r->met);
+    put(s, r->met);
     for (uint32_t t = 0; t < x->streams; t++) {
         write_stream(x, r, t, s);
         s->calls[class * x->streams + t] = r->streams[t].call;
@@ -140,32 +142,35 @@ write_class(const struct sc__executor *x, uint32_t class, struct sc__snapshot *s
 
 /* ---- events ---- */
 
-static int by_time_and_sequence(const void *x, const void *y) {
-    const struct sc__event *a = x;
-    const struct sc__event *b = y;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+static void list_events(struct sc__executor *x) {
+    struct sc__steady *y = x->steady;
+    y->event_count = 0;
+    while (!sc__queue_empty(&x->queue)) {
+        int64_t time = sc__queue_time(&x->queue);
+        struct sc__queued e = sc__queue_pop(&x->queue);
+        if (!x->policy->stale(x, e))
+            *SC__PUSH(&x->arena, y->events, y->event_count, y->event_capacity) =
+                (struct sc__pending_event){time, e.a, e.b};
+    }
 }
 
-/* Ends that were moved are dropped; what is sorted is still a heap. */
+void sc__steady_shift_events(struct sc__executor *x, int64_t by) {
+    struct sc__steady *y = x->steady;
+    list_events(x);
+    for (uint32_t i = 0; i < y->event_count; i++)
+        sc__queue_push(&x->queue, y->events[i].time + by, y->events[i].a, y->events[i].b);
+}
+
+/* In their order, in which they are put back; ends that were moved are dropped. */
 static void write_events(struct sc__executor *x, struct sc__snapshot *s) {
-    struct sc__heap *h = &x->heap;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < h->count; i++)
-        if (!sc__event_is_stale(x, &h->items[i]))
-            h->items[kept++] = h->items[i];
-    h->count = kept;
-    if (kept > 1)
-        qsort(h->items, kept, sizeof *h->items, by_time_and_sequence);
-    put(s, kept);
-    for (uint32_t i = 0; i < kept; i++) {
-        uint32_t a = h->items[i].a;
+    const struct sc__steady *y = x->steady;
+    sc__steady_shift_events(x, 0);
+    put(s, y->event_count);
+    for (uint32_t i = 0; i < y->event_count; i++) {
+        uint32_t a = y->events[i].a;
         bool rendezvous = a & SC__EVENT_RENDEZVOUS;
-        put(s, (uint64_t)(h->items[i].time - s->now));
-        put(s,
-            rendezvous ? SC__EVENT_RENDEZVOUS | x->steady->order[a & ~SC__EVENT_RENDEZVOUS]
-                       : a);
+        put(s, (uint64_t)(y->events[i].time - s->now));
+        put(s, rendezvous ? SC__EVENT_RENDEZVOUS | y->order[a & ~SC__EVENT_RENDEZVOUS] : a);
     }
 }
 

@@ -74,7 +74,7 @@ uint32_t sc__block_cycle(const struct sc__workload *w, uint32_t block) {
     if (only_backward(w, b))
         return SC__NONE;
     struct sc__arena a;
-    sc__arena_init(&a, w->arena->out_of_memory);
+    sc__arena_init(&a);
     uint8_t *state = SC__NEW_ARRAY(&a, uint8_t, b->ops);
     uint32_t *stack = SC__NEW_ARRAY(&a, uint32_t, b->ops);
     uint32_t *at = SC__NEW_ARRAY(&a, uint32_t, b->ops);

@@ -175,7 +175,7 @@ static bool match_messages(struct matcher *m) {
     for (uint32_t rank = 0; rank < m->ranks; rank++) {
         /* tables of one rank at a time: those of 65,536 would not fit */
         struct sc__arena inner;
-        sc__arena_init(&inner, outer->out_of_memory);
+        sc__arena_init(&inner);
         m->arena = &inner;
         bool fine = match_to_rank(m, rank);
         sc__arena_free(&inner);
@@ -295,7 +295,7 @@ bool sc__workload_match(struct sc__workload *w,
                         uint32_t *rendezvous,
                         struct sc__mismatch *bad) {
     struct sc__arena temporary;
-    sc__arena_init(&temporary, w->arena->out_of_memory);
+    sc__arena_init(&temporary);
     struct matcher m = {.w = w,
                         .arena = &temporary,
                         .bad = bad,

@@ -1,6 +1,5 @@
 #include "workload/scale.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ scale_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     uint32_t matched = 0;
     for (uint32_t i = 0; i < w->op_count; i++) {
         struct sc__op *op = &w->ops[i];
-        bool same = !fnmatch(name, w->names.text[op->name], 0) ||
+        bool same = sc__name_matches(name, w->names.text[op->name]) ||
                     !strcmp(name, sc__work_name((enum sc__work)op->work));
         if (op->kind != SC__OP_COMPUTE || !same)
             continue;

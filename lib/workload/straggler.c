@@ -158,10 +158,9 @@ static void make_classes(struct class_split *s) {
     w->rank_class = rank_class;
 }
 
-static void
-straggler_begin(struct sc_context *ctx, struct sc__workload *w, struct class_split *s) {
+static void straggler_begin(struct sc__workload *w, struct class_split *s) {
     *s = (struct class_split){.w = w, .ranks = sc__mesh_ranks(&w->mesh)};
-    sc__arena_init(&s->arena, &ctx->recover);
+    sc__arena_init(&s->arena);
     s->colour = SC__NEW_ARRAY(&s->arena, uint32_t, s->ranks);
     s->signature = SC__NEW_ARRAY(&s->arena, uint64_t, s->ranks);
     s->uses_group =
@@ -192,7 +191,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
                         "1.2 is 20 % slower",
                         "--slow: a rank cannot take %g times as long",
                         slow);
-    straggler_begin(ctx, w, &s);
+    straggler_begin(w, &s);
     for (uint32_t r = 0; r < s.ranks; r++)
         s.colour[r] = r == rank ? w->class_count : sc__workload_class_of(w, r);
     s.colours = w->class_count + 1;
@@ -205,9 +204,9 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
     return SC_OK;
 }
 
-void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w) {
+void sc__workload_merge(struct sc__workload *w) {
     struct class_split s;
-    straggler_begin(ctx, w, &s);
+    straggler_begin(w, &s);
     for (uint32_t r = 0; r < s.ranks; r++) {
         const struct sc__class *c = &w->classes[sc__workload_class_of(w, r)];
         struct {

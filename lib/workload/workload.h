@@ -272,7 +272,7 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
 /* Puts ranks of several classes into one where they run the same program and
  * wait for the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
-void sc__workload_merge(struct sc_context *ctx, struct sc__workload *w);
+void sc__workload_merge(struct sc__workload *w);
 /* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */
 sc_status
 sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w);

@@ -2,7 +2,7 @@
 # The walk-throughs of examples/.
 PATH="$(dirname "$STEPCAST"):$PATH"
 STEPCAST_LIBRARY="$PWD/$BUILD/libstepcast.so"
-PYTHONPATH="$PWD/bindings/python"
+PYTHONPATH="$PWD/$BUILD/python"
 export PATH STEPCAST_LIBRARY PYTHONPATH
 case $BUILD in *san*) skip=python ;; *) skip=none ;; esac
 for page in examples/[0-9]*.md; do

@@ -27,16 +27,40 @@ if command -v bash >/dev/null 2>&1; then
     ok "bash completes an option" "$reply" "--gantt"
     reply=$(bash -c ". '$t/bash'; COMP_WORDS=(stepcast comp) COMP_CWORD=1; _stepcast; echo \"\${COMPREPLY[*]}\"" 2>/dev/null)
     ok "bash completes a command" "$reply" "compare completion"
+    complete() { # words…: what bash makes of the last one
+        words=$*
+        bash -c ". '$t/bash'; COMP_WORDS=($words); [ \"\$1\" = new ] && COMP_WORDS+=(''); \
+            COMP_CWORD=\$((\${#COMP_WORDS[@]} - 1)); _stepcast; echo \"\${COMPREPLY[*]}\"" _ "$new" 2>/dev/null
+    }
+    new=
+    ok "bash completes a schedule" "$(complete stepcast run --schedule zb)" "zb-h1 zb-2p zb-v"
+    ok "bash completes a model" "$(complete stepcast plans --model llama3-7)" "llama3-70b"
+    ok "bash completes a cluster by its letter" "$(complete stepcast run -c dgx-h)" "dgx-h100"
+    ok "bash completes a GPU" "$(complete stepcast run --gpu h100-s)" "h100-sxm"
+    ok "bash completes an engine behind =" "$(complete stepcast run --net = fl)" "flow"
+    ok "bash completes the last of a list" "$(complete stepcast run --recompute-modules mlp,lay)" "mlp,layernorm"
+    ok "bash completes a format" "$(complete stepcast show --format chak)" "chakra"
+    ok "bash completes what to convert to" "$(complete stepcast convert --to oper)" "operator-table"
+    ok "bash completes the software" "$(complete stepcast run --fusion e)" "eager"
+    new=new
+    ok "bash completes nothing typed yet" "$(complete stepcast run --zero)" "0 1 2 3"
 fi
+# The values are in every shell's completion, run or not.
+values="--schedule=.*(auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v)|-l schedule -x -a 'auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v'"
+ok "zsh has the schedules" "$(grep -c -e "${values%%|*}" "$t/zsh" | sed 's/[1-9][0-9]*/some/')" some
+ok "fish has the schedules" "$(grep -c -e "${values#*|}" "$t/fish" | sed 's/[1-9][0-9]*/some/')" some
+ok "zsh has the models" "$(grep -c '^    compadd -- .* llama3-70b ' "$t/zsh")" 1
+ok "fish has the models" "$(grep -c "from run' -l model -r -a '.* llama3-70b " "$t/fish")" 1
 if command -v zsh >/dev/null 2>&1; then zsh -n "$t/zsh"; ok "zsh reads its completion" $? 0; else echo "skip manual: zsh is missing"; fi
-if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its completion" $? 0; else echo "skip manual: fish is missing"; fi
+if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its completion" $? 0
+    ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish is missing"; fi
 "$STEPCAST" comprae 2>"$t/err"; ok "a misspelt command" "$?$(grep -c "did you mean 'compare'" "$t/err")" 21
 "$STEPCAST" run --ganttt x 2>"$t/err"; ok "a misspelt option" "$?$(grep -c 'did you mean --gantt?' "$t/err")" 21
 "$STEPCAST" manual nothing 2>/dev/null; ok "a manual of no command" $? 2
 "$STEPCAST" completion tcsh 2>/dev/null; ok "a completion of no shell" $? 2
 make -s install PREFIX="$t/usr" BUILD="$BUILD" >"$t/log" 2>&1; ok "make install" $? 0
 for f in bin/stepcast share/man/man1/stepcast.1 share/man/man1/stepcast-run.1 share/bash-completion/completions/stepcast \
-    share/zsh/site-functions/_stepcast share/fish/vendor_completions.d/stepcast.fish share/stepcast/python/stepcast.py; do
+    share/zsh/site-functions/_stepcast share/fish/vendor_completions.d/stepcast.fish share/stepcast/python/stepcast/__init__.py; do
     [ -s "$t/usr/$f" ] || echo "not ok manual: $f is not installed"
 done
 (cd / && STEPCAST_LIBRARY= PYTHONPATH="$t/usr/share/stepcast/python" python3 -c 'import stepcast; print(stepcast.version())' >"$t/out" 2>&1)

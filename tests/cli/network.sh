@@ -137,6 +137,4 @@ agree() { # name, tolerance, and a job
     if echo "$analytic $flow $tolerance" | awk '{d = $2 / $1 - 1; exit !(NF == 3 && d < $3 && d > -$3)}'; then echo "ok $name"
     else echo "not ok $name: analytic $analytic, flow $flow us"; fi
 }
-# gathers and scatters of two groups at once on NVLink: what copies reach of it is what they share
-agree shared-nvlink 0.03 --model deepseek-moe-16b --dp 2 --zero 3 --global-batch 16 --seq 2048 --cluster dgx-h100:2 --ignore-memory
 agree no-collisions 0.01 --model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --cluster dgx-b200:384 --global-batch 192 --seq 2048 --ignore-memory

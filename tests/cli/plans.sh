@@ -56,6 +56,22 @@ print(json.loads(subprocess.check_output(words))["step_time_us"] == best["step_t
 P
 )" True
 done
+# Steps of ZB-2p overlap: the bubble is of the stage that is longest from its own first operation on.
+"$S" plans --model llama3-70b --gpus 64 --global-batch 128 --seq 4096 --cluster dgx-h100:64 --schedule zb-2p --tp 8 --top 3 \
+    --json "$tmp/z.json" >/dev/null
+check "run agrees with plans where steps overlap" "$(python3 - "$S" "$tmp/z.json" <<'P'
+import json, shlex, subprocess, sys
+for plan in json.load(open(sys.argv[2]))["plans"]:
+    run = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(plan["command"])[1:], "--json", "-"]))
+    parts, step = run["breakdown_us"], run["step_time_us"]
+    assert step == plan["step_time_us"], (step, plan["step_time_us"])
+    assert abs(parts["bubble"] / step - plan["bubble_share"]) < 1e-6, (parts["bubble"] / step, plan["bubble_share"])
+    exposed = sum(parts["exposed_comm"].values())
+    assert abs(exposed / step - plan["exposed_share"]) < 1e-6, (exposed / step, plan["exposed_share"])
+    assert abs(run["mfu"] - plan["mfu"]) < 1e-9
+print("yes")
+P
+)" yes
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
 expect "what plans assume" 0 "every plan shards the optimizer" "$S" plans $few
 expect "an option without effect" 0 "--format has no effect" "$S" plans $few --format goal

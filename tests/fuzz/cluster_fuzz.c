@@ -5,6 +5,48 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+struct fuzzed_cluster {
+    sc_context *ctx;
+    const uint8_t *data;
+    size_t size;
+};
+
+static sc_status read_cluster(void *self) {
+    const struct fuzzed_cluster *f = self;
+    sc_context *ctx = f->ctx;
+    const uint8_t *data = f->data;
+    size_t size = f->size;
+    char *text = sc__strndup(&ctx->arena, (const char *)data + 1, size - 1);
+    struct sc__str all = {text, size - 1};
+    struct sc__cluster c;
+    sc_status status;
+    switch (data[0] % 4) {
+    case 0:
+        status = sc__cluster_json(ctx, "fuzz", all, &c);
+        break;
+    case 1:
+        status = sc__cluster_simai(ctx, "fuzz", all, &c);
+        break;
+    case 2:
+        status = sc__cluster_astra(ctx, "fuzz", all, &c);
+        break;
+    default:
+        status = strchr(text, '=') ? sc__cluster_parse(ctx, text, 0, &c) : SC_INPUT;
+        break;
+    }
+    if (status == SC_OK && data[0] % 4 != 3)
+        status = sc__cluster_finish(ctx, &c, NULL, 0);
+    if (status == SC_OK && c.gpus < 1u << 20) {
+        struct sc__shape s = sc__cluster_shape(&c, NULL, c.gpus);
+        (void)sc__collective_time(&c, 0, &s, 1 << 20);
+        struct sc__buffer b;
+        sc__buffer_init(&b, &ctx->arena);
+        sc__cluster_show(&c, &b);
+        sc__cluster_write(&c, NULL, &b);
+    }
+    return SC_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sc_context *ctx = sc_open();
     if (!ctx || !size) {
@@ -13,36 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     ctx->arena.limit = (size_t)256 << 20;
-    if (!setjmp(ctx->recover)) {
-        char *text = sc__strndup(&ctx->arena, (const char *)data + 1, size - 1);
-        struct sc__str all = {text, size - 1};
-        struct sc__cluster c;
-        sc_status status;
-        switch (data[0] % 4) {
-        case 0:
-            status = sc__cluster_json(ctx, "fuzz", all, &c);
-            break;
-        case 1:
-            status = sc__cluster_simai(ctx, "fuzz", all, &c);
-            break;
-        case 2:
-            status = sc__cluster_astra(ctx, "fuzz", all, &c);
-            break;
-        default:
-            status = strchr(text, '=') ? sc__cluster_parse(ctx, text, 0, &c) : SC_INPUT;
-            break;
-        }
-        if (status == SC_OK && data[0] % 4 != 3)
-            status = sc__cluster_finish(ctx, &c, NULL, 0);
-        if (status == SC_OK && c.gpus < 1u << 20) {
-            struct sc__shape s = sc__cluster_shape(&c, NULL, c.gpus);
-            (void)sc__collective_time(&c, 0, &s, 1 << 20);
-            struct sc__buffer b;
-            sc__buffer_init(&b, &ctx->arena);
-            sc__cluster_show(&c, &b);
-            sc__cluster_write(&c, NULL, &b);
-        }
-    }
+    sc__guarded(ctx, read_cluster, &(struct fuzzed_cluster){ctx, data, size});
     sc_close(ctx);
     return 0;
 }

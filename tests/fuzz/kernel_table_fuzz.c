@@ -1,4 +1,4 @@
-/* Kernel times, a table or AIOB's text: read, and priced. */
+/* Kernel times, a table or AIOB's text: read, and timed. */
 #include "hardware/kernel_table.h"
 
 #include <stdio.h>
@@ -7,16 +7,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static sc_status read_both(sc_context *ctx, const char *path) {
+struct fuzzed_table {
+    sc_context *ctx;
+    const char *path;
+};
+
+static sc_status read_both(void *self) {
+    const struct fuzzed_table *f = self;
+    sc_context *ctx = f->ctx;
+    const char *path = f->path;
     const struct sc__gpu *gpu;
     struct sc__kernel_table table = {0};
-    if (setjmp(ctx->recover))
-        return SC_SYSTEM;
     SC__TRY(sc__gpu_find(ctx, "h200", &gpu));
-    SC__TRY(sc__pricer_read_times(ctx, sc__pricer_new(&ctx->arena, gpu), path));
+    SC__TRY(sc__kernel_model_read_times(ctx, sc__kernel_model_new(&ctx->arena, gpu), path));
     SC__TRY(sc__kernel_table_read(ctx, path, &table));
     for (uint32_t i = 0; i < table.count && i < 100; i++)
-        sc__kernel_price(gpu, &table.rows[i].key);
+        sc__kernel_cost(gpu, &table.rows[i].key);
     return SC_OK;
 }
 
@@ -28,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     sc_context *ctx = sc_open();
     ctx->arena.limit = (size_t)1 << 30;
-    read_both(ctx, path);
+    sc__guarded(ctx, read_both, &(struct fuzzed_table){ctx, path});
     sc_close(ctx);
     close(fd);
     return 0;

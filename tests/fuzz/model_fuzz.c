@@ -4,14 +4,23 @@
 #include "plan/plan.h"
 
 static const char *no_value(const void *self, const char *name, unsigned i) {
-    return (void)self, (void)name, (void)i, NULL;
+    (void)self;
+    (void)name;
+    (void)i;
+    return NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    sc_context *ctx = sc_open();
-    struct sc__str text = {(const char *)data, size};
+struct fuzzed_model {
+    sc_context *ctx;
+    struct sc__str text;
+};
+
+static sc_status read_models(void *self) {
+    const struct fuzzed_model *f = self;
+    sc_context *ctx = f->ctx;
+    struct sc__str text = f->text;
     struct sc__settings none = {.nth = no_value, .ctx = ctx};
     struct sc__settings settings;
     struct sc__model model;
@@ -20,11 +29,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sc_plan training;
     struct sc__plan plan;
     bool given;
-    ctx->arena.limit = (size_t)256 << 20;
-    if (setjmp(ctx->recover)) {
-        sc_close(ctx);
-        return 0;
-    }
     if (sc__model_parse(ctx, "config.json", text, &model) == SC_OK)
         sc__model_count(&model, &params);
     if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
@@ -33,7 +37,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         sc__plan_read(&settings, &training) == SC_OK &&
         sc__plan_resolve(ctx, &training, &model, 0, &plan) == SC_OK)
         sc__plan_check(ctx, &model, &plan);
-    sc__truth_parse(ctx, "steps.csv", text, &truth);
+    return sc__truth_parse(ctx, "steps.csv", text, &truth);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    sc_context *ctx = sc_open();
+    struct fuzzed_model f = {ctx, {(const char *)data, size}};
+    ctx->arena.limit = (size_t)256 << 20;
+    sc__guarded(ctx, read_models, &f);
     sc_close(ctx);
     return 0;
 }

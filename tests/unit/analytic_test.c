@@ -1,4 +1,4 @@
-/* The analytic network: groups are priced where they lie, and transfers that
+/* The analytic network: groups are timed where they lie, and transfers that
  * meet on a port share it. */
 #include "engine_helpers.h"
 
@@ -103,7 +103,8 @@ static void few_nics_are_shared(void **state) {
         make_job("gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib", 8, 8, 1, NULL);
     struct job four =
         make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
-    connect_net(&eight), connect_net(&four);
+    connect_net(&eight);
+    connect_net(&four);
     struct sc_transfer dp = all_reduce(eight.dp, BYTES, 0);
     assert_true(alone_us(&four, &dp) > 1.9 * alone_us(&eight, &dp));
 }
@@ -213,17 +214,24 @@ static void run_fluid(struct fluid *f) {
             if (!f[i].runs)
                 continue;
             rate[i] = fluid_rate(f, &f[i]);
-            if (now + f[i].left / rate[i] < next)
-                next = now + f[i].left / rate[i], ends = i;
+            if (now + f[i].left / rate[i] < next) {
+                next = now + f[i].left / rate[i];
+                ends = i;
+            }
         }
         for (int i = 0; i < TRAFFIC; i++)
             if (f[i].runs)
                 f[i].left -= (next - now) * rate[i];
         now = next;
-        if (ends >= 0)
-            f[ends].runs = false, f[ends].end = now, running--;
-        else
-            f[begins].runs = f[begins].begun = true, running++;
+        if (ends >= 0) {
+            f[ends].runs = false;
+            f[ends].end = now;
+            running--;
+        } else {
+            f[begins].runs = true;
+            f[begins].begun = true;
+            running++;
+        }
     }
 }
 
@@ -333,9 +341,9 @@ static void stages_meet_on_one_nic(void **state) {
     assert_true(end[0] > 1.8 * alone);
 }
 
-/* Eight ranks on a leaf send to eight on another, one card of 50 GB/s each; the
- * leaf has two cards' worth of uplinks. Two such classes at once take twice as
- * long, though their cards differ. */
+/* Eight ranks on a leaf send to eight on another, one NIC of 50 GB/s each; the
+ * leaf has two NICs' worth of uplinks. Two such classes at once take twice as
+ * long, though their NICs differ. */
 static void messages_share_thin_uplinks(void **state) {
     double end[2];
     (void)state;
@@ -365,13 +373,19 @@ static void messages_share_thin_uplinks(void **state) {
                             .class = 0,
                             .peer_class = 1,
                             .bytes = 1000000000};
-    connect_net(&wide), connect_net(&thin), connect_net(&four);
+    connect_net(&wide);
+    connect_net(&thin);
+    connect_net(&four);
     assert_true(fabs(alone_us(&wide, &t) - 1e9 / 50e3) < 1e-3);
     assert_true(fabs(alone_us(&thin, &t) - 4e9 / 50e3) < 1e-3);
     struct sc_transfer a = t;
     struct sc_transfer b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
     a.peer_class = 2;
-    b.rank = 4, b.peer = 12, b.class = 1, b.peer_class = 3, b.user = 1;
+    b.rank = 4;
+    b.peer = 12;
+    b.class = 1;
+    b.peer_class = 3;
+    b.user = 1;
     assert_true(fabs(alone_us(&four, &a) - 2e9 / 50e3) < 1e-3);
     both(&four, &a, &b, end);
     assert_true(fabs(end[0] - 4e9 / 50e3) < 1e-3 && fabs(end[1] - 4e9 / 50e3) < 1e-3);
@@ -387,8 +401,11 @@ static void ranks_from_a_file(void **state) {
         gpu[r] = r % 8 * 8 + r / 8; /* tensor-parallel ranks on different nodes */
         rank[gpu[r]] = r + 1;
     }
-    k.cluster.gpu_of = gpu, k.cluster.rank_of = rank, k.cluster.placed = 64;
-    connect_net(&j), connect_net(&k);
+    k.cluster.gpu_of = gpu;
+    k.cluster.rank_of = rank;
+    k.cluster.placed = 64;
+    connect_net(&j);
+    connect_net(&k);
     struct sc_transfer tp = all_reduce(j.tp, BYTES, 0);
     struct sc_transfer dp = all_reduce(j.dp, BYTES, 0);
     assert_true(fabs(alone_us(&k, &tp) - alone_us(&j, &dp)) < 1e-6);

@@ -110,6 +110,67 @@ static void objects_answer_as_requests(void **state) {
     sc_result_free(r);
 }
 
+/* Pieces without gaps from 0 to the step; whatever takes no time, the step is not
+ * longer for it. */
+static void path_and_what_if_where_asked(void **state) {
+    (void)state;
+    sc_plan p = small_plan();
+    sc_options o = SC_OPTIONS_INIT;
+    sc_critical piece;
+    sc_what_if row;
+    sc_result *plain = evaluate(&p, NULL);
+    assert_int_equal(sc_result_critical_path(plain, 0, &piece), SC_USAGE);
+    assert_int_equal(sc_result_what_if(plain, 0, &row), SC_USAGE);
+    assert_int_equal(sc_result_write(ctx, plain, "csv", append, NULL), SC_USAGE);
+    assert_non_null(strstr(sc_error_hint(ctx), "timeline"));
+    o.timeline = SC_ON;
+    o.what_if = SC_ON;
+    sc_result *r = evaluate(&p, &o);
+    double end = 0;
+    for (uint32_t i = 0; sc_result_critical_path(r, i, &piece) == SC_OK; i++) {
+        assert_true(fabs(piece.start_us - end) < 1e-9);
+        end = piece.end_us;
+    }
+    assert_true(fabs(end - sc_result_step_us(r)) < 1e-6);
+    bool gemm = false;
+    for (uint32_t i = 0; sc_result_what_if(r, i, &row) == SC_OK; i++) {
+        assert_true(row.zero_us <= row.half_us + 1e-6);
+        assert_true(row.half_us <= sc_result_step_us(r) + 1e-6);
+        gemm |= !strcmp(row.key, "gemm");
+    }
+    assert_true(gemm);
+    assert_true(sc_result_step_us(r) == sc_result_step_us(plain));
+    sc_result_free(plain);
+    sc_result_free(r);
+}
+
+static void launch_scripts_are_models_and_plans(void **state) {
+    (void)state;
+    static const char script[] =
+        "torchrun pretrain_gpt.py --num-layers 24 --hidden-size 2048 \\\n"
+        "  --num-attention-heads 16 --seq-length 2048 --micro-batch-size 2 \\\n"
+        "  --global-batch-size 64 --tensor-model-parallel-size 4 --bf16 \\\n"
+        "  --use-distributed-optimizer --recompute-activations --vocab-size 50304\n";
+    const char *path = temporary_file(script, strlen(script));
+    sc_model *m;
+    sc_plan p;
+    assert_int_equal(sc_model_load_script(ctx, path, &m, &p), SC_OK);
+    unlink(path);
+    assert_int_equal(sc_model_layers(m), 24);
+    assert_int_equal(p.tp, 4);
+    assert_int_equal(p.micro_batch, 2);
+    assert_int_equal(p.zero, 1);
+    assert_int_equal(p.recompute, SC_RECOMPUTE_SELECTIVE);
+    assert_int_equal(p.overlap_grad, SC_OFF); /* a script that does not say so does not */
+    sc_result *r;
+    assert_int_equal(sc_evaluate(ctx, m, &p, cluster, NULL, &r), SC_OK);
+    assert_int_equal(sc_result_plan(r)->dp, 16);
+    sc_result_free(r);
+    sc_model_free(m);
+    assert_int_equal(sc_model_load_script(ctx, "/nonexistent.sh", &m, &p), SC_INPUT);
+    assert_null(m);
+}
+
 /* A result does not need what it was made from, nor the context. */
 static void result_outlives_its_makers(void **state) {
     (void)state;
@@ -209,6 +270,34 @@ static void bad_fields_are_named(void **state) {
     sc_options o = SC_OPTIONS_INIT;
     o.net = "nonsense";
     assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    const sc_setting fial = {"fial", "port3.up"};
+    o = (sc_options)SC_OPTIONS_INIT;
+    o.net_settings = &fial;
+    o.net_setting_count = 1;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "'fial'"));
+    sc_workload *w;
+    assert_int_equal(sc_workload_parse(ctx, "x", "", 0, &fial, 1, NULL, &w), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "'fial'"));
+}
+
+/* Links are of the flow engine: naming one asks for it. */
+static void failed_links_ask_for_flow(void **state) {
+    (void)state;
+    sc_result *r;
+    sc_plan p = small_plan();
+    sc_options o = SC_OPTIONS_INIT;
+    const sc_setting degrade = {"degrade", "port3.up=0.01"};
+    const sc_setting unknown = {"fail", "port999.up"};
+    sc_result *whole = evaluate(&p, NULL);
+    o.net_settings = &degrade;
+    o.net_setting_count = 1;
+    sc_result *slow = evaluate(&p, &o);
+    assert_true(sc_result_step_us(slow) > 1.1 * sc_result_step_us(whole));
+    o.net_settings = &unknown;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    sc_result_free(slow);
+    sc_result_free(whole);
 }
 
 /* "Does not fit" is not "over tolerance"; the program exits with 1 for both. */
@@ -310,9 +399,13 @@ static void nothing_stays_in_a_context(void **state) {
 /* ---- progress ---- */
 
 static int cancel(void *self, const char *what, double share) {
+    unsigned *calls = self;
     (void)what;
     (void)share;
-    return ++*(unsigned *)self >= 2;
+    if (*calls == 0)
+        return 1;
+    --*calls;
+    return 0;
 }
 
 static void progress_cancels(void **state) {
@@ -321,16 +414,19 @@ static void progress_cancels(void **state) {
     sc_result *r;
     sc_context *own = sc_open();
     sc_plan p = small_plan();
-    p.global_batch = 65536; /* enough events to be asked for twice */
-    sc_options o = SC_OPTIONS_INIT;
-    o.comm_sm_tax = 0.01;
     sc_set_progress(own, cancel, &calls);
-    sc_status status = sc_evaluate(own, model, &p, cluster, &o, &r);
-    if (calls < 2)
-        skip();
-    assert_int_equal(status, SC_CANCELLED);
+    assert_int_equal(sc_evaluate(own, model, &p, cluster, NULL, &r), SC_CANCELLED);
     assert_null(r);
     assert_non_null(strstr(sc_error_text(own), "cancelled"));
+    sc_request *req = sc_request_new(own, "run");
+    sc_request_set(req, "model", "gpt2");
+    sc_request_set(req, "gpus", "2");
+    sc_request_set(req, "what-if", NULL);
+    calls = 3; /* in the middle of what-if */
+    assert_int_equal(sc_execute(req), SC_CANCELLED);
+    sc_set_progress(own, NULL, NULL);
+    assert_int_equal(sc_evaluate(own, model, &p, cluster, NULL, &r), SC_OK);
+    sc_result_free(r);
     sc_close(own);
 }
 
@@ -448,10 +544,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(breakdown_adds_up),
         cmocka_unit_test(objects_answer_as_requests),
+        cmocka_unit_test(path_and_what_if_where_asked),
+        cmocka_unit_test(launch_scripts_are_models_and_plans),
         cmocka_unit_test(result_outlives_its_makers),
         cmocka_unit_test(resolved_plan_is_a_plan),
         cmocka_unit_test(plan_set_goes_by_the_option_table),
         cmocka_unit_test(bad_fields_are_named),
+        cmocka_unit_test(failed_links_ask_for_flow),
         cmocka_unit_test(too_large_has_a_status_of_its_own),
         cmocka_unit_test(idle_fields_are_noted),
         cmocka_unit_test(second_run_replaces_the_first),

@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include "base/base.h"
+#include "base/parallel.h"
 
 #include <glob.h>
 #include <zlib.h>
@@ -30,18 +31,116 @@ static void arena_gives_zeroed_aligned_memory(void **state) {
     }
 }
 
-static void arena_limit_jumps_out(void **state) {
+static sc_status take_all_memory(void *self) {
+    for (;;)
+        sc__alloc(self, 1000);
+    return SC_OK;
+}
+
+static sc_status take_nothing(void *self) {
+    (void)self;
+    return SC_NO;
+}
+
+static void arena_limit_ends_the_work(void **state) {
     (void)state;
-    volatile int reached = 0;
-    if (setjmp(ctx->recover))
-        reached = 1;
-    else {
-        ctx->arena.limit = 1 << 20;
-        for (;;)
-            sc__alloc(&ctx->arena, 1000);
-    }
+    ctx->arena.limit = 1 << 20;
+    assert_int_equal(sc__guarded(ctx, take_all_memory, &ctx->arena), SC_SYSTEM);
+    assert_string_equal(sc_error_text(ctx), "error: out of memory\n");
+    assert_int_equal(sc__guarded(ctx, take_nothing, NULL), SC_NO);
     ctx->arena.limit = 0;
-    assert_int_equal(reached, 1);
+}
+
+/* The inner guard takes it; the outer work goes on. */
+static sc_status fail_inside(void *self) {
+    bool *went_on = self;
+    sc_status inside = sc__guarded(ctx, take_all_memory, &ctx->arena);
+    *went_on = true;
+    return inside == SC_SYSTEM ? SC_NO : SC_OK;
+}
+
+static void guards_nest(void **state) {
+    (void)state;
+    bool went_on = false;
+    ctx->arena.limit = 1 << 20;
+    assert_int_equal(sc__guarded(ctx, fail_inside, &went_on), SC_NO);
+    assert_true(went_on);
+    ctx->arena.limit = 0;
+}
+
+/* Memory of one arena that runs short on many threads ends the work of each of
+ * them, and nobody else's. */
+struct shortage {
+    struct sc__arena *arena;
+    sc_status status[8];
+};
+
+static void run_short(void *self, uint32_t i) {
+    struct shortage *s = self;
+    sc_context *own = sc_open();
+    s->status[i] = sc__guarded(own, take_all_memory, s->arena);
+    sc_close(own);
+}
+
+static void each_thread_has_its_guard(void **state) {
+    (void)state;
+    struct shortage s = {.arena = &ctx->arena};
+    ctx->arena.next = ctx->arena.end;
+    ctx->arena.limit = 1; /* no thread gets any, so none changes what others read */
+    sc__parallel(8, 8, run_short, &s);
+    ctx->arena.limit = 0;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(s.status[i], SC_SYSTEM);
+}
+
+/* Keys with many equals, so that an unstable sort shows. */
+struct sort_item {
+    uint32_t key;
+    uint32_t place;
+    char rest[13];
+};
+
+static int by_key(const void *a, const void *b, void *self) {
+    const struct sort_item *x = a;
+    const struct sort_item *y = b;
+    ++*(uint32_t *)self;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void sort_is_stable(void **state) {
+    (void)state;
+    uint64_t seed = 7;
+    for (uint32_t n = 0; n < 300; n = n * 5 / 4 + 1) {
+        struct sort_item items[300];
+        uint32_t compared = 0;
+        for (uint32_t i = 0; i < n; i++)
+            items[i] =
+                (struct sort_item){.key = (uint32_t)sc__random(&seed) % 17, .place = i};
+        sc__sort(items, n, sizeof *items, by_key, &compared);
+        for (uint32_t i = 1; i < n; i++)
+            assert_true(
+                items[i - 1].key < items[i].key ||
+                (items[i - 1].key == items[i].key && items[i - 1].place < items[i].place));
+        assert_true(n < 2 || compared < n * 10); /* n log2 n, and n checks of halves */
+    }
+}
+
+static void words_are_found(void **state) {
+    (void)state;
+    static const char text[] = "aab\0aabaaac";
+    size_t n = sizeof text - 1;
+    assert_ptr_equal(sc__find_word(text, n, "aab"), text);
+    assert_ptr_equal(sc__find_word(text, n, "aac"), text + 8);
+    assert_ptr_equal(sc__find_word(text, n, "ba"), text + 6);
+    assert_ptr_equal(sc__find_word(text, n, ""), text);
+    assert_null(sc__find_word(text, n - 1, "aac"));
+    assert_null(sc__find_word(text, 2, "aab"));
+    assert_null(sc__find_word(NULL, 0, "a"));
+    assert_true(sc__str_is_any_case(SC__STR("BFloat16"), "bfLOAT16"));
+    assert_false(sc__str_is_any_case(SC__STR("BFloat16"), "bfloat"));
+    assert_true(sc__str_starts_any_case(SC__STR("BFloat16"), "bfloat"));
+    assert_false(sc__str_starts_any_case(SC__STR("BF"), "bfloat"));
+    assert_false(sc__str_is_any_case(SC__STR("[ab"), "{AB")); /* 0x20 apart, no letters */
 }
 
 static void heap_orders_by_time_then_sequence(void **state) {
@@ -337,7 +436,11 @@ static void splitmix_matches_its_reference(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(arena_grows_and_keeps),
                                        cmocka_unit_test(arena_gives_zeroed_aligned_memory),
-                                       cmocka_unit_test(arena_limit_jumps_out),
+                                       cmocka_unit_test(arena_limit_ends_the_work),
+                                       cmocka_unit_test(guards_nest),
+                                       cmocka_unit_test(sort_is_stable),
+                                       cmocka_unit_test(words_are_found),
+                                       cmocka_unit_test(each_thread_has_its_guard),
                                        cmocka_unit_test(heap_orders_by_time_then_sequence),
                                        cmocka_unit_test(names_are_dense_and_found),
                                        cmocka_unit_test(map_keeps_all_keys),

@@ -85,21 +85,29 @@ static void add(struct bytes *file, struct node n) {
     struct bytes b = {.n = 0};
     struct bytes deps = {.n = 0};
     struct bytes group = {.n = 0};
-    varint(&b, 1 << 3), varint(&b, n.id);
+    varint(&b, 1 << 3);
+    varint(&b, n.id);
     blob(&b, 2, "op", 2);
-    varint(&b, 3 << 3), varint(&b, n.type);
+    varint(&b, 3 << 3);
+    varint(&b, n.type);
     if (n.dep >= 0) {
         varint(&deps, (uint64_t)n.dep);
         blob(&b, 5, deps.data, deps.n);
     }
-    if (n.duration)
-        varint(&b, 7 << 3), varint(&b, n.duration);
+    if (n.duration) {
+        varint(&b, 7 << 3);
+        varint(&b, n.duration);
+    }
     if (n.type >= SEND)
         number(&b, "comm_size", 9, n.size);
-    if (n.type == SEND)
-        number(&b, "comm_dst", 7, n.peer), number(&b, "comm_tag", 7, n.tag);
-    if (n.type == RECV)
-        number(&b, "comm_src", 11, n.peer), number(&b, "comm_tag", 13, n.tag);
+    if (n.type == SEND) {
+        number(&b, "comm_dst", 7, n.peer);
+        number(&b, "comm_tag", 7, n.tag);
+    }
+    if (n.type == RECV) {
+        number(&b, "comm_src", 11, n.peer);
+        number(&b, "comm_tag", 13, n.tag);
+    }
     if (n.type == COLL)
         number(&b, "comm_type", 9, n.coll);
     if (n.group) {
@@ -155,7 +163,8 @@ static void refuse(const struct node *a,
     struct bytes f0 = {.n = 0};
     struct bytes f1 = {.n = 0};
     struct sc__workload *w;
-    metadata(&f0), metadata(&f1);
+    metadata(&f0);
+    metadata(&f1);
     for (unsigned i = 0; i < na; i++)
         add(&f0, a[i]);
     for (unsigned i = 0; i < nb; i++)
@@ -190,7 +199,8 @@ static void bad_graphs_are_refused(void **state) {
            &recv,
            1,
            "this send of 100 bytes is matched with node 4 'op' of rank 1");
-    recv.size = 100, recv.tag = 8;
+    recv.size = 100;
+    recv.tag = 8;
     refuse(&send, 1, &recv, 1, "no receive on rank 1");
     send.peer = 2;
     refuse(&send, 1, &comp, 1, "rank 2 is not another one of the 2 ranks");
@@ -208,7 +218,8 @@ static void bad_graphs_are_refused(void **state) {
     struct node gather = coll(1, 64);
     gather.coll = 10;
     refuse(&gather, 1, &gather, 1, "comm_type 10 is not known");
-    gather.coll = 0, gather.group = "5";
+    gather.coll = 0;
+    gather.group = "5";
     refuse(&gather, 1, &gather, 1, "process group '5' is not defined");
     comp.type = 9;
     refuse(&comp, 1, &comp, 1, "unknown type");
@@ -272,9 +283,12 @@ static void cut_files_are_refused(void **state) {
     struct bytes f0 = {.n = 0};
     struct bytes f1 = {.n = 0};
     struct sc__workload *w;
-    metadata(&f0), metadata(&f1);
-    for (unsigned i = 0; i < 4; i++)
-        add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
+    metadata(&f0);
+    metadata(&f1);
+    for (unsigned i = 0; i < 4; i++) {
+        add(&f0, coll(i, 64));
+        add(&f1, coll(i, 64));
+    }
     save("x.1.et", f1.data, f1.n);
     for (size_t n = 0; n < f0.n; n++) {
         save("x.0.et", f0.data, n);
@@ -289,9 +303,12 @@ static void damaged_bytes_do_no_harm(void **state) {
     struct bytes f0 = {.n = 0};
     struct bytes f1 = {.n = 0};
     struct sc__workload *w;
-    metadata(&f0), metadata(&f1);
-    for (unsigned i = 0; i < 3; i++)
-        add(&f0, coll(i, 64)), add(&f1, coll(i, 64));
+    metadata(&f0);
+    metadata(&f1);
+    for (unsigned i = 0; i < 3; i++) {
+        add(&f0, coll(i, 64));
+        add(&f1, coll(i, 64));
+    }
     save("x.1.et", f1.data, f1.n);
     for (size_t i = 0; i < f0.n; i++)
         for (unsigned flip = 1; flip < 256; flip *= 2) {
@@ -378,17 +395,27 @@ static void groups_and_times_from_the_nodes(void **state) {
     struct sc__workload *w;
     struct node a = coll(2, 64);
     metadata(&f);
-    varint(&m, 1 << 3), varint(&m, 1), varint(&m, 3 << 3), varint(&m, 1);
+    varint(&m, 1 << 3);
+    varint(&m, 1);
+    varint(&m, 3 << 3);
+    varint(&m, 1);
     blob(&in, 1, groups, sizeof groups - 1);
     blob(&m, 8, in.data, in.n);
     frame(&f, &m);
     a.group = "4";
     add(&f, a);
-    varint(&c, 1 << 3), varint(&c, 3), varint(&c, 3 << 3), varint(&c, COMP);
-    number(&c, "num_ops", 9, 989400000000), number(&c, "tensor_size", 13, 1000);
+    varint(&c, 1 << 3);
+    varint(&c, 3);
+    varint(&c, 3 << 3);
+    varint(&c, COMP);
+    number(&c, "num_ops", 9, 989400000000);
+    number(&c, "tensor_size", 13, 1000);
     frame(&f, &c);
     c.n = 0;
-    varint(&c, 1 << 3), varint(&c, 4), varint(&c, 3 << 3), varint(&c, 2);
+    varint(&c, 1 << 3);
+    varint(&c, 4);
+    varint(&c, 3 << 3);
+    varint(&c, 2);
     number(&c, "tensor_size", 13, 3350000000);
     frame(&f, &c);
     save("x.0.et", f.data, f.n);
@@ -557,8 +584,10 @@ static void slots_run_one_at_a_time(void **state) {
     metadata(&f);
     struct node a = coll(1, 1 << 20);
     struct node b = coll(2, 1 << 20);
-    a.group = "1", b.group = "2";
-    add(&f, a), add(&f, b);
+    a.group = "1";
+    b.group = "2";
+    add(&f, a);
+    add(&f, b);
     save("x.0.et", f.data, f.n);
     save("x.1.et", f.data, f.n);
     save("x.json", "{\"1\": [0, 1], \"2\": [0, 1]}", 26);

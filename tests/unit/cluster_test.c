@@ -194,7 +194,7 @@ static void disconnected_links(void **state) {
     assert_non_null(strstr(sc_error_text(ctx), "GPU 3"));
 }
 
-/* Written and read again, a cluster prices everything as before. */
+/* Written and read again, a cluster gives the same costs as before. */
 static void written_and_read(void **state) {
     static const char *const texts[] = {"dgx-h100:64",
                                         "hpn:128",

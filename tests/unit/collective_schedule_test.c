@@ -373,7 +373,7 @@ static struct sc__coll_group make_group(uint32_t n, uint32_t per_node, uint32_t 
         if (i && left + 1 == (per_node ? per_node : sizes[(k + 4) % 5]))
             node[i]++;
     }
-    return sc__coll_group_of(node, n, first);
+    return sc__coll_group_of(node, n, 1, first);
 }
 
 static const uint32_t group_sizes[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10,

@@ -58,7 +58,7 @@ static void spec_vectors(void **state) {
         const struct vector *v = &vectors[i];
         struct sc__cluster c = cluster(v->cluster);
         struct sc__shape s = sc__cluster_shape(&c, NULL, v->ranks);
-        struct sc__price p = sc__collective_price(&c, v->coll, &s, v->bytes);
+        struct sc__coll_cost p = sc__collective_cost(&c, v->coll, &s, v->bytes);
         assert_near(sc__us(p.time), v->us, 0.01, v->cluster);
         assert_string_equal(sc__algo_name(p.algo), v->algo);
         assert_string_equal(sc__proto_name(p.proto), v->proto);
@@ -155,17 +155,19 @@ static void ring_between_nodes(void **state) {
                 20 + volume / wire + 1.22 * 0x1p24 / wire,
                 1e-9,
                 "wire");
-    bytes = 0x1p29, volume = bytes * 254 / 128; /* 256 KiB a chunk */
+    bytes = 0x1p29;
+    volume = bytes * 254 / 128; /* 256 KiB a chunk */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
                 20 + volume / inside + 254 * 7.8 + 1.22 * 0x1p21 / wire,
                 1e-9,
                 "copies");
-    bytes = 0x1p25, volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
+    bytes = 0x1p25;
+    volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
                 20 + volume / wire + (254 - 30) * 7.8 + 30 * 14 + 1.22 * 0x1p17 / wire,
                 1e-9,
                 "round");
-    bytes = 0x1p28,
+    bytes = 0x1p28;
     volume = bytes * 15 / 16; /* one rank a node: no copies over NVLink, two channels */
     uint32_t gpu[16];
     for (uint32_t i = 0; i < 16; i++)
@@ -203,7 +205,7 @@ static void ring_closed_form(void **state) {
                 "switch");
 }
 
-/* n-1 of n parts through the port of the root, or through its card; on a ring
+/* n-1 of n parts through the port of the root, or through its NIC; on a ring
  * of links through its two. */
 static void gather_closed_form(void **state) {
     (void)state;
@@ -226,7 +228,7 @@ static void gather_closed_form(void **state) {
         assert_near(us_of(&c, coll, 32, 1 << 26),
                     2 + size * 28 / 32 / 50e3,
                     1e-7,
-                    "the card is its own");
+                    "the NIC is its own");
         c = cluster("class=plain dims=9 link=50GB/s hop=500ns");
         assert_near(us_of(&c, coll, 9, 1 << 26),
                     4 * 0.5 + size * 8 / 9 / 100e3,
@@ -345,7 +347,7 @@ static void no_cut_is_beaten(void **state) {
         double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
         double bound;
         struct sc__shape s = sc__cluster_shape(&c, gpu, n);
-        struct sc__price p = sc__collective_price(&c, coll, &s, (uint64_t)bytes);
+        struct sc__coll_cost p = sc__collective_cost(&c, coll, &s, (uint64_t)bytes);
         double nics_a_gpu = fmax(1, f.nics / f.node);
         bound = cut_bound(coll,
                           bytes,
@@ -588,7 +590,7 @@ static void trees_through_thin_uplinks(void **state) {
     c.tuning.algo = SC__ALGO_AUTO;
     struct sc__shape s = sc__cluster_shape(&c, NULL, 128);
     assert_string_equal(
-        sc__algo_name(sc__collective_price(&c, SC__ALLREDUCE, &s, (uint64_t)bytes).algo),
+        sc__algo_name(sc__collective_cost(&c, SC__ALLREDUCE, &s, (uint64_t)bytes).algo),
         "ring");
 }
 

@@ -173,7 +173,7 @@ static void named_ranks(struct sc_context *ctx,
                  describe(ctx, p),
                  rank,
                  100 * moved);
-    sc__workload_merge(ctx, job->workload);
+    sc__workload_merge(job->workload);
     moved = (double)(step(ctx, job, p) - before) / (double)before;
     if (fabs(moved) > (flow ? 0.1 : 0.005))
         fail_msg("%s: rank %u back among its like moves the step by %.4f %%",

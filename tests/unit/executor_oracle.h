@@ -1,6 +1,6 @@
 /* A slow simulator of workloads, written from the description in
  * workload/workload.h alone: every call is written out, and at every moment every
- * operation is asked anew whether it may start. Nothing is summed, priced
+ * operation is asked anew whether it may start. Nothing is summed, timed
  * beforehand or remembered. */
 #ifndef EXECUTOR_ORACLE_H
 #define EXECUTOR_ORACLE_H

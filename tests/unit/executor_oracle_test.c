@@ -1,5 +1,5 @@
 /* The executor against a slow simulator (executor_oracle.h) on random
- * workloads: what its shortcuts sum into one event, price once or remember
+ * workloads: what its shortcuts sum into one event, time once or remember
  * must be what comes out when every operation is looked at by itself. */
 #include "test.h"
 
@@ -213,7 +213,8 @@ static uint32_t make_block(struct plan *p, uint32_t segment, uint32_t class, boo
         order[i] = i;
     if (p->disorder && n > 1 && chance(&p->seed, 20)) { /* may lock them up */
         uint32_t i = pick(&p->seed, n - 1);
-        order[i] = i + 1, order[i + 1] = i;
+        order[i] = i + 1;
+        order[i + 1] = i;
     }
     sc__block_begin(p->w);
     for (uint32_t i = 0; i < n; i++) {
@@ -248,8 +249,10 @@ static void make_plan(struct plan *p, uint64_t seed, uint32_t most_calls) {
     make_job(p);
     p->measured =
         (uint32_t)(sc__random(&p->seed) & sc__random(&p->seed) & sc__random(&p->seed));
-    p->two_compute = chance(&p->seed, 25), p->one_tag = chance(&p->seed, 30);
-    p->disorder = chance(&p->seed, 15), p->coarse = chance(&p->seed, 30);
+    p->two_compute = chance(&p->seed, 25);
+    p->one_tag = chance(&p->seed, 30);
+    p->disorder = chance(&p->seed, 15);
+    p->coarse = chance(&p->seed, 30);
     p->w->compute_stream = (uint8_t)(chance(&p->seed, 80) ? 0 : 1);
     p->segments = 1 + pick(&p->seed, SEGMENTS);
     p->calls = 1 + pick(&p->seed, most_calls);
@@ -422,13 +425,15 @@ compare(const struct plan *p, const struct setting *s, uint64_t number, bool *lo
         for (uint32_t c = 0; c < p->classes; c++)
             same_class(&v, r, &sim, c);
         skipped += sim.skipped > 0;
-        if (way == 1)
-            same_spans(&v, r, sim.timeline), same_idles(&v, r, sim.timeline);
+        if (way == 1) {
+            same_spans(&v, r, sim.timeline);
+            same_idles(&v, r, sim.timeline);
+        }
     }
 }
 
 static const struct setting settings[] = {
-    {"fixed prices", false, false, 1, 0},
+    {"fixed costs", false, false, 1, 0},
     {"shared ports", true, false, 1, 0},
     {"shared ports, scaled compute", true, false, 0.7, 0},
     {"free", false, true, 1, 0},

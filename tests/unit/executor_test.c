@@ -72,7 +72,7 @@ static void check_conservation(const struct world *w) {
     }
 }
 
-static int64_t price(struct world *w, uint32_t ranks, uint32_t nodes, uint64_t bytes) {
+static int64_t cost(struct world *w, uint32_t ranks, uint32_t nodes, uint64_t bytes) {
     struct sc__shape s = {.ranks = ranks,
                           .nodes = nodes,
                           .per_node = ranks / nodes,
@@ -88,7 +88,7 @@ static void blocking_collective_is_exposed(void **state) {
     collective(w, 0, SC__GROUP_TP, 1 << 20);
     end_class(w, 0, 8, 0);
     assert_int_equal(run(w, "dgx-h100", NULL), SC_OK);
-    int64_t t = price(w, 8, 1, 1 << 20);
+    int64_t t = cost(w, 8, 1, 1 << 20);
     assert_true(t > 0 && w->sim.step == 1000000 + t);
     assert_true(w->sim.classes[0].account.exposed[0] == t);
     check_conservation(w);

@@ -168,8 +168,7 @@ static double next_start(const struct traffic *t) {
  * next; NULL: as the ones before them end. */
 static void run_share(struct traffic *t, const double *begins, double *end) {
     struct sc__arena arena;
-    jmp_buf out;
-    sc__arena_init(&arena, &out);
+    sc__arena_init(&arena);
     struct sc__flow_share *s = sc__share_new(&arena, t->capacity, t->kind.links);
     for (double now = 0;;) {
         uint64_t user;
@@ -212,7 +211,9 @@ static void compare(const struct kind *kind, uint64_t seed, bool given) {
                      i / kind->each,
                      got[i],
                      want[i]);
-    free(want), free(got), free(begins);
+    free(want);
+    free(got);
+    free(begins);
 }
 
 static struct kind random_kind(uint64_t *state, uint32_t each) {

@@ -135,8 +135,7 @@ static void random_network(uint64_t *seed, struct sc__quotient *q, struct planne
                              .begin = now};
         t[p].burden.seconds =
             t[p].burden.bytes / ((double)(5 + sc__random(seed) % 40) * 1e9);
-        t[p].alone = (int64_t)ceil(
-            sc__live_alone(q, &t[p].burden, ctx->arena.out_of_memory) * 1e12 - 1e-3);
+        t[p].alone = (int64_t)ceil(sc__live_alone(q, &t[p].burden) * 1e12 - 1e-3);
     }
 }
 

@@ -209,7 +209,7 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
 
 /* ---- contention, by hand ----
  *
- * Sixteen GPUs of one card each (50 GB/s, no latency); stage 0 is GPUs 0–7,
+ * Sixteen GPUs of one NIC each (50 GB/s, no latency); stage 0 is GPUs 0–7,
  * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
 
 #define ONE_CARD                                                                           \
@@ -268,14 +268,15 @@ static void placement_moves_ranks(void **unused) {
         gpu[r] = r < 8 ? 2 * r : 2 * (r - 8) + 1;
     assert_int_equal(sc__cluster_parse(ctx, PLAIN " leaf=8 oversubscription=4", 16, &c),
                      SC_OK);
-    c.gpu_of = gpu, c.placed = 16;
+    c.gpu_of = gpu;
+    c.placed = 16;
     assert_int_equal(network(ctx, true, dmodk, &c, w, &net), SC_OK);
     assert_int_equal(sc__simulate(ctx, w, &net, NULL, &sim), SC_OK);
     assert_seconds((double)sim.step * 1e-12, 1e9 / 50e9);
     sc_close(ctx);
 }
 
-/* Two uplinks of 50 GB/s for eight cards. */
+/* Two uplinks of 50 GB/s for eight NICs. */
 static void oversubscription_costs_4(void **unused) {
     (void)unused;
     assert_seconds(message_seconds(PLAIN " leaf=8 oversubscription=4", dmodk), 4e9 / 50e9);

@@ -1,6 +1,6 @@
 /* Sharing among kinds of flows on kinds of links is sharing among all flows
  * on all links: random collectives on groups that lie unevenly on random
- * fabrics, hashed onto ways that collide, begun at random times. */
+ * fabrics, hashed onto paths that collide, begun at random times. */
 #include "test.h"
 
 #include "network/flow/flow_live.h"
@@ -194,8 +194,10 @@ static void live(struct lot *l, const struct sc__quotient *q, double *end) {
                 start = llround(l->run[i].start * 1e12);
         if (next == INT64_MAX && start == INT64_MAX)
             break;
-        while (next <= start && sc__live_end(live, next, &id))
-            end[run_of[id]] = (double)next * 1e-12, used[id] = false;
+        while (next <= start && sc__live_end(live, next, &id)) {
+            end[run_of[id]] = (double)next * 1e-12;
+            used[id] = false;
+        }
         for (uint32_t i = 0; next > start && i < RUNS; i++) {
             const struct run *r = &l->run[i];
             if (seen[i] || llround(r->start * 1e12) != start)
@@ -206,13 +208,11 @@ static void live(struct lot *l, const struct sc__quotient *q, double *end) {
             used[id] = seen[i] = true;
             run_of[id] = i;
             begun++;
-            sc__live_begin(
-                live,
-                id,
-                &b,
-                (int64_t)ceil(sc__live_alone(q, &b, ctx->arena.out_of_memory) * 1e12 -
-                              1e-3),
-                start);
+            sc__live_begin(live,
+                           id,
+                           &b,
+                           (int64_t)ceil(sc__live_alone(q, &b) * 1e12 - 1e-3),
+                           start);
         }
     }
     assert_int_equal(begun, RUNS);
@@ -242,8 +242,10 @@ static void kinds_share_as_all_do(void **unused) {
         uint32_t flows = 0;
         ctx = sc_open();
         random_lot(&l, &state);
-        for (uint32_t i = 0; i < PATTERNS; i++)
-            list[i] = &l.pattern[i], flows += l.pattern[i].flow_count;
+        for (uint32_t i = 0; i < PATTERNS; i++) {
+            list[i] = &l.pattern[i];
+            flows += l.pattern[i].flow_count;
+        }
         struct sc__quotient *q = sc__quotient_make(&l.builder, list, PATTERNS);
         fewer += q->pattern[PATTERNS] < flows;
         share(&l, NULL, want);

@@ -67,13 +67,18 @@ static bool freeze_lowest(struct plain *p) {
     uint32_t capped = UINT32_MAX;
     for (uint32_t l = 0; l < p->links; l++) {
         double load = rising_load(p, l, &residual);
-        if (load > 1e-12 && residual / load < least)
-            least = residual / load, link = l;
+        if (load > 1e-12 && residual / load < least) {
+            least = residual / load;
+            link = l;
+        }
     }
     for (uint32_t i = 0; i < p->flows; i++)
         if (p->flow[i].running && !p->flow[i].frozen && p->flow[i].cap > 0 &&
-            p->flow[i].cap < least)
-            least = p->flow[i].cap, link = UINT32_MAX, capped = i;
+            p->flow[i].cap < least) {
+            least = p->flow[i].cap;
+            link = UINT32_MAX;
+            capped = i;
+        }
     if (least == INFINITY)
         return false;
     for (uint32_t i = 0; i < p->flows; i++) {
@@ -113,8 +118,10 @@ static void plain_run(struct plain *p) {
     for (;;) {
         for (uint32_t i = 0; i < p->flows; i++) {
             struct plain_flow *f = &p->flow[i];
-            if (f->finish < 0 && !f->running && f->start <= now)
-                f->running = true, f->left = f->bytes;
+            if (f->finish < 0 && !f->running && f->start <= now) {
+                f->running = true;
+                f->left = f->bytes;
+            }
         }
         plain_solve(p);
         double next = plain_next(p, now);
@@ -136,8 +143,7 @@ static void plain_run(struct plain *p) {
 
 static void share_run(struct plain *p, double *finish) {
     struct sc__arena arena;
-    jmp_buf out;
-    sc__arena_init(&arena, &out);
+    sc__arena_init(&arena);
     struct sc__flow_share *s = sc__share_new(&arena, p->capacity, p->links);
     bool begun[MOST_FLOWS] = {0};
     for (double now = 0;;) {
@@ -183,8 +189,10 @@ static void random_case(struct plain *p, uint64_t *state) {
     uint32_t spines = 1 + below(state, 4);
     uint32_t leaves = (hosts + leaf - 1) / leaf;
     p->links = tree ? 2 * hosts + 2 * leaves * spines : 2 + below(state, 20);
-    if (p->links > 128)
-        p->links = 128, tree = false;
+    if (p->links > 128) {
+        p->links = 128;
+        tree = false;
+    }
     for (uint32_t l = 0; l < p->links; l++)
         p->capacity[l] = below(state, 2) ? 50e9 : 1e9 * (1 + below(state, 100));
     p->flows = 1 + below(state, MOST_FLOWS);

@@ -1,5 +1,5 @@
 /* The executor of graph blocks against a slow simulator of the same rules
- * (workload/workload.h, the head of executor_graph.c), on random graphs: every
+ * (workload/workload.h, the head of graph.c), on random graphs: every
  * operation is asked at every moment what it waits for. */
 #include "test.h"
 
@@ -92,7 +92,9 @@ static const struct sc_engine charging_ops = {.name = "charging",
                                               .overhead = charge};
 
 static bool never_inside(const void *self, uint32_t class, uint32_t group) {
-    (void)self, (void)class, (void)group;
+    (void)self;
+    (void)class;
+    (void)group;
     return false;
 }
 
@@ -150,12 +152,16 @@ static struct happening random_happening(struct plan *p) {
     h.kind = what < 45 ? 0 : what < 55 ? 1 : what < 75 ? 2 : 3;
     h.group = h.kind == 2 ? (uint16_t)pick(&p->seed, GROUPS) : 0;
     h.cost = h.kind == 0 || chance(&p->seed, 25) ? 1 + pick(&p->seed, 60000) : 0;
-    if (h.kind == 2 && h.group == 3)
-        h.flags = SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 2 && h.group == 3) {
+        h.flags = SC__OP_MEASURED;
+        h.cost = 1 + pick(&p->seed, 60000);
+    }
     if (h.kind == 3)
         h.flags = chance(&p->seed, 50) ? SC__OP_EAGER : 0;
-    if (h.kind == 3 && chance(&p->seed, 20))
-        h.flags |= SC__OP_MEASURED, h.cost = 1 + pick(&p->seed, 60000);
+    if (h.kind == 3 && chance(&p->seed, 20)) {
+        h.flags |= SC__OP_MEASURED;
+        h.cost = 1 + pick(&p->seed, 60000);
+    }
     h.tag = pick(&p->seed, 2);
     return h;
 }
@@ -212,7 +218,8 @@ static void make_plan(struct plan *p, uint64_t seed) {
     struct sc__mismatch bad;
     p->w = sc__workload_new(&ctx->arena, "random");
     p->ranks = 2 + pick(&p->seed, RANKS - 1);
-    p->slots = chance(&p->seed, 25), p->any = chance(&p->seed, 20);
+    p->slots = chance(&p->seed, 25);
+    p->any = chance(&p->seed, 20);
     p->w->mesh = sc__mesh(1, 1, 1, p->ranks, 1, 0);
     p->w->rank_class = SC__NEW_ARRAY(&ctx->arena, uint32_t, p->ranks);
     random_groups(p);
@@ -319,9 +326,10 @@ static void begin(struct slow *s, struct one *o) {
 static void received(struct slow *s, struct one *o) {
     o->flies = false;
     o->arrived = true;
-    if (s->loads)
-        o->queued = true, o->ready = s->now;
-    else
+    if (s->loads) {
+        o->queued = true;
+        o->ready = s->now;
+    } else
         end_after(s, o);
 }
 
@@ -488,9 +496,10 @@ static void become_ready(struct slow *s, uint32_t i) {
         return;
     }
     begin(s, o);
-    if (o->op->kind == SC__OP_WAIT)
-        o->done = true, o->end = s->now;
-    else if (o->op->kind == SC__OP_SEND)
+    if (o->op->kind == SC__OP_WAIT) {
+        o->done = true;
+        o->end = s->now;
+    } else if (o->op->kind == SC__OP_SEND)
         send(s, i);
     else
         arrive(s, i);
@@ -618,40 +627,59 @@ static void end_all(struct slow *s) {
     }
 }
 
-/* One of each rank's operations decides what its time is. */
+/* What the time of a rank counts as (docs/model/executor.md): what its lowest
+ * stream computes; else the group of a transfer that runs; else what it waits
+ * for: peers of a collective, the other end of a message; when all has ended,
+ * the other ranks. */
+static int64_t *part_of_computing(struct slow *s, uint32_t rank) {
+    struct sc__account *a = &s->rank[rank].account;
+    const struct sc__op *first = NULL;
+    for (uint32_t i = s->first[rank]; i < s->first[rank + 1]; i++) {
+        const struct one *o = &s->one[i];
+        if (o->runs && o->op->kind == SC__OP_COMPUTE &&
+            (!first || o->op->stream < first->stream))
+            first = o->op;
+    }
+    if (!first)
+        return NULL;
+    return first->work == SC__WORK_HOST    ? &a->other
+           : first->phase == SC__RECOMPUTE ? &a->recompute
+                                           : &a->compute;
+}
+
+static bool moves(const struct slow *s, const struct one *o) {
+    bool message = o->op->kind == SC__OP_SEND || o->op->kind == SC__OP_RECV;
+    if (o->after) /* a local update is part of its transfer */
+        return true;
+    if (message && s->loads)
+        return o->runs || (o->op->kind == SC__OP_RECV && o->flies && o->posted);
+    return o->flies && (o->op->kind != SC__OP_RECV || o->posted);
+}
+
 static void account(struct slow *s, int64_t passed) {
     for (uint32_t r = 0; r < s->w->class_count; r++) {
         struct sc__account *a = &s->rank[r].account;
-        bool recompute = false, compute = false, moves = false, meets = false,
-             waiting = false, all = true;
+        bool moving = false, meets = false, waiting = false, all = true;
         bool busy[GROUPS + 1] = {0};
         for (uint32_t i = s->first[r]; i < s->first[r + 1]; i++) {
             const struct one *o = &s->one[i];
             bool message = o->op->kind == SC__OP_SEND || o->op->kind == SC__OP_RECV;
-            bool computes = o->runs && o->op->kind == SC__OP_COMPUTE;
-            bool moving =
-                message && s->loads
-                    ? o->runs || (o->op->kind == SC__OP_RECV && o->flies && o->posted)
-                    : o->flies && (o->op->kind != SC__OP_RECV || o->posted);
-            moving |= o->after; /* a local update is part of its transfer */
             all &= o->done;
-            recompute |= computes && o->op->phase == SC__RECOMPUTE;
-            compute |=
-                computes && o->op->phase != SC__RECOMPUTE && o->op->work != SC__WORK_HOST;
-            moves |= moving;
-            busy[message ? GROUPS : o->op->group] |= moving;
+            moving |= moves(s, o);
+            busy[message ? GROUPS : o->op->group] |= moves(s, o);
             meets |= o->here;
             waiting |= (o->held && !s->loads) || (o->op->kind == SC__OP_RECV && o->posted &&
                                                   !o->flies && !o->arrived);
         }
         for (uint32_t g = 0; g <= GROUPS; g++)
             s->busy[r][g] += busy[g] ? passed : 0;
-        *(recompute      ? &a->recompute
-          : compute      ? &a->compute
-          : moves        ? &s->exposed[r]
-          : meets || all ? &a->skew
-          : waiting      ? &a->bubble
-                         : &a->other) += passed;
+        int64_t *part = part_of_computing(s, r);
+        if (!part)
+            part = moving         ? &s->exposed[r]
+                   : meets || all ? &a->skew /* groups do not span stages here */
+                   : waiting      ? &a->bubble
+                                  : &a->other;
+        *part += passed;
     }
 }
 
@@ -759,7 +787,7 @@ static bool compare(const struct plan *p, const struct setting *x, uint64_t seed
 static void random_graphs(void **unused) {
     (void)unused;
     static const struct setting settings[] = {
-        {"fixed prices", false, false},
+        {"fixed costs", false, false},
         {"shared ports", true, false},
         {"charged processors", false, true},
         {"charged processors, shared ports", true, true}};

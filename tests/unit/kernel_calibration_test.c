@@ -8,7 +8,7 @@
 #include <math.h>
 
 static struct sc_context *ctx;
-static struct sc__pricer *pricer;
+static struct sc__kernel_model *kernel_model;
 
 static int begin(void **state) {
     const struct sc__gpu *gpu;
@@ -16,7 +16,7 @@ static int begin(void **state) {
     ctx = sc_open();
     if (sc__gpu_find(ctx, "h200", &gpu) != SC_OK)
         return -1;
-    pricer = sc__pricer_new(&ctx->arena, gpu);
+    kernel_model = sc__kernel_model_new(&ctx->arena, gpu);
     return 0;
 }
 
@@ -59,7 +59,8 @@ static const char *cell(const struct table *t, const char *column) {
         h = strchr(h, ',');
         l = strchr(l, ',');
         assert_true(h && l);
-        h++, l++;
+        h++;
+        l++;
     }
     char *out = text[next++ & 3];
     snprintf(out, sizeof text[0], "%.*s", (int)strcspn(l, ",\r\n"), l);
@@ -103,9 +104,13 @@ static void gemm_cold(void **state) {
     struct errors large = {0};
     while (next_row(&t)) {
         double us = number(&t, "us");
-        double p =
-            sc__gemm(pricer, NULL, SC__BF16, size(&t, "m"), size(&t, "n"), size(&t, "k"))
-                .us;
+        double p = sc__gemm(kernel_model,
+                            NULL,
+                            SC__BF16,
+                            size(&t, "m"),
+                            size(&t, "n"),
+                            size(&t, "k"))
+                       .us;
         add(&all, p, us);
         if (us > 100)
             add(&large, p, us);
@@ -123,7 +128,8 @@ static void gemm_fp8(void **state) {
         bool by_row = !strcmp(cell(&t, "scaling"), "row");
         enum sc__dtype type = by_row ? SC__FP8_ROW : SC__FP8;
         double p =
-            sc__gemm(pricer, NULL, type, size(&t, "m"), size(&t, "n"), size(&t, "k")).us;
+            sc__gemm(kernel_model, NULL, type, size(&t, "m"), size(&t, "n"), size(&t, "k"))
+                .us;
         add(by_row ? &row : &tensor, p, number(&t, "us"));
     }
     bound("fp8, one scale", &tensor, 4, 90);
@@ -140,11 +146,12 @@ static void gemm_grouped(void **state) {
         uint64_t n = size(&t, "n");
         uint64_t k = size(&t, "k");
         const char *kind = cell(&t, "kind");
-        struct sc__kernel p = !strcmp(kind, "grouped_fwd")
-                                  ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, n, k)
-                              : !strcmp(kind, "grouped_dgrad")
-                                  ? sc__gemm_grouped(pricer, NULL, SC__BF16, e, m, k, n)
-                                  : sc__gemm_grouped(pricer, NULL, SC__BF16, e, n, k, m);
+        struct sc__kernel p =
+            !strcmp(kind, "grouped_fwd")
+                ? sc__gemm_grouped(kernel_model, NULL, SC__BF16, e, m, n, k)
+            : !strcmp(kind, "grouped_dgrad")
+                ? sc__gemm_grouped(kernel_model, NULL, SC__BF16, e, m, k, n)
+                : sc__gemm_grouped(kernel_model, NULL, SC__BF16, e, n, k, m);
         add(&all, p.us, number(&t, "us"));
     }
     bound("grouped", &all, 8, 135);
@@ -159,12 +166,15 @@ static void attention(void **state) {
         struct sc__attention a = {.batch = size(&t, "batch"),
                                   .heads = size(&t, "heads"),
                                   .kv_heads = size(&t, "kv_heads")};
-        a.sq = size(&t, "seq"), a.head_dim = size(&t, "head_dim"),
+        a.sq = size(&t, "seq");
+        a.head_dim = size(&t, "head_dim");
         a.causal = size(&t, "causal");
         if (number(&t, "fwd_us") > 0)
-            add(&forward, sc__attention_forward(pricer, &a).us, number(&t, "fwd_us"));
+            add(&forward, sc__attention_forward(kernel_model, &a).us, number(&t, "fwd_us"));
         if (number(&t, "bwd_us") > 0)
-            add(&backward, sc__attention_backward(pricer, &a).us, number(&t, "bwd_us"));
+            add(&backward,
+                sc__attention_backward(kernel_model, &a).us,
+                number(&t, "bwd_us"));
     }
     bound("attention forward", &forward, 4, 60);
     bound("attention backward", &backward, 4, 60);
@@ -205,13 +215,25 @@ static void memory_bound(void **state) {
             double b = number(&t, "bwd_us");
             if (f > 10)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->forward, rows, cols).us,
+                    sc__memory_op(kernel_model,
+                                  (enum sc__memory_op)c->forward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     f);
             if (f > 10 && c->forward == SC__MEM_BIAS_GRAD)
-                add(&bias, sc__memory_op(pricer, SC__MEM_BIAS_GRAD, rows, cols).us, f);
+                add(&bias,
+                    sc__memory_op(kernel_model, SC__MEM_BIAS_GRAD, SC__BF16, rows, cols).us,
+                    f);
             if (b > 10 && c->backward >= 0)
                 add(&all,
-                    sc__memory_op(pricer, (enum sc__memory_op)c->backward, rows, cols).us,
+                    sc__memory_op(kernel_model,
+                                  (enum sc__memory_op)c->backward,
+                                  SC__BF16,
+                                  rows,
+                                  cols)
+                        .us,
                     b);
         }
     }
@@ -231,7 +253,8 @@ static double slowdown(const struct sc__kernel *first,
     sc__load_add(&load, first, a);
     if (other)
         sc__load_add(&load, other, b);
-    return sc__heat(sc__pricer_gpu(pricer), &load, idle).factor[first->kind];
+    return sc__throttle(sc__kernel_model_gpu(kernel_model), &load, idle)
+        .factor[first->kind];
 }
 
 /* Cold and sustained time of a case of power.csv: the medians are flat, so
@@ -266,7 +289,7 @@ static void power_loops(void **state) {
         const uint64_t *s = shapes[i];
         snprintf(what, sizeof what, "gemm_%dx%dx%d", (int)s[0], (int)s[1], (int)s[2]);
         assert_true(power_case(what, &cold, &hot));
-        struct sc__kernel k = sc__gemm(pricer, NULL, SC__BF16, s[0], s[1], s[2]);
+        struct sc__kernel k = sc__gemm(kernel_model, NULL, SC__BF16, s[0], s[1], s[2]);
         double points = 100 * (slowdown(&k, 1, NULL, 0, 0) - hot / cold);
         printf("%-28s %+.1f points\n", what, points);
         assert_true(fabs(points) <= 4);
@@ -277,7 +300,7 @@ static void power_loops(void **state) {
                               .sq = 8192,
                               .head_dim = 128,
                               .causal = true};
-    struct sc__kernel k = sc__attention_forward(pricer, &a);
+    struct sc__kernel k = sc__attention_forward(kernel_model, &a);
     assert_true(power_case("sdpa_fwd_2x32x8192x128", &cold, &hot));
     printf("%-28s %+.1f points\n",
            "attention",
@@ -289,8 +312,8 @@ static void power_loops(void **state) {
 static void duty_cycles(void **state) {
     (void)state;
     struct table t = open_table("calibration/h200/duty.csv");
-    struct sc__kernel gemm = sc__gemm(pricer, NULL, SC__BF16, 4096, 4096, 4096);
-    struct sc__kernel sum = sc__memory_op(pricer, SC__MEM_ADD, 16384, 8192);
+    struct sc__kernel gemm = sc__gemm(kernel_model, NULL, SC__BF16, 4096, 4096, 4096);
+    struct sc__kernel sum = sc__memory_op(kernel_model, SC__MEM_ADD, SC__BF16, 16384, 8192);
     int cases = 0;
     while (next_row(&t)) {
         int g;
@@ -314,7 +337,7 @@ static void duty_cycles(void **state) {
 /* ---- leave half of the shapes out ---- */
 
 static void push_gemm(struct sc__kernel_table *out,
-                      enum sc__priced what,
+                      enum sc__kernel_op what,
                       enum sc__dtype type,
                       uint64_t batch,
                       const uint64_t size[3],
@@ -329,13 +352,13 @@ static void push_gemm(struct sc__kernel_table *out,
  * half that was left out must not be worse by more than 1.5 points. */
 static void half_of_the_shapes(void **state) {
     (void)state;
-    struct sc__gpu off = *sc__pricer_gpu(pricer);
+    struct sc__gpu off = *sc__kernel_model_gpu(kernel_model);
     struct sc__kernel_table table = {0};
     struct sc__gpu_fit fit;
     struct table t = open_table("calibration/h200/gemm_cold.csv");
     while (next_row(&t))
         push_gemm(&table,
-                  SC__PRICED_GEMM,
+                  SC__KERNEL_OP_GEMM,
                   SC__BF16,
                   1,
                   (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
@@ -343,7 +366,7 @@ static void half_of_the_shapes(void **state) {
     t = open_table("calibration/h200/gemm_fp8_cold.csv");
     while (next_row(&t))
         push_gemm(&table,
-                  SC__PRICED_GEMM,
+                  SC__KERNEL_OP_GEMM,
                   strcmp(cell(&t, "scaling"), "row") ? SC__FP8 : SC__FP8_ROW,
                   1,
                   (uint64_t[]){size(&t, "m"), size(&t, "n"), size(&t, "k")},
@@ -356,7 +379,7 @@ static void half_of_the_shapes(void **state) {
         const char *kind = cell(&t, "kind");
         bool forward = !strcmp(kind, "grouped_fwd"), wgrad = !strcmp(kind, "grouped_wgrad");
         push_gemm(&table,
-                  SC__PRICED_GROUPED,
+                  SC__KERNEL_OP_GROUPED,
                   SC__BF16,
                   size(&t, "experts"),
                   (uint64_t[]){wgrad ? n : m,
@@ -366,11 +389,20 @@ static void half_of_the_shapes(void **state) {
                                        : n},
                   number(&t, "us"));
     }
-    off.gemm.r *= 0.8, off.gemm.rp *= 1.2, off.gemm.b *= 1.3, off.gemm.te *= 0.7,
-        off.gemm.t0 *= 1.4, off.gemm.bw *= 0.9;
-    off.dtype[SC__FP8].r *= 1.2, off.dtype[SC__FP8].rp *= 0.85, off.dtype[SC__FP8].b *= 0.8;
-    off.dtype[SC__FP8_ROW].r *= 0.8, off.dtype[SC__FP8_ROW].rp *= 1.2;
-    off.grouped.step *= 1.3, off.grouped.tile *= 2, off.grouped.t0 *= 0.6;
+    off.gemm.r *= 0.8;
+    off.gemm.rp *= 1.2;
+    off.gemm.b *= 1.3;
+    off.gemm.te *= 0.7;
+    off.gemm.t0 *= 1.4;
+    off.gemm.bw *= 0.9;
+    off.dtype[SC__FP8].r *= 1.2;
+    off.dtype[SC__FP8].rp *= 0.85;
+    off.dtype[SC__FP8].b *= 0.8;
+    off.dtype[SC__FP8_ROW].r *= 0.8;
+    off.dtype[SC__FP8_ROW].rp *= 1.2;
+    off.grouped.step *= 1.3;
+    off.grouped.tile *= 2;
+    off.grouped.t0 *= 0.6;
     sc__gpu_fit(ctx, &off, &table, &fit);
     assert_int_equal(fit.count, 4);
     static const double most[] = {3.5, 8, 4, 4}; /* bf16, grouped, fp8, fp8 by row */

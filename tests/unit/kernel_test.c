@@ -1,4 +1,4 @@
-/* Kernel prices, the lists of a layer, GPU files and kernel tables: closed
+/* Kernel costs, the lists of a layer, GPU files and kernel tables: closed
  * forms written out here, rules of transfer, and hostile input. */
 #include "test.h"
 
@@ -62,7 +62,7 @@ static double one_way(double m, double n, double k, const int *tile, int s) {
 static void gemms_by_brute_force(void **state) {
     (void)state;
     static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     uint64_t seed = 3;
     for (int round = 0; round < 2000; round++) {
         uint64_t size[3];
@@ -109,7 +109,7 @@ static double by_trying(double m, double n, double k, double rate, double te) {
  * gradient), m, n, n (weight gradient). m alone does not matter but there. */
 static void unaligned_gemms(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
          by_trying(2048, 4097, 4096, 99e6, 0));
     near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us,
@@ -132,14 +132,14 @@ static void unaligned_gemms(void **state) {
 
 static void nothing_costs_nothing(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__attention none = {.batch = 1,
                                  .heads = 8,
                                  .kv_heads = 8,
                                  .sq = 0,
                                  .head_dim = 128};
     assert_true(sc__gemm(p, NULL, SC__BF16, 0, 128, 128).us == 0);
-    assert_true(sc__memory_op(p, SC__MEM_ADD, 0, 128).us == 0);
+    assert_true(sc__memory_op(p, SC__MEM_ADD, SC__BF16, 0, 128).us == 0);
     assert_true(sc__attention_forward(p, &none).us == 0);
     assert_true(sc__elementwise(p, NULL, 0).us == 0);
 }
@@ -148,7 +148,7 @@ static void nothing_costs_nothing(void **state) {
  * share of a whole. */
 static void attention_shapes(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__attention a = {.batch = 1,
                               .heads = 64,
                               .kv_heads = 8,
@@ -159,7 +159,9 @@ static void attention_shapes(void **state) {
     struct sc__kernel back = sc__attention_backward(p, &a);
     near(whole.flop, 4.0 * 64 * 32768 * 32768 * 128 / 2);
     near(back.flop, 2.5 * whole.flop);
-    a.sq = 32768 / 8, a.skv = 32768, a.share = 0.5;
+    a.sq = 32768 / 8;
+    a.skv = 32768;
+    a.share = 0.5;
     assert_true(fabs(8 * sc__attention_forward(p, &a).us / whole.us - 1) < 0.05);
     struct sc__attention narrow =
         {.batch = 1, .heads = 8, .kv_heads = 8, .sq = 128, .skv = 65536, .head_dim = 128};
@@ -192,7 +194,7 @@ static void attention_schedule(
     const char *name, uint64_t heads, uint64_t sq, uint64_t skv, int head_dim) {
     const struct sc__gpu *g = gpu(name);
     const struct sc__attention_constants *a = &g->attention[head_dim == 192 ? 3 : 1];
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention s = {.batch = 1,
                               .heads = heads,
                               .kv_heads = heads,
@@ -240,7 +242,7 @@ static void attention_schedules(void **state) {
 static void attention_rounds(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention few = {.batch = 1,
                                 .heads = 200,
                                 .kv_heads = 200,
@@ -258,7 +260,7 @@ static void attention_rounds(void **state) {
 static void attention_whole(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention s =
         {.batch = 2, .heads = 20, .kv_heads = 20, .sq = 2048, .skv = 4096, .head_dim = 192};
     const double *f = g->attention[3].forward;
@@ -303,7 +305,7 @@ static double sum(const struct sc__layer_kernels *l, int kind, int phase) {
 
 static void layer_flops(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     for (int fusion = 0; fusion < 3; fusion++) {
         struct sc__layer_shape s = gpt(4096, 32, 2, 2048);
         struct sc__layer_kernels f = {0};
@@ -321,16 +323,19 @@ static void layer_flops(void **state) {
 
 static void layer_cut_by_tensor_parallel(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     struct sc__layer_shape s = gpt(8192, 64, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
     struct sc__layer_kernels ft = {0};
     struct sc__layer_kernels bt = {0};
     s.gated = s.rmsnorm = s.rope = true;
-    s.kv_heads = 8, s.ffn = 28672, s.bias = false;
+    s.kv_heads = 8;
+    s.ffn = 28672;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
-    s.tp = 8, s.sequence_parallel = true;
+    s.tp = 8;
+    s.sequence_parallel = true;
     sc__layer_kernels(&ctx->arena, p, &s, &ft, &bt);
     near(8 * sum(&ft, -1, -1), sum(&f, -1, -1));
     near(8 * sum(&bt, -1, -1), sum(&b, -1, -1));
@@ -342,15 +347,20 @@ static void layer_cut_by_tensor_parallel(void **state) {
 /* Experts of Mixtral's shape: every token passes topk of them, and the gate. */
 static void layer_of_experts(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h100-sxm"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h100-sxm"));
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
     double tokens = 4096;
     double h = 4096;
     double qkvo = 2 * tokens * h * (h + 2 * 1024 + h);
-    s.kv_heads = 8, s.gated = s.rmsnorm = true, s.bias = false;
-    s.experts = 8, s.topk = 2, s.ep = 8, s.expert_ffn = 14336;
+    s.kv_heads = 8;
+    s.gated = s.rmsnorm = true;
+    s.bias = false;
+    s.experts = 8;
+    s.topk = 2;
+    s.ep = 8;
+    s.expert_ffn = 14336;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     near(sum(&f, SC__KERNEL_GEMM, -1),
          qkvo + 2 * tokens * h * 8 + 2 * 2 * tokens * 3 * h * 14336);
@@ -365,13 +375,18 @@ static void layer_of_experts(void **state) {
 /* DeepSeek-V3's attention: the four latent GEMMs and the output. */
 static void layer_of_latent_attention(void **state) {
     (void)state;
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h800"));
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h800"));
     struct sc__layer_shape s = gpt(7168, 128, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
-    s.head_dim = 128, s.kv_rank = 512, s.q_rank = 1536, s.rope_dim = 64, s.v_dim = 128,
+    s.head_dim = 128;
+    s.kv_rank = 512;
+    s.q_rank = 1536;
+    s.rope_dim = 64;
+    s.v_dim = 128;
     s.ffn = 18432;
-    s.gated = s.rmsnorm = s.rope = true, s.bias = false;
+    s.gated = s.rmsnorm = s.rope = true;
+    s.bias = false;
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     double t = 4096;
     double latent = 7168.0 * 1536 + 1536.0 * 128 * 192 + 7168.0 * 576 + 512.0 * 128 * 256 +
@@ -386,9 +401,9 @@ static void layer_of_latent_attention(void **state) {
 static void power_closed_form(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
-    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, 8192, 8192);
+    struct sc__kernel add = sc__memory_op(p, SC__MEM_ADD, SC__BF16, 8192, 8192);
     struct sc__load load = {0};
     sc__load_add(&load, &k, 3);
     sc__load_add(&load, &add, 2);
@@ -396,14 +411,14 @@ static void power_closed_form(void **state) {
     double bytes = 3 * 6 * 8192.0 * 8192 + 2 * 6 * 8192.0 * 8192;
     double us = 3 * k.us + 2 * add.us + 1.2 * 5 + 100;
     double watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
-    struct sc__heat h = sc__heat(g, &load, 100);
+    struct sc__throttling h = sc__throttle(g, &load, 100);
     near(h.watts, watts);
     near(h.clock, 1 + 0.99e-3 * (watts - 659));
     near(h.factor[SC__KERNEL_GEMM], pow(h.clock, 0.6));
     near(h.factor[SC__KERNEL_MEMORY], pow(h.clock, 0.3));
-    assert_true(sc__heat(g, &load, 1e6).clock == 1);
+    assert_true(sc__throttle(g, &load, 1e6).clock == 1);
     const struct sc__gpu *limited = sc__gpu_limit_power(ctx, g, 500);
-    assert_true(sc__heat(limited, &load, 100).clock > h.clock);
+    assert_true(sc__throttle(limited, &load, 100).clock > h.clock);
 }
 
 /* An H200 held at 500 W (nvidia-smi -pl): loops of an 8192 GEMM fall from
@@ -413,7 +428,7 @@ static void held_at_500_watts(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
     const struct sc__gpu *low = sc__gpu_limit_power(ctx, g, 500);
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention a = {.batch = 2,
                               .heads = 32,
                               .kv_heads = 32,
@@ -427,8 +442,8 @@ static void held_at_500_watts(void **state) {
     for (unsigned i = 0; i < 2; i++) {
         struct sc__load load = {0};
         sc__load_add(&load, &k[i], 10);
-        double slower = sc__heat(low, &load, 0).factor[k[i].kind] /
-                        sc__heat(g, &load, 0).factor[k[i].kind];
+        double slower = sc__throttle(low, &load, 0).factor[k[i].kind] /
+                        sc__throttle(g, &load, 0).factor[k[i].kind];
         if (fabs(slower / measured[i] - 1) > 0.05)
             fail_msg("%u: %.3f, measured %.3f", i, slower, measured[i]);
     }
@@ -468,13 +483,14 @@ static void every_gpu_reads(void **state) {
                                        (struct sc__str){(const char *)f->bytes, f->size},
                                        &g),
                          SC_OK);
-        struct sc__pricer *p = sc__pricer_new(&ctx->arena, g);
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
         if (!(rate > 0.6 * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
-        double copy = 4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, 1000000, 1000).us * 1e-6;
+        double copy =
+            4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, SC__BF16, 1000000, 1000).us * 1e-6;
         if (!(copy > 0.7 * g->dram && copy < g->dram))
             fail_msg("%s: %.2f of %.2f TB/s", g->name, copy, g->dram);
         assert_true(g->memory > 1e10 && g->source && g->architecture);
@@ -518,7 +534,7 @@ static void published_rates(void **state) {
     size_t count = sizeof rows / sizeof *rows;
     for (size_t i = 0; i < count; i++) {
         const struct sc__gpu *g = gpu(rows[i].gpu);
-        struct sc__kernel k = sc__gemm(sc__pricer_new(&ctx->arena, g),
+        struct sc__kernel k = sc__gemm(sc__kernel_model_new(&ctx->arena, g),
                                        NULL,
                                        rows[i].type,
                                        rows[i].m,
@@ -527,7 +543,7 @@ static void published_rates(void **state) {
         struct sc__load load = {0};
         sc__load_add(&load, &k, 1);
         double factor =
-            rows[i].sustained ? sc__heat(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
+            rows[i].sustained ? sc__throttle(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
         double error = fabs(k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1);
         worst = fmax(worst, error);
         mean += error / (double)count;
@@ -638,10 +654,10 @@ static void bad_tables(void **state) {
 
 /* ---- measured times ---- */
 
-static struct sc__pricer *with_times(const char *text) {
-    struct sc__pricer *p = sc__pricer_new(&ctx->arena, gpu("h200"));
+static struct sc__kernel_model *with_times(const char *text) {
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
     const char *path = temporary_file(text, strlen(text));
-    if (sc__pricer_read_times(ctx, p, path) != SC_OK)
+    if (sc__kernel_model_read_times(ctx, p, path) != SC_OK)
         fail_msg("%s", sc_error_text(ctx));
     unlink(path);
     return p;
@@ -649,14 +665,14 @@ static struct sc__pricer *with_times(const char *text) {
 
 static void measured_times(void **state) {
     (void)state;
-    struct sc__pricer *model = sc__pricer_new(&ctx->arena, gpu("h200"));
-    struct sc__pricer *p = with_times("us,op,dtype,n,m,k,rows,cols,kernel\n"
-                                      "77.5,gemm,bf16,256,512,1024,,,\"a, b\"\n"
-                                      "8.25,gelu_f,,,,,64,32,\n");
+    struct sc__kernel_model *model = sc__kernel_model_new(&ctx->arena, gpu("h200"));
+    struct sc__kernel_model *p = with_times("us,op,dtype,n,m,k,rows,cols,kernel\n"
+                                            "77.5,gemm,bf16,256,512,1024,,,\"a, b\"\n"
+                                            "8.25,gelu_f,,,,,64,32,\n");
     struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 512, 256, 1024);
     assert_true(k.measured && k.us == 77.5);
     assert_false(sc__gemm(p, NULL, SC__FP8, 512, 256, 1024).measured);
-    assert_true(sc__memory_op(p, SC__MEM_GELU_F, 64, 32).us == 8.25);
+    assert_true(sc__memory_op(p, SC__MEM_GELU_F, SC__BF16, 64, 32).us == 8.25);
     near(sc__gemm_bias(p, NULL, SC__BF16, 512, 256, 1024).us,
          77.5 + 0.01 * sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us);
     near(sc__gemm(p, NULL, SC__BF16, 512, 512, 1024).us,
@@ -666,15 +682,15 @@ static void measured_times(void **state) {
 static void aiob_text(void **state) {
     (void)state;
     double us;
-    struct sc__pricer *p = with_times(
+    struct sc__kernel_model *p = with_times(
         "train_iter:10\natten_flash:\n    time_gpu_max: 530\n    time_gpu_min: 500\n"
         "    time_gpu_avg: 512\nEmb:\n    time_gpu_avg: 799\n");
     struct sc__layer_shape s = gpt(4096, 32, 1, 4096);
     struct sc__layer_kernels f = {0};
     struct sc__layer_kernels b = {0};
-    assert_true(sc__pricer_piece(p, "Emb", &us) && us == 799);
-    assert_false(sc__pricer_piece(p, "mlp_gelu", &us));
-    assert_true(sc__embedding_forward(p, 4096, 4096).us == 799);
+    assert_true(sc__kernel_model_piece(p, "Emb", &us) && us == 799);
+    assert_false(sc__kernel_model_piece(p, "mlp_gelu", &us));
+    assert_true(sc__embedding_forward(p, SC__BF16, 4096, 4096).us == 799);
     sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
     for (uint32_t i = 0; i < f.count; i++)
         assert_true(f.items[i].part == SC__PART_ATTENTION_CORE
@@ -684,8 +700,9 @@ static void aiob_text(void **state) {
         if (b.items[i].part == SC__PART_ATTENTION_CORE)
             assert_true(b.items[i].kernel.us == 1024);
     static const char bad[] = "x:\n    time_gpu_avg: fast\n";
-    assert_int_equal(sc__pricer_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)),
-                     SC_INPUT);
+    assert_int_equal(
+        sc__kernel_model_read_times(ctx, p, temporary_file(bad, sizeof bad - 1)),
+        SC_INPUT);
 }
 
 /* ---- fits ---- */
@@ -726,12 +743,14 @@ static void fit_finds_attention(void **state) {
     for (uint32_t i = 0; i < table.count; i++) {
         const struct sc__kernel_key *k = &table.rows[i].key;
         bool attention =
-            k->what == SC__PRICED_ATTENTION_F || k->what == SC__PRICED_ATTENTION_B;
+            k->what == SC__KERNEL_OP_ATTENTION_F || k->what == SC__KERNEL_OP_ATTENTION_B;
         if (attention && k->size[5] > 64 && k->size[5] <= 128)
             *SC__PUSH(&ctx->arena, few.rows, few.count, few.capacity) = table.rows[i];
     }
-    for (unsigned i = 0; i < 4; i++)
-        off.attention[1].forward[i] *= 1.5, off.attention[1].backward[i] *= 0.6;
+    for (unsigned i = 0; i < 4; i++) {
+        off.attention[1].forward[i] *= 1.5;
+        off.attention[1].backward[i] *= 0.6;
+    }
     sc__gpu_fit(ctx, &off, &few, &fit);
     assert_int_equal(fit.count, 2);
     for (uint32_t i = 0; i < fit.count; i++) {

@@ -105,7 +105,7 @@ static void the_breakdown_is_that_of_intervals(void **state) {
                                                                                          "7",
                                                                                          "9") "]}",
                  &t));
-    t.launches[0].start = 121000,
+    t.launches[0].start = 121000;
     t.launches[0].dur = 1000; /* of kernel 4: launched after the device went idle */
     struct sc__kineto_breakdown b = sc__kineto_break_down(&t, 100000, 142000);
     assert_int_equal(b.span, 42000);
@@ -154,8 +154,11 @@ static struct totals by_jansson(const char *path) {
         if (!cat)
             continue;
         bool memory = !strcmp(cat, "gpu_memcpy") || !strcmp(cat, "gpu_memset");
-        if (memory || !strcmp(cat, "kernel"))
-            s.kernels++, s.dur += dur, s.memory += memory ? dur : 0;
+        if (memory || !strcmp(cat, "kernel")) {
+            s.kernels++;
+            s.dur += dur;
+            s.memory += memory ? dur : 0;
+        }
         if ((!strcmp(cat, "cuda_runtime") || !strcmp(cat, "cuda_driver")) &&
             json_integer_value(json_object_get(json_object_get(e, "args"), "correlation")) >
                 0)

@@ -283,8 +283,10 @@ static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             if (op->kind == SC__OP_COLLECTIVE)
                 t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
-            if (op->kind == SC__OP_SEND)
-                t.messages++, t.message_bytes += (double)op->bytes;
+            if (op->kind == SC__OP_SEND) {
+                t.messages++;
+                t.message_bytes += (double)op->bytes;
+            }
         }
     }
     return t;
@@ -306,7 +308,8 @@ lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__
         for (unsigned g = 0; g < SC__GROUP_LIST; g++)
             for (unsigned k = 0; k < SC__COLLS; k++)
                 sum.bytes[g][k] += t.bytes[g][k];
-        sum.messages += t.messages, sum.message_bytes += t.message_bytes;
+        sum.messages += t.messages;
+        sum.message_bytes += t.message_bytes;
     }
     sum.flops = w->model_flops;
     return sum;

@@ -48,9 +48,10 @@ static void test_presets_have_published_parameters(void **state) {
                          SC_OK);
         sc__model_count(&m, &p);
         double published = number_of(f, "_parameters");
-        if (fabs(p.total - published) > 0.005 * published)
-            print_error("%s: %.10g, published %.10g\n", f->path, p.total, published),
-                wrong++;
+        if (fabs(p.total - published) > 0.005 * published) {
+            print_error("%s: %.10g, published %.10g\n", f->path, p.total, published);
+            wrong++;
+        }
         assert_non_null(m.source);
         seen++;
     }
@@ -185,7 +186,10 @@ static void test_unknown_keys_are_noted(void **state) {
 }
 
 static const char *no_value(const void *self, const char *name, unsigned i) {
-    return (void)self, (void)name, (void)i, NULL;
+    (void)self;
+    (void)name;
+    (void)i;
+    return NULL;
 }
 
 static const char script[] =

@@ -1,4 +1,4 @@
-/* A network for tests that is right by inspection: every transfer has a price
+/* A network for tests that is right by inspection: every transfer has a cost
  * (its bytes, in ps), and in the shared form a resource serves those on it in
  * turns. Everything is computed anew from the list of transfers at every
  * question, in whole numbers. */

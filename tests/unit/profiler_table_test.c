@@ -322,16 +322,24 @@ static unsigned put_header(struct sc__buffer *out, const struct layout *l) {
     COLUMN("CPU total %%");
     COLUMN("CPU total");
     COLUMN("CPU time avg");
-    if (d && !l->old)
-        COLUMN("Self %s", d), COLUMN("Self %s %%", d);
+    if (d && !l->old) {
+        COLUMN("Self %s", d);
+        COLUMN("Self %s %%", d);
+    }
     if (d && l->old)
         COLUMN("%s total %%", d);
-    if (d)
-        COLUMN("%s total", d), COLUMN("%s time avg", d);
-    if (l->memory)
-        COLUMN("CPU Mem"), COLUMN("Self CPU Mem");
-    if (l->memory && d)
-        COLUMN("%s Mem", d), COLUMN("Self %s Mem", d);
+    if (d) {
+        COLUMN("%s total", d);
+        COLUMN("%s time avg", d);
+    }
+    if (l->memory) {
+        COLUMN("CPU Mem");
+        COLUMN("Self CPU Mem");
+    }
+    if (l->memory && d) {
+        COLUMN("%s Mem", d);
+        COLUMN("Self %s Mem", d);
+    }
     COLUMN(l->old ? "Number of Calls" : "# of Calls");
     if (l->node)
         COLUMN("Node ID");
@@ -396,23 +404,33 @@ static void put_row(struct sc__buffer *out,
     CELL("%s", s->total_us == 4 ? "0" : "NaN");
     CELL("%.3fus", s->total_us);
     CELL("%.3fms", s->total_us / s->calls / 1000);
-    if (l->device && !l->old)
-        CELL("%.3fus", s->dev_us), CELL("%.2f%%", 0.0);
+    if (l->device && !l->old) {
+        CELL("%.3fus", s->dev_us);
+        CELL("%.2f%%", 0.0);
+    }
     if (l->device && l->old)
         CELL("%.2f%%", 3.0);
-    if (l->device)
-        CELL("%.3fus", s->dev_us), CELL("%.3fus", s->dev_us / s->calls);
-    if (l->memory)
-        CELL("512 b"), CELL("-1.50 Kb");
-    if (l->memory && l->device)
-        CELL("2.00 MB"), CELL("0 B");
+    if (l->device) {
+        CELL("%.3fus", s->dev_us);
+        CELL("%.3fus", s->dev_us / s->calls);
+    }
+    if (l->memory) {
+        CELL("512 b");
+        CELL("-1.50 Kb");
+    }
+    if (l->memory && l->device) {
+        CELL("2.00 MB");
+        CELL("0 B");
+    }
     CELL("%u", s->calls);
     if (l->node)
         CELL("-1");
     if (l->shapes)
         CELL("%s", s->shapes);
-    if (l->stack && l->flops)
-        CELL("%s", s->flops), CELL("%s", s->source); /* not as the header has them */
+    if (l->stack && l->flops) {
+        CELL("%s", s->flops);
+        CELL("%s", s->source);
+    } /* not as the header has them */
     else if (l->stack)
         CELL("%s", s->source);
     else if (l->flops)

@@ -514,7 +514,9 @@ static void half_the_ranks_tell_the_same(void **state) {
 }
 
 static const char *no_setting(const void *self, const char *name, unsigned i) {
-    (void)self, (void)name, (void)i;
+    (void)self;
+    (void)name;
+    (void)i;
     return NULL;
 }
 

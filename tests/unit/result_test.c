@@ -60,7 +60,7 @@ static char *write_everything(const struct sc__result *r) {
     struct sc__arena arena;
     struct sc__buffer out;
     struct sc__trace_ranks ranks = {.ranks = (uint32_t[]){0, 5, 15}, .count = 3};
-    sc__arena_init(&arena, NULL);
+    sc__arena_init(&arena);
     sc__buffer_init(&out, &arena);
     sc__write_text(r, true, 72, &out);
     sc__write_whatif(r, &out);
@@ -101,7 +101,7 @@ static json_t *written(const struct sc__result *r, unsigned sections) {
     struct sc__arena arena;
     struct sc__buffer out;
     json_error_t e;
-    sc__arena_init(&arena, NULL);
+    sc__arena_init(&arena);
     sc__buffer_init(&out, &arena);
     sc__write_json(r, sections, &out);
     json_t *root = json_loadb(out.text, out.size, JSON_REJECT_DUPLICATES, &e);

@@ -31,7 +31,10 @@ static int kind_of(const struct sc__slot *s) {
 
 static void make_orders(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m) {
     memset(&job, 0, sizeof job);
-    job.schedule = schedule, job.p = p, job.v = v, job.m = m;
+    job.schedule = schedule;
+    job.p = p;
+    job.v = v;
+    job.m = m;
     memset(job.end, 0xff, sizeof job.end);
     for (uint32_t s = 0; s < p; s++)
         job.slot[s] = sc__schedule_order(&ctx->arena, schedule, p, v, s, m, &job.count[s]);
@@ -127,13 +130,16 @@ static uint32_t block_of(int kind, uint32_t s, uint32_t c, uint32_t m) {
 }
 
 static uint32_t forward(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    return (void)self, block_of(0, s, c, m);
+    (void)self;
+    return block_of(0, s, c, m);
 }
 static uint32_t backward(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    return (void)self, block_of(1, s, c, m);
+    (void)self;
+    return block_of(1, s, c, m);
 }
 static uint32_t wgrad(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    return (void)self, block_of(2, s, c, m);
+    (void)self;
+    return block_of(2, s, c, m);
 }
 
 static int64_t simulate(bool overlap) {

@@ -15,15 +15,18 @@ struct stage_times {
 };
 
 static uint32_t give_f(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    (void)c, (void)m;
+    (void)c;
+    (void)m;
     return ((struct stage_times *)self)->forward[s];
 }
 static uint32_t give_b(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    (void)c, (void)m;
+    (void)c;
+    (void)m;
     return ((struct stage_times *)self)->backward[s];
 }
 static uint32_t give_w(void *self, uint32_t s, uint32_t c, uint32_t m) {
-    (void)c, (void)m;
+    (void)c;
+    (void)m;
     return ((struct stage_times *)self)->weight[s];
 }
 
@@ -147,8 +150,11 @@ static void random_stages_equal_the_recursion(void **state) {
 }
 
 static void set_equal(struct stage_times *t, uint32_t p, int64_t f, int64_t b, int64_t w) {
-    for (uint32_t s = 0; s < p; s++)
-        t->f[s] = f, t->b[s] = b, t->w[s] = w;
+    for (uint32_t s = 0; s < p; s++) {
+        t->f[s] = f;
+        t->b[s] = b;
+        t->w[s] = w;
+    }
 }
 
 static void equal_stages_have_the_known_bubble(void **state) {

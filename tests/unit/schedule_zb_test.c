@@ -111,8 +111,10 @@ static int64_t replay(struct run *r, struct sc__slot *const *slots) {
     for (bool moved = true; moved;) {
         moved = false;
         for (uint32_t s = 0; s < r->z.pp; s++)
-            while (done[s] < count && step_on(r, s, &slots[s][done[s]], done[s]))
-                done[s]++, moved = true;
+            while (done[s] < count && step_on(r, s, &slots[s][done[s]], done[s])) {
+                done[s]++;
+                moved = true;
+            }
     }
     for (uint32_t s = 0; s < r->z.pp; s++) {
         assert_int_equal(done[s], count);
@@ -139,9 +141,11 @@ static int64_t one_f_one_b(const struct run *r) {
         for (uint32_t s = 0; s < p; s++)
             for (;;) {
                 struct sc__zb_times t = r->times[s * r->z.chunks];
-                if (r->z.chunks == 2)
-                    t.f += r->times[2 * s + 1].f, t.b += r->times[2 * s + 1].b,
-                        t.w += r->times[2 * s + 1].w;
+                if (r->z.chunks == 2) {
+                    t.f += r->times[2 * s + 1].f;
+                    t.b += r->times[2 * s + 1].b;
+                    t.w += r->times[2 * s + 1].w;
+                }
                 bool forward = f[s] < m && f[s] - b[s] < p - s;
                 uint32_t i = forward ? f[s] : b[s];
                 if (!forward && i == m)
@@ -155,10 +159,13 @@ static int64_t one_f_one_b(const struct run *r) {
                 if (!f[s])
                     begin[s] = start;
                 clock[s] = start + (forward ? t.f : t.b + t.w);
-                if (forward)
-                    f_end[s][i] = clock[s], f[s]++;
-                else
-                    b_end[s][i] = clock[s], b[s]++;
+                if (forward) {
+                    f_end[s][i] = clock[s];
+                    f[s]++;
+                } else {
+                    b_end[s][i] = clock[s];
+                    b[s]++;
+                }
                 moved = true;
             }
     }

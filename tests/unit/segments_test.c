@@ -83,11 +83,14 @@ static void segments_are_the_account(void **state) {
     struct step_plan p = plain;
     check_account(p, 0, 0);
     check_account(p, 30 * US, 40 * US);
-    p.tp = 2, p.dp = 4, p.recompute = true;
+    p.tp = 2;
+    p.dp = 4;
+    p.recompute = true;
     check_account(p, 30 * US, 40 * US);
     p.pp = 1;
     check_account(p, 30 * US, 40 * US);
-    p.pp = 7, p.micro_batches = 3;
+    p.pp = 7;
+    p.micro_batches = 3;
     check_account(p, 500 * US, 40 * US);
 }
 
@@ -248,7 +251,10 @@ static const struct sc__whatif_row *row(const struct sc__whatif *t, const char *
 static void what_if_takes_off_the_cost(void **state) {
     (void)state;
     struct step_plan p = plain;
-    p.pp = 1, p.tp = 2, p.dp = 2, p.recompute = true;
+    p.pp = 1;
+    p.tp = 2;
+    p.dp = 2;
+    p.recompute = true;
     int64_t times[2] = {0, 40 * US};
     struct step s = make(p, times[0], times[1]);
     struct sc__net_maker maker = {make_net, times};

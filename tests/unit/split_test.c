@@ -134,13 +134,13 @@ static void merging_undoes_splitting(void **state) {
     struct sc__workload *w = make(ctx, mesh, true);
     struct sc__workload *split = make(ctx, mesh, false);
     int64_t step = step_of(ctx, w);
-    sc__workload_merge(ctx, w);
+    sc__workload_merge(w);
     assert_int_equal(w->class_count, 3);
     assert_true(step_of(ctx, w) == step);
     w = make(ctx, mesh, true);
     w->classes[17].slow = 3;
     step = step_of(ctx, w);
-    sc__workload_merge(ctx, w);
+    sc__workload_merge(w);
     assert_int_equal(sc__workload_slow_rank(ctx, split, 17, 3), SC_OK);
     assert_int_equal(w->class_count, split->class_count);
     assert_true(w->class_count < 48);

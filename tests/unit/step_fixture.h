@@ -179,8 +179,10 @@ static void step_stage(struct sc__workload *w, const struct step_plan *p, uint32
     for (; next < warm; next++)
         sc__program_call(w, f, next, 0, next * 2);
     for (uint32_t m = 0; m < p->micro_batches; m++) {
-        if (next < p->micro_batches)
-            sc__program_call(w, f, next, 0, next * 2), next++;
+        if (next < p->micro_batches) {
+            sc__program_call(w, f, next, 0, next * 2);
+            next++;
+        }
         sc__program_call(w, b, m, 0, m * 2);
     }
     sc__program_call(w, u, SC__NONE, 0, 0);

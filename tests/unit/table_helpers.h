@@ -1,5 +1,5 @@
 /* What the tests of table readers share: a context per test, settings from a
- * list, inputs from text, and a network whose prices the test chooses. */
+ * list, inputs from text, and a network whose costs the test chooses. */
 #ifndef TABLE_HELPERS_H
 #define TABLE_HELPERS_H
 
@@ -89,7 +89,7 @@ static inline const char *shared_file(const char *relative) {
 }
 
 /* Every transfer takes latency + bytes · per_byte ps, whatever else runs. */
-struct prices {
+struct costs {
     int64_t latency;
     int64_t per_byte;
     struct {
@@ -99,27 +99,27 @@ struct prices {
     unsigned count;
 };
 
-static inline sc_status price_alone(void *net,
-                                    const struct sc_transfer *t,
-                                    int64_t *time,
-                                    struct sc_claims *claims) {
-    const struct prices *p = net;
+static inline sc_status cost_alone(void *net,
+                                   const struct sc_transfer *t,
+                                   int64_t *time,
+                                   struct sc_claims *claims) {
+    const struct costs *p = net;
     claims->count = 0;
     claims->contended = false;
     *time = p->latency + (int64_t)t->bytes * p->per_byte;
     return SC_OK;
 }
 
-static inline sc_status price_start(void *net, const struct sc_transfer *t, int64_t now) {
-    struct prices *p = net;
+static inline sc_status cost_start(void *net, const struct sc_transfer *t, int64_t now) {
+    struct costs *p = net;
     assert_true(p->count < 64);
     p->running[p->count].t = *t;
     p->running[p->count++].end = now + p->latency + (int64_t)t->bytes * p->per_byte;
     return SC_OK;
 }
 
-static inline sc_status price_next(void *net, int64_t *when) {
-    const struct prices *p = net;
+static inline sc_status cost_next(void *net, int64_t *when) {
+    const struct costs *p = net;
     int64_t next = INT64_MAX;
     for (unsigned i = 0; i < p->count; i++)
         if (p->running[i].end < next)
@@ -129,8 +129,8 @@ static inline sc_status price_next(void *net, int64_t *when) {
 }
 
 static inline sc_status
-price_finish(void *net, int64_t to, struct sc_transfer *done, bool *found) {
-    struct prices *p = net;
+cost_finish(void *net, int64_t to, struct sc_transfer *done, bool *found) {
+    struct costs *p = net;
     *found = false;
     for (unsigned i = 0; i < p->count; i++)
         if (p->running[i].end == to) {
@@ -147,12 +147,12 @@ static inline int64_t step_of(const struct sc__workload *w,
                               int64_t per_byte,
                               struct sc__sim *out) {
     static const struct sc_engine ops = {.name = "fixed",
-                                         .alone = price_alone,
-                                         .start = price_start,
-                                         .next = price_next,
-                                         .finish = price_finish};
-    struct prices prices = {.latency = latency, .per_byte = per_byte};
-    struct sc__net net = {.ops = &ops, .self = &prices};
+                                         .alone = cost_alone,
+                                         .start = cost_start,
+                                         .next = cost_next,
+                                         .finish = cost_finish};
+    struct costs costs = {.latency = latency, .per_byte = per_byte};
+    struct sc__net net = {.ops = &ops, .self = &costs};
     struct sc__sim_options options = {0};
     must(sc__simulate(ctx, w, &net, &options, out));
     return out->step;

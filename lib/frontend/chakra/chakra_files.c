@@ -2,13 +2,9 @@
  * process groups, from <prefix>.json or --comm-group or a METADATA node. */
 #include "frontend/chakra/chakra.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct found {
     const char *path;
@@ -61,25 +57,27 @@ static sc_status add_file(struct chakra_files_list *l, const char *path) {
 
 static sc_status add_directory(struct chakra_files_list *l, const char *path) {
     struct sc__place at = {.file = path};
-    DIR *d = opendir(path);
+    int reason;
+    struct sc__folder *d = sc__folder_open(path, &reason);
     if (!d)
-        return sc__fail(l->ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(errno));
+        return sc__fail(l->ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(reason));
     sc_status status = SC_OK;
-    for (struct dirent *e; status == SC_OK && (e = readdir(d));)
-        if (sc__chakra_name(&(struct sc__str){e->d_name, strlen(e->d_name)}))
-            status = add_file(l, sc__format(&l->ctx->arena, "%s/%s", path, e->d_name));
-    closedir(d);
+    for (const char *name; status == SC_OK && (name = sc__folder_next(d));)
+        if (sc__chakra_name(&(struct sc__str){name, strlen(name)}))
+            status = add_file(l, sc__format(&l->ctx->arena, "%s/%s", path, name));
+    sc__folder_close(d);
     return status;
 }
 
 bool sc__chakra_directory(const char *path) {
-    DIR *d = opendir(path);
+    int reason;
+    struct sc__folder *d = sc__folder_open(path, &reason);
     bool found = false;
     if (!d)
         return false;
-    for (struct dirent *e; !found && (e = readdir(d));)
-        found = sc__chakra_name(&(struct sc__str){e->d_name, strlen(e->d_name)});
-    closedir(d);
+    for (const char *name; !found && (name = sc__folder_next(d));)
+        found = sc__chakra_name(&(struct sc__str){name, strlen(name)});
+    sc__folder_close(d);
     return found;
 }
 
@@ -126,9 +124,8 @@ sc_status sc__chakra_find_files(struct sc_context *ctx,
                                 uint32_t count,
                                 struct sc__chakra_files *out) {
     struct chakra_files_list l = {.ctx = ctx};
-    struct stat st;
     for (uint32_t i = 0; i < count; i++)
-        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+        if (sc__path_is_folder(paths[i]))
             SC__TRY(add_directory(&l, paths[i]));
         else
             SC__TRY(add_file(&l, paths[i]));
@@ -143,7 +140,7 @@ sc_status sc__chakra_find_files(struct sc_context *ctx,
         out->path[i] = l.items[i].path;
     char *groups =
         sc__format(&ctx->arena, "%.*s.json", (int)l.items[0].prefix.n, l.items[0].prefix.p);
-    out->groups = access(groups, R_OK) == 0 ? groups : NULL;
+    out->groups = sc__path_readable(groups) ? groups : NULL;
     return SC_OK;
 }
 
@@ -245,7 +242,7 @@ sc_status sc__chakra_groups_text(struct sc_context *ctx,
                                  struct sc__str text,
                                  const struct sc__place *at,
                                  struct sc__chakra_groups *g) {
-    const char *from = memmem(text.p, text.n, "[{", 2);
+    const char *from = sc__find_word(text.p, text.n, "[{");
     const char *to = NULL;
     for (const char *p = from; p && p + 1 < text.p + text.n; p++)
         if (p[0] == '}' && p[1] == ']')

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST ((size_t)4 << 30) /* bytes of one rank's file */
+/* Bytes of one rank's file: 4 GiB, or what a 32-bit size_t can count. */
+#define LARGEST ((size_t)(SIZE_MAX / 4 < 4ull << 30 ? SIZE_MAX / 4 : 4ull << 30))
 
 enum { STREAM_COMPUTE, STREAM_CPU, STREAM_MESSAGES, STREAM_COLLECTIVES };
 
@@ -674,7 +675,7 @@ static sc_status chakra_read(struct sc_context *ctx,
     r.w->mesh = sc__mesh(1, 1, 1, r.files.count, 1, 1);
     r.blocks = SC__NEW_ARRAY(&ctx->arena, uint32_t, r.files.count);
     SC__TRY(chakra_read_read_groups(&r, settings));
-    sc__arena_init(&r.memory, ctx->arena.out_of_memory);
+    sc__arena_init(&r.memory);
     for (; r.rank < r.files.count; r.rank++)
         SC__TRY(read_rank(&r));
     sc__workload_rank_classes(r.w, r.files.count, r.blocks);

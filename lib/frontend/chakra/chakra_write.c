@@ -6,9 +6,7 @@
 #include "workload/expand.h"
 #include "workload/match.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { TYPE_METADATA = 1, TYPE_COMP = 4, TYPE_SEND, TYPE_RECV, TYPE_COLL };
 
@@ -239,8 +237,9 @@ sc__write_chakra(struct sc_context *ctx, const struct sc__workload *w, const cha
     struct sc__place at = {.file = dir};
     SC__TRY(sc__workload_expand(ctx, w, &x.w));
     SC__TRY(inspect(ctx, x.w));
-    if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-        return sc__fail(ctx, SC_SYSTEM, &at, NULL, "cannot create: %s", strerror(errno));
+    int reason = sc__folder_make(dir);
+    if (reason)
+        return sc__fail(ctx, SC_SYSTEM, &at, NULL, "cannot create: %s", strerror(reason));
     sc__buffer_init(&x.node, &ctx->arena);
     sc__buffer_init(&x.attr, &ctx->arena);
     sc__buffer_init(&x.list, &ctx->arena);

@@ -8,7 +8,6 @@
 #include "workload/match.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 void sc__goal_begin(struct sc__goal *g,
                     struct sc_context *ctx,
@@ -197,11 +196,9 @@ static sc_status goal_read(struct sc_context *ctx,
     (void)count;
     struct sc__input in;
     struct sc__goal g;
-    struct stat st;
     SC__TRY(sc__input_open(ctx, paths[0], &in));
     sc_status status = sc__input_fill(&in, 8);
-    uint64_t size =
-        stat(paths[0], &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    uint64_t size = sc__path_look(paths[0]).bytes;
     if (status == SC_OK) {
         bool binary = is_binary(in.bytes + in.begin, in.end - in.begin);
         status = binary ? sc__goal_read_binary(&g, ctx, &in, size)

@@ -331,7 +331,7 @@ static sc_status lines(struct text *t) {
 sc_status
 sc__goal_read_text(struct sc__goal *g, struct sc_context *ctx, struct sc__input *in) {
     struct text t = {.g = g, .ctx = ctx, .in = in};
-    sc__arena_init(&t.label_memory, ctx->arena.out_of_memory);
+    sc__arena_init(&t.label_memory);
     sc_status status = lines(&t);
     sc__arena_free(&t.label_memory);
     return status;

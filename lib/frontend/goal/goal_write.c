@@ -143,7 +143,7 @@ static void binary_node(struct sc__buffer *b,
 static void binary_rank(struct sc__buffer *b, const struct sc__workload *w) {
     const struct sc__block *block = &w->blocks[0];
     struct sc__arena a;
-    sc__arena_init(&a, w->arena->out_of_memory);
+    sc__arena_init(&a);
     struct successors s = successors_of(&a, w, block);
     uint32_t roots = 0;
     for (uint32_t i = 0; i < block->ops; i++)

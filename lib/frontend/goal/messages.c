@@ -10,7 +10,8 @@
 struct message_phase {
     uint32_t send;
     uint32_t recv;
-    bool passed_on; /* a later send waits for what was received */
+    bool passed_on;                   /* a later send waits for what was received */
+    struct sc__coll_transfer arrival; /* what is received */
 };
 
 struct sc__messages {
@@ -45,15 +46,15 @@ struct message_collective {
     uint32_t end;
 };
 
-static void edge(struct sc__messages *m, uint32_t op, uint32_t dep) {
+static void add_edge(struct sc__messages *m, uint32_t op, uint32_t dep) {
     *SC__PUSH(&m->ctx->arena, m->edges, m->edge_count, m->edge_capacity) =
         (struct sc__edge){op, dep};
 }
 
-static uint32_t add(struct sc__messages *m,
-                    enum sc__op_kind kind,
-                    uint32_t name,
-                    const struct sc__op *like) {
+static uint32_t add_op(struct sc__messages *m,
+                       enum sc__op_kind kind,
+                       uint32_t name,
+                       const struct sc__op *like) {
     struct sc__op *op =
         SC__PUSH(m->to->arena, m->to->ops, m->to->op_count, m->to->op_capacity);
     *op = (struct sc__op){.kind = (uint8_t)kind,
@@ -66,12 +67,12 @@ static uint32_t add(struct sc__messages *m,
     return m->to->op_count - 1 - m->first;
 }
 
-static uint32_t message(struct sc__messages *m,
-                        const struct message_collective *c,
-                        enum sc__op_kind kind,
-                        uint32_t place,
-                        uint64_t bytes) {
-    uint32_t i = add(m, kind, kind == SC__OP_SEND ? m->send : m->recv, c->op);
+static uint32_t add_message(struct sc__messages *m,
+                            const struct message_collective *c,
+                            enum sc__op_kind kind,
+                            uint32_t place,
+                            uint64_t bytes) {
+    uint32_t i = add_op(m, kind, kind == SC__OP_SEND ? m->send : m->recv, c->op);
     struct sc__op *op = &m->to->ops[m->first + i];
     op->peer = sc__group_member(m->from, c->op->group, m->rank, place);
     op->tag = c->tag;
@@ -93,19 +94,20 @@ static uint64_t message_bytes(const struct message_collective *c,
 static void wait_for_arrivals(struct sc__messages *m,
                               const struct message_collective *c,
                               struct sc__coll_transfer_id id,
+                              const struct sc__coll_transfer *t,
                               uint32_t send) {
     struct sc__coll_needs needs = sc__coll_schedule_needs(&c->schedule, id);
-    struct sc__coll_transfer_id on;
     bool waits = false;
     for (uint32_t phase = needs.first; phase < needs.end; phase++) {
-        if (!sc__coll_schedule_needs_arrival(&c->schedule, id, phase, &on))
+        struct message_phase *p = &m->phases[phase];
+        if (p->recv == SC__NONE || !sc__coll_transfer_brings(&c->schedule, &p->arrival, t))
             continue;
-        edge(m, send, m->phases[phase].recv);
-        m->phases[phase].passed_on = true;
+        add_edge(m, send, p->recv);
+        p->passed_on = true;
         waits = true;
     }
     if (!waits)
-        edge(m, send, c->begin);
+        add_edge(m, send, c->begin);
 }
 
 static void
@@ -115,29 +117,30 @@ add_phase(struct sc__messages *m, const struct message_collective *c, uint32_t p
     struct sc__coll_transfer_id in = {phase, 0, 0};
     struct sc__coll_transfer t;
     struct message_phase *p = &m->phases[phase];
-    *p = (struct message_phase){SC__NONE, SC__NONE, false};
+    *p = (struct message_phase){.send = SC__NONE, .recv = SC__NONE};
     out.index = sc__coll_schedule_sent_by(s, phase, 0, c->me);
     if (out.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, out, &t)) {
-        p->send = message(m, c, SC__OP_SEND, t.destination, message_bytes(c, &t));
-        wait_for_arrivals(m, c, out, p->send);
+        p->send = add_message(m, c, SC__OP_SEND, t.destination, message_bytes(c, &t));
+        wait_for_arrivals(m, c, out, &t, p->send);
     }
     in.index = sc__coll_schedule_received_by(s, phase, 0, c->me);
-    if (in.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, in, &t)) {
-        p->recv = message(m, c, SC__OP_RECV, t.source, message_bytes(c, &t));
-        edge(m, p->recv, c->begin);
+    if (in.index != SC__NO_MEMBER && sc__coll_schedule_transfer(s, in, &p->arrival)) {
+        uint64_t bytes = message_bytes(c, &p->arrival);
+        p->recv = add_message(m, c, SC__OP_RECV, p->arrival.source, bytes);
+        add_edge(m, p->recv, c->begin);
     }
 }
 
 /* It ends with its sends and with the receives that nothing else waits for. */
 static void add_end(struct sc__messages *m, const struct message_collective *c) {
     if (!c->schedule.phases)
-        edge(m, c->end, c->begin);
+        add_edge(m, c->end, c->begin);
     for (uint32_t phase = 0; phase < c->schedule.phases; phase++) {
         const struct message_phase *p = &m->phases[phase];
         if (p->send != SC__NONE)
-            edge(m, c->end, p->send);
+            add_edge(m, c->end, p->send);
         if (p->recv != SC__NONE && !p->passed_on)
-            edge(m, c->end, p->recv);
+            add_edge(m, c->end, p->recv);
     }
 }
 
@@ -176,8 +179,8 @@ static void messages_collective(struct sc__messages *m, uint32_t op, uint32_t in
                                    .schedule = schedule_of(m, o),
                                    .tag = SC__COLLECTIVE_TAG + m->from->match[op]};
     c.me = place_of(m, o, c.schedule.group.ranks, m->rank);
-    c.begin = m->begin_of[index] = add(m, SC__OP_COMPUTE, m->begin, o);
-    c.end = m->end_of[index] = add(m, SC__OP_COMPUTE, o->name, o);
+    c.begin = m->begin_of[index] = add_op(m, SC__OP_COMPUTE, m->begin, o);
+    c.end = m->end_of[index] = add_op(m, SC__OP_COMPUTE, o->name, o);
     m->to->ops[m->first + c.end].cost = o->cost;
     make_phase_room(m, c.schedule.phases);
     for (uint32_t phase = 0; phase < c.schedule.phases; phase++)
@@ -185,9 +188,9 @@ static void messages_collective(struct sc__messages *m, uint32_t op, uint32_t in
     add_end(m, &c);
 }
 
-static void plain(struct sc__messages *m, uint32_t op, uint32_t index) {
+static void copy_op(struct sc__messages *m, uint32_t op, uint32_t index) {
     const struct sc__op *o = &m->from->ops[op];
-    uint32_t i = add(m, o->kind == SC__OP_WAIT ? SC__OP_COMPUTE : o->kind, o->name, o);
+    uint32_t i = add_op(m, o->kind == SC__OP_WAIT ? SC__OP_COMPUTE : o->kind, o->name, o);
     struct sc__op *copy = &m->to->ops[m->first + i];
     m->begin_of[index] = m->end_of[index] = i;
     copy->cost = o->cost;
@@ -203,9 +206,9 @@ static void plain(struct sc__messages *m, uint32_t op, uint32_t index) {
     if (o->cost <= 0)
         return;
     copy->cost = 0; /* what comes after a message is a calculation */
-    m->end_of[index] = add(m, SC__OP_COMPUTE, o->name, o);
+    m->end_of[index] = add_op(m, SC__OP_COMPUTE, o->name, o);
     m->to->ops[m->first + m->end_of[index]].cost = o->cost;
-    edge(m, m->end_of[index], i);
+    add_edge(m, m->end_of[index], i);
 }
 
 static void copy_edges(struct sc__messages *m, const struct sc__block *b) {
@@ -215,9 +218,9 @@ static void copy_edges(struct sc__messages *m, const struct sc__block *b) {
             uint32_t dep = m->from->deps[o->first_dep + d];
             uint32_t on = dep & ~SC__DEP_START;
             if (dep & SC__DEP_START)
-                edge(m, m->begin_of[i], m->begin_of[on] | SC__DEP_START);
+                add_edge(m, m->begin_of[i], m->begin_of[on] | SC__DEP_START);
             else
-                edge(m, m->begin_of[i], m->end_of[on]);
+                add_edge(m, m->begin_of[i], m->end_of[on]);
         }
     }
 }
@@ -240,7 +243,7 @@ static sc_status make_rank(struct sc__messages *m, uint32_t *block) {
         if (m->from->ops[b->first_op + i].kind == SC__OP_COLLECTIVE)
             messages_collective(m, b->first_op + i, i);
         else
-            plain(m, b->first_op + i, i);
+            copy_op(m, b->first_op + i, i);
     copy_edges(m, b);
     *block = sc__block_end(m->to);
     m->to->blocks[*block].graph = true;

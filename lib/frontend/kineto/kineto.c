@@ -2,12 +2,9 @@
  * the measured time went, run replays a step with simulated communication. */
 #include "frontend/kineto/kineto.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <zlib.h>
 
 struct details {
@@ -33,15 +30,16 @@ static int kineto_by_name(const void *a, const void *b) {
 static sc_status
 add_directory(struct sc_context *ctx, const char *path, struct kineto_paths *out) {
     struct sc__place at = {.file = path};
-    DIR *d = opendir(path);
+    int reason;
+    struct sc__folder *d = sc__folder_open(path, &reason);
     uint32_t before = out->count;
     if (!d)
-        return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(errno));
-    for (struct dirent *e; (e = readdir(d));)
-        if (is_trace_name(e->d_name))
+        return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(reason));
+    for (const char *name; (name = sc__folder_next(d));)
+        if (is_trace_name(name))
             *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) =
-                sc__format(&ctx->arena, "%s/%s", path, e->d_name);
-    closedir(d);
+                sc__format(&ctx->arena, "%s/%s", path, name);
+    sc__folder_close(d);
     if (out->count > before)
         qsort(out->items + before, out->count - before, sizeof *out->items, kineto_by_name);
     else
@@ -127,10 +125,9 @@ static sc_status kineto_read(struct sc_context *ctx,
                              struct sc__document *out) {
     struct kineto_paths files = {0};
     struct sc__kineto_plan plan;
-    struct stat st;
     SC__TRY(read_plan(settings, &plan));
     for (uint32_t i = 0; i < count; i++)
-        if (stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+        if (sc__path_is_folder(paths[i]))
             SC__TRY(add_directory(ctx, paths[i], &files));
         else
             *SC__PUSH(&ctx->arena, files.items, files.count, files.capacity) = paths[i];
@@ -153,41 +150,38 @@ static sc_status kineto_read(struct sc_context *ctx,
                              &out->measured);
 }
 
-static bool contains(const unsigned char *head, size_t n, const char *word) {
-    return memmem(head, n, word, strlen(word)) != NULL;
-}
-
 static int detect_text(const unsigned char *head, size_t n) {
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", head[i]) && head[i])
         i++;
     if (i == n || (head[i] != '{' && head[i] != '['))
         return 0;
-    if (contains(head, n, "\"deviceProperties\"") ||
-        contains(head, n, "\"distributedInfo\""))
+    if (sc__find_word(head, n, "\"deviceProperties\"") ||
+        sc__find_word(head, n, "\"distributedInfo\""))
         return 90;
-    bool trace = contains(head, n, "\"ph\"") &&
-                 (head[i] == '[' || contains(head, n, "\"traceEvents\""));
+    bool trace = sc__find_word(head, n, "\"ph\"") &&
+                 (head[i] == '[' || sc__find_word(head, n, "\"traceEvents\""));
     if (!trace)
         return 0;
-    return contains(head, n, "cuda_runtime") || contains(head, n, "cpu_op") ||
-                   contains(head, n, "\"kernel\"")
+    return sc__find_word(head, n, "cuda_runtime") || sc__find_word(head, n, "cpu_op") ||
+                   sc__find_word(head, n, "\"kernel\"")
                ? 70
                : 20;
 }
 
 /* A directory is what the first trace in it is. */
 static int detect_directory(const char *path) {
-    DIR *d = opendir(path);
-    char name[4096] = "";
+    int reason;
+    struct sc__folder *d = sc__folder_open(path, &reason);
+    char trace[4096] = "";
     static const size_t enough = 65536;
     if (!d)
         return 0;
-    for (struct dirent *e; !*name && (e = readdir(d));)
-        if (is_trace_name(e->d_name))
-            snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-    closedir(d);
-    gzFile gz = *name ? gzopen(name, "rb") : NULL;
+    for (const char *name; !*trace && (name = sc__folder_next(d));)
+        if (is_trace_name(name))
+            snprintf(trace, sizeof trace, "%s/%s", path, name);
+    sc__folder_close(d);
+    gzFile gz = *trace ? gzopen(trace, "rb") : NULL;
     unsigned char *head = gz ? malloc(enough) : NULL;
     int n = head ? gzread(gz, head, (unsigned)enough) : 0;
     int sure = n > 0 ? detect_text(head, (size_t)n) : 0;

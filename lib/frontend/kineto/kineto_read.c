@@ -1,12 +1,11 @@
 /* The stream of events of a Kineto trace. An event is parsed in place once all
  * of it is in the window; nothing of it stays but a few numbers. */
-#include "base/json_scan.h"
 #include "frontend/kineto/kineto.h"
+#include "frontend/kineto/kineto_event.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define WINDOW ((size_t)1 << 20)
 
@@ -19,30 +18,6 @@ enum category {
     CAT_ANNOTATION
 };
 
-struct event {
-    struct sc__str name;
-    struct sc__str cat;
-    struct sc__str tid;
-    struct sc__str ts;
-    struct sc__str dur;
-    struct sc__str coll;
-    struct sc__str dtype;
-    struct sc__str group;
-    struct sc__str description;
-    struct sc__str ranks;
-    struct sc__str dims;
-    int64_t stream;
-    int64_t correlation;
-    int64_t external;
-    int64_t in_elements;
-    int64_t out_elements;
-    int64_t group_size;
-    int64_t source;
-    int64_t target;
-    int64_t seq;
-    char ph;
-};
-
 struct parser {
     struct sc_context *ctx;
     struct sc__kineto_trace *t;
@@ -51,178 +26,6 @@ struct parser {
     uint32_t last_stream; /* index of the stream seen last */
     struct sc__map stream_ids;
 };
-
-/* ---- numbers ---- */
-
-/* Microseconds with up to three decimals as nanoseconds, exactly; more
- * decimals are rounded. */
-static bool nanoseconds(struct sc__str s, int64_t *out) {
-    const char *p = s.p;
-    const char *end = s.p + s.n;
-    int64_t v = 0;
-    bool minus = p < end && *p == '-';
-    p += minus;
-    if (end - p > 15 + 4)
-        return sc__parse_decimal(s, 3, out);
-    for (; p < end && *p >= '0' && *p <= '9'; p++)
-        v = 10 * v + (*p - '0');
-    int decimals = 0;
-    if (p < end && *p == '.')
-        for (p++; p < end && *p >= '0' && *p <= '9' && decimals < 3; p++, decimals++)
-            v = 10 * v + (*p - '0');
-    if (p < end || s.n == 0 || v > INT64_MAX / 1000)
-        return sc__parse_decimal(s, 3, out);
-    for (; decimals < 3; decimals++)
-        v *= 10;
-    *out = minus ? -v : v;
-    return true;
-}
-
-static bool integer(struct sc__scan *s, int64_t *out) {
-    struct sc__str text;
-    if (!sc__scan_value(s, &text))
-        return false;
-    if (text.n >= 2 && *text.p == '"')
-        text = (struct sc__str){text.p + 1, text.n - 2};
-    if (!sc__parse_i64(text, out))
-        *out = -1; /* "stream": "" and the like */
-    return true;
-}
-
-static bool text(struct sc__scan *s, struct sc__str *out) {
-    if (*s->p == '"')
-        return sc__scan_string(s, out);
-    return sc__scan_value(s, out);
-}
-
-/* ---- one event ---- */
-
-static bool is(struct sc__str s, const char *word, size_t n) {
-    return s.n == n && !memcmp(s.p, word, n);
-}
-#define IS(s, literal) is((s), (literal), sizeof(literal) - 1)
-
-static bool argument(struct sc__scan *s, struct sc__str key, struct event *e) {
-    struct sc__str skipped;
-    switch (key.n) {
-    case 3:
-        if (IS(key, "Seq"))
-            return integer(s, &e->seq);
-        break;
-    case 5:
-        if (IS(key, "dtype"))
-            return text(s, &e->dtype);
-        break;
-    case 6:
-        if (IS(key, "stream"))
-            return integer(s, &e->stream);
-        break;
-    case 8:
-        if (IS(key, "Src Rank"))
-            return integer(s, &e->source);
-        if (IS(key, "Dst Rank"))
-            return integer(s, &e->target);
-        break;
-    case 10:
-        if (IS(key, "Group size"))
-            return integer(s, &e->group_size);
-        if (IS(key, "Input Dims"))
-            return sc__scan_value(s, &e->dims);
-        break;
-    case 11:
-        if (IS(key, "correlation"))
-            return integer(s, &e->correlation);
-        if (IS(key, "External id"))
-            return integer(s, &e->external);
-        break;
-    case 13:
-        if (IS(key, "In msg nelems"))
-            return integer(s, &e->in_elements);
-        break;
-    case 14:
-        if (IS(key, "Out msg nelems"))
-            return integer(s, &e->out_elements);
-        break;
-    case 15:
-        if (IS(key, "Collective name"))
-            return text(s, &e->coll);
-        break;
-    case 18:
-        if (IS(key, "Process Group Name"))
-            return text(s, &e->group);
-        break;
-    case 19:
-        if (IS(key, "Process Group Ranks"))
-            return text(s, &e->ranks);
-        break;
-    case 25:
-        if (IS(key, "Process Group Description"))
-            return text(s, &e->description);
-        break;
-    default:
-        break;
-    }
-    return sc__scan_value(s, &skipped);
-}
-
-static bool arguments(struct sc__scan *s, struct event *e) {
-    struct sc__str key;
-    struct sc__str skipped;
-    bool first = true;
-    if (*s->p != '{')
-        return sc__scan_value(s, &skipped);
-    s->p++;
-    while (sc__scan_member(s, &first, &key))
-        if (!argument(s, key, e))
-            return false;
-    return !s->wrong;
-}
-
-static bool member(struct sc__scan *s, struct sc__str key, struct event *e) {
-    struct sc__str v;
-    switch (key.n) {
-    case 2:
-        if (IS(key, "ts"))
-            return sc__scan_number(s, &e->ts);
-        if (IS(key, "ph")) {
-            if (!sc__scan_string(s, &v))
-                return false;
-            e->ph = v.n ? *v.p : 0;
-            return true;
-        }
-        break;
-    case 3:
-        if (IS(key, "cat"))
-            return text(s, &e->cat);
-        if (IS(key, "dur"))
-            return sc__scan_number(s, &e->dur);
-        if (IS(key, "tid"))
-            return sc__scan_value(s, &e->tid);
-        break;
-    case 4:
-        if (IS(key, "name"))
-            return text(s, &e->name);
-        if (IS(key, "args"))
-            return arguments(s, e);
-        break;
-    default:
-        break;
-    }
-    return sc__scan_value(s, &v);
-}
-
-static bool parse_event(struct sc__scan *s, struct event *e) {
-    struct sc__str key;
-    bool first = true;
-    memset(e, 0, sizeof *e);
-    e->stream = e->correlation = e->external = e->source = e->target = e->seq = -1;
-    if (!sc__scan_open(s, '{'))
-        return false;
-    while (sc__scan_member(s, &first, &key))
-        if (!member(s, key, e))
-            return false;
-    return !s->wrong;
-}
 
 /* ---- what an event leaves behind ---- */
 
@@ -238,7 +41,7 @@ static enum category category_of(struct sc__str cat) {
                  {"gpu_memset", CAT_MEMORY},
                  {"user_annotation", CAT_ANNOTATION}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        if (cat.n == strlen(words[i].word) && !strncasecmp(cat.p, words[i].word, cat.n))
+        if (sc__str_is_any_case(cat, words[i].word))
             return words[i].is;
     return CAT_OTHER;
 }
@@ -259,8 +62,7 @@ static uint32_t element_bytes(struct sc__str dtype) {
                  {"Long", 8},
                  {"Double", 8}};
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-        if (dtype.n >= strlen(types[i].word) &&
-            !strncasecmp(dtype.p, types[i].word, strlen(types[i].word)))
+        if (sc__str_starts_any_case(dtype, types[i].word))
             return types[i].bytes;
     return 4;
 }
@@ -299,7 +101,7 @@ static uint32_t name_or_none(struct parser *p, struct sc__str s) {
     return s.n ? sc__names_add(&p->t->names, s.p, s.n) : SC__NO_NAME;
 }
 
-static struct sc__kineto_comm comm_of(struct parser *p, const struct event *e) {
+static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_event *e) {
     struct sc__kineto_comm c = {.seq = e->seq};
     uint32_t each = element_bytes(e->dtype);
     c.coll = collective_of(e->coll, &c.send);
@@ -328,8 +130,11 @@ static uint32_t stream_of(struct parser *p, int64_t number) {
     return p->last_stream = (uint32_t)*id;
 }
 
-static void add_kernel(
-    struct parser *p, const struct event *e, int64_t start, int64_t dur, bool memory) {
+static void add_kernel(struct parser *p,
+                       const struct sc__kineto_event *e,
+                       int64_t start,
+                       int64_t dur,
+                       bool memory) {
     struct sc__kineto_trace *t = p->t;
     struct sc__kineto_kernel *k =
         SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
@@ -349,12 +154,12 @@ static void add_kernel(
     *SC__PUSH(t->arena, t->comms, t->comm_count, t->comm_capacity) = comm_of(p, e);
 }
 
-static uint32_t thread_of(const struct event *e) {
+static uint32_t thread_of(const struct sc__kineto_event *e) {
     return (uint32_t)sc__hash(e->tid.p, e->tid.n, 0);
 }
 
 static void
-add_launch(struct parser *p, const struct event *e, int64_t start, int64_t dur) {
+add_launch(struct parser *p, const struct sc__kineto_event *e, int64_t start, int64_t dur) {
     struct sc__kineto_trace *t = p->t;
     if (e->correlation <= 0)
         return;
@@ -391,7 +196,8 @@ static uint64_t first_list_elements(struct sc__str dims) {
 }
 
 /* External ids are counted up from 1, so a list by id is dense. */
-static void remember_operator(struct sc__kineto_trace *t, const struct event *e) {
+static void remember_operator(struct sc__kineto_trace *t,
+                              const struct sc__kineto_event *e) {
     uint64_t id = (uint64_t)e->external;
     if (e->external <= 0 || id > 2 * t->events + (1 << 20))
         return;
@@ -407,10 +213,10 @@ static void remember_operator(struct sc__kineto_trace *t, const struct event *e)
         t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
 }
 
-static void add_operator(struct parser *p, const struct event *e) {
+static void add_operator(struct parser *p, const struct sc__kineto_event *e) {
     struct sc__kineto_trace *t = p->t;
     remember_operator(t, e);
-    if (IS(e->name, "record_param_comms") && e->coll.n)
+    if (SC__KINETO_IS(e->name, "record_param_comms") && e->coll.n)
         *SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity) =
             comm_of(p, e);
     else if (sc__str_starts(e->name, "autograd::engine"))
@@ -420,8 +226,10 @@ static void add_operator(struct parser *p, const struct event *e) {
         t->optimizer_elements += first_list_elements(e->dims);
 }
 
-static void
-add_annotation(struct parser *p, const struct event *e, int64_t start, int64_t dur) {
+static void add_annotation(struct parser *p,
+                           const struct sc__kineto_event *e,
+                           int64_t start,
+                           int64_t dur) {
     struct sc__kineto_trace *t = p->t;
     if (sc__str_starts(e->name, "ProfilerStep"))
         *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
@@ -433,7 +241,7 @@ add_annotation(struct parser *p, const struct event *e, int64_t start, int64_t d
             (struct sc__kineto_range){start, start + dur, thread_of(e)};
 }
 
-static bool keep_event(struct parser *p, const struct event *e) {
+static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
     int64_t start;
     int64_t dur;
     p->t->events++;
@@ -442,8 +250,8 @@ static bool keep_event(struct parser *p, const struct event *e) {
     enum category cat = category_of(e->cat);
     if (cat == CAT_OTHER)
         return true;
-    if (!nanoseconds(e->ts, &start) || !nanoseconds(e->dur, &dur) || dur < 0 ||
-        llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
+    if (!sc__kineto_nanoseconds(e->ts, &start) || !sc__kineto_nanoseconds(e->dur, &dur) ||
+        dur < 0 || llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
         return sc__scan_fail(&p->scan, "the ts or dur of an event is not a time");
     switch (cat) {
     case CAT_KERNEL:
@@ -541,7 +349,7 @@ static struct list_state *list_of(struct parser *p);
  * time. */
 static bool some_events(struct parser *p) {
     struct list_state *l = list_of(p);
-    struct event e;
+    struct sc__kineto_event e;
     while (!l->done) {
         struct sc__scan before = p->scan;
         bool first = l->first;
@@ -549,7 +357,7 @@ static bool some_events(struct parser *p) {
             l->done = !p->scan.wrong;
             if (!p->scan.wrong)
                 return true;
-        } else if (parse_event(&p->scan, &e)) {
+        } else if (sc__kineto_parse_event(&p->scan, &e)) {
             if (!keep_event(p, &e))
                 return false;
             l->first = first;
@@ -594,7 +402,7 @@ static bool next_key(struct parser *p) {
         return true;
     if (p->scan.p >= p->scan.end)
         return sc__scan_fail(&p->scan, "a value is missing");
-    if (IS(d->key, "traceEvents") && !sc__scan_open(&p->scan, '['))
+    if (SC__KINETO_IS(d->key, "traceEvents") && !sc__scan_open(&p->scan, '['))
         return false;
     d->first = false;
     d->key_text = sc__strndup(p->t->arena, d->key.p, d->key.n);

@@ -98,7 +98,7 @@ struct sc__kineto_breakdown
 sc__kineto_break_down(const struct sc__kineto_trace *t, int64_t start, int64_t end) {
     struct sc__kineto_breakdown b = {.span = end - start};
     struct sc__arena a;
-    sc__arena_init(&a, t->arena->out_of_memory);
+    sc__arena_init(&a);
     struct intervals compute = merge(&a, t, SC__KINETO_COMPUTE, start, end);
     struct intervals comm = merge(&a, t, SC__KINETO_COMM, start, end);
     struct intervals memory = merge(&a, t, SC__KINETO_MEMORY, start, end);
@@ -175,7 +175,7 @@ void sc__kineto_total(const struct sc__kineto_trace *t,
                       struct sc__kineto_totals *out) {
     struct sc__arena a;
     memset(out, 0, sizeof *out);
-    sc__arena_init(&a, t->arena->out_of_memory);
+    sc__arena_init(&a);
     uint32_t used = 0;
     uint32_t room = 0;
     struct sc__kineto_operator *all = NULL;

@@ -80,10 +80,11 @@ static struct sc__trace_facts name_facts(struct sc__str name) {
 static struct sc__str last_part(struct sc__str path, struct sc__str *above) {
     while (path.n > 1 && path.p[path.n - 1] == '/')
         path.n--;
-    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
-    *above = (struct sc__str){path.p, slash ? (size_t)(slash - path.p) : 0};
-    return slash ? (struct sc__str){slash + 1, path.n - (size_t)(slash + 1 - path.p)}
-                 : path;
+    size_t from = path.n;
+    while (from && path.p[from - 1] != '/')
+        from--;
+    *above = (struct sc__str){path.p, from ? from - 1 : 0};
+    return (struct sc__str){path.p + from, path.n - from};
 }
 
 static void file_names_take(uint32_t *to, uint32_t value) {

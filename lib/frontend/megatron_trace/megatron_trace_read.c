@@ -7,10 +7,8 @@
  * them is refused. Further runs of a profile are kept as samples. */
 #include "frontend/megatron_trace/megatron_trace.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STAMP_SPREAD 2 /* seconds between the stamps of one measured run */
 
@@ -36,24 +34,25 @@ static sc_status list_directory(struct sc_context *ctx,
     struct megatron_trace_read_paths named = {0};
     struct megatron_trace_read_paths texts = {0};
     struct sc__place at = {.file = path};
-    DIR *dir = opendir(path);
+    int reason;
+    struct sc__folder *dir = sc__folder_open(path, &reason);
     if (!dir)
         return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot read the directory");
-    for (struct dirent *e; (e = readdir(dir));) {
-        if (e->d_name[0] == '.' || !is_text(e->d_name))
+    for (const char *name; (name = sc__folder_next(dir));) {
+        if (name[0] == '.' || !is_text(name))
             continue;
         struct sc__trace_facts facts;
-        sc__trace_name_facts(e->d_name, &facts);
+        sc__trace_name_facts(name, &facts);
         const char *full = sc__format(&ctx->arena,
                                       "%s%s%s",
                                       path,
                                       path[strlen(path) - 1] == '/' ? "" : "/",
-                                      e->d_name);
+                                      name);
         *SC__PUSH(&ctx->arena, texts.items, texts.count, texts.capacity) = full;
         if (facts.has_rank)
             *SC__PUSH(&ctx->arena, named.items, named.count, named.capacity) = full;
     }
-    closedir(dir);
+    sc__folder_close(dir);
     const struct megatron_trace_read_paths *from = named.count ? &named : &texts;
     if (!from->count)
         return sc__fail(ctx,
@@ -67,17 +66,12 @@ static sc_status list_directory(struct sc_context *ctx,
     return SC_OK;
 }
 
-static bool is_directory(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static sc_status list_files(struct sc_context *ctx,
                             const char *const *paths,
                             uint32_t count,
                             struct megatron_trace_read_paths *out) {
     for (uint32_t i = 0; i < count; i++)
-        if (is_directory(paths[i]))
+        if (sc__path_is_folder(paths[i]))
             SC__TRY(list_directory(ctx, paths[i], out));
         else
             *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = paths[i];
@@ -104,12 +98,12 @@ static int64_t stamp_seconds(uint64_t stamp) {
 }
 
 /* "./rank0.txt" lies in a directory whose name tells something, too. */
-static void file_facts(const char *path, struct sc__trace_facts *facts) {
+static void
+file_facts(struct sc__arena *a, const char *path, struct sc__trace_facts *facts) {
     const char *slash = strrchr(path, '/');
     bool relative = !slash || (slash > path && slash[-1] == '.');
-    char *real = relative ? realpath(path, NULL) : NULL;
+    const char *real = relative ? sc__path_real(a, path) : NULL;
     sc__trace_name_facts(real ? real : path, facts);
-    free(real);
 }
 
 static sc_status read_file(struct sc__trace_scanner *scanner,
@@ -121,7 +115,7 @@ static sc_status read_file(struct sc__trace_scanner *scanner,
     sc_status status = sc__trace_scan(scanner, &in, rank);
     sc__input_close(&in);
     SC__TRY(status);
-    file_facts(path, &rank->facts);
+    file_facts(&scanner->ctx->arena, path, &rank->facts);
     struct sc__place at = {.file = rank->file, .line = 1, .column = 1};
     if (rank->facts.has_rank && !rank->plan && rank->facts.rank != rank->rank)
         return sc__fail(scanner->ctx,
@@ -370,17 +364,18 @@ static sc_status read_traces(struct sc_context *ctx,
 }
 
 static int detect_directory(const char *path) {
-    DIR *dir = opendir(path);
+    int reason;
+    struct sc__folder *dir = sc__folder_open(path, &reason);
     int sure = 0;
     if (!dir)
         return 0;
-    for (struct dirent *e; !sure && (e = readdir(dir));) {
+    for (const char *name; !sure && (name = sc__folder_next(dir));) {
         struct sc__trace_facts f;
-        sc__trace_name_facts(e->d_name, &f);
-        if (f.has_rank && (f.world || f.tp || f.pp) && is_text(e->d_name))
+        sc__trace_name_facts(name, &f);
+        if (f.has_rank && (f.world || f.tp || f.pp) && is_text(name))
             sure = 90;
     }
-    closedir(dir);
+    sc__folder_close(dir);
     return sure;
 }
 

@@ -314,7 +314,7 @@ static sc_status take_sub_values(struct scan *s, struct sc__str value[SUB_FIELDS
 }
 
 static bool names_async(struct sc__str source) {
-    return source.n >= 5 && memmem(source.p, source.n, "async", 5);
+    return sc__find_word(source.p, source.n, "async") != NULL;
 }
 
 static sc_status read_sub(struct scan *s, struct sc__trace_sub *sub) {

@@ -340,7 +340,7 @@ static void prepare(struct sc__replay *r) {
 static void merge_alike(struct sc__replay *r) {
     uint32_t world = sc__mesh_ranks(&r->traced);
     if (r->set->rank_count < world && world > MERGE_FROM)
-        sc__workload_merge(r->ctx, r->w);
+        sc__workload_merge(r->w);
 }
 
 void sc__replay_traced(struct sc__replay *r) {

@@ -1,142 +1,23 @@
 /* ir json: our own form of the intermediate representation, read back whole.
  * Every index is checked, so that what follows may trust it; every key that is
  * not known is an error. docs/formats/ir-json.md */
-#include "base/json_view.h"
-#include "frontend/reader.h"
+#include "frontend/native/ir_json_parts.h"
 #include "workload/match.h"
 #include "workload/words.h"
 
 #include <string.h>
 
 #define LARGEST ((size_t)2 << 30)
-#define LONGEST ((int64_t)1 << 61)
 
-#define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-/* ---- rows ---- */
-
-static sc_status
-read_part(const struct sc__node *row, const char *key, struct sc__row_part *p) {
-    struct sc__node n = sc__node_at(row, key);
-    unsigned coll = SC__ROW_NONE;
-    unsigned suffix = SC__SUFFIX_NONE;
-    if (!n.value)
-        return SC_OK;
-    SC__TRY(sc__node_keys(&n, KEYS("compute_ps", "coll", "suffix", "bytes")));
-    SC__TRY(sc__node_i64(&n, "compute_ps", 0, LONGEST, &p->compute));
-    SC__TRY(sc__node_word(&n, "coll", sc__row_coll_names(), &coll));
-    SC__TRY(sc__node_word(&n, "suffix", KEYS("", "_EP", "_DP_EP"), &suffix));
-    SC__TRY(sc__node_u64(&n, "bytes", &p->bytes));
-    p->coll = (uint8_t)coll;
-    p->suffix = (uint8_t)suffix;
-    return SC_OK;
-}
-
-static sc_status read_row(const struct sc__node *n,
-                          uint32_t index,
-                          struct sc__names *names,
-                          struct sc__row *r) {
-    struct sc__node needed;
-    struct sc__str name = {NULL, 0};
-    unsigned work = 0;
-    SC__TRY(sc__node_keys(n,
-                          KEYS("name",
-                               "forward",
-                               "input",
-                               "weight",
-                               "process_ps",
-                               "work",
-                               "recompute_from")));
-    SC__TRY(sc__node_need(n, "name", &needed));
-    SC__TRY(sc__node_slice(n, "name", &name));
-    uint32_t id = sc__names_add(names, name.p, name.n);
-    r->name = names->text[id];
-    SC__TRY(read_part(n, "forward", &r->part[SC__PART_FORWARD]));
-    SC__TRY(read_part(n, "input", &r->part[SC__PART_INPUT]));
-    SC__TRY(read_part(n, "weight", &r->part[SC__PART_WEIGHT]));
-    SC__TRY(sc__node_i64(n, "process_ps", 0, LONGEST, &r->process));
-    SC__TRY(sc__node_word(n, "work", sc__work_words, &work));
-    r->work = (uint8_t)work;
-    r->recompute_from = SC__NONE;
-    return sc__node_u32(n, "recompute_from", 0, index, &r->recompute_from);
-}
+/* ---- workload ---- */
 
 /* Times together must stay far from overflow. */
-static sc_status add_time(const struct sc__node *n, int64_t time, int64_t *sum) {
-    if (time > LONGEST - *sum)
+sc_status sc__ir_json_add_time(const struct sc__node *n, int64_t time, int64_t *sum) {
+    if (time > SC__IR_JSON_LONGEST - *sum)
         return sc__node_fail(n, NULL, "the times are out of range");
     *sum += time;
     return SC_OK;
 }
-
-static sc_status ir_json_read_read_rows(const struct sc__node *n,
-                                        struct sc_context *ctx,
-                                        struct sc__layers *l) {
-    struct sc__node rows;
-    int64_t sum = 0;
-    struct sc__names names; /* equal names share their text, as in every reader */
-    sc__names_init(&names, &ctx->arena);
-    SC__TRY(sc__node_need(n, "rows", &rows));
-    SC__TRY(sc__node_is_array(&rows));
-    l->count = l->capacity = (uint32_t)sc__node_count(&rows);
-    l->rows = SC__NEW_ARRAY(&ctx->arena, struct sc__row, l->count + 1);
-    if (!l->count)
-        return sc__node_fail(&rows, NULL, "no rows");
-    for (uint32_t i = 0; i < l->count; i++) {
-        struct sc__node row = sc__node_item(&rows, i);
-        struct sc__row *r = &l->rows[i];
-        SC__TRY(read_row(&row, i, &names, r));
-        for (unsigned p = 0; p < SC__PARTS; p++)
-            SC__TRY(add_time(&row, r->part[p].compute, &sum));
-        SC__TRY(add_time(&row, r->process, &sum));
-    }
-    return SC_OK;
-}
-
-static sc_status read_layers(const struct sc__node *root, struct sc__document *out) {
-    struct sc_context *ctx = sc__node_context(root);
-    struct sc__layers *l = SC__NEW(&ctx->arena, struct sc__layers);
-    struct sc__node n = sc__node_at(root, "layers");
-    struct sc__node pp_comm;
-    struct sc__node vpp;
-    unsigned format = 0;
-    if (!n.value)
-        return SC_OK;
-    SC__TRY(sc__node_keys(&n,
-                          KEYS("format",
-                               "policy",
-                               "tp",
-                               "ep",
-                               "pp",
-                               "vpp",
-                               "ga",
-                               "gpus",
-                               "pp_comm",
-                               "rows")));
-    SC__TRY(sc__node_word(&n, "format", KEYS("workload-text", "operator-table"), &format));
-    l->format = format ? "operator-table" : "workload-text";
-    l->file = root->file->text.name;
-    SC__TRY(sc__node_string(&n, "policy", &l->policy));
-    if (!format && !l->policy)
-        return sc__node_fail(&n, NULL, "rows of workload-text need a \"policy\"");
-    SC__TRY(sc__node_u32(&n, "tp", 1, UINT32_MAX, &l->tp));
-    SC__TRY(sc__node_u32(&n, "ep", 1, UINT32_MAX, &l->ep));
-    SC__TRY(sc__node_u32(&n, "pp", 1, UINT32_MAX, &l->pp));
-    SC__TRY(sc__node_u32(&n, "vpp", 1, UINT32_MAX, &l->vpp));
-    SC__TRY(sc__node_u32(&n, "ga", 1, UINT32_MAX, &l->ga));
-    SC__TRY(sc__node_u32(&n, "gpus", 1, UINT32_MAX, &l->gpus));
-    SC__TRY(sc__node_double(&n, "pp_comm", &l->pp_comm));
-    vpp = sc__node_at(&n, "vpp");
-    pp_comm = sc__node_at(&n, "pp_comm");
-    l->has_vpp = vpp.value != NULL;
-    l->has_pp_comm = pp_comm.value != NULL;
-    if (l->pp_comm > 0x1p60)
-        return sc__node_fail(&pp_comm, NULL, "a message of more than 2^60 bytes");
-    out->layers = l;
-    return ir_json_read_read_rows(&n, ctx, l);
-}
-
-/* ---- workload ---- */
 
 static sc_status read_order(const struct sc__node *mesh, struct sc__mesh *m) {
     struct sc__node order = sc__node_at(mesh, "order");
@@ -166,7 +47,8 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     uint32_t ep = 1;
     uint32_t etp = 0;
     SC__TRY(sc__node_need(n, "mesh", &mesh));
-    SC__TRY(sc__node_keys(&mesh, KEYS("tp", "cp", "dp", "pp", "ep", "etp", "order")));
+    SC__TRY(sc__node_keys(&mesh,
+                          SC__IR_JSON_KEYS("tp", "cp", "dp", "pp", "ep", "etp", "order")));
     SC__TRY(sc__node_u32(&mesh, "tp", 1, UINT32_MAX, &tp));
     SC__TRY(sc__node_u32(&mesh, "cp", 1, UINT32_MAX, &cp));
     SC__TRY(sc__node_u32(&mesh, "dp", 1, UINT32_MAX, &dp));
@@ -209,7 +91,7 @@ static sc_status ir_json_read_read_groups(const struct sc__node *n,
         unsigned kind = 0;
         if (i == UINT16_MAX)
             return sc__node_fail(&g, NULL, "more than 65535 groups");
-        SC__TRY(sc__node_keys(&g, KEYS("kind", "label", "ranks")));
+        SC__TRY(sc__node_keys(&g, SC__IR_JSON_KEYS("kind", "label", "ranks")));
         SC__TRY(sc__node_need(&g, "kind", &kind_node));
         SC__TRY(sc__node_word(&g, "kind", sc__group_words, &kind));
         struct sc__group *group =
@@ -274,7 +156,7 @@ static sc_status read_deps(const struct sc__node *n,
         int64_t on = 0;
         bool start = sc__node_is(&item, '{');
         if (start)
-            SC__TRY(sc__node_keys(&item, KEYS("start")));
+            SC__TRY(sc__node_keys(&item, SC__IR_JSON_KEYS("start")));
         if (start && !graph)
             return sc__node_fail(&item,
                                  NULL,
@@ -345,23 +227,23 @@ static sc_status read_op(const struct sc__node *n,
     struct sc__str name = {NULL, 0};
     struct sc__node needed;
     SC__TRY(sc__node_keys(n,
-                          KEYS("kind",
-                               "name",
-                               "phase",
-                               "stream",
-                               "after",
-                               "coll",
-                               "group",
-                               "nic",
-                               "work",
-                               "flags",
-                               "peer",
-                               "tag",
-                               "cost_ps",
-                               "bytes",
-                               "row",
-                               "layer",
-                               "deps")));
+                          SC__IR_JSON_KEYS("kind",
+                                           "name",
+                                           "phase",
+                                           "stream",
+                                           "after",
+                                           "coll",
+                                           "group",
+                                           "nic",
+                                           "work",
+                                           "flags",
+                                           "peer",
+                                           "tag",
+                                           "cost_ps",
+                                           "bytes",
+                                           "row",
+                                           "layer",
+                                           "deps")));
     SC__TRY(sc__node_need(n, "kind", &needed));
     SC__TRY(sc__node_need(n, "name", &needed));
     SC__TRY(sc__node_word(n, "kind", sc__op_words, &kind));
@@ -380,7 +262,7 @@ static sc_status read_op(const struct sc__node *n,
     SC__TRY(read_flags(n, &op->flags));
     SC__TRY(sc__node_u32(n, "peer", 0, sc__mesh_ranks(&w->mesh) - 1, &op->peer));
     SC__TRY(sc__node_u32(n, "tag", 0, UINT32_MAX, &op->tag));
-    SC__TRY(sc__node_i64(n, "cost_ps", 0, LONGEST, &op->cost));
+    SC__TRY(sc__node_i64(n, "cost_ps", 0, SC__IR_JSON_LONGEST, &op->cost));
     SC__TRY(sc__node_u64(n, "bytes", &op->bytes));
     SC__TRY(sc__node_u32(n, "row", 0, UINT32_MAX - 1, &op->row));
     SC__TRY(sc__node_u32(n, "layer", 0, UINT32_MAX - 1, &op->layer));
@@ -397,7 +279,7 @@ static sc_status read_blocks(const struct sc__node *n, struct sc__workload *w) {
         struct sc__node ops;
         bool graph = false;
         bool slots = false;
-        SC__TRY(sc__node_keys(&block, KEYS("graph", "slots", "ops")));
+        SC__TRY(sc__node_keys(&block, SC__IR_JSON_KEYS("graph", "slots", "ops")));
         SC__TRY(sc__node_bool(&block, "graph", &graph));
         SC__TRY(sc__node_bool(&block, "slots", &slots));
         SC__TRY(sc__node_need(&block, "ops", &ops));
@@ -422,7 +304,8 @@ static sc_status check_length(const struct sc__node *n,
                               const int64_t *block_cost) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->calls; i++)
-        SC__TRY(add_time(n, block_cost[w->calls[p->first_call + i].block], &sum));
+        SC__TRY(
+            sc__ir_json_add_time(n, block_cost[w->calls[p->first_call + i].block], &sum));
     return SC_OK;
 }
 
@@ -431,7 +314,8 @@ sum_blocks(const struct sc__node *n, const struct sc__workload *w, int64_t **out
     int64_t *cost = SC__NEW_ARRAY(w->arena, int64_t, w->block_count + 1);
     for (uint32_t b = 0; b < w->block_count; b++)
         for (uint32_t i = 0; i < w->blocks[b].ops; i++)
-            SC__TRY(add_time(n, w->ops[w->blocks[b].first_op + i].cost, &cost[b]));
+            SC__TRY(
+                sc__ir_json_add_time(n, w->ops[w->blocks[b].first_op + i].cost, &cost[b]));
     *out = cost;
     return SC_OK;
 }
@@ -439,7 +323,7 @@ sum_blocks(const struct sc__node *n, const struct sc__workload *w, int64_t **out
 static sc_status read_call(const struct sc__node *n, struct sc__workload *w) {
     struct sc__call c = {.micro_batch = SC__NONE};
     struct sc__node block;
-    SC__TRY(sc__node_keys(n, KEYS("block", "micro_batch", "chunk", "tag")));
+    SC__TRY(sc__node_keys(n, SC__IR_JSON_KEYS("block", "micro_batch", "chunk", "tag")));
     SC__TRY(sc__node_need(n, "block", &block));
     if (!w->block_count)
         return sc__node_fail(&block, NULL, "there are no blocks");
@@ -480,9 +364,9 @@ static sc_status read_memory(const struct sc__node *class,
     if (!w->memory)
         w->memory = SC__NEW_ARRAY(w->arena, struct sc__memory, count);
     struct sc__memory *m = &w->memory[index];
-    SC__TRY(
-        sc__node_keys(&n,
-                      KEYS("weights", "gradients", "optimizer", "activations", "other")));
+    SC__TRY(sc__node_keys(
+        &n,
+        SC__IR_JSON_KEYS("weights", "gradients", "optimizer", "activations", "other")));
     SC__TRY(sc__node_u64(&n, "weights", &m->weights));
     SC__TRY(sc__node_u64(&n, "gradients", &m->gradients));
     SC__TRY(sc__node_u64(&n, "optimizer", &m->optimizer));
@@ -500,9 +384,14 @@ static sc_status read_class(const struct sc__node *n,
     uint32_t stage = 0;
     uint32_t world = sc__mesh_ranks(&w->mesh);
     struct sc__node needed;
-    SC__TRY(sc__node_keys(
-        n,
-        KEYS("name", "program", "rank", "ranks", "stage", "slow", "memory_bytes")));
+    SC__TRY(sc__node_keys(n,
+                          SC__IR_JSON_KEYS("name",
+                                           "program",
+                                           "rank",
+                                           "ranks",
+                                           "stage",
+                                           "slow",
+                                           "memory_bytes")));
     SC__TRY(sc__node_need(n, "program", &needed));
     SC__TRY(sc__node_need(n, "rank", &needed));
     SC__TRY(sc__node_need(n, "ranks", &needed));
@@ -639,31 +528,31 @@ static sc_status read_stream_names(const struct sc__node *n, struct sc__workload
 }
 
 /* runs: to be simulated; a measurement may hold some of the ranks only. */
-static sc_status
-read_workload(const struct sc__node *parent, bool runs, struct sc__workload **out) {
+sc_status
+sc__ir_json_workload(const struct sc__node *parent, bool runs, struct sc__workload **out) {
     struct sc__node n = sc__node_at(parent, "workload");
     uint32_t stream = 0;
     const char *format = "ir-json";
     if (!n.value)
         return SC_OK;
     SC__TRY(sc__node_keys(&n,
-                          KEYS("format",
-                               "mesh",
-                               "vpp",
-                               "micro_batches",
-                               "schedule",
-                               "steps_overlap",
-                               "tokens",
-                               "model_flops",
-                               "hardware_flops",
-                               "compute_stream",
-                               "comm_tax",
-                               "streams",
-                               "groups",
-                               "blocks",
-                               "programs",
-                               "classes",
-                               "rank_class")));
+                          SC__IR_JSON_KEYS("format",
+                                           "mesh",
+                                           "vpp",
+                                           "micro_batches",
+                                           "schedule",
+                                           "steps_overlap",
+                                           "tokens",
+                                           "model_flops",
+                                           "hardware_flops",
+                                           "compute_stream",
+                                           "comm_tax",
+                                           "streams",
+                                           "groups",
+                                           "blocks",
+                                           "programs",
+                                           "classes",
+                                           "rank_class")));
     SC__TRY(sc__node_string(&n, "format", &format));
     struct sc__workload *w = sc__workload_new(&sc__node_context(parent)->arena, format);
     SC__TRY(read_mesh(&n, w));
@@ -686,117 +575,20 @@ read_workload(const struct sc__node *parent, bool runs, struct sc__workload **ou
     return SC_OK;
 }
 
-/* ---- timeline ---- */
-
-static sc_status read_span(const struct sc__node *n,
-                           const struct sc__timeline *t,
-                           uint32_t count,
-                           struct sc__span *s) {
-    const struct sc__workload *w = t->workload;
-    const int64_t most[8] = {(int64_t)w->class_count - 1,
-                             (int64_t)w->op_count - 1,
-                             UINT32_MAX - 1,
-                             UINT32_MAX,
-                             LONGEST,
-                             LONGEST,
-                             LONGEST,
-                             (int64_t)count - 1};
-    int64_t v[8] = {0, 0, SC__NONE, 0, 0, 0, 0, SC__NONE};
-    if (!sc__node_is(n, '[') || sc__node_count(n) != 8)
-        return sc__node_fail(
-            n,
-            NULL,
-            "a span is [class, op, micro_batch, chunk, start, ready, end, peer]");
-    for (unsigned i = 0; i < 8; i++) {
-        struct sc__node item = sc__node_item(n, i);
-        if ((i == 2 || i == 7) && sc__node_is(&item, 'n'))
-            continue;
-        SC__TRY(sc__node_number(&item, 0, most[i], &v[i]));
-    }
-    *s = (struct sc__span){.class = (uint32_t)v[0],
-                           .op = (uint32_t)v[1],
-                           .micro_batch = (uint32_t)v[2],
-                           .chunk = (uint32_t)v[3],
-                           .start = v[4],
-                           .ready = v[5],
-                           .end = v[6],
-                           .peer_span = (uint32_t)v[7]};
-    if (s->start > s->ready || s->ready > s->end)
-        return sc__node_fail(n, NULL, "start, ready and end are out of order");
-    return SC_OK;
-}
-
-static sc_status read_spans(const struct sc__node *n, struct sc__timeline *t) {
-    struct sc__node spans;
-    SC__TRY(sc__node_need(n, "spans", &spans));
-    SC__TRY(sc__node_is_array(&spans));
-    t->count = t->capacity = (uint32_t)sc__node_count(&spans);
-    t->spans = SC__NEW_ARRAY(&sc__node_context(n)->arena, struct sc__span, t->count + 1);
-    for (uint32_t i = 0; i < t->count; i++) {
-        struct sc__node span = sc__node_item(&spans, i);
-        SC__TRY(read_span(&span, t, t->count, &t->spans[i]));
-    }
-    return SC_OK;
-}
-
-static sc_status read_idles(const struct sc__node *n, struct sc__timeline *t) {
-    struct sc__node idles = sc__node_at(n, "idles");
-    const int64_t most[4] = {(int64_t)t->workload->class_count - 1,
-                             SC__IDLE_COMM + (int64_t)t->workload->group_count,
-                             LONGEST,
-                             LONGEST};
-    if (!idles.value)
-        return SC_OK;
-    SC__TRY(sc__node_is_array(&idles));
-    for (size_t i = 0; i < sc__node_count(&idles); i++) {
-        struct sc__node idle = sc__node_item(&idles, i);
-        int64_t v[4] = {0};
-        if (!sc__node_is(&idle, '[') || sc__node_count(&idle) != 4)
-            return sc__node_fail(&idle, NULL, "idle time is [class, why, start, end]");
-        for (unsigned k = 0; k < 4; k++) {
-            struct sc__node item = sc__node_item(&idle, k);
-            SC__TRY(sc__node_number(&item, 0, most[k], &v[k]));
-        }
-        *SC__PUSH(&sc__node_context(n)->arena, t->idles, t->idle_count, t->idle_capacity) =
-            (struct sc__idle){.class = (uint32_t)v[0],
-                              .why = (uint32_t)v[1],
-                              .start = v[2],
-                              .end = v[3]};
-    }
-    return SC_OK;
-}
-
-static sc_status read_timeline(const struct sc__node *root, struct sc__document *out) {
-    struct sc__node n = sc__node_at(root, "timeline");
-    struct sc__workload *own = out->workload;
-    if (!n.value)
-        return SC_OK;
-    struct sc__timeline *t = SC__NEW(&sc__node_context(root)->arena, struct sc__timeline);
-    SC__TRY(sc__node_keys(&n, KEYS("workload", "end_ps", "spans", "idles")));
-    SC__TRY(read_workload(&n, false, &own));
-    if (!own)
-        return sc__node_fail(&n, NULL, "a timeline needs a workload, its own or beside it");
-    t->workload = own;
-    SC__TRY(sc__node_i64(&n, "end_ps", 0, LONGEST, &t->end));
-    SC__TRY(read_spans(&n, t));
-    SC__TRY(read_idles(&n, t));
-    out->measured = t;
-    return SC_OK;
-}
-
 static sc_status ir_json_read_read_document(const struct sc__node *root,
                                             struct sc__document *out) {
     const char *schema = NULL;
-    SC__TRY(sc__node_keys(root, KEYS("schema", "layers", "workload", "timeline")));
+    SC__TRY(
+        sc__node_keys(root, SC__IR_JSON_KEYS("schema", "layers", "workload", "timeline")));
     SC__TRY(sc__node_string(root, "schema", &schema));
     if (!schema || strcmp(schema, SC__IR_SCHEMA))
         return sc__node_fail(root,
                              "this program reads " SC__IR_SCHEMA,
                              "schema is %s",
                              schema ? schema : "missing");
-    SC__TRY(read_layers(root, out));
-    SC__TRY(read_workload(root, true, &out->workload));
-    SC__TRY(read_timeline(root, out));
+    SC__TRY(sc__ir_json_layers(root, out));
+    SC__TRY(sc__ir_json_workload(root, true, &out->workload));
+    SC__TRY(sc__ir_json_timeline(root, out));
     if (!out->layers && !out->workload)
         return sc__node_fail(root, NULL, "neither \"layers\" nor \"workload\"");
     return SC_OK;
@@ -822,7 +614,7 @@ static sc_status read_json(struct sc_context *ctx,
 static int
 ir_json_read_detect(const unsigned char *head, size_t n, const char *path, bool directory) {
     (void)path;
-    return !directory && n && memmem(head, n, "\"stepcast/ir/", 13) ? 100 : 0;
+    return !directory && n && sc__find_word(head, n, "\"stepcast/ir/") ? 100 : 0;
 }
 
 const struct sc__reader sc__reader_ir_json = {.name = "ir-json",

@@ -84,7 +84,7 @@ static const struct operator_kind *operator_rows_kind_of(const char *name) {
     for (const char *s = name; *s;) {
         size_t n = word_length(s);
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            if (strlen(kinds[k].word) == n && !strncasecmp(kinds[k].word, s, n))
+            if (sc__str_is_any_case((struct sc__str){s, n}, kinds[k].word))
                 found = &kinds[k];
         s += n + (s[n] != '\0');
     }

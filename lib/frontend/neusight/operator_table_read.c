@@ -366,10 +366,12 @@ static int operator_table_read_detect(const unsigned char *head,
     (void)path;
     const unsigned char *end = directory || !n ? NULL : memchr(head, '\n', n);
     size_t line = end ? (size_t)(end - head) : n;
-    if (directory || !line || !memmem(head, line, "\t", 1))
+    if (directory || !line || !sc__find_word(head, line, "\t"))
         return 0;
-    return memmem(head, line, "forward_comp", 12) && memmem(head, line, "comm_type", 9) ? 95
-                                                                                        : 0;
+    return sc__find_word(head, line, "forward_comp") &&
+                   sc__find_word(head, line, "comm_type")
+               ? 95
+               : 0;
 }
 
 static const struct sc__option options[] = {

@@ -526,7 +526,7 @@ static int workload_text_read_detect(const unsigned char *head,
             return 100;
     const char *line_end = n ? memchr(head, '\n', n) : NULL;
     size_t line = line_end ? (size_t)(line_end - (const char *)head) : n;
-    return n && memmem(head, line, "model_parallel_NPU_group", 24) ? 60 : 0;
+    return n && sc__find_word(head, line, "model_parallel_NPU_group") ? 60 : 0;
 }
 
 static const struct sc__option options[] = {

@@ -81,7 +81,7 @@ static bool is_separator(struct sc__str line) {
 
 static bool is_header(struct sc__str line) {
     line = sc__trim(line);
-    return sc__str_starts(line, "Name  ") && memmem(line.p, line.n, "CPU", 3);
+    return sc__str_starts(line, "Name  ") && sc__find_word(line.p, line.n, "CPU");
 }
 
 static bool opens_table(const struct profiler_read_parse *p, uint32_t i) {
@@ -158,7 +158,7 @@ static sc_status choose_table(struct profiler_read_parse *p,
 static sc_status profiler_read_read_header(struct profiler_read_parse *p, uint32_t at) {
     struct sc__str rest = sc__trim(p->lines[at]);
     while (rest.n) {
-        const char *gap = memmem(rest.p, rest.n, "  ", 2);
+        const char *gap = sc__find_word(rest.p, rest.n, "  ");
         struct sc__str cell = {rest.p, gap ? (size_t)(gap - rest.p) : rest.n};
         struct sc__place where = profiler_read_place_of(p, at, cell.p);
         if (!sc__profile_column(cell, &p->columns))
@@ -196,7 +196,7 @@ static bool is_stack_line(const struct profiler_read_parse *p, struct sc__str li
     if (!text.n)
         return true;
     return p->columns.present & 1u << SC__COL_SOURCE && line.p[0] == ' ' &&
-           !memmem(text.p, text.n, "  ", 2);
+           !sc__find_word(text.p, text.n, "  ");
 }
 
 static sc_status
@@ -244,12 +244,12 @@ static sc_status profiler_read_read_rows(struct profiler_read_parse *p,
 static sc_status read_trailer(struct profiler_read_parse *p, const struct extent *t) {
     for (uint32_t i = t->end + 1; i < p->count && i <= t->end + 2; i++) {
         struct sc__str line = sc__trim(p->lines[i]);
-        const char *at = memmem(line.p, line.n, "time total:", 11);
+        const char *at = sc__find_word(line.p, line.n, "time total:");
         if (!at)
             break;
         struct sc__str value =
             sc__trim((struct sc__str){at + 11, (size_t)(line.p + line.n - at) - 11});
-        int64_t *out = memmem(line.p, (size_t)(at - line.p), "CPU", 3)
+        int64_t *out = sc__find_word(line.p, (size_t)(at - line.p), "CPU")
                            ? &p->profile->cpu_total
                            : &p->profile->dev_total;
         struct sc__place where = profiler_read_place_of(p, i, value.p);
@@ -306,11 +306,11 @@ static int profiler_read_detect(const unsigned char *head,
                                 const char *path,
                                 bool directory) {
     (void)path;
-    if (directory || !n || !memmem(head, n, "--------", 8))
+    if (directory || !n || !sc__find_word(head, n, "--------"))
         return 0;
-    if (!memmem(head, n, "CPU total", 9) || !memmem(head, n, "Name  ", 6))
+    if (!sc__find_word(head, n, "CPU total") || !sc__find_word(head, n, "Name  "))
         return 0;
-    return memmem(head, n, "of Calls", 8) ? 95 : 60;
+    return sc__find_word(head, n, "of Calls") ? 95 : 60;
 }
 
 static const struct sc__option options[] = {

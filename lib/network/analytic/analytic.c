@@ -59,11 +59,11 @@ struct analytic {
     bool thin[SC__LEVELS]; /* uplinks are fewer than the NICs below */
     /* memoised */
     struct sc__map places;
-    struct sc__map prices;
+    struct sc__map costs;
     struct sc__map crowds;
     struct sc__map joined;
     struct sc__map members;
-    struct sc__map costs;
+    struct sc__map loads; /* struct analytic_cost */
     struct sc__port_sharing *sharing;
     struct sc__port_claim *claims; /* room for those of one transfer */
     uint32_t claim_count;
@@ -86,7 +86,7 @@ static uint32_t node_of(const struct analytic *n, uint32_t rank) {
     return sc__cluster_node(&n->cluster, rank);
 }
 
-/* The NIC of a rank. Where GPUs share NICs, two classes may meet on one. */
+/* The NIC of a rank. Where GPUs share NICs, two classes may share one. */
 static uint64_t
 nic_port(const struct analytic *n, uint32_t class, uint32_t rank, unsigned which) {
     const struct sc__cluster *c = &n->cluster;
@@ -137,7 +137,7 @@ static bool joins(struct analytic *n, uint32_t group, uint32_t class, uint32_t r
 
 /* The rank on a GPU where it does what the class does, at the same time: it
  * runs the same program. */
-static uint32_t fellow_on(const struct analytic *n, uint64_t gpu, uint32_t class) {
+static uint32_t class_rank_on(const struct analytic *n, uint64_t gpu, uint32_t class) {
     uint32_t rank = rank_on(n, gpu);
     if (rank == SC__NONE)
         return SC__NONE;
@@ -158,7 +158,7 @@ nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
     if (c->node_nics >= c->node_gpus)
         return (struct analytic_part){1, 1};
     for (uint32_t g = first; g < first + c->node_gpus && p.all < 1024; g++) {
-        uint32_t r = fellow_on(n, g, class);
+        uint32_t r = class_rank_on(n, g, class);
         uint32_t i = 0;
         if (r == SC__NONE || sc__cluster_nic(c, g) != nic)
             continue;
@@ -174,11 +174,11 @@ nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
 }
 
 /* The same for the leaf or pod of rank: they use its uplinks at once. */
-static struct analytic_part count_crowd(struct analytic *n,
-                                        enum sc__level level,
-                                        uint32_t group,
-                                        uint32_t class,
-                                        uint32_t rank) {
+static struct analytic_part count_sharing(struct analytic *n,
+                                          enum sc__level level,
+                                          uint32_t group,
+                                          uint32_t class,
+                                          uint32_t rank) {
     const struct sc__cluster *c = &n->cluster;
     uint64_t width = (uint64_t)sc__fabric_part_nodes(c, level) * c->node_gpus;
     uint64_t first = part_of(n, level, rank) * width;
@@ -186,7 +186,7 @@ static struct analytic_part count_crowd(struct analytic *n,
     struct sc__map seen;
     sc__map_init(&seen, n->arena);
     for (uint64_t g = first; g < first + width && g < c->gpus; g++) {
-        uint32_t r = fellow_on(n, g, class);
+        uint32_t r = class_rank_on(n, g, class);
         bool fresh = true;
         if (r == SC__NONE)
             continue;
@@ -198,17 +198,17 @@ static struct analytic_part count_crowd(struct analytic *n,
     return p.all ? p : (struct analytic_part){1, 1};
 }
 
-static struct analytic_part crowd(struct analytic *n,
-                                  enum sc__level level,
-                                  uint32_t group,
-                                  uint32_t class,
-                                  uint32_t rank) {
+static struct analytic_part sharing(struct analytic *n,
+                                    enum sc__level level,
+                                    uint32_t group,
+                                    uint32_t class,
+                                    uint32_t rank) {
     bool fresh;
     uint64_t key[2] = {(uint64_t)group << 32 | class,
                        (uint64_t)level << 32 | part_of(n, level, rank)};
     uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
     if (fresh) {
-        struct analytic_part p = count_crowd(n, level, group, class, rank);
+        struct analytic_part p = count_sharing(n, level, group, class, rank);
         *slot = (uint64_t)p.own << 32 | p.all;
     }
     return (struct analytic_part){(uint32_t)(*slot >> 32), (uint32_t)*slot};
@@ -232,7 +232,7 @@ group_place(struct analytic *n, uint16_t group, uint32_t class, uint32_t rank) {
     for (int i = 0; i < SC__LEVELS; i++) {
         if (!n->thin[i])
             continue;
-        p.up[i] = crowd(n, (enum sc__level)i, group, class, rank);
+        p.up[i] = sharing(n, (enum sc__level)i, group, class, rank);
         p.shape.sharing_up[i] = p.up[i].all;
     }
     return p;
@@ -250,18 +250,18 @@ analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t r
     return (const struct analytic_place *)(uintptr_t)*slot;
 }
 
-/* The price of a collective, remembered by what decides it. */
-static const struct sc__price *
-price_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
+/* The cost of a collective, remembered by what decides it. */
+static const struct sc__coll_cost *
+cost_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
     bool fresh;
     uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
-    uint64_t *slot = sc__map_at(&n->prices, sc__hash(key, sizeof key, 0), &fresh);
+    uint64_t *slot = sc__map_at(&n->costs, sc__hash(key, sizeof key, 0), &fresh);
     if (fresh) {
-        struct sc__price *p = SC__NEW(n->arena, struct sc__price);
-        *p = sc__collective_price(&n->cluster, t->coll, s, t->bytes);
+        struct sc__coll_cost *p = SC__NEW(n->arena, struct sc__coll_cost);
+        *p = sc__collective_cost(&n->cluster, t->coll, s, t->bytes);
         *slot = (uintptr_t)p;
     }
-    return (const struct sc__price *)(uintptr_t)*slot;
+    return (const struct sc__coll_cost *)(uintptr_t)*slot;
 }
 
 static void add_claim(struct sc_claims *claims, uint64_t resource, double share) {
@@ -276,7 +276,7 @@ static int64_t collective_alone(struct analytic *n,
     const struct sc__shape *s = &at->shape;
     if (s->ranks < 2)
         return 0;
-    const struct sc__price *p = price_of(n, t, s);
+    const struct sc__coll_cost *p = cost_of(n, t, s);
     if (s->per_node > 1 || s->nodes < 2) {
         add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), p->port);
         add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_IN), p->port);
@@ -322,7 +322,7 @@ static double uplink_sharing(struct analytic *n,
     if (!n->thin[level] || !takes_uplinks(n, level, t))
         return 0;
     double nics = fmax(1, (double)c->node_nics / c->node_gpus);
-    *part = crowd(n, level, SC__NONE, t->class, t->rank);
+    *part = sharing(n, level, SC__NONE, t->class, t->rank);
     return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
@@ -460,7 +460,7 @@ static const struct analytic_cost *find_cost(struct analytic *n,
                        (uint64_t)t->class << 32 | (message ? t->peer_class : 0),
                        (uint64_t)t->rank << 32 | (message ? t->peer : 0)};
     bool fresh;
-    uint64_t *slot = sc__map_at(&n->costs, sc__hash(key, sizeof key, 5), &fresh);
+    uint64_t *slot = sc__map_at(&n->loads, sc__hash(key, sizeof key, 5), &fresh);
     if (fresh) {
         struct sc_claims own;
         struct analytic_cost *cost = SC__NEW(n->arena, struct analytic_cost);
@@ -540,7 +540,8 @@ static sc_status analytic_state(void *self, int64_t now, struct sc__net_state *o
         const struct sc__event *e = &n->waiting.items[i];
         sc__net_state_put(out, (uint64_t)(e->time - now));
         sc__net_state_put(out, number_of_user(out, n, e->a));
-        sc__net_state_put(out, (uintptr_t)n->active[e->a].cost);
+        sc__net_state_put(out, (uint64_t)n->active[e->a].cost->work);
+        sc__net_state_put(out, n->active[e->a].cost->bundle);
     }
     sc__port_state(n->sharing, now, out, number_of_user, n);
     return SC_OK;
@@ -568,14 +569,14 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     n->w = w;
     n->free = SC__NONE;
     sc__map_init(&n->places, n->arena);
-    sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->costs, n->arena);
     sc__map_init(&n->members, n->arena);
     sc__map_init(&n->crowds, n->arena);
     sc__map_init(&n->joined, n->arena);
     n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
     n->thin[SC__POD] = cluster->fabric.pod_leaves &&
                        (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
-    sc__map_init(&n->costs, n->arena);
+    sc__map_init(&n->loads, n->arena);
     n->sharing = sc__port_sharing_new(n->arena);
     sc__heap_init(&n->waiting, n->arena);
     *net = (struct sc__net){.ops = &sc__analytic_engine,

@@ -64,7 +64,7 @@ static sc_status take_algorithm(struct sc_context *ctx,
                                 ? word + 3
                                 : word; /* oneRing, oneDirect: a single chunk */
         unsigned alg = 0;
-        while (algorithms[alg] && strcasecmp(algorithms[alg], plain) != 0)
+        while (algorithms[alg] && !sc__str_is_any_case(sc__str(plain), algorithms[alg]))
             alg++;
         if (!algorithms[alg])
             return sc__fail(

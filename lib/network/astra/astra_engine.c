@@ -66,10 +66,10 @@ static int64_t message_time(const struct astra_engine *e, const struct sc_transf
     for (uint32_t d = 0; d < a->net.dims; d++) {
         uint32_t x = coordinate(a, t->rank, d);
         uint32_t y = coordinate(a, t->peer, d);
-        uint32_t way = x < y ? y - x : x - y;
-        if (a->net.topology[d] == SC__ASTRA_RING && way > a->net.npus[d] - way)
-            way = a->net.npus[d] - way;
-        hops[d] = a->net.topology[d] == SC__ASTRA_RING ? way : way > 0;
+        uint32_t distance = x < y ? y - x : x - y;
+        if (a->net.topology[d] == SC__ASTRA_RING && distance > a->net.npus[d] - distance)
+            distance = a->net.npus[d] - distance;
+        hops[d] = a->net.topology[d] == SC__ASTRA_RING ? distance : distance > 0;
     }
     return sc__astra_message(a, hops, t->bytes);
 }

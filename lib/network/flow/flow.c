@@ -27,7 +27,7 @@ struct pattern {
     uint32_t id;
 };
 
-struct price { /* of a pattern and a size */
+struct flow_cost { /* of a pattern and a size */
     /* ps; total: alone on this fabric */
     int64_t latency;
     int64_t total;
@@ -35,14 +35,14 @@ struct price { /* of a pattern and a size */
     double bytes;      /* that go over links: payload and the flags of its protocol */
 };
 
-struct known_price {
+struct known_cost {
     struct pattern *pattern;
-    struct price price;
+    struct flow_cost cost;
 };
 
 struct flow_active {
     struct sc_transfer transfer;
-    const struct known_price *known;
+    const struct known_cost *known;
     int64_t begin;
     uint32_t next_free;
 };
@@ -50,7 +50,7 @@ struct flow_active {
 struct flow_job {
     const struct sc__workload *w;
     struct sc__place_at at;
-    bool around; /* every rank sends to the next: a price of send/receive */
+    bool around; /* every rank sends to the next: a cost of send/receive */
     /* ranks by class */
     uint32_t *class_first;
     uint32_t *class_ranks;
@@ -60,7 +60,7 @@ struct flow_net {
     struct sc_context *ctx;
     struct sc__arena *arena;
     struct sc__cluster
-        open; /* the cluster as if its fabric were non-blocking, with a memory for prices */
+        open; /* the cluster as if its fabric were non-blocking, with a memory for costs */
     const struct sc__cluster *cluster;
     struct sc__graph graph;
     struct sc__route_policy route;
@@ -70,7 +70,7 @@ struct flow_net {
     uint32_t job_count;
     uint32_t job_capacity;
     struct sc__map pattern_ids;
-    struct sc__map prices;
+    struct sc__map costs;
     struct sc__map shapes;
     struct pattern **patterns;
     uint32_t pattern_count;
@@ -213,7 +213,7 @@ add_messages(struct flow_net *n, const struct sc_transfer *t, struct pattern *p)
 static uint64_t whom(const struct sc_transfer *t) {
     if (t->coll == SC__COLLS)
         return (uint64_t)t->rank << 32 | t->peer;
-    return sc__coll_to_root(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
+    return sc__coll_rooted(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
 }
 
 static sc_status find_pattern(struct flow_net *n,
@@ -244,7 +244,7 @@ static sc_status find_pattern(struct flow_net *n,
     return SC_OK;
 }
 
-/* ---- prices ---- */
+/* ---- costs ---- */
 
 /* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
  * algorithm is best depends on what they leave of its uplinks. */
@@ -292,11 +292,11 @@ node_of(const struct flow_net *n, const struct sc_transfer *t, uint32_t rank) {
 /* A collective or message run step by step: all of it may be bytes, as far as
  * its ports say. */
 static sc_status
-step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__price *p) {
+step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__coll_cost *p) {
     const struct flow_job *j = &n->jobs[t->job];
     bool direct =
         t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
-    *p = (struct sc__price){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
+    *p = (struct sc__coll_cost){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder,
                                   &n->steps,
@@ -316,25 +316,25 @@ step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__price *p) 
                                      t->bytes,
                                      &p->time));
     }
-    p->still = p->time;
+    p->latency = p->time;
     return SC_OK;
 }
 
 /* The model's time on a non-blocking fabric, by the algorithm that is best on
  * this one. */
-static struct sc__price model_time(struct flow_net *n, const struct sc_transfer *t) {
+static struct sc__coll_cost model_time(struct flow_net *n, const struct sc_transfer *t) {
     if (t->coll == SC__COLLS) {
         bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
-        return (struct sc__price){.time = sc__message_time(&n->open, same, t->bytes),
-                                  .still = sc__message_time(&n->open, same, 0),
-                                  .algo = SC__ALGO_DIRECT};
+        return (struct sc__coll_cost){.time = sc__message_time(&n->open, same, t->bytes),
+                                      .latency = sc__message_time(&n->open, same, 0),
+                                      .algo = SC__ALGO_DIRECT};
     }
     const struct sc__shape *s = shape_of(n, t);
     struct sc__tuning tuning = n->open.tuning;
-    struct sc__price chosen = sc__collective_price(n->cluster, t->coll, s, t->bytes);
+    struct sc__coll_cost chosen = sc__collective_cost(n->cluster, t->coll, s, t->bytes);
     n->open.tuning.algo = chosen.algo;
     n->open.tuning.proto = chosen.proto;
-    struct sc__price p = sc__collective_price(&n->open, t->coll, s, t->bytes);
+    struct sc__coll_cost p = sc__collective_cost(&n->open, t->coll, s, t->bytes);
     n->open.tuning = tuning;
     return p;
 }
@@ -346,11 +346,11 @@ static int64_t flow_to_ps(double seconds) {
 /* How the time divides into latency and bytes: as the model says, and at least
  * what the busiest port needs is bytes. */
 static void divide(const struct pattern *pattern,
-                   const struct sc__price *model,
+                   const struct sc__coll_cost *model,
                    uint64_t bytes,
-                   struct price *p) {
+                   struct flow_cost *p) {
     p->bytes = (double)bytes / sc__proto_payload((enum sc__proto)model->proto);
-    int64_t bytes_time = model->time - model->still;
+    int64_t bytes_time = model->time - model->latency;
     int64_t port = flow_to_ps(pattern->traffic.port_time * p->bytes);
     if (bytes_time < port)
         bytes_time = port;
@@ -362,42 +362,40 @@ static void divide(const struct pattern *pattern,
     p->latency = p->total = model->time - bytes_time;
 }
 
-static struct sc__burden burden_of(const struct price *p, uint32_t pattern) {
+static struct sc__burden burden_of(const struct flow_cost *p, uint32_t pattern) {
     return (
         struct sc__burden){.pattern = pattern, .bytes = p->bytes, .seconds = p->bytes_time};
 }
 
 static sc_status
-make_price(struct flow_net *n, const struct sc_transfer *t, struct known_price *k) {
-    struct sc__price model;
+make_cost(struct flow_net *n, const struct sc_transfer *t, struct known_cost *k) {
+    struct sc__coll_cost model;
     if (n->steps.send > 0)
         SC__TRY(step_time(n, t, &model));
     else
         model = model_time(n, t);
     SC__TRY(find_pattern(n, t, model.algo, &k->pattern));
-    divide(k->pattern, &model, t->bytes, &k->price);
-    if (k->price.bytes_time > 0) {
-        struct sc__burden burden = burden_of(&k->price, 0);
-        k->price.total +=
-            flow_to_ps(sc__live_alone(k->pattern->alone, &burden, n->arena->out_of_memory));
+    divide(k->pattern, &model, t->bytes, &k->cost);
+    if (k->cost.bytes_time > 0) {
+        struct sc__burden burden = burden_of(&k->cost, 0);
+        k->cost.total += flow_to_ps(sc__live_alone(k->pattern->alone, &burden));
     }
     return SC_OK;
 }
 
-/* Prices are kept by transfer: what asking again would answer. */
-static sc_status find_price(struct flow_net *n,
-                            const struct sc_transfer *t,
-                            const struct known_price **out) {
+/* Costs are kept by transfer: what asking again would answer. */
+static sc_status
+find_cost(struct flow_net *n, const struct sc_transfer *t, const struct known_cost **out) {
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
     uint64_t hash = sc__hash(key, sizeof key, 3);
-    const uint64_t *known = sc__map_find(&n->prices, hash);
+    const uint64_t *known = sc__map_find(&n->costs, hash);
     if (known) {
-        *out = (const struct known_price *)(uintptr_t)*known;
+        *out = (const struct known_cost *)(uintptr_t)*known;
         return SC_OK;
     }
-    struct known_price *k = SC__NEW(n->arena, struct known_price);
-    SC__TRY(make_price(n, t, k));
-    *sc__map_at(&n->prices, hash, NULL) = (uintptr_t)k;
+    struct known_cost *k = SC__NEW(n->arena, struct known_cost);
+    SC__TRY(make_cost(n, t, k));
+    *sc__map_at(&n->costs, hash, NULL) = (uintptr_t)k;
     *out = k;
     return SC_OK;
 }
@@ -413,19 +411,19 @@ static sc_status flow_alone(void *self,
                             int64_t *time,
                             struct sc_claims *claims) {
     struct flow_net *n = self;
-    const struct known_price *k;
+    const struct known_cost *k;
     *time = 0;
     claims->count = 0;
     claims->contended = false;
     if (n->cluster->ideal)
         return SC_OK;
-    SC__TRY(find_price(n, t, &k));
+    SC__TRY(find_cost(n, t, &k));
     if (k->pattern->traffic.flow_count)
         claims->list[claims->count++] = (struct sc_claim){port_of(t, t->class), 1};
     if (t->coll == SC__COLLS && t->peer_class != t->class)
         claims->list[claims->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
     claims->contended = k->pattern->traffic.network;
-    *time = k->price.total;
+    *time = k->cost.total;
     return SC_OK;
 }
 
@@ -451,8 +449,8 @@ static uint32_t take_active(struct flow_net *n) {
 
 static sc_status flow_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct flow_net *n = self;
-    const struct known_price *k;
-    SC__TRY(find_price(n, t, &k));
+    const struct known_cost *k;
+    SC__TRY(find_cost(n, t, &k));
     if (n->joint_patterns < n->pattern_count) {
         if (n->running)
             return sc__fail(n->ctx,
@@ -472,15 +470,15 @@ static sc_status flow_start(void *self, const struct sc_transfer *t, int64_t now
     uint32_t id = take_active(n);
     n->active[id] = (struct flow_active){.transfer = *t, .known = k, .begin = now};
     n->running++;
-    bool flows = k->price.bytes_time > 0;
-    sc__heap_push(&n->heap, now + (flows ? k->price.latency : k->price.total), id, !flows);
+    bool flows = k->cost.bytes_time > 0;
+    sc__heap_push(&n->heap, now + (flows ? k->cost.latency : k->cost.total), id, !flows);
     return SC_OK;
 }
 
 static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
-    const struct known_price *k = n->active[id].known;
-    struct sc__burden burden = burden_of(&k->price, k->pattern->id);
-    sc__live_begin(n->live, id, &burden, k->price.total - k->price.latency, now);
+    const struct known_cost *k = n->active[id].known;
+    struct sc__burden burden = burden_of(&k->cost, k->pattern->id);
+    sc__live_begin(n->live, id, &burden, k->cost.total - k->cost.latency, now);
 }
 
 static sc_status flow_next(void *self, int64_t *when) {
@@ -504,8 +502,8 @@ static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t
     const struct sc__workload *w = n->jobs[a->transfer.job].w;
     const char *label = a->transfer.coll == SC__COLLS ? sc__message_label(w)
                                                       : w->groups[a->transfer.group].label;
-    const struct price *price = &a->known->price;
-    int64_t late = end - a->begin - price->latency - flow_to_ps(price->bytes_time);
+    const struct flow_cost *cost = &a->known->cost;
+    int64_t late = end - a->begin - cost->latency - flow_to_ps(cost->bytes_time);
     if (late < SC__PS_PER_NS)
         return;
     for (unsigned i = 0; i < LABELS; i++) {
@@ -663,17 +661,17 @@ sc_status sc__flow_group(struct sc_context *ctx,
     return SC_OK;
 }
 
-sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+sc_status sc__flow_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
     struct flow_net *n = net->self;
-    const struct known_price *k;
+    const struct known_cost *k;
     struct sc_transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
     *time = 0;
     if (n->cluster->ideal)
         return SC_OK;
     if (coll == SC__COLLS)
         t.peer = sc__mesh_ranks(&n->jobs[0].w->mesh) - 1;
-    SC__TRY(find_price(n, &t, &k));
-    *time = k->price.total;
+    SC__TRY(find_cost(n, &t, &k));
+    *time = k->cost.total;
     return SC_OK;
 }
 
@@ -693,7 +691,7 @@ sc_status sc__net_flow(struct sc_context *ctx,
         n->open.fabric.kind = SC__FABRIC_NONE;
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);
-    sc__map_init(&n->prices, n->arena);
+    sc__map_init(&n->costs, n->arena);
     sc__map_init(&n->shapes, n->arena);
     sc__heap_init(&n->heap, n->arena);
     *net = (struct sc__net){.ops = &sc__flow_engine, .self = n, .free = cluster->ideal};

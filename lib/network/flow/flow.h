@@ -23,7 +23,7 @@ struct sc__place_at {
 sc_status
 sc__net_flow_job(struct sc__net *net, const struct sc__workload *w, struct sc__place_at at);
 
-/* For the price of single collectives: an engine for one group, the first GPUs
+/* For the cost of single collectives: an engine for one group, the first GPUs
  * of the cluster, … */
 sc_status sc__flow_group(struct sc_context *ctx,
                          const struct sc__cluster *c,
@@ -32,6 +32,6 @@ sc_status sc__flow_group(struct sc_context *ctx,
                          struct sc__net *out);
 /* … and the time of a collective of it (coll SC__COLLS: a message from every
  * GPU to the next) alone. */
-sc_status sc__flow_price(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
+sc_status sc__flow_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
 
 #endif

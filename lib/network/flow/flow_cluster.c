@@ -1,26 +1,26 @@
 /* Link numbers of a cluster of nodes: the NVLink ports, out and in, of every
- * GPU; then the links of the network between the cards. */
+ * GPU; then the links of the network between the NICs. */
 #include "network/flow/flow_cluster.h"
 
 #include <string.h>
 
 struct flow_cluster_nodes {
     const struct sc__cluster *cluster;
-    struct sc__graph net; /* between cards */
+    struct sc__graph net; /* between NICs */
 };
 
 static bool same_node(const struct flow_cluster_nodes *n, uint32_t a, uint32_t b) {
     return a / n->cluster->node_gpus == b / n->cluster->node_gpus;
 }
 
-static uint32_t nodes_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+static uint32_t nodes_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
     const struct flow_cluster_nodes *n = g->self;
     uint32_t a = sc__nic_of(n->cluster, from);
     uint32_t b = sc__nic_of(n->cluster, to);
-    return same_node(n, from, to) || a == b ? 1 : n->net.ways(&n->net, a, b);
+    return same_node(n, from, to) || a == b ? 1 : n->net.paths(&n->net, a, b);
 }
 
-static uint32_t nodes_way(
+static uint32_t nodes_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     const struct flow_cluster_nodes *n = g->self;
     if (same_node(n, from, to)) {
@@ -28,11 +28,11 @@ static uint32_t nodes_way(
         links[1] = sc__nvlink_down(to);
         return 2;
     }
-    uint32_t count = n->net.way(&n->net,
-                                sc__nic_of(n->cluster, from),
-                                sc__nic_of(n->cluster, to),
-                                w,
-                                links);
+    uint32_t count = n->net.path(&n->net,
+                                 sc__nic_of(n->cluster, from),
+                                 sc__nic_of(n->cluster, to),
+                                 w,
+                                 links);
     for (uint32_t i = 0; i < count; i++)
         links[i] += g->first_plane;
     return count;
@@ -101,7 +101,7 @@ make_net(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *
     uint32_t nodes = (c->gpus + c->node_gpus - 1) / c->node_gpus;
     uint64_t nics = (uint64_t)nodes * (c->node_nics ? c->node_nics : 1);
     if (nics > 1u << 24)
-        return sc__fail(ctx, SC_INPUT, NULL, NULL, "more than 16777216 network cards");
+        return sc__fail(ctx, SC_INPUT, NULL, NULL, "more than 16777216 NICs");
     if (c->fabric.kind == SC__FABRIC_DRAGONFLY)
         return sc__graph_dragonfly(ctx, c, (uint32_t)nics, net);
     struct sc__tree_shape shape = tree_shape(c, (uint32_t)nics);
@@ -131,9 +131,9 @@ sc_status sc__cluster_graph(struct sc_context *ctx,
     *g = (struct sc__graph){.arena = &ctx->arena,
                             .ports = c->gpus,
                             .most_hops = n->net.most_hops,
-                            .most_ways = n->net.most_ways,
-                            .ways = nodes_ways,
-                            .way = nodes_way,
+                            .most_paths = n->net.most_paths,
+                            .paths = nodes_paths,
+                            .path = nodes_path,
                             .nvlink = nodes_nvlink,
                             .name = nodes_name,
                             .self = n,
@@ -167,7 +167,7 @@ const struct sc__option sc__flow_options[] = {
      "WAY",
      "ecmp",
      "Network",
-     "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal ways",
+     "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal paths",
      0},
     {"send-latency",
      0,

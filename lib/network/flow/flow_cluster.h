@@ -1,6 +1,6 @@
 /* flow_cluster: the links of a cluster description, and the options that
  * change them. A port of the graph is a GPU; its NVLink port and its network
- * card are links like any other. */
+ * NIC are links like any other. */
 #ifndef SC_SIMULATE_FLOW_CLUSTER_H
 #define SC_SIMULATE_FLOW_CLUSTER_H
 
@@ -36,7 +36,7 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
                               uint32_t nics,
                               struct sc__graph *out);
 
-/* The network card of a GPU, numbered through all nodes. */
+/* The NIC of a GPU, numbered through all nodes. */
 static inline uint32_t sc__nic_of(const struct sc__cluster *c, uint32_t gpu) {
     uint32_t nics = c->node_nics ? c->node_nics : 1;
     return gpu / c->node_gpus * nics +

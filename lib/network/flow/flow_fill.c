@@ -18,6 +18,7 @@
  *   The share of a link never falls while filling, so a heap with stale keys
  *   is enough: a key is corrected when it comes to the top.
  */
+#include "base/sort.h"
 #include "network/flow/flow_heap.h"
 #include "network/flow/flow_state.h"
 
@@ -39,7 +40,7 @@ static bool likely(const struct sc__flow_share *s, uint32_t link) {
            s->links[link].demand > s->capacity[link] * (1 + 1e-12);
 }
 
-static void meet_link(struct sc__flow_share *s, uint32_t link) {
+static void visit_link(struct sc__flow_share *s, uint32_t link) {
     struct sc__flow_link *l = &s->links[link];
     if (l->seen == s->solve)
         return;
@@ -55,11 +56,11 @@ static void let_rise(struct sc__flow_share *s, uint32_t id) {
 }
 
 /* Links are looked at before the flow gives back its use. */
-static void rise_and_meet(struct sc__flow_share *s, uint32_t id) {
+static void rise_and_visit(struct sc__flow_share *s, uint32_t id) {
     const struct sc__flow_path *p = &s->path[id];
     for (uint32_t h = p->first, end = h + p->hops; h < end; h++)
         if (likely(s, s->hop_link[h]))
-            meet_link(s, s->hop_link[h]);
+            visit_link(s, s->hop_link[h]);
     let_rise(s, id);
 }
 
@@ -70,7 +71,7 @@ static void follow_link(struct sc__flow_share *s, uint32_t link) {
         if (s->level[id] < s->least || s->rises[id])
             continue;
         *SC__PUSH(s->arena, s->rising, s->rising_count, s->rising_room) = id;
-        rise_and_meet(s, id);
+        rise_and_visit(s, id);
     }
 }
 
@@ -133,7 +134,7 @@ static void take_all(struct sc__flow_share *s) {
     }
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].count && likely(s, i))
-            meet_link(s, i);
+            visit_link(s, i);
     split(s);
     make_room(s);
 }
@@ -173,9 +174,9 @@ static void gather(struct sc__flow_share *s) {
     }
     s->least *= 1 - SC__FLOW_SLACK;
     for (uint32_t i = 0; i < s->rising_count; i++)
-        rise_and_meet(s, s->rising[i]);
+        rise_and_visit(s, s->rising[i]);
     for (uint32_t i = 0; i < s->changed_count; i++)
-        meet_link(s, s->changed[i]);
+        visit_link(s, s->changed[i]);
     follow_links(s, 0);
 }
 
@@ -272,7 +273,7 @@ static const uint32_t *order_by_cap(struct sc__flow_share *s) {
                              s->rising_count,
                              sizeof *s->by_cap);
     memcpy(s->by_cap, s->rising, s->rising_count * sizeof *s->by_cap);
-    qsort_r(s->by_cap, s->rising_count, sizeof *s->by_cap, compare_caps, s);
+    sc__sort(s->by_cap, s->rising_count, sizeof *s->by_cap, compare_caps, s);
     return s->by_cap;
 }
 
@@ -314,19 +315,19 @@ static void fill(struct sc__flow_share *s) {
 }
 
 /* Links over their capacity that were left out; false when there is none. */
-static bool meet_overfull(struct sc__flow_share *s) {
+static bool visit_overfull(struct sc__flow_share *s) {
     uint32_t before = s->queue_count;
     if (s->many) {
         for (uint32_t i = 0; i < s->link_count; i++)
             if (s->room[i][0] < -SC__FLOW_SLACK * s->capacity[i])
-                meet_link(s, i);
+                visit_link(s, i);
     } else {
         for (uint32_t i = 0; i < s->rising_count; i++) {
             const struct sc__flow_path *p = &s->path[s->rising[i]];
             for (uint32_t h = p->first; h < p->first + p->hops; h++)
                 if (s->room[s->hop_link[h]][0] <
                     -SC__FLOW_SLACK * s->capacity[s->hop_link[h]])
-                    meet_link(s, s->hop_link[h]);
+                    visit_link(s, s->hop_link[h]);
         }
     }
     return s->queue_count > before;
@@ -334,11 +335,11 @@ static bool meet_overfull(struct sc__flow_share *s) {
 
 /* Fills again, with what turned out to bind, until no link is overfull. */
 static void repair(struct sc__flow_share *s) {
-    for (uint32_t met = s->queue_count; meet_overfull(s); met = s->queue_count) {
+    for (uint32_t visited = s->queue_count; visit_overfull(s); visited = s->queue_count) {
         for (uint32_t i = 0; i < s->rising_count; i++)
             let_rise(s, s->rising[i]);
         if (!s->many)
-            follow_links(s, met);
+            follow_links(s, visited);
         fill(s);
     }
 }

@@ -7,7 +7,7 @@
  *     core_up(pod, a, c)          aggregation a of the pod → core c of index a
  *     core_down(pod, a, c)
  *
- * A way is numbered by the switches it passes: w = spine, or w = a + A·c. */
+ * A path is numbered by the switches it passes: w = spine, or w = a + A·c. */
 #include "network/flow/flow_graph.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ static bool one_pod(const struct sc__graph *g, uint32_t from_leaf, uint32_t to_l
            from_leaf / g->shape.pod_leaves == to_leaf / g->shape.pod_leaves;
 }
 
-static uint32_t tree_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+static uint32_t tree_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
     uint32_t a = leaf_of(g, from);
     uint32_t b = leaf_of(g, to);
     if (a == b)
@@ -52,7 +52,7 @@ static uint32_t tree_ways(const struct sc__graph *g, uint32_t from, uint32_t to)
     return one_pod(g, a, b) ? g->shape.spines : g->shape.spines * g->shape.cores;
 }
 
-static uint32_t tree_way(
+static uint32_t tree_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     uint32_t a = leaf_of(g, from);
     uint32_t b = leaf_of(g, to);
@@ -154,8 +154,8 @@ sc_status sc__graph_tree(struct sc_context *ctx,
     *g = (struct sc__graph){.arena = &ctx->arena,
                             .ports = shape->ports,
                             .shape = *shape,
-                            .ways = tree_ways,
-                            .way = tree_way,
+                            .paths = tree_paths,
+                            .path = tree_path,
                             .name = tree_name,
                             .planes = 1};
     uint32_t rails = shape->rails > 1 ? shape->rails : 1;
@@ -175,9 +175,9 @@ sc_status sc__graph_tree(struct sc_context *ctx,
     g->links = 2 * (g->ports + g->leaves * g->shape.spines +
                     g->pods * g->shape.spines * g->shape.cores);
     g->most_hops = shape->tiers == 3 ? 6 : 4;
-    g->most_ways = shape->tiers == 1   ? 1
-                   : shape->tiers == 2 ? shape->spines
-                                       : shape->spines * shape->cores;
+    g->most_paths = shape->tiers == 1   ? 1
+                    : shape->tiers == 2 ? shape->spines
+                                        : shape->spines * shape->cores;
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
     set_rates(g);
     return SC_OK;

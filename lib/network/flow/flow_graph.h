@@ -1,5 +1,5 @@
 /* flow_graph: the switched network between ports, as directed links, and the
- * ways through it. A port is a network card; below it lies whatever the
+ * paths through it. A port is a NIC; below it lies whatever the
  * cluster has inside a node.
  *
  * Trees are kept as arithmetic: link numbers are computed, nothing is stored
@@ -49,8 +49,8 @@ struct sc__graph {
     double *capacity; /* by link: bytes per second; 0 for a link out of service */
     uint32_t links;
     uint32_t ports;
-    uint32_t most_hops; /* of a single way */
-    uint32_t most_ways;
+    uint32_t most_hops; /* of a single path */
+    uint32_t most_paths;
     struct sc__tree_shape shape;
     uint32_t leaves;
     uint32_t pods;
@@ -64,9 +64,9 @@ struct sc__graph {
     uint32_t planes;
     uint32_t first_plane;
     uint32_t plane_links;
-    /* how many ways lead from one port to another, and way number w */
-    uint32_t (*ways)(const struct sc__graph *g, uint32_t from, uint32_t to);
-    uint32_t (*way)(
+    /* how many paths lead from one port to another, and path number w */
+    uint32_t (*paths)(const struct sc__graph *g, uint32_t from, uint32_t to);
+    uint32_t (*path)(
         const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links);
     /* the links of a GPU's NVLink port, those out and those in by turns; how many.
      * NULL: GPUs have none. */
@@ -87,7 +87,7 @@ sc_status sc__graph_parse(struct sc_context *ctx,
 bool sc__graph_describes(const char *text);
 
 /* The hops of a flow, at most sc__graph_room(g, policy); *count 0 where
- * from = to. Fails when every way is broken. */
+ * from = to. Fails when every path is broken. */
 uint32_t sc__graph_room(const struct sc__graph *g, const struct sc__route_policy *p);
 sc_status sc__graph_route(struct sc_context *ctx,
                           struct sc__graph *g,

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* ---- dimensions: the way corrects one coordinate after the other ----
+/* ---- dimensions: the path corrects one coordinate after the other ----
  *
  * Links, by dimension d and GPU g: two a ring node (forth, back); size-1 a
- * full-mesh node; two a switch node (up, down). Way w starts with dimension
+ * full-mesh node; two a switch node (up, down). Path w starts with dimension
  * w % dims. */
 
 struct dims {
@@ -56,7 +56,7 @@ correct_dim(const struct dims *t, uint32_t *at, uint32_t to, uint32_t d, uint32_
     return n;
 }
 
-static uint32_t dims_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+static uint32_t dims_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
     const struct dims *t = g->self;
     uint32_t differ = 0;
     for (uint32_t d = 0; d < t->fabric->dims; d++)
@@ -64,7 +64,7 @@ static uint32_t dims_ways(const struct sc__graph *g, uint32_t from, uint32_t to)
     return differ > 1 ? t->fabric->dims : 1;
 }
 
-static uint32_t dims_way(
+static uint32_t dims_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     const struct dims *t = g->self;
     uint32_t n = 0;
@@ -118,9 +118,9 @@ sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__g
                             .links = (uint32_t)links,
                             .planes = 1,
                             .most_hops = (uint32_t)hops,
-                            .most_ways = c->fabric.dims,
-                            .ways = dims_ways,
-                            .way = dims_way,
+                            .most_paths = c->fabric.dims,
+                            .paths = dims_paths,
+                            .path = dims_path,
                             .name = dims_name,
                             .self = t,
                             .hop_latency = c->fabric.dim[0].latency};
@@ -133,7 +133,7 @@ sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__g
 
 /* ---- dragonfly: up to one hop inside the group, one between groups, one inside ----
  *
- * Links: card up, card down; router a → b inside a group; then the global
+ * Links: NIC up, NIC down; router a → b inside a group; then the global
  * links of a router. Global port p of group i leads to group (i + 1 + p % (groups-1)). */
 
 struct fly {
@@ -153,13 +153,13 @@ static uint32_t fly_global(const struct fly *f, uint32_t group, uint32_t port) {
            group * f->routers * f->global + port;
 }
 
-static uint32_t fly_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+static uint32_t fly_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
     const struct fly *f = g->self;
     uint32_t in_group = f->router_nics * f->routers;
     return from / in_group == to / in_group ? 1 : f->routers * f->global / (f->groups - 1);
 }
 
-static uint32_t fly_way(
+static uint32_t fly_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     const struct fly *f = g->self;
     uint32_t n = 0;
@@ -222,9 +222,9 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
                             .links = (uint32_t)links,
                             .planes = 1,
                             .most_hops = 5,
-                            .most_ways = f->routers * f->global / (f->groups - 1),
-                            .ways = fly_ways,
-                            .way = fly_way,
+                            .most_paths = f->routers * f->global / (f->groups - 1),
+                            .paths = fly_paths,
+                            .path = fly_path,
                             .name = fly_name,
                             .self = f};
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
@@ -233,13 +233,13 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
     return SC_OK;
 }
 
-/* ---- links one by one: shortest ways, found per destination and kept ----
+/* ---- links one by one: shortest paths, found per destination and kept ----
  *
  * Cable i is the links 2i (a → b) and 2i + 1 (b → a). GPUs do not forward. GPUs
  * of a node that NVLink joins use it, even where a leaf switch that joins them
  * as well is as near. */
 
-#define MOST_LISTED_WAYS 64u
+#define MOST_LISTED_PATHS 64u
 
 struct listed {
     struct sc__arena *arena;
@@ -323,12 +323,12 @@ static const uint8_t *distances_inside(const struct sc__graph *g, uint32_t to) {
     return t->inside;
 }
 
-static uint32_t listed_ways(const struct sc__graph *g, uint32_t from, uint32_t to) {
+static uint32_t listed_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
     (void)g, (void)from, (void)to;
-    return MOST_LISTED_WAYS;
+    return MOST_LISTED_PATHS;
 }
 
-/* At each device the way number chooses among the links that lead nearer. */
+/* At each device the path number chooses among the links that lead nearer. */
 static uint32_t choose_links(const struct sc__graph *g,
                              const uint8_t *far,
                              bool nvlink,
@@ -357,7 +357,7 @@ static uint32_t choose_links(const struct sc__graph *g,
     return n;
 }
 
-static uint32_t listed_way(
+static uint32_t listed_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     const struct listed *t = g->self;
     if (from / t->node_gpus == to / t->node_gpus) {
@@ -431,9 +431,9 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
                             .links = 2 * f->link_count,
                             .planes = 1,
                             .most_hops = 254,
-                            .most_ways = MOST_LISTED_WAYS,
-                            .ways = listed_ways,
-                            .way = listed_way,
+                            .most_paths = MOST_LISTED_PATHS,
+                            .paths = listed_paths,
+                            .path = listed_path,
                             .nvlink = listed_nvlink,
                             .name = listed_name,
                             .self = t,

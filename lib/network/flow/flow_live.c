@@ -88,11 +88,9 @@ static double run_until(struct sc__flow_share *share, double until) {
     return last;
 }
 
-double sc__live_alone(const struct sc__quotient *q,
-                      const struct sc__burden *b,
-                      jmp_buf *out_of_memory) {
+double sc__live_alone(const struct sc__quotient *q, const struct sc__burden *b) {
     struct sc__arena work;
-    sc__arena_init(&work, out_of_memory);
+    sc__arena_init(&work);
     struct sc__flow_share *share = sc__share_new(&work, q->capacity, q->links);
     lay_flows(share, q, b, NULL, 0, NUMBERED);
     double end = run_until(share, INFINITY);
@@ -130,7 +128,7 @@ static void join_others(struct sc__live *l, uint32_t id, int64_t now) {
     struct mover *m = &l->movers[id];
     struct sc__arena work;
     double passed = (double)(now - m->begin) * 1e-12;
-    sc__arena_init(&work, l->arena->out_of_memory);
+    sc__arena_init(&work);
     struct sc__flow_share *share = sc__share_new(&work, l->q->capacity, l->q->links);
     double *left = SC__NEW_ARRAY(&work, double, flow_count(l->q, m->burden.pattern) + 1);
     lay_flows(share, l->q, &m->burden, NULL, 0, NUMBERED);

@@ -35,8 +35,6 @@ bool sc__live_end(struct sc__live *l, int64_t to, uint32_t *id);
 double sc__live_bytes(const struct sc__live *l, uint32_t link);
 uint32_t sc__live_violations(const struct sc__live *l);
 /* Seconds that a transfer takes when nothing else runs. */
-double sc__live_alone(const struct sc__quotient *q,
-                      const struct sc__burden *b,
-                      jmp_buf *out_of_memory);
+double sc__live_alone(const struct sc__quotient *q, const struct sc__burden *b);
 
 #endif

@@ -14,6 +14,7 @@
  * levels, so the result is that of solving all. Nothing is written before that:
  * where the wave does not die out, flow_fill.c begins with the levels as they
  * were. */
+#include "base/sort.h"
 #include "network/flow/flow_heap.h"
 #include "network/flow/flow_state.h"
 
@@ -255,7 +256,7 @@ static const uint32_t *order_local_caps(struct sc__flow_share *s) {
         sorted = sorted && (!i || l->flows[i - 1].cap <= l->flows[i].cap);
     }
     if (!sorted)
-        qsort_r(l->by_cap, l->flow_count, sizeof *l->by_cap, compare_local_caps, l);
+        sc__sort(l->by_cap, l->flow_count, sizeof *l->by_cap, compare_local_caps, l);
     return l->by_cap;
 }
 

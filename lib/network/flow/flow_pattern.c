@@ -1,31 +1,21 @@
-/* The algorithms, as connections. n ranks on N nodes, S bytes.
+/* A collective is its schedule (collective/schedule.h) without the order: what goes
+ * over each connection, all phases together. Which channels are one flow:
  *
- *   ring    channel c of C (ranks of a node): through each node from one of its
- *           GPUs to another, and over that one's card to the same card of the
- *           next node, so that traffic stays on its rail. Each connection
- *           carries 2(n-1)/n · S/C (all-reduce), (n-1)/n · S/C (gather, scatter).
- *   chain   a ring without its last connection, S/C each (broadcast, reduce).
- *   tree    NCCL's two binary trees over the nodes (node_tree.h), S/2C up and
- *           down each edge; inside a node a chain up and down (tree), or the
- *           switch (NVLS): S(1 + 1/p)/C.
- *   PAT     every rank to those 1, 2, 4 … further on; parts of S/n, the nearer
- *           the more.
- *   CollNet the switches reduce: as much as a ring of S through ports and leaves.
- *   pairs   every rank to every other, S/n each, directly; or (PXN) over NVLink
- *           to the GPU whose card is on the destination's rail, and from there;
- *           or (two-level) once to each node, and on over NVLink there.
- *   root    S/n between the root and each of the others (gather, scatter). */
+ *   ring, chain             every channel
+ *   tree, NVLS, CollNet     the channels of one head in every node
+ *   PAT, torus              all
+ *   pairs                   up to 16 ranks every pair, up to 64 all of one source, else
+ *                           all
+ *   gather, scatter         every message */
 #include "network/flow/flow_pattern.h"
 
-#include "collective/double_tree.h"
+#include "collective/library.h"
 
 #include <string.h>
 
-#define PAIRS_APART 16u /* up to so many ranks all pairs are flows of their own */
-#define SOURCES_APART                                                                      \
-    64u /* up to so many all of one source are one flow; above, all of a group             \
-         */
-#define PAIRS_ROUTED 2048u /* up to so many each pair has its way */
+#define PAIRS_APART 16u    /* up to so many ranks all pairs are flows of their own */
+#define SOURCES_APART 64u  /* up to so many all of one source are one flow */
+#define PAIRS_ROUTED 2048u /* up to so many each pair has its path */
 
 void sc__pattern_builder_init(struct sc_context *ctx,
                               const struct sc__cluster *c,
@@ -37,7 +27,7 @@ void sc__pattern_builder_init(struct sc_context *ctx,
                                       .graph = g,
                                       .route = route,
                                       .arena = &ctx->arena};
-    b->way = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
+    b->path = SC__NEW_ARRAY(b->arena, struct sc__share_hop, sc__graph_room(g, route));
     b->slot = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->stamp = SC__NEW_ARRAY(b->arena, uint32_t, g->links);
     b->busy = SC__NEW_ARRAY(b->arena, double, g->links);
@@ -75,186 +65,173 @@ static double overhead(const struct sc__pattern_builder *b) {
     return b->cluster->constants.wire > 0 ? 1 / b->cluster->constants.wire : 1;
 }
 
-/* Bytes on NVLink for a byte of payload: copies reach p2p_share of its rate, and
- * so do several transfers together. A graph of listed links has what it says. */
-static double nvlink_overhead(const struct sc__pattern_builder *b) {
-    double share = b->cluster->constants.p2p_share;
-    return has_nodes(b) && share > 0 ? 1 / share : 1;
-}
-
 /* A connection of the open flow. */
-static sc_status wire(struct sc__pattern_builder *b,
-                      struct sc__pattern *p,
-                      uint32_t from,
-                      uint32_t to,
-                      double load) {
+static sc_status lay_route(struct sc__pattern_builder *b,
+                           struct sc__pattern *p,
+                           uint32_t from,
+                           uint32_t to,
+                           double load) {
     uint32_t count;
     bool network = from / b->cluster->node_gpus != to / b->cluster->node_gpus;
-    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->way, &count));
-    load *= network ? overhead(b) : nvlink_overhead(b);
+    SC__TRY(sc__graph_route(b->ctx, b->graph, b->route, from, to, b->path, &count));
+    if (network)
+        load *= overhead(b);
     for (uint32_t i = 0; i < count; i++)
-        load_link(b, p, b->way[i].link, b->way[i].load * load);
+        load_link(b, p, b->path[i].link, b->path[i].load * load);
     if (network)
         p->network = true;
     return SC_OK;
 }
 
-/* Both directions of a GPU's port inside its node. */
-static void
-load_port(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t gpu, double load) {
+enum { PORT_OUT, PORT_IN };
+
+/* One direction of a GPU's port inside its node; cables come in pairs, out and in. */
+static void load_port(struct sc__pattern_builder *b,
+                      struct sc__pattern *p,
+                      uint32_t gpu,
+                      unsigned direction,
+                      double load) {
     uint32_t links[SC__NVLINKS_MAX];
     if (!b->graph->nvlink)
         return;
-    uint32_t count = b->graph->nvlink(b->graph, gpu, links);
-    for (uint32_t i = 0; i < count; i++)
-        load_link(b, p, links[i], load * nvlink_overhead(b) / (count / 2));
+    uint32_t cables = b->graph->nvlink(b->graph, gpu, links) / 2;
+    for (uint32_t i = 0; i < cables; i++)
+        load_link(b, p, links[2 * i + direction], load / cables);
 }
 
-/* ---- how the group lies on nodes ---- */
+/* Up to the switch of a node from so many GPUs, and down from it to so many. */
+static void through_switch(struct sc__pattern_builder *b,
+                           struct sc__pattern *p,
+                           const uint32_t *gpu,
+                           const struct sc__coll_transfer *t,
+                           double load) {
+    for (uint32_t i = 0; i < t->sources; i++)
+        load_port(b, p, gpu[t->source + i], PORT_OUT, load);
+    for (uint32_t i = 0; i < t->destinations; i++)
+        load_port(b, p, gpu[t->destination + i], PORT_IN, load);
+}
 
-struct flow_pattern_nodes {
+/* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
+static uint32_t
+counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
+    uint32_t size = b->cluster->node_gpus;
+    return at / size * size + like % size;
+}
+
+/* A connection, by path of the GPU that relays it where there is one. crossing: share of
+ * it that goes between nodes when the relay is beside the destination. */
+static sc_status lay_connection(struct sc__pattern_builder *b,
+                                struct sc__pattern *p,
+                                uint32_t from,
+                                uint32_t to,
+                                enum sc__coll_relay relay,
+                                double crossing,
+                                double load) {
+    bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
+    if (near || relay == SC__RELAY_NONE)
+        return lay_route(b, p, from, to, load);
+    bool first = relay == SC__RELAY_AT_SOURCE;
+    uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
+    if (via != from)
+        SC__TRY(lay_route(b, p, from, via, first ? load : load * crossing));
+    return via == to ? SC_OK : lay_route(b, p, via, to, load);
+}
+
+/* ---- schedules as flows ---- */
+
+/* A collective of the group whose member i is gpu[i]. */
+struct flow_collective {
+    struct sc__coll_schedule schedule;
     const uint32_t *gpu;
-    uint32_t *first; /* of each node's members; one more at the end */
-    uint32_t count;
-    uint32_t least;
+    double crossing; /* two-level: share of the bytes that goes between nodes */
+    double unit;     /* parts of a slice that a load of one stands for */
 };
 
-static struct flow_pattern_nodes
-split_nodes(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
-    struct flow_pattern_nodes s = {.gpu = gpu,
-                                   .first = SC__NEW_ARRAY(b->arena, uint32_t, n + 1),
-                                   .least = n};
-    for (uint32_t i = 0; i < n; i++)
-        if (!i || gpu[i] / b->cluster->node_gpus != gpu[i - 1] / b->cluster->node_gpus)
-            s.first[s.count++] = i;
-    s.first[s.count] = n;
-    for (uint32_t k = 0; k < s.count; k++)
-        if (s.first[k + 1] - s.first[k] < s.least)
-            s.least = s.first[k + 1] - s.first[k];
-    return s;
-}
-
-static uint32_t member(const struct flow_pattern_nodes *s, uint32_t node, uint32_t i) {
-    return s->gpu[s->first[node] + i % (s->first[node + 1] - s->first[node])];
-}
-
-static uint32_t size_of(const struct flow_pattern_nodes *s, uint32_t node) {
-    return s->first[node + 1] - s->first[node];
-}
-
-/* ---- rings ---- */
-
-/* Where channel c enters and leaves a node: turned round from node to node, so
- * that a node is entered by the card of the same rail. */
-static uint32_t enters(uint32_t node, uint32_t c, uint32_t channels) {
-    return node % 2 ? (c + channels - 1) % channels : c;
-}
-
-static uint32_t
-leaves(const struct flow_pattern_nodes *s, uint32_t node, uint32_t c, uint32_t channels) {
-    bool last_odd = node + 1 == s->count && s->count % 2;
-    return node % 2 || last_odd ? c : (c + channels - 1) % channels;
-}
-
-/* From the member that enters through all others to the one that leaves. */
-static sc_status ring_inside(struct sc__pattern_builder *b,
-                             struct sc__pattern *p,
-                             const struct flow_pattern_nodes *s,
-                             uint32_t node,
-                             uint32_t in,
-                             uint32_t out) {
-    uint32_t size = size_of(s, node);
-    uint32_t at = in;
-    for (uint32_t k = 1; k < size; k++) {
-        uint32_t next = (in + k) % size;
-        if (next == out)
-            continue;
-        SC__TRY(wire(b, p, member(s, node, at), member(s, node, next), 1));
-        at = next;
-    }
-    return out == in ? SC_OK : wire(b, p, member(s, node, at), member(s, node, out), 1);
-}
-
-static sc_status ring_channel(struct sc__pattern_builder *b,
+static sc_status add_transfer(struct sc__pattern_builder *b,
                               struct sc__pattern *p,
-                              const struct flow_pattern_nodes *s,
-                              uint32_t c,
-                              uint32_t channels,
-                              bool closed) {
-    for (uint32_t k = 0; k < s->count; k++) {
-        uint32_t in = enters(k, c, channels) % size_of(s, k);
-        uint32_t out = leaves(s, k, c, channels) % size_of(s, k);
-        uint32_t next = (k + 1) % s->count;
-        if (s->count == 1)
-            out = (in + size_of(s, k) - 1) % size_of(s, k);
-        SC__TRY(ring_inside(b, p, s, k, in, out));
-        if (k + 1 == s->count && !closed)
-            break;
-        uint32_t there = s->count == 1 ? in : enters(next, c, channels) % size_of(s, next);
-        SC__TRY(wire(b, p, member(s, k, out), member(s, next, there), 1));
+                              const struct flow_collective *f,
+                              struct sc__coll_transfer_id id,
+                              double times) {
+    struct sc__coll_transfer t;
+    if (!sc__coll_schedule_transfer(&f->schedule, id, &t))
+        return SC_OK;
+    double load = times * (double)t.count / f->unit;
+    if (t.sources > 1 || t.destinations > 1) {
+        through_switch(b, p, f->gpu, &t, load);
+        return SC_OK;
     }
-    return SC_OK;
+    return lay_connection(b,
+                          p,
+                          f->gpu[t.source],
+                          f->gpu[t.destination],
+                          t.relay,
+                          f->crossing,
+                          load);
 }
 
-static sc_status add_ring(struct sc__pattern_builder *b,
-                          struct sc__pattern *p,
-                          const struct flow_pattern_nodes *s,
-                          double volume,
-                          bool closed) {
-    uint32_t channels = s->count > 1 ? s->least : 1;
-    for (uint32_t c = 0; c < channels; c++) {
-        begin_flow(b, p, volume / channels);
-        SC__TRY(ring_channel(b, p, s, c, channels, closed));
-    }
-    return SC_OK;
-}
-
-/* ---- trees ---- */
-
-static sc_status tree_edges(struct sc__pattern_builder *b,
-                            struct sc__pattern *p,
-                            const struct flow_pattern_nodes *s,
-                            uint32_t c,
-                            unsigned tree) {
-    for (uint32_t child = 0; child < s->count; child++) {
-        uint32_t parent = sc__node_tree_parent(tree, child, s->count);
-        if (parent == SC__NO_PARENT)
-            continue;
-        SC__TRY(wire(b, p, member(s, child, c), member(s, parent, c), 0.5));
-        SC__TRY(wire(b, p, member(s, parent, c), member(s, child, c), 0.5));
-    }
-    return SC_OK;
-}
-
-static sc_status add_tree(struct sc__pattern_builder *b,
-                          struct sc__pattern *p,
-                          const struct flow_pattern_nodes *s,
-                          bool nvls) {
-    uint32_t channels = s->count > 1 ? s->least : 1;
-    uint32_t n = s->first[s->count];
-    for (uint32_t c = 0; c < channels; c++) {
-        begin_flow(b, p, 1.0 / channels);
-        for (uint32_t i = 0; i < n; i++) {
-            double size = n / (double)s->count;
-            load_port(b, p, s->gpu[i], nvls ? 1 + 1 / size : 2 * (size - 1) / size);
+/* All connections of a channel, into the open flow. Rounds and repeated phases go over the
+ * same ones. */
+static sc_status add_channel(struct sc__pattern_builder *b,
+                             struct sc__pattern *p,
+                             const struct flow_collective *f,
+                             uint32_t channel) {
+    const struct sc__coll_schedule *s = &f->schedule;
+    uint32_t end = s->phases / s->rounds;
+    for (uint32_t phase = 0, repeats; phase < end; phase += repeats) {
+        repeats = sc__coll_schedule_repeats(s, channel, phase);
+        for (uint32_t i = 0; i < sc__coll_schedule_slots(s, phase); i++) {
+            struct sc__coll_transfer_id id = {phase, channel, i};
+            SC__TRY(add_transfer(b, p, f, id, (double)repeats * s->rounds));
         }
-        if (s->count < 2)
-            continue;
-        for (unsigned tree = 0; tree < SC__NODE_TREES; tree++)
-            SC__TRY(tree_edges(b, p, s, c, tree));
     }
     return SC_OK;
+}
+
+/* Transfers that wait for each other: `flows` flows of as many channels each, whose
+ * connections carry `volume` of the buffer where their load is one. */
+static sc_status add_channels(struct sc__pattern_builder *b,
+                              struct sc__pattern *p,
+                              const struct flow_collective *f,
+                              uint32_t flows,
+                              double volume) {
+    uint32_t each = f->schedule.channels / flows;
+    for (uint32_t c = 0; c < f->schedule.channels; c++) {
+        if (c % each == 0)
+            begin_flow(b, p, volume);
+        SC__TRY(add_channel(b, p, f, c));
+    }
+    return SC_OK;
+}
+
+/* A flow for each channel, its connections alike. */
+static sc_status
+add_rings(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
+    const struct sc__coll_schedule *s = &f->schedule;
+    double ranks = s->group.ranks;
+    struct sc__coll_counts c = sc__coll_counts(s->family, s->coll, ranks, 1, ranks, ranks);
+    f->unit = c.sent;
+    return add_channels(b, p, f, s->channels, c.sent / c.parts / s->channels);
+}
+
+/* A flow for each head of a node, both trees; one for all inside a single node. */
+static sc_status
+add_trees(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
+    const struct sc__coll_schedule *s = &f->schedule;
+    uint32_t flows = s->group.nodes > 1 ? s->channels / s->siblings : 1;
+    f->unit = s->channels / flows;
+    return add_channels(b, p, f, flows, 1.0 / flows);
+}
+
+/* One flow for all. */
+static sc_status add_together(struct sc__pattern_builder *b,
+                              struct sc__pattern *p,
+                              struct flow_collective *f) {
+    const struct sc__coll_schedule *s = &f->schedule;
+    f->unit = (double)s->parts * s->channels * s->rounds;
+    return add_channels(b, p, f, 1, s->rounds);
 }
 
 /* ---- dimensions ---- */
-
-static uint32_t
-coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t dim, uint32_t *stride) {
-    *stride = 1;
-    for (uint32_t i = 0; i < dim; i++)
-        *stride *= f->dim[i].size;
-    return gpu / *stride % f->dim[dim].size;
-}
 
 static bool is_member(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
     uint32_t low = 0;
@@ -267,81 +244,6 @@ static bool is_member(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
             high = middle;
     }
     return low < n && gpu[low] == wanted;
-}
-
-/* The next member along a dimension, `step` (1 or size - 1) at a time. */
-static uint32_t neighbour(const struct sc__fabric *f,
-                          const uint32_t *gpu,
-                          uint32_t n,
-                          uint32_t from,
-                          uint32_t dim,
-                          uint32_t step) {
-    uint32_t stride;
-    uint32_t at = coordinate(f, from, dim, &stride);
-    uint32_t size = f->dim[dim].size;
-    for (uint32_t k = 1; k < size; k++) {
-        uint32_t to = from - at * stride + (at + k * step) % size * stride;
-        if (is_member(gpu, n, to))
-            return to;
-    }
-    return from;
-}
-
-/* What goes through each dimension, per byte and rank, when the buffer is cut
- * in as many parts as there are dimensions and part i begins with dimension i. */
-static double dim_volume(const uint32_t *extent, uint32_t dims, uint32_t dim) {
-    double volume = 0;
-    for (uint32_t first = 0; first < dims; first++) {
-        double left = 1.0 / dims;
-        for (uint32_t i = first; i % dims != dim; i++)
-            left /= extent[i % dims];
-        volume += left * (extent[dim] - 1.0) / extent[dim];
-    }
-    return volume;
-}
-
-static uint32_t used_dims(struct sc__pattern_builder *b,
-                          const uint32_t *gpu,
-                          uint32_t n,
-                          uint32_t *dim,
-                          uint32_t *extent) {
-    struct sc__shape shape = sc__cluster_shape(b->cluster, gpu, n);
-    uint32_t dims = 0;
-    for (uint32_t d = 0; d < b->cluster->fabric.dims; d++)
-        if (shape.extent[d] > 1) {
-            dim[dims] = d;
-            extent[dims++] = shape.extent[d];
-        }
-    return dims;
-}
-
-/* Rings along every dimension at once, both ways round where there are two. */
-static sc_status add_torus(struct sc__pattern_builder *b,
-                           struct sc__pattern *p,
-                           const uint32_t *gpu,
-                           uint32_t n,
-                           double passes) {
-    const struct sc__fabric *f = &b->cluster->fabric;
-    uint32_t dim[SC__FABRIC_DIMS_MAX];
-    uint32_t extent[SC__FABRIC_DIMS_MAX];
-    uint32_t dims = used_dims(b, gpu, n, dim, extent);
-    begin_flow(b, p, passes);
-    for (uint32_t d = 0; d < dims; d++) {
-        uint32_t size = f->dim[dim[d]].size;
-        bool two_ways =
-            f->dim[dim[d]].kind == SC__DIM_RING && extent[d] == size && size > 2;
-        double load = dim_volume(extent, dims, d) / (two_ways ? 2 : 1);
-        for (uint32_t i = 0; i < n; i++) {
-            SC__TRY(wire(b, p, gpu[i], neighbour(f, gpu, n, gpu[i], dim[d], 1), load));
-            if (two_ways)
-                SC__TRY(wire(b,
-                             p,
-                             gpu[i],
-                             neighbour(f, gpu, n, gpu[i], dim[d], size - 1),
-                             load));
-        }
-    }
-    return SC_OK;
 }
 
 /* Members in an order in which neighbours are next to each other: every other
@@ -372,73 +274,50 @@ snake(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
 
 /* ---- all pairs ---- */
 
-/* How messages of pairs go. */
-struct ways {
-    enum sc__algo algo; /* direct, PXN or hierarchical */
-    double share;       /* hierarchical: of the bytes that go between nodes */
-};
-
-/* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
-static uint32_t
-counterpart(const struct sc__pattern_builder *b, uint32_t at, uint32_t like) {
-    uint32_t size = b->cluster->node_gpus;
-    return at / size * size + like % size;
-}
-
-/* PXN changes GPUs before the network, two levels after it. */
-static sc_status pair(struct sc__pattern_builder *b,
-                      struct sc__pattern *p,
-                      uint32_t from,
-                      uint32_t to,
-                      struct ways ways) {
-    bool near = !has_nodes(b) || from / b->cluster->node_gpus == to / b->cluster->node_gpus;
-    if (near || ways.algo == SC__ALGO_DIRECT)
-        return wire(b, p, from, to, 1);
-    bool first = ways.algo == SC__ALGO_PXN;
-    uint32_t via = first ? counterpart(b, from, to) : counterpart(b, to, from);
-    if (via != from)
-        SC__TRY(wire(b, p, from, via, first ? 1 : ways.share));
-    return via == to ? SC_OK : wire(b, p, via, to, 1);
-}
-
 static uint32_t nic_count(const struct sc__pattern_builder *b) {
     uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
     return nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
 }
 
-/* So many pairs that ways are not looked at: the ports alone, each as loaded
+/* So many pairs that paths are not looked at: the ports alone, each as loaded
  * as all pairs make it. */
 static void add_ports(struct sc__pattern_builder *b,
                       struct sc__pattern *p,
-                      const uint32_t *gpu,
-                      uint32_t n,
+                      const struct flow_collective *f,
                       double volume) {
+    uint32_t n = f->schedule.group.ranks;
     uint32_t inside = n < b->cluster->node_gpus ? n : b->cluster->node_gpus;
+    struct sc__coll_counts c =
+        sc__coll_counts(SC__FAMILY_PAIRS, SC__ALLTOALL, n, 1, inside, inside);
     sc__note(b->ctx,
              "alltoall-ports",
              "all-to-all of %u ranks: only ports are shared, the fabric above them is not",
              n);
     begin_flow(b, p, volume);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, gpu[i]);
-        load_port(b, p, gpu[i], inside - 1);
+        uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, f->gpu[i]);
+        load_port(b, p, f->gpu[i], PORT_OUT, c.port);
+        load_port(b, p, f->gpu[i], PORT_IN, c.port);
         if (n == inside)
             continue;
-        load_link(b, p, nic, (n - inside) * overhead(b));
-        load_link(b, p, nic + nic_count(b), (n - inside) * overhead(b));
+        load_link(b, p, nic, c.nic * overhead(b));
+        load_link(b, p, nic + nic_count(b), c.nic * overhead(b));
         p->network = true;
     }
 }
 
-static sc_status add_pairs(struct sc__pattern_builder *b,
-                           struct sc__pattern *p,
-                           const uint32_t *gpu,
-                           uint32_t n,
-                           struct ways ways,
-                           double volume) {
-    bool apart = n <= PAIRS_APART, by_source = n <= SOURCES_APART;
+/* Messages that do not wait for each other. Of few ranks each is a flow of its
+ * own, of more those of one source, of many all. */
+static sc_status
+add_pairs(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
+    const struct sc__coll_schedule *s = &f->schedule;
+    uint32_t n = s->group.ranks;
+    double volume = (double)s->rounds / n;
+    bool apart = n <= PAIRS_APART;
+    bool by_source = n <= SOURCES_APART;
+    f->unit = s->rounds;
     if (n > PAIRS_ROUTED && has_nodes(b)) {
-        add_ports(b, p, gpu, n, volume);
+        add_ports(b, p, f, volume);
         return SC_OK;
     }
     if (!by_source)
@@ -446,47 +325,47 @@ static sc_status add_pairs(struct sc__pattern_builder *b,
     for (uint32_t i = 0; i < n; i++) {
         if (by_source && !apart)
             begin_flow(b, p, volume);
-        for (uint32_t k = 1; k < n; k++) {
+        for (uint32_t phase = 0; phase < n - 1; phase++) {
+            struct sc__coll_transfer_id id = {phase, 0, i};
             if (apart)
                 begin_flow(b, p, volume);
-            SC__TRY(pair(b, p, gpu[i], gpu[(i + k) % n], ways));
+            SC__TRY(add_transfer(b, p, f, id, s->rounds));
         }
     }
     return SC_OK;
 }
 
 /* Gather and scatter: a message between the root and each of the others. */
-static sc_status add_root(struct sc__pattern_builder *b,
-                          struct sc__pattern *p,
-                          const uint32_t *gpu,
-                          uint32_t n,
-                          uint32_t root,
-                          bool gather) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (gpu[i] == root)
-            continue;
+static sc_status
+add_root(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
+    uint32_t n = f->schedule.group.ranks;
+    f->unit = 1;
+    for (uint32_t phase = 0; phase < n - 1; phase++) {
         begin_flow(b, p, 1.0 / n);
-        SC__TRY(wire(b, p, gather ? gpu[i] : root, gather ? root : gpu[i], 1));
-    }
-    return SC_OK;
-}
-
-/* Bruck's steps, the farthest first: what a rank holds by then goes `far` ranks
- * on, but for what is there already. */
-static sc_status add_pat(struct sc__pattern_builder *b,
-                         struct sc__pattern *p,
-                         const uint32_t *gpu,
-                         uint32_t n) {
-    begin_flow(b, p, 1);
-    for (uint32_t far = 1; far < n; far *= 2) {
-        double parts = (n - 1 - far) / (2 * far) + 1;
-        for (uint32_t i = 0; i < n; i++)
-            SC__TRY(wire(b, p, gpu[i], gpu[(i + far) % n], parts / n));
+        SC__TRY(add_transfer(b, p, f, (struct sc__coll_transfer_id){phase, 0, 0}, 1));
     }
     return SC_OK;
 }
 
 /* ---- the whole ---- */
+
+typedef sc_status
+add_family(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f);
+
+static add_family *const families[SC__FAMILIES] = {
+    [SC__FAMILY_RING] = add_rings,
+    [SC__FAMILY_CHAIN] = add_rings,
+    [SC__FAMILY_TREE] = add_trees,
+    [SC__FAMILY_NVLS] = add_trees,
+    [SC__FAMILY_COLLNET] = add_trees,
+    [SC__FAMILY_HALVING] = add_together,
+    [SC__FAMILY_PAT] = add_together,
+    [SC__FAMILY_PAIRS] = add_pairs,
+    [SC__FAMILY_ROOT] = add_root,
+    [SC__FAMILY_BINOMIAL] = add_together,
+    [SC__FAMILY_DISSEMINATION] = add_together,
+    [SC__FAMILY_TORUS] = add_together,
+};
 
 sc_status sc__pattern_collective(struct sc__pattern_builder *b,
                                  struct sc__pattern *p,
@@ -495,33 +374,29 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b,
                                  const uint32_t *gpu,
                                  uint32_t n,
                                  uint32_t root) {
-    double part = (n - 1.0) / n;
+    struct flow_collective f = {.gpu = gpu};
+    uint32_t dim[SC__FABRIC_DIMS_MAX];
     if (n < 2)
         return SC_OK;
-    bool dims = b->cluster->fabric.kind == SC__FABRIC_DIMS;
-    if (sc__coll_to_root((unsigned)coll))
-        return add_root(b, p, gpu, n, root, coll == SC__GATHER);
-    if (dims && algo == SC__ALGO_TORUS)
-        return add_torus(b, p, gpu, n, coll == SC__ALLREDUCE ? 2 : 1);
-    struct flow_pattern_nodes s =
-        split_nodes(b, dims && coll != SC__ALLTOALL ? snake(b, gpu, n) : gpu, n);
-    struct ways ways = {algo, sc__two_level_share(b->cluster, n, s.count)};
-    if (coll == SC__ALLTOALL)
-        return add_pairs(b, p, gpu, n, ways, 1.0 / n);
-    if (algo == SC__ALGO_DIRECT)
-        return add_pairs(b, p, gpu, n, ways, (coll == SC__ALLREDUCE ? 2.0 : 1.0) / n);
-    bool reduce = coll == SC__ALLREDUCE || coll == SC__BARRIER;
-    if (reduce && algo == SC__ALGO_TREE)
-        return add_tree(b, p, &s, false);
-    if (reduce && (algo == SC__ALGO_NVLS || algo == SC__ALGO_NVLS_TREE))
-        return add_tree(b, p, &s, true);
-    if (algo == SC__ALGO_COLLNET)
-        return add_ring(b, p, &s, 1, true);
-    if (algo == SC__ALGO_PAT)
-        return add_pat(b, p, gpu, n);
-    if (coll == SC__BROADCAST || coll == SC__REDUCE)
-        return add_ring(b, p, &s, 1, false);
-    return add_ring(b, p, &s, reduce ? 2 * part : part, true);
+    sc__coll_schedule_choose(algo, coll, &f.schedule);
+    if (b->cluster->fabric.kind == SC__FABRIC_DIMS) {
+        struct sc__shape shape = sc__cluster_shape(b->cluster, gpu, n);
+        bool round =
+            f.schedule.family == SC__FAMILY_RING || f.schedule.family == SC__FAMILY_CHAIN;
+        sc__coll_box_of(b->cluster, &shape, &f.schedule.box, dim);
+        if (round)
+            f.gpu = snake(b, gpu, n);
+    }
+    f.schedule.group = sc__coll_group_of(f.gpu,
+                                         n,
+                                         b->cluster->node_gpus,
+                                         SC__NEW_ARRAY(b->arena, uint32_t, n + 1));
+    f.schedule.root = sc__coll_member_of(f.gpu, n, root);
+    f.schedule.switch_reduces =
+        sc__coll_node_switch_reduces(b->cluster, f.schedule.group.per_node);
+    f.crossing = sc__two_level_share(b->cluster, n, f.schedule.group.nodes);
+    sc__coll_schedule_init(&f.schedule);
+    return families[f.schedule.family](b, p, &f);
 }
 
 sc_status sc__pattern_message(struct sc__pattern_builder *b,
@@ -532,10 +407,10 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
     if (from == to)
         return SC_OK;
     begin_flow(b, p, 1);
-    return pair(b, p, from, to, (struct ways){pxn ? SC__ALGO_PXN : SC__ALGO_DIRECT, 1});
+    return lay_connection(b, p, from, to, pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE, 1, 1);
 }
 
-/* Ports: what a GPU or card has for itself, and no route can avoid. */
+/* Ports: what a GPU or NIC has for itself, and no route can avoid. */
 static bool is_port(const struct sc__pattern_builder *b, uint32_t link) {
     const struct sc__graph *g = b->graph;
     if (!has_nodes(b))

@@ -35,7 +35,7 @@ struct sc__pattern_builder {
     struct sc__graph *graph;
     const struct sc__route_policy *route;
     struct sc__arena *arena;
-    struct sc__share_hop *way; /* room for one route */
+    struct sc__share_hop *path; /* room for one route */
     /* by link: its hop in the open flow */
     uint32_t *slot;
     uint32_t *stamp;

@@ -266,7 +266,7 @@ struct sc__quotient *sc__quotient_make(struct sc__pattern_builder *b,
                                        const struct sc__pattern *const *patterns,
                                        uint32_t count) {
     struct sc__arena work;
-    sc__arena_init(&work, b->arena->out_of_memory);
+    sc__arena_init(&work);
     struct refining r = {.arena = &work, .patterns = patterns, .patterns_count = count};
     struct sc__quotient *q = SC__NEW(b->arena, struct sc__quotient);
     uint32_t pairs_count;

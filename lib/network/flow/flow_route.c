@@ -1,11 +1,11 @@
-/* Routes: one way out of several, or all of them at once.
+/* Routes: one path out of several, or all of them at once.
  *
- *   dmodk      the way is numbered by the destination (its place on its leaf, with rails)
+ *   dmodk      the path is numbered by the destination (its place on its leaf, with rails)
  *   ecmp       by splitmix64(seed ^ (from << 32 | to))
- *   adaptive   the way whose busiest link has the fewest routes so far
- *   spray      all ways, an equal part of the flow on each
+ *   adaptive   the path whose busiest link has the fewest routes so far
+ *   spray      all paths, an equal part of the flow on each
  *
- * A way with a failed link is passed over: the next whole one is taken. */
+ * A path with a failed link is passed over: the next whole one is taken. */
 #include "network/flow/flow_graph.h"
 
 #include <string.h>
@@ -41,19 +41,19 @@ sc__route_parse(struct sc_context *ctx, const char *text, struct sc__route_polic
 
 uint32_t sc__graph_room(const struct sc__graph *g, const struct sc__route_policy *p) {
     return g->planes *
-           (p->kind == SC__ROUTE_SPRAY ? g->most_hops * g->most_ways : g->most_hops);
+           (p->kind == SC__ROUTE_SPRAY ? g->most_hops * g->most_paths : g->most_hops);
 }
 
-/* The way's links in a plane, and whether they all work. */
-static bool take_way(const struct sc__graph *g,
-                     uint32_t from,
-                     uint32_t to,
-                     uint32_t w,
-                     uint32_t plane,
-                     uint32_t *links,
-                     uint32_t *count) {
+/* The path's links in a plane, and whether they all work. */
+static bool take_path(const struct sc__graph *g,
+                      uint32_t from,
+                      uint32_t to,
+                      uint32_t w,
+                      uint32_t plane,
+                      uint32_t *links,
+                      uint32_t *count) {
     bool whole = true;
-    *count = g->way(g, from, to, w, links);
+    *count = g->path(g, from, to, w, links);
     for (uint32_t i = 0; i < *count; i++) {
         if (plane && links[i] >= g->first_plane)
             links[i] += plane * g->plane_links;
@@ -63,17 +63,17 @@ static bool take_way(const struct sc__graph *g,
     return whole && *count;
 }
 
-/* Way number `first`, or the next one that is whole; 0 hops when none is. */
-static uint32_t whole_way(const struct sc__graph *g,
-                          uint32_t from,
-                          uint32_t to,
-                          uint64_t first,
-                          uint32_t plane,
-                          uint32_t *links) {
-    uint32_t ways = g->ways(g, from, to);
+/* Path number `first`, or the next one that is whole; 0 hops when none is. */
+static uint32_t whole_path(const struct sc__graph *g,
+                           uint32_t from,
+                           uint32_t to,
+                           uint64_t first,
+                           uint32_t plane,
+                           uint32_t *links) {
+    uint32_t paths = g->paths(g, from, to);
     uint32_t n;
-    for (uint32_t i = 0; i < ways; i++)
-        if (take_way(g, from, to, (uint32_t)((first + i) % ways), plane, links, &n))
+    for (uint32_t i = 0; i < paths; i++)
+        if (take_path(g, from, to, (uint32_t)((first + i) % paths), plane, links, &n))
             return n;
     return 0;
 }
@@ -86,19 +86,19 @@ static uint32_t busiest(const struct sc__graph *g, const uint32_t *links, uint32
     return most;
 }
 
-/* Ends (the first and the last link) are the same for all ways: only the
+/* Ends (the first and the last link) are the same for all paths: only the
  * links between decide. */
 static uint32_t least_loaded(
     struct sc__graph *g, uint32_t from, uint32_t to, uint32_t plane, uint32_t *best) {
     uint32_t links[LONGEST];
-    uint32_t ways = g->ways(g, from, to);
+    uint32_t paths = g->paths(g, from, to);
     uint32_t found = 0;
     uint32_t least = UINT32_MAX;
     uint32_t n;
     if (!g->load)
         g->load = SC__NEW_ARRAY(g->arena, uint32_t, g->links);
-    for (uint32_t w = 0; w < ways; w++) {
-        if (!take_way(g, from, to, (to + w) % ways, plane, links, &n))
+    for (uint32_t w = 0; w < paths; w++) {
+        if (!take_path(g, from, to, (to + w) % paths, plane, links, &n))
             continue;
         uint32_t load = n > 2 ? busiest(g, links + 1, n - 2) : 0;
         if (load >= least)
@@ -129,13 +129,13 @@ static uint32_t spray(const struct sc__graph *g,
                       struct sc__share_hop *hops,
                       uint32_t *count) {
     uint32_t links[LONGEST];
-    uint32_t ways = g->ways(g, from, to);
+    uint32_t paths = g->paths(g, from, to);
     uint32_t alive = 0;
     uint32_t n;
-    for (uint32_t w = 0; w < ways; w++)
-        alive += take_way(g, from, to, w, plane, links, &n);
-    for (uint32_t w = 0; w < ways; w++) {
-        if (!take_way(g, from, to, w, plane, links, &n))
+    for (uint32_t w = 0; w < paths; w++)
+        alive += take_path(g, from, to, w, plane, links, &n);
+    for (uint32_t w = 0; w < paths; w++) {
+        if (!take_path(g, from, to, w, plane, links, &n))
             continue;
         for (uint32_t i = 0; i < n; i++)
             add_load(hops, count, links[i], 1.0 / alive / g->planes);
@@ -143,13 +143,13 @@ static uint32_t spray(const struct sc__graph *g,
     return alive;
 }
 
-static uint32_t single_way(struct sc__graph *g,
-                           const struct sc__route_policy *p,
-                           uint32_t from,
-                           uint32_t to,
-                           uint32_t plane,
-                           struct sc__share_hop *hops,
-                           uint32_t *count) {
+static uint32_t single_path(struct sc__graph *g,
+                            const struct sc__route_policy *p,
+                            uint32_t from,
+                            uint32_t to,
+                            uint32_t plane,
+                            struct sc__share_hop *hops,
+                            uint32_t *count) {
     uint32_t links[LONGEST];
     uint32_t n;
     uint64_t number = to / (g->leaf_stride ? g->leaf_stride : 1);
@@ -159,7 +159,7 @@ static uint32_t single_way(struct sc__graph *g,
     if (p->kind == SC__ROUTE_ADAPTIVE)
         n = least_loaded(g, from, to, plane, links);
     else
-        n = whole_way(g, from, to, number, plane, links);
+        n = whole_path(g, from, to, number, plane, links);
     for (uint32_t i = 0; i < n && g->planes == 1; i++)
         hops[(*count)++] = (struct sc__share_hop){links[i], 1};
     for (uint32_t i = 0; i < n && g->planes > 1; i++)
@@ -188,12 +188,12 @@ sc_status sc__graph_route(struct sc_context *ctx,
     for (uint32_t plane = 0; plane < g->planes; plane++) {
         uint32_t found = p->kind == SC__ROUTE_SPRAY
                              ? spray(g, from, to, plane, hops, count)
-                             : single_way(g, p, from, to, plane, hops, count);
+                             : single_path(g, p, from, to, plane, hops, count);
         if (!found)
             return sc__fail(ctx,
                             SC_INPUT,
                             NULL,
-                            "every way between them has a failed link",
+                            "every path between them has a failed link",
                             "host %u cannot be reached from host %u",
                             to,
                             from);

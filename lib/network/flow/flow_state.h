@@ -20,7 +20,7 @@ struct sc__flow_link {
     struct sc__flow_entry *list;
     uint32_t count;
     uint32_t room;
-    uint32_t seen;      /* solve in which it was met */
+    uint32_t seen;      /* solve in which it was visited */
     uint32_t changed;   /* solve for which it is already noted as changed */
     uint32_t left_full; /* solve before which a flow has left it while it was full */
     double demand;      /* load · cap, summed over its flows */
@@ -87,7 +87,7 @@ struct sc__flow_share {
     double together_since;
 
     uint32_t solve;
-    /* links met */
+    /* links visited */
     uint32_t *queue;
     uint32_t queue_count;
     uint32_t queue_room;

@@ -32,7 +32,7 @@ struct rank_trace {
     struct lanes lanes[SC__MAX_STREAMS];
 };
 
-struct chrome {
+struct perfetto {
     const struct sc__result *r;
     const struct sc__timeline *t;
     const struct sc__workload *w;
@@ -47,20 +47,21 @@ struct chrome {
     uint32_t *lane_of; /* by span: the lane it got (the same for every rank of its class) */
 };
 
-static void chrome_put_number(struct chrome *c, const char *before, uint64_t value) {
+static void perfetto_put_number(struct perfetto *c, const char *before, uint64_t value) {
     sc__puts(c->out, before);
     sc__put_u64(c->out, value);
 }
 
-static void begin_event(struct chrome *c, const char *phase, uint32_t rank) {
+static void begin_event(struct perfetto *c, const char *phase, uint32_t rank) {
     sc__puts(c->out, c->after_event ? ",\n" : "\n");
     sc__puts(c->out, "{\"ph\":\"");
     sc__puts(c->out, phase);
-    chrome_put_number(c, "\",\"pid\":", rank + 1);
+    perfetto_put_number(c, "\",\"pid\":", rank + 1);
     c->after_event = true;
 }
 
-static void chrome_put_key_string(struct chrome *c, const char *key, const char *value) {
+static void
+perfetto_put_key_string(struct perfetto *c, const char *key, const char *value) {
     struct sc__json j;
     sc__json_init(&j, c->out);
     sc__putc(c->out, '"');
@@ -69,12 +70,12 @@ static void chrome_put_key_string(struct chrome *c, const char *key, const char 
     sc__json_string(&j, NULL, value);
 }
 
-static void chrome_put_time(struct chrome *c, const char *key, int64_t ps) {
+static void perfetto_put_time(struct perfetto *c, const char *key, int64_t ps) {
     sc__puts(c->out, key);
     sc__put_us(c->out, ps);
 }
 
-static const char *stream_name(const struct chrome *c, unsigned stream) {
+static const char *stream_name(const struct perfetto *c, unsigned stream) {
     const char *name = c->w->stream_names[stream];
     return name ? name
            : stream == c->w->compute_stream
@@ -82,15 +83,15 @@ static const char *stream_name(const struct chrome *c, unsigned stream) {
                : sc__format(c->out->arena, "stream %u", stream);
 }
 
-static void chrome_put_meta(struct chrome *c,
-                            const char *what,
-                            uint32_t rank,
-                            uint32_t tid,
-                            const char *text,
-                            uint32_t index) {
+static void perfetto_put_meta(struct perfetto *c,
+                              const char *what,
+                              uint32_t rank,
+                              uint32_t tid,
+                              const char *text,
+                              uint32_t index) {
     begin_event(c, "M", rank);
     sc__printf(c->out, ",\"tid\":%u,\"name\":\"%s_name\",\"args\":{", tid, what);
-    chrome_put_key_string(c, "name", text);
+    perfetto_put_key_string(c, "name", text);
     sc__puts(c->out, "}}");
     begin_event(c, "M", rank);
     sc__printf(c->out,
@@ -100,22 +101,22 @@ static void chrome_put_meta(struct chrome *c,
                index);
 }
 
-static void new_lane(struct chrome *c, struct rank_trace *k, unsigned stream) {
+static void new_lane(struct perfetto *c, struct rank_trace *k, unsigned stream) {
     struct lanes *l = &k->lanes[stream];
     const char *name = stream_name(c, stream);
     if (l->count)
         name = sc__format(c->out->arena, "%s (%u)", name, l->count + 1);
     SC__PUSH(c->out->arena, l->items, l->count, l->capacity)->tid = ++c->threads;
-    chrome_put_meta(c,
-                    "thread",
-                    k->rank,
-                    c->threads,
-                    name,
-                    stream * 256 + (l->count < 256 ? l->count : 255));
+    perfetto_put_meta(c,
+                      "thread",
+                      k->rank,
+                      c->threads,
+                      name,
+                      stream * 256 + (l->count < 256 ? l->count : 255));
 }
 
 /* The first lane of the stream that is free at the start of the span. */
-static uint32_t pick_lane(struct chrome *c,
+static uint32_t pick_lane(struct perfetto *c,
                           struct rank_trace *k,
                           unsigned stream,
                           const struct sc__span *s) {
@@ -130,21 +131,21 @@ static uint32_t pick_lane(struct chrome *c,
 }
 
 static void
-chrome_put_args(struct chrome *c, const struct sc__span *s, const struct sc__op *op) {
+perfetto_put_args(struct perfetto *c, const struct sc__span *s, const struct sc__op *op) {
     sc__puts(c->out, ",\"args\":{\"phase\":\"");
     sc__puts(c->out, sc__phase_name(op->phase));
     sc__putc(c->out, '"');
     if (s->micro_batch != SC__NONE)
-        chrome_put_number(c, ",\"micro_batch\":", s->micro_batch);
+        perfetto_put_number(c, ",\"micro_batch\":", s->micro_batch);
     if (c->w->vpp > 1)
-        chrome_put_number(c, ",\"chunk\":", s->chunk);
+        perfetto_put_number(c, ",\"chunk\":", s->chunk);
     if (op->layer != SC__NONE)
-        chrome_put_number(c, ",\"layer\":", op->layer);
+        perfetto_put_number(c, ",\"layer\":", op->layer);
     if (op->bytes)
-        chrome_put_number(c, ",\"bytes\":", op->bytes);
+        perfetto_put_number(c, ",\"bytes\":", op->bytes);
     if (op->kind == SC__OP_COLLECTIVE) {
         sc__putc(c->out, ',');
-        chrome_put_key_string(c, "group", sc__span_label(c->w, op));
+        perfetto_put_key_string(c, "group", sc__span_label(c->w, op));
         sc__printf(c->out,
                    ",\"collective\":\"%s\",\"ranks\":%u",
                    sc__coll_name(op->coll),
@@ -154,24 +155,24 @@ chrome_put_args(struct chrome *c, const struct sc__span *s, const struct sc__op 
     sc__putc(c->out, '}');
 }
 
-static void chrome_put_slice(struct chrome *c,
-                             const struct rank_trace *k,
-                             uint32_t tid,
-                             const char *name,
-                             const char *cat,
-                             int64_t start,
-                             int64_t end) {
+static void perfetto_put_slice(struct perfetto *c,
+                               const struct rank_trace *k,
+                               uint32_t tid,
+                               const char *name,
+                               const char *cat,
+                               int64_t start,
+                               int64_t end) {
     begin_event(c, "X", k->rank);
-    chrome_put_number(c, ",\"tid\":", tid);
-    chrome_put_time(c, ",\"ts\":", start);
-    chrome_put_time(c, ",\"dur\":", end - start);
+    perfetto_put_number(c, ",\"tid\":", tid);
+    perfetto_put_time(c, ",\"ts\":", start);
+    perfetto_put_time(c, ",\"dur\":", end - start);
     sc__puts(c->out, ",\"cat\":\"");
     sc__puts(c->out, cat);
     sc__puts(c->out, "\",");
-    chrome_put_key_string(c, "name", name);
+    perfetto_put_key_string(c, "name", name);
 }
 
-static void chrome_put_span(struct chrome *c, struct rank_trace *k, uint32_t span) {
+static void perfetto_put_span(struct perfetto *c, struct rank_trace *k, uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     const struct sc__op *op = &c->w->ops[s->op];
     if (op->kind == SC__OP_WAIT || s->end <= s->start)
@@ -180,45 +181,45 @@ static void chrome_put_span(struct chrome *c, struct rank_trace *k, uint32_t spa
     uint32_t tid = k->lanes[op->stream].items[lane].tid;
     bool compute = op->kind == SC__OP_COMPUTE;
     c->lane_of[span] = lane;
-    chrome_put_slice(c,
-                     k,
-                     tid,
-                     sc__trace_name(c->w, op),
-                     compute ? sc__phase_name(op->phase) : "comm",
-                     s->start,
-                     s->end);
-    chrome_put_args(c, s, op);
+    perfetto_put_slice(c,
+                       k,
+                       tid,
+                       sc__trace_name(c->w, op),
+                       compute ? sc__phase_name(op->phase) : "comm",
+                       s->start,
+                       s->end);
+    perfetto_put_args(c, s, op);
     sc__putc(c->out, '}');
     if (compute || s->ready <= s->start)
         return;
-    chrome_put_slice(c,
-                     k,
-                     tid,
-                     op->kind == SC__OP_COLLECTIVE ? "waiting for the group"
-                                                   : "waiting for the peer",
-                     "wait",
-                     s->start,
-                     s->ready);
+    perfetto_put_slice(c,
+                       k,
+                       tid,
+                       op->kind == SC__OP_COLLECTIVE ? "waiting for the group"
+                                                     : "waiting for the peer",
+                       "wait",
+                       s->start,
+                       s->ready);
     sc__putc(c->out, '}');
 }
 
-static void chrome_put_rank(struct chrome *c, struct rank_trace *k) {
+static void perfetto_put_rank(struct perfetto *c, struct rank_trace *k) {
     const struct sc__class *class = &c->w->classes[k->class];
     uint32_t stage = c->w->rank_class ? class->stage : k->class;
-    chrome_put_meta(c,
-                    "process",
-                    k->rank,
-                    c->threads + 1,
-                    class->ranks > 1 && c->ranks->representatives
-                        ? sc__format(c->out->arena,
-                                     "rank %u, stage %u (%u equal ranks)",
-                                     k->rank,
-                                     stage,
-                                     class->ranks)
-                        : sc__format(c->out->arena, "rank %u, stage %u", k->rank, stage),
-                    k->order);
+    perfetto_put_meta(c,
+                      "process",
+                      k->rank,
+                      c->threads + 1,
+                      class->ranks > 1 && c->ranks->representatives
+                          ? sc__format(c->out->arena,
+                                       "rank %u, stage %u (%u equal ranks)",
+                                       k->rank,
+                                       stage,
+                                       class->ranks)
+                          : sc__format(c->out->arena, "rank %u, stage %u", k->rank, stage),
+                      k->order);
     for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++)
-        chrome_put_span(c, k, c->index->spans[i]);
+        perfetto_put_span(c, k, c->index->spans[i]);
 }
 
 /* Inside the slice, so that the flow binds to it. */
@@ -226,16 +227,16 @@ static int64_t moment_inside(const struct sc__span *s) {
     return s->ready >= s->start && s->ready < s->end ? s->ready : s->start;
 }
 
-static void chrome_put_flow_end(struct chrome *c,
-                                const char *phase,
-                                const struct rank_trace *k,
-                                uint32_t span) {
+static void perfetto_put_flow_end(struct perfetto *c,
+                                  const char *phase,
+                                  const struct rank_trace *k,
+                                  uint32_t span) {
     const struct sc__span *s = &c->t->spans[span];
     begin_event(c, phase, k->rank);
     sc__printf(c->out,
                ",\"tid\":%u",
                k->lanes[c->w->ops[s->op].stream].items[c->lane_of[span]].tid);
-    chrome_put_time(c, ",\"ts\":", moment_inside(s));
+    perfetto_put_time(c, ",\"ts\":", moment_inside(s));
     sc__printf(c->out,
                ",\"cat\":\"message\",\"name\":\"message\",\"id\":%u%s}",
                c->flows,
@@ -243,7 +244,7 @@ static void chrome_put_flow_end(struct chrome *c,
 }
 
 /* The trace of the rank that receives what k sends with this span. */
-static const struct rank_trace *receiver(const struct chrome *c,
+static const struct rank_trace *receiver(const struct perfetto *c,
                                          const struct rank_trace *all,
                                          const struct rank_trace *k,
                                          const struct sc__span *s) {
@@ -256,9 +257,9 @@ static const struct rank_trace *receiver(const struct chrome *c,
     return NULL;
 }
 
-static void chrome_put_flows(struct chrome *c,
-                             const struct rank_trace *all,
-                             const struct rank_trace *k) {
+static void perfetto_put_flows(struct perfetto *c,
+                               const struct rank_trace *all,
+                               const struct rank_trace *k) {
     for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++) {
         uint32_t span = c->index->spans[i];
         const struct sc__span *s = &c->t->spans[span];
@@ -272,43 +273,43 @@ static void chrome_put_flows(struct chrome *c,
         if (!other)
             continue;
         c->flows++;
-        chrome_put_flow_end(c, "s", k, span);
-        chrome_put_flow_end(c, "f", other, s->peer_span);
+        perfetto_put_flow_end(c, "s", k, span);
+        perfetto_put_flow_end(c, "f", other, s->peer_span);
     }
 }
 
-static void chrome_put_counter(struct chrome *c,
-                               const struct rank_trace *k,
-                               const char *name,
-                               const char *unit,
-                               int64_t at,
-                               double value) {
+static void perfetto_put_counter(struct perfetto *c,
+                                 const struct rank_trace *k,
+                                 const char *name,
+                                 const char *unit,
+                                 int64_t at,
+                                 double value) {
     begin_event(c, "C", k->rank);
-    chrome_put_time(c, ",\"ts\":", at);
+    perfetto_put_time(c, ",\"ts\":", at);
     sc__printf(c->out, ",\"name\":\"%s\",\"args\":{\"%s\":%.6g}}", name, unit, value);
 }
 
 /* A quantity over time: each event of the heap adds by[a], or takes it away. */
-static void chrome_put_changes(struct chrome *c,
-                               const struct rank_trace *k,
-                               struct sc__heap *h,
-                               const double *by,
-                               const char *name,
-                               const char *unit,
-                               double value) {
-    chrome_put_counter(c, k, name, unit, 0, value);
+static void perfetto_put_changes(struct perfetto *c,
+                                 const struct rank_trace *k,
+                                 struct sc__heap *h,
+                                 const double *by,
+                                 const char *name,
+                                 const char *unit,
+                                 double value) {
+    perfetto_put_counter(c, k, name, unit, 0, value);
     while (!sc__heap_empty(h)) {
         int64_t at = sc__heap_time(h);
         while (sc__heap_time(h) == at && !sc__heap_empty(h)) {
             struct sc__event e = sc__heap_pop(h);
             value += e.b ? -by[e.a] : by[e.a];
         }
-        chrome_put_counter(c, k, name, unit, at, value < 1e-9 ? 0 : value);
+        perfetto_put_counter(c, k, name, unit, at, value < 1e-9 ? 0 : value);
     }
 }
 
 /* Traffic of the rank: bytes over the time they moved, added up. */
-static void chrome_put_traffic(struct chrome *c, const struct rank_trace *k) {
+static void perfetto_put_traffic(struct perfetto *c, const struct rank_trace *k) {
     uint32_t first = c->index->first[k->class];
     uint32_t count = c->index->first[k->class + 1] - first;
     double *rate = SC__NEW_ARRAY(&c->scratch, double, count + 1);
@@ -326,7 +327,7 @@ static void chrome_put_traffic(struct chrome *c, const struct rank_trace *k) {
         sc__heap_push(&h, s->end, i, 1);
     }
     if (h.count)
-        chrome_put_changes(c, k, &h, rate, "traffic", "GB/s", 0);
+        perfetto_put_changes(c, k, &h, rate, "traffic", "GB/s", 0);
 }
 
 struct live { /* activations held: from the end of a forward to the end of its backward */
@@ -335,8 +336,10 @@ struct live { /* activations held: from the end of a forward to the end of its b
 };
 
 /* Pieces of work of a micro-batch: when its forward ended and its backward. */
-static uint32_t
-find_live(struct chrome *c, const struct rank_trace *k, struct live *live, uint32_t most) {
+static uint32_t find_live(struct perfetto *c,
+                          const struct rank_trace *k,
+                          struct live *live,
+                          uint32_t most) {
     uint32_t chunks = c->w->vpp ? c->w->vpp : 1;
     uint32_t used = 0;
     for (uint32_t i = c->index->first[k->class]; i < c->index->first[k->class + 1]; i++) {
@@ -375,7 +378,7 @@ static double most_alive(const struct live *live, uint32_t n, struct sc__arena *
 }
 
 /* The plan's peak of activations, shared out over the micro-batches alive. */
-static void chrome_put_memory(struct chrome *c, const struct rank_trace *k) {
+static void perfetto_put_memory(struct perfetto *c, const struct rank_trace *k) {
     const struct sc__memory *m = c->w->memory ? &c->w->memory[k->class] : NULL;
     uint64_t slots = (uint64_t)c->w->micro_batches * (c->w->vpp ? c->w->vpp : 1);
     if (!m || !m->weights || !slots || slots > UINT32_MAX)
@@ -394,45 +397,45 @@ static void chrome_put_memory(struct chrome *c, const struct rank_trace *k) {
         sc__heap_push(&h, live[i].to, i, 1);
     }
     double base = (double)(m->weights + m->gradients + m->optimizer + m->other) / 1e9;
-    chrome_put_changes(c, k, &h, by, "memory", "GB", base);
+    perfetto_put_changes(c, k, &h, by, "memory", "GB", base);
 }
 
-static void chrome_put_counters(struct chrome *c, const struct rank_trace *k) {
-    sc__arena_init(&c->scratch, c->out->arena->out_of_memory);
-    chrome_put_traffic(c, k);
-    chrome_put_memory(c, k);
+static void perfetto_put_counters(struct perfetto *c, const struct rank_trace *k) {
+    sc__arena_init(&c->scratch);
+    perfetto_put_traffic(c, k);
+    perfetto_put_memory(c, k);
     sc__arena_free(&c->scratch);
 }
 
-static void chrome_put_all(struct chrome *c) {
+static void perfetto_put_all(struct perfetto *c) {
     struct rank_trace *all =
         SC__NEW_ARRAY(c->out->arena, struct rank_trace, c->ranks->count);
     for (uint32_t i = 0; i < c->ranks->count; i++) {
         all[i].rank = c->ranks->ranks[i];
         all[i].class = sc__workload_class_of(c->w, all[i].rank);
         all[i].order = i;
-        chrome_put_rank(c, &all[i]);
-        chrome_put_counters(c, &all[i]);
+        perfetto_put_rank(c, &all[i]);
+        perfetto_put_counters(c, &all[i]);
     }
     for (uint32_t i = 0; i < c->ranks->count; i++)
-        chrome_put_flows(c, all, &all[i]);
+        perfetto_put_flows(c, all, &all[i]);
 }
 
 void sc__write_trace(const struct sc__result *r,
                      const struct sc__trace_ranks *ranks,
                      struct sc__buffer *out) {
-    struct chrome c = {.r = r,
-                       .t = r->timeline,
-                       .w = r->workload,
-                       .index = &r->by_class,
-                       .ranks = ranks,
-                       .out = out};
+    struct perfetto c = {.r = r,
+                         .t = r->timeline,
+                         .w = r->workload,
+                         .index = &r->by_class,
+                         .ranks = ranks,
+                         .out = out};
     c.lane_of = SC__NEW_ARRAY(out->arena, uint32_t, c.t->count + 1);
     sc__puts(out,
              "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"stepcast " SC_VERSION
              "\",\"step_us\":");
     sc__put_us(out, r->step);
     sc__puts(out, "},\"traceEvents\":[");
-    chrome_put_all(&c);
+    perfetto_put_all(&c);
     sc__puts(out, "\n]}\n");
 }

@@ -1,35 +1,35 @@
 /* kernel_model: its inside, shared by the files with the formulas (kernel_gemm.c,
  * kernel_attention.c, kernel_memory.c) and by the reader of measured times. */
-#ifndef SC_HARDWARE_KERNEL_PRICE_H
-#define SC_HARDWARE_KERNEL_PRICE_H
+#ifndef SC_HARDWARE_KERNEL_MODEL_H
+#define SC_HARDWARE_KERNEL_MODEL_H
 
 #include "hardware/kernel.h"
 
 /* What a time depends on; the unused are 0. */
 struct sc__kernel_key {
-    uint32_t what;  /* enum sc__priced, or SC__PRICED_MEMORY + enum sc__memory_op */
+    uint32_t what;  /* enum sc__kernel_op, or SC__KERNEL_OP_MEMORY + enum sc__memory_op */
     uint32_t dtype; /* enum sc__dtype */
     uint64_t size[8];
 };
 
-enum sc__priced {
-    SC__PRICED_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
-    SC__PRICED_GROUPED,
-    SC__PRICED_BATCHED,
+enum sc__kernel_op {
+    SC__KERNEL_OP_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
+    SC__KERNEL_OP_GROUPED,
+    SC__KERNEL_OP_BATCHED,
     /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
-    SC__PRICED_ATTENTION_F,
-    SC__PRICED_ATTENTION_B,
-    SC__PRICED_EMBEDDING_F, /* rows, vocabulary, hidden */
-    SC__PRICED_EMBEDDING_B,
-    SC__PRICED_ADAMW, /* parameters, bytes of each */
-    SC__PRICED_ELEMENTWISE,
-    SC__PRICED_MEMORY /* + enum sc__memory_op: rows, cols */
+    SC__KERNEL_OP_ATTENTION_F,
+    SC__KERNEL_OP_ATTENTION_B,
+    SC__KERNEL_OP_EMBEDDING_F, /* rows, vocabulary, hidden */
+    SC__KERNEL_OP_EMBEDDING_B,
+    SC__KERNEL_OP_ADAMW, /* parameters, bytes of each */
+    SC__KERNEL_OP_ELEMENTWISE,
+    SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
 /* Which operands lie transposed; told apart only where a size is no multiple of 8. */
 enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 
-struct sc__pricer {
+struct sc__kernel_model {
     struct sc__arena *arena;
     const struct sc__gpu *gpu;
     struct sc__map known;    /* hash of a key → us, by formula */
@@ -43,17 +43,17 @@ struct sc__pricer {
 uint64_t sc__kernel_hash(const struct sc__kernel_key *key);
 /* The time of key: measured, remembered, or by formula. */
 double
-sc__kernel_us(struct sc__pricer *p, const struct sc__kernel_key *key, bool *measured);
+sc__kernel_us(struct sc__kernel_model *p, const struct sc__kernel_key *key, bool *measured);
 /* The model's time of key, cold. */
-double sc__kernel_price(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
-double sc__price_gemm(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
-double sc__price_attention(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
-double sc__price_memory(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
 /* Whether a leading dimension keeps it from the library's main kernels. */
 bool sc__gemm_unaligned(const struct sc__kernel_key *key);
-struct sc__kernel_key sc__attention_key(enum sc__priced what,
+struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,
                                         const struct sc__attention *a);
 
 /* The closed forms, cold. */
@@ -73,7 +73,15 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t k);
 double sc__memory_op_us(const struct sc__gpu *gpu,
                         enum sc__memory_op op,
+                        enum sc__dtype t,
                         uint64_t rows,
                         uint64_t cols);
+/* Energy of a FLOP of a type over that of one of bf16. */
+double sc__flop_energy(const struct sc__gpu *gpu, enum sc__dtype t);
+/* The type that kernels other than products go by: fp32 or, for two bytes, bf16. */
+enum sc__dtype sc__element_type(enum sc__dtype t);
+/* The class of heads whose constants time an attention key. */
+const struct sc__attention_constants *sc__attention_class(const struct sc__gpu *gpu,
+                                                          const struct sc__kernel_key *key);
 
 #endif

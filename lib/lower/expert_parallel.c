@@ -1,0 +1,42 @@
+/* expert_parallel: what experts on other ranks cost a layer: the all-to-alls that
+ * send tokens to their experts (dispatch) and back (combine), the gather and
+ * scatter inside an expert that is cut itself, and the host's part. */
+#include "lower/step_scripts.h"
+
+/* Bytes one rank sends to the experts. */
+static double dispatch_bytes(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
+           l->model->hidden * sc__plan_width(p) * p->imbalance;
+}
+
+void sc__expert_all_to_all(struct sc__script_maker *k) {
+    sc__script_collective(k,
+                          SC__ALLTOALL,
+                          SC__GROUP_EP,
+                          SC__STREAM_EP,
+                          dispatch_bytes(k->l),
+                          k->l->plan.overlap_moe,
+                          "expert exchange");
+}
+
+void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {
+    double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
+                   k->l->model->hidden * sc__plan_width(&k->l->plan);
+    sc__script_collective(k,
+                          coll,
+                          SC__GROUP_ETP,
+                          SC__STREAM_COMM,
+                          bytes * k->l->plan.mesh.etp,
+                          false,
+                          "expert tensor parallel");
+}
+
+/* More host time of a layer with experts before routing was fused: half of it
+ * prepares the exchange, half feeds the experts one by one. */
+double sc__expert_host_us(const struct sc__script_maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    return k->moe && p->moe_unfused
+               ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
+               : 0;
+}

@@ -1,0 +1,51 @@
+/* step_blocks: what the makers of blocks share. */
+#ifndef SC_LOWER_STEP_BLOCKS_H
+#define SC_LOWER_STEP_BLOCKS_H
+
+#include "lower/step.h"
+
+enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD };
+
+/* The embedding, a layer or the head. */
+struct sc__step_unit {
+    uint8_t kind;
+    uint8_t layer_kind;
+    bool repeat; /* recomputed before its backward */
+    uint32_t layer;
+    struct sc__shard params;
+};
+
+/* A block while it is filled. */
+struct sc__step_emitter {
+    struct sc__lowering *l;
+    struct sc__workload *w;
+    uint32_t first_op; /* of the block */
+    uint16_t pending;  /* streams the next operation waits for */
+    /* operations of the block the next compute waits for */
+    uint32_t dep[2];
+    uint32_t deps;
+};
+
+/* Issues it after what is pending; returns its index in the block. */
+uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
+                                  enum sc__phase phase,
+                                  enum sc__coll coll,
+                                  enum sc__group_kind group,
+                                  uint8_t stream,
+                                  double bytes,
+                                  const char *name,
+                                  uint32_t layer);
+
+/* gradient_buckets.c */
+/* The weights of a unit; the next compute waits for them. wait_compute: the
+ * gather itself waits for the compute issued before it. */
+void sc__step_gather_weights(struct sc__step_emitter *e,
+                             const struct sc__step_unit *u,
+                             bool wait_compute);
+void sc__step_reduce_gradients(struct sc__step_emitter *e,
+                               const struct sc__shard *s,
+                               uint8_t stream,
+                               uint32_t layer);
+void sc__step_flush_bucket(struct sc__step_emitter *e, struct sc__shard *sum, double least);
+
+#endif

@@ -1,0 +1,35 @@
+/* step_scripts: what the makers of scripts share. */
+#ifndef SC_LOWER_STEP_SCRIPTS_H
+#define SC_LOWER_STEP_SCRIPTS_H
+
+#include "lower/step.h"
+
+struct sc__script_maker {
+    struct sc__lowering *l;
+    struct sc__script *script;
+    uint32_t open;   /* first item of the segment kernels are merged in */
+    double launches; /* kernels and collectives, for the host */
+    double comm;     /* blocking tensor-parallel time, us */
+    unsigned skip;   /* bit per phase of kernels to leave out */
+    uint8_t phase;   /* that the operations get */
+    bool moe;        /* a layer with experts */
+};
+
+/* Nothing for groups of one rank. async: what follows waits only at the next
+ * join of the stream. */
+void sc__script_collective(struct sc__script_maker *k,
+                           enum sc__coll coll,
+                           enum sc__group_kind group,
+                           uint8_t stream,
+                           double bytes,
+                           bool async,
+                           const char *name);
+
+/* expert_parallel.c */
+void sc__expert_all_to_all(struct sc__script_maker *k);
+/* coll: the gather before an expert that is cut over ranks, or the scatter after it. */
+void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll);
+/* More host time of a layer with experts, us. */
+double sc__expert_host_us(const struct sc__script_maker *k);
+
+#endif

@@ -1,0 +1,69 @@
+#!/bin/sh
+# --dtype fp32 and tf32: everything that is sent, computed and moved has elements
+# of four bytes.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+S=$STEPCAST
+
+# What bf16 sends is sent twice as large; gradients are fp32 in both.
+run() { # name, options
+    name=$1
+    shift
+    for t in bf16 fp32 tf32; do
+        "$S" run --global-batch 16 --seq 4096 --ignore-memory --dtype $t --json "$dir/$name.$t.json" "$@" >/dev/null 2>&1
+    done
+}
+run zero3 --model llama2-7b --gpus 8 --dp 8 --zero 3 --cluster dgx-h100:8
+run zero1 --model llama2-7b --gpus 8 --dp 8 --zero 1 --cluster dgx-h100:8
+run cp --model llama2-7b --gpus 8 --cp 4 --dp 2 --cluster dgx-h100:8
+run ep --model qwen3-30b-a3b --gpus 8 --ep 8 --dp 8 --cluster dgx-h100:8
+run etp --model qwen3-30b-a3b --gpus 8 --tp 2 --etp 2 --ep 4 --dp 4 --sequence-parallel --cluster dgx-h100:8
+run pp --model llama2-7b --gpus 8 --tp 2 --pp 4 --sequence-parallel --cluster dgx-h100:8
+twice() { # check, file, phase, collective, group
+    python3 - "$dir" "$@" <<'P'
+import json, sys
+dir, name, file, phase, coll, group = sys.argv[1:]
+def bytes_of(t):
+    rows = json.load(open(f"{dir}/{file}.{t}.json"))["volumes"]
+    return sum(r["bytes"] for r in rows if (r["phase"], r["collective"], r["group"]) == (phase, coll, group))
+two, four = bytes_of("bf16"), (bytes_of("fp32"), bytes_of("tf32"))
+good = two > 0 and four == (2 * two, 2 * two)
+print(f"ok {name}" if good else f"not ok {name}: {two} bytes in bf16, {four} in fp32 and tf32")
+P
+}
+twice zero3_weights zero3 forward ALLGATHER dp
+twice zero1_weights zero1 update ALLGATHER dp
+twice keys_and_values cp forward ALLGATHER cp
+twice key_gradients cp backward REDUCESCATTER cp
+twice expert_exchange ep forward ALLTOALL ep
+twice expert_exchange_backward ep backward ALLTOALL ep
+twice expert_tensor etp forward ALLGATHER tp
+twice tensor_parallel pp forward REDUCESCATTER tp
+twice stages pp backward SENDRECV pp
+
+# Closed form: keys and values of 32 layers, 32 heads of 128, 4096 tokens, of each of the 8 sequences of a rank's group
+python3 - "$dir/cp.fp32.json" <<'P'
+import json, sys
+rows = json.load(open(sys.argv[1]))["volumes"]
+got = sum(r["bytes"] for r in rows if (r["phase"], r["collective"], r["group"]) == ("forward", "ALLGATHER", "cp"))
+want = 32 * 8 * 4096 * 32 * (128 + 128) * 4
+print("ok keys_closed_form" if got == want else f"not ok keys_closed_form: {got} is not {want}")
+P
+
+# No GPU computes faster than its peak.
+for gpu in data/gpus/*.json; do
+    g=$(basename "$gpu" .json)
+    for model in llama3-8b qwen3-30b-a3b gpt3-175b; do
+        for t in fp32 tf32; do
+            for seq in 2048 32768; do
+                "$S" run --model $model --gpus 1 --seq $seq --global-batch 1 --dtype $t --ignore-memory \
+                    --cluster "gpu=$g gpus=8 node=8 nvlink=450GB/s" --json "$dir/mfu.json" >/dev/null 2>"$dir/err" ||
+                    echo "not ok mfu $g $model $t $seq: $(head -1 "$dir/err")"
+                sed -n "s/^ *\"mfu\": \([0-9.e+-]*\).*/$g $model $t $seq \1/p" "$dir/mfu.json"
+            done
+        done
+    done
+done >"$dir/mfu"
+grep '^not ok' "$dir/mfu"
+awk '!/^not ok/ {n++; if (!($5 > 0 && $5 <= 1)) {print "not ok mfu " $0; bad = 1} if ($5 > most) most = $5}
+    END {if (!bad && n) print "ok mfu: " n " runs, at most " 100 * most " %"; else if (!n) print "not ok mfu: no runs"}' "$dir/mfu"
