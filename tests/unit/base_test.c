@@ -87,7 +87,9 @@ static void each_thread_has_its_guard(void **state) {
     struct shortage s = {.arena = &ctx->arena};
     ctx->arena.next = ctx->arena.end;
     ctx->arena.limit = 1; /* no thread gets any, so none changes what others read */
-    sc__parallel(8, 8, run_short, &s);
+    ctx->jobs = 8;
+    assert_int_equal(sc__parallel(ctx, "shortage", 8, run_short, &s), SC_OK);
+    ctx->jobs = 1;
     ctx->arena.limit = 0;
     for (int i = 0; i < 8; i++)
         assert_int_equal(s.status[i], SC_SYSTEM);
