@@ -344,8 +344,10 @@ SC_API sc_status sc_model_load_script(sc_context *ctx,
 
 typedef struct sc_options {
     size_t size;     /* sizeof(sc_options) */
-    const char *net; /* engine: NULL or "analytic", "flow", "loggops", "astra" */
-    const sc_setting *net_settings; /* of the engine: "fail", "degrade", "route" … */
+    const char *net; /* engine: NULL or "analytic", "flow", "loggops" */
+    /* Of the engine: "fail", "degrade", "route" (which are flow's), "loggops";
+     * "astra-network" with a file of ASTRA-sim is a network by itself. */
+    const sc_setting *net_settings;
     size_t net_setting_count;
     const char *algo;          /* of collectives: NULL or "auto", "ring", "tree" … */
     const char *proto;         /* NULL or "auto", "ll", "ll128", "simple" */

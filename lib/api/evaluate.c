@@ -1,5 +1,9 @@
 /* workload, evaluation: the public calls. */
 #include "api/object.h"
+#include "frontend/neusight/operator_lower.h"
+#include "frontend/torch_profiler/profiler_lower.h"
+#include "lower/layers.h"
+#include "network/flow/flow_cluster.h"
 
 #include <string.h>
 
@@ -55,7 +59,25 @@ copy_options(struct sc_context *own, const sc_options *given, sc_options *out) {
     return SC_OK;
 }
 
+/* The same for the options of engines. */
+static sc_status check_engine_names(struct sc_context *own, const sc_options *o) {
+    for (size_t i = 0; i < o->net_setting_count; i++) {
+        const char *name = o->net_settings[i].name;
+        if (!sc__option_find(sc__flow_options, name) &&
+            !sc__option_find(sc__astra_options, name) && strcmp(name, "loggops") &&
+            strcmp(name, "compat"))
+            return sc__fail(own,
+                            SC_USAGE,
+                            NULL,
+                            NULL,
+                            "sc_options.net_settings: no engine has an option '%s'",
+                            name);
+    }
+    return SC_OK;
+}
+
 static sc_status check_options(struct sc_context *own, const sc_options *o) {
+    SC__TRY(check_engine_names(own, o));
     if (!(o->gpu_speedup >= 0))
         return sc__fail(own,
                         SC_USAGE,
@@ -197,6 +219,35 @@ static const char *nth_format_setting(const void *self, const char *name, unsign
     return f->cluster->description.cluster.gpu;
 }
 
+/* A name that no format knows would be ignored. */
+static sc_status check_format_names(struct sc_context *own,
+                                    const struct sc__setting_list *list) {
+    static const struct sc__option *const tables[] = {sc__layers_options,
+                                                      sc__operators_options,
+                                                      sc__profile_options,
+                                                      sc__chakra_options,
+                                                      sc__kineto_options,
+                                                      sc__astra_options,
+                                                      sc__job_options,
+                                                      NULL};
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name;
+        bool known = !strcmp(name, "gpu");
+        for (const struct sc__option *const *t = tables; *t && !known; t++)
+            known = sc__option_find(*t, name) != NULL;
+        for (const struct sc__reader *const *r = sc__readers; *r && !known; r++)
+            known = (*r)->options && sc__option_find((*r)->options, name);
+        if (!known)
+            return sc__fail(own,
+                            SC_USAGE,
+                            NULL,
+                            "the formats' options are those of 'stepcast help run'",
+                            "no format has an option '%s'",
+                            name);
+    }
+    return SC_OK;
+}
+
 static sc_status
 build_workload(struct sc_context *own, void *object, const void *arguments) {
     sc_workload *w = object;
@@ -205,6 +256,7 @@ build_workload(struct sc_context *own, void *object, const void *arguments) {
     uint32_t gpus = cluster ? sc_cluster_gpus(cluster) : 0;
     const char *path = NULL;
     struct sc__setting_list list = copy_settings(own, a->settings.items, a->settings.count);
+    SC__TRY(check_format_names(own, &list));
     struct format_settings view = {&list, cluster};
     struct sc__settings s = {.nth = nth_format_setting, .self = &view, .ctx = own};
     const char *const *paths = a->paths;

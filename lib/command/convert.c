@@ -248,6 +248,7 @@ static sc_status convert_execute(struct sc_request *req) {
         if (to_stdout)
             return SC_OK;
     }
+    sc__job_not_simulated(req);
     sc__job_note_unused(req);
     sc__printf(&req->out,
                "%s: %s, from %s\n",

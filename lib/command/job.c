@@ -161,6 +161,14 @@ void sc__job_note_unused(struct sc_request *req) {
     }
 }
 
+void sc__job_not_simulated(struct sc_request *req) {
+    for (uint32_t k = 0; k < req->value_count; k++) {
+        const char *name = req->values[k].option->name;
+        if (!strcmp(name, "net") || !strcmp(name, "comm-sm-tax"))
+            req->values[k].used = false;
+    }
+}
+
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline) {
     SC__TRY(sc__job_load(req, job));
     SC__TRY(sc__evaluation_run(req->ctx, job->ev, keep_timeline));

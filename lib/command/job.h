@@ -62,6 +62,10 @@ sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
  * before the notes are written, after everything else was read. */
 void sc__job_note_unused(struct sc_request *req);
 
+/* For commands that end before the simulation: what is said about it was read, but
+ * has no effect. Before sc__job_note_unused. */
+void sc__job_not_simulated(struct sc_request *req);
+
 /* Where an output goes piece by piece: a file, or standard output for "-". */
 struct sc__sink {
     struct sc__output *file; /* or NULL */

@@ -179,6 +179,7 @@ static sc_status show_execute(struct sc_request *req) {
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
         return show_cluster(req);
     SC__TRY(sc__job_load(req, &job));
+    sc__job_not_simulated(req);
     sc__job_note_unused(req);
     if (!sc__flag(req, "json")) {
         show_write_text(req->ctx, &job, &req->out);

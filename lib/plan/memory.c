@@ -78,7 +78,7 @@ sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint3
 }
 
 /* What the weight gradients of a layer need, held from input to weight
- * gradient where a schedule parts them: the inputs of its products and the
+ * gradient where a schedule splits them: the inputs of its GEMMs and the
  * gradients of their outputs, 32·s·b·h bytes in a GPT layer (Qi et al.). */
 static double
 layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {

@@ -233,8 +233,8 @@ const struct sc__option sc__model_options[] = {
          zeros,
          zero),
     WORD("dtype", "TYPE", "bf16", TRAIN, "bf16, fp16, tf32 or fp32", dtypes, dtype),
-    FLAG("fp8", TRAIN, "products of linear layers in fp8", fp8, gemm_dtype),
-    FLAG("fp4", TRAIN, "products of linear layers in fp4", fp4, gemm_dtype),
+    FLAG("fp8", TRAIN, "GEMMs of linear layers in fp8", fp8, gemm_dtype),
+    FLAG("fp4", TRAIN, "GEMMs of linear layers in fp4", fp4, gemm_dtype),
     WORD("fp8-scaling",
          "NAME",
          "fused",
@@ -344,7 +344,7 @@ const struct sc__option sc__model_options[] = {
          "NAME",
          "fused",
          TRAIN,
-         "routing, quantisation and products of experts: fused (2026), unfused (kernel by "
+         "routing, quantisation and GEMMs of experts: fused (2026), unfused (kernel by "
          "kernel, as before)",
          moe_kernels,
          moe_kernels),

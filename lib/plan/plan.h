@@ -17,8 +17,8 @@ enum sc__recompute {
     SC__RECOMPUTE_NONE,
     SC__RECOMPUTE_SELECTIVE, /* the core of attention, or the modules named */
     SC__RECOMPUTE_FULL,      /* whole layers */
-    SC__RECOMPUTE_OPS /* all but attention and every second product (PyTorch's selective
-                         checkpointing) */
+    SC__RECOMPUTE_OPS        /* all but attention and every second GEMM (PyTorch's selective
+                                checkpointing) */
 };
 
 enum { /* --recompute-modules */
@@ -43,8 +43,8 @@ enum { /* --cuda-graph: what is launched as one graph */
 enum sc__tp_overlap {
     SC__TP_BLOCKING, /* not at all: code of 2021 */
     SC__TP_WGRAD,    /* those of backward, behind the weight gradient */
-    SC__TP_CHUNKS /* in chunks behind the products they belong to (user buffers, async TP)
-                   */
+    SC__TP_CHUNKS    /* in chunks behind the GEMMs they belong to (user buffers, async TP)
+                      */
 };
 
 enum sc__cp_kind { SC__CP_RING, SC__CP_GATHER, SC__CP_ALLTOALL };

@@ -9,6 +9,7 @@
  *   run.c             how far a run is, and at which pace
  *   rendezvous.c      where classes wait for each other: collectives, messages
  *   program_rendezvous.c   how operations of programs find each other
+ *   deadlock.c        who waits for whom when nothing can go on
  *   account.c         which class's time counts as what
  *   steady.c          periods that repeat are added, not simulated
  */
@@ -332,7 +333,7 @@ void sc__program_leaves(struct sc__executor *x,
 sc_status sc__program_closes(struct sc__executor *x, uint32_t id);
 /* Numbers and tags of what is open grow: by peers, and of all messages. */
 void sc__rendezvous_shift(struct sc__executor *x, const uint32_t *numbers, uint64_t tags);
-sc_status sc__rendezvous_deadlock(struct sc__executor *x);
+sc_status sc__deadlock(struct sc__executor *x);
 
 /* account.c */
 enum {

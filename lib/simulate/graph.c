@@ -11,8 +11,8 @@
  * group is a line of its own: its collectives follow each other, those of
  * different groups run side by side. Messages hold no stream, except where the
  * engine charges the processors (overhead), or the block asks for slots.
- * Who meets whom is known beforehand (workload/match.h), but for ranks that receive
- * from anyone. */
+ * Who communicates with whom is known beforehand (workload/match.h), but for ranks that
+ * receive from anyone. */
 #include "simulate/graph.h"
 
 #include "workload/match.h"

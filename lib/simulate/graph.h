@@ -81,5 +81,7 @@ struct sc__transfer sc__graph_collective(const struct sc__graph *r, uint32_t op)
 sc_status sc__graph_prepare(struct sc__executor *x);
 /* An error names some of the operations that were not executed. */
 sc_status sc__graph_check_end(struct sc__executor *x);
+/* deadlock.c: the error of a graph that cannot go on. */
+sc_status sc__graph_deadlock(struct sc__graph *r);
 
 #endif

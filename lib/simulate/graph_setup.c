@@ -1,5 +1,5 @@
 /* graph_setup: before and after a run of graph blocks: successor lists from
- * dependencies, the report of a deadlock, the order of the timeline. */
+ * dependencies, the order of the timeline. */
 #include "simulate/graph.h"
 #include "workload/match.h"
 
@@ -147,66 +147,6 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
     return SC_OK;
 }
 
-static uint32_t members_here(const struct sc__graph *r, uint32_t op) {
-    uint32_t open = r->collectives[r->match[op]];
-    return open ? r->x->rendezvous[open - 1].here : 0;
-}
-
-static void describe_waiting(const struct sc__graph *r,
-                             uint32_t class,
-                             uint32_t op,
-                             struct sc__buffer *b) {
-    const struct sc__op *o = &r->w->ops[op];
-    const struct sc__block *block = sc__rank_block(r->w, r->w->classes[class].rank);
-    sc__printf(b,
-               "%srank %u, operation %u (%s)",
-               b->size ? "; " : "",
-               r->w->classes[class].rank,
-               op - block->first_op,
-               r->w->names.text[o->name]);
-    if (o->kind == SC__OP_SEND || o->kind == SC__OP_RECV) {
-        if (o->flags & SC__OP_ANY_PEER)
-            sc__puts(b, " waits for any rank");
-        else
-            sc__printf(b, " waits for rank %u", o->peer);
-        if (!(o->flags & SC__OP_ANY_TAG))
-            sc__printf(b, ", tag %u", o->tag);
-    } else if (o->kind == SC__OP_COLLECTIVE)
-        sc__printf(b,
-                   " waits for %u of %u ranks of group %s",
-                   sc__group_size(r->w, o->group) - members_here(r, op),
-                   sc__group_size(r->w, o->group),
-                   r->w->groups[o->group].label);
-    else
-        sc__puts(b, " waits for its dependencies");
-}
-
-static sc_status graph_deadlock(struct sc__graph *r) {
-    struct sc__buffer b;
-    unsigned shown = 0;
-    sc__buffer_init(&b, &r->x->ctx->arena);
-    for (unsigned blocked = 0; blocked < 2 && !shown; blocked++)
-        for (uint32_t c = 0; c < r->w->class_count && shown < 4; c++) {
-            const struct sc__block *block = sc__rank_block(r->w, r->w->classes[c].rank);
-            for (uint32_t i = block->first_op; i < block->first_op + block->ops; i++) {
-                if ((r->state[i] & SC__DONE) || (!blocked && r->waits[i]))
-                    continue;
-                describe_waiting(r, c, i, &b);
-                shown++;
-                break;
-            }
-        }
-    return sc__fail(r->x->ctx,
-                    SC_INPUT,
-                    NULL,
-                    "these operations can never run: look for an order in which all can",
-                    "deadlock after %.3f us: %llu of %llu operations were not executed: %s",
-                    sc__us(r->x->now),
-                    (unsigned long long)(r->x->items - r->x->items_ended),
-                    (unsigned long long)r->x->items,
-                    b.text);
-}
-
 /* Spans were kept as they ended; readers want them by class, stream and start. */
 static int compare_spans(const void *a, const void *b, void *self) {
     const struct sc__span *x = a;
@@ -226,7 +166,7 @@ sc_status sc__graph_check_end(struct sc__executor *x) {
     struct sc__timeline *t = x->out->timeline;
     int64_t end = 0;
     if (x->items_ended < x->items)
-        return graph_deadlock(x->graph);
+        return sc__graph_deadlock(x->graph);
     for (uint32_t c = 0; c < x->w->class_count; c++)
         if (x->out->classes[c].end > end)
             end = x->out->classes[c].end;

@@ -28,7 +28,7 @@ bool sc__op_is_transfer(const struct sc__op *op) {
            op->kind == SC__OP_RECV;
 }
 
-/* The cost of an operation that can meet no other traffic; -1 when it can. */
+/* The cost of an operation that can share a link with no other traffic; -1 when it can. */
 static int64_t
 fixed_cost(const struct sc__claim_table *claims, uint32_t class, const struct sc__op *op) {
     struct sc__executor *x = claims->x;

@@ -216,7 +216,7 @@ static sc_status program_check_end(struct sc__executor *x) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE)
-                return sc__rendezvous_deadlock(x);
+                return sc__deadlock(x);
     return SC_OK;
 }
 

@@ -270,6 +270,34 @@ static void bad_fields_are_named(void **state) {
     sc_options o = SC_OPTIONS_INIT;
     o.net = "nonsense";
     assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    const sc_setting fial = {"fial", "port3.up"};
+    o = (sc_options)SC_OPTIONS_INIT;
+    o.net_settings = &fial;
+    o.net_setting_count = 1;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "'fial'"));
+    sc_workload *w;
+    assert_int_equal(sc_workload_parse(ctx, "x", "", 0, &fial, 1, NULL, &w), SC_USAGE);
+    assert_non_null(strstr(sc_error_text(ctx), "'fial'"));
+}
+
+/* Links are of the flow engine: naming one asks for it. */
+static void failed_links_ask_for_flow(void **state) {
+    (void)state;
+    sc_result *r;
+    sc_plan p = small_plan();
+    sc_options o = SC_OPTIONS_INIT;
+    const sc_setting degrade = {"degrade", "port3.up=0.01"};
+    const sc_setting unknown = {"fail", "port999.up"};
+    sc_result *whole = evaluate(&p, NULL);
+    o.net_settings = &degrade;
+    o.net_setting_count = 1;
+    sc_result *slow = evaluate(&p, &o);
+    assert_true(sc_result_step_us(slow) > 1.1 * sc_result_step_us(whole));
+    o.net_settings = &unknown;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    sc_result_free(slow);
+    sc_result_free(whole);
 }
 
 /* "Does not fit" is not "over tolerance"; the program exits with 1 for both. */
@@ -522,6 +550,7 @@ int main(void) {
         cmocka_unit_test(resolved_plan_is_a_plan),
         cmocka_unit_test(plan_set_goes_by_the_option_table),
         cmocka_unit_test(bad_fields_are_named),
+        cmocka_unit_test(failed_links_ask_for_flow),
         cmocka_unit_test(too_large_has_a_status_of_its_own),
         cmocka_unit_test(idle_fields_are_noted),
         cmocka_unit_test(second_run_replaces_the_first),

@@ -5,7 +5,7 @@
  * down alike.
  *
  * A class stands for all its ranks: its collective runs in every group of
- * them at once. Groups that meet on one NIC (four NICs for eight GPUs) have
+ * them at once. Groups that share one NIC (four NICs for eight GPUs) have
  * their part of it already in the time alone; claims are about different
  * operations and different classes. A collective that spans classes claims the
  * ports of all of them. */
@@ -102,7 +102,7 @@ static uint32_t node_of(const struct analytic *n, uint32_t rank) {
     return sc__cluster_node(&n->cluster, rank);
 }
 
-/* The NIC of a rank. Where GPUs share NICs, two classes may meet on one. */
+/* The NIC of a rank. Where GPUs share NICs, two classes may share one. */
 static uint64_t
 nic_port(const struct analytic *n, uint32_t class, uint32_t rank, unsigned which) {
     const struct sc__cluster *c = &n->cluster;

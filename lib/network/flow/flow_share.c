@@ -46,7 +46,7 @@ struct flow_share_link {
     struct entry *list;
     uint32_t count;
     uint32_t room;
-    uint32_t seen;    /* solve in which it was met */
+    uint32_t seen;    /* solve in which it was visited */
     uint32_t changed; /* solve for which it is already noted as changed */
     double demand;    /* load · cap, summed over its flows */
     double load;      /* summed over its flows */
@@ -114,7 +114,7 @@ struct sc__flow_share {
     double together_since;
 
     uint32_t solve;
-    /* links met */
+    /* links visited */
     uint32_t *queue;
     uint32_t queue_count;
     uint32_t queue_room;
@@ -411,7 +411,7 @@ static bool likely(const struct sc__flow_share *s, uint32_t link) {
            s->links[link].demand > s->capacity[link] * (1 + 1e-12);
 }
 
-static void meet_link(struct sc__flow_share *s, uint32_t link) {
+static void visit_link(struct sc__flow_share *s, uint32_t link) {
     struct flow_share_link *l = &s->links[link];
     if (l->seen == s->solve)
         return;
@@ -427,11 +427,11 @@ static void let_rise(struct sc__flow_share *s, uint32_t id) {
 }
 
 /* Links are looked at before the flow gives back its use. */
-static void rise_and_meet(struct sc__flow_share *s, uint32_t id) {
+static void rise_and_visit(struct sc__flow_share *s, uint32_t id) {
     const struct path *p = &s->path[id];
     for (uint32_t h = p->first, end = h + p->hops; h < end; h++)
         if (likely(s, s->hop_link[h]))
-            meet_link(s, s->hop_link[h]);
+            visit_link(s, s->hop_link[h]);
     let_rise(s, id);
 }
 
@@ -442,7 +442,7 @@ static void follow_link(struct sc__flow_share *s, uint32_t link) {
         if (s->level[id] < s->least || s->rises[id])
             continue;
         *SC__PUSH(s->arena, s->rising, s->rising_count, s->rising_room) = id;
-        rise_and_meet(s, id);
+        rise_and_visit(s, id);
     }
 }
 
@@ -503,7 +503,7 @@ static void take_all(struct sc__flow_share *s) {
     }
     for (uint32_t i = 0; i < s->link_count; i++)
         if (s->links[i].count && likely(s, i))
-            meet_link(s, i);
+            visit_link(s, i);
     split(s);
     make_room(s);
 }
@@ -532,9 +532,9 @@ static void gather(struct sc__flow_share *s) {
     }
     s->least *= 1 - SLACK;
     for (uint32_t i = 0; i < s->rising_count; i++)
-        rise_and_meet(s, s->rising[i]);
+        rise_and_visit(s, s->rising[i]);
     for (uint32_t i = 0; i < s->changed_count; i++)
-        meet_link(s, s->changed[i]);
+        visit_link(s, s->changed[i]);
     follow_links(s, 0);
 }
 
@@ -712,18 +712,18 @@ static void fill(struct sc__flow_share *s) {
 }
 
 /* Links over their capacity that were left out; false when there is none. */
-static bool meet_overfull(struct sc__flow_share *s) {
+static bool visit_overfull(struct sc__flow_share *s) {
     uint32_t before = s->queue_count;
     if (s->many) {
         for (uint32_t i = 0; i < s->link_count; i++)
             if (s->room[i][0] < -SLACK * s->capacity[i])
-                meet_link(s, i);
+                visit_link(s, i);
     } else {
         for (uint32_t i = 0; i < s->rising_count; i++) {
             const struct path *p = &s->path[s->rising[i]];
             for (uint32_t h = p->first; h < p->first + p->hops; h++)
                 if (s->room[s->hop_link[h]][0] < -SLACK * s->capacity[s->hop_link[h]])
-                    meet_link(s, s->hop_link[h]);
+                    visit_link(s, s->hop_link[h]);
         }
     }
     return s->queue_count > before;
@@ -731,11 +731,11 @@ static bool meet_overfull(struct sc__flow_share *s) {
 
 /* Fills again, with what turned out to bind, until no link is overfull. */
 static void repair(struct sc__flow_share *s) {
-    for (uint32_t met = s->queue_count; meet_overfull(s); met = s->queue_count) {
+    for (uint32_t visited = s->queue_count; visit_overfull(s); visited = s->queue_count) {
         for (uint32_t i = 0; i < s->rising_count; i++)
             let_rise(s, s->rising[i]);
         if (!s->many)
-            follow_links(s, met);
+            follow_links(s, visited);
         fill(s);
     }
 }
