@@ -3,6 +3,7 @@
  *   seed 003           ratio to a program that does nothing
  *   1,000,000 rows     ratio to reading the same bytes
  *   1,048,576 GPUs     ratio to the same job with 1/16 of the replicas
+ *   GPT-3 175B         ratio to the same step with half the micro-batches
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +134,34 @@ static void write_large_job(const char *path, unsigned gpus) {
     fclose(f);
 }
 
+/* GPT-3 175B on 1024 GPUs, as the README has it: 8 sequences are a micro-batch of each
+ * replica. */
+static struct cost gpt3(char *program, char *global_batch) {
+    return run(10,
+               (char *[]){program,
+                          "run",
+                          "--model",
+                          "gpt3-175b",
+                          "--gpus",
+                          "1024",
+                          "--tp",
+                          "8",
+                          "--pp",
+                          "16",
+                          "--micro-batch",
+                          "1",
+                          "--global-batch",
+                          global_batch,
+                          "--seq",
+                          "2048",
+                          "--recompute",
+                          "selective",
+                          "--sequence-parallel",
+                          "--cluster",
+                          "dgx-h100:1024",
+                          NULL});
+}
+
 int main(void) {
     char *program = getenv("STEPCAST");
     char rows[] = "/tmp/stepcast_bench_rows.txt";
@@ -174,6 +203,12 @@ int main(void) {
           run(5, (char *[]){program, "run", large, NULL}),
           few,
           "the same on 65,536");
+    struct cost half = gpt3(program, "1536");
+    print("GPT-3, 192 micro-batches", half, nothing, "a program that does nothing");
+    print("GPT-3, 384 micro-batches",
+          gpt3(program, "3072"),
+          half,
+          "the same with 192 micro-batches");
     unlink(rows);
     unlink(large);
     unlink(small);

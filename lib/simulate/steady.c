@@ -222,6 +222,32 @@ static void list_cells(struct sc__executor *x) {
     }
 }
 
+/* Many classes make large states: then fewer of them are kept. */
+#define SNAPSHOT_MEMORY (16u << 20)
+#define FEWEST_SNAPSHOTS 4
+
+static uint32_t snapshot_room(const struct sc__executor *x) {
+    size_t streams = (size_t)x->w->class_count * x->streams;
+    /* a stream takes about six words of state, and its place */
+    size_t each = x->steady->cell_count * sizeof(uint64_t) + streams * (6 * 8 + 4);
+    size_t room = SNAPSHOT_MEMORY / each;
+    return room < FEWEST_SNAPSHOTS ? FEWEST_SNAPSHOTS
+           : room < SC__SNAPSHOTS  ? (uint32_t)room
+                                   : SC__SNAPSHOTS;
+}
+
+static struct sc__snapshot *next_snapshot(struct sc__executor *x) {
+    struct sc__steady *y = x->steady;
+    struct sc__snapshot *s = &y->snapshots[y->kept % y->room];
+    if (s->calls)
+        return s;
+    s->calls = SC__NEW_ARRAY(&x->arena, uint32_t, (size_t)x->w->class_count * x->streams);
+    s->marks = SC__NEW_ARRAY(&x->arena, int64_t, x->w->class_count);
+    s->ends = SC__NEW_ARRAY(&x->arena, int64_t, x->w->class_count);
+    s->counters = SC__NEW_ARRAY(&x->arena, uint64_t, y->cell_count);
+    return s;
+}
+
 void sc__steady_prepare(struct sc__executor *x) {
     if (x->options.no_skip || x->graph || !x->net->periods)
         return;
@@ -234,13 +260,7 @@ void sc__steady_prepare(struct sc__executor *x) {
     list_cells(x);
     y->scratch =
         SC__NEW_ARRAY(&x->arena, uint32_t, 2 * (size_t)x->w->class_count + x->peers_count);
-    for (uint32_t i = 0; i < SC__SNAPSHOTS; i++) {
-        struct sc__snapshot *s = &y->snapshots[i];
-        s->calls = SC__NEW_ARRAY(&x->arena, uint32_t, x->w->class_count * x->streams);
-        s->marks = SC__NEW_ARRAY(&x->arena, int64_t, x->w->class_count);
-        s->ends = SC__NEW_ARRAY(&x->arena, int64_t, x->w->class_count);
-        s->counters = SC__NEW_ARRAY(&x->arena, uint64_t, y->cell_count);
-    }
+    y->room = snapshot_room(x);
 }
 
 /* The next call at which a period begins, past `call`. */
@@ -567,14 +587,14 @@ sc_status sc__steady_look(struct sc__executor *x) {
     y->due = false;
     if (too_rare(y))
         return SC_OK;
-    struct sc__snapshot *b = &y->snapshots[y->kept % SC__SNAPSHOTS];
+    struct sc__snapshot *b = next_snapshot(x);
     struct repetition p = {.b = b};
     SC__TRY(sc__steady_write(x, b));
     p.moved = y->scratch;
     p.low = p.moved + x->w->class_count;
     p.numbers = p.low + x->w->class_count;
-    for (uint32_t i = 1; i < SC__SNAPSHOTS && i <= y->kept; i++) {
-        p.a = &y->snapshots[(y->kept - i) % SC__SNAPSHOTS];
+    for (uint32_t i = 1; i < y->room && i <= y->kept; i++) {
+        p.a = &y->snapshots[(y->kept - i) % y->room];
         if (!find_repetition(x, &p))
             continue;
         SC__TRY(skip(x, &p));

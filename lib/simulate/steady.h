@@ -58,7 +58,8 @@ struct sc__steady {
     bool due;
     uint64_t looks;
     struct sc__snapshot snapshots[SC__SNAPSHOTS];
-    uint32_t kept;    /* of them, the last ones */
+    uint32_t room;    /* of them, as many as are kept */
+    uint32_t kept;    /* so far, since the last skip */
     uint64_t **cells; /* all counters of the result */
     uint32_t cell_count;
     uint32_t *order; /* by rendezvous: its place among the open ones */
