@@ -481,6 +481,19 @@ static void begin_bytes(struct flow_net *n, uint32_t id, int64_t now) {
     sc__live_begin(n->live, id, &burden, k->cost.total - k->cost.latency, now);
 }
 
+static sc_status flow_passed(void *self, const struct sc_transfer *t, uint64_t times) {
+    struct flow_net *n = self;
+    const struct known_cost *k;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(find_cost(n, t, &k));
+    if (!n->joint)
+        join_patterns(n);
+    struct sc__burden burden = burden_of(&k->cost, k->pattern->id);
+    sc__live_passed(n->live, &burden, (double)times);
+    return SC_OK;
+}
+
 static sc_status flow_next(void *self, int64_t *when) {
     struct flow_net *n = self;
     int64_t event = sc__heap_time(&n->heap);
@@ -721,4 +734,5 @@ const struct sc_engine sc__flow_engine = {
     .next = flow_next,
     .finish = flow_finish,
     .links = flow_link_use,
+    .passed = flow_passed,
 };
