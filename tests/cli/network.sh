@@ -155,3 +155,13 @@ bytes = links[0]["bytes"]
 print("ok links-of-merged-transfers" if abs(bytes / want - 1) < 1e-9
       else "not ok links-of-merged-transfers: %g bytes, by hand %g" % (bytes, want))' "$dir/links.json" ||
     echo "not ok links-of-merged-transfers"
+
+# ---- where communication is free, every engine gives the same step ----
+free="--model llama3-8b --gpus 16 --tp 2 --pp 2 --global-batch 16 --seq 2048 --ignore-memory --cluster ideal"
+for engine in analytic flow; do
+    "$STEPCAST" run $free --net $engine --json "$dir/free-$engine" >/dev/null
+done
+if [ -s "$dir/free-flow" ] &&
+    [ "$(grep '"step_time_us"' "$dir/free-flow")" = "$(grep '"step_time_us"' "$dir/free-analytic")" ]; then
+    echo "ok free-communication"
+else echo "not ok free-communication"; fi
