@@ -25,11 +25,8 @@ struct failure_exposure {
     double job_gpus; /* of the job that was observed */
 };
 
-static sc_status failures_limit(const struct sc__node *n,
-                                const char *key,
-                                double value,
-                                double least,
-                                double most) {
+static sc_status failures_limit(
+    const struct sc__node *n, const char *key, double value, double least, double most) {
     if (value >= least && value <= most)
         return SC_OK;
     struct sc__node at = sc__node_at(n, key);
@@ -172,7 +169,8 @@ static sc_status failures_ladder(const struct sc__node *root,
     for (uint32_t i = 0; i < count; i++) {
         struct sc__node rung = sc__node_item(&list, i);
         SC__TRY(failures_rung(&rung, &l->gpus[i], &l->seconds[i]));
-        bool grows = !i || (l->gpus[i] > l->gpus[i - 1] && l->seconds[i] >= l->seconds[i - 1]);
+        bool grows =
+            !i || (l->gpus[i] > l->gpus[i - 1] && l->seconds[i] >= l->seconds[i - 1]);
         if (!grows)
             return sc__node_fail(&rung, NULL, "rungs grow, in GPUs and in seconds");
     }
