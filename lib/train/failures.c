@@ -95,7 +95,7 @@ static sc_status failures_class_slow(const struct sc__node *n,
     struct sc__node at = sc__node_at(n, "slowdown");
     c->slowdown = 1;
     if (c->symptom == SC__SYMPTOM_SLOW)
-        return failures_number(n, "slowdown", 1, 1000, &c->slowdown);
+        return failures_number(n, "slowdown", 1, 100, &c->slowdown);
     if (at.value)
         return sc__node_fail(&at, NULL, "\"slowdown\" is of the symptom slow alone");
     return SC_OK;

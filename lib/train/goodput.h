@@ -70,6 +70,9 @@ struct sc__goodput {
 
 /* Failures per second, of all classes. */
 double sc__goodput_rate(const struct sc__goodput_input *in);
+/* … of those that lose what was done since the last checkpoint: not slow GPUs, nor
+ * what leaves the other replicas alone. */
+double sc__goodput_losing_rate(const struct sc__goodput_input *in);
 /* Seconds from a failure of the class until the job runs, spares permitting. */
 double sc__goodput_recovery(const struct sc__goodput_input *in,
                             const struct sc__failure_class *c);
@@ -82,7 +85,8 @@ bool sc__goodput_is_closed(const struct sc__goodput_input *in);
 /* Expected ETTR of a long run; only where it holds. */
 double sc__goodput_closed(const struct sc__goodput_input *in);
 /* The interval with the highest ETTR, by the closed form: it does not depend on how
- * long recoveries take. 0 without failures, where no checkpoint is best. */
+ * long recoveries take. rate: of failures that lose work; 0 where there are none and
+ * no checkpoint is best. */
 double sc__best_interval(double rate, double blocking_s, double write_s);
 /* Machines that are under repair at once, at most, in 99 % of the time. */
 uint32_t sc__spares_p99(const struct sc__goodput_input *in);

@@ -25,6 +25,17 @@ double sc__goodput_rate(const struct sc__goodput_input *in) {
     return sum;
 }
 
+double sc__goodput_losing_rate(const struct sc__goodput_input *in) {
+    double sum = 0;
+    for (uint32_t i = 0; i < in->set->class_count; i++) {
+        const struct sc__failure_class *c = &in->set->classes[i];
+        bool stops = in->recovery != SC__RECOVERY_DROP || c->scope == SC__SCOPE_JOB;
+        if (stops && c->symptom != SC__SYMPTOM_SLOW)
+            sum += sc__failure_rate(in->set, c, in->gpus);
+    }
+    return sum;
+}
+
 double sc__goodput_restart(const struct sc__goodput_input *in,
                            const struct sc__failure_class *c) {
     bool in_place = in->recovery == SC__RECOVERY_SPARES ||
@@ -85,9 +96,8 @@ double sc__best_interval(double rate, double blocking_s, double write_s) {
 /* Failures under repair by class are independent Poisson variables of mean rate ·
  * repair time (an M/G/∞ queue), each of some machines. Their sum by Panjer's
  * recursion: s P(s) = Σ_i mean_i m_i P(s − m_i). */
-static double machines_probability(const struct sc__goodput_input *in,
-                                   const double *before,
-                                   uint32_t s) {
+static double
+machines_probability(const struct sc__goodput_input *in, const double *before, uint32_t s) {
     double sum = 0;
     for (uint32_t i = 0; i < in->set->class_count; i++) {
         const struct sc__failure_class *c = &in->set->classes[i];

@@ -91,9 +91,8 @@ static uint32_t draw_class(struct goodput_run *r) {
 static double current_pace(const struct goodput_run *r) {
     double pace = 1;
     if (r->in->recovery == SC__RECOVERY_DROP && r->out_of_order)
-        pace = r->out_of_order > SC__MOST_LOST
-                   ? 0
-                   : r->in->lost_replicas[r->out_of_order - 1];
+        pace =
+            r->out_of_order > SC__MOST_LOST ? 0 : r->in->lost_replicas[r->out_of_order - 1];
     return r->slow ? shorter(pace, r->slow_share) : pace;
 }
 
@@ -250,7 +249,9 @@ static void queue_stall(struct goodput_run *r, const struct sc__failure_class *c
         r->out->time_s[SC__TIME_RESTORE] += r->in->restore_s;
         stall += r->in->restore_s;
     } else /* another machine comes through the queue, and its replica is back */
-        send_to_repair(r, stall + sc__restart_seconds(&r->in->set->requeue, r->in->gpus), 1);
+        send_to_repair(r,
+                       stall + sc__restart_seconds(&r->in->set->requeue, r->in->gpus),
+                       1);
     r->stall_until = (r->stall_until > r->now ? r->stall_until : r->now) + stall;
 }
 

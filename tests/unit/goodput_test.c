@@ -29,16 +29,17 @@ struct small_set {
     struct sc__failure_set set;
 };
 
-static void make_small(struct small_set *s, double mtbf_s, double restart_s, double detect_s) {
+static void
+make_small(struct small_set *s, double mtbf_s, double restart_s, double detect_s) {
     *s = (struct small_set){.restart = restart_s};
     for (int i = 0; i < 2; i++)
-        s->classes[i] =
-            (struct sc__failure_class){.name = "x",
-                                       .scope = SC__SCOPE_JOB,
-                                       .symptom = i ? SC__SYMPTOM_SILENT : SC__SYMPTOM_CRASH,
-                                       .per_day = SC__DAY_S / mtbf_s / 2,
-                                       .detect_s = i * detect_s,
-                                       .slowdown = 1};
+        s->classes[i] = (struct sc__failure_class){.name = "x",
+                                                   .scope = SC__SCOPE_JOB,
+                                                   .symptom = i ? SC__SYMPTOM_SILENT
+                                                                : SC__SYMPTOM_CRASH,
+                                                   .per_day = SC__DAY_S / mtbf_s / 2,
+                                                   .detect_s = i * detect_s,
+                                                   .slowdown = 1};
     s->set = (struct sc__failure_set){.unit_gpus = {1, 8},
                                       .requeue = {ladder_gpus, &s->restart, 1},
                                       .hot = {ladder_gpus, &s->restart, 1},
@@ -260,8 +261,7 @@ static void llama3_ettr(void **state) {
                                    .blocking_s = 0.5,
                                    .write_s = 405e9 * 14 / 2e12,
                                    .restore_s = 405e9 * 14 / 2e12};
-    in.interval_s =
-        sc__best_interval(sc__goodput_rate(&in), in.blocking_s, in.write_s);
+    in.interval_s = sc__best_interval(sc__goodput_rate(&in), in.blocking_s, in.write_s);
     double ettr = sc__goodput_closed(&in);
     print_message("Llama 3: ETTR %.4f at an interval of %.0f s\n", ettr, in.interval_s);
     assert_true(ettr >= 0.90 && ettr <= 0.95);
@@ -301,12 +301,13 @@ static void ft_hsdp_ettr(void **state) {
         struct sc__failure_set set = *load("ft-hsdp");
         double stall = stalls[i];
         set.hot = (struct sc__restart_ladder){ladder_gpus, &stall, 1};
-        struct sc__goodput_input in = {.set = &set,
-                                       .gpus = 100000,
-                                       .work_s = 1000 * SC__DAY_S,
-                                       .interval_s = 3600,
-                                       .recovery = SC__RECOVERY_DROP,
-                                       .lost_replicas = {31 / 32., 30 / 32., 29 / 32., 28 / 32.}};
+        struct sc__goodput_input in = {
+            .set = &set,
+            .gpus = 100000,
+            .work_s = 1000 * SC__DAY_S,
+            .interval_s = 3600,
+            .recovery = SC__RECOVERY_DROP,
+            .lost_replicas = {31 / 32., 30 / 32., 29 / 32., 28 / 32.}};
         double ettr = mean_ettr(&in, 4);
         print_message("FT-HSDP: ETTR %.4f, measured %.2f\n", ettr, measured[i]);
         close_to(ettr, measured[i], 0.03);
