@@ -95,11 +95,11 @@ static void received(struct slow *s, struct one *o) {
 
 static void fly(struct slow *s, uint32_t send) {
     struct one *o = &s->one[send];
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .class = o->rank,
-                             .peer_class = o->op->peer,
-                             .bytes = o->op->bytes,
-                             .user = send};
+    struct sc_transfer t = {.coll = SC__COLLS,
+                            .class = o->rank,
+                            .peer_class = o->op->peer,
+                            .bytes = o->op->bytes,
+                            .user = send};
     o->held = false;
     o->flies = true;
     o->met = s->now;
@@ -116,7 +116,7 @@ static void send(struct slow *s, uint32_t i) {
     struct one *o = &s->one[i];
     bool waits = !(o->op->flags & SC__OP_EAGER);
     if (s->loads) {
-        struct sc__overhead v;
+        struct sc_overhead v;
         charge(NULL, o->op->bytes, &v);
         waits |= v.rendezvous;
     }
@@ -203,10 +203,10 @@ static void start_meetings(struct slow *s) {
                 s->one[i].flies = true;
                 s->one[i].met = s->now;
             }
-        struct sc__transfer t = {.coll = op->coll,
-                                 .group = op->group,
-                                 .bytes = op->bytes,
-                                 .user = (uint64_t)OPS + s->line[k]};
+        struct sc_transfer t = {.coll = op->coll,
+                                .group = op->group,
+                                .bytes = op->bytes,
+                                .user = (uint64_t)OPS + s->line[k]};
         m->until = op->flags & SC__OP_MEASURED ? s->now + op->cost : -1;
         if (m->until < 0)
             oracle_start(&s->net, &t, s->now);
@@ -267,7 +267,7 @@ static void become_ready(struct slow *s, uint32_t i) {
 
 static void take_lane(struct slow *s, uint32_t i) {
     struct one *o = &s->one[i];
-    struct sc__overhead v;
+    struct sc_overhead v;
     charge(NULL, o->op->bytes, &v);
     o->queued = false;
     s->lane[o->rank][o->op->stream] = true;
@@ -360,7 +360,7 @@ static void end_run(struct slow *s, uint32_t i) {
 }
 
 static void end_all(struct slow *s) {
-    struct sc__transfer t;
+    struct sc_transfer t;
     bool found;
     while (oracle_finish(&s->net, s->now, &t, &found), found)
         if (t.user >= OPS)

@@ -79,18 +79,18 @@ static bool chance(uint64_t *seed, uint32_t percent) {
 }
 
 /* What a message costs the processors. */
-static sc_status charge(void *self, uint64_t bytes, struct sc__overhead *out) {
+static sc_status charge(void *self, uint64_t bytes, struct sc_overhead *out) {
     (void)self;
-    *out = (struct sc__overhead){.send = 700, .recv = 900, .rendezvous = bytes > 30000};
+    *out = (struct sc_overhead){.send = 700, .recv = 900, .rendezvous = bytes > 30000};
     return SC_OK;
 }
 
-static const struct sc__net_ops charging_ops = {.name = "charging",
-                                                .alone = oracle_alone,
-                                                .start = oracle_start,
-                                                .next = oracle_next,
-                                                .finish = oracle_finish,
-                                                .overhead = charge};
+static const struct sc_engine charging_ops = {.name = "charging",
+                                              .alone = oracle_alone,
+                                              .start = oracle_start,
+                                              .next = oracle_next,
+                                              .finish = oracle_finish,
+                                              .overhead = charge};
 
 static bool never_inside(const void *self, uint32_t class, uint32_t group) {
     (void)self;
