@@ -26,13 +26,14 @@ static double energy_kwh(const struct sc__train *t, double wall_s) {
 
 static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     double wall = sc__train_wall(t, 0.5);
-    sc__printf(out,
-               "run      %.4g days (P10 %.4g, P90 %.4g) on %.0f GPUs; %.4g without any loss\n",
-               wall / SC__DAY_S,
-               sc__train_wall(t, 0.1) / SC__DAY_S,
-               sc__train_wall(t, 0.9) / SC__DAY_S,
-               t->in.gpus,
-               t->in.work_s / SC__DAY_S);
+    sc__printf(
+        out,
+        "run      %.4g days (P10 %.4g, P90 %.4g) on %.0f GPUs; %.4g without any loss\n",
+        wall / SC__DAY_S,
+        sc__train_wall(t, 0.1) / SC__DAY_S,
+        sc__train_wall(t, 0.9) / SC__DAY_S,
+        t->in.gpus,
+        t->in.work_s / SC__DAY_S);
     if (t->step.tokens_per_s > 0)
         sc__printf(out,
                    "         %.5g billion tokens, %.4g billion a day\n",
@@ -68,9 +69,10 @@ static void text_put_failures(const struct sc__train *t, struct sc__buffer *out)
                    t->recovery);
     else
         sc__puts(out, "none\n");
-    sc__printf(out,
-               "spares   %u machines are under repair at once in 99 %% of the time, at most\n",
-               t->spares_p99);
+    sc__printf(
+        out,
+        "spares   %u machines are under repair at once in 99 %% of the time, at most\n",
+        t->spares_p99);
     sc__printf(out,
                "checkpoint  %s, every %.4g s (%s), blocks %.3g s, restore %.3g s",
                t->kind,
@@ -78,9 +80,27 @@ static void text_put_failures(const struct sc__train *t, struct sc__buffer *out)
                t->best_is_used ? "best" : "given",
                t->in.blocking_s,
                t->in.restore_s);
-    if (!t->best_is_used && t->best_interval_s > 0)
+    if (!t->best_is_used)
         sc__printf(out, "; best: %.4g s", t->best_interval_s);
     sc__putc(out, '\n');
+}
+
+/* Days that a change saves; by the mean of all runs, so that one late failure does not
+ * decide. */
+static double days_saved(const struct sc__train *t, const struct sc__train_whatif *w) {
+    return t->in.work_s / SC__DAY_S * (1 / t->ettr - 1 / w->ettr);
+}
+
+static void text_put_whatif(const struct sc__train *t, struct sc__buffer *out) {
+    for (uint32_t i = 0; i < t->whatif_count; i++) {
+        const struct sc__train_whatif *w = &t->whatif[i];
+        sc__printf(out,
+                   "%s  %-44s ETTR %.4f  %+8.2f days\n",
+                   i ? "" : "\nwhat if\n",
+                   w->title,
+                   w->ettr,
+                   -days_saved(t, w));
+    }
 }
 
 void sc__train_write_text(const struct sc__train *t,
@@ -92,6 +112,7 @@ void sc__train_write_text(const struct sc__train *t,
     for (unsigned c = 0; c < SC__TIME_CAUSES; c++)
         if (t->time_share[c] > 0)
             sc__printf(out, "  %-38s %7.3f %%\n", cause_titles[c], 100 * t->time_share[c]);
+    text_put_whatif(t, out);
     for (uint32_t i = 0; i < ctx->note_count; i++)
         sc__printf(out, "%s  - %s\n", i ? "" : "\nnotes\n", ctx->notes[i].text);
 }
@@ -122,8 +143,7 @@ static void json_put_checkpoint(struct sc__json *j, const struct sc__train *t) {
     sc__json_row(j, "checkpoint");
     sc__json_string(j, "kind", t->kind);
     sc__json_double(j, "interval_s", t->in.interval_s);
-    if (t->best_interval_s > 0)
-        sc__json_double(j, "best_interval_s", t->best_interval_s);
+    sc__json_double(j, "best_interval_s", t->best_interval_s);
     sc__json_double(j, "blocking_s", t->in.blocking_s);
     sc__json_double(j, "write_s", t->in.write_s);
     sc__json_double(j, "restore_s", t->in.restore_s);
@@ -144,6 +164,21 @@ static void json_put_failures(struct sc__json *j, const struct sc__train *t) {
     sc__json_u64(j, "spares", t->in.spares);
     sc__json_u64(j, "spares_p99", t->spares_p99);
     sc__json_end_object(j);
+}
+
+static void json_put_whatif(struct sc__json *j, const struct sc__train *t) {
+    if (!t->whatif_count)
+        return;
+    sc__json_array(j, "what_if");
+    for (uint32_t i = 0; i < t->whatif_count; i++) {
+        sc__json_row(j, NULL);
+        sc__json_string(j, "key", t->whatif[i].key);
+        sc__json_string(j, "title", t->whatif[i].title);
+        sc__json_double(j, "ettr", t->whatif[i].ettr);
+        sc__json_double(j, "days_saved", days_saved(t, &t->whatif[i]));
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
 }
 
 void sc__train_write_json(const struct sc__train *t,
@@ -173,6 +208,7 @@ void sc__train_write_json(const struct sc__train *t,
     for (unsigned c = 0; c < SC__TIME_CAUSES; c++)
         sc__json_double(j, sc__goodput_causes[c], t->time_share[c]);
     sc__json_end_object(j);
+    json_put_whatif(j, t);
     sc__json_notes(j, ctx);
     sc__json_end_object(j);
 }

@@ -6,14 +6,16 @@
 
 /* ---- a saved result ---- */
 
-static sc_status saved_step_positive(const struct sc__node *root, const char *key, double *out) {
+static sc_status
+saved_step_positive(const struct sc__node *root, const char *key, double *out) {
     struct sc__node at;
     SC__TRY(sc__node_need(root, key, &at));
     SC__TRY(sc__node_double(root, key, out));
     return *out > 0 ? SC_OK : sc__node_fail(&at, NULL, "\"%s\" is not above 0", key);
 }
 
-static sc_status saved_step_fields(const struct sc__node *root, struct sc__train_step *out) {
+static sc_status saved_step_fields(const struct sc__node *root,
+                                   struct sc__train_step *out) {
     struct sc__node plan;
     struct sc__node cluster = sc__node_at(root, "cluster");
     double us = 0;
@@ -121,9 +123,8 @@ static sc_status evaluate_variant(void *self) {
 
 /* The step in a context of its own, so that its notes are not those of the run.
  * Where it cannot be: 0, and *why in the request's memory. */
-static double variant_seconds(struct sc_request *req,
-                              struct train_variant *v,
-                              const char **why) {
+static double
+variant_seconds(struct sc_request *req, struct train_variant *v, const char **why) {
     v->ctx = sc_open();
     if (!v->ctx)
         return 0;
@@ -154,12 +155,13 @@ static double replica_pace(struct sc_request *req, struct sc__train *t, uint32_t
         if (seconds > 0)
             return share * step->step_s / seconds;
     }
-    sc__note(req->ctx,
-             "replica-by-proportion",
-             "the step with %u of %u replicas was not simulated (%s): throughput by proportion",
-             step->dp - lost,
-             step->dp,
-             why);
+    sc__note(
+        req->ctx,
+        "replica-by-proportion",
+        "the step with %u of %u replicas was not simulated (%s): throughput by proportion",
+        step->dp - lost,
+        step->dp,
+        why);
     return share;
 }
 
@@ -177,9 +179,8 @@ slow_ranks(struct sc_request *req, const char *const *given, double slowdown) {
     return list;
 }
 
-static double slow_pace(struct sc_request *req,
-                        struct sc__train *t,
-                        const struct sc__failure_class *c) {
+static double
+slow_pace(struct sc_request *req, struct sc__train *t, const struct sc__failure_class *c) {
     const struct sc__train_step *step = &t->step;
     const char *why = "only models are simulated again";
     if (step->job.model) {
@@ -189,13 +190,14 @@ static double slow_pace(struct sc_request *req,
         if (seconds > 0)
             return step->step_s / seconds;
     }
-    sc__note(req->ctx,
-             "slow-by-proportion",
-             "the step with a slow GPU (%s) was not simulated (%s): all of it takes %g times "
-             "as long",
-             c->name,
-             why,
-             c->slowdown);
+    sc__note(
+        req->ctx,
+        "slow-by-proportion",
+        "the step with a slow GPU (%s) was not simulated (%s): all of it takes %g times "
+        "as long",
+        c->name,
+        why,
+        c->slowdown);
     return 1 / c->slowdown;
 }
 

@@ -82,3 +82,8 @@ sed 's/"step_time_us": [0-9.]*/"step_time_us": 0/' "$tmp/r.json" >"$tmp/zero.jso
 expect zero_step 3 "is not above 0" train "$tmp/zero.json" --train-steps 10 --state 1GB
 sed 's/50, *$/1e9,/' "$tmp/slow.json" | sed 's/"slow", "slowdown": 2/"crash"/; s/"requeue_s": \[\[1, 0\]\]/"requeue_s": [[1, 600]]/' >"$tmp/storm.json"
 expect no_progress 1 "does not get on" train $model --train-steps 10 --failures "$tmp/storm.json"
+# what-if: half the failures or twice the storage cannot make it longer; spares=0 can only gain from one more
+train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 --what-if --json "$tmp/w.json" >/dev/null
+check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if not w["days_saved"] > 0 and w["key"] != "detection"]')" "[]"
+# a set that notices at once gains nothing from faster detection
+check whatif_detection "$(figure "$tmp/w.json" '[w["days_saved"] for w in d["what_if"] if w["key"] == "detection"]')" "[0]"

@@ -275,6 +275,27 @@ static void llama3_ettr(void **state) {
     close_to(mean, 419, 3 * sqrt(419.0 / 64));
 }
 
+/* Hourly checkpoints at 2,048 and 4,096 GPUs; 12,000 GPUs with w = 10 s. */
+static void rsc_ettr(void **state) {
+    (void)state;
+    struct sc__goodput_input in = {.set = load("rsc-1"), .interval_s = 3600};
+    for (in.gpus = 2048; in.gpus <= 4096; in.gpus *= 2) {
+        double ettr = sc__goodput_closed(&in);
+        print_message("RSC-1, %.0f GPUs, hourly: ETTR %.4f\n", in.gpus, ettr);
+        assert_true(ettr > 0.9);
+    }
+    double restarts[] = {300, 750};
+    for (int i = 0; i < 2; i++) {
+        struct sc__failure_set set = *in.set;
+        set.requeue = (struct sc__restart_ladder){ladder_gpus, &restarts[i], 1};
+        struct sc__goodput_input large = {.set = &set, .gpus = 12000, .blocking_s = 10};
+        large.interval_s = sc__best_interval(sc__goodput_rate(&large), 10, 0);
+        double ettr = sc__goodput_closed(&large);
+        print_message("RSC-1, 12,000 GPUs, restart %.0f s: ETTR %.4f\n", restarts[i], ettr);
+        close_to(ettr, 0.9, 0.03);
+    }
+}
+
 static void byterobust_ettr(void **state) {
     (void)state;
     static const char *const names[] = {"byterobust-dense", "byterobust-moe"};
@@ -362,6 +383,7 @@ int main(void) {
         cmocka_unit_test(same_for_a_seed_and_any_number_of_threads),
         cmocka_unit_test(fast_enough),
         cmocka_unit_test(llama3_ettr),
+        cmocka_unit_test(rsc_ettr),
         cmocka_unit_test(byterobust_ettr),
         cmocka_unit_test(ft_hsdp_ettr),
         cmocka_unit_test(no_progress_is_said),
