@@ -59,7 +59,7 @@ static const struct sc__option options[] = {
      "POLICY",
      "requeue",
      GROUP,
-     "requeue, hot, spares=N, spares=2%, drop-replica",
+     "requeue, hot, spares=N, spares=2%, drop-replica, shrink",
      0},
     {"price", 0, "USD", NULL, GROUP, "of a GPU-hour; usually that of the GPU's data", 0},
     {"carbon", 0, "G", NULL, GROUP, "g of CO2 per kWh", 0},
@@ -312,11 +312,14 @@ static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
         t->in.recovery = SC__RECOVERY_HOT;
     else if (!strcmp(t->recovery, "drop-replica"))
         t->in.recovery = SC__RECOVERY_DROP;
+    else if (!strcmp(t->recovery, "shrink"))
+        t->in.recovery = SC__RECOVERY_SHRINK;
     else if (strcmp(t->recovery, "requeue"))
-        return train_bad_value(req,
-                               "recovery",
-                               "one of: requeue, hot, spares=N, spares=2%, drop-replica");
-    if (t->in.recovery != SC__RECOVERY_DROP)
+        return train_bad_value(
+            req,
+            "recovery",
+            "one of: requeue, hot, spares=N, spares=2%, drop-replica, shrink");
+    if (t->in.recovery == SC__RECOVERY_REQUEUE || t->in.recovery == SC__RECOVERY_HOT)
         sc__note(req->ctx,
                  "machines-from-queue",
                  "a machine for a broken one is always there when the queue has run");

@@ -208,12 +208,13 @@ sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
         if (set->classes[i].symptom == SC__SYMPTOM_SLOW)
             slow[i] = slow_pace(req, t, &set->classes[i]);
     t->in.slow_share = slow;
-    if (t->in.recovery != SC__RECOVERY_DROP)
+    if (t->in.recovery != SC__RECOVERY_DROP && t->in.recovery != SC__RECOVERY_SHRINK)
         return SC_OK;
     if (t->step.dp < 2)
         return sc__usage(req,
                          "dp 2 or more",
-                         "--recovery drop-replica: there is only one replica");
+                         "--recovery %s: there is only one replica",
+                         t->recovery);
     for (uint32_t lost = 1; lost <= SC__MOST_LOST && lost < t->step.dp; lost++)
         t->in.lost_replicas[lost - 1] = replica_pace(req, t, lost);
     sc__note(req->ctx,

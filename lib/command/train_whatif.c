@@ -10,7 +10,9 @@ struct whatif_change {
     const char *key;
     const char *title;
     /* False: it does not apply. */
-    bool (*apply)(struct sc__arena *a, const struct sc__train *t, struct sc__goodput_input *in);
+    bool (*apply)(struct sc__arena *a,
+                  const struct sc__train *t,
+                  struct sc__goodput_input *in);
 };
 
 /* A copy of the set that may be changed. */
@@ -139,7 +141,8 @@ static sc_status simulate_change(struct sc_request *req,
                                  const struct sc__train *t,
                                  const struct sc__goodput_input *in,
                                  double *ettr) {
-    struct sc__goodput *runs = SC__NEW_ARRAY(&req->ctx->arena, struct sc__goodput, t->seeds);
+    struct sc__goodput *runs =
+        SC__NEW_ARRAY(&req->ctx->arena, struct sc__goodput, t->seeds);
     double wall = 0;
     double work = 0;
     SC__TRY(sc__goodput_seeds(req->ctx, in, t->seeds, runs));

@@ -20,7 +20,8 @@ enum sc__recovery {
     SC__RECOVERY_REQUEUE, /* every failure: the whole job through the queue */
     SC__RECOVERY_HOT,     /* software restarts in place; lost machines: requeue */
     SC__RECOVERY_SPARES,  /* standby machines: restart in place while there are some */
-    SC__RECOVERY_DROP     /* lost machines: their replica is left out until others come */
+    SC__RECOVERY_DROP,    /* lost machines: their replica is left out until others come */
+    SC__RECOVERY_SHRINK   /* the same by a restart of the smaller job, and one to grow */
 };
 
 /* Replicas that may be missing at once; with more the job waits. */

@@ -40,6 +40,7 @@ double sc__goodput_restart(const struct sc__goodput_input *in,
                            const struct sc__failure_class *c) {
     bool in_place = in->recovery == SC__RECOVERY_SPARES ||
                     in->recovery == SC__RECOVERY_DROP ||
+                    in->recovery == SC__RECOVERY_SHRINK ||
                     (in->recovery == SC__RECOVERY_HOT && c->scope == SC__SCOPE_JOB);
     return sc__restart_seconds(in_place ? &in->set->hot : &in->set->requeue, in->gpus);
 }

@@ -1,12 +1,13 @@
 /* goodput_sim: a run, event by event. The random numbers come from a seed alone, so a
  * run is the same on any number of threads.
  *
- * Two ways to meet a failure:
+ * Ways to meet a failure:
  *   - restart: work since the last checkpoint that counts is lost, and the job stands
  *     still until the recovery is over; a failure meanwhile begins it anew;
  *   - leave the replica out (SC__RECOVERY_DROP): nothing is lost, the others stall for
  *     each failure, one after the other, and go on with less throughput until another
- *     machine has come through the queue. */
+ *     machine has come through the queue;
+ *   - shrink: a restart without the replica, and another one when it is back. */
 #include "train/goodput.h"
 
 #include "base/parallel.h"
@@ -88,9 +89,13 @@ static uint32_t draw_class(struct goodput_run *r) {
 
 /* ---- work and checkpoints ---- */
 
+static bool goes_on_with_less(const struct sc__goodput_input *in) {
+    return in->recovery == SC__RECOVERY_DROP || in->recovery == SC__RECOVERY_SHRINK;
+}
+
 static double current_pace(const struct goodput_run *r) {
     double pace = 1;
-    if (r->in->recovery == SC__RECOVERY_DROP && r->out_of_order)
+    if (goes_on_with_less(r->in) && r->out_of_order)
         pace =
             r->out_of_order > SC__MOST_LOST ? 0 : r->in->lost_replicas[r->out_of_order - 1];
     return r->slow ? shorter(pace, r->slow_share) : pace;
@@ -171,13 +176,15 @@ static void send_to_repair(struct goodput_run *r, double seconds, uint32_t machi
     r->out_of_order += machines;
 }
 
-static void take_returns(struct goodput_run *r) {
+/* True: some have come back. */
+static bool take_returns(struct goodput_run *r) {
     uint32_t n = 0;
     while (n < r->return_count && r->returns[n].at <= r->now)
         r->out_of_order -= r->returns[n++].machines;
     r->return_count -= n;
     if (n)
         memmove(r->returns, r->returns + n, r->return_count * sizeof *r->returns);
+    return n > 0;
 }
 
 /* Until no more machines are missing than there are spares. */
@@ -217,6 +224,22 @@ static void begin_recovery(struct goodput_run *r) {
     r->stall_until = r->now + sum;
 }
 
+/* Another machine comes through the queue, and the replica is back. */
+static void lose_replica(struct goodput_run *r, const struct sc__failure_class *c) {
+    double queue = sc__restart_seconds(&r->in->set->requeue, r->in->gpus);
+    send_to_repair(r, c->detect_s + c->locate_s + queue, 1);
+}
+
+/* A checkpoint, and a restart with the replica that is back. */
+static void grow_back(struct goodput_run *r) {
+    save_work(r);
+    memset(r->recovery, 0, sizeof r->recovery);
+    r->recovery[SC__TIME_CHECKPOINT] = r->in->blocking_s;
+    r->recovery[SC__TIME_RESTART] = sc__restart_seconds(&r->in->set->hot, r->in->gpus);
+    r->recovery[SC__TIME_RESTORE] = r->in->restore_s;
+    begin_recovery(r);
+}
+
 static void plan_recovery(struct goodput_run *r, const struct sc__failure_class *c) {
     memset(r->recovery, 0, sizeof r->recovery);
     r->recovery[SC__TIME_DETECT] = c->detect_s;
@@ -224,6 +247,8 @@ static void plan_recovery(struct goodput_run *r, const struct sc__failure_class 
     r->recovery[SC__TIME_RESTART] = sc__goodput_restart(r->in, c);
     r->recovery[SC__TIME_RESTORE] = r->in->restore_s;
     uint32_t machines = sc__failure_machines(r->in->set, c);
+    if (r->in->recovery == SC__RECOVERY_SHRINK && machines)
+        lose_replica(r, c);
     if (r->in->recovery != SC__RECOVERY_SPARES || !machines)
         return;
     send_to_repair(r, c->repair_s, machines);
@@ -248,10 +273,8 @@ static void queue_stall(struct goodput_run *r, const struct sc__failure_class *c
         lose_work(r);
         r->out->time_s[SC__TIME_RESTORE] += r->in->restore_s;
         stall += r->in->restore_s;
-    } else /* another machine comes through the queue, and its replica is back */
-        send_to_repair(r,
-                       stall + sc__restart_seconds(&r->in->set->requeue, r->in->gpus),
-                       1);
+    } else
+        lose_replica(r, c);
     r->stall_until = (r->stall_until > r->now ? r->stall_until : r->now) + stall;
 }
 
@@ -339,7 +362,9 @@ static void simulate_run(struct goodput_run *r) {
             return;
         if (r->recovering && r->stall_until <= r->now)
             account_recovery(r);
-        take_returns(r);
+        bool back = take_returns(r);
+        if (back && r->in->recovery == SC__RECOVERY_SHRINK && r->stall_until <= r->now)
+            grow_back(r);
         if (r->slow && r->slow_until <= r->now)
             evict_slow(r);
         if (r->next_failure <= r->now)

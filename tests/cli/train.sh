@@ -43,6 +43,7 @@ pace=$(figure "$tmp/r.json" 'd["step_time_us"]')/$(figure "$tmp/rs.json" 'd["ste
 check slow_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
 expect slow_without_model 0 "was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/slow.json" --state 1GB
 expect replica 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery drop-replica
+expect shrink 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery shrink
 check replica_simulated "$(grep -c 'by proportion' "$tmp/out")" 0
 expect replica_without_model 0 "throughput by proportion" train "$tmp/r.json" --train-steps 100000 --recovery drop-replica --state 1GB
 expect spares 0 "1 spare machines among them" train $model --train-tokens 2T --recovery spares=2%

@@ -139,7 +139,7 @@ static void best_interval_is_that_of_brute_force(void **state) {
 static void time_is_conserved(void **state) {
     (void)state;
     const struct sc__failure_set *set = load("llama3");
-    for (unsigned recovery = 0; recovery <= SC__RECOVERY_DROP; recovery++) {
+    for (unsigned recovery = 0; recovery <= SC__RECOVERY_SHRINK; recovery++) {
         struct sc__goodput_input in = {.set = set,
                                        .gpus = 100000,
                                        .work_s = 60 * SC__DAY_S,
@@ -205,6 +205,32 @@ static void spares_are_waited_for(void **state) {
     close_to(mean_ettr(&in, 1), exp(-0.05) * 1.05, 0.001);
     in.spares = 100;
     close_to(mean_ettr(&in, 1), 1, 0.001);
+}
+
+/* Rare failures, to first order: a restart and the work since the last checkpoint, then
+ * half the pace until the queue has run, then a checkpoint and a restart. */
+static void shrinking_costs_two_restarts(void **state) {
+    (void)state;
+    struct small_set s;
+    double hot = 100;
+    make_small(&s, 1e7, 4000, 0);
+    s.set.hot.seconds = &hot;
+    for (int i = 0; i < 2; i++)
+        s.classes[i].scope = SC__SCOPE_NODE;
+    struct sc__goodput_input in = {.set = &s.set,
+                                   .gpus = 8,
+                                   .work_s = 1e12,
+                                   .interval_s = 2000,
+                                   .blocking_s = 1,
+                                   .restore_s = 50,
+                                   .recovery = SC__RECOVERY_SHRINK,
+                                   .lost_replicas = {0.5}};
+    struct sc__goodput out;
+    sc__goodput_simulate(&in, 3, &ctx->arena, &out);
+    double each = (out.wall_s - in.work_s * (1 + 1. / 2000)) / (double)out.failures;
+    /* The 4,000 s of the queue run while the job restarts; checkpoints cost 1 in 2,001 */
+    double expected = 150 + 1000 + (4000 - 150) * 0.5 + 151;
+    close_to(each / expected, 1, 0.01);
 }
 
 static void same_for_a_seed_and_any_number_of_threads(void **state) {
@@ -380,6 +406,7 @@ int main(void) {
         cmocka_unit_test(time_is_conserved),
         cmocka_unit_test(slow_gpus_cost_their_pace),
         cmocka_unit_test(spares_are_waited_for),
+        cmocka_unit_test(shrinking_costs_two_restarts),
         cmocka_unit_test(same_for_a_seed_and_any_number_of_threads),
         cmocka_unit_test(fast_enough),
         cmocka_unit_test(llama3_ettr),
