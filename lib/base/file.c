@@ -158,12 +158,34 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
     return SC_OK;
 }
 
+/* Pages of a memory file count for no process and for no ulimit: so a limit of
+ * our own, and half of what the process or the machine may have. */
+static uint64_t copy_limit(void) {
+    uint64_t half = sc__memory_allowed() / 2;
+    return half < SC__STREAM_MAX ? half : SC__STREAM_MAX;
+}
+
+static sc_status refuse_stream(struct sc__input *in, uint64_t limit) {
+    struct sc__place at = {.file = in->name};
+    return sc__fail(in->ctx,
+                    SC_INPUT,
+                    &at,
+                    "write it to a file first: files are read in pieces",
+                    "more than %llu MiB (unpacked) from a pipe or device",
+                    (unsigned long long)(limit >> 20));
+}
+
 static sc_status copy_to(struct sc__input *in, int fd) {
+    uint64_t limit = copy_limit();
+    uint64_t copied = 0;
     for (;;) {
         SC__TRY(sc__input_fill(in, 1));
         size_t n = in->end - in->begin;
         if (!n)
             return SC_OK;
+        copied += n;
+        if (copied > limit)
+            return refuse_stream(in, limit);
         int reason = sc__file_write(fd, (const char *)in->bytes + in->begin, n);
         if (reason)
             return fail_reason(in->ctx, in->name, "cannot copy to memory", reason);
@@ -182,20 +204,14 @@ new_copy(struct sc_context *ctx, const char *name, int *fd, const char **path) {
     return SC_OK;
 }
 
-sc_status sc__spool(struct sc_context *ctx, const char **path) {
-    struct sc__input in;
-    const char *copy;
+bool sc__path_is_stream(const char *path) {
+    return !strcmp(path, "-") || sc__path_look(path).kind == SC__PATH_OTHER;
+}
+
+sc_status sc__spool(struct sc__input *in, const char **path) {
     int fd;
-    if (strcmp(*path, "-") && sc__path_look(*path).kind != SC__PATH_OTHER)
-        return SC_OK;
-    SC__TRY(sc__input_open(ctx, *path, &in));
-    sc_status status = new_copy(ctx, in.name, &fd, &copy);
-    if (status == SC_OK)
-        status = copy_to(&in, fd);
-    sc__input_close(&in);
-    if (status == SC_OK)
-        *path = copy;
-    return status;
+    SC__TRY(new_copy(in->ctx, in->name, &fd, path));
+    return copy_to(in, fd);
 }
 
 sc_status sc__spool_bytes(struct sc_context *ctx,
