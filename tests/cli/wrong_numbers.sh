@@ -15,11 +15,14 @@ check rows_between_layers "$(step_of "$tmp/rows.txt")" 40000
 check rows_between_more_layers "$(step_of "$tmp/rows.txt" --layers 5)" 70000
 check rows_between_fewer_layers "$(step_of "$tmp/rows.txt" --layers 1)" 30000
 
-# streams without an end, and packed ones
-for device in /dev/zero /dev/full; do expect "endless $device" 3 "$device: error: unknown format" "$STEPCAST" run $device; done
-expect endless_pipe 3 "<stdin>: error: unknown format" sh -c 'yes x | "$STEPCAST" run -'
-expect packed_zeros 3 "<stdin>: error: unknown format" sh -c 'head -c 300000000 /dev/zero | gzip -1 | "$STEPCAST" run -'
+# streams without an end, and packed ones; ulimit -f ends a program that copies
+# them to memory (copies of that kind count for no other limit)
+for device in /dev/zero /dev/full; do
+    expect "endless $device" 3 "$device: error: unknown format" sh -c "ulimit -f 800000; '$STEPCAST' run $device"
+done
+expect endless_pipe 3 "<stdin>: error: unknown format" sh -c 'ulimit -f 800000; yes x | "$STEPCAST" run -'
+expect packed_zeros 3 "<stdin>: error: unknown format" sh -c 'ulimit -f 800000; head -c 300000000 /dev/zero | gzip -1 | "$STEPCAST" run -'
 expect memory_limit_of_a_pipe 3 "<stdin>: error: more than 256 MiB (unpacked) from a pipe or device" \
-    sh -c 'ulimit -v 524288; { cat tests/data/seed_004.txt; yes ""; } | "$STEPCAST" run -'
+    sh -c 'ulimit -f 800000; ulimit -v 524288; { cat tests/data/seed_004.txt; yes ""; } | "$STEPCAST" run -'
 expect memory_limit_of_a_packed_pipe 3 "write it to a file first" \
-    sh -c '{ cat tests/data/seed_004.txt; head -c 300000000 /dev/zero; } | gzip -1 | { ulimit -v 524288; "$STEPCAST" run -; }'
+    sh -c 'ulimit -f 800000; { cat tests/data/seed_004.txt; head -c 300000000 /dev/zero; } | gzip -1 | { ulimit -v 524288; "$STEPCAST" run -; }'
