@@ -99,6 +99,18 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     return status;
 }
 
+/* A step of 0 us would be the answer to a damaged or wrong file. */
+static sc_status refuse_nothing(struct sc_context *ctx, const struct sc__document *doc) {
+    struct sc__place at = {.file = sc__shown_name(ctx, doc->files[0])};
+    if (!doc->workload || doc->workload->op_count)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "is it cut, or of another run?",
+                    "there is no operation in it");
+}
+
 sc_status sc__import(struct sc_context *ctx,
                      const struct sc__settings *settings,
                      const char *format,
@@ -143,6 +155,7 @@ sc_status sc__import(struct sc_context *ctx,
     out->files = files;
     out->file_count = count;
     SC__TRY(reader->read(ctx, settings, files, count, out));
+    SC__TRY(refuse_nothing(ctx, out));
     const char **shown = SC__NEW_ARRAY(&ctx->arena, const char *, out->file_count);
     for (uint32_t i = 0; i < out->file_count; i++)
         shown[i] = sc__shown_name(ctx, out->files[i]);

@@ -63,3 +63,67 @@ printf 'A="--num-layers 24"\nA="$A %s"\npython pretrain_gpt.py $A\n' "$train" >"
 check appended_variable "$? $(grep -c "more than once" "$tmp/append.json")" "0 0"
 printf 'python pretrain_gpt.py\n  %s\0\n' "$train" >"$tmp/nul.sh"
 expect nul_in_a_script 3 "nul.sh:2:$((${#train} + 3)): error: NUL byte in a text file" "$STEPCAST" run --megatron-args "$tmp/nul.sh" --gpus 1
+
+# compare: 5 is not 5 %
+seed=tests/data/seed_003.txt
+expect bare_tolerance 2 "write --tolerance 5% or a share like 0.05" "$STEPCAST" compare $seed $seed --tolerance 5
+expect tolerance_in_percent 0 "tolerance 500.00 %" "$STEPCAST" compare $seed $seed --tolerance 500%
+
+# CSV: names are cells, whatever is in them
+table() { # name of the row
+    { printf "$header\n" && row "$1" && row plain; } >"$tmp/names.txt"
+    "$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -c '
+import csv, io, sys
+rows = list(csv.reader(io.StringIO(sys.stdin.buffer.read().decode("utf-8"), newline="")))
+print(len(rows), sorted(r[1] for r in rows[1:]))'
+}
+check csv_carriage_return "$(table "$(printf 'a\rb')")" "3 ['a\\rb', 'plain']"
+check csv_formula "$(table "=cmd|'/C calc'!A0")" "3 [\"'=cmd|'/C calc'!A0\", 'plain']"
+check csv_quote "$(table 'a"b,c')" "3 ['a\"b,c', 'plain']"
+check csv_bytes "$(table "$(printf 'a\377b')")" "3 ['a�b', 'plain']"
+# … and values: 10 ms of forward compute in the first column of times
+check csv_values "$("$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -c '
+import csv, sys
+r = list(csv.DictReader(sys.stdin))[-1]
+print(r["forward_compute_us"], r["forward_comm_us"], r["forward_exposed_us"])')" "10000 0 0"
+
+# layer workloads: a header that has lost a key, rows that are not there
+sed 's/ pp: 4//' tests/data/seed_004.txt >"$tmp/no_pp.txt"
+expect stages_without_pp 0 "the file has vpp or pp_comm but no pp: one pipeline stage is assumed" "$STEPCAST" run "$tmp/no_pp.txt" --json -
+sed '1s/checkpoints: 0/checkpoints: 1 700/' tests/data/seed_003.txt >"$tmp/checkpoints.txt"
+expect checkpoint_beyond_the_rows 3 "checkpoints.txt:1:1: error: checkpoints names row 700, but there are" "$STEPCAST" run "$tmp/checkpoints.txt"
+
+# Chakra: nodes that say nothing, and files without any
+mkdir "$tmp/et"
+expect chakra_collective_without_size 3 "x.0.et:byte 9: error: node 1 'node': a collective without comm_size" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 7 comm_type=0 && '$STEPCAST' run '$tmp/et'"
+expect chakra_negative_work 3 "a negative num_ops" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 4 num_ops=-5 && '$STEPCAST' run '$tmp/et'"
+expect chakra_without_time 0 "1 compute nodes have no duration, num_ops or tensor_size" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 4 && '$STEPCAST' run '$tmp/et'"
+expect chakra_without_nodes 3 "there is no operation in it" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 0 && '$STEPCAST' run '$tmp/et'"
+printf '\0' >"$tmp/et/x.0.et"
+expect chakra_empty_message 3 "there is no operation in it" "$STEPCAST" run "$tmp/et"
+printf 'num_ranks 1\nrank 0 {\n}\n' >"$tmp/empty.goal"
+expect goal_without_operations 3 "empty.goal: error: there is no operation in it" "$STEPCAST" run "$tmp/empty.goal"
+
+# operator table: collectives of a group of one
+{ printf "$header\n" && printf 'fc\t10\tNONE\t0\t10\tALLREDUCE\t1000000\t0\tNONE\t0\t0\n'; } >"$tmp/reduce.txt"
+expect free_collectives 0 "4000000 bytes of collectives are of the tensor-parallel group, which has one GPU" "$STEPCAST" run "$tmp/reduce.txt" --dp 8 --json -
+
+# MFU above 100 % says why; a host that is slower than another GPU's is named
+expect mfu_above_peak 0 "MFU is above 100 %" "$STEPCAST" run --model qwen3-30b-a3b --gpus 1 --gpu h20 --seq 1048576 --global-batch 1 --ignore-memory --json -
+expect host_of_eager 0 "the host takes 27 us to launch a kernel" "$STEPCAST" run --model llama3-8b --tp 4 --pp 4 --dp 3 --seq 512 --zero 1 --global-batch 24 --fusion eager --cluster dgx-h100:48 --gpu h200 --json -
+
+# Kineto: a collective whose size is not told takes the time it took
+kernel() { printf '{"ph": "X", "cat": "kernel", "name": "%s", "ts": %s, "dur": %s, "args": {"stream": %s%s}}' "$@"; }
+kineto() { # arguments of the collective
+    printf '{"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 8}, "traceEvents": ['
+    kernel gemm 0 100 7 '' && printf ',\n' && kernel ncclDevKernel_AllReduce 100 98.9 7 ", \"Collective name\": \"allreduce\", \"Group size\": 8, \"Process Group Ranks\": \"[0, 1, 2, 3, 4, 5, 6, 7]\", \"dtype\": \"$1\"$2"
+    printf ']}\n'
+}
+for size in '' ', "In msg nelems": -1'; do
+    kineto BFloat16 "$size" >"$tmp/kineto.json"
+    check "kineto_without_size '$size'" "$(step_of "$tmp/kineto.json")" 198.9
+done
+expect kineto_size_noted 0 "1 collectives without \"In msg nelems\"" "$STEPCAST" run "$tmp/kineto.json"
+kineto Complex '"In msg nelems": 10' | sed 's/Complex""/Complex", "/' >"$tmp/kineto.json"
+expect kineto_dtype 0 "the dtype Complex is not known: 4 bytes an element are assumed" "$STEPCAST" run "$tmp/kineto.json"
+expect kineto_no_such_step 3 "the trace has no ProfilerStep, so there is no step 99" "$STEPCAST" run "$tmp/kineto.json" --step 99
