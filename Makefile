@@ -185,7 +185,7 @@ install: all ## into PREFIX (and DESTDIR)
 	install -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so.0
 	ln -sf $(notdir $(SHARED)) $(DESTDIR)$(PREFIX)/lib/libstepcast.so
-	install -m 644 include/stepcast/stepcast.h $(DESTDIR)$(PREFIX)/include/stepcast/
+	install -m 644 include/stepcast/*.h $(DESTDIR)$(PREFIX)/include/stepcast/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/stepcast.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/stepcast.pc
 	sh scripts/install-docs.sh $(PROGRAM) $(DESTDIR)$(PREFIX)
 

@@ -32,7 +32,7 @@ static double engine_costs_per_second(struct sc_context *ctx,
                                       const struct sc__cluster *c,
                                       uint32_t costs) {
     struct sc__workload *w = sc__workload_new(&ctx->arena, "bench");
-    struct sc__claims claims;
+    struct sc_claims claims;
     struct sc__net net;
     int64_t sum = 0;
     int64_t time;
@@ -44,9 +44,9 @@ static double engine_costs_per_second(struct sc_context *ctx,
         return 0;
     double begin = now();
     for (uint32_t i = 0; i < costs; i++) {
-        struct sc__transfer t = {.coll = (uint8_t)(i % 3),
-                                 .group = groups[i % 2],
-                                 .bytes = (uint64_t)(1 + i % 61) << 20};
+        struct sc_transfer t = {.coll = (uint8_t)(i % 3),
+                                .group = groups[i % 2],
+                                .bytes = (uint64_t)(1 + i % 61) << 20};
         if (net.ops->alone(net.self, &t, &time, &claims) == SC_OK)
             sum += time;
     }

@@ -89,7 +89,21 @@ void sc__arena_init(struct sc__arena *a) {
     memset(a, 0, sizeof *a);
 }
 
+struct sc__arena_call {
+    struct sc__arena_call *older;
+    void (*end)(void *what);
+    void *what;
+};
+
+void sc__arena_at_free(struct sc__arena *a, void (*end)(void *what), void *what) {
+    struct sc__arena_call *call = SC__NEW(a, struct sc__arena_call);
+    *call = (struct sc__arena_call){.older = a->at_free, .end = end, .what = what};
+    a->at_free = call;
+}
+
 void sc__arena_free(struct sc__arena *a) {
+    for (const struct sc__arena_call *c = a->at_free; c; c = c->older)
+        c->end(c->what);
     for (struct sc__arena_block *b = a->blocks, *older; b; b = older) {
         older = b->older;
         give_memory(b);

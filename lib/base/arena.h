@@ -9,18 +9,22 @@
 #include <stdint.h>
 
 struct sc__arena_block;
+struct sc__arena_call;
 
 struct sc__arena {
     struct sc__arena_block *blocks; /* all memory, newest first */
     /* the free part of the current chunk */
     char *next;
     char *end;
-    size_t total; /* bytes taken from the system */
-    size_t limit; /* refuse to go past this; 0 = no limit */
+    size_t total;                   /* bytes taken from the system */
+    size_t limit;                   /* refuse to go past this; 0 = no limit */
+    struct sc__arena_call *at_free; /* newest first */
 };
 
 void sc__arena_init(struct sc__arena *a);
 void sc__arena_free(struct sc__arena *a);
+/* Calls end(what) first thing when the arena is freed. */
+void sc__arena_at_free(struct sc__arena *a, void (*end)(void *what), void *what);
 
 /* Zeroed memory, aligned for any type. Never NULL. */
 void *sc__alloc(struct sc__arena *a, size_t bytes);

@@ -17,6 +17,7 @@ void sc__context_init(struct sc_context *ctx, const struct sc_context *like) {
     ctx->jobs = like->jobs;
     ctx->progress = like->progress;
     ctx->progress_user = like->progress_user;
+    ctx->engines = like->engines;
 }
 
 void sc__context_end(struct sc_context *ctx) {

@@ -43,6 +43,7 @@ struct sc__error {
 };
 
 struct sc__output;
+struct sc__engine_list;
 
 struct sc_context {
     struct sc__arena arena;
@@ -60,14 +61,16 @@ struct sc_context {
     uint32_t spooled_count;
     uint32_t spooled_capacity;
     struct sc__output *outputs; /* those open, see output.h */
-    sc_progress *progress;      /* or NULL */
+    /* network engines from outside; contexts made like this one borrow the list */
+    struct sc__engine_list *engines;
+    sc_progress *progress; /* or NULL */
     void *progress_user;
     bool cancelled;              /* progress said so */
     struct sc_request *requests; /* made with this context and not yet freed */
 };
 
-/* A context inside another object. like: whose progress and threads it takes
- * over; may be NULL. */
+/* A context inside another object. like: whose progress, threads and network
+ * engines it takes over; may be NULL. */
 void sc__context_init(struct sc_context *ctx, const struct sc_context *like);
 void sc__context_end(struct sc_context *ctx);
 /* The error of `from`, a context that is about to go. */

@@ -1,5 +1,7 @@
 #include "base/heap.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 void sc__heap_init(struct sc__heap *h, struct sc__arena *arena) {
@@ -52,4 +54,17 @@ struct sc__event sc__heap_pop(struct sc__heap *h) {
     if (h->count)
         h->items[i] = e;
     return top;
+}
+
+static int compare_events(const void *x, const void *y) {
+    const struct sc__event *a = x;
+    const struct sc__event *b = y;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+void sc__heap_sort(struct sc__heap *h) {
+    if (h->count > 1)
+        qsort(h->items, h->count, sizeof *h->items, compare_events);
 }

@@ -27,6 +27,8 @@ void sc__heap_init(struct sc__heap *h, struct sc__arena *arena);
 void sc__heap_push(struct sc__heap *h, int64_t time, uint32_t a, uint32_t b);
 /* The earliest event; the heap must not be empty. */
 struct sc__event sc__heap_pop(struct sc__heap *h);
+/* Puts the items in their order; they are a heap still. */
+void sc__heap_sort(struct sc__heap *h);
 static inline bool sc__heap_empty(const struct sc__heap *h) {
     return h->count == 0;
 }

@@ -246,6 +246,18 @@ int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t b
     return sc__message_time_shared(c, same_node, 1, bytes);
 }
 
+int64_t sc__message_bytes_time(const struct sc__cluster *c,
+                               bool same_node,
+                               double sharing,
+                               uint64_t bytes) {
+    if (c->ideal)
+        return 0;
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return sc__coll_model_ps((double)bytes / c->fabric.dim[0].rate * 1e6);
+    return sc__coll_model_ps(message_us(c, same_node, sharing, (double)bytes) -
+                             message_us(c, same_node, sharing, 0));
+}
+
 int64_t sc__collective_time(const struct sc__cluster *c,
                             int coll,
                             const struct sc__shape *shape,

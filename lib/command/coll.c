@@ -2,6 +2,7 @@
 #include "command/coll.h"
 
 #include "command/job.h"
+#include "network/registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -184,13 +185,17 @@ static sc_status check_longest(const struct sc_request *req,
 /* The algorithm changes with the size, and not all may have the links they need:
  * asking for every size here leaves nothing that can fail to the tables. */
 static sc_status take_network(const struct sc_request *req, struct sc__coll_query *q) {
-    static const char *const engines[] = {"analytic", "flow", NULL};
     struct sc__settings s = sc__settings(req);
-    unsigned engine = 0;
+    struct sc__engine_choice choice;
     int64_t unused;
-    SC__TRY(sc__setting_word(&s, "net", engines, &engine));
-    if (!engine)
+    SC__TRY(sc__engine_choose(&s, sc__setting(&s, "net"), &choice));
+    if (choice.engine == &sc__analytic_engine)
         return SC_OK;
+    if (choice.engine != &sc__flow_engine)
+        return sc__usage(req,
+                         "one of: analytic, flow",
+                         "--net %s has no time for a collective by itself",
+                         choice.engine->name);
     q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
     SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))

@@ -110,6 +110,7 @@ static sc_status try_once(const struct search *s, struct candidate *c) {
     sc_context *ctx = sc_open();
     if (!ctx)
         return SC_SYSTEM;
+    ctx->engines = s->req->owner->engines;
     sc_status status =
         sc__guarded(ctx, evaluate_candidate, &(struct candidate_trial){ctx, s, c});
     snprintf(c->why, sizeof c->why, "%s", sc_error_message(ctx));

@@ -6,7 +6,7 @@
 #include "workload/scale.h"
 
 static const struct sc__choice engines[] = {
-    {"analytic", 0}, {"flow", 0}, {"loggops", 0}, {0}};
+    {"analytic", 0}, {"flow", 0}, {"loggops", 0}, {"astra", 0}, {0}};
 
 const struct sc__option sc__job_options[] = {
     {"cluster",
@@ -22,7 +22,7 @@ const struct sc__option sc__job_options[] = {
      "ENGINE",
      "analytic",
      "Machine",
-     "network engine: analytic, flow (shares links) or loggops",
+     "network engine: analytic, flow (shares links), loggops or astra",
      0,
      .choices = engines,
      SC__OPTIONS_FIELD(net)},

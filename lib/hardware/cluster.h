@@ -288,6 +288,12 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,
                                 double sharing,
                                 uint64_t bytes);
+/* The time its bytes need there: all but latency and software. Of small messages
+ * the software's least time may hide it. */
+int64_t sc__message_bytes_time(const struct sc__cluster *c,
+                               bool same_node,
+                               double sharing,
+                               uint64_t bytes);
 
 /* "ring", "ll128" …, and back; SC__ALGOS / SC__PROTOS when there is no such. */
 const char *sc__algo_name(enum sc__algo algo);

@@ -133,16 +133,6 @@ static void result_keep_cluster(struct sc__result *r, const struct sc__cluster *
                                              .ideal = c->ideal};
 }
 
-static sc_status
-result_keep_links(struct sc__result *r, const struct sc__net *net, int64_t step) {
-    if (!net->ops->links)
-        return SC_OK;
-    SC__TRY(net->ops->links(net->self, &r->arena, step, &r->links, &r->link_count));
-    for (uint32_t i = 0; i < r->link_count; i++)
-        r->links[i].name = result_copy_text(r, r->links[i].name);
-    return SC_OK;
-}
-
 void sc__result_begin(struct sc__result *out) {
     memset(out, 0, sizeof *out);
     sc__arena_init(&out->arena);
@@ -186,8 +176,9 @@ sc_status sc__result_make(struct sc_context *ctx,
     result_add_rates(out);
     if (sim->timeline)
         sc__result_keep_timeline(out, sim->timeline);
-    SC__TRY(result_keep_links(out, net, sim->step)); /* which may add a note */
     result_note_mfu(ctx, out);
+    /* which may add a note */
+    SC__TRY(sc__net_links(net, &out->arena, sim->step, &out->links, &out->link_count));
     sc__result_take_notes(ctx, out);
     return SC_OK;
 }

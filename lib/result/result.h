@@ -121,7 +121,7 @@ struct sc__result {
     uint32_t volume_count;
     uint32_t volume_capacity;
     int64_t work[SC__WORKS]; /* of the slowest class */
-    struct sc__net_link_use *links;
+    struct sc_link_use *links;
     uint32_t link_count;
     struct sc__compat compat;
     /* 0 = unknown */

@@ -25,27 +25,26 @@ struct whatif_scaled {
     const struct sc__workload *w;
     const struct whatif_change *change;
     struct sc__arena *arena;
-    struct sc__transfer *free_ones; /* complete now */
+    struct sc_transfer *free_ones; /* complete now */
     uint32_t free_count;
     uint32_t free_capacity;
     int64_t now;
 };
 
 static const char *whatif_transfer_label(const struct sc__workload *w,
-                                         const struct sc__transfer *t) {
+                                         const struct sc_transfer *t) {
     return t->coll == SC__COLLS ? sc__message_label(w) : w->groups[t->group].label;
 }
 
-static double whatif_factor_of(const struct whatif_scaled *s,
-                               const struct sc__transfer *t) {
+static double whatif_factor_of(const struct whatif_scaled *s, const struct sc_transfer *t) {
     const char *label = s->change->label;
     return label && !strcmp(label, whatif_transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
 static sc_status scaled_alone(void *net,
-                              const struct sc__transfer *t,
+                              const struct sc_transfer *t,
                               int64_t *time,
-                              struct sc__claims *claims) {
+                              struct sc_claims *claims) {
     struct whatif_scaled *s = net;
     double factor = whatif_factor_of(s, t);
     SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
@@ -58,10 +57,10 @@ static sc_status scaled_alone(void *net,
     return SC_OK;
 }
 
-static sc_status scaled_start(void *net, const struct sc__transfer *t, int64_t now) {
+static sc_status scaled_start(void *net, const struct sc_transfer *t, int64_t now) {
     struct whatif_scaled *s = net;
     double factor = whatif_factor_of(s, t);
-    struct sc__transfer less = *t;
+    struct sc_transfer less = *t;
     if (factor == 0) {
         s->now = now;
         *SC__PUSH(s->arena, s->free_ones, s->free_count, s->free_capacity) = *t;
@@ -80,7 +79,7 @@ static sc_status scaled_next(void *net, int64_t *when) {
 }
 
 static sc_status
-scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
+scaled_finish(void *net, int64_t to, struct sc_transfer *done, bool *found) {
     struct whatif_scaled *s = net;
     if (s->free_count) {
         *done = s->free_ones[--s->free_count];
@@ -90,7 +89,7 @@ scaled_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
     return s->inner->ops->finish(s->inner->self, to, done, found);
 }
 
-static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc__overhead *out) {
+static sc_status scaled_overhead(void *net, uint64_t bytes, struct sc_overhead *out) {
     struct whatif_scaled *s = net;
     return s->inner->ops->overhead(s->inner->self, bytes, out);
 }
@@ -103,20 +102,23 @@ static sc_status scaled_state(void *net, int64_t now, struct sc__net_state *out)
         sc__net_state_put(out, (uint64_t)(now - s->now));
     for (uint32_t i = 0; i < s->free_count; i++)
         sc__net_state_put(out, out->user_number(out, s->free_ones[i].user));
-    return s->inner->ops->state(s->inner->self, now, out);
+    return s->inner->periods->state(s->inner->self, now, out);
 }
 
 static sc_status scaled_shift(void *net, int64_t by, const uint64_t *more) {
     struct whatif_scaled *s = net;
     s->now += by;
-    return s->inner->ops->shift(s->inner->self, by, more);
+    return s->inner->periods->shift(s->inner->self, by, more);
 }
 
-static const struct sc__net_ops scaled_ops = {.name = "scaled",
-                                              .alone = scaled_alone,
-                                              .start = scaled_start,
-                                              .next = scaled_next,
-                                              .finish = scaled_finish};
+static const struct sc_engine scaled_ops = {.name = "scaled",
+                                            .alone = scaled_alone,
+                                            .start = scaled_start,
+                                            .next = scaled_next,
+                                            .finish = scaled_finish};
+
+static const struct sc__net_periods scaled_periods = {.state = scaled_state,
+                                                      .shift = scaled_shift};
 
 /* ---- the workload with other costs ---- */
 
@@ -176,14 +178,13 @@ static sc_status whatif_simulate_changed(void *self) {
     struct sc__sim sim;
     SC__TRY(t->net->make(t->net->self, own, &changed, &net));
     struct whatif_scaled s = {.inner = &net, .w = t->w, .change = c, .arena = &own->arena};
-    struct sc__net_ops ops = scaled_ops;
+    struct sc_engine ops = scaled_ops;
     if (net.ops->overhead)
         ops.overhead = scaled_overhead;
-    if (net.ops->state && net.ops->shift) {
-        ops.state = scaled_state;
-        ops.shift = scaled_shift;
-    }
-    struct sc__net before = {.ops = &ops, .self = &s, .free = net.free};
+    struct sc__net before = {.ops = &ops,
+                             .periods = net.periods ? &scaled_periods : NULL,
+                             .self = &s,
+                             .free = net.free};
     SC__TRY(sc__simulate(own, &changed, c->label ? &before : &net, &t->options, &sim));
     *run->step = sim.step;
     return SC_OK;
@@ -198,6 +199,7 @@ static sc_status whatif_step_with(const struct whatif_table *t,
     if (!own)
         return sc__out_of_memory(t->ctx);
     own->jobs = t->ctx->jobs;
+    own->engines = t->ctx->engines;
     c.factor = factor;
     struct whatif_run run = {.t = t, .own = own, .change = c, .step = step};
     sc_status status = sc__guarded(own, whatif_simulate_changed, &run);

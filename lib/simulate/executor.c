@@ -18,7 +18,7 @@ static int64_t next_event(struct sc__executor *x) {
 
 /* Several jobs: the transfer says whose it is. */
 static sc_status take_transfers(struct sc__executor *jobs, int64_t now) {
-    struct sc__transfer done;
+    struct sc_transfer done;
     bool found;
     for (;;) {
         SC__TRY(jobs->net->ops->finish(jobs->net->self, now, &done, &found));

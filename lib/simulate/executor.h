@@ -234,7 +234,7 @@ struct sc__policy {
     /* Nobody will come to this rendezvous any more. */
     sc_status (*closes)(struct sc__executor *x, uint32_t id);
     /* Of a transfer that is not of a rendezvous (its user is past 32 bits). */
-    sc_status (*message_over)(struct sc__executor *x, const struct sc__transfer *t);
+    sc_status (*message_over)(struct sc__executor *x, const struct sc_transfer *t);
     /* Everything has run, or who waits for whom. */
     sc_status (*check_end)(struct sc__executor *x);
     /* What the time of a class counts as while it computes nothing. */
@@ -266,7 +266,7 @@ sc_status sc__claims_collect(struct sc__claim_table *t);
 /* Whether no other transfer can run on these resources while one of the class does. */
 bool sc__claims_alone(const struct sc__claim_table *t,
                       uint32_t class,
-                      const struct sc__claims *made);
+                      const struct sc_claims *made);
 
 /* program.c */
 const struct sc__exec_item *sc__stream_item(const struct sc__runner *r, uint32_t stream);
@@ -300,13 +300,13 @@ void sc__rendezvous_join(struct sc__executor *x,
 /* All are there: t starts, or the event that ends it is set. */
 sc_status sc__rendezvous_begin(struct sc__executor *x,
                                uint32_t id,
-                               struct sc__transfer *t,
+                               struct sc_transfer *t,
                                bool measured);
 /* One end of a message comes; t is what starts when that makes it begin. */
 sc_status sc__rendezvous_message(struct sc__executor *x,
                                  uint32_t id,
                                  const struct sc__message_end *end,
-                                 struct sc__transfer *t);
+                                 struct sc_transfer *t);
 /* The transfer has ended (or its local update, where `local`). */
 sc_status sc__rendezvous_over(struct sc__executor *x, uint32_t id, bool local);
 
@@ -316,7 +316,7 @@ sc_status sc__rendezvous_prepare(struct sc__executor *x);
 void sc__rendezvous_number(struct sc__executor *x, uint32_t class);
 /* The group of op lies inside the class. */
 bool sc__inside_class(const struct sc__runner *r, const struct sc__op *op);
-struct sc__transfer
+struct sc_transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op);
 sc_status sc__program_collective(struct sc__executor *x,
                                  uint32_t class,

@@ -21,7 +21,7 @@
 
 enum { EVENT_END, EVENT_SENT, EVENT_AFTER, EVENT_MESSAGE, EVENT_BITS = 2 };
 
-/* In sc__transfer.user: the send, not a rendezvous. */
+/* In sc_transfer.user: the send, not a rendezvous. */
 #define MESSAGE_BIT ((uint64_t)1 << 32)
 
 static uint32_t p2p_slot(const struct sc__graph *r) {
@@ -142,23 +142,23 @@ static void lane_free(struct sc__graph *r, uint32_t class, uint32_t op) {
 /* The partner of a message is known, so its two ends need no rendezvous to
  * find each other in: what each has come to is a few bits of the receive. */
 
-struct sc__transfer
+struct sc_transfer
 sc__graph_message(const struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    return (struct sc__transfer){.coll = SC__COLLS,
-                                 .group = o->group,
-                                 .rank = r->w->classes[class].rank,
-                                 .peer = o->peer,
-                                 .class = class,
-                                 .peer_class = r->w->rank_class[o->peer],
-                                 .job = r->x->job,
-                                 .bytes = o->bytes,
-                                 .user = MESSAGE_BIT | op};
+    return (struct sc_transfer){.coll = SC__COLLS,
+                                .group = o->group,
+                                .rank = r->w->classes[class].rank,
+                                .peer = o->peer,
+                                .class = class,
+                                .peer_class = r->w->rank_class[o->peer],
+                                .job = r->x->job,
+                                .bytes = o->bytes,
+                                .user = MESSAGE_BIT | op};
 }
 
 static sc_status start_message(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__transfer t = sc__graph_message(r, class, op);
+    struct sc_transfer t = sc__graph_message(r, class, op);
     sc__account_traffic(r->x, class, p2p_slot(r), o->bytes);
     if (r->met)
         r->met[op] = r->x->now;
@@ -188,7 +188,7 @@ static void begin_receive(struct sc__graph *r, uint32_t recv, uint32_t class) {
 static sc_status begin_send(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t recv = r->match[op];
-    struct sc__overhead v = {0};
+    struct sc_overhead v = {0};
     if (r->loads)
         SC__TRY(r->x->net->ops->overhead(r->x->net->self, o->bytes, &v));
     bool wait = v.rendezvous || !(o->flags & SC__OP_EAGER);
@@ -291,7 +291,7 @@ static sc_status post_receive(struct sc__graph *r, uint32_t class, uint32_t recv
     return start_message(r, from, send);
 }
 
-static void message_done(struct sc__graph *r, const struct sc__transfer *t) {
+static void message_done(struct sc__graph *r, const struct sc_transfer *t) {
     uint32_t send = (uint32_t)t->user;
     uint32_t recv = r->match[send];
     if (!r->loads) {
@@ -311,17 +311,17 @@ static void message_done(struct sc__graph *r, const struct sc__transfer *t) {
 
 /* ---- collectives ---- */
 
-struct sc__transfer sc__graph_collective(const struct sc__graph *r, uint32_t op) {
+struct sc_transfer sc__graph_collective(const struct sc__graph *r, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t lead = sc__group_member(r->w, o->group, 0, 0);
-    return (struct sc__transfer){.coll = o->coll,
-                                 .group = o->group,
-                                 .rank = lead,
-                                 .peer = o->peer,
-                                 .class = r->w->rank_class[lead],
-                                 .peer_class = r->w->rank_class[lead],
-                                 .job = r->x->job,
-                                 .bytes = o->bytes};
+    return (struct sc_transfer){.coll = o->coll,
+                                .group = o->group,
+                                .rank = lead,
+                                .peer = o->peer,
+                                .class = r->w->rank_class[lead],
+                                .peer_class = r->w->rank_class[lead],
+                                .job = r->x->job,
+                                .bytes = o->bytes};
 }
 
 static sc_status begin_collective(struct sc__graph *r, uint32_t id) {
@@ -329,7 +329,7 @@ static sc_status begin_collective(struct sc__graph *r, uint32_t id) {
     uint32_t op = g->members[g->here - 1];
     const struct sc__op *o = &r->w->ops[op];
     bool measured = (o->flags & SC__OP_MEASURED) != 0;
-    struct sc__transfer t = sc__graph_collective(r, op);
+    struct sc_transfer t = sc__graph_collective(r, op);
     g->cost = measured ? o->cost : 0;
     r->lines[o->group].busy = true;
     return sc__rendezvous_begin(r->x, id, &t, measured);
@@ -403,7 +403,7 @@ static void begin_compute(struct sc__graph *r, uint32_t class, uint32_t op) {
 /* The processor's part of a message. */
 static sc_status begin_overhead(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
-    struct sc__overhead v;
+    struct sc_overhead v;
     SC__TRY(r->x->net->ops->overhead(r->x->net->self, o->bytes, &v));
     sc__account_move(r->x, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
@@ -479,7 +479,7 @@ static void end_on_lane(struct sc__graph *r, uint32_t class, uint32_t op) {
     op_end(r, class, op);
 }
 
-static sc_status graph_message_over(struct sc__executor *x, const struct sc__transfer *t) {
+static sc_status graph_message_over(struct sc__executor *x, const struct sc_transfer *t) {
     struct sc__graph *r = x->graph;
     if (!r->loads && r->slots[t->class])
         lane_free(r, t->class, (uint32_t)t->user);
@@ -490,7 +490,7 @@ static sc_status graph_message_over(struct sc__executor *x, const struct sc__tra
 static sc_status graph_event(struct sc__executor *x, struct sc__queued e) {
     struct sc__graph *r = x->graph;
     uint32_t class = e.b >> EVENT_BITS;
-    struct sc__transfer t;
+    struct sc_transfer t;
     switch (e.b & ((1u << EVENT_BITS) - 1)) {
     case EVENT_END:
         end_on_lane(r, class, e.a);

@@ -74,9 +74,9 @@ struct sc__graph {
 };
 
 /* What is asked of the network for a send, or for a collective. */
-struct sc__transfer
+struct sc_transfer
 sc__graph_message(const struct sc__graph *r, uint32_t class, uint32_t op);
-struct sc__transfer sc__graph_collective(const struct sc__graph *r, uint32_t op);
+struct sc_transfer sc__graph_collective(const struct sc__graph *r, uint32_t op);
 
 sc_status sc__graph_prepare(struct sc__executor *x);
 /* An error names some of the operations that were not executed. */

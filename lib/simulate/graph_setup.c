@@ -57,7 +57,7 @@ static uint32_t count_rendezvous(const struct sc__workload *w) {
  * starts. */
 static sc_status
 announce(struct sc__graph *r, uint32_t class, const struct sc__block *b, bool *known) {
-    struct sc__claims unused;
+    struct sc_claims unused;
     int64_t time;
     for (uint32_t i = b->first_op; i < b->first_op + b->ops; i++) {
         const struct sc__op *o = &r->w->ops[i];
@@ -65,7 +65,7 @@ announce(struct sc__graph *r, uint32_t class, const struct sc__block *b, bool *k
         if ((!collective && o->kind != SC__OP_SEND) || (o->flags & SC__OP_MEASURED) ||
             (collective && known[r->match[i]]))
             continue;
-        struct sc__transfer t =
+        struct sc_transfer t =
             collective ? sc__graph_collective(r, i) : sc__graph_message(r, class, i);
         SC__TRY(r->x->net->ops->alone(r->x->net->self, &t, &time, &unused));
         if (collective)

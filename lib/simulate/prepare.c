@@ -32,7 +32,7 @@ bool sc__op_is_transfer(const struct sc__op *op) {
 static int64_t
 fixed_cost(const struct sc__claim_table *claims, uint32_t class, const struct sc__op *op) {
     struct sc__executor *x = claims->x;
-    struct sc__claims made;
+    struct sc_claims made;
     int64_t cost;
     if (op->kind == SC__OP_WAIT)
         return 0;
@@ -42,7 +42,7 @@ fixed_cost(const struct sc__claim_table *claims, uint32_t class, const struct sc
         return -1;
     if (op->flags & SC__OP_MEASURED)
         return op->cost;
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     sc_status status = x->net->ops->alone(x->net->self, &t, &cost, &made);
     if (status != SC_OK)
         x->status = status;

@@ -47,12 +47,12 @@ static uint32_t local_resource(struct class_claims *c, uint64_t resource) {
 static sc_status
 op_uses(struct class_claims *c, const struct sc__op *op, resource_set *out) {
     const struct sc__executor *x = c->table->x;
-    struct sc__claims made;
+    struct sc_claims made;
     int64_t unused;
     *out = 0;
     if (!sc__op_is_transfer(op) || op->flags & SC__OP_MEASURED)
         return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, c->class, op);
+    struct sc_transfer t = sc__transfer_of(x, c->class, op);
     SC__TRY(x->net->ops->alone(x->net->self, &t, &unused, &made));
     for (uint32_t i = 0; i < made.count; i++) {
         uint32_t k = local_resource(c, made.list[i].resource);
@@ -167,7 +167,7 @@ sc_status sc__claims_collect(struct sc__claim_table *t) {
 
 bool sc__claims_alone(const struct sc__claim_table *t,
                       uint32_t class,
-                      const struct sc__claims *made) {
+                      const struct sc_claims *made) {
     for (uint32_t i = 0; i < made->count; i++)
         if (*sc__map_find(&t->users, made->list[i].resource) != class + 1)
             return false;

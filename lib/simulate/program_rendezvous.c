@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-struct sc__transfer
+struct sc_transfer
 sc__transfer_of(const struct sc__executor *x, uint32_t class, const struct sc__op *op) {
     uint32_t rank = x->w->classes[class].rank;
-    struct sc__transfer t = {.rank = rank,
-                             .class = class,
-                             .peer = op->peer,
-                             .peer_class = class,
-                             .job = x->job,
-                             .bytes = op->bytes};
+    struct sc_transfer t = {.rank = rank,
+                            .class = class,
+                            .peer = op->peer,
+                            .peer_class = class,
+                            .job = x->job,
+                            .bytes = op->bytes};
     if (op->kind == SC__OP_COLLECTIVE) {
         t.coll = op->coll;
         t.group = op->group;
@@ -242,7 +242,7 @@ static sc_status collective_inside(struct sc__executor *x,
                                    const struct sc__op *op) {
     uint32_t id = sc__rendezvous_open(x, 1);
     struct sc__rendezvous *g = &x->rendezvous[id];
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     g->op = (uint32_t)(op - x->w->ops);
     g->cost = op->cost;
     sc__rendezvous_join(x, id, class, stream);
@@ -271,7 +271,7 @@ sc_status sc__program_collective(struct sc__executor *x,
     sc__rendezvous_join(x, id, class, stream);
     if (g->here < x->peers[peers].count)
         return SC_OK;
-    struct sc__transfer t = sc__transfer_of(x, x->peers[peers].lead, op);
+    struct sc_transfer t = sc__transfer_of(x, x->peers[peers].lead, op);
     t.bytes = g->bytes;
     return sc__rendezvous_begin(x, id, &t, (op->flags & SC__OP_MEASURED) != 0);
 }
@@ -287,7 +287,7 @@ static uint64_t key_of(const struct sc__rendezvous *g) {
 
 /* The oldest message of this key that lacks this side. */
 static uint32_t open_message(struct sc__executor *x,
-                             const struct sc__transfer *t,
+                             const struct sc_transfer *t,
                              uint64_t tag,
                              bool sending) {
     uint64_t key = message_key(t->class, t->peer_class, tag);
@@ -337,7 +337,7 @@ sc_status sc__program_message(struct sc__executor *x,
                                   .sending = op->kind == SC__OP_SEND,
                                   .eager = (op->flags & SC__OP_EAGER) != 0,
                                   .measured = (op->flags & SC__OP_MEASURED) != 0};
-    struct sc__transfer t = sc__transfer_of(x, class, op);
+    struct sc_transfer t = sc__transfer_of(x, class, op);
     uint32_t id = open_message(x, &t, (uint64_t)op->tag + call->tag, end.sending);
     struct sc__rendezvous *g = &x->rendezvous[id];
     if (!g->here)

@@ -54,7 +54,7 @@ void sc__rendezvous_join(struct sc__executor *x,
 
 sc_status sc__rendezvous_begin(struct sc__executor *x,
                                uint32_t id,
-                               struct sc__transfer *t,
+                               struct sc_transfer *t,
                                bool measured) {
     struct sc__rendezvous *g = &x->rendezvous[id];
     g->started = true;
@@ -71,7 +71,7 @@ sc_status sc__rendezvous_begin(struct sc__executor *x,
 sc_status sc__rendezvous_message(struct sc__executor *x,
                                  uint32_t id,
                                  const struct sc__message_end *end,
-                                 struct sc__transfer *t) {
+                                 struct sc_transfer *t) {
     struct sc__rendezvous *g = &x->rendezvous[id];
     *(end->sending ? &g->sent : &g->received) = true;
     sc__rendezvous_join(x, id, end->class, end->member);

@@ -249,7 +249,7 @@ static struct sc__snapshot *next_snapshot(struct sc__executor *x) {
 }
 
 void sc__steady_prepare(struct sc__executor *x) {
-    if (x->options.no_skip || x->graph || !x->net->ops->state || !x->net->ops->shift)
+    if (x->options.no_skip || x->graph || !x->net->periods)
         return;
     struct sc__steady *y = SC__NEW(&x->arena, struct sc__steady);
     choose_stream(x, y);
@@ -552,7 +552,7 @@ static sc_status shift_network(struct sc__executor *x, const struct repetition *
     uint64_t *more = SC__NEW_ARRAY(&x->arena, uint64_t, n + 1);
     for (uint32_t i = 0; i < n; i++)
         more[i] = (p->b->state.counters[i] - p->a->state.counters[i]) * p->times;
-    return x->net->ops->shift(x->net->self, p->length * (int64_t)p->times, more);
+    return x->net->periods->shift(x->net->self, p->length * (int64_t)p->times, more);
 }
 
 static sc_status skip(struct sc__executor *x, struct repetition *p) {

@@ -187,7 +187,7 @@ sc_status sc__steady_write(struct sc__executor *x, struct sc__snapshot *s) {
     for (uint32_t c = 0; c < x->w->class_count; c++)
         write_class(x, c, s);
     write_events(x, s);
-    SC__TRY(x->net->ops->state(x->net->self, x->now, &s->state));
+    SC__TRY(x->net->periods->state(x->net->self, x->now, &s->state));
     for (uint32_t i = 0; i < y->cell_count; i++)
         s->counters[i] = *y->cells[i];
     s->spans = t ? t->count : 0;

@@ -72,3 +72,69 @@ for file in "$shared"/inputs/topology/Meta_Topo* "$shared"/inputs/topology/Zcube
     if awk '{exit !($1 > 0 && $1 == $2)}' "$dir/both"; then echo "ok nvlink-first-$(basename "$file")"
     else echo "not ok nvlink-first-$(basename "$file"): $(cat "$dir/both")"; fi
 done
+
+# ---- which engine runs ----
+job="run --model llama3-8b --gpus 16 --tp 8 --global-batch 16 --seq 4096 --cluster dgx-h100:16"
+check fail-chooses-flow 0 "the flow engine simulates the network" "$STEPCAST" $job --fail leaf0-spine0
+check fail-needs-a-link 2 "no link 'leaf0-spine999'" "$STEPCAST" $job --fail leaf0-spine999
+check degrade-chooses-flow 0 '"net": "flow"' "$STEPCAST" $job --degrade port0.up=0.5 --json -
+check fail-and-analytic 2 "only the flow engine knows links" "$STEPCAST" $job --net analytic --fail leaf0-spine0
+check fail-and-loggops 2 "two networks" "$STEPCAST" $job --loggops 1,1,1,1 --fail leaf0-spine0
+check coll-fail-chooses-flow 3 "cannot be reached" "$STEPCAST" coll all_reduce -c dgx-h100:8 --fail gpu0.nvlink.out
+check unknown-engine 2 "one of: analytic, flow, loggops, astra" "$STEPCAST" $job --net slow
+check astra-needs-a-file 2 "needs --astra-network" "$STEPCAST" run $model --net astra
+check no-argument 2 "unknown 'flow:1'" "$STEPCAST" $job --net flow:1
+check coll-loggops 2 "has no time for a collective" "$STEPCAST" coll all_reduce --net loggops
+
+# ---- an engine from outside, through the public headers alone ----
+if grep '#include' examples/shared_bus.c | grep -qvE '<(stepcast/[a-z]+|math|stdio|stdlib)\.h>'; then
+    echo "not ok engine-example-headers"
+else echo "ok engine-example-headers"; fi
+if ${CC:-cc} -std=c17 -Wall -Wextra -Werror -I include examples/shared_bus.c "$BUILD/libstepcast.a" \
+    -ljansson -lyaml -lz -lm -lpthread -o "$dir/shared_bus" 2>"$dir/err"; then
+    # two messages of 1 GB at once over 25 GB/s: 80 ms and a latency, both
+    printf 'num_ranks 2\nrank 0 {\na: send 1000000000b to 1 tag 1\nb: send 1000000000b to 1 tag 2\n}\nrank 1 {\na: recv 1000000000b from 0 tag 1\nb: recv 1000000000b from 0 tag 2\n}\n' >"$dir/two.goal"
+    "$dir/shared_bus" "$dir/two.goal" 25e9 >"$dir/out" 2>"$dir/err"
+    if python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(not (r['net'] == 'bus' and 80000 < r['step_time_us'] < 80100))" "$dir/out"
+    then echo "ok engine-example"; else echo "not ok engine-example"; cat "$dir/err"; fi
+    check engine-example-argument 2 "not a rate" "$dir/shared_bus" "$dir/two.goal" fast
+else
+    echo "not ok engine-example-builds"
+    cat "$dir/err"
+fi
+if command -v c++ >/dev/null; then
+    echo '#include <stepcast/engine.h>' >"$dir/x.cc"
+    if c++ -Wall -Wextra -Werror -I include -c "$dir/x.cc" -o "$dir/x.o" 2>"$dir/err"; then echo "ok engine-header-c++"
+    else echo "not ok engine-header-c++"; cat "$dir/err"; fi
+else echo "skip engine-header-c++"; fi
+
+# ---- messages share bandwidth, not latency ----
+messages() { # n messages of 8 bytes from rank 0 to rank 1 at once
+    awk -v n="$1" 'BEGIN {
+        print "num_ranks 2\nrank 0 {"
+        for (i = 0; i < n; i++) print "l" i ": send 8b to 1 tag " i
+        print "}\nrank 1 {"
+        for (i = 0; i < n; i++) print "l" i ": recv 8b from 0 tag " i
+        print "}"
+    }' >"$dir/messages.goal"
+    (ulimit -v 4000000; timeout 60 "$STEPCAST" run "$dir/messages.goal" -c dgx-h100:8 --json - 2>"$dir/err") |
+        awk -F'[ ,]+' '/^  "step_time_us"/ {print $3}'
+}
+one=$(messages 1)
+many=$(messages 100)
+most=$(messages 40000)
+# 40,000 · 8 bytes over 450 GB/s · 0.85 are 0.84 us
+if echo "$one $many $most" | awk '{exit !(NF == 3 && $2 < 1.01 * $1 && $3 < $1 + 1.2)}'; then echo "ok messages-share-no-latency"
+else echo "not ok messages-share-no-latency: $one, $many, $most us"; fi
+
+# ---- flow and analytic agree where nothing collides ----
+step() { "$STEPCAST" run "$@" --json - 2>/dev/null | awk -F'[ ,]+' '/^  "step_time_us"/ {print $3}'; }
+agree() { # name, tolerance, and a job
+    name=$1 tolerance=$2
+    shift 2
+    analytic=$(step "$@" --net analytic)
+    flow=$(step "$@" --net flow --route spray)
+    if echo "$analytic $flow $tolerance" | awk '{d = $2 / $1 - 1; exit !(NF == 3 && d < $3 && d > -$3)}'; then echo "ok $name"
+    else echo "not ok $name: analytic $analytic, flow $flow us"; fi
+}
+agree no-collisions 0.01 --model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --cluster dgx-b200:384 --global-batch 192 --seq 2048 --ignore-memory

@@ -41,24 +41,24 @@ static void connect_net(struct job *j) {
     assert_int_equal(sc__net_analytic(ctx, &j->cluster, j->w, &j->net), SC_OK);
 }
 
-static struct sc__transfer all_reduce(uint16_t group, uint64_t bytes, uint64_t user) {
-    return (struct sc__transfer){.coll = SC__ALLREDUCE,
-                                 .group = group,
-                                 .bytes = bytes,
-                                 .user = user};
+static struct sc_transfer all_reduce(uint16_t group, uint64_t bytes, uint64_t user) {
+    return (struct sc_transfer){.coll = SC__ALLREDUCE,
+                                .group = group,
+                                .bytes = bytes,
+                                .user = user};
 }
 
-static double alone_us(struct job *j, const struct sc__transfer *t) {
-    struct sc__claims unused;
+static double alone_us(struct job *j, const struct sc_transfer *t) {
+    struct sc_claims unused;
     return sc__us(engine_alone(&j->net, t, &unused));
 }
 
 /* When each of two transfers that start together ends. */
 static void both(struct job *j,
-                 const struct sc__transfer *a,
-                 const struct sc__transfer *b,
+                 const struct sc_transfer *a,
+                 const struct sc_transfer *b,
                  double end[2]) {
-    struct sc__transfer done;
+    struct sc_transfer done;
     assert_int_equal(j->net.ops->start(j->net.self, a, 0), SC_OK);
     assert_int_equal(j->net.ops->start(j->net.self, b, 0), SC_OK);
     for (int n = 0; n < 2;) {
@@ -78,8 +78,8 @@ static void groups_where_they_lie(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0);
-    struct sc__transfer dp = all_reduce(j.dp, BYTES, 1);
+    struct sc_transfer tp = all_reduce(j.tp, BYTES, 0);
+    struct sc_transfer dp = all_reduce(j.dp, BYTES, 1);
     /* dp: one NIC of 50 GB/s each; tp: NVLink */
     assert_true(alone_us(&j, &dp) >= 2 * 7.0 / 8 * (double)BYTES / 50e3);
     assert_true(alone_us(&j, &tp) < alone_us(&j, &dp) / 5);
@@ -93,7 +93,7 @@ static void tensor_parallel_over_two_nodes(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 16, 4, 1, NULL);
     connect_net(&j);
-    struct sc__transfer t = {.coll = SC__ALLGATHER, .group = j.tp, .bytes = BYTES};
+    struct sc_transfer t = {.coll = SC__ALLGATHER, .group = j.tp, .bytes = BYTES};
     assert_true(alone_us(&j, &t) >= 15.0 / 16 * (double)BYTES / 400e3); /* eight NICs */
 }
 
@@ -105,7 +105,7 @@ static void few_nics_are_shared(void **state) {
         make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
     connect_net(&eight);
     connect_net(&four);
-    struct sc__transfer dp = all_reduce(eight.dp, BYTES, 0);
+    struct sc_transfer dp = all_reduce(eight.dp, BYTES, 0);
     assert_true(alone_us(&four, &dp) > 1.9 * alone_us(&eight, &dp));
 }
 
@@ -114,9 +114,9 @@ static void a_nic_carries_two(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, BYTES, 0);
-    struct sc__transfer b = all_reduce(j.dp, BYTES, 1);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 1);
+    struct sc_transfer a = all_reduce(j.dp, BYTES, 0);
+    struct sc_transfer b = all_reduce(j.dp, BYTES, 1);
+    struct sc_transfer tp = all_reduce(j.tp, BYTES, 1);
     double alone = alone_us(&j, &a);
     both(&j, &a, &b, end);
     assert_true(fabs(end[0] - end[1]) < 1e-3 && end[0] > 1.8 * alone &&
@@ -129,8 +129,8 @@ static void nvlink_and_nic_do_not_meet(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 1);
+    struct sc_transfer dp = all_reduce(j.dp, BYTES, 0);
+    struct sc_transfer tp = all_reduce(j.tp, BYTES, 1);
     both(&j, &dp, &tp, end);
     assert_true(fabs(end[0] - alone_us(&j, &dp)) < 1e-3 &&
                 fabs(end[1] - alone_us(&j, &tp)) < 1e-3);
@@ -142,8 +142,8 @@ static void latency_is_not_bandwidth(void **state) {
     (void)state;
     struct job j = make_job("dgx-h100:64", 8, 8, 1, NULL);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, 1024, 0);
-    struct sc__transfer b = all_reduce(j.dp, 1024, 1);
+    struct sc_transfer a = all_reduce(j.dp, 1024, 0);
+    struct sc_transfer b = all_reduce(j.dp, 1024, 1);
     both(&j, &a, &b, end);
     assert_true(end[1] < 1.1 * alone_us(&j, &a));
 }
@@ -156,8 +156,8 @@ static void classes_of_a_group_meet(void **state) {
     struct job j = make_job("dgx-h100:64", 8, 4, 2, NULL);
     uint16_t world = sc__workload_group(j.w, SC__GROUP_WORLD);
     connect_net(&j);
-    struct sc__transfer a = all_reduce(world, BYTES, 0);
-    struct sc__transfer b = all_reduce(world, BYTES, 1);
+    struct sc_transfer a = all_reduce(world, BYTES, 0);
+    struct sc_transfer b = all_reduce(world, BYTES, 1);
     both(&j, &a, &b, same);
     assert_true(same[1] > 1.2 * alone_us(&j, &b));
     b.class = 1;
@@ -172,10 +172,11 @@ static void classes_of_a_group_meet(void **state) {
 enum { TRAFFIC = 400, STAGES = 4 };
 
 struct fluid {
-    struct sc__claims claims;
+    struct sc_claims claims;
     double left;
     double end;
-    int64_t start;
+    double begin; /* of its claims: messages have their latency before it */
+    bool begun;
     bool runs;
 };
 
@@ -195,13 +196,21 @@ static double fluid_rate(const struct fluid *all, const struct fluid *f) {
     return 1 / worst;
 }
 
+static int next_begin(const struct fluid *f) {
+    int next = -1;
+    for (int i = 0; i < TRAFFIC; i++)
+        if (!f[i].begun && (next < 0 || f[i].begin < f[next].begin))
+            next = i;
+    return next;
+}
+
 static void run_fluid(struct fluid *f) {
     double now = 0;
     double rate[TRAFFIC];
-    for (int begun = 0, running = 0; begun < TRAFFIC || running;) {
-        double next = begun < TRAFFIC ? (double)f[begun].start : INFINITY;
+    for (int running = 0, begins = 0; (begins = next_begin(f)) >= 0 || running;) {
+        double next = begins >= 0 ? f[begins].begin : INFINITY;
         int ends = -1;
-        for (int i = 0; i < begun; i++) {
+        for (int i = 0; i < TRAFFIC; i++) {
             if (!f[i].runs)
                 continue;
             rate[i] = fluid_rate(f, &f[i]);
@@ -210,7 +219,7 @@ static void run_fluid(struct fluid *f) {
                 ends = i;
             }
         }
-        for (int i = 0; i < begun; i++)
+        for (int i = 0; i < TRAFFIC; i++)
             if (f[i].runs)
                 f[i].left -= (next - now) * rate[i];
         now = next;
@@ -219,14 +228,15 @@ static void run_fluid(struct fluid *f) {
             f[ends].end = now;
             running--;
         } else {
-            f[begun++].runs = true;
+            f[begins].runs = true;
+            f[begins].begun = true;
             running++;
         }
     }
 }
 
 static void finish_until(struct job *j, int64_t to, const struct fluid *f) {
-    struct sc__transfer done;
+    struct sc_transfer done;
     for (int64_t now = engine_next(&j->net); now <= to && now < INT64_MAX;
          now = engine_next(&j->net))
         while (engine_finish(&j->net, now, &done)) /* 1 ps of rounding per change of rate */
@@ -238,9 +248,28 @@ static uint64_t draw(uint64_t *seed) {
     return *seed >> 33;
 }
 
+/* To the rank in its place in another stage. */
+static struct sc_transfer message(const struct job *j, uint32_t from, uint32_t to) {
+    return (struct sc_transfer){.coll = SC__COLLS,
+                                .class = from,
+                                .peer_class = to,
+                                .rank = j->w->classes[from].rank,
+                                .peer = j->w->classes[to].rank};
+}
+
+/* Of a large message, whose time is latency and bytes / rate. */
+static double latency_of(struct job *j, struct sc_transfer t) {
+    struct sc_claims unused;
+    t.bytes = 1000000000;
+    double once = (double)engine_alone(&j->net, &t, &unused);
+    t.bytes *= 2;
+    return 2 * once - (double)engine_alone(&j->net, &t, &unused);
+}
+
 static void random_traffic(void **state) {
     static struct fluid f[TRAFFIC];
-    struct sc__transfer t[TRAFFIC];
+    struct sc_transfer t[TRAFFIC];
+    int64_t start[TRAFFIC];
     uint64_t seed = 7;
     int64_t now = 0;
     (void)state;
@@ -248,21 +277,49 @@ static void random_traffic(void **state) {
     connect_net(&j);
     for (int i = 0; i < TRAFFIC; i++) {
         uint32_t stage = (uint32_t)draw(&seed) % STAGES;
-        t[i] = all_reduce(draw(&seed) & 1 ? j.dp : j.tp,
-                          1 + draw(&seed) % 100000000,
-                          (uint64_t)i);
+        bool is_message = draw(&seed) % 3 == 0;
+        t[i] = is_message ? message(&j, stage, (stage + 1) % STAGES)
+                          : all_reduce(draw(&seed) & 1 ? j.dp : j.tp, 0, 0);
+        t[i].bytes = (is_message ? 1000000 : 1) + draw(&seed) % 100000000;
+        t[i].user = (uint64_t)i;
         t[i].class = stage;
         t[i].rank = j.w->classes[stage].rank;
         now += (int64_t)(draw(&seed) % 1000000000);
-        f[i].start = now;
-        f[i].left = (double)engine_alone(&j.net, &t[i], &f[i].claims);
+        start[i] = now;
+        double latency = is_message ? latency_of(&j, t[i]) : 0;
+        f[i].begin = (double)now + latency;
+        f[i].left = (double)engine_alone(&j.net, &t[i], &f[i].claims) - latency;
     }
     run_fluid(f);
     for (int i = 0; i < TRAFFIC; i++) {
-        finish_until(&j, f[i].start, f);
-        assert_int_equal(j.net.ops->start(j.net.self, &t[i], f[i].start), SC_OK);
+        finish_until(&j, start[i], f);
+        assert_int_equal(j.net.ops->start(j.net.self, &t[i], start[i]), SC_OK);
     }
     finish_until(&j, INT64_MAX - 1, f);
+}
+
+/* So many small messages at once take one latency and the time of their bytes. */
+static void latency_is_not_shared(void **state) {
+    enum { MESSAGES = 200000 };
+    struct sc_transfer done;
+    struct sc_claims unused;
+    int64_t last = 0;
+    uint32_t ended = 0;
+    (void)state;
+    struct job j = make_job("dgx-h100:32", 8, 1, STAGES, NULL);
+    connect_net(&j);
+    struct sc_transfer t = message(&j, 0, 1);
+    t.bytes = 8;
+    int64_t alone = engine_alone(&j.net, &t, &unused);
+    for (t.user = 0; t.user < MESSAGES; t.user++)
+        assert_int_equal(j.net.ops->start(j.net.self, &t, 0), SC_OK);
+    for (int64_t now; (now = engine_next(&j.net)) < INT64_MAX; last = now)
+        while (engine_finish(&j.net, now, &done))
+            ended++;
+    assert_int_equal(ended, MESSAGES);
+    double bytes_us = MESSAGES * 8.0 / 50e3; /* a NIC of 50 GB/s */
+    double late_us = sc__us(last - alone);
+    assert_true(late_us > 0.99 * bytes_us && late_us < 1.1 * bytes_us);
 }
 
 /* Two stages of a node with one NIC between them meet on it. */
@@ -275,8 +332,8 @@ static void stages_meet_on_one_nic(void **state) {
                             2,
                             "pp-dp-tp");
     connect_net(&j);
-    struct sc__transfer a = all_reduce(j.dp, BYTES, 0);
-    struct sc__transfer b = all_reduce(j.dp, BYTES, 1);
+    struct sc_transfer a = all_reduce(j.dp, BYTES, 0);
+    struct sc_transfer b = all_reduce(j.dp, BYTES, 1);
     b.class = 1;
     b.rank = 1;
     double alone = alone_us(&j, &a);
@@ -310,19 +367,19 @@ static void messages_share_thin_uplinks(void **state) {
         4,
         4,
         NULL);
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .rank = 0,
-                             .peer = 8,
-                             .class = 0,
-                             .peer_class = 1,
-                             .bytes = 1000000000};
+    struct sc_transfer t = {.coll = SC__COLLS,
+                            .rank = 0,
+                            .peer = 8,
+                            .class = 0,
+                            .peer_class = 1,
+                            .bytes = 1000000000};
     connect_net(&wide);
     connect_net(&thin);
     connect_net(&four);
     assert_true(fabs(alone_us(&wide, &t) - 1e9 / 50e3) < 1e-3);
     assert_true(fabs(alone_us(&thin, &t) - 4e9 / 50e3) < 1e-3);
-    struct sc__transfer a = t;
-    struct sc__transfer b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
+    struct sc_transfer a = t;
+    struct sc_transfer b = t; /* stages 0 and 1 of four: ranks 0…3 and 4…7 of the leaf */
     a.peer_class = 2;
     b.rank = 4;
     b.peer = 12;
@@ -349,8 +406,8 @@ static void ranks_from_a_file(void **state) {
     k.cluster.placed = 64;
     connect_net(&j);
     connect_net(&k);
-    struct sc__transfer tp = all_reduce(j.tp, BYTES, 0);
-    struct sc__transfer dp = all_reduce(j.dp, BYTES, 0);
+    struct sc_transfer tp = all_reduce(j.tp, BYTES, 0);
+    struct sc_transfer dp = all_reduce(j.dp, BYTES, 0);
     assert_true(fabs(alone_us(&k, &tp) - alone_us(&j, &dp)) < 1e-6);
     assert_true(fabs(alone_us(&k, &dp) - alone_us(&j, &tp)) < 1e-6);
 }
@@ -365,6 +422,7 @@ int main(void) {
         cmocka_unit_test(latency_is_not_bandwidth),
         cmocka_unit_test(classes_of_a_group_meet),
         cmocka_unit_test(random_traffic),
+        cmocka_unit_test(latency_is_not_shared),
         cmocka_unit_test(stages_meet_on_one_nic),
         cmocka_unit_test(ranks_from_a_file),
         cmocka_unit_test(messages_share_thin_uplinks),

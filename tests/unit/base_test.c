@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 
 #include <glob.h>
+#include <stdatomic.h>
 #include <zlib.h>
 
 #include "context.h"
@@ -87,10 +88,36 @@ static void each_thread_has_its_guard(void **state) {
     struct shortage s = {.arena = &ctx->arena};
     ctx->arena.next = ctx->arena.end;
     ctx->arena.limit = 1; /* no thread gets any, so none changes what others read */
-    sc__parallel(8, 8, run_short, &s);
+    ctx->jobs = 8;
+    assert_int_equal(sc__parallel(ctx, "running short", 8, run_short, &s), SC_OK);
+    ctx->jobs = 1;
     ctx->arena.limit = 0;
     for (int i = 0; i < 8; i++)
         assert_int_equal(s.status[i], SC_SYSTEM);
+}
+
+static void count_piece(void *self, uint32_t i) {
+    (void)i;
+    atomic_fetch_add((atomic_uint *)self, 1);
+}
+
+static int cancel_halfway(void *user, const char *what, double share) {
+    (void)user;
+    (void)what;
+    return share >= 0.5;
+}
+
+static void parallel_work_can_be_cancelled(void **state) {
+    (void)state;
+    atomic_uint done = 0;
+    sc_set_progress(ctx, cancel_halfway, NULL);
+    assert_int_equal(sc__parallel(ctx, "counting", 100, count_piece, &done), SC_CANCELLED);
+    assert_int_equal(atomic_load(&done), 50);
+    sc_set_progress(ctx, NULL, NULL);
+    ctx->jobs = 4;
+    assert_int_equal(sc__parallel(ctx, "counting", 100, count_piece, &done), SC_OK);
+    ctx->jobs = 1;
+    assert_int_equal(atomic_load(&done), 150);
 }
 
 /* Keys with many equals, so that an unstable sort shows. */
@@ -441,6 +468,7 @@ int main(void) {
                                        cmocka_unit_test(sort_is_stable),
                                        cmocka_unit_test(words_are_found),
                                        cmocka_unit_test(each_thread_has_its_guard),
+                                       cmocka_unit_test(parallel_work_can_be_cancelled),
                                        cmocka_unit_test(heap_orders_by_time_then_sequence),
                                        cmocka_unit_test(names_are_dense_and_found),
                                        cmocka_unit_test(map_keeps_all_keys),

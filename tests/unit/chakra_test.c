@@ -603,6 +603,7 @@ static void slots_run_one_at_a_time(void **state) {
             sc_request_set(req, "astra-slots", NULL);
         OK(ctx, sc__job_run(req, &job, false));
         took[slots] = job.ev->sim.step;
+        sc__result_free(&job.ev->result);
     }
     assert_int_equal(took[0], 2 * (500000 + 10485760)); /* 2 steps of 512 KiB at 50 GB/s */
     assert_int_equal(took[1], 2 * took[0]);

@@ -6,8 +6,8 @@
 #include "test.h"
 
 static inline int64_t engine_alone(const struct sc__net *net,
-                                   const struct sc__transfer *t,
-                                   struct sc__claims *claims) {
+                                   const struct sc_transfer *t,
+                                   struct sc_claims *claims) {
     int64_t time = -1;
     assert_int_equal(net->ops->alone(net->self, t, &time, claims), SC_OK);
     return time;
@@ -20,7 +20,7 @@ static inline int64_t engine_next(const struct sc__net *net) {
 }
 
 static inline bool
-engine_finish(const struct sc__net *net, int64_t to, struct sc__transfer *done) {
+engine_finish(const struct sc__net *net, int64_t to, struct sc_transfer *done) {
     bool found = false;
     assert_int_equal(net->ops->finish(net->self, to, done, &found), SC_OK);
     return found;

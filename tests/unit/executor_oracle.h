@@ -169,7 +169,7 @@ static struct ref_meet *ref_find(struct ref *r, const struct ref_meet *like, boo
 }
 
 static void
-ref_begin(struct ref *r, struct ref_meet *m, const struct sc__transfer *t, bool measured) {
+ref_begin(struct ref *r, struct ref_meet *m, const struct sc_transfer *t, bool measured) {
     for (uint32_t i = 0; i < m->count; i++) {
         r->ops[m->ops[i]].state = REF_MOVES;
         r->ops[m->ops[i]].ready = r->now;
@@ -211,11 +211,11 @@ static void ref_collective(struct ref *r, uint32_t i) {
     ref_come(r, i, m);
     if (m->count < (uint32_t)__builtin_popcountll(members))
         return;
-    struct sc__transfer t = {.coll = o->op->coll,
-                             .group = o->op->group,
-                             .class = o->class,
-                             .bytes = m->bytes,
-                             .user = (uint64_t)(m - r->meets)};
+    struct sc_transfer t = {.coll = o->op->coll,
+                            .group = o->op->group,
+                            .class = o->class,
+                            .bytes = m->bytes,
+                            .user = (uint64_t)(m - r->meets)};
     ref_begin(r, m, &t, o->op->flags & SC__OP_MEASURED);
 }
 
@@ -238,11 +238,11 @@ static void ref_message(struct ref *r, uint32_t i) {
     if (m->state != REF_OPEN ||
         !((m->sent && m->received) || (sending && o->op->flags & SC__OP_EAGER)))
         return;
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .class = from,
-                             .peer_class = to,
-                             .bytes = m->bytes,
-                             .user = (uint64_t)(m - r->meets)};
+    struct sc_transfer t = {.coll = SC__COLLS,
+                            .class = from,
+                            .peer_class = to,
+                            .bytes = m->bytes,
+                            .user = (uint64_t)(m - r->meets)};
     ref_begin(r, m, &t, o->op->flags & SC__OP_MEASURED);
 }
 
@@ -399,7 +399,7 @@ static int64_t ref_next(struct ref *r) {
 }
 
 static void ref_end_all(struct ref *r) {
-    struct sc__transfer t;
+    struct sc_transfer t;
     bool found;
     while (oracle_finish(r->net, r->now, &t, &found), found) {
         struct ref_meet *m = &r->meets[t.user];

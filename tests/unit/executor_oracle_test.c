@@ -407,7 +407,10 @@ compare(const struct plan *p, const struct setting *s, uint64_t number, bool *lo
                                           .compute_scale = s->scale,
                                           .comm_tax = s->tax};
         struct verdict v = {number, sc__format(&ctx->arena, "%s, %s", s->how, ways[way])};
-        struct sc__net engine = {.ops = &oracle_ops, .self = net, .free = s->free};
+        struct sc__net engine = {.ops = &oracle_ops,
+                                 .periods = &oracle_periods,
+                                 .self = net,
+                                 .free = s->free};
         struct sc__sim sim;
         *net = (struct oracle_net){.shared = s->shared,
                                    .free = s->free,
@@ -475,7 +478,9 @@ static void jobs_beside_each_other(void **state) {
         bool runs = true;
         ctx = sc_open();
         struct oracle_net *net = SC__NEW(&ctx->arena, struct oracle_net);
-        struct sc__net engine = {.ops = &oracle_ops, .self = net};
+        struct sc__net engine = {.ops = &oracle_ops,
+                                 .periods = &oracle_periods,
+                                 .self = net};
         for (uint64_t i = 0; i < 3; i++) {
             make_plan(&p[i], 200000 + 3 * k + i, 6);
             w[i] = p[i].w;

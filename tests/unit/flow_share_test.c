@@ -375,8 +375,49 @@ static void bad_fabrics_are_refused(void **unused) {
     sc_close(ctx);
 }
 
+/* Thousands of flows that are all connected, and end one by one: each end changes
+ * a few levels, whatever else runs, and the result is max-min fair every time. */
+static void changes_stay_local(void **state) {
+    enum { LINKS = 4000, FLOWS = 3000 };
+    static double capacity[LINKS];
+    static struct sc__share_hop hops[FLOWS][3];
+    sc_context *ctx = sc_open();
+    uint64_t solves;
+    uint64_t levels;
+    uint64_t user;
+    (void)state;
+    srand(5);
+    for (uint32_t i = 0; i < LINKS; i++)
+        capacity[i] = 1;
+    struct sc__flow_share *s = sc__share_new(&ctx->arena, capacity, LINKS);
+    for (uint32_t f = 0; f < FLOWS; f++) {
+        for (uint32_t h = 0; h < 3; h++) /* of three thirds: no link twice */
+            hops[f][h] =
+                (struct sc__share_hop){(uint32_t)rand() % (LINKS / 3) + h * (LINKS / 3), 1};
+        sc__share_add(s,
+                      &(struct sc__share_flow){.hops = hops[f],
+                                               .count = 3,
+                                               .weight = 1,
+                                               .bytes = 1 + rand() % 100000 * 1e-3,
+                                               .user = f},
+                      0);
+    }
+    uint32_t ended = 0;
+    for (double now; (now = sc__share_next(s)) < INFINITY;) {
+        if (ended % 100 == 0)
+            assert_true(sc__share_certified(s));
+        while (sc__share_finish(s, now, &user))
+            ended++;
+    }
+    assert_int_equal(ended, FLOWS);
+    sc__share_effort(s, &solves, &levels);
+    assert_true(solves > FLOWS / 2 && levels < 100 * solves);
+    sc_close(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_stay_local),
         cmocka_unit_test(random_cases_equal_brute_force),
         cmocka_unit_test(ring_takes_port_time),
         cmocka_unit_test(all_to_all_takes_n_minus_1_ports),

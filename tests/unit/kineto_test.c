@@ -264,6 +264,7 @@ static int64_t run_files(const char *const *paths,
     for (; *options; options += 2)
         OK(ctx, sc_request_set(req, options[0], options[1]));
     OK(ctx, sc__job_run(req, job, false));
+    sc__result_free(&job->ev->result);
     return job->ev->sim.step;
 }
 

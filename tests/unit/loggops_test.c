@@ -73,7 +73,7 @@ static void finish_until(const struct sc__net *net,
                          const struct message *m,
                          int64_t to,
                          uint64_t number) {
-    struct sc__transfer done;
+    struct sc_transfer done;
     for (int64_t now; (now = engine_next(net)) <= to && now < INT64_MAX;)
         while (engine_finish(net, now, &done))
             if (now != m[done.user].end)
@@ -120,12 +120,12 @@ static void try_case(uint64_t number) {
     }
     by_definition(&f, m);
     for (uint32_t i = 0; i < MESSAGES; i++) {
-        struct sc__transfer t = {.coll = SC__COLLS,
-                                 .group = (uint16_t)m[i].nic,
-                                 .rank = m[i].from,
-                                 .peer = m[i].to,
-                                 .bytes = m[i].bytes,
-                                 .user = i};
+        struct sc_transfer t = {.coll = SC__COLLS,
+                                .group = (uint16_t)m[i].nic,
+                                .rank = m[i].from,
+                                .peer = m[i].to,
+                                .bytes = m[i].bytes,
+                                .user = i};
         finish_until(&net, m, m[i].asked, number);
         assert_int_equal(net.ops->start(net.self, &t, m[i].asked), SC_OK);
     }

@@ -13,7 +13,7 @@ enum {
 };
 
 struct oracle_flight {
-    struct sc__transfer transfer;
+    struct sc_transfer transfer;
     int64_t left;
 };
 
@@ -34,7 +34,7 @@ struct oracle_net {
  * ports of it, the first two of which are those; one across classes one of
  * its own. */
 static int oracle_claims(const struct oracle_net *n,
-                         const struct sc__transfer *t,
+                         const struct sc_transfer *t,
                          uint64_t resource[2]) {
     if (!n->shared || t->bytes == 0)
         return 0;
@@ -49,15 +49,15 @@ static int oracle_claims(const struct oracle_net *n,
 }
 
 static sc_status oracle_alone(void *self,
-                              const struct sc__transfer *t,
+                              const struct sc_transfer *t,
                               int64_t *time,
-                              struct sc__claims *claims) {
+                              struct sc_claims *claims) {
     const struct oracle_net *n = self;
     uint64_t resource[2];
     claims->count = (uint32_t)oracle_claims(n, t, resource);
     claims->contended = !n->shortcuts;
     for (uint32_t i = 0; i < claims->count; i++)
-        claims->list[i] = (struct sc__claim){resource[i], 1};
+        claims->list[i] = (struct sc_claim){resource[i], 1};
     *time = n->free ? 0 : (int64_t)t->bytes;
     return SC_OK;
 }
@@ -85,7 +85,7 @@ static void oracle_advance(struct oracle_net *n, int64_t to) {
     n->now = to;
 }
 
-static sc_status oracle_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status oracle_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct oracle_net *n = self;
     oracle_advance(n, now);
     if (n->count == ORACLE_FLIGHTS)
@@ -110,7 +110,7 @@ static sc_status oracle_next(void *self, int64_t *when) {
 }
 
 static sc_status
-oracle_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+oracle_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct oracle_net *n = self;
     *found = false;
     oracle_advance(n, to);
@@ -129,7 +129,7 @@ oracle_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
 static sc_status oracle_state(void *self, int64_t now, struct sc__net_state *out) {
     const struct oracle_net *n = self;
     for (uint32_t i = 0; i < n->count; i++) {
-        const struct sc__transfer *t = &n->flight[i].transfer;
+        const struct sc_transfer *t = &n->flight[i].transfer;
         sc__net_state_put(out, out->user_number(out, t->user));
         sc__net_state_put(out, (uint64_t)t->coll << 16 | t->group);
         sc__net_state_put(out, (uint64_t)t->class << 32 | t->peer_class);
@@ -146,12 +146,12 @@ static sc_status oracle_shift(void *self, int64_t by, const uint64_t *more) {
     return SC_OK;
 }
 
-static const struct sc__net_ops oracle_ops = {.name = "oracle",
-                                              .alone = oracle_alone,
-                                              .start = oracle_start,
-                                              .next = oracle_next,
-                                              .finish = oracle_finish,
-                                              .state = oracle_state,
-                                              .shift = oracle_shift};
+static const struct sc_engine oracle_ops = {.name = "oracle",
+                                            .alone = oracle_alone,
+                                            .start = oracle_start,
+                                            .next = oracle_next,
+                                            .finish = oracle_finish};
+static const struct sc__net_periods oracle_periods = {.state = oracle_state,
+                                                      .shift = oracle_shift};
 
 #endif

@@ -376,16 +376,16 @@ two_messages(int64_t from, int64_t apart, int64_t now, struct sc__net_state *out
         sc__class_add(w, sc__program_begin(w), stage * 8, 8, stage);
     assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", 16, cluster), SC_OK);
     assert_int_equal(sc__net_analytic(ctx, cluster, w, &net), SC_OK);
-    struct sc__transfer t = {.coll = SC__COLLS,
-                             .peer = 8,
-                             .peer_class = 1,
-                             .bytes = 1 << 24};
+    struct sc_transfer t = {.coll = SC__COLLS,
+                            .peer = 8,
+                            .peer_class = 1,
+                            .bytes = 1 << 24};
     t.user = 7;
     assert_int_equal(net.ops->start(net.self, &t, from), SC_OK);
     t.user = 8;
     assert_int_equal(net.ops->start(net.self, &t, from + apart), SC_OK);
     *out = (struct sc__net_state){.arena = &ctx->arena, .user_number = itself};
-    assert_int_equal(net.ops->state(net.self, now, out), SC_OK);
+    assert_int_equal(net.periods->state(net.self, now, out), SC_OK);
     return net;
 }
 
@@ -408,11 +408,11 @@ static void engine_state(void **state) {
     assert_false(same_state(&a, &c)); /* another past */
     assert_false(same_state(&a, &d)); /* another now */
     net.ops->next(net.self, &before);
-    net.ops->shift(net.self, later, NULL);
+    net.periods->shift(net.self, later, NULL);
     net.ops->next(net.self, &after);
     assert_int_equal(after, before + later);
     a.count = 0;
-    net.ops->state(net.self, 9000 + later, &a);
+    net.periods->state(net.self, 9000 + later, &a);
     assert_true(same_state(&a, &b));
     sc_close(ctx);
 }

@@ -10,7 +10,7 @@
 
 struct fixed_net {
     struct sc__heap heap;
-    struct sc__transfer *items;
+    struct sc_transfer *items;
     uint32_t count;
     uint32_t capacity;
     /* ps */
@@ -20,9 +20,9 @@ struct fixed_net {
 };
 
 static sc_status fixed_alone(void *self,
-                             const struct sc__transfer *t,
+                             const struct sc_transfer *t,
                              int64_t *time,
-                             struct sc__claims *claims) {
+                             struct sc_claims *claims) {
     const struct fixed_net *n = self;
     claims->count = 0;
     claims->contended = false;
@@ -30,9 +30,9 @@ static sc_status fixed_alone(void *self,
     return SC_OK;
 }
 
-static sc_status fixed_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status fixed_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct fixed_net *n = self;
-    struct sc__claims unused;
+    struct sc_claims unused;
     int64_t time;
     *SC__PUSH(n->arena, n->items, n->count, n->capacity) = *t;
     SC__TRY(fixed_alone(n, t, &time, &unused));
@@ -46,7 +46,7 @@ static sc_status fixed_next(void *self, int64_t *when) {
 }
 
 static sc_status
-fixed_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+fixed_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct fixed_net *n = self;
     *found = sc__heap_time(&n->heap) <= to && !sc__heap_empty(&n->heap);
     if (*found)
@@ -54,11 +54,11 @@ fixed_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     return SC_OK;
 }
 
-static const struct sc__net_ops fixed_ops = {.name = "fixed",
-                                             .alone = fixed_alone,
-                                             .start = fixed_start,
-                                             .next = fixed_next,
-                                             .finish = fixed_finish};
+static const struct sc_engine fixed_ops = {.name = "fixed",
+                                           .alone = fixed_alone,
+                                           .start = fixed_start,
+                                           .next = fixed_next,
+                                           .finish = fixed_finish};
 
 static struct sc__net
 fixed_net(struct sc_context *ctx, int64_t message, int64_t collective) {

@@ -93,16 +93,16 @@ struct costs {
     int64_t latency;
     int64_t per_byte;
     struct {
-        struct sc__transfer t;
+        struct sc_transfer t;
         int64_t end;
     } running[64];
     unsigned count;
 };
 
 static inline sc_status cost_alone(void *net,
-                                   const struct sc__transfer *t,
+                                   const struct sc_transfer *t,
                                    int64_t *time,
-                                   struct sc__claims *claims) {
+                                   struct sc_claims *claims) {
     const struct costs *p = net;
     claims->count = 0;
     claims->contended = false;
@@ -110,7 +110,7 @@ static inline sc_status cost_alone(void *net,
     return SC_OK;
 }
 
-static inline sc_status cost_start(void *net, const struct sc__transfer *t, int64_t now) {
+static inline sc_status cost_start(void *net, const struct sc_transfer *t, int64_t now) {
     struct costs *p = net;
     assert_true(p->count < 64);
     p->running[p->count].t = *t;
@@ -129,7 +129,7 @@ static inline sc_status cost_next(void *net, int64_t *when) {
 }
 
 static inline sc_status
-cost_finish(void *net, int64_t to, struct sc__transfer *done, bool *found) {
+cost_finish(void *net, int64_t to, struct sc_transfer *done, bool *found) {
     struct costs *p = net;
     *found = false;
     for (unsigned i = 0; i < p->count; i++)
@@ -146,11 +146,11 @@ static inline int64_t step_of(const struct sc__workload *w,
                               int64_t latency,
                               int64_t per_byte,
                               struct sc__sim *out) {
-    static const struct sc__net_ops ops = {.name = "fixed",
-                                           .alone = cost_alone,
-                                           .start = cost_start,
-                                           .next = cost_next,
-                                           .finish = cost_finish};
+    static const struct sc_engine ops = {.name = "fixed",
+                                         .alone = cost_alone,
+                                         .start = cost_start,
+                                         .next = cost_next,
+                                         .finish = cost_finish};
     struct costs costs = {.latency = latency, .per_byte = per_byte};
     struct sc__net net = {.ops = &ops, .self = &costs};
     struct sc__sim_options options = {0};

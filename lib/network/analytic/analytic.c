@@ -2,47 +2,31 @@
  * (hardware/cluster.h) and claims shares of ports: the NVLink port and the NIC,
  * in and out, of the ranks it runs on, and the uplinks of their leaf. Where
  * the claims on a port add up to more than the port, all transfers on it slow
- * down alike.
+ * down alike (port_sharing.h). A collective claims what it uses on average while
+ * it runs; a message nothing for its latency, and then its ports for its bytes.
  *
  * A class stands for all its ranks: its collective runs in every group of
  * them at once. Groups that share one NIC (four NICs for eight GPUs) have
  * their part of it already in the time alone; claims are about different
  * operations and different classes. A collective that spans classes claims the
  * ports of all of them. */
+#include "network/analytic/port_sharing.h"
 #include "network/engine.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* A claim in the list of its port. */
-struct analytic_link {
-    double share;
-    uint64_t next;
-    uint32_t port;
+/* What a transfer costs, and whom it shares ports with. */
+struct analytic_cost {
+    int64_t latency; /* ps in which it claims nothing */
+    int64_t work;    /* ps with its claims */
+    uint32_t bundle; /* of the port sharing */
 };
 
 struct analytic_active {
-    struct sc__transfer transfer;
-    /* ps alone; share of full speed */
-    double left;
-    double rate;
-    int64_t since;
-    uint32_t version; /* of its end in the heap; goes on when the slot is used again, so
-                         that old ends stay stale */
-    bool used;
+    struct sc_transfer transfer;
+    const struct analytic_cost *cost;
     uint32_t next_free;
-    struct analytic_link *links;
-    uint32_t claims;
-    uint32_t room;
 };
-
-struct port {
-    double load;
-    uint64_t first;   /* active << 32 | which link, or NOBODY */
-    uint64_t claimed; /* by which analytic_start(), the last one */
-};
-
-#define NOBODY UINT64_MAX
 
 /* The other classes of a group, and a rank of each. Past the first of very
  * many the rest fares alike. */
@@ -79,16 +63,16 @@ struct analytic {
     struct sc__map crowds;
     struct sc__map joined;
     struct sc__map members;
-    struct sc__map port_ids;
-    struct port *ports;
-    uint64_t starts; /* transfers so far */
-    uint32_t port_count;
-    uint32_t port_capacity;
+    struct sc__map loads; /* struct analytic_cost */
+    struct sc__port_sharing *sharing;
+    struct sc__port_claim *claims; /* room for those of one transfer */
+    uint32_t claim_count;
+    uint32_t claim_capacity;
     struct analytic_active *active;
     uint32_t count;
     uint32_t capacity;
     uint32_t free;
-    struct sc__heap heap;
+    struct sc__heap waiting; /* transfers in their latency; a: active */
 };
 
 enum { PORT_NVLINK_OUT, PORT_NVLINK_IN, PORT_NIC_OUT, PORT_NIC_IN, PORT_UPLINK, PORTS };
@@ -268,7 +252,7 @@ analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t r
 
 /* The cost of a collective, remembered by what decides it. */
 static const struct sc__coll_cost *
-cost_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shape *s) {
+cost_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
     bool fresh;
     uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
     uint64_t *slot = sc__map_at(&n->costs, sc__hash(key, sizeof key, 0), &fresh);
@@ -280,14 +264,14 @@ cost_of(struct analytic *n, const struct sc__transfer *t, const struct sc__shape
     return (const struct sc__coll_cost *)(uintptr_t)*slot;
 }
 
-static void add_claim(struct sc__claims *claims, uint64_t resource, double share) {
+static void add_claim(struct sc_claims *claims, uint64_t resource, double share) {
     if (share > 0)
-        claims->list[claims->count++] = (struct sc__claim){resource, share};
+        claims->list[claims->count++] = (struct sc_claim){resource, share};
 }
 
 static int64_t collective_alone(struct analytic *n,
-                                const struct sc__transfer *t,
-                                struct sc__claims *claims) {
+                                const struct sc_transfer *t,
+                                struct sc_claims *claims) {
     const struct analytic_place *at = analytic_place_of(n, t->group, t->class, t->rank);
     const struct sc__shape *s = &at->shape;
     if (s->ranks < 2)
@@ -317,9 +301,8 @@ static int64_t collective_alone(struct analytic *n,
 
 /* A message goes over uplinks to another part, and to another rail unless it
  * may change rails inside its node. */
-static bool takes_uplinks(const struct analytic *n,
-                          enum sc__level level,
-                          const struct sc__transfer *t) {
+static bool
+takes_uplinks(const struct analytic *n, enum sc__level level, const struct sc_transfer *t) {
     const struct sc__cluster *c = &n->cluster;
     if (part_of(n, level, t->rank) != part_of(n, level, t->peer))
         return true;
@@ -332,7 +315,7 @@ static bool takes_uplinks(const struct analytic *n,
  * how many of them are those of its class. */
 static double uplink_sharing(struct analytic *n,
                              enum sc__level level,
-                             const struct sc__transfer *t,
+                             const struct sc_transfer *t,
                              struct analytic_part *part) {
     const struct sc__cluster *c = &n->cluster;
     *part = (struct analytic_part){1, 1};
@@ -343,12 +326,17 @@ static double uplink_sharing(struct analytic *n,
     return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
-static int64_t
-message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claims *claims) {
+/* *bytes_time: the part of the time in which the bytes move. */
+static int64_t message_alone(struct analytic *n,
+                             const struct sc_transfer *t,
+                             struct sc_claims *claims,
+                             int64_t *bytes_time) {
+    *bytes_time = 0;
     if (t->rank == t->peer)
         return 0;
     bool same = node_of(n, t->rank) == node_of(n, t->peer);
     if (same) {
+        *bytes_time = sc__message_bytes_time(&n->cluster, true, 1, t->bytes);
         add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
         add_claim(claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
         return sc__message_time(&n->cluster, true, t->bytes);
@@ -370,89 +358,49 @@ message_alone(struct analytic *n, const struct sc__transfer *t, struct sc__claim
     add_claim(claims,
               uplink_port(n, SC__POD, t->rank),
               analytic_share_of(up[SC__POD], pod / all));
+    *bytes_time = sc__message_bytes_time(&n->cluster, false, all, t->bytes);
     return sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
-static sc_status analytic_alone(void *self,
-                                const struct sc__transfer *t,
-                                int64_t *time,
-                                struct sc__claims *claims) {
-    struct analytic *n = self;
+/* The time alone; *latency is the part of it before the claims begin. */
+static int64_t time_alone(struct analytic *n,
+                          const struct sc_transfer *t,
+                          struct sc_claims *claims,
+                          int64_t *latency) {
+    int64_t bytes_time;
     claims->count = 0;
     claims->contended = false;
+    *latency = 0;
     if (n->cluster.ideal)
-        *time = 0;
-    else if (t->coll == SC__COLLS)
-        *time = message_alone(n, t, claims);
-    else
-        *time = collective_alone(n, t, claims);
+        return 0;
+    if (t->coll != SC__COLLS)
+        return collective_alone(n, t, claims);
+    int64_t time = message_alone(n, t, claims, &bytes_time);
+    *latency = bytes_time < time ? time - bytes_time : 0;
+    return time;
+}
+
+static sc_status analytic_alone(void *self,
+                                const struct sc_transfer *t,
+                                int64_t *time,
+                                struct sc_claims *claims) {
+    int64_t unused;
+    *time = time_alone(self, t, claims, &unused);
     return SC_OK;
 }
 
-static uint32_t port_number(struct analytic *n, uint64_t resource) {
-    bool fresh;
-    uint64_t *slot = sc__map_at(&n->port_ids, resource, &fresh);
-    if (fresh) {
-        *slot = n->port_count;
-        struct port *p = SC__PUSH(n->arena, n->ports, n->port_count, n->port_capacity);
-        *p = (struct port){.first = NOBODY};
-    }
-    return (uint32_t)*slot;
-}
-
-static struct analytic_link *link_at(const struct analytic *n, uint64_t at) {
-    return &n->active[at >> 32].links[(uint32_t)at];
-}
-
-static double rate_of(struct analytic *n, const struct analytic_active *a) {
-    double rate = 1;
-    for (uint32_t i = 0; i < a->claims; i++) {
-        double load = n->ports[a->links[i].port].load;
-        if (load > 1 && 1 / load < rate)
-            rate = 1 / load;
-    }
-    return rate;
-}
-
-/* Brings the transfer's progress to now and gives it its new rate. */
-static void pace(struct analytic *n, uint32_t id, int64_t now) {
-    struct analytic_active *a = &n->active[id];
-    double rate = rate_of(n, a);
-    if (rate == a->rate)
-        return;
-    a->left -= (double)(now - a->since) * a->rate;
-    if (a->left < 0)
-        a->left = 0;
-    a->since = now;
-    a->rate = rate;
-    a->version++;
-    sc__heap_push(&n->heap,
-                  now + (int64_t)ceil(fmin(a->left / rate, 0x1p62)),
-                  id,
-                  a->version);
-}
-
-static void pace_ports(struct analytic *n, const struct analytic_active *a, int64_t now) {
-    for (uint32_t i = 0; i < a->claims; i++)
-        for (uint64_t at = n->ports[a->links[i].port].first; at != NOBODY;) {
-            uint32_t id = (uint32_t)(at >> 32);
-            at = link_at(n, at)->next;
-            pace(n, id, now);
-        }
-}
+/* ---- running transfers ---- */
 
 /* A port that several classes share is claimed once. */
-static void
-push_claim(struct analytic *n, struct analytic_active *a, uint64_t resource, double share) {
-    uint32_t port = port_number(n, resource);
-    if (n->ports[port].claimed == n->starts)
-        return;
-    n->ports[port].claimed = n->starts;
-    *SC__PUSH(n->arena, a->links, a->claims, a->room) =
-        (struct analytic_link){.port = port, .share = share};
+static void add_port_claim(struct analytic *n, uint64_t resource, double share) {
+    for (uint32_t i = 0; i < n->claim_count; i++)
+        if (n->claims[i].port == resource)
+            return;
+    *SC__PUSH(n->arena, n->claims, n->claim_count, n->claim_capacity) =
+        (struct sc__port_claim){.port = resource, .share = share};
 }
 
-static const struct members *members_of(struct analytic *n, const struct sc__transfer *t) {
+static const struct members *members_of(struct analytic *n, const struct sc_transfer *t) {
     bool fresh;
     uint64_t *slot = sc__map_at(&n->members, (uint64_t)t->group << 32 | t->class, &fresh);
     if (!fresh)
@@ -487,184 +435,129 @@ same_port(const struct analytic *n, uint64_t resource, uint32_t class, uint32_t 
 
 /* What the transfer claims of its own class it claims of every other in its
  * group; of a port that they share, once. */
-static void
-claim_ports(struct analytic *n, struct analytic_active *a, const struct sc__claims *own) {
-    const struct sc__transfer *t = &a->transfer;
-    n->starts++;
+static uint32_t
+find_bundle(struct analytic *n, const struct sc_transfer *t, const struct sc_claims *own) {
+    n->claim_count = 0;
     for (uint32_t i = 0; i < own->count; i++)
-        push_claim(n, a, own->list[i].resource, own->list[i].share);
-    if (t->coll == SC__COLLS || !own->count)
-        return;
-    const struct members *m = members_of(n, t);
-    for (uint32_t k = 0; k < m->count; k++)
+        add_port_claim(n, own->list[i].resource, own->list[i].share);
+    const struct members *m = NULL;
+    if (t->coll != SC__COLLS && own->count)
+        m = members_of(n, t);
+    for (uint32_t k = 0; m && k < m->count; k++)
         for (uint32_t i = 0; i < own->count; i++)
-            push_claim(n,
-                       a,
-                       same_port(n, own->list[i].resource, m->class[k], m -> rank[k]),
-                       own->list[i].share);
+            add_port_claim(n,
+                           same_port(n, own->list[i].resource, m->class[k], m -> rank[k]),
+                           own->list[i].share);
+    return sc__port_bundle(n->sharing, n->claims, n->claim_count);
 }
 
-static void join_ports(struct analytic *n, uint32_t id) {
-    struct analytic_active *a = &n->active[id];
-    for (uint32_t i = 0; i < a->claims; i++) {
-        struct port *p = &n->ports[a->links[i].port];
-        p->load += a->links[i].share;
-        a->links[i].next = p->first;
-        p->first = (uint64_t)id << 32 | i;
+/* Costs are kept by what decides them. */
+static const struct analytic_cost *find_cost(struct analytic *n,
+                                             const struct sc_transfer *t) {
+    bool message = t->coll == SC__COLLS;
+    uint64_t key[4] = {t->bytes,
+                       (uint64_t)t->coll << 32 | (message ? 0 : t->group),
+                       (uint64_t)t->class << 32 | (message ? t->peer_class : 0),
+                       (uint64_t)t->rank << 32 | (message ? t->peer : 0)};
+    bool fresh;
+    uint64_t *slot = sc__map_at(&n->loads, sc__hash(key, sizeof key, 5), &fresh);
+    if (fresh) {
+        struct sc_claims own;
+        struct analytic_cost *cost = SC__NEW(n->arena, struct analytic_cost);
+        *slot = (uintptr_t)cost;
+        int64_t time = time_alone(n, t, &own, &cost->latency);
+        cost->work = time - cost->latency;
+        cost->bundle = find_bundle(n, t, &own);
+        return cost;
     }
+    return (const struct analytic_cost *)(uintptr_t)*slot;
 }
 
-static sc_status analytic_start(void *self, const struct sc__transfer *t, int64_t now) {
-    struct analytic *n = self;
+static uint32_t take_active(struct analytic *n) {
     uint32_t id = n->free;
-    if (id != SC__NONE)
-        n->free = n->active[id].next_free;
-    else {
+    if (id == SC__NONE) {
         (void)SC__PUSH(n->arena, n->active, n->count, n->capacity);
-        id = n->count - 1;
+        return n->count - 1;
     }
-    struct analytic_active *a = &n->active[id];
-    struct sc__claims own;
-    int64_t time;
-    *a = (struct analytic_active){.transfer = *t,
-                                  .since = now,
-                                  .used = true,
-                                  .version = a->version,
-                                  .links = a->links,
-                                  .room = a->room};
-    SC__TRY(analytic_alone(n, t, &time, &own));
-    a->left = (double)time;
-    claim_ports(n, a, &own);
-    join_ports(n, id);
-    pace(n, id, now);
-    pace_ports(n, a, now);
+    n->free = n->active[id].next_free;
+    return id;
+}
+
+static void begin_bytes(struct analytic *n, uint32_t id, int64_t now) {
+    const struct analytic_cost *cost = n->active[id].cost;
+    sc__port_begin(n->sharing, cost->bundle, cost->work, id, now);
+}
+
+static sc_status analytic_start(void *self, const struct sc_transfer *t, int64_t now) {
+    struct analytic *n = self;
+    uint32_t id = take_active(n);
+    n->active[id] = (struct analytic_active){.transfer = *t, .cost = find_cost(n, t)};
+    if (n->active[id].cost->latency)
+        sc__heap_push(&n->waiting, now + n->active[id].cost->latency, id, 0);
+    else
+        begin_bytes(n, id, now);
     return SC_OK;
-}
-
-static bool stale(const struct analytic *n, const struct sc__event *e) {
-    return !n->active[e->a].used || n->active[e->a].version != e->b;
-}
-
-static int64_t next_completion(struct analytic *n) {
-    while (n->heap.count && stale(n, &n->heap.items[0]))
-        sc__heap_pop(&n->heap);
-    return sc__heap_time(&n->heap);
 }
 
 static sc_status analytic_next(void *self, int64_t *when) {
-    *when = next_completion(self);
+    struct analytic *n = self;
+    int64_t begin = sc__heap_time(&n->waiting);
+    int64_t end = sc__port_next(n->sharing);
+    *when = begin < end ? begin : end;
     return SC_OK;
 }
 
-static void leave_port(struct analytic *n, uint32_t id, uint32_t which) {
-    struct analytic_link *mine = &n->active[id].links[which];
-    struct port *p = &n->ports[mine->port];
-    uint64_t me = (uint64_t)id << 32 | which;
-    uint64_t *at = &p->first;
-    while (*at != me)
-        at = &link_at(n, *at)->next;
-    *at = mine->next;
-    p->load = p->first == NOBODY ? 0 : p->load - mine->share;
-}
-
 static sc_status
-analytic_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+analytic_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct analytic *n = self;
-    *found = next_completion(n) <= to;
+    uint32_t id;
+    while (sc__heap_time(&n->waiting) <= to) {
+        struct sc__event e = sc__heap_pop(&n->waiting);
+        begin_bytes(n, e.a, e.time);
+    }
+    *found = sc__port_end(n->sharing, to, &id);
     if (!*found)
         return SC_OK;
-    uint32_t id = sc__heap_pop(&n->heap).a;
-    struct analytic_active *a = &n->active[id];
-    struct analytic_active gone = *a;
-    *done = a->transfer;
-    for (uint32_t i = 0; i < a->claims; i++)
-        leave_port(n, id, i);
-    a->used = false;
-    a->next_free = n->free;
+    *done = n->active[id].transfer;
+    n->active[id].next_free = n->free;
     n->free = id;
-    pace_ports(n, &gone, to);
     return SC_OK;
 }
 
 /* ---- state, for periods that repeat ---- */
 
-static int event_order(const void *x, const void *y) {
-    const struct sc__event *a = x;
-    const struct sc__event *b = y;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
-}
-
-/* The ends that count, in their order; the others go. */
-static void drop_stale_ends(struct analytic *n) {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n->heap.count; i++)
-        if (!stale(n, &n->heap.items[i]))
-            n->heap.items[kept++] = n->heap.items[i];
-    n->heap.count = kept;
-    if (kept > 1)
-        qsort(n->heap.items, kept, sizeof *n->heap.items, event_order); /* still a heap */
-}
-
-/* Transfers are numbered in the order in which they end as things are. */
-static void put_transfer(const struct analytic *n,
-                         const struct sc__event *e,
-                         int64_t now,
-                         struct sc__net_state *out) {
-    const struct analytic_active *a = &n->active[e->a];
-    sc__net_state_put(out, (uint64_t)(e->time - now));
-    sc__net_state_put(out, out->user_number(out, a->transfer.user));
-    sc__net_state_put(out, (uint64_t)(now - a->since));
-    sc__net_state_put_double(out, a->left);
-    sc__net_state_put_double(out, a->rate);
-    sc__net_state_put(out, a->claims);
-    for (uint32_t i = 0; i < a->claims; i++) {
-        sc__net_state_put(out, a->links[i].port);
-        sc__net_state_put_double(out, a->links[i].share);
-    }
-}
-
-/* The order of a port's list decides the order of equal ends. */
-static void put_port(const struct analytic *n, uint32_t port, struct sc__net_state *out) {
-    const struct port *p = &n->ports[port];
-    if (p->first == NOBODY)
-        return;
-    sc__net_state_put(out, port);
-    sc__net_state_put_double(out, p->load);
-    for (uint64_t at = p->first; at != NOBODY; at = link_at(n, at)->next)
-        sc__net_state_put(out, out->user_number(out, n->active[at >> 32].transfer.user));
-    sc__net_state_put(out, NOBODY);
+static uint64_t
+number_of_user(const struct sc__net_state *out, const void *engine, uint32_t id) {
+    const struct analytic *n = engine;
+    return out->user_number(out, n->active[id].transfer.user);
 }
 
 static sc_status analytic_state(void *self, int64_t now, struct sc__net_state *out) {
     struct analytic *n = self;
-    drop_stale_ends(n);
-    sc__net_state_put(out, n->heap.count);
-    for (uint32_t i = 0; i < n->heap.count; i++)
-        put_transfer(n, &n->heap.items[i], now, out);
-    for (uint32_t p = 0; n->heap.count && p < n->port_count; p++)
-        put_port(n, p, out);
+    sc__heap_sort(&n->waiting);
+    sc__net_state_put(out, n->waiting.count);
+    for (uint32_t i = 0; i < n->waiting.count; i++) {
+        const struct sc__event *e = &n->waiting.items[i];
+        sc__net_state_put(out, (uint64_t)(e->time - now));
+        sc__net_state_put(out, number_of_user(out, n, e->a));
+        sc__net_state_put(out, (uint64_t)n->active[e->a].cost->work);
+        sc__net_state_put(out, n->active[e->a].cost->bundle);
+    }
+    sc__port_state(n->sharing, now, out, number_of_user, n);
     return SC_OK;
 }
 
 static sc_status analytic_shift(void *self, int64_t by, const uint64_t *more) {
     struct analytic *n = self;
     (void)more;
-    for (uint32_t i = 0; i < n->heap.count; i++)
-        n->heap.items[i].time += by;
-    for (uint32_t i = 0; i < n->count; i++)
-        n->active[i].since += by;
+    for (uint32_t i = 0; i < n->waiting.count; i++)
+        n->waiting.items[i].time += by;
+    sc__port_shift(n->sharing, by);
     return SC_OK;
 }
 
-static const struct sc__net_ops analytic_ops = {.name = "analytic",
-                                                .alone = analytic_alone,
-                                                .start = analytic_start,
-                                                .next = analytic_next,
-                                                .finish = analytic_finish,
-                                                .state = analytic_state,
-                                                .shift = analytic_shift};
+const struct sc__net_periods sc__analytic_periods = {.state = analytic_state,
+                                                     .shift = analytic_shift};
 
 sc_status sc__net_analytic(struct sc_context *ctx,
                            const struct sc__cluster *cluster,
@@ -683,8 +576,30 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
     n->thin[SC__POD] = cluster->fabric.pod_leaves &&
                        (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
-    sc__map_init(&n->port_ids, n->arena);
-    sc__heap_init(&n->heap, n->arena);
-    *net = (struct sc__net){.ops = &analytic_ops, .self = n, .free = cluster->ideal};
+    sc__map_init(&n->loads, n->arena);
+    n->sharing = sc__port_sharing_new(n->arena);
+    sc__heap_init(&n->waiting, n->arena);
+    *net = (struct sc__net){.ops = &sc__analytic_engine,
+                            .periods = &sc__analytic_periods,
+                            .self = n,
+                            .free = cluster->ideal};
     return SC_OK;
 }
+
+static sc_status analytic_create(struct sc_engine_job *job, void **self) {
+    struct sc__net net;
+    SC__TRY(sc__net_analytic(job->ctx, job->cluster, job->w, &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+const struct sc_engine sc__analytic_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "analytic",
+    .summary = "each transfer has its time alone; ports are shared",
+    .create = analytic_create,
+    .alone = analytic_alone,
+    .start = analytic_start,
+    .next = analytic_next,
+    .finish = analytic_finish,
+};

@@ -10,7 +10,7 @@ struct astra_engine {
     struct sc__arena *arena;
     const struct sc__workload *w;
     struct sc__astra machine;
-    struct sc__transfer *flights;
+    struct sc_transfer *flights;
     uint32_t count;
     uint32_t capacity;
     uint32_t *unused;
@@ -29,7 +29,7 @@ static uint32_t coordinate(const struct sc__astra *a, uint32_t rank, uint32_t di
 /* How many places of each dimension the group spans. A group that is no
  * sub-grid counts as one line in the outermost dimension it touches. */
 static void find_span(const struct astra_engine *e,
-                      const struct sc__transfer *t,
+                      const struct sc_transfer *t,
                       uint32_t size[SC__ASTRA_DIMS]) {
     const struct sc__astra *a = &e->machine;
     uint32_t ranks = sc__group_size(e->w, t->group);
@@ -54,13 +54,13 @@ static void find_span(const struct astra_engine *e,
         size[d] = d == outermost ? ranks : 1;
 }
 
-static const uint32_t *span(const struct astra_engine *e, const struct sc__transfer *t) {
+static const uint32_t *span(const struct astra_engine *e, const struct sc_transfer *t) {
     if (!e->spans[t->group][0])
         find_span(e, t, e->spans[t->group]);
     return e->spans[t->group];
 }
 
-static int64_t message_time(const struct astra_engine *e, const struct sc__transfer *t) {
+static int64_t message_time(const struct astra_engine *e, const struct sc_transfer *t) {
     const struct sc__astra *a = &e->machine;
     uint32_t hops[SC__ASTRA_DIMS];
     for (uint32_t d = 0; d < a->net.dims; d++) {
@@ -75,7 +75,7 @@ static int64_t message_time(const struct astra_engine *e, const struct sc__trans
 }
 
 static int64_t astra_engine_time_of(const struct astra_engine *e,
-                                    const struct sc__transfer *t) {
+                                    const struct sc_transfer *t) {
     if (t->coll == SC__COLLS)
         return message_time(e, t);
     uint32_t ranks = sc__group_size(e->w, t->group);
@@ -104,16 +104,16 @@ static int64_t astra_engine_time_of(const struct astra_engine *e,
 }
 
 static sc_status astra_engine_alone(void *self,
-                                    const struct sc__transfer *t,
+                                    const struct sc_transfer *t,
                                     int64_t *time,
-                                    struct sc__claims *claims) {
+                                    struct sc_claims *claims) {
     claims->count = 0;
     claims->contended = false;
     *time = astra_engine_time_of(self, t);
     return SC_OK;
 }
 
-static sc_status astra_engine_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status astra_engine_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct astra_engine *e = self;
     uint32_t id = e->unused_count ? e->unused[--e->unused_count] : e->count;
     if (id == e->count)
@@ -129,7 +129,7 @@ static sc_status astra_engine_next(void *self, int64_t *when) {
 }
 
 static sc_status
-astra_engine_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+astra_engine_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct astra_engine *e = self;
     *found = sc__heap_time(&e->heap) <= to;
     if (!*found)
@@ -139,12 +139,6 @@ astra_engine_finish(void *self, int64_t to, struct sc__transfer *done, bool *fou
     *SC__PUSH(e->arena, e->unused, e->unused_count, e->unused_capacity) = id;
     return SC_OK;
 }
-
-static const struct sc__net_ops astra_ops = {.name = "astra",
-                                             .alone = astra_engine_alone,
-                                             .start = astra_engine_start,
-                                             .next = astra_engine_next,
-                                             .finish = astra_engine_finish};
 
 sc_status sc__net_astra(struct sc_context *ctx,
                         const char *network,
@@ -170,7 +164,7 @@ sc_status sc__net_astra(struct sc_context *ctx,
                         sc__mesh_ranks(&w->mesh));
     sc__heap_init(&e->heap, e->arena);
     e->spans = sc__alloc_array(e->arena, w->group_count, sizeof *e->spans);
-    *net = (struct sc__net){.ops = &astra_ops, .self = e};
+    *net = (struct sc__net){.ops = &sc__astra_engine, .self = e};
     return SC_OK;
 }
 
@@ -183,4 +177,29 @@ const struct sc__option sc__astra_options[] = {
      "ASTRA-sim's network YAML instead of a cluster",
      0},
     {0},
+};
+
+static sc_status astra_create(struct sc_engine_job *job, void **self) {
+    const struct sc__settings *s = job->settings;
+    const char *compat = sc__setting(s, "compat");
+    struct sc__net net;
+    SC__TRY(sc__net_astra(job->ctx,
+                          sc__setting(s, "astra-network"),
+                          sc__setting(s, "astra-system"),
+                          compat && !strcmp(compat, "astra"),
+                          job->w,
+                          &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+const struct sc_engine sc__astra_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "astra",
+    .summary = "ASTRA-sim's analytical network",
+    .create = astra_create,
+    .alone = astra_engine_alone,
+    .start = astra_engine_start,
+    .next = astra_engine_next,
+    .finish = astra_engine_finish,
 };

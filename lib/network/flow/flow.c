@@ -1,4 +1,4 @@
-/* flow: the engine behind sc__net_ops that shares links.
+/* flow: the engine behind sc_engine that shares links.
  *
  * A transfer takes the time the collective model gives it on a non-blocking
  * fabric, in two parts. The first is latency and software: it passes whatever
@@ -41,7 +41,7 @@ struct known_cost {
 };
 
 struct flow_active {
-    struct sc__transfer transfer;
+    struct sc_transfer transfer;
     const struct known_cost *known;
     int64_t begin;
     uint32_t next_free;
@@ -144,7 +144,7 @@ static uint32_t *group_gpus(struct flow_net *n,
 /* The GPU that gathers or scatters in the group: where the mesh has several of
  * the kind, the first member of those the root is not in. */
 static uint32_t root_of(const struct flow_net *n,
-                        const struct sc__transfer *t,
+                        const struct sc_transfer *t,
                         const uint32_t *gpu,
                         uint32_t count) {
     const struct flow_job *j = &n->jobs[t->job];
@@ -154,7 +154,7 @@ static uint32_t root_of(const struct flow_net *n,
 
 /* Every group of the kind that has a rank of the class. */
 static sc_status add_groups(struct flow_net *n,
-                            const struct sc__transfer *t,
+                            const struct sc_transfer *t,
                             enum sc__algo algo,
                             struct pattern *p) {
     const struct flow_job *j = &n->jobs[t->job];
@@ -182,7 +182,7 @@ static sc_status add_groups(struct flow_net *n,
 
 /* The peer of another rank of the class: the same move on the mesh. */
 static uint32_t
-peer_of(const struct sc__workload *w, const struct sc__transfer *t, uint32_t rank) {
+peer_of(const struct sc__workload *w, const struct sc_transfer *t, uint32_t rank) {
     uint32_t peer = rank;
     if (rank == t->rank)
         return t->peer;
@@ -195,7 +195,7 @@ peer_of(const struct sc__workload *w, const struct sc__transfer *t, uint32_t ran
 }
 
 static sc_status
-add_messages(struct flow_net *n, const struct sc__transfer *t, struct pattern *p) {
+add_messages(struct flow_net *n, const struct sc_transfer *t, struct pattern *p) {
     const struct flow_job *j = &n->jobs[t->job];
     for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
         uint32_t rank = j->class_ranks[i];
@@ -210,14 +210,14 @@ add_messages(struct flow_net *n, const struct sc__transfer *t, struct pattern *p
 }
 
 /* Who takes part, as far as it decides the traffic. */
-static uint64_t whom(const struct sc__transfer *t) {
+static uint64_t whom(const struct sc_transfer *t) {
     if (t->coll == SC__COLLS)
         return (uint64_t)t->rank << 32 | t->peer;
     return sc__coll_rooted(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
 }
 
 static sc_status find_pattern(struct flow_net *n,
-                              const struct sc__transfer *t,
+                              const struct sc_transfer *t,
                               enum sc__algo algo,
                               struct pattern **out) {
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
@@ -249,7 +249,7 @@ static sc_status find_pattern(struct flow_net *n,
 /* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
  * algorithm is best depends on what they leave of its uplinks. */
 static uint32_t
-groups_on_part(struct flow_net *n, enum sc__level level, const struct sc__transfer *t) {
+groups_on_part(struct flow_net *n, enum sc__level level, const struct sc_transfer *t) {
     const struct flow_job *j = &n->jobs[t->job];
     uint32_t width =
         (uint32_t)sc__fabric_part_nodes(n->cluster, level) * n->cluster->node_gpus;
@@ -266,7 +266,7 @@ groups_on_part(struct flow_net *n, enum sc__level level, const struct sc__transf
     return count;
 }
 
-static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__transfer *t) {
+static const struct sc__shape *shape_of(struct flow_net *n, const struct sc_transfer *t) {
     bool fresh;
     uint64_t key[2] = {(uint64_t)t->job << 32 | t->class, t->group};
     uint64_t *slot = sc__map_at(&n->shapes, sc__hash(key, sizeof key, 2), &fresh);
@@ -285,14 +285,14 @@ static const struct sc__shape *shape_of(struct flow_net *n, const struct sc__tra
 }
 
 static uint32_t
-node_of(const struct flow_net *n, const struct sc__transfer *t, uint32_t rank) {
+node_of(const struct flow_net *n, const struct sc_transfer *t, uint32_t rank) {
     return gpu_of(n, &n->jobs[t->job], rank) / n->cluster->node_gpus;
 }
 
 /* A collective or message run step by step: all of it may be bytes, as far as
  * its ports say. */
 static sc_status
-step_time(struct flow_net *n, const struct sc__transfer *t, struct sc__coll_cost *p) {
+step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__coll_cost *p) {
     const struct flow_job *j = &n->jobs[t->job];
     bool direct =
         t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
@@ -322,7 +322,7 @@ step_time(struct flow_net *n, const struct sc__transfer *t, struct sc__coll_cost
 
 /* The model's time on a non-blocking fabric, by the algorithm that is best on
  * this one. */
-static struct sc__coll_cost model_time(struct flow_net *n, const struct sc__transfer *t) {
+static struct sc__coll_cost model_time(struct flow_net *n, const struct sc_transfer *t) {
     if (t->coll == SC__COLLS) {
         bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
         return (struct sc__coll_cost){.time = sc__message_time(&n->open, same, t->bytes),
@@ -368,7 +368,7 @@ static struct sc__burden burden_of(const struct flow_cost *p, uint32_t pattern) 
 }
 
 static sc_status
-make_cost(struct flow_net *n, const struct sc__transfer *t, struct known_cost *k) {
+make_cost(struct flow_net *n, const struct sc_transfer *t, struct known_cost *k) {
     struct sc__coll_cost model;
     if (n->steps.send > 0)
         SC__TRY(step_time(n, t, &model));
@@ -385,7 +385,7 @@ make_cost(struct flow_net *n, const struct sc__transfer *t, struct known_cost *k
 
 /* Costs are kept by transfer: what asking again would answer. */
 static sc_status
-find_cost(struct flow_net *n, const struct sc__transfer *t, const struct known_cost **out) {
+find_cost(struct flow_net *n, const struct sc_transfer *t, const struct known_cost **out) {
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
     uint64_t hash = sc__hash(key, sizeof key, 3);
     const uint64_t *known = sc__map_find(&n->costs, hash);
@@ -402,14 +402,14 @@ find_cost(struct flow_net *n, const struct sc__transfer *t, const struct known_c
 
 /* ---- the ops ---- */
 
-static uint64_t port_of(const struct sc__transfer *t, uint32_t class) {
+static uint64_t port_of(const struct sc_transfer *t, uint32_t class) {
     return (uint64_t)t->job << 32 | class;
 }
 
 static sc_status flow_alone(void *self,
-                            const struct sc__transfer *t,
+                            const struct sc_transfer *t,
                             int64_t *time,
-                            struct sc__claims *claims) {
+                            struct sc_claims *claims) {
     struct flow_net *n = self;
     const struct known_cost *k;
     *time = 0;
@@ -419,9 +419,9 @@ static sc_status flow_alone(void *self,
         return SC_OK;
     SC__TRY(find_cost(n, t, &k));
     if (k->pattern->traffic.flow_count)
-        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->class), 1};
+        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->class), 1};
     if (t->coll == SC__COLLS && t->peer_class != t->class)
-        claims->list[claims->count++] = (struct sc__claim){port_of(t, t->peer_class), 1};
+        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
     claims->contended = k->pattern->traffic.network;
     *time = k->cost.total;
     return SC_OK;
@@ -447,7 +447,7 @@ static uint32_t take_active(struct flow_net *n) {
     return id;
 }
 
-static sc_status flow_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status flow_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct flow_net *n = self;
     const struct known_cost *k;
     SC__TRY(find_cost(n, t, &k));
@@ -518,7 +518,7 @@ static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t
 }
 
 static sc_status
-flow_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+flow_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct flow_net *n = self;
     *found = false;
     end_flows(n, to);
@@ -540,15 +540,15 @@ flow_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
 }
 
 static int compare_use(const void *a, const void *b) {
-    const struct sc__net_link_use *x = a;
-    const struct sc__net_link_use *y = b;
+    const struct sc_link_use *x = a;
+    const struct sc_link_use *y = b;
     if (x->busy_share != y->busy_share)
         return x->busy_share < y->busy_share ? 1 : -1;
     return strcmp(x->name, y->name);
 }
 
 static void
-note_hottest(struct flow_net *n, const struct sc__net_link_use *use, uint32_t count) {
+note_hottest(struct flow_net *n, const struct sc_link_use *use, uint32_t count) {
     struct sc__buffer b;
     sc__buffer_init(&b, n->arena);
     for (uint32_t i = 0; i < count && i < HOTTEST; i++)
@@ -578,39 +578,31 @@ static void note_delays(struct flow_net *n) {
 
 /* One line for each class of links, the busiest first. */
 static sc_status flow_link_use(void *self,
-                               struct sc__arena *arena,
                                int64_t step,
-                               struct sc__net_link_use **out,
-                               uint32_t *reported) {
+                               void (*add)(void *to, const struct sc_link_use *use),
+                               void *to) {
     struct flow_net *n = self;
     uint32_t count = n->joint ? n->joint->links : 0;
-    *out = SC__NEW_ARRAY(arena, struct sc__net_link_use, count);
+    struct sc_link_use *use = SC__NEW_ARRAY(n->arena, struct sc_link_use, count);
     for (uint32_t i = 0; i < count; i++) {
         struct sc__buffer name;
-        sc__buffer_init(&name, arena);
+        sc__buffer_init(&name, n->arena);
         n->graph.name(&n->graph, n->joint->sample[i], &name);
         if (n->joint->size[i] > 1)
             sc__printf(&name, " and %u alike", n->joint->size[i] - 1);
-        (*out)[i] = (struct sc__net_link_use){.name = name.text,
-                                              .bytes = sc__live_bytes(n->live, i),
-                                              .capacity = n->joint->capacity[i]};
+        use[i] = (struct sc_link_use){.name = name.text,
+                                      .bytes = sc__live_bytes(n->live, i),
+                                      .capacity = n->joint->capacity[i]};
         if (step > 0)
-            (*out)[i].busy_share =
-                sc__live_bytes(n->live, i) / n->joint->capacity[i] / ((double)step * 1e-12);
+            use[i].busy_share = use[i].bytes / use[i].capacity / ((double)step * 1e-12);
     }
-    qsort(*out, count, sizeof **out, compare_use);
+    qsort(use, count, sizeof *use, compare_use);
     note_delays(n);
-    note_hottest(n, *out, count);
-    *reported = count < REPORTED ? count : REPORTED;
+    note_hottest(n, use, count);
+    for (uint32_t i = 0; i < count && i < REPORTED; i++)
+        add(to, &use[i]);
     return SC_OK;
 }
-
-static const struct sc__net_ops flow_ops = {.name = "flow",
-                                            .alone = flow_alone,
-                                            .start = flow_start,
-                                            .next = flow_next,
-                                            .finish = flow_finish,
-                                            .links = flow_link_use};
 
 /* ---- making it ---- */
 
@@ -672,7 +664,7 @@ sc_status sc__flow_group(struct sc_context *ctx,
 sc_status sc__flow_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
     struct flow_net *n = net->self;
     const struct known_cost *k;
-    struct sc__transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
+    struct sc_transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
     *time = 0;
     if (n->cluster->ideal)
         return SC_OK;
@@ -702,7 +694,7 @@ sc_status sc__net_flow(struct sc_context *ctx,
     sc__map_init(&n->costs, n->arena);
     sc__map_init(&n->shapes, n->arena);
     sc__heap_init(&n->heap, n->arena);
-    *net = (struct sc__net){.ops = &flow_ops, .self = n, .free = cluster->ideal};
+    *net = (struct sc__net){.ops = &sc__flow_engine, .self = n, .free = cluster->ideal};
     if (cluster->ideal)
         return SC_OK;
     SC__TRY(sc__cluster_graph(ctx, cluster, &n->graph));
@@ -711,3 +703,22 @@ sc_status sc__net_flow(struct sc_context *ctx,
     sc__pattern_builder_init(ctx, cluster, &n->graph, &n->route, &n->builder);
     return w ? sc__net_flow_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
 }
+
+static sc_status flow_create(struct sc_engine_job *job, void **self) {
+    struct sc__net net;
+    SC__TRY(sc__net_flow(job->ctx, job->cluster, job->w, job->settings, &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+const struct sc_engine sc__flow_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "flow",
+    .summary = "links are shared max-min fair",
+    .create = flow_create,
+    .alone = flow_alone,
+    .start = flow_start,
+    .next = flow_next,
+    .finish = flow_finish,
+    .links = flow_link_use,
+};

@@ -55,6 +55,11 @@ static void load_link(struct sc__pattern_builder *b,
     p->hops[b->slot[link]].load += load;
 }
 
+static bool has_nodes(const struct sc__pattern_builder *b) {
+    return b->cluster->fabric.kind != SC__FABRIC_DIMS &&
+           b->cluster->fabric.kind != SC__FABRIC_LINKS;
+}
+
 /* Bytes on a cable between nodes for a byte of payload. */
 static double overhead(const struct sc__pattern_builder *b) {
     return b->cluster->constants.wire > 0 ? 1 / b->cluster->constants.wire : 1;
@@ -76,11 +81,6 @@ static sc_status lay_route(struct sc__pattern_builder *b,
     if (network)
         p->network = true;
     return SC_OK;
-}
-
-static bool has_nodes(const struct sc__pattern_builder *b) {
-    return b->cluster->fabric.kind != SC__FABRIC_DIMS &&
-           b->cluster->fabric.kind != SC__FABRIC_LINKS;
 }
 
 enum { PORT_OUT, PORT_IN };

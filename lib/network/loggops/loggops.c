@@ -20,7 +20,7 @@
 #include <string.h>
 
 struct flight {
-    struct sc__transfer transfer;
+    struct sc_transfer transfer;
     bool departed;
 };
 
@@ -59,7 +59,7 @@ static int64_t stretch(double per_byte, uint64_t bytes) {
                      : 0;
 }
 
-static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc__transfer *t) {
+static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc_transfer *t) {
     return (size_t)rank * n->nics + t->group;
 }
 
@@ -67,7 +67,7 @@ static size_t nic_of(const struct loggops *n, uint32_t rank, const struct sc__tr
  * messages come in in the order they depart. One that asks first departs when
  * it has its answer, and those that leave meanwhile are there before it. */
 static void depart(struct loggops *n, uint32_t id, int64_t now) {
-    const struct sc__transfer *t = &n->flights[id].transfer;
+    const struct sc_transfer *t = &n->flights[id].transfer;
     int64_t wire = stretch(n->G, t->bytes);
     int64_t *in = &n->in_free[nic_of(n, t->peer, t)];
     int64_t there = now + n->L;
@@ -87,7 +87,7 @@ static int64_t root_time(const struct loggops *n, double messages, uint64_t shar
 }
 
 /* A member's messages, each a step of its own. */
-static int64_t collective_time(const struct loggops *n, const struct sc__transfer *t) {
+static int64_t collective_time(const struct loggops *n, const struct sc_transfer *t) {
     uint32_t ranks = sc__group_size(n->w, t->group);
     enum sc__coll_family family = sc__coll_message_family(t->coll);
     struct sc__coll_counts c = sc__coll_counts(family, t->coll, ranks, ranks, 1, 1);
@@ -104,9 +104,9 @@ static int64_t collective_time(const struct loggops *n, const struct sc__transfe
 }
 
 static sc_status loggops_alone(void *self,
-                               const struct sc__transfer *t,
+                               const struct sc_transfer *t,
                                int64_t *time,
-                               struct sc__claims *claims) {
+                               struct sc_claims *claims) {
     const struct loggops *n = self;
     claims->count = 0;
     claims->contended = true;
@@ -115,7 +115,7 @@ static sc_status loggops_alone(void *self,
     return SC_OK;
 }
 
-static uint32_t new_flight(struct loggops *n, const struct sc__transfer *t) {
+static uint32_t new_flight(struct loggops *n, const struct sc_transfer *t) {
     if (n->unused_count) {
         uint32_t id = n->unused[--n->unused_count];
         n->flights[id] = (struct flight){.transfer = *t};
@@ -126,7 +126,7 @@ static uint32_t new_flight(struct loggops *n, const struct sc__transfer *t) {
     return n->flight_count - 1;
 }
 
-static sc_status loggops_start(void *self, const struct sc__transfer *t, int64_t now) {
+static sc_status loggops_start(void *self, const struct sc_transfer *t, int64_t now) {
     struct loggops *n = self;
     uint32_t id = new_flight(n, t);
     if (t->coll != SC__COLLS) {
@@ -152,7 +152,7 @@ static sc_status loggops_next(void *self, int64_t *when) {
 }
 
 static sc_status
-loggops_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
+loggops_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     struct loggops *n = self;
     *found = false;
     while (sc__queue_time(&n->queue) <= to) {
@@ -170,19 +170,12 @@ loggops_finish(void *self, int64_t to, struct sc__transfer *done, bool *found) {
     return SC_OK;
 }
 
-static sc_status loggops_overhead(void *self, uint64_t bytes, struct sc__overhead *out) {
+static sc_status loggops_overhead(void *self, uint64_t bytes, struct sc_overhead *out) {
     const struct loggops *n = self;
     int64_t time = n->o + stretch(n->O, bytes);
-    *out = (struct sc__overhead){.send = time, .recv = time, .rendezvous = bytes > n->S};
+    *out = (struct sc_overhead){.send = time, .recv = time, .rendezvous = bytes > n->S};
     return SC_OK;
 }
-
-static const struct sc__net_ops loggops_ops = {.name = "loggops",
-                                               .alone = loggops_alone,
-                                               .start = loggops_start,
-                                               .next = loggops_next,
-                                               .finish = loggops_finish,
-                                               .overhead = loggops_overhead};
 
 /* A time, in nanoseconds where it has no unit. Not sc__parse_time: a byte may
  * take less than a picosecond. */
@@ -273,6 +266,25 @@ sc_status sc__net_loggops(struct sc_context *ctx,
     n->out_free = SC__NEW_ARRAY(n->arena, int64_t, ports);
     n->in_free = SC__NEW_ARRAY(n->arena, int64_t, ports);
     sc__queue_init(&n->queue, n->arena);
-    *net = (struct sc__net){.ops = &loggops_ops, .self = n};
+    *net = (struct sc__net){.ops = &sc__loggops_engine, .self = n};
     return SC_OK;
 }
+
+static sc_status loggops_create(struct sc_engine_job *job, void **self) {
+    struct sc__net net;
+    SC__TRY(sc__net_loggops(job->ctx, sc__setting(job->settings, "loggops"), job->w, &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+const struct sc_engine sc__loggops_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "loggops",
+    .summary = "the LogGOPS model of messages",
+    .create = loggops_create,
+    .alone = loggops_alone,
+    .start = loggops_start,
+    .next = loggops_next,
+    .finish = loggops_finish,
+    .overhead = loggops_overhead,
+};
