@@ -127,3 +127,37 @@ expect kineto_size_noted 0 "1 collectives without \"In msg nelems\"" "$STEPCAST"
 kineto Complex '"In msg nelems": 10' | sed 's/Complex""/Complex", "/' >"$tmp/kineto.json"
 expect kineto_dtype 0 "the dtype Complex is not known: 4 bytes an element are assumed" "$STEPCAST" run "$tmp/kineto.json"
 expect kineto_no_such_step 3 "the trace has no ProfilerStep, so there is no step 99" "$STEPCAST" run "$tmp/kineto.json" --step 99
+
+# Megatron traces: a rank does one thing at a time
+trace="tests/data/seed_002.txt --tp 1 --pp 2 --dp 2"
+sed 's/duration=18.65,/duration=18650,/' tests/data/seed_002.txt >"$tmp/long.txt"
+expect operation_before_the_last 3 "ms before the operation before it ended" "$STEPCAST" run "$tmp/long.txt" --tp 1 --pp 2 --dp 2
+sed 's/timestamp=[0-9.]*/timestamp=16109898842.62/g' tests/data/seed_002.txt >"$tmp/at_once.txt"
+expect operations_at_once 3 "ms before the operation before it ended" "$STEPCAST" run "$tmp/at_once.txt" --tp 1 --pp 2 --dp 2
+expect trace_as_it_is 0 '"step_time_us": ' "$STEPCAST" run $trace --json -
+
+# sequence parallelism gathers and scatters, whatever all-reduces do
+sp="--model llama2-7b --tp 2 --cp 2 --dp 64 --seq 4096 --micro-batch 4 --zero 1 --global-batch 1024 --sequence-parallel --cluster dgx-a100:256"
+clock_of() { "$STEPCAST" run "$@" --json - | sed -n 's/.*throttling makes GEMMs \([0-9.]*\) times.*/\1/p'; }
+check algo_is_not_power "$(clock_of $sp --algo tree) $(clock_of $sp | grep -c '^1\.')" "$(clock_of $sp) 1"
+
+# a folder of another job
+"$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job" >/dev/null 2>&1
+check chakra_folder "$? $(ls "$tmp/job" | grep -c '\.et$')" "0 128"
+expect chakra_folder_again 0 "" "$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job"
+touch "$tmp/job/workload.128.et"
+expect chakra_folder_used 2 "workload.128.et: error: is of another set of files" "$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job"
+"$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 0,1 >/dev/null
+expect hta_folder_again 0 "" "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 1,0
+expect hta_folder_used 2 "rank1.pt.trace.json.gz: error: is of another set of files" "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 0
+
+# counts that no machine has, in small files; 1 GB and ten seconds are enough to say so
+bounded() { (ulimit -v 1048576 && timeout 10 "$STEPCAST" "$@"); }
+sed 's/ pp: 4 / pp: 1000000 /; s/all_gpus: [0-9]*/all_gpus: 8000000/' tests/data/seed_004.txt >"$tmp/deep.txt"
+expect too_many_stages 3 "pp 1000000 is too many stages" bounded run "$tmp/deep.txt"
+sed 's/all_gpus: [0-9]*/all_gpus: 1024000000/' tests/data/seed_003.txt >"$tmp/wide.txt"
+expect too_many_gpus 3 "is too many ranks" bounded run "$tmp/wide.txt"
+"$STEPCAST" convert tests/data/seed_003.txt --to ir-json -o "$tmp/ir.json" 2>/dev/null
+sed 's/"gpus": 1024,/"gpus": 1024000000,/' "$tmp/ir.json" >"$tmp/wide.json"
+expect too_many_replicas 3 "is too many ranks" bounded run "$tmp/wide.json"
+expect too_many_layers 2 "900000 layers are too many" bounded run tests/data/seed_000.txt --layers 900000

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_ITEMS 2000000 /* some 2 GB and a few seconds */
+
 static size_t word_length(const char *s) {
     return strcspn(s, "_./");
 }
@@ -263,11 +265,11 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                         "--layers: no row name says which rows are a layer (like "
                         "transformer_h_0_ln_1)");
     uint64_t total = rows->count + (uint64_t)out->layers * rows->count;
-    if (total > 50000000)
+    if (total > MOST_ITEMS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        NULL,
+                        "rows times layers are at most 2 million",
                         "--layers: %u layers are too many",
                         out->layers);
     repeat_rows(ctx, rows, spans, found, out->layers, out);
