@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #define WINDOW ((size_t)256 << 10)
 
@@ -41,12 +40,11 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
         SC__TRY(open_path(ctx, path, &fd));
         in->name = sc__strdup(&ctx->arena, sc__shown_name(ctx, path));
     }
-    in->gz = gzdopen(fd, "rb");
+    in->gz = sc__gunzip_open(fd);
     if (!in->gz) {
         sc__file_close(fd);
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     }
-    gzbuffer(in->gz, (unsigned)WINDOW);
     in->capacity = WINDOW;
     in->bytes = malloc(in->capacity + 1);
     if (!in->bytes) {
@@ -57,33 +55,31 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
 }
 
 void sc__input_read_ahead(struct sc__input *in) {
-    if (!in->ahead && !in->at_end && !gzdirect(in->gz))
+    if (!in->ahead && !in->at_end && sc__gunzip_is_packed(in->gz))
         in->ahead = sc__ahead_start(in->gz);
 }
 
 void sc__input_close(struct sc__input *in) {
     sc__ahead_stop(in->ahead);
     in->ahead = NULL;
-    if (in->gz)
-        gzclose_r(in->gz);
+    sc__gunzip_close(in->gz);
     free(in->bytes);
     in->gz = NULL;
     in->bytes = NULL;
 }
 
 static sc_status read_failed(struct sc__input *in) {
-    int code;
-    const char *text = gzerror(in->gz, &code);
-    const char *reason = strstr(text, ": "); /* after zlib's name of the file */
+    const char *what;
     struct sc__place at = {.file = in->name};
-    if (code == Z_ERRNO)
-        return fail_reason(in->ctx, in->name, "cannot read", sc__reason_now());
+    int reason = sc__gunzip_error(in->gz, &what);
+    if (reason)
+        return fail_reason(in->ctx, in->name, "cannot read", reason);
     return sc__fail(in->ctx,
                     SC_INPUT,
                     &at,
                     "the .gz file is cut or damaged",
                     "cannot unpack: %s",
-                    reason ? reason + 2 : text);
+                    what);
 }
 
 static sc_status read_more(struct sc__input *in) {
@@ -91,17 +87,12 @@ static sc_status read_more(struct sc__input *in) {
     if (room > (1u << 30))
         room = 1u << 30;
     unsigned char *to = in->bytes + in->end;
-    int got = in->ahead ? sc__ahead_read(in->ahead, to, room)
-                        : gzread(in->gz, to, (unsigned)room);
+    int got =
+        in->ahead ? sc__ahead_read(in->ahead, to, room) : sc__gunzip_read(in->gz, to, room);
     if (got < 0)
         return read_failed(in);
-    if (got == 0) {
-        int code;
-        gzerror(in->gz, &code);
-        if (code != Z_OK && code != Z_STREAM_END)
-            return read_failed(in);
+    if (got == 0)
         in->at_end = true;
-    }
     in->end += (size_t)got;
     return SC_OK;
 }

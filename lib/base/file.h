@@ -11,7 +11,7 @@
 struct sc__input {
     struct sc_context *ctx;
     const char *name; /* as shown in errors */
-    void *gz;
+    struct sc__gunzip *gz;
     unsigned char *bytes; /* the window */
     size_t begin;
     size_t end;

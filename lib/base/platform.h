@@ -65,8 +65,10 @@ int sc__reason_now(void);
 /* The path is wrong, rather than the system. */
 bool sc__reason_is_path(int reason);
 
-/* For reading; "-" is standard input. The descriptor is one for zlib. */
+/* For reading; "-" is standard input. */
 int sc__file_open(const char *path, int *fd);
+/* got is 0 at the end. */
+int sc__file_read(int fd, void *bytes, size_t size, size_t *got);
 int sc__file_write(int fd, const char *bytes, size_t size);
 int sc__file_close(int fd);
 /* A file in memory, gone with its descriptor, and a path that opens it again. */

@@ -171,6 +171,15 @@ int sc__file_open(const char *path, int *fd) {
     return *fd < 0 ? errno : 0;
 }
 
+int sc__file_read(int fd, void *bytes, size_t size, size_t *got) {
+    ssize_t n;
+    do
+        n = read(fd, bytes, size);
+    while (n < 0 && errno == EINTR);
+    *got = n > 0 ? (size_t)n : 0;
+    return n < 0 ? sc__reason_now() : 0;
+}
+
 int sc__file_write(int fd, const char *bytes, size_t size) {
     while (size) {
         ssize_t n = write(fd, bytes, size);

@@ -161,3 +161,27 @@ expect too_many_gpus 3 "is too many ranks" bounded run "$tmp/wide.txt"
 sed 's/"gpus": 1024,/"gpus": 1024000000,/' "$tmp/ir.json" >"$tmp/wide.json"
 expect too_many_replicas 3 "is too many ranks" bounded run "$tmp/wide.json"
 expect too_many_layers 2 "900000 layers are too many" bounded run tests/data/seed_000.txt --layers 900000
+
+# .gz: a second member that is damaged is no end of the file; padding is
+head -n 30 tests/data/seed_000.txt | gzip >"$tmp/1.gz"
+tail -n +31 tests/data/seed_000.txt | gzip >"$tmp/2.gz"
+cat "$tmp/1.gz" "$tmp/2.gz" >"$tmp/both.gz"
+check gzip_members "$(step_of "$tmp/both.gz")" "$(step_of tests/data/seed_000.txt)"
+{ cat "$tmp/both.gz" && head -c 1000 /dev/zero; } >"$tmp/padded.gz"
+check gzip_padding "$(step_of "$tmp/padded.gz")" "$(step_of tests/data/seed_000.txt)"
+printf X | dd of="$tmp/2.gz" conv=notrunc 2>/dev/null
+cat "$tmp/1.gz" "$tmp/2.gz" >"$tmp/damaged.gz"
+expect gzip_damaged_member 3 "damaged.gz: error: cannot unpack" "$STEPCAST" run "$tmp/damaged.gz"
+{ cat "$tmp/padded.gz" && echo text; } >"$tmp/trailing.gz"
+expect gzip_trailing_text 3 "bytes that are not packed after the packed ones" "$STEPCAST" run "$tmp/trailing.gz"
+{ cat "$tmp/1.gz" && gzip -c tests/data/seed_000.txt | head -c 500; } >"$tmp/cut.gz"
+expect gzip_cut_member 3 "cannot unpack: unexpected end of file" "$STEPCAST" run "$tmp/cut.gz"
+
+# profiler tables: a row of a layer's parts that is missing, or no time
+sed '/ SelfAttn  /d' tests/data/seed_001.txt >"$tmp/no_attention.txt"
+expect profile_row_missing 0 "of the step's device time is in layers, but in no row of their parts" "$STEPCAST" run "$tmp/no_attention.txt" --json -
+sed 's/ 10.878ms/-10.878ms/' tests/data/seed_001.txt >"$tmp/negative.txt"
+expect profile_negative_time 3 "negative.txt:22: error: SelfAttn took -10878.000 us" "$STEPCAST" run "$tmp/negative.txt"
+sed 's/ 10.878ms/ 10.878us/' tests/data/seed_001.txt >"$tmp/unit.txt"
+expect profile_other_unit 0 "but in no row of their parts" "$STEPCAST" run "$tmp/unit.txt" --json -
+check profile_as_it_is "$("$STEPCAST" run tests/data/seed_001.txt --json - | grep -c -e '"step_time_us"' -e 'no row of their parts')" "$("$STEPCAST" run tests/data/seed_001.txt --json - | grep -c '"step_time_us"')"
