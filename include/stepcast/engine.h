@@ -129,6 +129,9 @@ typedef struct sc_engine {
                        void *to);
     /* For engines that load the processors too. NULL: messages cost them nothing. */
     sc_status (*overhead)(void *self, uint64_t bytes, sc_overhead *out);
+    /* t ran so many times without being started, because nothing could slow it
+     * down; told at the end, for the use of links. NULL: the engine has no use. */
+    sc_status (*passed)(void *self, const sc_transfer *t, uint64_t times);
 } sc_engine;
 
 /* Makes the engine known to the context under its name; the table is copied, its

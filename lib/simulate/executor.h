@@ -285,6 +285,9 @@ sc__run_end_time(const struct sc__executor *x, const struct sc__runner *r, uint3
 void sc__run_pace(struct sc__executor *x, uint32_t class, uint32_t stream, bool slow);
 /* It ends now: what it did goes into the account. */
 void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream);
+/* Transfers inside runs were never started: an engine that counts the use of its
+ * links hears of them at the end. */
+sc_status sc__run_tell_passed(struct sc__executor *x);
 
 /* A clock past this is refused; times of up to twice as much can still be
  * added to it. */

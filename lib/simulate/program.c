@@ -217,7 +217,7 @@ static sc_status program_check_end(struct sc__executor *x) {
         for (uint32_t s = 0; s < x->streams; s++)
             if (x->runners[c].streams[s].state != SC__STREAM_DONE)
                 return sc__deadlock(x);
-    return SC_OK;
+    return x->net->ops->passed ? sc__run_tell_passed(x) : SC_OK;
 }
 
 const struct sc__policy sc__policy_program = {.prepare = program_prepare,

@@ -132,3 +132,39 @@ void sc__run_close(struct sc__executor *x, uint32_t class, uint32_t stream) {
     if (several)
         r->mark = x->now;
 }
+
+/* Those of one block that a class called so many times. */
+static sc_status tell_block(struct sc__executor *x,
+                            uint32_t class,
+                            const struct sc__prepared *b,
+                            uint64_t times) {
+    for (uint32_t s = 0; s < x->streams; s++)
+        for (uint32_t i = b->first[s]; i < b->first[s] + b->count[s]; i++) {
+            const struct sc__exec_item *item = &b->items[i];
+            for (uint32_t k = 0; item->sums && k < item->ops; k++) {
+                const struct sc__op *op = &x->w->ops[b->order[item->first + k]];
+                if (op->kind != SC__OP_COLLECTIVE || op->flags & SC__OP_MEASURED)
+                    continue;
+                struct sc_transfer t = sc__transfer_of(x, class, op);
+                SC__TRY(x->net->ops->passed(x->net->self, &t, times));
+            }
+        }
+    return SC_OK;
+}
+
+sc_status sc__run_tell_passed(struct sc__executor *x) {
+    struct sc__map calls; /* by block: how often it is called */
+    for (uint32_t c = 0; c < x->w->class_count; c++) {
+        const struct sc__runner *r = &x->runners[c];
+        sc__map_init(&calls, &x->arena);
+        for (uint32_t k = 0; k < r->calls; k++)
+            ++*sc__map_at(&calls, (uintptr_t)r->blocks[k], NULL);
+        for (uint32_t k = 0; k < r->calls; k++) {
+            uint64_t *times = sc__map_at(&calls, (uintptr_t)r->blocks[k], NULL);
+            if (*times)
+                SC__TRY(tell_block(x, c, r->blocks[k], *times));
+            *times = 0; /* told */
+        }
+    }
+    return SC_OK;
+}

@@ -41,6 +41,13 @@ struct sc__live *sc__live_new(struct sc__arena *arena, const struct sc__quotient
 double sc__live_bytes(const struct sc__live *l, uint32_t link) {
     return l->bytes[link];
 }
+
+void sc__live_passed(struct sc__live *l, const struct sc__burden *b, double times) {
+    const struct sc__quotient *q = l->q;
+    for (uint32_t i = q->reach_first[b->pattern]; i < q->reach_first[b->pattern + 1]; i++)
+        l->bytes[q->reach[i].link] += q->reach[i].volume * b->bytes * times;
+}
+
 uint32_t sc__live_violations(const struct sc__live *l) {
     return sc__share_violations(l->share);
 }

@@ -31,7 +31,10 @@ int64_t sc__live_next(struct sc__live *l);
 /* One transfer that has ended by `to`; false when there is none. */
 bool sc__live_end(struct sc__live *l, int64_t to, uint32_t *id);
 
-/* Bytes that were begun on a class of links. */
+/* So many transfers of this burden passed without being begun: they count for
+ * the bytes of links. */
+void sc__live_passed(struct sc__live *l, const struct sc__burden *b, double times);
+/* Bytes that were begun on a class of links, or passed. */
 double sc__live_bytes(const struct sc__live *l, uint32_t link);
 uint32_t sc__live_violations(const struct sc__live *l);
 /* Seconds that a transfer takes when nothing else runs. */
