@@ -185,3 +185,22 @@ expect profile_negative_time 3 "negative.txt:22: error: SelfAttn took -10878.000
 sed 's/ 10.878ms/ 10.878us/' tests/data/seed_001.txt >"$tmp/unit.txt"
 expect profile_other_unit 0 "but in no row of their parts" "$STEPCAST" run "$tmp/unit.txt" --json -
 check profile_as_it_is "$("$STEPCAST" run tests/data/seed_001.txt --json - | grep -c -e '"step_time_us"' -e 'no row of their parts')" "$("$STEPCAST" run tests/data/seed_001.txt --json - | grep -c '"step_time_us"')"
+
+# four bytes an element everywhere: what is computed, and what is sent
+plan="--model qwen3-30b-a3b --tp 2 --pp 2 --cp 2 --ep 4 --dp 4 --zero 3 --seq 8192 --global-batch 16 --gpu h200 --ignore-memory --cluster hgx-h200:32"
+for type in bf16 fp32; do "$STEPCAST" run $plan --dtype $type --json "$tmp/$type.json" >/dev/null; done
+check bytes_by_type "$(python3 -c '
+import json, sys
+a, b = (json.load(open(f))["comm"] for f in sys.argv[1:])
+print(*(g + "=%g" % (b[g]["bytes"] / a[g]["bytes"]) for g in ("tp", "cp", "ep", "pp")))' "$tmp/bf16.json" "$tmp/fp32.json")" "tp=2 cp=2 ep=2 pp=2"
+check fp32_within_peak "$("$STEPCAST" run --model qwen3-30b-a3b --gpus 1 --seq 32768 --global-batch 1 --gpu h200 --dtype fp32 --ignore-memory --cluster hgx-h200:8 --json - |
+    python3 -c 'import json, sys; print(0.3 < json.load(sys.stdin)["mfu"] <= 1)')" True
+
+# names do not drive the terminal
+escape=$(printf '\033[2J')
+expect escapes_in_errors 3 "a?[2Jb.txt: error" "$STEPCAST" run "$tmp/a${escape}b.txt"
+check no_raw_escape "$(cat "$tmp/err" | tr -cd '\033' | wc -c)" 0
+
+# a Hugging Face config without the size of its feed-forward part
+printf '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 8, "vocab_size": 32000, "max_position_embeddings": 2048}\n' >"$tmp/config.json"
+expect ffn_assumed 0 "no intermediate_size: 4 times the hidden size, 4096, is assumed" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --json -
