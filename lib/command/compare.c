@@ -72,25 +72,26 @@ static sc_status compare_load_input(struct sc_request *req,
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured)
-            return compare_load_measured(req, shown, &job, side);
+            return compare_load_measured(req, sc__shown_name(req->ctx, shown), &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
     side->result = job.ev->result;
-    compare_see_result(req, shown, side);
+    compare_see_result(req, sc__shown_name(req->ctx, shown), side);
     return SC_OK;
 }
 
 static sc_status
 compare_load(struct sc_request *req, const char *path, struct compare_side *side) {
     bool simulate = !strncmp(path, "sim:", 4);
-    bool saved = !strcmp(path, "-");
+    bool saved = false;
     if (simulate)
         return compare_load_input(req, path, true, side);
-    if (!saved && !sc__path_is_folder(path))
-        SC__TRY(sc__job_is_result(req, path, &saved));
+    if (!sc__path_is_folder(path))
+        SC__TRY(sc__job_is_result(req, &path, &saved));
     if (!saved)
         return compare_load_input(req, path, false, side);
     SC__TRY(sc__read_all(req->ctx, path, MOST_BYTES, &side->saved));
+    path = sc__shown_name(req->ctx, path);
     return sc__compared_saved(req->ctx, path, side->saved, &side->view);
 }
 

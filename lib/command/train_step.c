@@ -82,10 +82,8 @@ static sc_status simulated_step(struct sc_request *req, struct sc__train_step *o
 
 sc_status sc__train_step_read(struct sc_request *req, struct sc__train_step *out) {
     bool saved = false;
-    if (req->input_count == 1) {
-        SC__TRY(sc__spool(req->ctx, &req->inputs[0]));
-        SC__TRY(sc__job_is_result(req, req->inputs[0], &saved));
-    }
+    if (req->input_count == 1 && !sc__path_is_folder(req->inputs[0]))
+        SC__TRY(sc__job_is_result(req, &req->inputs[0], &saved));
     if (!saved)
         return simulated_step(req, out);
     SC__TRY(saved_step(req, req->inputs[0], out));
