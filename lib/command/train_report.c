@@ -63,7 +63,7 @@ static void text_put_failures(const struct sc__train *t, struct sc__buffer *out)
     sc__printf(out, "failures %s: ", t->in.set->name);
     if (rate > 0)
         sc__printf(out,
-                   "one in %.3g h, %.0f in the run; recovery %s\n",
+                   "one in %.3g h, %.4g in the run; recovery %s\n",
                    1 / rate / HOUR_S,
                    t->failures,
                    t->recovery);

@@ -118,7 +118,6 @@ static void pass_checkpoints(struct goodput_run *r, double cycles, double pace) 
     double before = shorter(r->phase, interval);
     double first = r->unsaved + (interval - before) * pace;
     r->previous = cycles > 1 ? interval * pace : first;
-    r->unsaved = 0;
 }
 
 /* Runs for dt, or until the work is done; returns the time it took. */
