@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #define WINDOW ((size_t)256 << 10)
 
@@ -41,12 +40,11 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
         SC__TRY(open_path(ctx, path, &fd));
         in->name = sc__strdup(&ctx->arena, sc__shown_name(ctx, path));
     }
-    in->gz = gzdopen(fd, "rb");
+    in->gz = sc__gunzip_open(fd);
     if (!in->gz) {
         sc__file_close(fd);
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
     }
-    gzbuffer(in->gz, (unsigned)WINDOW);
     in->capacity = WINDOW;
     in->bytes = malloc(in->capacity + 1);
     if (!in->bytes) {
@@ -57,33 +55,31 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
 }
 
 void sc__input_read_ahead(struct sc__input *in) {
-    if (!in->ahead && !in->at_end && !gzdirect(in->gz))
+    if (!in->ahead && !in->at_end && sc__gunzip_is_packed(in->gz))
         in->ahead = sc__ahead_start(in->gz);
 }
 
 void sc__input_close(struct sc__input *in) {
     sc__ahead_stop(in->ahead);
     in->ahead = NULL;
-    if (in->gz)
-        gzclose_r(in->gz);
+    sc__gunzip_close(in->gz);
     free(in->bytes);
     in->gz = NULL;
     in->bytes = NULL;
 }
 
 static sc_status read_failed(struct sc__input *in) {
-    int code;
-    const char *text = gzerror(in->gz, &code);
-    const char *reason = strstr(text, ": "); /* after zlib's name of the file */
+    const char *what;
     struct sc__place at = {.file = in->name};
-    if (code == Z_ERRNO)
-        return fail_reason(in->ctx, in->name, "cannot read", sc__reason_now());
+    int reason = sc__gunzip_error(in->gz, &what);
+    if (reason)
+        return fail_reason(in->ctx, in->name, "cannot read", reason);
     return sc__fail(in->ctx,
                     SC_INPUT,
                     &at,
                     "the .gz file is cut or damaged",
                     "cannot unpack: %s",
-                    reason ? reason + 2 : text);
+                    what);
 }
 
 static sc_status read_more(struct sc__input *in) {
@@ -91,17 +87,12 @@ static sc_status read_more(struct sc__input *in) {
     if (room > (1u << 30))
         room = 1u << 30;
     unsigned char *to = in->bytes + in->end;
-    int got = in->ahead ? sc__ahead_read(in->ahead, to, room)
-                        : gzread(in->gz, to, (unsigned)room);
+    int got =
+        in->ahead ? sc__ahead_read(in->ahead, to, room) : sc__gunzip_read(in->gz, to, room);
     if (got < 0)
         return read_failed(in);
-    if (got == 0) {
-        int code;
-        gzerror(in->gz, &code);
-        if (code != Z_OK && code != Z_STREAM_END)
-            return read_failed(in);
+    if (got == 0)
         in->at_end = true;
-    }
     in->end += (size_t)got;
     return SC_OK;
 }
@@ -158,12 +149,34 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
     return SC_OK;
 }
 
+/* Pages of a memory file count for no process and for no ulimit: so a limit of
+ * our own, and half of what the process or the machine may have. */
+static uint64_t copy_limit(void) {
+    uint64_t half = sc__memory_allowed() / 2;
+    return half < SC__STREAM_MAX ? half : SC__STREAM_MAX;
+}
+
+static sc_status refuse_stream(struct sc__input *in, uint64_t limit) {
+    struct sc__place at = {.file = in->name};
+    return sc__fail(in->ctx,
+                    SC_INPUT,
+                    &at,
+                    "write it to a file first: files are read in pieces",
+                    "more than %llu MiB (unpacked) from a pipe or device",
+                    (unsigned long long)(limit >> 20));
+}
+
 static sc_status copy_to(struct sc__input *in, int fd) {
+    uint64_t limit = copy_limit();
+    uint64_t copied = 0;
     for (;;) {
         SC__TRY(sc__input_fill(in, 1));
         size_t n = in->end - in->begin;
         if (!n)
             return SC_OK;
+        copied += n;
+        if (copied > limit)
+            return refuse_stream(in, limit);
         int reason = sc__file_write(fd, (const char *)in->bytes + in->begin, n);
         if (reason)
             return fail_reason(in->ctx, in->name, "cannot copy to memory", reason);
@@ -182,20 +195,14 @@ new_copy(struct sc_context *ctx, const char *name, int *fd, const char **path) {
     return SC_OK;
 }
 
-sc_status sc__spool(struct sc_context *ctx, const char **path) {
-    struct sc__input in;
-    const char *copy;
+bool sc__path_is_stream(const char *path) {
+    return !strcmp(path, "-") || sc__path_look(path).kind == SC__PATH_OTHER;
+}
+
+sc_status sc__spool(struct sc__input *in, const char **path) {
     int fd;
-    if (strcmp(*path, "-") && sc__path_look(*path).kind != SC__PATH_OTHER)
-        return SC_OK;
-    SC__TRY(sc__input_open(ctx, *path, &in));
-    sc_status status = new_copy(ctx, in.name, &fd, &copy);
-    if (status == SC_OK)
-        status = copy_to(&in, fd);
-    sc__input_close(&in);
-    if (status == SC_OK)
-        *path = copy;
-    return status;
+    SC__TRY(new_copy(in->ctx, in->name, &fd, path));
+    return copy_to(in, fd);
 }
 
 sc_status sc__spool_bytes(struct sc_context *ctx,

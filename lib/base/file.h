@@ -11,7 +11,7 @@
 struct sc__input {
     struct sc_context *ctx;
     const char *name; /* as shown in errors */
-    void *gz;
+    struct sc__gunzip *gz;
     unsigned char *bytes; /* the window */
     size_t begin;
     size_t end;
@@ -22,10 +22,14 @@ struct sc__input {
     struct sc__ahead *ahead;
 };
 
-/* Standard input and pipes can be read once only: copies such a path to memory
- * and replaces it by one that can be opened again. Errors go on to show the
- * name it had. */
-sc_status sc__spool(struct sc_context *ctx, const char **path);
+/* What can be read once only: standard input ("-"), pipes, devices. */
+bool sc__path_is_stream(const char *path);
+#define SC__STREAM_MAX ((uint64_t)4 << 30) /* a longer one is refused */
+
+/* Copies what is left of a stream to memory: *path is one that can be opened
+ * again. Errors go on to show the name it had. Look at the first bytes before:
+ * what is of no known kind needs no copy. */
+sc_status sc__spool(struct sc__input *in, const char **path);
 
 /* Bytes as a path that can be opened; errors call it name. */
 sc_status sc__spool_bytes(struct sc_context *ctx,

@@ -5,21 +5,20 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { CHUNKS = 4, CHUNK = 256 << 10 };
 
 struct sc__ahead {
     struct sc__thread *thread;
     struct sc__mutex *lock;
-    gzFile gz;
+    struct sc__gunzip *gz;
     int size[CHUNKS];
     /* chunks that wait; the next to read; the next to fill */
     unsigned filled;
     unsigned take;
     unsigned put;
     size_t at; /* in the chunk being read; the reader's */
-    int last;  /* what gzread said at the end */
+    int last;  /* what sc__gunzip_read said at the end */
     bool done;
     bool stop;
     unsigned char chunk[CHUNKS][CHUNK];
@@ -37,7 +36,7 @@ static bool wait_for_room(struct sc__ahead *a) {
 static void unpack(void *self) {
     struct sc__ahead *a = self;
     while (wait_for_room(a)) {
-        int n = gzread(a->gz, a->chunk[a->put], CHUNK);
+        int n = sc__gunzip_read(a->gz, a->chunk[a->put], CHUNK);
         sc__mutex_lock(a->lock);
         if (n > 0) {
             a->size[a->put] = n;
@@ -54,7 +53,7 @@ static void unpack(void *self) {
     }
 }
 
-struct sc__ahead *sc__ahead_start(void *gz) {
+struct sc__ahead *sc__ahead_start(struct sc__gunzip *gz) {
     struct sc__ahead *a = calloc(1, sizeof *a);
     if (!a)
         return NULL;

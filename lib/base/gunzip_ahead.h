@@ -3,15 +3,15 @@
 #ifndef SC_BASE_AHEAD_H
 #define SC_BASE_AHEAD_H
 
-#include <stddef.h>
+#include "base/gunzip.h"
 
 struct sc__ahead;
 
-/* gz is a gzFile; only the thread may touch it until the end was reached or
- * stop was called. NULL when there is no thread to be had. */
-struct sc__ahead *sc__ahead_start(void *gz);
+/* Only the thread may touch gz until the end was reached or stop was called. NULL
+ * when there is no thread to be had. */
+struct sc__ahead *sc__ahead_start(struct sc__gunzip *gz);
 void sc__ahead_stop(struct sc__ahead *a);
-/* Like gzread: bytes read, 0 at the end, < 0 on errors (gzerror has them). */
+/* Like sc__gunzip_read. */
 int sc__ahead_read(struct sc__ahead *a, void *to, size_t room);
 
 #endif

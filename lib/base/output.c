@@ -110,3 +110,37 @@ sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size
     output_take(o, bytes, size);
     return sc__output_end(o, SC_OK);
 }
+
+static sc_status
+refuse_used_folder(struct sc_context *ctx, const char *path, const char *name) {
+    struct sc__place at = {.file = sc__format(&ctx->arena, "%s/%s", path, name)};
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    &at,
+                    "name an empty folder, or remove what is in this one",
+                    "is of another set of files, and would be read with this one");
+}
+
+sc_status sc__output_folder(struct sc_context *ctx,
+                            const char *path,
+                            const char *pattern,
+                            bool (*mine)(const void *self, const char *name),
+                            const void *self) {
+    struct sc__place at = {.file = path};
+    int reason = sc__folder_make(path);
+    struct sc__folder *folder = reason ? NULL : sc__folder_open(path, &reason);
+    sc_status status = SC_OK;
+    if (!folder)
+        return sc__fail(ctx,
+                        SC_SYSTEM,
+                        &at,
+                        NULL,
+                        "cannot make the directory: %s",
+                        strerror(reason));
+    const char *name;
+    while (status == SC_OK && (name = sc__folder_next(folder)))
+        if (sc__name_matches(pattern, name) && !mine(self, name))
+            status = refuse_used_folder(ctx, path, name);
+    sc__folder_close(folder);
+    return status;
+}

@@ -27,6 +27,15 @@ sc_status sc__output_end(struct sc__output *o, sc_status status);
 /* Ends all that are open, leaving nothing. */
 void sc__outputs_abandon(struct sc_context *ctx);
 
+/* Makes the folder of a set of files, unless it is there. One with a file that the
+ * pattern matches and the set (mine) does not write is refused: what is left of
+ * another set would be read as part of this one. */
+sc_status sc__output_folder(struct sc_context *ctx,
+                            const char *path,
+                            const char *pattern,
+                            bool (*mine)(const void *self, const char *name),
+                            const void *self);
+
 /* All of it at once. */
 sc_status
 sc__write_file(struct sc_context *ctx, const char *path, const char *bytes, size_t size);

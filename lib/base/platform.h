@@ -14,7 +14,9 @@
 /* ---- memory ---- */
 
 /* Calls work(self). True when it came back; false when sc__memory_exhausted was
- * called inside, at any depth, on this thread: its work ends there. Guards nest. */
+ * called inside, at any depth, on this thread: its work ends there. Guards nest.
+ * Inside, numbers are read and written with a decimal point, whatever locale the
+ * program around the library has set; afterwards the thread has its own again. */
 bool sc__memory_guard(void (*work)(void *self), void *self);
 /* Goes back to the innermost guard of this thread; without one the program ends. */
 _Noreturn void sc__memory_exhausted(void);
@@ -24,6 +26,10 @@ _Noreturn void sc__memory_exhausted(void);
 void *sc__pages_take(size_t bytes);
 void *sc__pages_grow(void *pages, size_t bytes, size_t new_bytes);
 void sc__pages_give(void *pages, size_t bytes);
+
+/* The bytes that the process may map (ulimit -v) or the machine has, whichever
+ * is less. */
+uint64_t sc__memory_allowed(void);
 
 /* ---- paths and folders ---- */
 
@@ -59,8 +65,10 @@ int sc__reason_now(void);
 /* The path is wrong, rather than the system. */
 bool sc__reason_is_path(int reason);
 
-/* For reading; "-" is standard input. The descriptor is one for zlib. */
+/* For reading; "-" is standard input. */
 int sc__file_open(const char *path, int *fd);
+/* got is 0 at the end. */
+int sc__file_read(int fd, void *bytes, size_t size, size_t *got);
 int sc__file_write(int fd, const char *bytes, size_t size);
 int sc__file_close(int fd);
 /* A file in memory, gone with its descriptor, and a path that opens it again. */

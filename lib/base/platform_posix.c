@@ -8,34 +8,64 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- numbers ---- */
+
+static locale_t plain_locale;
+
+static void make_plain_locale(void) {
+    plain_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+/* strtod and printf follow the thread's locale; a host that has set one with a
+ * decimal comma would change what the library reads and writes. Returns the
+ * locale to go back to. */
+static locale_t enter_plain_locale(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_plain_locale);
+    return plain_locale ? uselocale(plain_locale) : (locale_t)0;
+}
+
+static void leave_plain_locale(locale_t back) {
+    if (back)
+        uselocale(back);
+}
 
 /* ---- memory ---- */
 
 struct guard {
     struct guard *outer;
+    locale_t locale; /* the host's, or that of the guard around this one */
     jmp_buf back;
 };
 
 /* One chain a thread: a jump never leaves the stack it began on. */
 static _Thread_local struct guard *innermost;
 
+static void leave_guard(const struct guard *g) {
+    innermost = g->outer;
+    leave_plain_locale(g->locale);
+}
+
 bool sc__memory_guard(void (*work)(void *self), void *self) {
-    struct guard here = {.outer = innermost};
+    struct guard here = {.outer = innermost, .locale = enter_plain_locale()};
     if (setjmp(here.back) != 0) {
-        innermost = here.outer;
+        leave_guard(&here);
         return false;
     }
     innermost = &here;
     work(self);
-    innermost = here.outer;
+    leave_guard(&here);
     return true;
 }
 
@@ -57,6 +87,17 @@ void *sc__pages_grow(void *pages, size_t bytes, size_t new_bytes) {
 
 void sc__pages_give(void *pages, size_t bytes) {
     munmap(pages, bytes);
+}
+
+uint64_t sc__memory_allowed(void) {
+    struct rlimit limit;
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    uint64_t bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < bytes)
+        bytes = limit.rlim_cur;
+    return bytes;
 }
 
 /* ---- paths and folders ---- */
@@ -128,6 +169,15 @@ bool sc__reason_is_path(int reason) {
 int sc__file_open(const char *path, int *fd) {
     *fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
     return *fd < 0 ? errno : 0;
+}
+
+int sc__file_read(int fd, void *bytes, size_t size, size_t *got) {
+    ssize_t n;
+    do
+        n = read(fd, bytes, size);
+    while (n < 0 && errno == EINTR);
+    *got = n > 0 ? (size_t)n : 0;
+    return n < 0 ? sc__reason_now() : 0;
 }
 
 int sc__file_write(int fd, const char *bytes, size_t size) {
@@ -252,6 +302,7 @@ struct sc__thread {
 
 static void *run_thread(void *self) {
     const struct sc__thread *t = self;
+    enter_plain_locale(); /* a new thread has the locale of the process */
     t->work(t->self);
     return NULL;
 }

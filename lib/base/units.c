@@ -25,8 +25,8 @@ static const struct units_unit byte_units[] = {{"", 1},
                                                {"TiB", 0x1p40},
                                                {NULL, 0}};
 
-static const struct units_unit rate_units[] = {{"", 1},
-                                               {"B/s", 1},
+/* No bare numbers: 400 of a NIC would be bytes where Gbit/s are meant. */
+static const struct units_unit rate_units[] = {{"B/s", 1},
                                                {"KB/s", 1e3},
                                                {"MB/s", 1e6},
                                                {"GB/s", 1e9},

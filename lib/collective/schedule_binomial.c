@@ -96,16 +96,6 @@ static bool dissemination_transfer(const struct sc__coll_schedule *s,
     return true;
 }
 
-static uint32_t dissemination_sent_by(const struct sc__coll_schedule *s,
-                                      uint32_t phase,
-                                      uint32_t channel,
-                                      uint32_t member) {
-    (void)s;
-    (void)phase;
-    (void)channel;
-    return member;
-}
-
 static uint32_t dissemination_received_by(const struct sc__coll_schedule *s,
                                           uint32_t phase,
                                           uint32_t channel,
@@ -118,6 +108,6 @@ const struct sc__coll_family_ops sc__coll_dissemination_ops = {
     .init = binomial_init,
     .slots = dissemination_slots,
     .transfer = dissemination_transfer,
-    .sent_by = dissemination_sent_by,
+    .sent_by = sc__coll_sent_by_itself,
     .received_by = dissemination_received_by,
     .needs = all_before};

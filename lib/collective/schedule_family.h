@@ -50,6 +50,17 @@ static inline uint32_t sc__coll_minus(uint32_t a, uint32_t b, uint32_t n) {
     return sc__coll_mod((uint64_t)a + n - sc__coll_mod(b, n), n);
 }
 
+/* sent_by where every member sends one transfer a phase: the member's number. */
+static inline uint32_t sc__coll_sent_by_itself(const struct sc__coll_schedule *s,
+                                               uint32_t phase,
+                                               uint32_t channel,
+                                               uint32_t member) {
+    (void)s;
+    (void)phase;
+    (void)channel;
+    return member;
+}
+
 /* One member to another, parts first … first + count - 1. */
 static inline struct sc__coll_transfer
 sc__coll_one_to_one(uint32_t source, uint32_t destination, uint64_t first, uint64_t count) {

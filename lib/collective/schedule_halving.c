@@ -70,16 +70,6 @@ static bool halving_transfer(const struct sc__coll_schedule *s,
     return true;
 }
 
-static uint32_t halving_sent_by(const struct sc__coll_schedule *s,
-                                uint32_t phase,
-                                uint32_t channel,
-                                uint32_t member) {
-    (void)s;
-    (void)phase;
-    (void)channel;
-    return member;
-}
-
 static uint32_t halving_received_by(const struct sc__coll_schedule *s,
                                     uint32_t phase,
                                     uint32_t channel,
@@ -97,6 +87,6 @@ static struct sc__coll_needs halving_needs(const struct sc__coll_schedule *s,
 const struct sc__coll_family_ops sc__coll_halving_ops = {.init = halving_init,
                                                          .slots = halving_slots,
                                                          .transfer = halving_transfer,
-                                                         .sent_by = halving_sent_by,
+                                                         .sent_by = sc__coll_sent_by_itself,
                                                          .received_by = halving_received_by,
                                                          .needs = halving_needs};

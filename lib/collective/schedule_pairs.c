@@ -50,16 +50,6 @@ static bool pairs_transfer(const struct sc__coll_schedule *s,
     return true;
 }
 
-static uint32_t pairs_sent_by(const struct sc__coll_schedule *s,
-                              uint32_t phase,
-                              uint32_t channel,
-                              uint32_t member) {
-    (void)s;
-    (void)phase;
-    (void)channel;
-    return member;
-}
-
 static uint32_t pairs_received_by(const struct sc__coll_schedule *s,
                                   uint32_t phase,
                                   uint32_t channel,
@@ -78,7 +68,7 @@ static struct sc__coll_needs pairs_needs(const struct sc__coll_schedule *s,
 const struct sc__coll_family_ops sc__coll_pairs_ops = {.init = pairs_init,
                                                        .slots = pairs_slots,
                                                        .transfer = pairs_transfer,
-                                                       .sent_by = pairs_sent_by,
+                                                       .sent_by = sc__coll_sent_by_itself,
                                                        .received_by = pairs_received_by,
                                                        .needs = pairs_needs};
 

@@ -146,16 +146,6 @@ static bool torus_transfer(const struct sc__coll_schedule *s,
     return true;
 }
 
-static uint32_t torus_sent_by(const struct sc__coll_schedule *s,
-                              uint32_t phase,
-                              uint32_t channel,
-                              uint32_t member) {
-    (void)s;
-    (void)phase;
-    (void)channel;
-    return member;
-}
-
 static uint32_t torus_received_by(const struct sc__coll_schedule *s,
                                   uint32_t phase,
                                   uint32_t channel,
@@ -181,7 +171,7 @@ static struct sc__coll_needs torus_needs(const struct sc__coll_schedule *s,
 const struct sc__coll_family_ops sc__coll_torus_ops = {.init = torus_init,
                                                        .slots = torus_slots,
                                                        .transfer = torus_transfer,
-                                                       .sent_by = torus_sent_by,
+                                                       .sent_by = sc__coll_sent_by_itself,
                                                        .received_by = torus_received_by,
                                                        .repeats = torus_repeats,
                                                        .needs = torus_needs};

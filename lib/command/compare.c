@@ -31,22 +31,6 @@ static const struct sc__option options[] = {
 
 static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL};
 
-static bool compare_is_result(struct sc__str head) {
-    return head.n && memchr("{", head.p[0], 1) &&
-           sc__find_word(head.p, head.n, "\"stepcast/result/");
-}
-
-static sc_status compare_look(struct sc_request *req, const char *path, bool *result) {
-    struct sc__input in;
-    SC__TRY(sc__input_open(req->ctx, path, &in));
-    sc_status status = sc__input_fill_text(&in, 4096);
-    if (status == SC_OK)
-        *result = compare_is_result(
-            (struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin});
-    sc__input_close(&in);
-    return status;
-}
-
 /* What was given for A or B. */
 struct compare_side {
     struct sc__compared view;
@@ -103,7 +87,7 @@ compare_load(struct sc_request *req, const char *path, struct compare_side *side
     if (simulate)
         return compare_load_input(req, path, true, side);
     if (!saved && !sc__path_is_folder(path))
-        SC__TRY(compare_look(req, path, &saved));
+        SC__TRY(sc__job_is_result(req, path, &saved));
     if (!saved)
         return compare_load_input(req, path, false, side);
     SC__TRY(sc__read_all(req->ctx, path, MOST_BYTES, &side->saved));
@@ -275,11 +259,28 @@ static sc_status compare_write_comparison(struct sc_request *req,
     return SC_OK;
 }
 
+/* 5 would be 500 %, a gate that never closes. */
+static sc_status refuse_bare_tolerance(const struct sc__settings *settings,
+                                       double tolerance) {
+    const char *text = sc__setting(settings, "tolerance");
+    if (tolerance <= 1 || sc__str_ends(sc__str(text), "%"))
+        return SC_OK;
+    return sc__fail(settings->ctx,
+                    SC_USAGE,
+                    NULL,
+                    sc__format(&settings->ctx->arena,
+                               "write --tolerance %s%% or a share like 0.05",
+                               text),
+                    "--tolerance %s: a share above 1",
+                    text);
+}
+
 static sc_status compare_sides(struct sc_request *req, struct compare_side sides[2]) {
     struct sc__settings settings = sc__settings(req);
     struct sc__comparison c;
     double tolerance = -1;
     SC__TRY(sc__setting_share(&settings, "tolerance", &tolerance));
+    SC__TRY(refuse_bare_tolerance(&settings, tolerance));
     for (int side = 0; side < 2; side++)
         SC__TRY(compare_load(req, req->inputs[side], &sides[side]));
     sc__compare(&req->ctx->arena,

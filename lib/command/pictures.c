@@ -100,24 +100,36 @@ static sc_status pictures_write_trace(struct sc_request *req,
     return sc__sink_end(&sink, SC_OK);
 }
 
+#define HTA_NAME "%s/rank%u.pt.trace.json.gz"
+
+/* A file of a rank that will be written over. */
+static bool is_traced_rank(const void *self, const char *name) {
+    const struct sc__trace_ranks *ranks = self;
+    static const char end[] = ".pt.trace.json.gz";
+    struct sc__str number = sc__str(name);
+    uint32_t rank;
+    if (!sc__str_starts(number, "rank") || !sc__str_ends(number, end))
+        return false;
+    number.p += strlen("rank");
+    number.n -= strlen("rank") + strlen(end);
+    if (!sc__parse_u32(number, &rank))
+        return false;
+    for (uint32_t i = 0; i < ranks->count; i++)
+        if (ranks->ranks[i] == rank)
+            return true;
+    return false;
+}
+
 /* A file per rank; the directory is made where it does not exist. */
 static sc_status pictures_write_hta(struct sc_request *req,
                                     const struct sc__result *r,
                                     const struct sc__trace_ranks *ranks) {
     struct sc_context *ctx = req->ctx;
-    struct sc__place at = {.file = sc__option(req, "hta")};
-    int reason = sc__folder_make(at.file);
-    if (reason)
-        return sc__fail(ctx,
-                        SC_SYSTEM,
-                        &at,
-                        NULL,
-                        "cannot make the directory: %s",
-                        strerror(reason));
+    const char *folder = sc__option(req, "hta");
+    SC__TRY(sc__output_folder(ctx, folder, "*.pt.trace.json*", is_traced_rank, ranks));
     for (uint32_t i = 0; i < ranks->count; i++) {
         struct sc__output *o;
-        const char *path =
-            sc__format(&ctx->arena, "%s/rank%u.pt.trace.json.gz", at.file, ranks->ranks[i]);
+        const char *path = sc__format(&ctx->arena, HTA_NAME, folder, ranks->ranks[i]);
         SC__TRY(sc__output_open(ctx, path, &o));
         sc__write_hta(r, ranks->ranks[i], &o->buffer);
         SC__TRY(sc__output_end(o, SC_OK));

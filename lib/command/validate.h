@@ -44,6 +44,7 @@ enum sc__truth_column {
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
+    bool measured_is_number; /* or empty */
     /* s */
     double measured;
     double predicted;
@@ -52,6 +53,8 @@ struct sc__truth_row {
     struct sc__step_shares shares;
     char *text; /* from malloc: what skipped or options is, while threads run */
 };
+
+const char *sc__truth_column_name(enum sc__truth_column c);
 
 struct sc__truth {
     const char *file;

@@ -5,6 +5,7 @@
 #include "command/validate.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,14 +118,23 @@ static void apply_list(struct sc_context *ctx,
     }
 }
 
+/* An empty cell is not said; one that is no count (tables have "3.0" too) ends the
+ * row: a default in its place would be a forecast of something else. */
 static void copy_number(struct sc_context *ctx,
                         const struct sc__truth_row *row,
                         enum sc__truth_column c,
                         const char *option,
                         struct sc__truth_plan *p) {
     double v;
-    if (sc__parse_double(sc__str(cell(row, c)), &v) && v >= 1)
+    if (!*cell(row, c))
+        return;
+    if (sc__parse_double(sc__str(cell(row, c)), &v) && v >= 1 && v == floor(v))
         set(ctx, p, option, sc__format(&ctx->arena, "%.0f", v));
+    else
+        p->skip = sc__format(&ctx->arena,
+                             "%s: '%s' is not a whole number, 1 or more",
+                             sc__truth_column_name(c),
+                             cell(row, c));
 }
 
 static const char *const dimension_flags[][2] = {{"num-layers", "layers"},
@@ -162,9 +172,10 @@ static void
 set_vpp(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *p) {
     uint64_t layers = 0;
     uint64_t pp = 0;
-    copy_number(ctx, row, SC__TRUTH_VPP, "vpp", p);
-    if (!strstr(cell(row, SC__TRUTH_VPP), "layer/chunk"))
+    if (strcmp(cell(row, SC__TRUTH_VPP), "1 layer/chunk")) {
+        copy_number(ctx, row, SC__TRUTH_VPP, "vpp", p);
         return;
+    }
     sc__parse_u64(sc__str(cell(row, SC__TRUTH_LAYERS)), &layers);
     sc__parse_u64(sc__str(cell(row, SC__TRUTH_PP)), &pp);
     if (pp)
@@ -287,7 +298,12 @@ static void find_skip(struct sc_context *ctx,
             p->skip =
                 sc__strdup(&ctx->arena, json_string_value(json_object_get(entry, "why")));
     }
-    if (row->measured <= 0)
+    if (!row->measured_is_number)
+        p->skip = sc__format(&ctx->arena,
+                             "%s: '%s' is not a number",
+                             sc__truth_column_name(SC__TRUTH_SECONDS),
+                             cell(row, SC__TRUTH_SECONDS));
+    else if (row->measured <= 0)
         p->skip = "no time per step is published";
     else if (!*cell(row, SC__TRUTH_SEQ) || !*cell(row, SC__TRUTH_GLOBAL_BATCH))
         p->skip = "the batch or sequence is not known";

@@ -37,6 +37,10 @@ static const char *const names[SC__TRUTH_COLUMNS] = {"id",
 
 #define MOST_COLUMNS 256
 
+const char *sc__truth_column_name(enum sc__truth_column c) {
+    return names[c];
+}
+
 struct csv {
     struct sc_context *ctx;
     const char *file;
@@ -142,7 +146,9 @@ sc_status sc__truth_parse(struct sc_context *ctx,
         row->line = (uint32_t)line;
         for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++)
             row->cell[i] = cells[column[i]];
-        sc__parse_double(sc__str(row->cell[SC__TRUTH_SECONDS]), &row->measured);
+        const char *seconds = row->cell[SC__TRUTH_SECONDS];
+        row->measured_is_number =
+            !*seconds || sc__parse_double(sc__str(seconds), &row->measured);
     }
 }
 

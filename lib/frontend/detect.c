@@ -27,34 +27,28 @@ const struct sc__reader *const sc__readers[] = {
     NULL,
 };
 
-static sc_status
-sniff(struct sc_context *ctx, const char *path, const struct sc__reader **best) {
-    struct sc__input in = {0};
-    bool directory = strcmp(path, "-") && sc__path_is_folder(path);
+/* NULL where none of the readers knows it. */
+static const struct sc__reader *
+surest_reader(const unsigned char *head, size_t n, const char *path, bool directory) {
+    const struct sc__reader *best = NULL;
     int most = 0;
-    *best = NULL;
-    if (!directory) {
-        SC__TRY(sc__input_open(ctx, path, &in));
-        sc_status status = sc__input_fill_text(&in, HEAD);
-        if (status != SC_OK) {
-            sc__input_close(&in);
-            return status;
-        }
-    }
-    const unsigned char *head = directory ? NULL : in.bytes + in.begin;
     for (const struct sc__reader *const *r = sc__readers; *r; r++) {
-        int sure = (*r)->detect(head, in.end - in.begin, path, directory);
+        int sure = (*r)->detect(head, n, path, directory);
         if (sure > most) {
             most = sure;
-            *best = *r;
+            best = *r;
         }
     }
-    bool empty = !directory && in.end == in.begin;
-    if (!directory)
-        sc__input_close(&in);
-    struct sc__place at = {.file = path};
-    if (empty)
-        return sc__fail(ctx, SC_INPUT, &at, NULL, "the file is empty");
+    return best;
+}
+
+static sc_status
+sniff_input(struct sc__input *in, const char *path, const struct sc__reader **best) {
+    SC__TRY(sc__input_fill_text(in, HEAD));
+    struct sc__place at = {.file = in->name};
+    if (in->end == in->begin)
+        return sc__fail(in->ctx, SC_INPUT, &at, NULL, "the file is empty");
+    *best = surest_reader(in->bytes + in->begin, in->end - in->begin, path, false);
     return SC_OK;
 }
 
@@ -82,6 +76,41 @@ static const struct sc__reader *detect_by_name(const char *name) {
     return NULL;
 }
 
+/* Finds the reader, unless it is given; a stream is copied to memory once that is
+ * known, so that one of no known kind (or without an end) is not. */
+static sc_status
+open_document(struct sc_context *ctx, const char **path, const struct sc__reader **reader) {
+    struct sc__input in = {0};
+    bool stream = sc__path_is_stream(*path);
+    if (!stream && sc__path_is_folder(*path)) {
+        if (!*reader)
+            *reader = surest_reader(NULL, 0, *path, true);
+        return *reader ? SC_OK : unknown(ctx, *path);
+    }
+    if (!stream && *reader)
+        return SC_OK;
+    SC__TRY(sc__input_open(ctx, *path, &in));
+    sc_status status = *reader ? SC_OK : sniff_input(&in, *path, reader);
+    if (status == SC_OK && !*reader)
+        status = unknown(ctx, *path);
+    if (status == SC_OK && stream)
+        status = sc__spool(&in, path);
+    sc__input_close(&in);
+    return status;
+}
+
+/* A step of 0 us would be the answer to a damaged or wrong file. */
+static sc_status refuse_nothing(struct sc_context *ctx, const struct sc__document *doc) {
+    struct sc__place at = {.file = sc__shown_name(ctx, doc->files[0])};
+    if (!doc->workload || doc->workload->op_count)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "is it cut, or of another run?",
+                    "there is no operation in it");
+}
+
 sc_status sc__import(struct sc_context *ctx,
                      const struct sc__settings *settings,
                      const char *format,
@@ -99,13 +128,9 @@ sc_status sc__import(struct sc_context *ctx,
                         "there is no format '%s'",
                         format);
     for (uint32_t i = 0; i < count; i++) {
-        const struct sc__reader *this = reader;
+        const struct sc__reader *this = format ? reader : NULL;
         files[i] = paths[i];
-        SC__TRY(sc__spool(ctx, &files[i]));
-        if (!format)
-            SC__TRY(sniff(ctx, files[i], &this));
-        if (!this)
-            return unknown(ctx, paths[i]);
+        SC__TRY(open_document(ctx, &files[i], &this));
         if (reader && this != reader) {
             struct sc__place at = {.file = paths[i]};
             return sc__fail(ctx,
@@ -130,6 +155,7 @@ sc_status sc__import(struct sc_context *ctx,
     out->files = files;
     out->file_count = count;
     SC__TRY(reader->read(ctx, settings, files, count, out));
+    SC__TRY(refuse_nothing(ctx, out));
     const char **shown = SC__NEW_ARRAY(&ctx->arena, const char *, out->file_count);
     for (uint32_t i = 0; i < out->file_count; i++)
         shown[i] = sc__shown_name(ctx, out->files[i]);

@@ -125,6 +125,39 @@ unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
                     given);
 }
 
+/* A key once more: "nic=400Gbps nic=200Gbps", or gpus= after "dgx-h100:64". */
+static sc_status
+refuse_repeated(struct sc_context *ctx, const char *text, struct sc__str key) {
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    "give each key once; the size of a preset is dgx-h100:64 or gpus=64",
+                    "cluster '%s': %.*s is given twice",
+                    text,
+                    SC__SHOW(key));
+}
+
+/* The words of the text before this one. */
+static bool given_before(const char *text, struct sc__str word, struct sc__str key) {
+    struct sc__str rest = {text, (size_t)(word.p - text)};
+    struct sc__str before;
+    struct sc__str before_key;
+    bool first = true;
+    while (sc__split(&rest, ' ', &before)) {
+        if (!before.n)
+            continue;
+        struct sc__str value = before;
+        bool preset = first && !memchr(before.p, '=', before.n);
+        sc__split(&value, '=', &before_key);
+        if (preset && sc__str_is(key, "gpus") && memchr(before.p, ':', before.n))
+            return true;
+        if (!preset && before_key.n == key.n && !memcmp(before_key.p, key.p, key.n))
+            return true;
+        first = false;
+    }
+    return false;
+}
+
 static sc_status set_word(struct sc_context *ctx,
                           const char *text,
                           struct sc__str word,
@@ -142,6 +175,8 @@ static sc_status set_word(struct sc_context *ctx,
                         "cluster '%s': '%.*s' is not key=value",
                         text,
                         SC__SHOW(word));
+    if (given_before(text, word, key))
+        return refuse_repeated(ctx, text, key);
     if (sc__str_is(key, "dims"))
         expected = sc__dims_parse(value, &out->fabric) ? NULL : "sizes like 8x8x4";
     else if (!f)

@@ -135,7 +135,7 @@ const char *sc__field_set(struct sc_context *ctx,
     case SC__FIELD_RATE:
         return sc__parse_rate(value, at) && *(double *)at > 0
                    ? NULL
-                   : "a rate above 0, like 400Gbps or 450GB/s";
+                   : "a rate above 0 with its unit, like 400Gbps or 450GB/s";
     case SC__FIELD_TIME:
         return sc__parse_time(value, at) && *(int64_t *)at >= 0 ? NULL
                                                                 : "a time, like 500ns";

@@ -364,6 +364,18 @@ static sc_status override(struct layers_lowering *l,
     return SC_OK;
 }
 
+/* A file that tells how stages are cut and talk, but not how many there are, has
+ * probably lost a key. */
+static void note_lost_stages(const struct layers_lowering *l) {
+    bool stages =
+        (l->in->has_vpp && l->in->vpp > 1) || (l->in->has_pp_comm && l->in->pp_comm > 0);
+    if (!l->in->pp && stages)
+        sc__note(l->ctx,
+                 "pp-missing",
+                 "the file has vpp or pp_comm but no pp: one pipeline stage is assumed, "
+                 "where they have no effect; set --pp N");
+}
+
 static sc_status
 bad_size(struct layers_lowering *l, uint32_t gpus, uint32_t tp, uint32_t pp) {
     struct sc__place at = {.file = l->in->file, .line = 1};
@@ -395,6 +407,8 @@ make_mesh(struct layers_lowering *l, const struct sc__settings *s, uint32_t clus
     uint32_t dp = 0;
     uint32_t gpus = cluster_gpus ? cluster_gpus : l->in->gpus;
     SC__TRY(override(l, s, "pp", l->in->pp, &pp));
+    if (!sc__setting(s, "pp"))
+        note_lost_stages(l);
     SC__TRY(override(l, s, "ep", l->in->ep, &ep));
     SC__TRY(sc__setting_u32(s, "gpus", 1, &gpus));
     SC__TRY(sc__setting_u32(s, "dp", 1, &dp));

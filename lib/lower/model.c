@@ -89,6 +89,17 @@ static void note_assumptions(const struct sc__lowering *l) {
         slower < 1.0005
             ? "no throttling"
             : sc__format(l->arena, "throttling makes GEMMs %.3f times as long", slower));
+    /* The host's pace was measured on some GPUs' machines only, so that a faster GPU
+     * may come with a slower host. */
+    bool by_operator = p->fusion == SC__FUSION_EAGER || p->fusion == SC__FUSION_HF;
+    if (by_operator && p->host_launch < 0)
+        sc__note(
+            l->ctx,
+            "host-launch",
+            "the host takes %g us to launch a kernel, as on the machines where steps of "
+            "%s were looked at: hosts differ; --host-launch sets it",
+            l->constants.host[p->fusion],
+            l->gpu->name);
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx,
                  "vocab-padded",

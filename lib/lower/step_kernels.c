@@ -248,6 +248,21 @@ static double forward_passes(const struct sc__lowering *l) {
     return 1;
 }
 
+/* The time of an all-reduce of the activations. Only the time counts here, so that
+ * with sequence parallelism an all-gather and a reduce-scatter are one: they go
+ * round a ring whatever --algo says of all-reduces, so that is left out then. */
+static double activations_us(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    double bytes = sc__plan_width(p) * sc__plan_tokens(p) * l->model->hidden;
+    struct sc__cluster plain = *l->cluster;
+    struct sc__lowering usual = *l;
+    if (!p->sequence_parallel)
+        return sc__step_tp_us(l, SC__ALLREDUCE, bytes);
+    plain.tuning.algo = SC__ALGO_AUTO;
+    usual.cluster = &plain;
+    return sc__step_tp_us(&usual, SC__ALLREDUCE, bytes);
+}
+
 /* The power limit sees the mean over some 40 ms of an average rank: its
  * kernels, and the time without kernels, which is estimated from the
  * tensor-parallel traffic and from the bubble of the schedule. A bubble longer
@@ -275,12 +290,8 @@ static void find_throttling(struct sc__lowering *l) {
     if (bubble > l->gpu->power.onset_us)
         bubble = 0;
     /* Two all-reduces of the activations a layer in each forward, two in
-     * backward. Only the time counts here, so that with sequence parallelism an
-     * all-gather and a reduce-scatter are one all-reduce. */
-    double tp = layers * (2 + 2 * repeat) *
-                sc__step_tp_us(l,
-                               SC__ALLREDUCE,
-                               sc__plan_width(p) * sc__plan_tokens(p) * l->model->hidden);
+     * backward. */
+    double tp = layers * (2 + 2 * repeat) * activations_us(l);
     l->throttling = sc__throttle(
         l->gpu,
         &load,

@@ -317,7 +317,17 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
     static const char *const ratio_keys[] = {"expansion_ratio", NULL};
     SC__TRY(number(r, ratio_keys, 64, &ratio));
     m->ffn = ratio * m->hidden;
+    bool assumed = true;
+    for (const char *const *key = ffn_keys; *key; key++)
+        if (json_object_get(r->root, *key))
+            assumed = false;
     SC__TRY(number(r, ffn_keys, 1u << 24, &m->ffn));
+    if (assumed && m->gated)
+        sc__note(r->ctx,
+                 "ffn-assumed",
+                 "%s: no intermediate_size: 4 times the hidden size, %u, is assumed",
+                 r->file,
+                 m->ffn);
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
     if (traits & LEARNED && truth(r, "learned_pos_emb", true))
         m->positions = m->context;

@@ -143,8 +143,7 @@ static void split_words(struct words *w, struct sc__str text) {
     struct cursor c = {.s = text};
     while (c.at < text.n) {
         struct sc__buffer word;
-        while (c.at < text.n &&
-               (model_launch_script_blank(text.p[c.at]) || text.p[c.at] == '\0'))
+        while (c.at < text.n && model_launch_script_blank(text.p[c.at]))
             c.at++;
         if (c.at < text.n && text.p[c.at] == '#') {
             while (c.at < text.n && text.p[c.at] != '\n')
@@ -156,8 +155,7 @@ static void split_words(struct words *w, struct sc__str text) {
             continue;
         }
         sc__buffer_init(&word, &w->ctx->arena);
-        while (c.at < text.n && text.p[c.at] &&
-               (c.quote || !model_launch_script_blank(text.p[c.at])))
+        while (c.at < text.n && (c.quote || !model_launch_script_blank(text.p[c.at])))
             read_char(w, &c, &word);
         if (word.size)
             take_word(w, word.text);
@@ -272,6 +270,68 @@ static void collect(struct flags *f, const struct words *w, struct sc__buffer *i
     }
 }
 
+/* The last value counts, as in a shell and in argparse; but a second command in
+ * the script (an evaluation) or the other branch of an if is not what is trained,
+ * and it looks the same here. */
+static void note_repeated_flags(const struct flags *f, const char *file) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct flag *flag = &f->items[i];
+        const char *last = flag->value;
+        for (uint32_t k = i + 1; k < f->count; k++)
+            if (!strcmp(f->items[k].name, flag->name))
+                last = f->items[k].value;
+        if (!strcmp(last, flag->value) || f->first->nth(f->first->self, flag->name, 0))
+            continue;
+        sc__note(f->ctx,
+                 "megatron-flag-repeated",
+                 "%s: --%s is given more than once (%s, %s): %s counts",
+                 file,
+                 flag->name,
+                 flag->value,
+                 last,
+                 last);
+    }
+}
+
+static void note_repeated_variables(const struct words *w) {
+    for (uint32_t i = 0; i < w->variable_count; i++) {
+        const struct flag *before = &w->variables[i];
+        uint32_t k = i + 1;
+        while (k < w->variable_count && strcmp(w->variables[k].name, before->name))
+            k++;
+        /* ARGS="$ARGS --more" goes on with what it had */
+        if (k < w->variable_count && !strstr(w->variables[k].value, before->value))
+            sc__note(
+                w->ctx,
+                "megatron-variable-repeated",
+                "%s: the variable %s is set more than once (%s, %s): where it is used, "
+                "the one before it counts",
+                w->file,
+                before->name,
+                before->value,
+                w->variables[k].value);
+    }
+}
+
+static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text) {
+    const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
+    struct sc__place at = {.file = file, .line = 1, .column = 1};
+    if (!nul)
+        return SC_OK;
+    for (const char *p = text.p; p < nul; p++) {
+        at.column++;
+        if (*p == '\n') {
+            at.line++;
+            at.column = 1;
+        }
+    }
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "the file is binary or damaged",
+                    "NUL byte in a text file");
+}
+
 sc_status sc__megatron_parse(struct sc_context *ctx,
                              const char *file,
                              struct sc__str text,
@@ -287,8 +347,11 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     sc__buffer_init(&ignored, &ctx->arena);
     *first = *settings;
     *f = (struct flags){.ctx = ctx, .first = first, .known = known};
+    SC__TRY(refuse_nul(ctx, file, text));
     split_words(&w, text);
     collect(f, &w, &ignored);
+    note_repeated_flags(f, file);
+    note_repeated_variables(&w);
     if (!f->count)
         return sc__fail(ctx,
                         SC_INPUT,

@@ -3,15 +3,40 @@
 
 #include <string.h>
 
-static void csv_put_cell(struct sc__buffer *out, const char *s) {
-    if (!strpbrk(s, ",\"\n")) {
-        sc__puts(out, s);
-        return;
+/* Names come from inputs. A spreadsheet runs a cell that begins like a formula
+ * unless an apostrophe stands before it; and a table is text, so what is none
+ * becomes the replacement character. */
+static void csv_put_name(struct sc__buffer *out, const char *s) {
+    bool formula = *s && strchr("=+-@", *s);
+    size_t n = strlen(s);
+    sc__putc(out, '"');
+    if (formula)
+        sc__putc(out, '\'');
+    for (size_t i = 0; i < n;) {
+        size_t length = sc__utf8_length(s + i, n - i);
+        if (s[i] == '"')
+            sc__puts(out, "\"\"");
+        else if (length)
+            sc__put(out, s + i, length);
+        else
+            sc__puts(out, "\xef\xbf\xbd");
+        i += length ? length : 1;
     }
     sc__putc(out, '"');
-    for (; *s; s++)
-        sc__printf(out, *s == '"' ? "\"\"" : "%c", *s);
-    sc__putc(out, '"');
+}
+
+static bool csv_is_plain(const char *s) {
+    for (const char *p = s; *p; p++)
+        if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f || *p == ',' || *p == '"')
+            return false;
+    return !*s || !strchr("=+-@", *s);
+}
+
+static void csv_put_cell(struct sc__buffer *out, const char *s) {
+    if (csv_is_plain(s))
+        sc__puts(out, s);
+    else
+        csv_put_name(out, s);
 }
 
 void sc__write_csv(const struct sc__result *r, struct sc__buffer *out) {

@@ -95,6 +95,18 @@ static void result_add_rates(struct sc__result *r) {
     r->hfu = w->hardware_flops / seconds / ranks / w->peak_flops;
 }
 
+/* FLOPs are counted as published MFUs are: attention in full, though causal kernels
+ * skip the masked half of it. */
+static void result_note_mfu(struct sc_context *ctx, const struct sc__result *r) {
+    if (r->mfu <= 1)
+        return;
+    sc__note(
+        ctx,
+        "mfu-above-peak",
+        "MFU is above 100 %%: it counts attention in full, as is usual, but the kernels "
+        "skip the masked half, and sequences are long");
+}
+
 static const char *const fabric_names[SC__FABRIC_KINDS] = {
     "switch",
     "rail-optimised leaves and spines",
@@ -164,6 +176,7 @@ sc_status sc__result_make(struct sc_context *ctx,
     result_add_rates(out);
     if (sim->timeline)
         sc__result_keep_timeline(out, sim->timeline);
+    result_note_mfu(ctx, out);
     /* which may add a note */
     SC__TRY(sc__net_links(net, &out->arena, sim->step, &out->links, &out->link_count));
     sc__result_take_notes(ctx, out);

@@ -30,17 +30,24 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
             return sc__fail(ctx, SC_INPUT, NULL, NULL, "a parallel size is 0");
     for (unsigned i = 0; i < 4; i++) {
         ranks *= sizes[i];
-        if (ranks > UINT32_MAX / 2)
+        if (ranks > SC__MOST_RANKS)
             return sc__fail(ctx,
                             SC_INPUT,
                             NULL,
-                            NULL,
+                            "a job has at most 2^24 ranks",
                             "tp %u × cp %u × dp %u × pp %u is too many ranks",
                             m->tp,
                             m->cp,
                             m->dp,
                             m->pp);
     }
+    if (m->pp > SC__MOST_STAGES)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "a pipeline has at most 4096 stages, as a model has layers",
+                        "pp %u is too many stages",
+                        m->pp);
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
         return sc__fail(ctx,

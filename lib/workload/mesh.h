@@ -45,6 +45,8 @@ struct sc__mesh
 sc__mesh(uint32_t tp, uint32_t cp, uint32_t ep, uint32_t dp, uint32_t pp, uint32_t etp);
 uint32_t sc__mesh_ranks(const struct sc__mesh *m);
 /* The sizes multiply to the world, and ep·etp divides tp·cp·dp. */
+#define SC__MOST_RANKS ((uint64_t)1 << 24)
+#define SC__MOST_STAGES 4096u
 sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m);
 /* "tp-cp-ep-dp-pp" in any order of its words (ep is read with dp). */
 sc_status sc__mesh_order(struct sc_context *ctx, struct sc__mesh *m, const char *order);

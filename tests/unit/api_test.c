@@ -443,21 +443,28 @@ static void inputs_are_bytes_too(void **state) {
     sc_cluster *c;
     sc_workload *w;
     sc_result *r;
-    static const char machine[] = "{\"gpu\": \"h100\", \"gpus\": 8, \"node_gpus\": 8,"
-                                  " \"nvlink\": \"450GB/s\"}";
+    static const char machine[] =
+        "{\"schema\": \"stepcast/cluster/1\", \"name\": \"ours\", \"gpu\": \"h100-sxm\","
+        " \"gpus\": 16, \"node\": {\"gpus\": 8, \"nvlink\": \"450GB/s\","
+        " \"nics\": 8, \"nic\": \"400Gbps\"}}";
     assert_int_equal(sc_model_parse(ctx, "config.json", config, strlen(config), &m), SC_OK);
     assert_int_equal(sc_model_layers(m), 4);
     /* q, k, v and o: 4·1024², gate, up and down: 3·1024·4096, two norms; two
      * embeddings, and the last norm */
     double layer = 4.0 * 1024 * 1024 + 3.0 * 1024 * 4096 + 2 * 1024;
     assert_true(sc_model_parameters(m) == 4 * layer + 2.0 * 32000 * 1024 + 1024);
+    sc_model_free(m);
     assert_int_equal(sc_model_parse(ctx, "config.json", "{", 1, &m), SC_INPUT);
     assert_null(m);
     assert_string_equal(sc_error_file(ctx), "config.json");
-    if (sc_cluster_parse(ctx, "machine.json", machine, strlen(machine), &c) == SC_OK)
-        sc_cluster_free(c);
-    else
-        assert_string_equal(sc_error_file(ctx), "machine.json");
+    if (sc_cluster_parse(ctx, "machine.json", machine, strlen(machine), &c) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    assert_string_equal(sc_cluster_name(c), "ours");
+    assert_int_equal(sc_cluster_gpus(c), 16);
+    sc_cluster_free(c);
+    assert_int_equal(sc_cluster_parse(ctx, "machine.json", "{\"gpus\": ", 9, &c), SC_INPUT);
+    assert_null(c);
+    assert_string_equal(sc_error_file(ctx), "machine.json");
     static const char goal[] = "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 8b to 1\n"
                                "l2 requires l1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n";
     const sc_setting settings[] = {{"format", "goal"}};

@@ -256,6 +256,37 @@ static void numbers_are_strict(void **state) {
     assert_false(sc__parse_decimal(sc__str("."), 3, &i));
 }
 
+/* Bytes a second of one of each unit: decimal ones, powers of 1024, bits by 8. */
+static void rates_by_unit(void) {
+    static const struct {
+        const char *text;
+        double rate;
+    } rates[] = {{"1B/s", 1},
+                 {"1KB/s", 1000},
+                 {"1MB/s", 1000000},
+                 {"1GB/s", 1000000000},
+                 {"1TB/s", 1000000000000},
+                 {"1KiB/s", 1024},
+                 {"1MiB/s", 1048576},
+                 {"1GiB/s", 1073741824},
+                 {"1TiB/s", 1099511627776},
+                 {"8bps", 1},
+                 {"8Kbps", 1000},
+                 {"8Mbps", 1000000},
+                 {"8Gbps", 1000000000},
+                 {"8Tbps", 1000000000000},
+                 {"8Mb/s", 1000000},
+                 {"8Gb/s", 1000000000},
+                 {"8Tb/s", 1000000000000}};
+    double rate;
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        assert_true(sc__parse_rate(sc__str(rates[i].text), &rate));
+        if (rate != rates[i].rate)
+            fail_msg("%s is %.17g B/s", rates[i].text, rate);
+    }
+    assert_false(sc__parse_rate(sc__str("400"), &rate));
+}
+
 static void units_are_read(void **state) {
     (void)state;
     uint64_t b;
@@ -266,6 +297,7 @@ static void units_are_read(void **state) {
     assert_true(sc__parse_bytes(sc__str("1.5e9"), &b) && b == 1500000000);
     assert_true(sc__parse_bytes(sc__str("8G"), &b) && b == 8ull << 30);
     assert_false(sc__parse_bytes(sc__str("80GiBB"), &b));
+    rates_by_unit();
     assert_false(sc__parse_bytes(sc__str("-1"), &b));
     assert_true(sc__parse_rate(sc__str("400Gbps"), &r) && r == 50e9);
     assert_true(sc__parse_rate(sc__str("300GiB/s"), &r) && r == 300.0 * (1 << 30));

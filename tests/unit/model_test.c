@@ -179,7 +179,7 @@ static void test_unknown_keys_are_noted(void **state) {
     const char *text =
         "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, "
         "\"num_attention_heads\": 4, "
-        "\"vocab_size\": 100, \"hiden_size\": 32}";
+        "\"vocab_size\": 100, \"intermediate_size\": 256, \"hiden_size\": 32}";
     assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
     assert_int_equal(ctx->note_count, 1);
     assert_non_null(strstr(ctx->notes[0].text, "hiden_size"));

@@ -34,6 +34,7 @@ struct chakra_read_reader {
     double peak;
     double bandwidth;
     bool slots;
+    uint64_t untimed;  /* compute nodes without any time */
     uint64_t roofline; /* nodes timed by the roofline */
     /* of the rank being read */
     uint32_t rank;
@@ -236,6 +237,13 @@ static int64_t roofline(struct chakra_read_reader *r, const struct sc__chakra_no
     return s > 0 && s < 1e6 ? llround(s * 1e12) : 0;
 }
 
+/* Nothing says how long it takes. A duration of 0 us is not written down either, so
+ * this is no error. */
+static bool is_untimed(const struct sc__chakra_node *n) {
+    return !has(n, SC__ATTR_PS) && !n->duration_us && !n->number[SC__ATTR_NUM_OPS] &&
+           !n->number[SC__ATTR_TENSOR_SIZE];
+}
+
 static sc_status
 set_time(struct chakra_read_reader *r, const struct sc__chakra_node *n, struct sc__op *op) {
     if (has(n, SC__ATTR_PS))
@@ -248,6 +256,12 @@ set_time(struct chakra_read_reader *r, const struct sc__chakra_node *n, struct s
         op->cost = roofline(r, n);
     if (op->cost < 0)
         return node_error(r, n, NULL, "has a negative duration");
+    if (n->number[SC__ATTR_NUM_OPS] < 0)
+        return node_error(r, n, NULL, "a negative num_ops");
+    if (n->number[SC__ATTR_TENSOR_SIZE] < 0)
+        return node_error(r, n, NULL, "a negative tensor_size");
+    if (n->type == SC__CHAKRA_COMP && is_untimed(n))
+        r->untimed++;
     if (has(n, SC__ATTR_TENSOR_SIZE))
         op->bytes = (uint64_t)n->number[SC__ATTR_TENSOR_SIZE];
     bool memory = n->type == SC__CHAKRA_LOAD || n->type == SC__CHAKRA_STORE;
@@ -305,6 +319,11 @@ static sc_status set_collective(struct chakra_read_reader *r,
             sc__format(&r->ctx->arena, "comm_type %lld is not known", (long long)type));
     if (size < 0)
         return node_error(r, n, NULL, "a negative comm_size");
+    if (!has(n, SC__ATTR_COMM_SIZE) && kinds[type] != SC__BARRIER)
+        return node_error(r,
+                          n,
+                          "comm_size is its bytes; 0 must be written, too",
+                          "a collective without comm_size");
     SC__TRY(find_group(r, n, &op->group));
     op->coll = kinds[type];
     op->bytes = (uint64_t)size;
@@ -650,6 +669,13 @@ static void notes(const struct chakra_read_reader *r) {
                  (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
+    if (r->untimed)
+        sc__note(
+            r->ctx,
+            "chakra-untimed",
+            "%llu compute nodes have no duration, num_ops or tensor_size: they take no "
+            "time",
+            (unsigned long long)r->untimed);
     if (r->slots)
         sc__note(r->ctx,
                  "astra-slots",

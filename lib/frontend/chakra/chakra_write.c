@@ -231,15 +231,23 @@ static sc_status inspect(struct sc_context *ctx, const struct sc__workload *w) {
     return SC_OK;
 }
 
+/* A file of a rank that will be written over. */
+static bool is_rank_of(const void *self, const char *name) {
+    struct sc__str number = sc__str(name);
+    uint32_t rank;
+    if (!sc__str_starts(number, "workload.") || !sc__str_ends(number, ".et"))
+        return false;
+    number.p += strlen("workload.");
+    number.n -= strlen("workload.") + strlen(".et");
+    return sc__parse_u32(number, &rank) && rank < sc__mesh_ranks(self);
+}
+
 sc_status
 sc__write_chakra(struct sc_context *ctx, const struct sc__workload *w, const char *dir) {
     struct chakra_write_writer x = {.ctx = ctx};
-    struct sc__place at = {.file = dir};
     SC__TRY(sc__workload_expand(ctx, w, &x.w));
     SC__TRY(inspect(ctx, x.w));
-    int reason = sc__folder_make(dir);
-    if (reason)
-        return sc__fail(ctx, SC_SYSTEM, &at, NULL, "cannot create: %s", strerror(reason));
+    SC__TRY(sc__output_folder(ctx, dir, "*.et*", is_rank_of, &x.w->mesh));
     sc__buffer_init(&x.node, &ctx->arena);
     sc__buffer_init(&x.attr, &ctx->arena);
     sc__buffer_init(&x.list, &ctx->arena);

@@ -41,6 +41,7 @@ struct sc__kineto_comm {
     int64_t seq;
     uint64_t in_bytes;
     uint64_t out_bytes;
+    bool has_elements; /* the trace says how many: 0 is no gap in it */
 };
 
 struct sc__kineto_step {

@@ -36,6 +36,7 @@ struct replay {
     uint32_t last_backward;
     uint64_t messages;
     uint64_t unknown;
+    uint64_t sizeless; /* collectives whose bytes the trace does not tell */
     uint64_t comms;
     struct sc__kineto_groups groups;
     bool meshed;                     /* groups are those of the workload's mesh */
@@ -183,7 +184,10 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
     op->bytes = bytes_of(c, sc__group_size(r->w, group));
     if (sc__coll_rooted(c->coll))
         op->peer = sc__group_member(r->w, group, r->t->rank, 0);
-    if (r->plan->measured_comm) {
+    bool sizeless = !op->bytes && c->coll != SC__BARRIER && !c->has_elements;
+    if (sizeless)
+        r->sizeless++;
+    if (r->plan->measured_comm || sizeless) {
         op->flags |= SC__OP_MEASURED;
         op->cost = transfer_time(r, k) * SC__PS_PER_NS;
     }
@@ -384,6 +388,13 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     uint32_t step = r->plan->step == SC__NONE ? 0 : r->plan->step;
     struct sc__place at = {.file = r->t->file};
     uint64_t bytes = 0;
+    if (!r->t->step_count && step)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        "leave --step out",
+                        "the trace has no ProfilerStep, so there is no step %u",
+                        step + 1);
     if (r->t->step_count && step >= r->t->step_count)
         return sc__fail(r->ctx,
                         SC_INPUT,
@@ -436,6 +447,13 @@ static void notes(const struct replay *r, const char *whose) {
                  "measured times",
                  whose,
                  (unsigned long long)r->unknown);
+    if (r->sizeless)
+        sc__note(r->ctx,
+                 "kineto-sizeless",
+                 "%s: %llu collectives without \"In msg nelems\" (and \"Out msg nelems\") "
+                 "keep their measured times",
+                 whose,
+                 (unsigned long long)r->sizeless);
     if (r->comms)
         sc__note(
             r->ctx,
@@ -474,6 +492,7 @@ static sc_status replay_class(struct replay *r,
         replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
     r->messages += one.messages;
     r->unknown += one.unknown;
+    r->sizeless += one.sizeless;
     r->comms += one.comms;
     return SC_OK;
 }

@@ -161,6 +161,7 @@ bool sc__kineto_parse_event(struct sc__scan *s, struct sc__kineto_event *e) {
     bool first = true;
     memset(e, 0, sizeof *e);
     e->stream = e->correlation = e->external = e->source = e->target = e->seq = -1;
+    e->in_elements = e->out_elements = -1;
     if (!sc__scan_open(s, '{'))
         return false;
     while (sc__scan_member(s, &first, &key))

@@ -46,7 +46,7 @@ static enum category category_of(struct sc__str cat) {
     return CAT_OTHER;
 }
 
-static uint32_t element_bytes(struct sc__str dtype) {
+static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
     static const struct {
         const char *word;
         uint32_t bytes;
@@ -64,6 +64,12 @@ static uint32_t element_bytes(struct sc__str dtype) {
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (sc__str_starts_any_case(dtype, types[i].word))
             return types[i].bytes;
+    if (dtype.n)
+        sc__note(p->ctx,
+                 "kineto-dtype",
+                 "%s: the dtype %.*s is not known: 4 bytes an element are assumed",
+                 p->t->file,
+                 SC__SHOW(dtype));
     return 4;
 }
 
@@ -103,7 +109,7 @@ static uint32_t name_or_none(struct parser *p, struct sc__str s) {
 
 static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_event *e) {
     struct sc__kineto_comm c = {.seq = e->seq};
-    uint32_t each = element_bytes(e->dtype);
+    uint32_t each = element_bytes(p, e->dtype);
     c.coll = collective_of(e->coll, &c.send);
     c.group_size =
         e->group_size > 0 && e->group_size < UINT32_MAX ? (uint32_t)e->group_size : 0;
@@ -113,6 +119,8 @@ static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_
     c.peer = c.send ? e->target : e->source;
     c.in_bytes = volume(e->in_elements, each);
     c.out_bytes = volume(e->out_elements, each);
+    c.has_elements = c.coll == SC__ALLGATHER || c.coll == SC__SCATTER ? e->out_elements >= 0
+                                                                      : e->in_elements >= 0;
     return c;
 }
 

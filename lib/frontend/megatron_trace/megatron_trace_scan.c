@@ -575,6 +575,17 @@ static sc_status check_record(struct scan *s, struct sc__trace_record *r, uint32
                         &at,
                         NULL,
                         "more than a day between this operation and the one before");
+    r->fused = s->to->record_count > 1 && !s->rank->plan && is_fused(r - 1, r);
+    int64_t start_ns = sc__trace_start_ns(r->end_ns, r->duration);
+    bool timed = r->end_ns && s->clock_ns && r->duration >= 0;
+    if (timed && !r->fused && start_ns < s->clock_ns - SLACK_NS)
+        return sc__fail(s->to->ctx,
+                        SC_INPUT,
+                        &at,
+                        "a rank runs one operation after another: is its duration in "
+                        "milliseconds, and its timestamp right?",
+                        "begins %.3f ms before the operation before it ended",
+                        (double)(s->clock_ns - start_ns) * 1e-6);
     if (r->end_ns)
         s->clock_ns = r->end_ns;
     s->total += r->duration;
@@ -584,7 +595,6 @@ static sc_status check_record(struct scan *s, struct sc__trace_record *r, uint32
                         &at,
                         NULL,
                         "the operations take more than 30 days");
-    r->fused = s->to->record_count > 1 && !s->rank->plan && is_fused(r - 1, r);
     if (r->kind == SC__TRACE_OPTIMIZER)
         s->rank->iterations++;
     return SC_OK;

@@ -398,6 +398,28 @@ static sc_status take_sizes(struct operator_lower_lowering *lo,
     return SC_OK;
 }
 
+/* ALLREDUCE waits and is of the tensor-parallel group; a table that means gradients
+ * by it would get them for nothing. */
+static void note_free_collectives(struct operator_lower_lowering *lo,
+                                  const struct sc__layers *l) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < l->count; i++)
+        for (unsigned p = 0; p < SC__PARTS; p++) {
+            const struct sc__row_part *part = &l->rows[i].part[p];
+            bool collective = part->coll && part->coll != SC__ROW_SENDRECV;
+            if (collective && operator_lower_group_of(part, p) == SC__GROUP_TP)
+                bytes += part->bytes;
+        }
+    if (lo->tp == 1 && bytes)
+        sc__note(
+            lo->ctx,
+            "tp-collectives-free",
+            "%llu bytes of collectives are of the tensor-parallel group, which has one "
+            "GPU: they cost nothing; set --tp N, or write ALLREDUCE_ASYNC if they are "
+            "gradients",
+            (unsigned long long)bytes);
+}
+
 static uint32_t
 forward_of(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
     (void)chunk;
@@ -486,6 +508,7 @@ sc_status sc__lower_operators(struct sc_context *ctx,
     SC__TRY(sc__setting_word(settings, "schedule", schedules, &schedule));
     SC__TRY(sc__expand_operators(ctx, settings, layers, &lo.rows));
     SC__TRY(take_sizes(&lo, settings, layers, cluster_gpus));
+    note_free_collectives(&lo, layers);
     lo.w->mesh = sc__mesh(lo.tp, 1, lo.ep, lo.dp, lo.pp, 0);
     SC__TRY(sc__mesh_check(ctx, &lo.w->mesh));
     lo.w->micro_batches = lo.micro_batches;

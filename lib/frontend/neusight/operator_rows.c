@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_ITEMS 2000000 /* some 2 GB and a few seconds */
+
 static size_t word_length(const char *s) {
     return strcspn(s, "_./");
 }
@@ -145,8 +147,24 @@ static sc_status given_block(struct sc_context *ctx,
     return SC_OK;
 }
 
+static uint32_t span_end(const struct sc__layer_span *span) {
+    return span->first + span->count;
+}
+
+/* Rows that belong to no layer. */
+static void add_outer_rows(struct sc_context *ctx,
+                           struct sc__operators *out,
+                           const struct sc__layers *rows,
+                           uint32_t from,
+                           uint32_t to) {
+    for (uint32_t i = from; i < to; i++)
+        add_item(ctx, out, rows, i, SC__NONE);
+}
+
 /* Prologue, `layers` layers (the last one of the table again and again where
- * it has fewer), epilogue. */
+ * it has fewer), epilogue. What stands between two layers of the table (the last
+ * norm of an encoder) runs once, after the layer it follows or, where --layers
+ * leaves that out, before the epilogue. */
 static void repeat_rows(struct sc_context *ctx,
                         const struct sc__layers *rows,
                         const struct sc__layer_span *spans,
@@ -154,16 +172,17 @@ static void repeat_rows(struct sc_context *ctx,
                         uint32_t layers,
                         struct sc__operators *out) {
     uint32_t first = found ? spans[0].first : rows->count;
-    uint32_t after = found ? spans[found - 1].first + spans[found - 1].count : rows->count;
-    for (uint32_t i = 0; i < first; i++)
-        add_item(ctx, out, rows, i, SC__NONE);
-    for (uint32_t l = 0; l < layers; l++) {
+    uint32_t after = found ? span_end(&spans[found - 1]) : rows->count;
+    uint32_t longer = layers > found ? layers : found;
+    add_outer_rows(ctx, out, rows, 0, first);
+    for (uint32_t l = 0; l < longer; l++) {
         const struct sc__layer_span *s = &spans[l < found ? l : found - 1];
-        for (uint32_t i = 0; i < s->count; i++)
+        for (uint32_t i = 0; l < layers && i < s->count; i++)
             add_item(ctx, out, rows, s->first + i, l);
+        if (l + 1 < found)
+            add_outer_rows(ctx, out, rows, span_end(s), spans[l + 1].first);
     }
-    for (uint32_t i = after; i < rows->count; i++)
-        add_item(ctx, out, rows, i, SC__NONE);
+    add_outer_rows(ctx, out, rows, after, rows->count);
 }
 
 static bool lacks_backward(const struct sc__row *r) {
@@ -246,11 +265,11 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                         "--layers: no row name says which rows are a layer (like "
                         "transformer_h_0_ln_1)");
     uint64_t total = rows->count + (uint64_t)out->layers * rows->count;
-    if (total > 50000000)
+    if (total > MOST_ITEMS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        NULL,
+                        "rows times layers are at most 2 million",
                         "--layers: %u layers are too many",
                         out->layers);
     repeat_rows(ctx, rows, spans, found, out->layers, out);

@@ -450,6 +450,15 @@ static sc_status workload_text_read_read_rows(struct workload_text_read_reading 
  * from the last checkpoint up to it again. */
 static sc_status mark_recompute(struct workload_text_read_reading *r) {
     struct sc__place place = {.file = r->in.name, .line = 1, .column = 1};
+    for (uint32_t k = 0; k < r->checkpoints; k++)
+        if (r->checkpoint[k] >= r->out->count)
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &place,
+                            "row numbers count from 0",
+                            "checkpoints names row %u, but there are %u rows",
+                            r->checkpoint[k],
+                            r->out->count);
     for (uint32_t i = 0; i < r->initiates; i++) {
         uint32_t at = r->initiate[i];
         uint32_t from = SC__NONE;

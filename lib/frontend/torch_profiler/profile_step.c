@@ -262,6 +262,35 @@ static sc_status add_layer(struct finding *f, uint32_t layer) {
     return SC_OK;
 }
 
+/* What layers took and no row of their parts did: it is dealt to the feed-forward
+ * part and the experts, which is wrong where a row is missing. */
+static int64_t unnamed_in_layers(const struct finding *f) {
+    int64_t layers = 0;
+    int64_t named = device_time(f->moe_layer) + device_time(f->ffn);
+    for (uint32_t i = 0; i < f->out->layers; i++)
+        layers += device_time(f->layer[i]);
+    for (uint32_t i = 0; i < f->commons; i++)
+        named += device_time(f->common[i]);
+    return named && layers > named ? layers - named : 0;
+}
+
+/* A time below nothing would count as nothing, and be dealt to other rows. */
+static sc_status refuse_negative_times(const struct finding *f) {
+    for (uint32_t i = 0; i < f->p->count; i++) {
+        const struct sc__profile_row *r = &f->p->rows[i];
+        struct sc__place at = {.file = f->p->file, .line = r->line};
+        if (r->kind == SC__PROFILE_ANNOTATION && r->dev_total < 0)
+            return sc__fail(f->ctx,
+                            SC_INPUT,
+                            &at,
+                            "the table is damaged; leave the row out",
+                            "%s took %.3f us of device time",
+                            r->name,
+                            sc__us(r->dev_total));
+    }
+    return SC_OK;
+}
+
 static sc_status add_forward(struct finding *f) {
     const struct sc__profile_row *forward = find(f, "forward");
     const struct sc__profile_row *embedding = find(f, "FORWARD_EMBEDDING");
@@ -411,7 +440,8 @@ static bool exceeds_total(const struct finding *f) {
 
 /* Times and calls of several steps → of one. */
 static void one_step(struct sc__profile_step *s, uint32_t steps) {
-    int64_t *times[] = {&s->call, &s->scale, &s->clip, &s->optimizer, &s->rest, &s->host};
+    int64_t *times[] =
+        {&s->call, &s->scale, &s->clip, &s->optimizer, &s->rest, &s->unnamed, &s->host};
     uint64_t *calls[] = {&s->node_calls,
                          &s->all_gather,
                          &s->reduce_scatter,
@@ -454,7 +484,9 @@ sc_status sc__profile_find_step(struct sc_context *ctx,
     }
     find_moe_layers(f);
     find_common(f);
+    SC__TRY(refuse_negative_times(f));
     SC__TRY(add_forward(f));
+    out->unnamed = unnamed_in_layers(f);
     SC__TRY(add_update(f, &step));
     add_backward(f);
     out->total = out->step + out->backward;

@@ -39,8 +39,9 @@ struct sc__profile_step {
     int64_t scale;
     int64_t clip;
     int64_t optimizer;
-    int64_t rest; /* of the step, explained by no row */
-    int64_t host; /* host time of the step */
+    int64_t rest;    /* of the step, explained by no row */
+    int64_t unnamed; /* in layers, but in no row of their parts */
+    int64_t host;    /* host time of the step */
     uint32_t nodes;
     uint64_t node_calls;
     /* calls */

@@ -431,6 +431,12 @@ static void say_shares(struct profiler_lower_lowering *lo) {
                  "unexplained",
                  "%.1f %% of the step's device time is not explained by any row",
                  100 * (double)s->rest / (double)s->step);
+    if (s->unnamed > s->step / 20)
+        sc__note(lo->ctx,
+                 "unexplained-layers",
+                 "%.1f %% of the step's device time is in layers, but in no row of their "
+                 "parts: it counts as feed-forward and experts; is a row missing?",
+                 100 * (double)s->unnamed / (double)s->step);
 }
 
 static void
