@@ -9,6 +9,7 @@ extern const struct sc__command sc__command_fit_gpu;
 extern const struct sc__command sc__command_flows;
 extern const struct sc__command sc__command_gen;
 extern const struct sc__command sc__command_kernels;
+extern const struct sc__command sc__command_list;
 extern const struct sc__command sc__command_manual;
 extern const struct sc__command sc__command_plans;
 extern const struct sc__command sc__command_report;
@@ -20,6 +21,7 @@ extern const struct sc__command sc__command_validate;
 const struct sc__command *const sc__commands[] = {
     &sc__command_run,
     &sc__command_show,
+    &sc__command_list,
     &sc__command_plans,
     &sc__command_train,
     &sc__command_kernels,

@@ -49,6 +49,17 @@ static const struct sc_engine *from_outside(const struct sc_context *ctx,
     return NULL;
 }
 
+const struct sc_engine *sc__engine_nth(const struct sc_context *ctx, uint32_t i) {
+    const struct sc__engine_entry *e = sc__engine_table;
+    for (; e->engine; e++)
+        if (i-- == 0)
+            return e->engine;
+    for (const struct sc__engine_list *l = ctx->engines; l; l = l->next)
+        if (i-- == 0)
+            return &l->engine;
+    return NULL;
+}
+
 static bool is_name(const char *name) {
     if (!name || !*name)
         return false;
@@ -121,10 +132,9 @@ sc_status sc_engine_register(sc_context *ctx, const sc_engine *engine) {
 static sc_status unknown_engine(const struct sc__settings *s, const char *text) {
     struct sc__buffer b;
     sc__buffer_init(&b, &s->ctx->arena);
-    for (const struct sc__engine_entry *e = sc__engine_table; e->engine; e++)
-        sc__printf(&b, "%s%s", e == sc__engine_table ? "one of: " : ", ", e->engine->name);
-    for (const struct sc__engine_list *l = s->ctx->engines; l; l = l->next)
-        sc__printf(&b, ", %s", l->engine.name);
+    const struct sc_engine *engine;
+    for (uint32_t i = 0; (engine = sc__engine_nth(s->ctx, i)); i++)
+        sc__printf(&b, "%s%s", i ? ", " : "one of: ", engine->name);
     return sc__fail(s->ctx, SC_USAGE, NULL, b.text, "--net: unknown '%s'", text);
 }
 

@@ -19,6 +19,9 @@ struct sc__engine_entry {
 /* The engines of the library; the first is the default. engine NULL at the end. */
 extern const struct sc__engine_entry sc__engine_table[];
 
+/* The i-th engine, those of the library before those from outside; NULL past the last. */
+const struct sc_engine *sc__engine_nth(const struct sc_context *ctx, uint32_t i);
+
 struct sc__engine_choice {
     const struct sc_engine *engine;
     const struct sc__engine_entry *entry; /* NULL: from outside */
