@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <string.h>
 
 const struct sc__data_file *sc__data_find(const char *path) {
@@ -11,20 +12,105 @@ const struct sc__data_file *sc__data_find(const char *path) {
     return NULL;
 }
 
+static bool is_separator(char c) {
+    return c == '-' || c == '_' || c == ' ';
+}
+
+/* Small letters, and '-' only where it stands between two digits. */
+static const char *plain_name(struct sc__arena *arena, const char *name) {
+    struct sc__buffer b;
+    bool separated = false;
+    sc__buffer_init(&b, arena);
+    for (; *name; name++) {
+        if (is_separator(*name)) {
+            separated = true;
+            continue;
+        }
+        bool after_digit = b.size && isdigit((unsigned char)b.text[b.size - 1]);
+        if (separated && after_digit && isdigit((unsigned char)*name))
+            sc__putc(&b, '-');
+        sc__putc(&b, (char)tolower((unsigned char)*name));
+        separated = false;
+    }
+    return b.size ? b.text : "";
+}
+
+const char *sc__data_name(struct sc__arena *arena, const struct sc__data_file *file) {
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    return sc__strndup(arena, name, strlen(name) - strlen(".json"));
+}
+
+const struct sc__data_file *
+sc__data_find_loosely(struct sc__arena *arena, const char *folder, const char *name) {
+    const char *wanted = plain_name(arena, name);
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__data_file *file = &sc__data_files[i];
+        struct sc__str path = sc__str(file->path);
+        if (sc__str_starts(path, folder) && sc__str_ends(path, ".json") &&
+            !strcmp(plain_name(arena, sc__data_name(arena, file)), wanted))
+            return file;
+    }
+    return NULL;
+}
+
 const char **sc__data_names(struct sc__arena *arena, const char *folder) {
     const char **names = NULL;
     uint32_t n = 0;
     uint32_t capacity = 0;
-    size_t skip = strlen(folder);
-    size_t ending = strlen(".json");
     for (unsigned i = 0; i < sc__data_file_count; i++) {
         struct sc__str path = sc__str(sc__data_files[i].path);
         if (sc__str_starts(path, folder) && sc__str_ends(path, ".json"))
-            *SC__PUSH(arena, names, n, capacity) =
-                sc__strndup(arena, path.p + skip, path.n - skip - ending);
+            *SC__PUSH(arena, names, n, capacity) = sc__data_name(arena, &sc__data_files[i]);
     }
     *SC__PUSH(arena, names, n, capacity) = NULL;
     return names;
+}
+
+/* The family a name begins with: its letters ("llama"), and the number behind them
+ * ("h", "100"). */
+struct family_of_name {
+    const char *letters;
+    const char *number;
+};
+
+static struct family_of_name family_of(struct sc__arena *arena, const char *name) {
+    const char *plain = plain_name(arena, name);
+    size_t letters = 0;
+    while (isalpha((unsigned char)plain[letters]))
+        letters++;
+    size_t digits = strspn(plain + letters, "0123456789");
+    return (struct family_of_name){sc__strndup(arena, plain, letters),
+                                   sc__strndup(arena, plain + letters, digits)};
+}
+
+/* Families with names of three letters and more may be misspelt by one or two. With
+ * fewer the letters are all there is (H100, A100, B200), and of the number one digit
+ * may be wrong. */
+static bool same_family(struct family_of_name a, struct family_of_name b) {
+    if (strlen(a.letters) >= 3 && strlen(b.letters) >= 3)
+        return sc__edit_distance(a.letters, b.letters) <= 2;
+    return !strcmp(a.letters, b.letters) && sc__edit_distance(a.number, b.number) <= 1;
+}
+
+static const char **
+names_of_family(struct sc__arena *arena, const char *const *names, const char *name) {
+    const char **out = NULL;
+    uint32_t n = 0;
+    uint32_t capacity = 0;
+    struct family_of_name wanted = family_of(arena, name);
+    for (; *names; names++)
+        if (same_family(wanted, family_of(arena, *names)))
+            *SC__PUSH(arena, out, n, capacity) = *names;
+    *SC__PUSH(arena, out, n, capacity) = NULL;
+    return out;
+}
+
+static const char *small_letters(struct sc__arena *arena, const char *name) {
+    char *out = sc__strdup(arena, name);
+    for (char *c = out; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return out;
 }
 
 const char *sc__data_hint(struct sc_context *ctx,
@@ -32,10 +118,13 @@ const char *sc__data_hint(struct sc_context *ctx,
                           const char *name,
                           const char *also) {
     const char **names = sc__data_names(&ctx->arena, folder);
+    const char **family = names_of_family(&ctx->arena, names, name);
     struct sc__buffer b;
-    const char *near = sc__nearest(name, names);
+    const char *near = sc__nearest(small_letters(&ctx->arena, name), family);
     if (near)
         return sc__format(&ctx->arena, "did you mean %s?", near);
+    if (*family)
+        names = family;
     sc__buffer_init(&b, &ctx->arena);
     sc__puts(&b, "there are");
     for (unsigned i = 0; names[i]; i++)

@@ -17,11 +17,20 @@ extern const unsigned sc__data_file_count;
 /* NULL when there is no such file. */
 const struct sc__data_file *sc__data_find(const char *path);
 
+/* The file of folder ("models/") that people mean by name: any case, and '-', '_' and
+ * blanks alike or left out, but for those between two digits ("llama-33b" is not
+ * "llama3-3b"). NULL when there is none. */
+const struct sc__data_file *
+sc__data_find_loosely(struct sc__arena *arena, const char *folder, const char *name);
+/* Its name, without folder and ending. */
+const char *sc__data_name(struct sc__arena *arena, const struct sc__data_file *file);
+
 /* The names of a folder's files ("models/") without their ending, NULL-terminated. */
 const char **sc__data_names(struct sc__arena *arena, const char *folder);
 
-/* A hint for a name that is none of folder ("gpus/"): the nearest one, or
- * what there is. also: what the name may be besides, or NULL. */
+/* A hint for a name that is none of folder ("gpus/"): the nearest one of its
+ * family, or what there is; never one of another family, as h100-sxm is for MI300X. also:
+ * what the name may be besides, or NULL. */
 const char *sc__data_hint(struct sc_context *ctx,
                           const char *folder,
                           const char *name,

@@ -180,8 +180,7 @@ size_t sc__utf8_length(const char *s, size_t n) {
     return longer || beyond ? 0 : length;
 }
 
-/* Insertions, deletions, changes and swaps of neighbours. */
-static unsigned distance(const char *a, const char *b) {
+unsigned sc__edit_distance(const char *a, const char *b) {
     enum { MOST = 40 };
     size_t n = strlen(a);
     size_t m = strlen(b);
@@ -215,7 +214,7 @@ const char *sc__nearest(const char *s, const char *const *words) {
         size_t m = strlen(*words);
         if ((m > n ? m - n : n - m) >= least)
             continue; /* as many letters must go or come */
-        unsigned d = distance(s, *words);
+        unsigned d = sc__edit_distance(s, *words);
         if (d < least) {
             least = d;
             best = *words;

@@ -45,6 +45,9 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out);
 /* Bytes of the UTF-8 character at s, which has n > 0; 0 where there is none. */
 size_t sc__utf8_length(const char *s, size_t n);
 
+/* Insertions, deletions, changes and swaps of neighbours that make b of a; 40 when one
+ * of them is longer than that. */
+unsigned sc__edit_distance(const char *a, const char *b);
 /* The word of a NULL-terminated list nearest to s, or NULL when none is near. */
 const char *sc__nearest(const char *s, const char *const *words);
 

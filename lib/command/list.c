@@ -102,9 +102,11 @@ static const char *inside_node(struct listing *l, const struct sc__cluster *c) {
 }
 
 static const char *node_nics(struct listing *l, const struct sc__cluster *c) {
-    return c->nic > 0 && !c->fabric.dims
-               ? sc__format(&l->ctx->arena, "%u x %.4g Gb/s", c->node_nics, c->nic * 8 / 1e9)
-               : "-";
+    return c->nic > 0 && !c->fabric.dims ? sc__format(&l->ctx->arena,
+                                                      "%u x %.4g Gb/s",
+                                                      c->node_nics,
+                                                      c->nic * 8 / 1e9)
+                                         : "-";
 }
 
 static void list_cluster_json(struct sc__json *j, const struct sc__cluster *c) {

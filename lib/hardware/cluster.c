@@ -17,14 +17,20 @@ static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
 }
 
+/* name: of the preset, in any case; but what is the name of a file is a file. */
 static sc_status read_preset(struct sc_context *ctx,
                              const char *name,
+                             bool is_file,
                              struct sc__cluster *out,
                              bool *found) {
-    char *path = sc__format(&ctx->arena, "clusters/%s.json", name);
-    const struct sc__data_file *file = sc__data_find(path);
-    *found = file || !strcmp(name, "ideal");
-    if (!strcmp(name, "ideal")) {
+    const struct sc__data_file *file =
+        sc__data_find(sc__format(&ctx->arena, "clusters/%s.json", name));
+    bool ideal =
+        is_file ? !strcmp(name, "ideal") : sc__str_is_any_case(sc__str(name), "ideal");
+    if (!file && !is_file)
+        file = sc__data_find_loosely(&ctx->arena, "clusters/", name);
+    *found = file || ideal;
+    if (ideal) {
         *out = (struct sc__cluster){.name = "ideal",
                                     .source = "communication is free",
                                     .ideal = true,
@@ -36,7 +42,7 @@ static sc_status read_preset(struct sc_context *ctx,
     if (!file)
         return SC_OK;
     return sc__cluster_json(ctx,
-                            path,
+                            file->path,
                             (struct sc__str){(const char *)file->bytes, file->size},
                             out);
 }
@@ -89,8 +95,13 @@ static sc_status parse_preset(struct sc_context *ctx,
                               bool *found) {
     struct sc__str rest = word;
     struct sc__str name;
+    const char *path = sc__strndup(&ctx->arena, word.p, word.n);
     sc__split(&rest, ':', &name);
-    SC__TRY(read_preset(ctx, sc__strndup(&ctx->arena, name.p, name.n), out, found));
+    SC__TRY(read_preset(ctx,
+                        sc__strndup(&ctx->arena, name.p, name.n),
+                        sc__path_look(path).kind != SC__PATH_NONE,
+                        out,
+                        found));
     if (!*found || !rest.p)
         return SC_OK;
     if (!sc__parse_u32(rest, &out->gpus) || !out->gpus || out->gpus > UINT32_MAX / 64)

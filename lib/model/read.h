@@ -11,6 +11,9 @@ sc_status sc__model_parse(struct sc_context *ctx,
                           const char *file,
                           struct sc__str text,
                           struct sc__model *out);
+/* The preset that people mean by a name: any case and separators, or an id of Hugging
+ * Face ("meta-llama/Llama-3.1-70B-Instruct"). NULL when there is none. */
+const struct sc__data_file *sc__model_preset(struct sc__arena *arena, const char *name);
 /* A preset's name, or the path of a config.json (or of a folder with one). */
 sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__model *out);
 /* What --model and Megatron's flags say together; a flag replaces what the

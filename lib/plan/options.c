@@ -138,7 +138,7 @@ const struct sc__option sc__model_options[] = {
      "MODEL",
      NULL,
      MODEL,
-     "preset name, config.json of Hugging Face, or a folder with one",
+     "name of a preset (stepcast list models), an id or a config.json of Hugging Face",
      0,
      .folder = "models/"},
     {"megatron-args", 0, "FILE", NULL, MODEL, "flags of a Megatron launch script", 0},

@@ -1,0 +1,88 @@
+/* preset_names: what people call a model → the preset of its shape. Hugging Face
+ * publishes a shape under many ids; those differ by the publisher before the slash
+ * and by endings that say how it was trained or stored. */
+#include "model/read.h"
+
+#include <string.h>
+
+struct publisher {
+    const char *name;
+    const char *family; /* how the names of its presets begin */
+};
+
+static const struct publisher publishers[] = {
+    {"meta-llama", "llama2"},
+    {"meta-llama", "llama3"},
+    {"huggyllama", "llama-"},
+    {"Qwen", "qwen"},
+    {"deepseek-ai", "deepseek"},
+    {"google", "gemma"},
+    {"mistralai", "mistral"},
+    {"mistralai", "mixtral"},
+    {"openai", "gpt-oss"},
+    {"openai-community", "gpt2"},
+    {"facebook", "opt"},
+    {"EleutherAI", "gpt-neox"},
+    {"EleutherAI", "pythia"},
+    {"bigscience", "bloom"},
+    {"tiiuae", "falcon"},
+    {"microsoft", "phi"},
+    {"zai-org", "glm"},
+    {"moonshotai", "kimi"},
+    {"xai-org", "grok"},
+    {"mosaicml", "mpt"},
+    {"01-ai", "yi"},
+    {0}};
+
+/* Training or storage, not shape. */
+static const char *const endings[] = {
+    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", NULL};
+
+static bool publishes(struct sc__str publisher, const char *preset) {
+    for (const struct publisher *p = publishers; p->name; p++)
+        if (sc__str_is_any_case(publisher, p->name) &&
+            sc__str_starts(sc__str(preset), p->family))
+            return true;
+    return false;
+}
+
+static bool drop_ending(struct sc__str *name) {
+    for (const char *const *e = endings; *e; e++) {
+        size_t n = strlen(*e);
+        if (name->n <= n)
+            continue;
+        struct sc__str end = {name->p + name->n - n, n};
+        if (sc__str_is_any_case(end, *e)) {
+            name->n -= n;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The name itself, or what is left of it without endings: "Llama-2-7b-chat-hf". */
+static const struct sc__data_file *preset_of_name(struct sc__arena *arena,
+                                                  struct sc__str name) {
+    do {
+        const struct sc__data_file *file =
+            sc__data_find_loosely(arena,
+                                  "models/",
+                                  sc__strndup(arena, name.p, name.n));
+        if (file)
+            return file;
+    } while (drop_ending(&name));
+    return NULL;
+}
+
+const struct sc__data_file *sc__model_preset(struct sc__arena *arena, const char *name) {
+    static const char meta[] = "Meta-"; /* "meta-llama/Meta-Llama-3-70B" */
+    const char *slash = strchr(name, '/');
+    if (!slash)
+        return preset_of_name(arena, sc__str(name));
+    struct sc__str publisher = {name, (size_t)(slash - name)};
+    struct sc__str rest = sc__str(slash + 1);
+    if (sc__str_is_any_case(publisher, "meta-llama") && sc__str_starts_any_case(rest, meta))
+        rest = sc__str(slash + 1 + strlen(meta));
+    const struct sc__data_file *file = preset_of_name(arena, rest);
+    return file && publishes(publisher, sc__data_name(arena, file)) ? file : NULL;
+}

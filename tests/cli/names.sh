@@ -1,0 +1,81 @@
+#!/bin/sh
+# Names as people write them: models, GPUs and clusters in any case and spelling, ids
+# of Hugging Face, and hints that stay in the family.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+show() { "$STEPCAST" show --gpus 1 --global-batch 1 --seq 128 --ignore-memory --model "$@"; }
+workload() { show "$1" --json "$tmp/json" >"$tmp/text" && sed '/"notes"/,$d' "$tmp/json"; }
+
+# every preset in capitals, with _ for -
+wrong=
+for file in data/models/*.json; do
+    name=$(basename "$file" .json)
+    other=$(echo "$name" | tr 'a-z-' 'A-Z_')
+    workload "$name" >"$tmp/a" && workload "$other" >"$tmp/b" && cmp -s "$tmp/a" "$tmp/b" || wrong="$wrong $other"
+done
+check every_model_in_capitals "$wrong" ""
+check the_workload_is_written "$(grep -c compute_us "$tmp/a")" 1
+
+while read -r id preset; do
+    workload "$preset" >"$tmp/a"
+    workload "$id" >"$tmp/b"
+    cmp -s "$tmp/a" "$tmp/b"
+    check "$id" "$? $(grep -c "$id is read as the preset $preset\$" "$tmp/text")" "0 1"
+done <<'P'
+meta-llama/Llama-3.1-70B llama3.1-70b
+meta-llama/Llama-3.1-70B-Instruct llama3.1-70b
+meta-llama/Meta-Llama-3-8B llama3-8b
+meta-llama/Llama-2-7b-chat-hf llama2-7b
+meta-llama/Llama-3.2-1B llama3.2-1b
+Qwen/Qwen3-30B-A3B qwen3-30b-a3b
+Qwen/Qwen3-30B-A3B-Base qwen3-30b-a3b
+qwen/qwen2.5-72b-instruct qwen2.5-72b
+deepseek-ai/DeepSeek-V3-Base deepseek-v3
+deepseek-ai/deepseek-llm-67b-chat deepseek-llm-67b
+google/gemma-2-9b-it gemma2-9b
+openai/gpt-oss-120b gpt-oss-120b
+openai-community/gpt2-xl gpt2-xl
+facebook/opt-1.3b opt-1.3b
+EleutherAI/pythia-6.9b pythia-6.9b
+tiiuae/falcon-40b-instruct falcon-40b
+microsoft/phi-4 phi4
+zai-org/GLM-4.5-Air glm-4.5-air
+moonshotai/Kimi-K2-Instruct kimi-k2
+01-ai/Yi-34B-Chat yi-34b
+Llama-3.1-8B-Instruct llama3.1-8b
+P
+expect model_plain 0 "" show Llama-3-70B
+check no_note_for_spelling "$(grep -c 'is read as' "$tmp/out")" 0
+
+# what only looks alike is another model
+expect digits_stay_apart 2 "there is no model 'llama3-3b'" show llama3-3b
+expect another_publisher 2 "there is no model 'acme/Llama-3.1-70B'" show acme/Llama-3.1-70B
+expect another_version 2 "there is no model 'mistralai/Mistral-7B-v0.3'" show mistralai/Mistral-7B-v0.3
+expect only_an_ending 2 "there is no model '-instruct'" show -instruct
+expect no_name 2 "there is no model ''" show ""
+expect publisher_only 2 "there is no model 'meta-llama/'" show meta-llama/
+expect family_hint 2 "did you mean qwen3-32b?" show Qwen3-33B
+long=$(printf '%5000s' | tr ' ' x)
+expect long_name 2 "there is no model" show "$long"
+
+# a file of that name is a file
+cp data/models/gpt2.json "$tmp/LLAMA3-70B"
+(cd "$tmp" && workload LLAMA3-70B >b)
+workload gpt2 >"$tmp/a"
+cmp -s "$tmp/a" "$tmp/b"
+check file_before_spelling $? 0
+
+gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --gpu "$@"; }
+expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
+for name in MI300X mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
+    expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
+    check "hint $name" "$(grep -c 'there are a100' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
+done
+expect gpu_near 2 "did you mean h100-sxm?" gpu "H100 sxn"
+
+for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do
+    expect "cluster $name" 0 "dgx-h100: 16 GPUs, h100-sxm" "$STEPCAST" show --cluster "$name"
+done
+expect cluster_ideal 0 "communication is free" "$STEPCAST" show --cluster IDEAL:8
+expect cluster_other_vendor 2 "there are a100-pcie, dgx-a100" "$STEPCAST" show --cluster mi300x:8
