@@ -65,6 +65,46 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
 
 /* ---- a model: --model, Megatron's flags, or a launch script that holds them ---- */
 
+/* GPUs of a node; of the cluster that is taken where none is given, too. */
+static sc_status
+job_node_gpus(struct sc_request *req, const struct sc__job *job, uint32_t *out) {
+    struct sc__cluster_description usual;
+    const struct sc__cluster *cluster = &job->cluster_given.cluster;
+    if (!sc__option(req, "cluster")) {
+        SC__TRY(sc__cluster_describe(req->ctx, "dgx-h100", &usual));
+        cluster = &usual.cluster;
+    }
+    *out = cluster->node_gpus;
+    if (!*out || cluster->ideal)
+        return sc__usage(req,
+                         "give --gpus",
+                         "--nodes: the cluster does not say how many GPUs a node has");
+    return SC_OK;
+}
+
+/* --nodes, as the number of GPUs. */
+static sc_status read_nodes(struct sc_request *req, struct sc__job *job) {
+    struct sc__settings own = sc__settings(req);
+    uint32_t nodes = 0;
+    uint32_t node_gpus;
+    SC__TRY(sc__setting_u32(&own, "nodes", 1, &nodes));
+    if (!nodes)
+        return SC_OK;
+    SC__TRY(job_node_gpus(req, job, &node_gpus));
+    uint64_t gpus = (uint64_t)nodes * node_gpus;
+    if (gpus > UINT32_MAX)
+        return sc__usage(req, NULL, "--nodes %u is too large", nodes);
+    if (job->plan.gpus && job->plan.gpus != gpus)
+        return sc__usage(req,
+                         "give one of them",
+                         "--nodes %u of %u GPUs contradicts --gpus %u",
+                         nodes,
+                         node_gpus,
+                         job->plan.gpus);
+    job->plan.gpus = (uint32_t)gpus;
+    return SC_OK;
+}
+
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given) {
     struct sc__model *model = SC__NEW(&req->ctx->arena, struct sc__model);
     const char *script = sc__option(req, "megatron-args");
@@ -76,7 +116,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     if (!*given)
         return SC_OK;
     job->model = model;
-    return sc__plan_read(&job->settings, &job->plan);
+    SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    return read_nodes(req, job);
 }
 
 /* ---- all of it ---- */

@@ -47,7 +47,8 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job);
  * options applied. */
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
 /* --model, Megatron's flags and launch scripts: job->model and job->plan. *given
- * is false when there are none. job->settings is set. */
+ * is false when there are none. job->settings is set, and job->cluster_given with
+ * --cluster. */
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */

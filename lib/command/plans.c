@@ -271,6 +271,9 @@ static sc_status prepare(struct search *s) {
     struct sc__plan base;
     bool given;
     s->job.settings = sc__settings(req);
+    if (cluster)
+        SC__TRY(sc__cluster_describe(req->ctx, cluster, &s->cluster));
+    s->job.cluster_given = s->cluster;
     SC__TRY(sc__job_model(req, &s->job, &given));
     if (!given)
         return sc__usage(req,
@@ -281,8 +284,6 @@ static sc_status prepare(struct search *s) {
                          "--global-batch N: the sequences of a step",
                          "the batch decides which plan is best");
     SC__TRY(sc__options_read(&s->job.settings, &s->job.options));
-    if (cluster)
-        SC__TRY(sc__cluster_describe(req->ctx, cluster, &s->cluster));
     s->gpus = s->cluster.sized ? s->cluster.cluster.gpus : 0;
     if (s->job.plan.gpus)
         s->gpus = s->job.plan.gpus;

@@ -10,29 +10,28 @@ struct publisher {
     const char *family; /* how the names of its presets begin */
 };
 
-static const struct publisher publishers[] = {
-    {"meta-llama", "llama2"},
-    {"meta-llama", "llama3"},
-    {"huggyllama", "llama-"},
-    {"Qwen", "qwen"},
-    {"deepseek-ai", "deepseek"},
-    {"google", "gemma"},
-    {"mistralai", "mistral"},
-    {"mistralai", "mixtral"},
-    {"openai", "gpt-oss"},
-    {"openai-community", "gpt2"},
-    {"facebook", "opt"},
-    {"EleutherAI", "gpt-neox"},
-    {"EleutherAI", "pythia"},
-    {"bigscience", "bloom"},
-    {"tiiuae", "falcon"},
-    {"microsoft", "phi"},
-    {"zai-org", "glm"},
-    {"moonshotai", "kimi"},
-    {"xai-org", "grok"},
-    {"mosaicml", "mpt"},
-    {"01-ai", "yi"},
-    {0}};
+static const struct publisher publishers[] = {{"meta-llama", "llama2"},
+                                              {"meta-llama", "llama3"},
+                                              {"huggyllama", "llama-"},
+                                              {"Qwen", "qwen"},
+                                              {"deepseek-ai", "deepseek"},
+                                              {"google", "gemma"},
+                                              {"mistralai", "mistral"},
+                                              {"mistralai", "mixtral"},
+                                              {"openai", "gpt-oss"},
+                                              {"openai-community", "gpt2"},
+                                              {"facebook", "opt"},
+                                              {"EleutherAI", "gpt-neox"},
+                                              {"EleutherAI", "pythia"},
+                                              {"bigscience", "bloom"},
+                                              {"tiiuae", "falcon"},
+                                              {"microsoft", "phi"},
+                                              {"zai-org", "glm"},
+                                              {"moonshotai", "kimi"},
+                                              {"xai-org", "grok"},
+                                              {"mosaicml", "mpt"},
+                                              {"01-ai", "yi"},
+                                              {0}};
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
@@ -65,9 +64,7 @@ static const struct sc__data_file *preset_of_name(struct sc__arena *arena,
                                                   struct sc__str name) {
     do {
         const struct sc__data_file *file =
-            sc__data_find_loosely(arena,
-                                  "models/",
-                                  sc__strndup(arena, name.p, name.n));
+            sc__data_find_loosely(arena, "models/", sc__strndup(arena, name.p, name.n));
         if (file)
             return file;
     } while (drop_ending(&name));

@@ -8,6 +8,7 @@
 #define PLAN "Plan"
 #define TRAIN "Training"
 #define MEGATRON "Megatron's names"
+#define OTHER "Other names"
 
 /* ---- choices: what can be said, and what it is in sc_plan ---- */
 
@@ -27,6 +28,10 @@ static const struct sc__choice recomputes[] = {{"none", SC_RECOMPUTE_NONE},
                                                {"full", SC_RECOMPUTE_FULL},
                                                {"ops", SC_RECOMPUTE_OPS},
                                                {0}};
+static const struct sc__choice checkpointings[] = {{"none", SC_RECOMPUTE_NONE},
+                                                   {"selective", SC_RECOMPUTE_SELECTIVE},
+                                                   {"full", SC_RECOMPUTE_FULL},
+                                                   {0}};
 static const struct sc__choice selective[] = {{"selective", SC_RECOMPUTE_SELECTIVE}, {0}};
 static const struct sc__choice methods[] = {
     {"uniform", SC_RECOMPUTE_UNIFORM}, {"block", SC_RECOMPUTE_BLOCK}, {0}};
@@ -48,6 +53,11 @@ static const struct sc__choice dtypes[] = {{"fp32", SC_DTYPE_FP32},
                                            {"fp16", SC_DTYPE_FP16},
                                            {"bf16", SC_DTYPE_BF16},
                                            {0}};
+static const struct sc__choice precisions[] = {{"bf16", SC_DTYPE_BF16},
+                                               {"fp16", SC_DTYPE_FP16},
+                                               {"fp32", SC_DTYPE_FP32},
+                                               {"fp8", SC_DTYPE_FP8},
+                                               {0}};
 static const struct sc__choice grad_dtypes[] = {
     {"fp32", SC_DTYPE_FP32}, {"bf16", SC_DTYPE_BF16}, {"fp16", SC_DTYPE_FP16}, {0}};
 static const struct sc__choice fp16[] = {{"fp16", SC_DTYPE_FP16}, {0}};
@@ -394,6 +404,25 @@ const struct sc__option sc__model_options[] = {
      0,
      .type = SC__TYPE_TEXT,
      SC__PLAN_FIELD(step_constants)},
+    WHOLE("gbs", NULL, OTHER, "as --global-batch", global_batch),
+    WHOLE("mbs", NULL, OTHER, "as --micro-batch", micro_batch),
+    FLAG("fsdp", OTHER, "as --zero 3", zero_3, zero),
+    {"precision",
+     0,
+     "TYPE",
+     NULL,
+     OTHER,
+     "bf16, fp16, fp32: as --dtype; fp8: as --dtype bf16 --fp8",
+     0,
+     .type = SC__TYPE_WORD,
+     .choices = precisions},
+    WORD("activation-checkpointing",
+         "KIND",
+         NULL,
+         OTHER,
+         "as --recompute: none, selective or full",
+         checkpointings,
+         recompute),
     SHAPE("num-layers", "layers"),
     SHAPE("hidden-size", "hidden size"),
     SHAPE("num-attention-heads", "attention heads"),

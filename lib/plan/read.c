@@ -41,11 +41,39 @@ static sc_status read_graphs(const struct sc__settings *s, sc_plan *p) {
                            p);
 }
 
+/* --precision fp8 is two fields: GEMMs in fp8, everything else in bf16. */
+static sc_status read_precision(const struct sc__settings *s, sc_plan *p) {
+    const struct sc__option *o = sc__option_find(sc__model_options, "precision");
+    const char *text = sc__setting(s, "precision");
+    int given = 0;
+    if (!text)
+        return SC_OK;
+    SC__TRY(sc__option_take(s->ctx, o, text, &given));
+    bool in_fp8 = given == SC_DTYPE_FP8;
+    sc_dtype dtype = in_fp8 ? SC_DTYPE_BF16 : (sc_dtype)given;
+    sc_dtype gemm_dtype = in_fp8 ? SC_DTYPE_FP8 : 0;
+    bool other_dtype = p->dtype && p->dtype != dtype;
+    bool other_gemms = p->gemm_dtype && p->gemm_dtype != gemm_dtype;
+    if (other_dtype || other_gemms)
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--precision %s contradicts %s",
+                        text,
+                        other_dtype ? "the type that is given beside it (--dtype)"
+                                    : "the GEMMs that are given beside it (--fp8, --fp4)");
+    p->dtype = dtype;
+    p->gemm_dtype = gemm_dtype;
+    return SC_OK;
+}
+
 sc_status sc__plan_read(const struct sc__settings *s, sc_plan *p) {
     static const struct sc__option *const tables[] = {sc__model_options, NULL};
     *p = (sc_plan)SC_PLAN_INIT;
     SC__TRY(sc__options_take(s, tables, SC__IN_PLAN, p));
     SC__TRY(check_given(s, p));
+    SC__TRY(read_precision(s, p));
     /* whatever --use-distributed-optimizer says beside it */
     if (p->torch_fsdp2 == SC_ON && !sc__setting(s, "zero"))
         p->zero = 3;

@@ -52,6 +52,7 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
     bool no_buckets = alone || sharded || !p->overlap_grad;
     const struct idle list[] = {
         {"zero", alone && p->zero, one},
+        {"fsdp", alone, one},
         {"use-distributed-optimizer", alone, one},
         {"use-torch-fsdp2", alone, one},
         {"use-megatron-fsdp", alone, one},
