@@ -125,8 +125,16 @@ struct sc__packet_counters {
     uint32_t cut_off; /* flows that SIMULATOR_STOP_TIME ended */
 };
 
+/* A value given by an option instead of the file's. */
+struct sc__packet_setting {
+    const char *option; /* for errors */
+    const char *text;   /* "KEY value" */
+};
+
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,
+                                 const struct sc__packet_setting *settings,
+                                 uint32_t setting_count,
                                  struct sc__packet_config *out);
 sc_status sc__packet_topology_read(struct sc_context *ctx,
                                    const char *path,
