@@ -16,11 +16,12 @@ const struct sc__option sc__flows_packet_options[] = {
      0},
     {"conf",
      0,
-     "FILE",
+     "NAME|FILE",
      NULL,
      "Packets",
-     "the settings of --net packet, as HPCC and SimAI have them",
-     0},
+     "settings of --net packet: hpcc-100g or simai-400g, or a file of HPCC or SimAI",
+     0,
+     .folder = "networks/"},
     {"topology",
      0,
      "FILE",
@@ -67,9 +68,7 @@ const struct sc__option sc__flows_packet_options[] = {
     {0}};
 
 struct packet_answer {
-    struct sc__packet_setting *settings;
-    uint32_t setting_count;
-    uint32_t setting_capacity;
+    struct sc__packet_settings settings;
     struct sc__packet_config config;
     struct sc__packet_topology topology;
     struct sc__packet_flows flows;
@@ -82,7 +81,8 @@ static void add_setting(struct sc_request *req,
                         struct packet_answer *a,
                         const char *option,
                         const char *text) {
-    *SC__PUSH(&req->ctx->arena, a->settings, a->setting_count, a->setting_capacity) =
+    struct sc__packet_settings *list = &a->settings;
+    *SC__PUSH(&req->ctx->arena, list->items, list->count, list->capacity) =
         (struct sc__packet_setting){option, text};
 }
 
@@ -163,6 +163,22 @@ sc_status sc__flows_packet_chosen(struct sc_request *req, bool *chosen) {
     return SC_OK;
 }
 
+/* A name of data/networks: its settings, and no file. */
+static sc_status
+read_network(struct sc_request *req, struct packet_answer *a, const char **conf) {
+    const char *control = sc__option(req, "cc");
+    if (!sc__packet_network_exists(req->ctx, *conf))
+        return SC_OK;
+    if (!control)
+        return sc__usage(req,
+                         "one of: none, dcqcn, hpcc, timely, dctcp",
+                         "--conf %s needs a --cc",
+                         *conf);
+    SC__TRY(sc__packet_network_settings(req->ctx, *conf, control, &a->settings));
+    *conf = NULL;
+    return SC_OK;
+}
+
 static sc_status read_packet_files(struct sc_request *req, struct packet_answer *a) {
     const char *hint = "stepcast flows FLOWS --net packet --conf FILE --topology FILE";
     const char *conf = sc__option(req, "conf");
@@ -173,9 +189,9 @@ static sc_status read_packet_files(struct sc_request *req, struct packet_answer 
         return sc__usage(req, hint, "flows takes one file");
     if (!conf || !topology)
         return sc__usage(req, hint, "--net packet needs --conf and --topology");
+    SC__TRY(read_network(req, a, &conf));
     SC__TRY(read_settings(req, a));
-    SC__TRY(
-        sc__packet_config_read(req->ctx, conf, a->settings, a->setting_count, &a->config));
+    SC__TRY(sc__packet_config_read(req->ctx, conf, &a->settings, &a->config));
     SC__TRY(sc__packet_topology_read(req->ctx, topology, &a->topology));
     return sc__packet_flows_read(req->ctx, req->inputs[0], &a->topology, &a->flows);
 }

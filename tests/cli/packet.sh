@@ -154,6 +154,21 @@ with() { # name option value line-of-conf...
 with cc-option --cc hpcc 'CC_MODE 3'
 with mtu-option --mtu 4096 'PACKET_PAYLOAD_SIZE 4096'
 with cc-set-option --cc-set ERROR_RATE_PER_LINK=1 'ERROR_RATE_PER_LINK 1'
+# a built-in network is what the recorded runs of its profile were made with
+for profile in hpcc-100g:100g simai-400g:400g; do
+    for cc in none:noccw dcqcn:dcqcn hpcc:hpcc timely:timely dctcp:dctcp; do
+        run=$oracle/b4_${profile#*:}_${cc#*:}
+        [ -d "$run" ] || { echo "skip network-${profile%:*}-${cc%:*}"; continue; }
+        "$STEPCAST" flows "$run/flows.txt" --net packet --topology "$run/topology.txt" --conf "${profile%:*}" --cc "${cc%:*}" |
+            awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' >"$dir/named"
+        awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' "$run/fct.txt" >"$dir/recorded"
+        if cmp -s "$dir/named" "$dir/recorded"; then echo "ok network-${profile%:*}-${cc%:*}"; else echo "not ok network-${profile%:*}-${cc%:*}"; fi
+    done
+done
+base
+check network-alone 0 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g --cc none
+says network-alone-closed-form '^0 1 10000 65536 0 9599$'
+check network-needs-cc 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g
 option() { # name pattern options...
     name=$1 pattern=$2
     shift 2

@@ -277,30 +277,33 @@ static sc_status read_config_lines(struct packet_config_reader *r) {
 
 /* Options have the last word. */
 static sc_status take_settings(struct packet_config_reader *r,
-                               const struct sc__packet_setting *settings,
-                               uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        r->w.option = settings[i].option;
-        r->w.rest = sc__str(settings[i].text);
+                               const struct sc__packet_settings *settings) {
+    for (uint32_t i = 0; i < settings->count; i++) {
+        r->w.option = settings->items[i].option;
+        r->w.rest = sc__str(settings->items[i].text);
         SC__TRY(read_key(r));
     }
     return SC_OK;
 }
 
+static sc_status read_config_file(struct packet_config_reader *r, const char *path) {
+    SC__TRY(sc__input_open(r->w.in.ctx, path, &r->w.in));
+    sc_status status = read_config_lines(r);
+    sc__input_close(&r->w.in);
+    return status;
+}
+
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,
-                                 const struct sc__packet_setting *settings,
-                                 uint32_t setting_count,
+                                 const struct sc__packet_settings *settings,
                                  struct sc__packet_config *out) {
-    struct packet_config_reader r = {.config = out};
+    struct packet_config_reader r = {.config = out, .w.in.ctx = ctx};
     memset(out, 0, sizeof *out);
     out->file = path;
     out->enable_pfc = 1;
-    SC__TRY(sc__input_open(ctx, path, &r.w.in));
-    sc_status status = read_config_lines(&r);
-    sc__input_close(&r.w.in);
-    SC__TRY(status);
+    if (path)
+        SC__TRY(read_config_file(&r, path));
     r.w.in.ctx = ctx;
-    SC__TRY(take_settings(&r, settings, setting_count));
+    SC__TRY(take_settings(&r, settings));
     return check_whole(&r, path);
 }
