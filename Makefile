@@ -45,7 +45,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads fuzz-smoke
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -157,6 +157,14 @@ validate: all ## how well measurements are predicted, with tables
 check-threads: ## eight threads on one model and cluster, under the thread sanitizer
 	$(MAKE) SAN=thread build/san-thread/tests/unit/api_test
 	TSAN_OPTIONS=halt_on_error=1 build/san-thread/tests/unit/api_test
+
+# STEPCAST_SHARED holds recorded runs of ns-3 and an independent simulator.
+STEPCAST_SHARED ?= ../shared
+check-packet: all ## packets against ns-3's recorded runs and 300 random scenarios
+	@if [ -d $(STEPCAST_SHARED)/truth/packet_oracle ]; then \
+	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(STEPCAST_SHARED)/truth/packet_oracle/*/fct.txt) && \
+	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300; \
+	else echo "check-packet: skipped, there is no $(STEPCAST_SHARED)/truth/packet_oracle"; fi
 
 check-layers:
 	@sh scripts/layers.sh

@@ -31,22 +31,6 @@ static const struct sc__option options[] = {
 
 static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL};
 
-static bool compare_is_result(struct sc__str head) {
-    return head.n && memchr("{", head.p[0], 1) &&
-           sc__find_word(head.p, head.n, "\"stepcast/result/");
-}
-
-static sc_status compare_look(struct sc_request *req, const char *path, bool *result) {
-    struct sc__input in;
-    SC__TRY(sc__input_open(req->ctx, path, &in));
-    sc_status status = sc__input_fill_text(&in, 4096);
-    if (status == SC_OK)
-        *result = compare_is_result(
-            (struct sc__str){(const char *)in.bytes + in.begin, in.end - in.begin});
-    sc__input_close(&in);
-    return status;
-}
-
 /* What was given for A or B. */
 struct compare_side {
     struct sc__compared view;
@@ -88,25 +72,26 @@ static sc_status compare_load_input(struct sc_request *req,
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured)
-            return compare_load_measured(req, shown, &job, side);
+            return compare_load_measured(req, sc__shown_name(req->ctx, shown), &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
     side->result = job.ev->result;
-    compare_see_result(req, shown, side);
+    compare_see_result(req, sc__shown_name(req->ctx, shown), side);
     return SC_OK;
 }
 
 static sc_status
 compare_load(struct sc_request *req, const char *path, struct compare_side *side) {
     bool simulate = !strncmp(path, "sim:", 4);
-    bool saved = !strcmp(path, "-");
+    bool saved = false;
     if (simulate)
         return compare_load_input(req, path, true, side);
-    if (!saved && !sc__path_is_folder(path))
-        SC__TRY(compare_look(req, path, &saved));
+    if (!sc__path_is_folder(path))
+        SC__TRY(sc__job_is_result(req, &path, &saved));
     if (!saved)
         return compare_load_input(req, path, false, side);
     SC__TRY(sc__read_all(req->ctx, path, MOST_BYTES, &side->saved));
+    path = sc__shown_name(req->ctx, path);
     return sc__compared_saved(req->ctx, path, side->saved, &side->view);
 }
 

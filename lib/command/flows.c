@@ -2,8 +2,10 @@
  *
  *     src dst bytes start_s [finish_s]
  *
- * and the fifth column is what --check compares with. */
-#include "command/command.h"
+ * and the fifth column is what --check compares with. The packets of --net packet
+ * are in flows_packet.c. */
+#include "command/flows.h"
+
 #include "hardware/cluster.h"
 #include "network/flow/flow_batch.h"
 #include "network/flow/flow_cluster.h"
@@ -36,7 +38,8 @@ static const struct sc__option options[] = {
      0},
     {0}};
 
-static const struct sc__option *const tables[] = {options, sc__flow_options, NULL};
+static const struct sc__option *const tables[] = {
+    options, sc__flow_options, sc__flows_packet_options, NULL};
 
 struct flows_cmd_list {
     struct sc__flow *flows;
@@ -287,6 +290,10 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
     struct sc__graph g;
     struct sc__route_policy route;
     const char *fabric = sc__option(req, "fabric");
+    bool packets;
+    SC__TRY(sc__flows_packet_chosen(req, &packets));
+    if (packets)
+        return sc__flows_packet_execute(req);
     if (!fabric)
         return sc__usage(req, "for instance --fabric ls:8:8", "flows needs a --fabric");
     SC__TRY(read_list(req, &l));
@@ -298,9 +305,10 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
 const struct sc__command sc__command_flows = {
     .name = "flows",
     .args = "FILE",
-    .summary = "flows in, finish times out: exact max-min sharing on a fabric",
+    .summary = "flows in, finish times out: exact max-min sharing, or every packet",
     .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
             "fifth "
-            "column for --check.",
+            "column for --check. With --net packet FILE, --conf and --topology are HPCC's "
+            "files.",
     .options = tables,
     .execute = flows_cmd_execute};

@@ -180,6 +180,20 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     return SC_OK;
 }
 
+sc_status sc__job_is_result(struct sc_request *req, const char **path, bool *result) {
+    struct sc__input in;
+    bool stream = sc__path_is_stream(*path);
+    SC__TRY(sc__input_open(req->ctx, *path, &in));
+    sc_status status = sc__input_fill_text(&in, 4096);
+    struct sc__str head = {(const char *)in.bytes + in.begin, in.end - in.begin};
+    *result = status == SC_OK && head.n && *head.p == '{' &&
+              sc__find_word(head.p, head.n, "\"stepcast/result/");
+    if (status == SC_OK && stream)
+        status = *result ? sc__spool(&in, path) : sc__import_keep(&in, path);
+    sc__input_close(&in);
+    return status;
+}
+
 sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus) {
     struct sc__cluster_description d;
     const char *text = sc__option(req, "cluster");

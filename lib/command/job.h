@@ -55,6 +55,10 @@ sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);
 /* … and simulates it. With SC_OK the result is the caller's to free. */
 sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_timeline);
 
+/* *result: the input is a saved result and not something to simulate. A stream
+ * can then be read from *path. */
+sc_status sc__job_is_result(struct sc_request *req, const char **path, bool *result);
+
 /* The size of the cluster where the description names one; else 0. */
 sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
 

@@ -99,6 +99,12 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     return status;
 }
 
+sc_status sc__import_keep(struct sc__input *in, const char **path) {
+    const struct sc__reader *reader = NULL;
+    SC__TRY(sniff_input(in, *path, &reader));
+    return reader ? sc__spool(in, path) : unknown(in->ctx, *path);
+}
+
 /* A step of 0 us would be the answer to a damaged or wrong file. */
 static sc_status refuse_nothing(struct sc_context *ctx, const struct sc__document *doc) {
     struct sc__place at = {.file = sc__shown_name(ctx, doc->files[0])};

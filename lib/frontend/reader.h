@@ -48,6 +48,10 @@ extern const struct sc__reader *const sc__readers[]; /* NULL-terminated */
 extern const struct sc__option sc__chakra_options[];
 extern const struct sc__option sc__kineto_options[];
 
+struct sc__input;
+/* Copies a stream of a known format to memory, to be read from *path (sc__spool);
+ * one of no known format is refused. */
+sc_status sc__import_keep(struct sc__input *in, const char **path);
 /* Detects and reads. All paths must be of one format. `format` forces it. */
 sc_status sc__import(struct sc_context *ctx,
                      const struct sc__settings *settings,

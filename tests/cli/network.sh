@@ -90,17 +90,15 @@ check coll-loggops 2 "has no time for a collective" "$STEPCAST" coll all_reduce 
 if grep '#include' examples/shared_bus.c | grep -qvE '<(stepcast/[a-z]+|math|stdio|stdlib)\.h>'; then
     echo "not ok engine-example-headers"
 else echo "ok engine-example-headers"; fi
-if ${CC:-cc} -std=c17 -Wall -Wextra -Werror -I include examples/shared_bus.c "$BUILD/libstepcast.a" \
-    -ljansson -lyaml -lz -lm -lpthread -o "$dir/shared_bus" 2>"$dir/err"; then
+if [ -x "$BUILD/examples/shared_bus" ]; then # make builds it, against the public headers alone
     # two messages of 1 GB at once over 25 GB/s: 80 ms and a latency, both
     printf 'num_ranks 2\nrank 0 {\na: send 1000000000b to 1 tag 1\nb: send 1000000000b to 1 tag 2\n}\nrank 1 {\na: recv 1000000000b from 0 tag 1\nb: recv 1000000000b from 0 tag 2\n}\n' >"$dir/two.goal"
-    "$dir/shared_bus" "$dir/two.goal" 25e9 >"$dir/out" 2>"$dir/err"
+    "$BUILD/examples/shared_bus" "$dir/two.goal" 25e9 >"$dir/out" 2>"$dir/err"
     if python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(not (r['net'] == 'bus' and 80000 < r['step_time_us'] < 80100))" "$dir/out"
     then echo "ok engine-example"; else echo "not ok engine-example"; cat "$dir/err"; fi
-    check engine-example-argument 2 "not a rate" "$dir/shared_bus" "$dir/two.goal" fast
+    check engine-example-argument 2 "not a rate" "$BUILD/examples/shared_bus" "$dir/two.goal" fast
 else
     echo "not ok engine-example-builds"
-    cat "$dir/err"
 fi
 if command -v c++ >/dev/null; then
     echo '#include <stepcast/engine.h>' >"$dir/x.cc"
@@ -109,6 +107,8 @@ if command -v c++ >/dev/null; then
 else echo "skip engine-header-c++"; fi
 
 # ---- messages share bandwidth, not latency ----
+limit="ulimit -v 4000000"
+case ${BUILD:-} in *san*) limit=true ;; esac # sanitizers reserve more than that
 messages() { # n messages of 8 bytes from rank 0 to rank 1 at once
     awk -v n="$1" 'BEGIN {
         print "num_ranks 2\nrank 0 {"
@@ -117,7 +117,7 @@ messages() { # n messages of 8 bytes from rank 0 to rank 1 at once
         for (i = 0; i < n; i++) print "l" i ": recv 8b from 0 tag " i
         print "}"
     }' >"$dir/messages.goal"
-    (ulimit -v 4000000; timeout 60 "$STEPCAST" run "$dir/messages.goal" -c dgx-h100:8 --json - 2>"$dir/err") |
+    ($limit; timeout 60 "$STEPCAST" run "$dir/messages.goal" -c dgx-h100:8 --json - 2>"$dir/err") |
         awk -F'[ ,]+' '/^  "step_time_us"/ {print $3}'
 }
 one=$(messages 1)

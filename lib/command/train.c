@@ -1,0 +1,464 @@
+/* train: from the step to the run. Failures, checkpoints and recovery decide how much of
+ * the time counts; docs/goodput.md says how. */
+#include "command/train.h"
+
+#include "base/sort.h"
+#include "base/units.h"
+
+#define GROUP "Run"
+/* bf16 weights, fp32 master weights and Adam's two moments */
+#define BYTES_PER_PARAMETER 14
+#define MOST_SEEDS 10000u
+#define MOST_WORK_S (1000 * 365 * SC__DAY_S)
+/* Failures of all seeds together: minutes. */
+#define MOST_EXPECTED 1e8
+
+static const struct sc__choice kinds[] = {{"sync", 0}, {"async", 1}, {"memory", 2}, {0}};
+static const char *const kind_words[] = {"sync", "async", "memory", NULL};
+enum { KIND_SYNC, KIND_ASYNC, KIND_MEMORY };
+
+static const struct sc__option options[] = {
+    {"train-tokens", 0, "N", NULL, GROUP, "tokens of the run: 15T, 300B", 0},
+    {"train-steps", 0, "N", NULL, GROUP, "or its steps", 0},
+    {"failures",
+     0,
+     "SET",
+     "llama3",
+     GROUP,
+     "what breaks and how often: a set or a file",
+     0,
+     .folder = "failures/"},
+    {"checkpoint",
+     0,
+     "TIME",
+     "auto",
+     GROUP,
+     "work between checkpoints (30min); auto: the best interval",
+     0},
+    {"checkpoint-kind",
+     0,
+     "KIND",
+     "sync",
+     GROUP,
+     "sync; async: written while the job goes on; memory: kept in the memory of other "
+     "machines",
+     0,
+     .choices = kinds},
+    {"storage", 0, "RATE", "100GB/s", GROUP, "of checkpoints, for the whole job", 0},
+    {"state", 0, "SIZE", NULL, GROUP, "of a checkpoint; usually 14 B per parameter", 0},
+    {"blocking",
+     0,
+     "TIME",
+     NULL,
+     GROUP,
+     "the job stands still for a checkpoint; sync: state over storage",
+     0},
+    {"restore", 0, "TIME", NULL, GROUP, "reading a checkpoint; state over storage", 0},
+    {"recovery",
+     0,
+     "POLICY",
+     "requeue",
+     GROUP,
+     "requeue, hot, spares=N, spares=2%, drop-replica, shrink",
+     0},
+    {"price", 0, "USD", NULL, GROUP, "of a GPU-hour; usually that of the GPU's data", 0},
+    {"carbon", 0, "G", NULL, GROUP, "g of CO2 per kWh", 0},
+    {"seeds", 0, "N", "20", GROUP, "runs that are simulated", 0},
+    {"what-if",
+     0,
+     NULL,
+     NULL,
+     GROUP,
+     "what spares, storage, detection … would bring, each simulated again",
+     0},
+    {"json",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the forecast as JSON; - for standard output and nothing else there",
+     0},
+    {0}};
+
+static const struct sc__option *const tables[] = {options, SC__JOB_TABLES, NULL};
+
+/* ---- values ---- */
+
+static sc_status
+train_bad_value(struct sc_request *req, const char *name, const char *hint) {
+    return sc__usage(req,
+                     hint,
+                     "--%s: '%s' is no value for it",
+                     name,
+                     sc__option(req, name));
+}
+
+/* "15T": decimal, as tokens are counted. */
+static bool parse_count(struct sc__str s, double *out) {
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+    double factor = 1;
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (factor == 1 && sc__str_ends(s, units[i].suffix)) {
+            factor = units[i].factor;
+            s.n--;
+        }
+    if (!sc__parse_double(s, out))
+        return false;
+    *out *= factor;
+    return *out > 0;
+}
+
+static sc_status train_count(struct sc_request *req, const char *name, double *out) {
+    const char *text = sc__option(req, name);
+    if (text && !parse_count(sc__str(text), out))
+        return train_bad_value(req, name, "a number above 0, like 15T, 300B or 1000");
+    return SC_OK;
+}
+
+static sc_status train_time(struct sc_request *req, const char *name, double *seconds) {
+    const char *text = sc__option(req, name);
+    int64_t ps;
+    if (!text)
+        return SC_OK;
+    if (!sc__parse_time(sc__str(text), &ps))
+        return train_bad_value(req, name, "a time with its unit, like 30min, 13s or 500ms");
+    *seconds = (double)ps / (double)SC__PS_PER_S;
+    return SC_OK;
+}
+
+static sc_status train_number(struct sc_request *req, const char *name, double *out) {
+    struct sc__settings settings = sc__settings(req);
+    SC__TRY(sc__setting_double(&settings, name, out));
+    return *out >= 0 ? SC_OK : train_bad_value(req, name, "a number from 0 on");
+}
+
+/* ---- how long the run is ---- */
+
+static sc_status train_work(struct sc_request *req, struct sc__train *t) {
+    double steps = 0;
+    SC__TRY(train_count(req, "train-tokens", &t->tokens));
+    SC__TRY(train_count(req, "train-steps", &steps));
+    if ((steps > 0) == (t->tokens > 0))
+        return sc__usage(req,
+                         "like --train-tokens 15T",
+                         "give one of --train-tokens and --train-steps");
+    if (steps > 0) {
+        t->in.work_s = steps * t->step.step_s;
+        t->tokens = t->in.work_s * t->step.tokens_per_s;
+    } else if (t->step.tokens_per_s > 0)
+        t->in.work_s = t->tokens / t->step.tokens_per_s;
+    else
+        return sc__usage(
+            req,
+            "give --train-steps instead",
+            "--train-tokens: the input does not say how many tokens a step has");
+    if (!(t->in.work_s <= MOST_WORK_S))
+        return sc__usage(req,
+                         "more GPUs, or a shorter run",
+                         "the run takes %.3g years without any failure",
+                         t->in.work_s / SC__DAY_S / 365);
+    return SC_OK;
+}
+
+/* ---- checkpoints ---- */
+
+static sc_status train_state(struct sc_request *req, struct sc__train *t) {
+    struct sc__settings settings = sc__settings(req);
+    uint64_t bytes = 0;
+    SC__TRY(sc__setting_bytes(&settings, "state", &bytes));
+    t->state_bytes = (double)bytes;
+    if (sc__flag(req, "state"))
+        return SC_OK;
+    if (!(t->step.parameters > 0))
+        return sc__usage(req,
+                         "like --state 5.6TB, or --blocking and --restore",
+                         "the input does not say how large a checkpoint is");
+    t->state_bytes = BYTES_PER_PARAMETER * t->step.parameters;
+    sc__note(
+        req->ctx,
+        "state-of-parameters",
+        "a checkpoint has %d bytes per parameter (bf16 and fp32 weights, Adam's moments): "
+        "%.4g TB",
+        BYTES_PER_PARAMETER,
+        t->state_bytes / 1e12);
+    return SC_OK;
+}
+
+static sc_status
+train_transfer(struct sc_request *req, struct sc__train *t, double *seconds) {
+    const char *text = sc__option(req, "storage");
+    double rate = 100e9;
+    SC__TRY(train_state(req, t));
+    if (text && (!sc__parse_rate(sc__str(text), &rate) || !(rate > 0)))
+        return train_bad_value(req, "storage", "a rate above 0, like 100GB/s");
+    if (!text)
+        sc__note(
+            req->ctx,
+            "storage-assumed",
+            "no --storage is given: 100 GB/s, the middle of what jobs have seen (50 to "
+            "200 GB/s)");
+    t->transfer_s = t->state_bytes / rate;
+    *seconds = t->transfer_s;
+    return SC_OK;
+}
+
+/* Where both times are given nothing is left to compute. */
+static void train_note_unread(struct sc_request *req) {
+    static const char *const names[] = {"storage", "state"};
+    for (unsigned i = 0; i < 2; i++)
+        if (sc__flag(req, names[i]))
+            sc__note(req->ctx,
+                     "option-unused",
+                     "--%s has no effect: no time of a checkpoint depends on it",
+                     names[i]);
+}
+
+static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train *t) {
+    struct sc__settings settings = sc__settings(req);
+    unsigned kind = KIND_SYNC;
+    double transfer = 0;
+    bool blocking = sc__flag(req, "blocking");
+    SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, &kind));
+    t->kind = kind_words[kind];
+    if (kind != KIND_SYNC && !blocking)
+        return sc__usage(req,
+                         kind == KIND_ASYNC ? "measured: 10ms to 500ms"
+                                            : "measured: 200ms to 1800ms",
+                         "--checkpoint-kind %s needs --blocking",
+                         t->kind);
+    bool written = kind == KIND_ASYNC || (kind == KIND_SYNC && !blocking);
+    bool read = kind != KIND_MEMORY && !sc__flag(req, "restore");
+    if (written || read)
+        SC__TRY(train_transfer(req, t, &transfer));
+    else
+        train_note_unread(req);
+    t->in.blocking_s = kind == KIND_SYNC ? transfer : 0;
+    t->in.write_s = kind == KIND_ASYNC ? transfer : 0;
+    t->in.restore_s = transfer;
+    SC__TRY(train_time(req, "blocking", &t->in.blocking_s));
+    if (kind == KIND_MEMORY) {
+        t->in.restore_s = t->in.blocking_s;
+        sc__note(
+            req->ctx,
+            "memory-survives",
+            "a checkpoint in memory is taken to outlive every failure, and to be read as "
+            "fast as it is made");
+    }
+    return train_time(req, "restore", &t->in.restore_s);
+}
+
+double sc__train_best_interval(const struct sc__train *t,
+                               const struct sc__goodput_input *in) {
+    double rate = sc__goodput_losing_rate(in);
+    double best = sc__best_interval(rate, in->blocking_s, in->write_s);
+    if (!(rate > 0))
+        return in->work_s;
+    return best > t->step.step_s ? best : t->step.step_s;
+}
+
+static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
+    const char *text = sc__option(req, "checkpoint");
+    struct sc__goodput_input *in = &t->in;
+    t->best_interval_s = sc__train_best_interval(t, in);
+    t->best_is_used = !text || !strcmp(text, "auto");
+    in->interval_s = t->best_interval_s;
+    if (t->best_is_used && !(sc__goodput_losing_rate(in) > 0))
+        sc__note(req->ctx,
+                 "no-checkpoints",
+                 "no failure of this set loses work with this recovery: no checkpoints are "
+                 "taken");
+    if (!t->best_is_used)
+        SC__TRY(train_time(req, "checkpoint", &in->interval_s));
+    if (!(in->interval_s > 0))
+        return train_bad_value(req, "checkpoint", "above 0, or auto");
+    if (in->write_s > in->interval_s + in->blocking_s)
+        return sc__usage(
+            req,
+            "a longer interval, or faster storage",
+            "--checkpoint: writing one takes %.0f s, longer than from one to the "
+            "next",
+            in->write_s);
+    return SC_OK;
+}
+
+/* ---- recovery ---- */
+
+static sc_status
+train_spares(struct sc_request *req, struct sc__train *t, const char *text) {
+    double machines = ceil(t->in.gpus / t->in.set->unit_gpus[SC__SCOPE_NODE]);
+    struct sc__str value = sc__str(text);
+    double share;
+    t->in.recovery = SC__RECOVERY_SPARES;
+    if (sc__str_ends(value, "%")) {
+        if (!sc__parse_share(value, &share) || share > 1)
+            return train_bad_value(req, "recovery", "spares=2% or spares=4");
+        t->in.spares = (uint32_t)ceil(share * machines);
+        return SC_OK;
+    }
+    if (!sc__parse_u32(value, &t->in.spares) || t->in.spares > 1u << 24)
+        return train_bad_value(req, "recovery", "spares=2% or spares=4");
+    return SC_OK;
+}
+
+static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
+    const char *text = sc__option(req, "recovery");
+    t->recovery = text ? text : "requeue";
+    if (!strncmp(t->recovery, "spares=", 7))
+        return train_spares(req, t, t->recovery + 7);
+    if (!strcmp(t->recovery, "hot"))
+        t->in.recovery = SC__RECOVERY_HOT;
+    else if (!strcmp(t->recovery, "drop-replica"))
+        t->in.recovery = SC__RECOVERY_DROP;
+    else if (!strcmp(t->recovery, "shrink"))
+        t->in.recovery = SC__RECOVERY_SHRINK;
+    else if (strcmp(t->recovery, "requeue"))
+        return train_bad_value(
+            req,
+            "recovery",
+            "one of: requeue, hot, spares=N, spares=2%, drop-replica, shrink");
+    if (t->in.recovery == SC__RECOVERY_REQUEUE || t->in.recovery == SC__RECOVERY_HOT)
+        sc__note(req->ctx,
+                 "machines-from-queue",
+                 "a machine for a broken one is always there when the queue has run");
+    return SC_OK;
+}
+
+static sc_status train_failures(struct sc_request *req, struct sc__train *t) {
+    const char *name = sc__option(req, "failures");
+    SC__TRY(sc__failures_load(req->ctx, name ? name : "llama3", &t->in.set));
+    if (!name)
+        sc__note(req->ctx,
+                 "failures-assumed",
+                 "no --failures is given: those of %s",
+                 t->in.set->title ? t->in.set->title : t->in.set->name);
+    double machine = t->in.set->unit_gpus[SC__SCOPE_NODE];
+    if (t->step.node_gpus > 0 && t->step.node_gpus != machine)
+        sc__note(
+            req->ctx,
+            "machines-of-the-set",
+            "failures count machines of %g GPUs, as their set does; nodes of the cluster "
+            "have %g",
+            machine,
+            t->step.node_gpus);
+    return SC_OK;
+}
+
+/* ---- runs ---- */
+
+static int shorter_run_first(const void *a, const void *b, void *self) {
+    const struct sc__goodput *x = a;
+    const struct sc__goodput *y = b;
+    (void)self;
+    return x->wall_s < y->wall_s ? -1 : x->wall_s > y->wall_s;
+}
+
+static void train_sum(struct sc__train *t) {
+    double wall = 0;
+    for (uint32_t i = 0; i < t->seeds; i++) {
+        wall += t->runs[i].wall_s;
+        t->failures += (double)t->runs[i].failures / t->seeds;
+        for (unsigned c = 0; c < SC__TIME_CAUSES; c++)
+            t->time_share[c] += t->runs[i].time_s[c];
+    }
+    for (unsigned c = 0; c < SC__TIME_CAUSES; c++)
+        t->time_share[c] /= wall;
+    t->ettr = t->time_share[SC__TIME_PRODUCTIVE];
+    t->spares_p99 = sc__spares_p99(&t->in);
+    if (sc__goodput_is_closed(&t->in))
+        t->closed = sc__goodput_closed(&t->in);
+}
+
+static sc_status train_runs(struct sc_request *req, struct sc__train *t) {
+    struct sc__settings settings = sc__settings(req);
+    t->seeds = 20;
+    SC__TRY(sc__setting_u32(&settings, "seeds", 1, &t->seeds));
+    if (t->seeds > MOST_SEEDS)
+        return train_bad_value(req, "seeds", "at most 10000");
+    if (sc__goodput_rate(&t->in) * t->in.work_s * t->seeds > MOST_EXPECTED)
+        return sc__usage(req,
+                         "fewer --seeds, or a shorter run",
+                         "more than %g failures to simulate",
+                         MOST_EXPECTED);
+    t->runs = SC__NEW_ARRAY(&req->ctx->arena, struct sc__goodput, t->seeds);
+    SC__TRY(sc__goodput_seeds(req->ctx, &t->in, t->seeds, t->runs));
+    for (uint32_t i = 0; i < t->seeds; i++)
+        if (t->runs[i].unfinished)
+            return sc__fail(req->ctx,
+                            SC_NO,
+                            NULL,
+                            "fewer GPUs, another --recovery, cheaper checkpoints",
+                            "the run does not get on: less than 1 %% of its time counts");
+    sc__sort(t->runs, t->seeds, sizeof *t->runs, shorter_run_first, NULL);
+    train_sum(t);
+    return SC_OK;
+}
+
+double sc__train_wall(const struct sc__train *t, double share) {
+    uint32_t i = (uint32_t)ceil(share * t->seeds);
+    return t->runs[i ? i - 1 : 0].wall_s;
+}
+
+double sc__train_paid_gpus(const struct sc__train *t) {
+    return t->in.gpus + t->in.spares * t->in.set->unit_gpus[SC__SCOPE_NODE];
+}
+
+static sc_status train_money(struct sc_request *req, struct sc__train *t) {
+    t->price = t->step.usd_per_hour;
+    SC__TRY(train_number(req, "price", &t->price));
+    SC__TRY(train_number(req, "carbon", &t->carbon));
+    if (t->carbon > 0 && !(t->step.watts > 0))
+        return sc__usage(req, NULL, "--carbon: the draw of the GPUs is not known");
+    if (t->step.watts > 0)
+        sc__note(
+            req->ctx,
+            "energy-of-steps",
+            "energy is that of the GPUs alone, which are taken to draw as much as in the "
+            "step all the time");
+    return SC_OK;
+}
+
+static sc_status train_write(struct sc_request *req, struct sc__train *t) {
+    struct sc__buffer b;
+    if (sc__flag(req, "json")) {
+        sc__buffer_init(&b, &req->ctx->arena);
+        sc__train_write_json(t, req->ctx, &b);
+        SC__TRY(sc__job_output(req, "json", &b));
+    }
+    if (!sc__stdout_taken(req))
+        sc__train_write_text(t, req->ctx, &req->out);
+    return SC_OK;
+}
+
+static sc_status train_execute(struct sc_request *req) {
+    struct sc__train *t = SC__NEW(&req->ctx->arena, struct sc__train);
+    SC__TRY(sc__train_step_read(req, &t->step));
+    t->in.gpus = t->step.gpus;
+    SC__TRY(train_work(req, t));
+    SC__TRY(train_failures(req, t));
+    SC__TRY(train_recovery(req, t));
+    SC__TRY(train_checkpoint_times(req, t));
+    SC__TRY(train_interval(req, t));
+    SC__TRY(sc__train_paces(req, t));
+    SC__TRY(train_money(req, t));
+    SC__TRY(train_runs(req, t));
+    if (sc__flag(req, "what-if"))
+        SC__TRY(sc__train_whatif(req, t));
+    return train_write(req, t);
+}
+
+const struct sc__command sc__command_train = {
+    .name = "train",
+    .args = "[INPUT…] --train-tokens N",
+    .summary = "forecast a whole run: days, failures, checkpoints, money",
+    .text = "INPUT is what 'run' takes, or a result that it has saved with --json; without "
+            "one, "
+            "--model or Megatron's flags\n"
+            "say what is trained. Failures, checkpoints and recovery decide how much of "
+            "the time "
+            "counts.",
+    .options = tables,
+    .inputs = true,
+    .execute = train_execute};

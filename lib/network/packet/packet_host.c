@@ -1,0 +1,235 @@
+/* packet_host: one NIC. It sends ACKs first, then packets of its queue pairs in
+ * turn, each no sooner than its rate allows and no further than its window. The
+ * receiver takes packets in order only: a gap is answered with a NACK, after
+ * which the sender goes back (go-back-N). There is no retransmission timer. */
+#include "network/packet/packet_sim.h"
+
+#define NACK_INTERVAL ((int64_t)500000) /* ns */
+
+void sc__packet_set_rate(const struct sc__packet_sim *s,
+                         struct sc__packet_pair *p,
+                         uint64_t rate) {
+    if (rate == p->rate)
+        return;
+    p->rate = rate;
+    p->full_gap = sc__packet_time(s->full_size, rate);
+    if (s->config->has_window && s->config->variable_window) {
+        p->window = (int64_t)(s->window * rate / p->max_rate);
+        if (p->window < 1)
+            p->window = 1;
+    }
+}
+
+void sc__packet_host_begin(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    struct sc__packet_node *host = p->host;
+    p->max_rate = host->ports[0]->rate;
+    p->current_rate = p->max_rate;
+    p->target_rate = p->max_rate;
+    p->window = s->config->has_window ? (int64_t)s->window : 0;
+    p->available = s->queue.now;
+    p->alpha = 1;
+    p->use = 1;
+    sc__packet_set_rate(s, p, p->max_rate);
+    *SC__PUSH(s->arena, host->pairs, host->pair_count, host->pair_capacity) = p;
+    sc__packet_host_send(s, host);
+}
+
+static bool host_paused(const struct sc__packet_node *host, unsigned priority) {
+    return host->ports[0]->paused >> priority & 1;
+}
+
+static bool window_full(const struct sc__packet_pair *p) {
+    return p->window && p->next - p->unacknowledged >= p->window;
+}
+
+static bool all_acknowledged(const struct sc__packet_pair *p) {
+    return p->unacknowledged >= (int64_t)p->bytes;
+}
+
+/* Removes the complete pairs from index `from` on; *chosen, an index, moves along. */
+static void remove_complete(struct sc__packet_node *host, uint32_t from, uint32_t *chosen) {
+    uint32_t kept = from;
+    uint32_t moved = *chosen;
+    for (uint32_t i = from; i < host->pair_count; i++) {
+        if (i == *chosen)
+            moved = kept;
+        if (i == from || all_acknowledged(host->pairs[i]))
+            continue;
+        host->pairs[kept++] = host->pairs[i];
+    }
+    *chosen = moved;
+    host->pair_count = kept;
+}
+
+/* The pair to send next, beginning with the one after the last; NULL: none. Those
+ * complete that are met on the way leave the list, and all behind the first of
+ * them with it: complete ones before it stay until a later scan meets them. */
+static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
+                                           struct sc__packet_node *host) {
+    struct sc__packet_pair *found = NULL;
+    uint32_t count = host->pair_count;
+    uint32_t complete = UINT32_MAX;
+    uint32_t i = count ? host->last_pair % count : 0;
+    for (uint32_t k = 0; k < count; k++) {
+        i = i + 1 == count ? 0 : i + 1;
+        struct sc__packet_pair *p = host->pairs[i];
+        if (!host_paused(host, p->priority) && p->next < (int64_t)p->bytes &&
+            !window_full(p)) {
+            if (p->available > s->queue.now)
+                continue;
+            found = p;
+            break;
+        }
+        if (all_acknowledged(p) && i < complete)
+            complete = i;
+    }
+    if (complete != UINT32_MAX)
+        remove_complete(host, complete, &i);
+    if (found)
+        host->last_pair = i;
+    return found;
+}
+
+/* Nobody may send: wake up when the first one may again. Pairs that wait for
+ * something else count too, and where one of them could have sent already there
+ * is no timer: then only an ACK or a resume goes on. */
+static void set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host) {
+    int64_t first = INT64_MAX;
+    if (host->pacing || !host->pair_count)
+        return;
+    for (uint32_t i = 0; i < host->pair_count; i++)
+        if (host->pairs[i]->available < first)
+            first = host->pairs[i]->available;
+    if (first <= s->queue.now)
+        return;
+    host->pacing = sc__packet_timer_set(s, SC__PACKET_PACE, first);
+    host->pacing->host = host;
+}
+
+static void send_data(struct sc__packet_sim *s,
+                      struct sc__packet_node *host,
+                      struct sc__packet_pair *p) {
+    struct sc__packet_frame *f = sc__packet_frame_new(s);
+    uint64_t left = p->bytes - (uint64_t)p->next;
+    f->type = SC__PACKET_DATA;
+    f->pair = p;
+    f->priority = p->priority;
+    f->payload = left < s->config->payload ? (uint32_t)left : s->config->payload;
+    f->size = f->payload + s->control->header;
+    f->offset = (uint64_t)p->next;
+    f->stamp = s->queue.now;
+    f->hop = 0;
+    f->marked = false;
+    p->next += f->payload;
+    p->last_size = f->size;
+    p->available =
+        s->queue.now +
+        (f->size == s->full_size ? p->full_gap : sc__packet_time(f->size, p->rate));
+    s->counters->data_packets++;
+    sc__packet_transmit(s, host->ports[0], f, true);
+}
+
+void sc__packet_host_send(struct sc__packet_sim *s, struct sc__packet_node *host) {
+    struct sc__packet_port *port = host->ports[0];
+    if (!host->acks.first && !host->pair_count)
+        return;
+    if (sc__packet_busy(s, port)) {
+        sc__packet_need_done(s, port);
+        return;
+    }
+    if (host->acks.first && !host_paused(host, s->ack_priority)) {
+        struct sc__packet_frame *ack = sc__packet_take(&host->acks);
+        sc__packet_transmit(s, port, ack, host->acks.first || host->pair_count);
+        return;
+    }
+    struct sc__packet_pair *p = choose_pair(s, host);
+    if (p)
+        send_data(s, host, p);
+    else
+        set_pacing(s, host);
+}
+
+/* What is to be done with a packet that arrives. */
+enum packet_answer { ANSWER_NOTHING, ANSWER_ACK, ANSWER_NACK };
+
+static enum packet_answer take_packet(struct sc__packet_sim *s,
+                                      struct sc__packet_pair *p,
+                                      const struct sc__packet_frame *f) {
+    if (f->offset < p->expected)
+        return ANSWER_NOTHING;
+    if (f->offset > p->expected) {
+        if (s->queue.now < p->nack_after && p->last_nack == p->expected)
+            return ANSWER_NOTHING;
+        p->nack_after = s->queue.now + NACK_INTERVAL;
+        p->last_nack = p->expected;
+        return ANSWER_NACK;
+    }
+    p->expected += f->payload;
+    if (p->expected >= p->bytes && p->flow->received < 0) {
+        p->flow->received = s->queue.now - p->flow->start;
+        if (s->config->wait_for_arrival)
+            sc__packet_release(s, p);
+    }
+    return ANSWER_ACK;
+}
+
+/* The data packet itself becomes the answer: its stamp, mark and records go back. */
+static void receive_data(struct sc__packet_sim *s,
+                         struct sc__packet_node *host,
+                         struct sc__packet_frame *f) {
+    enum packet_answer answer = take_packet(s, f->pair, f);
+    if (answer == ANSWER_NOTHING) {
+        sc__packet_frame_free(s, f);
+        return;
+    }
+    f->type = SC__PACKET_ACK;
+    f->nack = answer == ANSWER_NACK;
+    f->size = s->control->ack_size;
+    f->offset = f->pair->expected;
+    f->hop = 0;
+    if (f->nack)
+        s->counters->nacks++;
+    else
+        s->counters->acks++;
+    sc__packet_put(&host->acks, f);
+    sc__packet_host_send(s, host);
+}
+
+static void complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    p->complete = true;
+    p->flow->completion = s->queue.now - p->flow->start;
+    s->left--;
+    if (!s->config->wait_for_arrival)
+        sc__packet_release(s, p);
+    for (int i = 0; i < 3; i++)
+        if (p->timers[i])
+            p->timers[i]->event.cancelled = true;
+}
+
+static void receive_ack(struct sc__packet_sim *s,
+                        struct sc__packet_node *host,
+                        const struct sc__packet_frame *f) {
+    struct sc__packet_pair *p = f->pair;
+    if (p->complete)
+        return;
+    if ((int64_t)f->offset > p->unacknowledged)
+        p->unacknowledged = (int64_t)f->offset;
+    if (all_acknowledged(p))
+        complete_pair(s, p);
+    if (f->nack)
+        p->next = p->unacknowledged;
+    if (s->control->acknowledged)
+        s->control->acknowledged(s, p, f);
+    sc__packet_host_send(s, host);
+}
+
+void sc__packet_host_receive(struct sc__packet_sim *s,
+                             struct sc__packet_port *port,
+                             struct sc__packet_frame *f) {
+    if (f->type == SC__PACKET_DATA) {
+        receive_data(s, port->node, f);
+        return;
+    }
+    receive_ack(s, port->node, f);
+    sc__packet_frame_free(s, f);
+}

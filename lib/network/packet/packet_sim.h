@@ -1,0 +1,294 @@
+/* packet_sim: the state of a packet simulation, for the files of this folder. */
+#ifndef SC_NETWORK_PACKET_SIM_H
+#define SC_NETWORK_PACKET_SIM_H
+
+#include "network/packet/packet.h"
+#include "network/packet/packet_events.h"
+#include "network/packet/packet_rng.h"
+
+#define SC__PACKET_PRIORITIES 8
+#define SC__PACKET_HOPS 5 /* records of HPCC in a packet */
+
+enum sc__packet_frame_type { SC__PACKET_DATA, SC__PACKET_ACK, SC__PACKET_PFC };
+
+/* What a switch writes down for HPCC. */
+struct sc__packet_record {
+    uint32_t time;  /* ns, 24 bits */
+    uint32_t bytes; /* sent by the port, 20 bits */
+    uint32_t queue; /* at the port, 17 bits */
+};
+
+struct sc__packet_frame {
+    struct sc__packet_event event; /* its arrival */
+    struct sc__packet_port *port;  /* where it arrives; in a queue: where it came in */
+    struct sc__packet_pair *pair;
+    uint64_t offset; /* of its first byte; ACK: the next byte expected */
+    int64_t stamp;   /* when it was built */
+    uint32_t size;
+    uint32_t payload;
+    uint8_t type; /* enum sc__packet_frame_type */
+    uint8_t priority;
+    uint8_t hop; /* switches passed */
+    bool marked; /* ACK: its data packet was */
+    bool nack;
+    bool pause; /* PFC: or resume */
+    struct sc__packet_record records[SC__PACKET_HOPS];
+};
+
+struct sc__packet_fifo {
+    struct sc__packet_frame *first;
+    struct sc__packet_frame *last;
+};
+
+/* A generator of losses. */
+struct sc__packet_losses {
+    double rate;
+    struct sc__mrg reference;
+    uint64_t seed;
+};
+
+struct sc__packet_port {
+    struct sc__packet_event done;
+    int64_t busy_until;
+    uint64_t done_sequence; /* the insertion number of its end of transmission */
+    struct sc__packet_node *node;
+    struct sc__packet_port *peer;
+    struct sc__packet_losses *losses; /* or NULL */
+    uint64_t rate;
+    int64_t delay;
+    /* ns for the two most common sizes */
+    int64_t full_time;
+    int64_t ack_time;
+    /* bits by priority */
+    uint8_t waiting;
+    uint8_t paused;
+    uint8_t pause_sent;
+    uint8_t last_served;
+    /* switches only */
+    uint32_t shift;
+    uint64_t sent_bytes;
+    uint64_t queued_bytes;
+    uint32_t headroom;
+    uint32_t mark_from;
+    uint32_t mark_all;
+    double mark_share;
+    uint32_t ingress[SC__PACKET_PRIORITIES];
+    uint32_t in_headroom[SC__PACKET_PRIORITIES];
+    uint32_t egress[SC__PACKET_PRIORITIES];
+    struct sc__packet_fifo queues[SC__PACKET_PRIORITIES];
+};
+
+struct sc__packet_timer {
+    struct sc__packet_event event;
+    struct sc__packet_node *host; /* pacing */
+    struct sc__packet_pair *pair; /* DCQCN */
+};
+
+struct sc__packet_node {
+    uint32_t id;
+    bool is_switch;
+    struct sc__packet_port **ports; /* by the id of the neighbour */
+    uint32_t port_count;
+    /* switches: bytes that are not reserved, and how many of them are taken */
+    int64_t shared_size;
+    int64_t shared;
+    /* hosts */
+    struct sc__packet_fifo acks;
+    struct sc__packet_pair **pairs;
+    uint32_t pair_count;
+    uint32_t pair_capacity;
+    uint32_t last_pair;              /* index of the one served last */
+    struct sc__packet_timer *pacing; /* pending, or NULL */
+};
+
+struct sc__packet_path {
+    struct sc__packet_port **ports; /* by which each switch on the way sends */
+    uint32_t count;
+};
+
+/* A queue pair: a flow at its sender and at its receiver. */
+struct sc__packet_pair {
+    struct sc__packet_event start;
+    struct sc__packet_flow *flow;
+    struct sc__packet_node *host;
+    struct sc__packet_path data;
+    struct sc__packet_path ack;
+    uint8_t priority;
+    bool complete;
+    /* the sender */
+    uint64_t bytes;
+    int64_t next;           /* byte to send */
+    int64_t unacknowledged; /* the first one that is */
+    uint64_t rate;
+    uint64_t max_rate;
+    int64_t window; /* at this rate; 0: none */
+    int64_t available;
+    int64_t full_gap; /* ns from one full packet to the next at this rate */
+    uint32_t last_size;
+    /* the receiver */
+    uint64_t expected;
+    int64_t nack_after;
+    uint64_t last_nack;
+    /* those that wait for it */
+    struct sc__packet_pair **waiting;
+    uint32_t waiting_count;
+    uint32_t waiting_capacity;
+    uint32_t waits_left;
+    /* congestion control */
+    uint64_t current_rate; /* of HPCC and TIMELY: before what is only a reaction */
+    uint64_t target_rate;
+    double alpha;
+    double use;      /* HPCC: of the busiest link */
+    int64_t updated; /* the byte whose ACK ends the round */
+    uint32_t stage;
+    bool had_notification;
+    bool alpha_notified;
+    bool decrease_notified;
+    struct sc__packet_timer *timers[3];
+    struct sc__packet_record records[SC__PACKET_HOPS];
+    double rtt_change;
+    int64_t last_rtt;
+    uint64_t marked_count;
+    int64_t batch;
+    bool reduced;
+    int64_t reduced_until;
+};
+
+struct sc__packet_sim;
+
+struct sc__packet_control_ops {
+    const char *name;
+    uint32_t header;   /* bytes of a data packet beside its payload */
+    uint32_t ack_size; /* bytes */
+    /* May be NULL. */
+    void (*acknowledged)(struct sc__packet_sim *s,
+                         struct sc__packet_pair *p,
+                         const struct sc__packet_frame *ack);
+};
+
+struct sc__packet_sim {
+    struct sc_context *ctx;
+    struct sc__arena *arena;
+    const struct sc__packet_config *config;
+    const struct sc__packet_control_ops *control;
+    struct sc__packet_flows *flows;
+    struct sc__packet_counters *counters;
+    struct sc__packet_queue queue;
+    struct sc__packet_node *nodes;
+    struct sc__packet_port *ports;
+    struct sc__packet_pair *pairs;
+    uint32_t full_size; /* of a data packet */
+    uint32_t left;      /* flows */
+    int64_t stop;
+    uint64_t window;
+    int64_t base_rtt;
+    int64_t alpha_interval;
+    int64_t decrease_interval;
+    int64_t rise_interval;
+    uint8_t ack_priority; /* whose pauses hold ACKs at a host */
+    /* flows with a start of their own, in its order */
+    struct sc__packet_pair **order;
+    uint32_t order_count;
+    uint32_t order_next;
+    struct sc__packet_event feeder;
+    /* random numbers */
+    bool reference;
+    uint64_t seed;
+    struct sc__mrg stream; /* the beginning of the next one */
+    struct sc__mrg_jump next_stream;
+    struct sc__packet_frame *free_frames;
+    struct sc__packet_timer *free_timers;
+};
+
+extern const struct sc__packet_control_ops sc__packet_no_control;
+extern const struct sc__packet_control_ops sc__packet_dcqcn;
+extern const struct sc__packet_control_ops sc__packet_hpcc;
+extern const struct sc__packet_control_ops sc__packet_timely;
+extern const struct sc__packet_control_ops sc__packet_dctcp;
+
+/* packet_network.c: nodes, ports, buffers; base RTT, window and the paths of all pairs. */
+sc_status sc__packet_build(struct sc__packet_sim *s, const struct sc__packet_topology *t);
+
+/* packet_sim.c */
+double sc__packet_draw(struct sc__packet_sim *s);
+/* The reference makes a generator for every PFC frame and does not use it. */
+void sc__packet_skip_draw(struct sc__packet_sim *s);
+struct sc__packet_frame *sc__packet_frame_new(struct sc__packet_sim *s);
+/* Sends f by an idle port. more: something is left that may be sent after it. */
+void sc__packet_transmit(struct sc__packet_sim *s,
+                         struct sc__packet_port *port,
+                         struct sc__packet_frame *f,
+                         bool more);
+struct sc__packet_timer *sc__packet_timer_set(struct sc__packet_sim *s,
+                                              enum sc__packet_event_kind kind,
+                                              int64_t time);
+/* Flows that waited for p start. */
+void sc__packet_release(struct sc__packet_sim *s, struct sc__packet_pair *p);
+
+/* packet_host.c */
+void sc__packet_host_begin(struct sc__packet_sim *s, struct sc__packet_pair *p);
+void sc__packet_host_send(struct sc__packet_sim *s, struct sc__packet_node *host);
+void sc__packet_host_receive(struct sc__packet_sim *s,
+                             struct sc__packet_port *port,
+                             struct sc__packet_frame *f);
+/* A new rate; with a variable window also a new window. */
+void sc__packet_set_rate(const struct sc__packet_sim *s,
+                         struct sc__packet_pair *p,
+                         uint64_t rate);
+
+/* packet_switch.c */
+void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *port);
+void sc__packet_switch_receive(struct sc__packet_sim *s,
+                               struct sc__packet_port *port,
+                               struct sc__packet_frame *f);
+
+/* packet_cc_dcqcn.c: one of its timers. */
+void sc__packet_dcqcn_timer(struct sc__packet_sim *s, struct sc__packet_timer *timer);
+
+static inline void sc__packet_frame_free(struct sc__packet_sim *s,
+                                         struct sc__packet_frame *f) {
+    f->event.next = (struct sc__packet_event *)s->free_frames;
+    s->free_frames = f;
+}
+
+/* ns to send a number of bytes at a rate, cut to a whole number. */
+static inline int64_t sc__packet_time(uint64_t bytes, uint64_t rate) {
+    return (int64_t)(bytes * 8 * 1000000000u / rate);
+}
+
+static inline void sc__packet_put(struct sc__packet_fifo *q, struct sc__packet_frame *f) {
+    f->event.next = NULL;
+    if (q->first)
+        q->last->event.next = &f->event;
+    else
+        q->first = f;
+    q->last = f;
+}
+
+static inline struct sc__packet_frame *sc__packet_take(struct sc__packet_fifo *q) {
+    struct sc__packet_frame *f = q->first;
+    q->first = (struct sc__packet_frame *)(void *)f->event.next;
+    return f;
+}
+
+/* A port is busy up to the place (busy_until, done_sequence) in the order of
+ * events, whether an event stands there or not. */
+static inline bool sc__packet_busy(const struct sc__packet_sim *s,
+                                   const struct sc__packet_port *port) {
+    if (port->busy_until != s->queue.now)
+        return port->busy_until > s->queue.now;
+    return port->done_sequence > s->queue.now_sequence;
+}
+
+/* Something waits for a busy port: its end of transmission has to happen. */
+static inline void sc__packet_need_done(struct sc__packet_sim *s,
+                                        struct sc__packet_port *port) {
+    if (port->done.queued)
+        return;
+    port->done.time = port->busy_until;
+    port->done.sequence = port->done_sequence;
+    port->done.kind = SC__PACKET_DONE;
+    sc__packet_insert(&s->queue, &port->done);
+}
+
+#endif

@@ -1,0 +1,185 @@
+/* packet_switch: store and forward, a FIFO per port and priority. The buffer is
+ * counted by where frames came in (ingress), which decides pauses and losses,
+ * and by where they go (egress), which decides marks. A frame is in one of
+ *
+ *     reserve (4096 B per port and priority) | shared | headroom
+ *
+ * and headroom is for what is on its way when a pause is sent. */
+#include "network/packet/packet_sim.h"
+
+#define RESERVE 4096u
+#define RESUME_OFFSET 3072u
+#define PFC_SIZE 43u
+#define PFC_QUEUE 0u
+
+static uint32_t shared_use(const struct sc__packet_port *in, unsigned priority) {
+    return in->ingress[priority] > RESERVE ? in->ingress[priority] - RESERVE : 0;
+}
+
+/* What a port may have of the shared part, which shrinks as it fills. */
+static int64_t share_limit(const struct sc__packet_port *in) {
+    return (in->node->shared_size - in->node->shared) >> in->shift;
+}
+
+static void
+queue_frame(struct sc__packet_port *port, struct sc__packet_frame *f, unsigned priority) {
+    sc__packet_put(&port->queues[priority], f);
+    port->waiting |= (uint8_t)(1u << priority);
+    port->queued_bytes += f->size;
+}
+
+static struct sc__packet_frame *unqueue_frame(struct sc__packet_port *port,
+                                              unsigned priority) {
+    struct sc__packet_frame *f = sc__packet_take(&port->queues[priority]);
+    if (!port->queues[priority].first)
+        port->waiting &= (uint8_t) ~(1u << priority);
+    port->queued_bytes -= f->size;
+    return f;
+}
+
+static void send_pfc(struct sc__packet_sim *s,
+                     struct sc__packet_port *port,
+                     unsigned priority,
+                     bool pause) {
+    struct sc__packet_frame *f = sc__packet_frame_new(s);
+    sc__packet_skip_draw(s);
+    f->type = SC__PACKET_PFC;
+    f->size = PFC_SIZE;
+    f->priority = (uint8_t)priority;
+    f->pause = pause;
+    queue_frame(port, f, PFC_QUEUE);
+    sc__packet_switch_send(s, port);
+    if (pause)
+        port->pause_sent |= (uint8_t)(1u << priority);
+    else
+        port->pause_sent &= (uint8_t) ~(1u << priority);
+}
+
+static void admit(struct sc__packet_port *in, const struct sc__packet_frame *f) {
+    unsigned priority = f->priority;
+    uint32_t bytes = in->ingress[priority] + f->size;
+    if (bytes <= RESERVE) {
+        in->ingress[priority] = bytes;
+    } else if (bytes - RESERVE > share_limit(in)) {
+        in->in_headroom[priority] += f->size;
+    } else {
+        in->ingress[priority] = bytes;
+        in->node->shared += f->size < bytes - RESERVE ? f->size : bytes - RESERVE;
+    }
+}
+
+void sc__packet_switch_receive(struct sc__packet_sim *s,
+                               struct sc__packet_port *in,
+                               struct sc__packet_frame *f) {
+    const struct sc__packet_path *path =
+        f->type == SC__PACKET_DATA ? &f->pair->data : &f->pair->ack;
+    struct sc__packet_port *out = path->ports[f->hop++];
+    unsigned priority = f->priority;
+    if (f->size + in->in_headroom[priority] > in->headroom &&
+        f->size + shared_use(in, priority) > share_limit(in)) {
+        s->counters->buffer_losses++;
+        sc__packet_frame_free(s, f);
+        return;
+    }
+    admit(in, f);
+    out->egress[priority] += f->size;
+    if (!(in->pause_sent >> priority & 1) &&
+        (in->in_headroom[priority] || shared_use(in, priority) >= share_limit(in)))
+        send_pfc(s, in, priority, true);
+    f->port = in;
+    queue_frame(out, f, priority);
+    sc__packet_switch_send(s, out);
+}
+
+/* Gives back what admit() took. */
+static void leave_buffer(struct sc__packet_port *in, const struct sc__packet_frame *f) {
+    unsigned priority = f->priority;
+    uint32_t from_headroom = in->in_headroom[priority];
+    if (from_headroom > f->size)
+        from_headroom = f->size;
+    uint32_t from_ingress = f->size - from_headroom;
+    uint32_t from_shared = shared_use(in, priority);
+    if (from_shared > from_ingress)
+        from_shared = from_ingress;
+    in->in_headroom[priority] -= from_headroom;
+    in->ingress[priority] -= from_ingress;
+    in->node->shared -= from_shared;
+}
+
+/* ECN, by what is left in the queue. ACKs are drawn for too. */
+static void mark(struct sc__packet_sim *s,
+                 const struct sc__packet_port *out,
+                 struct sc__packet_frame *f) {
+    uint32_t queue = out->egress[f->priority];
+    if (queue <= out->mark_from && queue <= out->mark_all)
+        return;
+    if (queue <= out->mark_all) {
+        double share = out->mark_share * (double)(queue - out->mark_from) /
+                       (double)(out->mark_all - out->mark_from);
+        if (sc__packet_draw(s) >= share)
+            return;
+    }
+    if (f->type != SC__PACKET_DATA)
+        return;
+    f->marked = true;
+    s->counters->marks++;
+}
+
+static void
+resume_if_low(struct sc__packet_sim *s, struct sc__packet_port *in, unsigned priority) {
+    if (!(in->pause_sent >> priority & 1) || in->in_headroom[priority])
+        return;
+    uint32_t use = shared_use(in, priority);
+    if (use == 0 || use + RESUME_OFFSET <= share_limit(in))
+        send_pfc(s, in, priority, false);
+}
+
+static void write_record(const struct sc__packet_sim *s,
+                         const struct sc__packet_port *out,
+                         struct sc__packet_frame *f) {
+    struct sc__packet_record *r = &f->records[f->hop - 1];
+    uint64_t multiple = s->config->int_multiple;
+    r->time = (uint32_t)s->queue.now & 0xffffffu;
+    r->bytes = (uint32_t)(out->sent_bytes / (128 * multiple)) & 0xfffffu;
+    r->queue = (uint32_t)(out->queued_bytes / (80 * multiple)) & 0x1ffffu;
+}
+
+/* The queue to serve: PFC first, the others round robin from the one after the
+ * last. False where all are empty or paused. */
+static bool choose_queue(const struct sc__packet_port *port, unsigned *priority) {
+    unsigned ready = port->waiting & ~(unsigned)port->paused;
+    if (port->waiting & 1u << PFC_QUEUE) {
+        *priority = PFC_QUEUE;
+        return true;
+    }
+    if (!ready)
+        return false;
+    unsigned after = ready >> (port->last_served + 1u) << (port->last_served + 1u);
+    *priority = (unsigned)__builtin_ctz(after ? after : ready);
+    return true;
+}
+
+void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *port) {
+    unsigned priority;
+    if (!port->waiting)
+        return;
+    if (sc__packet_busy(s, port)) {
+        sc__packet_need_done(s, port);
+        return;
+    }
+    if (!choose_queue(port, &priority))
+        return;
+    struct sc__packet_frame *f = unqueue_frame(port, priority);
+    if (priority != PFC_QUEUE) {
+        struct sc__packet_port *in = f->port;
+        port->last_served = (uint8_t)priority;
+        leave_buffer(in, f);
+        port->egress[priority] -= f->size;
+        mark(s, port, f);
+        resume_if_low(s, in, priority);
+        if (f->type == SC__PACKET_DATA && s->config->control == SC__PACKET_HPCC)
+            write_record(s, port, f);
+    }
+    port->sent_bytes += f->size;
+    sc__packet_transmit(s, port, f, port->waiting != 0);
+}

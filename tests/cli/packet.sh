@@ -1,0 +1,194 @@
+#!/bin/sh
+# stepcast flows --net packet: completion times of an independent simulator and
+# of ns-3, to the nanosecond; its answers to bad input.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+shared=${STEPCAST_SHARED:-../shared}
+
+check() { # name expected-exit command...
+    name=$1 want=$2
+    shift 2
+    timeout 60 "$@" >"$dir/out" 2>"$dir/err"
+    rc=$?
+    if [ $rc = "$want" ]; then echo "ok $name"; else echo "not ok $name: exit $rc, not $want"; cat "$dir/err"; fi
+}
+says() { if grep -q -- "$2" "$dir/err" "$dir/out"; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+packets() { # name exit: the files of $dir
+    check "$1" "$2" "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --json -
+}
+
+# recorded from packet_mini.py, an independent simulator
+python3 -B tests/tools/check_packet.py "$STEPCAST" tests/data/packet/* || echo "not ok packet-fixtures"
+# recorded from ns-3; all of them: make check-packet
+oracle=$shared/truth/packet_oracle
+if [ -d "$oracle" ]; then
+    python3 -B tests/tools/check_packet.py "$STEPCAST" $(
+        for run in a1sw_100g_hpcc b16_100g_dcqcn b16_100g_dctcp b16_100g_timely b4_400g_hpcc c2_400g_dcqcn e16ar_400g_dcqcn \
+            e16arx_100g_hpcc f16_100g_dcqcn h_b2_100g_dcqcnw je2_100g_hpcc je4_400g_timely jinc_100g_dctcp k4_100g_dctcp \
+            k16_400g_noccw q_b1_100g_dcqcn q_b1_400g_dctcp; do echo "$oracle/$run"; done
+    ) || echo "not ok packet-oracle"
+else echo "skip packet-oracle"; fi
+
+# one flow of 64 KiB over one switch: 65*84 + 84 + 47 + 2000, and 2*(4 + 1000) for the ACK
+fixture=tests/data/packet/incast_dcqcn
+base() {
+    cat >"$dir/conf" <<'CONF'
+CC_MODE 0
+PACKET_PAYLOAD_SIZE 1000
+BUFFER_SIZE 32
+SIMULATOR_STOP_TIME 1
+HAS_WIN 0
+VAR_WIN 0
+ACK_HIGH_PRIO 0
+ERROR_RATE_PER_LINK 0
+KMIN_MAP 1 100000000000 400
+KMAX_MAP 1 100000000000 1600
+PMAX_MAP 1 100000000000 0.2
+CONF
+    printf '3 1 2\n2\n0 2 100Gbps 1000ns 0\n2 1 100Gbps 1us 0\n' >"$dir/topology"
+    printf '1\n0 1 3 100 65536 0\n' >"$dir/flows"
+}
+base
+packets one-flow 0
+says one-flow-closed-form '"fct_ns": 9599, "received_ns": 7591'
+check one-flow-as-text 0 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology"
+says one-flow-as-text-says '^0 1 10000 65536 0 9599$'
+base
+printf '2\n0 1 3 100 65536 0\n1 0 3 100 65536 0 0\n' >"$dir/flows"
+packets waits 0
+says waits-begins-when-the-other-ends '"src": 1, "dst": 0, "port": 10000, "bytes": 65536, "start_ns": 9599, "fct_ns": 9599'
+
+# all is lost: said, not endless
+base
+sed -i 's/1000ns 0/1000ns 1/' "$dir/topology"
+packets stuck 0
+says stuck-is-null '"fct_ns": null'
+says stuck-says 'flows-stuck'
+# drawn from a seed: the same twice, and not the same as from another
+for seed in 1 1 2; do
+    "$STEPCAST" flows $fixture/flows.txt --net packet --rng $seed --conf $fixture/config.txt \
+        --topology $fixture/topology.txt --json "$dir/$seed.json" >"$dir/out.$seed" 2>&1
+    [ -f "$dir/first" ] || cp "$dir/1.json" "$dir/first"
+done
+if cmp -s "$dir/first" "$dir/1.json" && ! cmp -s "$dir/first" "$dir/2.json"; then echo "ok seeds"; else echo "not ok seeds"; fi
+
+conf() { # name line pattern: the config with a line replaced or added
+    base
+    sed -i "/^${2%% *} /d" "$dir/conf"
+    echo "$2" >>"$dir/conf"
+    packets "$1" 3
+    says "$1-says" "$3"
+}
+conf unknown-key 'PACKET_PAYLOAD_SIZES 1000' 'did you mean PACKET_PAYLOAD_SIZE?'
+conf unknown-key-has-its-line 'BUFFER 1' 'conf:12:1: error: unknown key'
+conf mtu-0 'PACKET_PAYLOAD_SIZE 0' 'from 1 to'
+conf buffer-0 'BUFFER_SIZE 0' 'makes no sense'
+conf stop-0 'SIMULATOR_STOP_TIME 0' 'makes no sense'
+conf share-over-1 'PMAX_MAP 1 100000000000 1.5' 'makes no sense'
+conf no-threshold 'KMIN_MAP 1 25000000000 100' 'no marking thresholds'
+conf thresholds-crossed 'KMIN_MAP 1 100000000000 1700' 'over that of KMAX_MAP'
+conf control-unknown 'CC_MODE 2' 'is not simulated'
+conf control-needs-keys 'CC_MODE 1' 'MIN_RATE is missing'
+conf not-simulated 'L2_BACK_TO_ZERO 1' 'L2_BACK_TO_ZERO 0 only'
+conf link-down 'LINK_DOWN 1 0 2' 'not simulated'
+conf twice 'HAS_WIN 1 1' 'unexpected'
+base
+sed -i '/CC_MODE/d' "$dir/conf"
+packets missing-key 3
+says missing-key-says 'CC_MODE is missing'
+# 999 B in 19 ns, not 19.98: 950 B are a round trip's worth
+base
+sed -i 's/HAS_WIN 0/HAS_WIN 1/; s/SIZE 1000/SIZE 999/' "$dir/conf"
+printf '2 0 1\n0 1 400Gbps 0ns 0\n' >"$dir/topology"
+packets window-below-a-packet 3
+says window-below-a-packet-says 'less than one packet'
+
+topology() { # name text pattern
+    base
+    printf "$2" >"$dir/topology"
+    packets "$1" 3
+    says "$1-says" "$3"
+}
+topology empty-topology '' 'the topology is empty'
+topology simai-topology '3 1 2 0 4 H100\n' 'not read'
+topology no-switch '3 1 2\n7\n' 'id of a switch'
+topology cut-topology '3 1 2\n2\n0 2 100Gbps 1us 0\n' 'ends after 1 of 2'
+topology no-unit '3 1 2\n2\n0 2 100 1us 0\n2 1 100Gbps 1us 0\n' 'topology:3:5: error: this is no rate'
+topology rate-0 '3 1 2\n2\n0 2 0Gbps 1us 0\n2 1 100Gbps 1us 0\n' 'at least 1 Mb/s'
+topology two-nics '3 1 3\n2\n0 2 100Gbps 1us 0\n2 1 100Gbps 1us 0\n0 1 100Gbps 1us 0\n' 'has 2 links'
+topology not-linked '4 2 2\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n' 'cannot be reached'
+topology parallel '3 1 3\n2\n0 2 100Gbps 1us 0\n2 0 100Gbps 1us 0\n2 1 100Gbps 1us 0\n' 'linked already'
+topology headroom '3 1 2\n2\n0 2 100Gbps 1us 0\n2 1 100Gbps 100ms 0\n' 'too small for the headroom'
+
+flows() { # name text pattern
+    base
+    printf "$2" >"$dir/flows"
+    packets "$1" 3
+    says "$1-says" "$3"
+}
+flows no-flows '' 'no flow'
+flows zero-flows '0\n' 'announced'
+flows fewer-flows '2\n0 1 3 100 5 0\n' '1 flows are here'
+flows more-flows '1\n0 1 3 100 5 0\n0 1 3 100 5 0\n' 'more flows'
+flows to-a-switch '1\n0 2 3 100 5 0\n' 'no such host'
+flows to-itself '1\n0 0 3 100 5 0\n' 'comes from'
+flows no-bytes '1\n0 1 3 100 0 0\n' 'bytes from 1 on'
+flows priority-0 '1\n0 1 0 100 5 0\n' 'from 1 to 7'
+flows waits-for-itself '1\n0 1 3 100 5 0 0\n' 'no flow to wait for'
+flows plain-flows '0 1 5 0\n' 'number of flows'
+
+# an option has the last word: as if the file said so
+with() { # name option value line-of-conf...
+    name=$1 option=$2 value=$3
+    shift 3
+    base
+    sed -i 's/HAS_WIN 0/HAS_WIN 1/' "$dir/conf"
+    printf 'RATE_AI 40Mb/s\nMIN_RATE 100Mb/s\nU_TARGET 0.95\nMI_THRESH 0\nINT_MULTI 1\nFAST_REACT 1\n' >>"$dir/conf"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" >"$dir/plain"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" "$option" "$value" >"$dir/given"
+    sed -i "/^${1%% *} /d" "$dir/conf"
+    echo "$1" >>"$dir/conf"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" >"$dir/said"
+    if cmp -s "$dir/given" "$dir/said" && ! cmp -s "$dir/given" "$dir/plain"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+with cc-option --cc hpcc 'CC_MODE 3'
+with mtu-option --mtu 4096 'PACKET_PAYLOAD_SIZE 4096'
+with cc-set-option --cc-set ERROR_RATE_PER_LINK=1 'ERROR_RATE_PER_LINK 1'
+# a built-in network is what the recorded runs of its profile were made with
+for profile in hpcc-100g:100g simai-400g:400g; do
+    for cc in none:noccw dcqcn:dcqcn hpcc:hpcc timely:timely dctcp:dctcp; do
+        run=$oracle/b4_${profile#*:}_${cc#*:}
+        [ -d "$run" ] || { echo "skip network-${profile%:*}-${cc%:*}"; continue; }
+        "$STEPCAST" flows "$run/flows.txt" --net packet --topology "$run/topology.txt" --conf "${profile%:*}" --cc "${cc%:*}" |
+            awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' >"$dir/named"
+        awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' "$run/fct.txt" >"$dir/recorded"
+        if cmp -s "$dir/named" "$dir/recorded"; then echo "ok network-${profile%:*}-${cc%:*}"; else echo "not ok network-${profile%:*}-${cc%:*}"; fi
+    done
+done
+base
+check network-alone 0 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g --cc none
+says network-alone-closed-form '^0 1 10000 65536 0 9599$'
+check network-needs-cc 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g
+option() { # name pattern options...
+    name=$1 pattern=$2
+    shift 2
+    base
+    check "$name" 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" "$@"
+    says "$name-says" "$pattern"
+}
+option cc-unknown 'swift' --cc swift
+option mtu-option-0 'makes no sense' --mtu 0
+option buffer-option-0 'makes no sense' --buffer 0
+option cc-set-unknown 'did you mean RATE_AI' --cc-set RATE_AJ=1Mb/s
+option cc-set-no-value 'not KEY=VALUE' --cc-set RATE_AI
+option cc-set-no-effect 'no effect' --cc-set QMON=1
+option cc-set-too-much 'unexpected' --cc-set 'HAS_WIN=1 1'
+
+base
+check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"
+check bad-net 2 "$STEPCAST" flows "$dir/flows" --net packets
+check bad-rng 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --rng dice
+check fabric-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --fabric ls:8:8
+check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --route ecmp
+check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
+check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"

@@ -1,0 +1,99 @@
+#!/bin/sh
+# train: from the step to the run. Figures against a count of our own, hostile values.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+train() { "$STEPCAST" train "$@"; }
+figure() { python3 -c 'import json, sys; print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "abs": abs, "sum": sum}))' "$@"; }
+model="--model llama2-7b --cluster dgx-h100:64 --tp 2 --global-batch 128 --seq 4096 --zero 1 --recompute full"
+
+train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json "$tmp/t.json" >"$tmp/text"
+check train_runs $? 0
+check state_is_14_bytes "$(figure "$tmp/t.json" 'abs(d["checkpoint"]["state_bytes"] / (14 * 6738415616) - 1) < 1e-9')" True
+check blocking_is_state_over_storage "$(figure "$tmp/t.json" 'abs(d["checkpoint"]["blocking_s"] * 50e9 / d["checkpoint"]["state_bytes"] - 1) < 1e-9')" True
+check shares_add_up "$(figure "$tmp/t.json" 'abs(sum(d["time_share"].values()) - 1) < 1e-9')" True
+check gpu_hours "$(figure "$tmp/t.json" 'abs(d["gpu_hours"] / (64 * 24 * d["days"]["p50"]) - 1) < 1e-9')" True
+check cost "$(figure "$tmp/t.json" 'abs(d["cost_usd"] / (2.5 * d["gpu_hours"]) - 1) < 1e-9')" True
+check co2 "$(figure "$tmp/t.json" 'abs(d["co2_kg"] / (0.4 * d["energy_kwh"]) - 1) < 1e-9')" True
+# 8 machines, 6.5 failures per 1,000 machine-days
+check mean_time_between "$(figure "$tmp/t.json" 'abs(d["failures"]["mean_time_between_s"] * 8 * 6.5e-3 / 86400 - 1) < 1e-9')" True
+check closed_form_near "$(figure "$tmp/t.json" 'abs(d["ettr"] / d["ettr_closed_form"] - 1) < 0.002')" True
+check percentiles_in_order "$(figure "$tmp/t.json" 'd["days"]["without_loss"] < d["days"]["p10"] <= d["days"]["p50"] <= d["days"]["p90"]')" True
+# the same run from a saved step, and from standard input
+"$STEPCAST" run $model --json "$tmp/r.json" >/dev/null
+tokens=$(figure "$tmp/r.json" '2e12 / d["tokens_per_s"] / 86400')
+check work_is_tokens_over_rate "$(figure "$tmp/t.json" "abs(d['days']['without_loss'] / $tokens - 1) < 1e-9")" True
+train "$tmp/r.json" --train-tokens 2T --state 94337818624 --storage 50GB/s --failures rsc-1 --json "$tmp/s.json" >/dev/null
+check saved_step_same_days "$(figure "$tmp/s.json" 'd["days"]["p50"]')" "$(figure "$tmp/t.json" 'd["days"]["p50"]')"
+train - --train-tokens 2T --state 94337818624 --storage 50GB/s --failures rsc-1 --json - <"$tmp/r.json" >"$tmp/i.json"
+check standard_input "$(figure "$tmp/i.json" 'd["days"]["p50"]')" "$(figure "$tmp/t.json" 'd["days"]["p50"]')"
+train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json - >"$tmp/again.json"
+check same_bytes "$(cmp "$tmp/t.json" "$tmp/again.json" && echo same)" same
+
+# any input of run: a file, a folder, a stream of a workload
+expect workload 0 "ETTR" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-steps 1000 --state 1TB
+expect workload_without_tokens 2 "--train-steps instead" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-tokens 1T --state 1TB
+train - --cluster dgx-h100:1024 --train-steps 1000 --state 1TB <tests/data/seed_003.txt >"$tmp/stream" 2>&1
+check workload_stream "$(grep -v '^$' "$tmp/stream")" "$(train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-steps 1000 --state 1TB | grep -v '^$')"
+traces=${STEPCAST_SHARED:-../shared}/traces/real/pp2_tp1_exp2_expn8_dp8_nl8_hs4096_sl1024
+if [ -d "$traces" ]; then expect folder 0 "ETTR" train "$traces" --cluster hgx-h800:16 --train-steps 1000 --state 1TB
+else echo "skip train: no traces"; fi
+
+# slow GPUs and lost replicas are steps of their own
+cat >"$tmp/slow.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "slow", "source": "test", "node_gpus": 8, "requeue_s": [[1, 0]], "hot_s": [[1, 0]],
+ "classes": [{"name": "slow GPU", "scope": "gpu", "symptom": "slow", "slowdown": 2, "per_1000_days": 50,
+              "detect_s": 7200, "locate_s": 0, "repair_s": 0}]}
+J
+train $model --train-tokens 2T --failures "$tmp/slow.json" --seeds 200 --blocking 0 --restore 0 --json "$tmp/l.json" >/dev/null
+"$STEPCAST" run $model --slow rank:0=2 --json "$tmp/rs.json" >/dev/null
+pace=$(figure "$tmp/r.json" 'd["step_time_us"]')/$(figure "$tmp/rs.json" 'd["step_time_us"]')
+# 3.2 a day, each for 2 h, those that come meanwhile are found with it
+check slow_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
+expect slow_without_model 0 "was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/slow.json" --state 1GB
+expect replica 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery drop-replica
+expect shrink 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery shrink
+check replica_simulated "$(grep -c 'by proportion' "$tmp/out")" 0
+expect replica_without_model 0 "throughput by proportion" train "$tmp/r.json" --train-steps 100000 --recovery drop-replica --state 1GB
+expect spares 0 "1 spare machines among them" train $model --train-tokens 2T --recovery spares=2%
+
+# hostile
+while IFS='|' read -r text options; do expect "refused $options" 2 "$text" train $model $options; done <<'P'
+give one of --train-tokens and --train-steps|
+give one of --train-tokens and --train-steps|--train-tokens 1T --train-steps 5
+--train-tokens: '-1T'|--train-tokens=-1T
+--train-tokens: 'T'|--train-tokens T
+--train-tokens: '1TT'|--train-tokens 1TT
+years without any failure|--train-tokens 1e30
+there is no failure set 'lama3'|--train-tokens 1T --failures lama3
+--checkpoint: '30'|--train-tokens 1T --checkpoint 30
+above 0, or auto|--train-tokens 1T --checkpoint 0
+--storage: '0'|--train-tokens 1T --storage 0
+--storage: 'fast'|--train-tokens 1T --storage fast
+--recovery: 'spares='|--train-tokens 1T --recovery spares=
+--recovery: 'spares=-1'|--train-tokens 1T --recovery spares=-1
+--recovery: 'spares=200%'|--train-tokens 1T --recovery spares=200%
+--recovery: 'pray'|--train-tokens 1T --recovery pray
+--price: '-1'|--train-tokens 1T --price=-1
+--seeds|--train-tokens 1T --seeds 0
+--seeds|--train-tokens 1T --seeds 100000
+needs --blocking|--train-tokens 1T --checkpoint-kind async
+--checkpoint-kind|--train-tokens 1T --checkpoint-kind hope
+longer than from one to the next|--train-tokens 1T --checkpoint-kind async --blocking 10ms --checkpoint 1s --storage 1GB/s
+P
+expect unused_storage 0 "--storage has no effect" train $model --train-tokens 1T --blocking 1s --restore 1s --storage 1GB/s
+expect no_state 2 "how large a checkpoint is" train "$tmp/r.json" --train-steps 10
+sed 's/"slow", "slowdown": 2/"sad"/' "$tmp/slow.json" >"$tmp/sad.json"
+expect bad_set 3 "sad.json:2:62: error:" train $model --train-tokens 1T --failures "$tmp/sad.json"
+sed 's/50,/-50,/' "$tmp/slow.json" >"$tmp/negative.json"
+expect negative_rate 3 "negative.json:2:" train $model --train-tokens 1T --failures "$tmp/negative.json"
+expect missing_set 3 "none.json" train $model --train-tokens 1T --failures "$tmp/none.json"
+sed 's/"step_time_us": [0-9.]*/"step_time_us": 0/' "$tmp/r.json" >"$tmp/zero.json"
+expect zero_step 3 "is not above 0" train "$tmp/zero.json" --train-steps 10 --state 1GB
+sed 's/50, *$/1e9,/' "$tmp/slow.json" | sed 's/"slow", "slowdown": 2/"crash"/; s/"requeue_s": \[\[1, 0\]\]/"requeue_s": [[1, 600]]/' >"$tmp/storm.json"
+expect no_progress 1 "does not get on" train $model --train-steps 10 --failures "$tmp/storm.json"
+# what-if: half the failures or twice the storage cannot make it longer; spares=0 can only gain from one more
+train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 --what-if --json "$tmp/w.json" >/dev/null
+check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if not w["days_saved"] > 0 and w["key"] != "detection"]')" "[]"
+# a set that notices at once gains nothing from faster detection
+check whatif_detection "$(figure "$tmp/w.json" '[w["days_saved"] for w in d["what_if"] if w["key"] == "detection"]')" "[0]"
