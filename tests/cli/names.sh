@@ -8,13 +8,13 @@ show() { "$STEPCAST" show --gpus 1 --global-batch 1 --seq 128 --ignore-memory --
 workload() { show "$1" --json "$tmp/json" >"$tmp/text" && sed '/"notes"/,$d' "$tmp/json"; }
 
 # every preset in capitals, with _ for -
-wrong=
+wrong=none
 for file in data/models/*.json; do
     name=$(basename "$file" .json)
     other=$(echo "$name" | tr 'a-z-' 'A-Z_')
     workload "$name" >"$tmp/a" && workload "$other" >"$tmp/b" && cmp -s "$tmp/a" "$tmp/b" || wrong="$wrong $other"
 done
-check every_model_in_capitals "$wrong" ""
+check every_model_in_capitals "$wrong" none
 check the_workload_is_written "$(grep -c compute_us "$tmp/a")" 1
 
 while read -r id preset; do
