@@ -5,6 +5,7 @@
  * is "hidden_size"). Keys that decide nothing about a step are let pass, keys
  * we do not know are named in a note, keys that change the architecture in a
  * way we do not model are errors. */
+#include "model/python_json.h"
 #include "model/read.h"
 
 #include <jansson.h>
@@ -468,6 +469,7 @@ sc_status sc__model_parse(struct sc_context *ctx,
                           struct sc__model *out) {
     json_error_t error;
     struct model_hf_config_reading r = {.ctx = ctx, .file = file};
+    text = sc__python_json(&ctx->arena, text);
     r.root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
     if (!r.root) {
         struct sc__place at = {.file = file,

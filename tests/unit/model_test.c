@@ -185,6 +185,38 @@ static void test_unknown_keys_are_noted(void **state) {
     assert_non_null(strstr(ctx->notes[0].text, "hiden_size"));
 }
 
+/* Python writes numbers that JSON does not have: read where they shape nothing,
+ * refused where they do, and the places of later errors stay right. */
+static void test_python_json(void **state) {
+    struct sc_context *ctx = *state;
+    struct sc__model m;
+    assert_int_equal(
+        parse(ctx,
+              "\"model_type\": \"llama\", \"rope_theta\": Infinity, "
+              "\"rope_scaling\": [-Infinity,NaN], \"_name\": \"a NaN: \\\" NaN\"",
+              &m),
+        SC_OK);
+    assert_string_equal(m.name, "a NaN: \" NaN");
+    static const struct {
+        const char *more;
+        const char *error;
+    } bad[] = {
+        {"\"model_type\": \"llama\", \"head_dim\": NaN", "\"head_dim\" must be a whole"},
+        {"\"model_type\": \"llama\", \"head_dim\": -Infinity", "\"head_dim\" must be"},
+        {"\n\"rope_theta\": Infinity, !", "config.json:2:25: error: not JSON"},
+        {"\n\"rope_theta\": NaN, !", "config.json:2:20: error: not JSON"},
+        {"\nNaN : 1", "config.json:2:3: error: not JSON"},
+        {"\"rope_theta\": NaNs", "not JSON"},
+        {"\"rope_theta\": +Infinity", "not JSON"},
+        {"\"rope_theta\": \"NaN", "not JSON"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(ctx, bad[i].more, &m), SC_INPUT);
+        if (!strstr(sc_error_text(ctx), bad[i].error))
+            fail_msg("%s: %s", bad[i].more, sc_error_text(ctx));
+    }
+}
+
 static const char *no_value(const void *self, const char *name, unsigned i) {
     (void)self;
     (void)name;
@@ -271,6 +303,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_active_parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_configurations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_keys_are_noted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_python_json, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch_script, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_scripts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_preset_suggests, setup, teardown),
