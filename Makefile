@@ -158,13 +158,13 @@ check-threads: ## eight threads on one model and cluster, under the thread sanit
 	$(MAKE) SAN=thread build/san-thread/tests/unit/api_test
 	TSAN_OPTIONS=halt_on_error=1 build/san-thread/tests/unit/api_test
 
-# SHARED holds recorded runs of ns-3 and an independent simulator.
-SHARED  ?= ../shared
+# STEPCAST_SHARED holds recorded runs of ns-3 and an independent simulator.
+STEPCAST_SHARED ?= ../shared
 check-packet: all ## packets against ns-3's recorded runs and 300 random scenarios
-	@if [ -d $(SHARED)/truth/packet_oracle ]; then \
-	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(SHARED)/truth/packet_oracle/*/fct.txt) && \
-	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(SHARED)/reference 300; \
-	else echo "check-packet: skipped, there is no $(SHARED)/truth/packet_oracle"; fi
+	@if [ -d $(STEPCAST_SHARED)/truth/packet_oracle ]; then \
+	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(STEPCAST_SHARED)/truth/packet_oracle/*/fct.txt) && \
+	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300; \
+	else echo "check-packet: skipped, there is no $(STEPCAST_SHARED)/truth/packet_oracle"; fi
 
 check-layers:
 	@sh scripts/layers.sh

@@ -1,24 +1,20 @@
-/* Ten thousand plans in one context; the memory of the process stays as it is.
- *     cc evaluate.c -lstepcast -o evaluate */
+/* Ten thousand plans in one context: cc evaluate.c -lstepcast -o evaluate */
 #include <stepcast/stepcast.h>
 
 #include <stdio.h>
-#include <sys/resource.h>
+#include <stdlib.h>
 
-int main(void) {
+int main(int argc, char **argv) {
+    unsigned count = argc > 1 ? (unsigned)atoi(argv[1]) : 10000;
     sc_context *ctx = sc_open();
     sc_model *model;
     sc_cluster *cluster;
-    sc_result *result;
-    struct rusage use;
-    long early = 0;
-    if (sc_model_load(ctx, "llama3-8b", &model) != SC_OK ||
-        sc_cluster_load(ctx, "dgx-h100:64", &cluster) != SC_OK) {
-        fputs(sc_error_text(ctx), stderr);
-        return 1;
-    }
-    for (unsigned i = 0; i < 10000; i++) {
+    if (sc_model_load(ctx, "llama3-8b", &model) ||
+        sc_cluster_load(ctx, "dgx-h100:64", &cluster))
+        return 1; /* sc_error_text(ctx) says why */
+    for (unsigned i = 0; i < count; i++) {
         sc_plan plan = SC_PLAN_INIT;
+        sc_result *result;
         plan.tp = 1u << i % 4;
         plan.pp = 1u << i / 4 % 3;
         plan.zero = 1;
@@ -30,17 +26,12 @@ int main(void) {
                    plan.tp,
                    plan.pp,
                    sc_result_step_us(result) / 1e3);
-        if (i < 12 && status != SC_OK) /* a plan that does not fit is an answer, too */
+        else if (i < 12) /* a plan that does not fit is an answer, too */
             fputs(sc_error_text(ctx), stdout);
         sc_result_free(result);
-        getrusage(RUSAGE_SELF, &use);
-        early = i == 1000 ? use.ru_maxrss : early;
     }
-    printf("resident after 1,000 plans %ld KiB, after 10,000 %ld KiB\n",
-           early,
-           use.ru_maxrss);
     sc_cluster_free(cluster);
     sc_model_free(model);
     sc_close(ctx);
-    return use.ru_maxrss > early + 256;
+    return 0;
 }

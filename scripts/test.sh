@@ -23,6 +23,10 @@ for script in tests/*/*.sh; do
     rc=$?
     p=$(grep -c '^ok ' "$log") f=$(grep -c '^not ok ' "$log") s=$(grep -c '^skip ' "$log")
     [ $rc -ne 0 ] && [ "$f" = 0 ] && f=1
+    # a script that a test calls and that dies is a failure, whatever comes after it
+    grep -q '^Traceback (most recent call last)' "$log" && f=$((f + 1))
+    # … and so is one in which nothing was tried
+    [ $((p + f + s)) = 0 ] && f=1 && echo "nothing was tried" >>"$log"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     if [ "$f" -ne 0 ]; then echo "FAIL $script"; grep -v '^ok ' "$log"; else echo "ok   $script ($p)"; fi
 done

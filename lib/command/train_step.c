@@ -80,13 +80,26 @@ static sc_status simulated_step(struct sc_request *req, struct sc__train_step *o
     return SC_OK;
 }
 
+/* The request with its own list of inputs: a stream's copy goes with this run, and
+ * the request may be run again. */
+static struct sc_request *request_of_run(struct sc_request *req) {
+    struct sc__arena *arena = &req->ctx->arena;
+    struct sc_request *own = SC__NEW(arena, struct sc_request);
+    *own = *req;
+    own->inputs = SC__NEW_ARRAY(arena, const char *, req->input_count);
+    for (uint32_t i = 0; i < req->input_count; i++)
+        own->inputs[i] = req->inputs[i];
+    return own;
+}
+
 sc_status sc__train_step_read(struct sc_request *req, struct sc__train_step *out) {
+    struct sc_request *own = request_of_run(req);
     bool saved = false;
-    if (req->input_count == 1 && !sc__path_is_folder(req->inputs[0]))
-        SC__TRY(sc__job_is_result(req, &req->inputs[0], &saved));
+    if (own->input_count == 1 && !sc__path_is_folder(own->inputs[0]))
+        SC__TRY(sc__job_is_result(own, &own->inputs[0], &saved));
     if (!saved)
-        return simulated_step(req, out);
-    SC__TRY(saved_step(req, req->inputs[0], out));
+        return simulated_step(own, out);
+    SC__TRY(saved_step(req, own->inputs[0], out));
     sc__job_note_unused(req);
     return SC_OK;
 }

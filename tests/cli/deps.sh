@@ -30,7 +30,7 @@ debian gcc make pkg-config libc6-dev libyaml-dev
 expect debian_without_root 1 "apt-get install libjansson-dev zlib1g-dev" deps
 echo "jansson.h yaml.h zlib.h" >"$tmp/headers"
 check debian_other_sources "$(deps 2>&1; echo $?)" 0
-check nothing_installed "$(cat "$tmp/calls" 2>/dev/null)" ""
+check_empty nothing_installed "$(cat "$tmp/calls" 2>/dev/null)"
 
 # Debian with root: a build installs no package of the tests
 tool id 'echo 0'
@@ -42,5 +42,5 @@ check root_installs "$(awk '/ install/ {print $(NF - 1), $NF}' "$tmp/calls")" "l
 debian gcc make pkg-config libc6-dev libyaml-dev libjansson-dev zlib1g-dev
 rm "$tmp/calls"
 deps
-check root_has_all "$(cat "$tmp/calls" 2>/dev/null)" ""
+check_empty root_has_all "$(cat "$tmp/calls" 2>/dev/null)"
 expect unknown_group 2 "no group 'tests'" deps tests

@@ -5,7 +5,6 @@ seed=tests/data/seed_003.txt
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
-check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: '$2' is not '$3'"; fi; }
 run() { "$STEPCAST" run "$@" --json - | grep '"step_time_us"' | head -1; }
 
 # standard output holds one thing, and it must take it
@@ -15,7 +14,7 @@ for what in "--json -" "--csv -" "--trace -" "--html -" ""; do
 done
 expect two_on_stdout 2 "both write to standard output" "$STEPCAST" run $seed --json - --csv -
 expect two_in_one_file 2 "both write to $tmp/a" "$STEPCAST" run $seed --json "$tmp/a" --trace "$tmp/a"
-check nothing_written "$(ls "$tmp/a" 2>/dev/null)" ""
+check_empty nothing_written "$(ls "$tmp/a" 2>/dev/null)"
 check only_a_trace "$("$STEPCAST" run $seed --trace - | head -c 18)" '{"displayTimeUnit"'
 check only_a_page "$("$STEPCAST" run $seed --html - | tail -n 1)" "</html>"
 
@@ -133,4 +132,4 @@ check permissions_stay "$(stat -c %a "$tmp/target.json")" 600
 # what is wrong with the command line is said before anything is written
 expect timeline_alone 2 "give --json FILE too" "$STEPCAST" run $seed --timeline --csv "$tmp/early.csv"
 expect ranks_alone 2 "give --trace FILE" "$STEPCAST" run $seed --trace-ranks 0 --csv "$tmp/early.csv"
-check nothing_before_it "$(ls "$tmp/early.csv" 2>/dev/null)" ""
+check_empty nothing_before_it "$(ls "$tmp/early.csv" 2>/dev/null)"

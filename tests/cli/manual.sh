@@ -2,7 +2,7 @@
 # Manual pages and completions: complete, and read by the programs they are for.
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
-ok() { if [ "$2" = "$3" ]; then echo "ok manual: $1"; else echo "not ok manual: $1: $2, not $3"; fi; }
+ok() { if [ "$2" = "$3" ] && "$STEPCAST" --version >/dev/null 2>&1; then echo "ok manual: $1"; else echo "not ok manual: $1: $2, not $3"; fi; }
 commands=$("$STEPCAST" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
 missing=""

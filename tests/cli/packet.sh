@@ -137,6 +137,53 @@ flows priority-0 '1\n0 1 0 100 5 0\n' 'from 1 to 7'
 flows waits-for-itself '1\n0 1 3 100 5 0 0\n' 'no flow to wait for'
 flows plain-flows '0 1 5 0\n' 'number of flows'
 
+# an option has the last word: as if the file said so
+with() { # name option value line-of-conf...
+    name=$1 option=$2 value=$3
+    shift 3
+    base
+    sed -i 's/HAS_WIN 0/HAS_WIN 1/' "$dir/conf"
+    printf 'RATE_AI 40Mb/s\nMIN_RATE 100Mb/s\nU_TARGET 0.95\nMI_THRESH 0\nINT_MULTI 1\nFAST_REACT 1\n' >>"$dir/conf"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" >"$dir/plain"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" "$option" "$value" >"$dir/given"
+    sed -i "/^${1%% *} /d" "$dir/conf"
+    echo "$1" >>"$dir/conf"
+    "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" >"$dir/said"
+    if cmp -s "$dir/given" "$dir/said" && ! cmp -s "$dir/given" "$dir/plain"; then echo "ok $name"; else echo "not ok $name"; fi
+}
+with cc-option --cc hpcc 'CC_MODE 3'
+with mtu-option --mtu 4096 'PACKET_PAYLOAD_SIZE 4096'
+with cc-set-option --cc-set ERROR_RATE_PER_LINK=1 'ERROR_RATE_PER_LINK 1'
+# a built-in network is what the recorded runs of its profile were made with
+for profile in hpcc-100g:100g simai-400g:400g; do
+    for cc in none:noccw dcqcn:dcqcn hpcc:hpcc timely:timely dctcp:dctcp; do
+        run=$oracle/b4_${profile#*:}_${cc#*:}
+        [ -d "$run" ] || { echo "skip network-${profile%:*}-${cc%:*}"; continue; }
+        "$STEPCAST" flows "$run/flows.txt" --net packet --topology "$run/topology.txt" --conf "${profile%:*}" --cc "${cc%:*}" |
+            awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' >"$dir/named"
+        awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' "$run/fct.txt" >"$dir/recorded"
+        if cmp -s "$dir/named" "$dir/recorded"; then echo "ok network-${profile%:*}-${cc%:*}"; else echo "not ok network-${profile%:*}-${cc%:*}"; fi
+    done
+done
+base
+check network-alone 0 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g --cc none
+says network-alone-closed-form '^0 1 10000 65536 0 9599$'
+check network-needs-cc 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology" --conf hpcc-100g
+option() { # name pattern options...
+    name=$1 pattern=$2
+    shift 2
+    base
+    check "$name" 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" "$@"
+    says "$name-says" "$pattern"
+}
+option cc-unknown 'swift' --cc swift
+option mtu-option-0 'makes no sense' --mtu 0
+option buffer-option-0 'makes no sense' --buffer 0
+option cc-set-unknown 'did you mean RATE_AI' --cc-set RATE_AJ=1Mb/s
+option cc-set-no-value 'not KEY=VALUE' --cc-set RATE_AI
+option cc-set-no-effect 'no effect' --cc-set QMON=1
+option cc-set-too-much 'unexpected' --cc-set 'HAS_WIN=1 1'
+
 base
 check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"
 check bad-net 2 "$STEPCAST" flows "$dir/flows" --net packets

@@ -30,6 +30,15 @@ check standard_input "$(figure "$tmp/i.json" 'd["days"]["p50"]')" "$(figure "$tm
 train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json - >"$tmp/again.json"
 check same_bytes "$(cmp "$tmp/t.json" "$tmp/again.json" && echo same)" same
 
+# any input of run: a file, a folder, a stream of a workload
+expect workload 0 "ETTR" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-steps 1000 --state 1TB
+expect workload_without_tokens 2 "--train-steps instead" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-tokens 1T --state 1TB
+train - --cluster dgx-h100:1024 --train-steps 1000 --state 1TB <tests/data/seed_003.txt >"$tmp/stream" 2>&1
+check workload_stream "$(grep -v '^$' "$tmp/stream")" "$(train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-steps 1000 --state 1TB | grep -v '^$')"
+traces=${STEPCAST_SHARED:-../shared}/traces/real/pp2_tp1_exp2_expn8_dp8_nl8_hs4096_sl1024
+if [ -d "$traces" ]; then expect folder 0 "ETTR" train "$traces" --cluster hgx-h800:16 --train-steps 1000 --state 1TB
+else echo "skip train: no traces"; fi
+
 # slow GPUs and lost replicas are steps of their own
 cat >"$tmp/slow.json" <<'J'
 {"schema": "stepcast/failures/1", "name": "slow", "source": "test", "node_gpus": 8, "requeue_s": [[1, 0]], "hot_s": [[1, 0]],

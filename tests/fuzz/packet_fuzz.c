@@ -46,8 +46,9 @@ static sc_status simulate_files(struct sc_context *ctx, const struct packet_file
     struct sc__packet_topology topology;
     struct sc__packet_flows flows;
     struct sc__packet_counters counters;
+    struct sc__packet_settings none = {0};
     struct sc__packet_random random = {.reference = true};
-    SC__TRY(sc__packet_config_read(ctx, f->path[0], &config));
+    SC__TRY(sc__packet_config_read(ctx, f->path[0], &none, &config));
     SC__TRY(sc__packet_topology_read(ctx, f->path[1], &topology));
     SC__TRY(sc__packet_flows_read(ctx, f->path[2], &topology, &flows));
     if (flows.count > MOST_FLOWS || topology.node_count > MOST_NODES)

@@ -125,8 +125,28 @@ struct sc__packet_counters {
     uint32_t cut_off; /* flows that SIMULATOR_STOP_TIME ended */
 };
 
+/* A value given by an option instead of the file's. */
+struct sc__packet_setting {
+    const char *option; /* for errors */
+    const char *text;   /* "KEY value" */
+};
+
+struct sc__packet_settings {
+    struct sc__packet_setting *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* The settings of data/networks/NAME.json for a control ("dcqcn"). */
+bool sc__packet_network_exists(struct sc_context *ctx, const char *name);
+sc_status sc__packet_network_settings(struct sc_context *ctx,
+                                      const char *name,
+                                      const char *control,
+                                      struct sc__packet_settings *out);
+/* A file, then what the settings say instead; path NULL: the settings alone. */
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,
+                                 const struct sc__packet_settings *settings,
                                  struct sc__packet_config *out);
 sc_status sc__packet_topology_read(struct sc_context *ctx,
                                    const char *path,

@@ -232,8 +232,10 @@ static sc_status read_key(struct packet_config_reader *r) {
         const struct packet_key *k = &keys[i];
         if (!sc__str_is(r->w.word, k->name))
             continue;
-        if (r->seen[i])
+        if (r->seen[i] && !r->w.option)
             return sc__packet_bad(&r->w, NULL, "this key was given before");
+        if (r->w.option && k->kind == KEY_UNUSED)
+            return sc__packet_bad(&r->w, NULL, "this key has no effect");
         r->seen[i] = true;
         SC__TRY(read_value(r, k));
         if (!strcmp(k->name, "CC_MODE"))
@@ -273,16 +275,35 @@ static sc_status read_config_lines(struct packet_config_reader *r) {
     }
 }
 
+/* Options have the last word. */
+static sc_status take_settings(struct packet_config_reader *r,
+                               const struct sc__packet_settings *settings) {
+    for (uint32_t i = 0; i < settings->count; i++) {
+        r->w.option = settings->items[i].option;
+        r->w.rest = sc__str(settings->items[i].text);
+        SC__TRY(read_key(r));
+    }
+    return SC_OK;
+}
+
+static sc_status read_config_file(struct packet_config_reader *r, const char *path) {
+    SC__TRY(sc__input_open(r->w.in.ctx, path, &r->w.in));
+    sc_status status = read_config_lines(r);
+    sc__input_close(&r->w.in);
+    return status;
+}
+
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,
+                                 const struct sc__packet_settings *settings,
                                  struct sc__packet_config *out) {
-    struct packet_config_reader r = {.config = out};
+    struct packet_config_reader r = {.config = out, .w.in.ctx = ctx};
     memset(out, 0, sizeof *out);
     out->file = path;
     out->enable_pfc = 1;
-    SC__TRY(sc__input_open(ctx, path, &r.w.in));
-    sc_status status = read_config_lines(&r);
-    sc__input_close(&r.w.in);
-    SC__TRY(status);
+    if (path)
+        SC__TRY(read_config_file(&r, path));
+    r.w.in.ctx = ctx;
+    SC__TRY(take_settings(&r, settings));
     return check_whole(&r, path);
 }

@@ -34,6 +34,15 @@ bool sc__packet_word(struct sc__packet_words *w) {
 }
 
 sc_status sc__packet_bad(struct sc__packet_words *w, const char *hint, const char *what) {
+    if (w->option)
+        return sc__fail(w->in.ctx,
+                        SC_USAGE,
+                        NULL,
+                        hint,
+                        "--%s: %s: '%.*s'",
+                        w->option,
+                        what,
+                        SC__SHOW(w->word));
     struct sc__place place = sc__input_place(&w->in, w->line, w->word.p);
     return sc__fail(w->in.ctx,
                     SC_INPUT,

@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 struct sc__packet_words {
+    const char *option; /* the words are its value; NULL: they are a file's */
     struct sc__input in;
     struct sc__str line;
     struct sc__str rest; /* of the line */
@@ -15,7 +16,7 @@ struct sc__packet_words {
 sc_status sc__packet_line(struct sc__packet_words *w, bool *more);
 /* The next word of the line; false at its end. */
 bool sc__packet_word(struct sc__packet_words *w);
-/* Fails at the word last taken. */
+/* Fails at the word last taken; an option's is a usage error. */
 sc_status sc__packet_bad(struct sc__packet_words *w, const char *hint, const char *what);
 /* The next word as a value; what: what is expected, for the error. */
 sc_status sc__packet_take_u32(struct sc__packet_words *w,

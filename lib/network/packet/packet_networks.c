@@ -1,0 +1,48 @@
+/* packet_networks: the settings under data/networks/ as "KEY value" texts: those
+ * of all controls, then those of the one chosen. */
+#include "network/packet/packet.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static const struct sc__data_file *network_file(struct sc_context *ctx, const char *name) {
+    return sc__data_find(sc__format(&ctx->arena, "networks/%s.json", name));
+}
+
+bool sc__packet_network_exists(struct sc_context *ctx, const char *name) {
+    return network_file(ctx, name) != NULL;
+}
+
+static void
+add_values(struct sc_context *ctx, json_t *values, struct sc__packet_settings *out) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(values, key, value) {
+        struct sc__packet_setting *s =
+            SC__PUSH(&ctx->arena, out->items, out->count, out->capacity);
+        s->option = "conf";
+        s->text = sc__format(&ctx->arena, "%s %s", key, json_string_value(value));
+    }
+}
+
+sc_status sc__packet_network_settings(struct sc_context *ctx,
+                                      const char *name,
+                                      const char *control,
+                                      struct sc__packet_settings *out) {
+    const struct sc__data_file *file = network_file(ctx, name);
+    json_t *root = json_loadb((const char *)file->bytes, file->size, 0, NULL);
+    json_t *chosen = json_object_get(json_object_get(root, "controls"), control);
+    add_values(ctx, json_object_get(root, "settings"), out);
+    add_values(ctx, chosen, out);
+    sc_status status = SC_OK;
+    if (!chosen)
+        status = sc__fail(ctx,
+                          SC_USAGE,
+                          NULL,
+                          "one of: none, dcqcn, hpcc, timely, dctcp",
+                          "--conf %s has no --cc %s",
+                          name,
+                          control);
+    json_decref(root);
+    return status;
+}
