@@ -175,9 +175,12 @@ static sc_status find_family(const struct model_hf_config_reading *r,
                              const struct sc__hf_family **out) {
     const char *type = json_string_value(json_object_get(r->root, "model_type"));
     struct sc__place at = model_hf_config_whole(r);
-    const char *known = sc__hf_family_list(r->ctx);
     if (!type)
-        return sc__fail(r->ctx, SC_INPUT, &at, known, "\"model_type\" is missing");
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        sc__hf_family_list(r->ctx),
+                        "\"model_type\" is missing");
     *out = sc__hf_family_find(type);
     if (*out)
         return SC_OK;
@@ -195,7 +198,7 @@ static sc_status find_family(const struct model_hf_config_reading *r,
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
-                        known,
+                        sc__hf_family_list(r->ctx),
                         "unknown model_type \"%.60s\", which cannot be read as a Llama: %s",
                         type,
                         unlike);
