@@ -1,95 +1,50 @@
 /* model_hf: Hugging Face config.json → struct sc__model.
  *
- * A family (model_type) says what the keys leave open: which norm, whether the
- * feed-forward is gated, which linears have a bias. Keys have aliases ("n_embd"
- * is "hidden_size"). Keys that decide nothing about a step are let pass, keys
- * we do not know are named in a note, keys that change the architecture in a
- * way we do not model are errors. */
+ * A family (model_type, hf_family.h) says what the keys leave open. Keys have aliases
+ * ("n_embd" is "hidden_size"). Keys that decide nothing about a step are let pass, keys we
+ * do not know are named in a note, keys that change the architecture in a way we do not
+ * model are errors. */
+#include "model/hf_family.h"
+#include "model/hf_keys.h"
+#include "model/python_json.h"
 #include "model/read.h"
 
 #include <jansson.h>
 #include <string.h>
 
-enum {
-    GATED = 1,
-    RMS = 2,
-    BIAS = 4,
-    QKV_BIAS = 8,
-    OUT_BIAS = 16,
-    QK_NORM = 32,
-    TIED = 64,
-    LEARNED = 128,
-    NO_NORM_BIAS = 256,
-    ROUTER_BIAS = 512,
-    EXPERT_BIAS = 1024,
-    SHARED_GATE = 2048,
-    POST_NORMS = 4096,    /* norms after attention and feed-forward as well */
-    ALIBI = 8192,         /* no position enters the weights or the heads */
-    WINDOW_HALF = 16384,  /* each second layer sees all keys, the others a window */
-    WINDOW_SIXTH = 32768, /* each sixth */
-    NEW_GELU = 65536
-};
-
-struct family {
-    const char *type;
-    unsigned traits;
-};
-
-static const struct family families[] = {
-    {"gpt2", BIAS | TIED | LEARNED | NEW_GELU},
-    {"gpt", BIAS | TIED | LEARNED},
-    {"opt", BIAS | TIED | LEARNED},
-    {"gpt_neox", BIAS},
-    {"bloom", BIAS | TIED | ALIBI},
-    {"falcon", TIED},
-    {"palm", GATED | TIED | NO_NORM_BIAS},
-    {"mpt", TIED | LEARNED | NO_NORM_BIAS},
-    {"nemotron", 0},
-    {"llama", GATED | RMS},
-    {"mistral", GATED | RMS},
-    {"phi3", GATED | RMS},
-    {"gemma", GATED | RMS | TIED},
-    {"gemma2", GATED | RMS | TIED | POST_NORMS | WINDOW_HALF},
-    {"gemma3_text", GATED | RMS | TIED | POST_NORMS | QK_NORM | WINDOW_SIXTH},
-    {"glm4", GATED | RMS | QKV_BIAS | POST_NORMS},
-    {"glm4_moe", GATED | RMS | QKV_BIAS | QK_NORM | ROUTER_BIAS},
-    {"llama4_text", GATED | RMS},
-    {"grok", GATED | RMS | TIED},
-    {"qwen2", GATED | RMS | QKV_BIAS},
-    {"qwen3", GATED | RMS | QK_NORM},
-    {"mixtral", GATED | RMS},
-    {"qwen2_moe", GATED | RMS | QKV_BIAS | SHARED_GATE},
-    {"qwen3_moe", GATED | RMS | QK_NORM},
-    {"deepseek", GATED | RMS},
-    {"deepseek_v2", GATED | RMS},
-    {"deepseek_v3", GATED | RMS | ROUTER_BIAS},
-    {"kimi_k2", GATED | RMS | ROUTER_BIAS},
-    {"gpt_oss",
-     GATED | RMS | QKV_BIAS | OUT_BIAS | ROUTER_BIAS | EXPERT_BIAS | WINDOW_HALF},
-    {NULL, 0},
-};
-
 /* Aliases of a key, the first one present counts. */
-static const char *const hidden_keys[] = {"hidden_size", "n_embd", "d_model", NULL};
-static const char *const layer_keys[] = {"num_hidden_layers", "n_layer", "n_layers", NULL};
+static const char *const hidden_keys[] = {
+    "hidden_size", "n_embd", "n_embed", "d_model", NULL};
+static const char *const layer_keys[] = {
+    "num_hidden_layers", "n_layer", "n_layers", "num_layers", NULL};
 static const char *const head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
 static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
-static const char *const dim_keys[] = {"head_dim", NULL};
+static const char *const group_keys[] = {"multi_query_group_num", NULL};
+static const char *const dim_keys[] = {"head_dim", "kv_channels", NULL};
 static const char *const ffn_keys[] = {
     "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", NULL};
-static const char *const vocab_keys[] = {"vocab_size", NULL};
-static const char *const position_keys[] = {
-    "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", NULL};
+/* Of the dense layers, where "intermediate_size" is an expert's (Llama 4). */
+static const char *const dense_ffn_keys[] = {"intermediate_size_mlp", NULL};
+static const char *const vocab_keys[] = {"vocab_size", "padded_vocab_size", NULL};
+static const char *const position_keys[] = {"max_position_embeddings",
+                                            "n_positions",
+                                            "n_ctx",
+                                            "max_seq_len",
+                                            "seq_length",
+                                            "model_max_length",
+                                            NULL};
 static const char *const expert_keys[] = {
     "num_local_experts", "num_experts", "n_routed_experts", NULL};
 static const char *const topk_keys[] = {
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", NULL};
 static const char *const expert_ffn_keys[] = {
     "moe_intermediate_size", "expert_intermediate_size", NULL};
-static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size", NULL};
+static const char *const shared_ffn_keys[] = {
+    "shared_expert_intermediate_size", "shared_intermediate_size", NULL};
 static const char *const shared_count_keys[] = {"n_shared_experts", NULL};
 static const char *const first_dense_keys[] = {"first_k_dense_replace", NULL};
-static const char *const every_keys[] = {"decoder_sparse_step", "moe_layer_freq", NULL};
+static const char *const every_keys[] = {
+    "decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step", NULL};
 static const char *const q_lora_keys[] = {"q_lora_rank", NULL};
 static const char *const kv_lora_keys[] = {"kv_lora_rank", NULL};
 static const char *const nope_keys[] = {"qk_nope_head_dim", NULL};
@@ -97,100 +52,21 @@ static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {"sliding_window", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
-static const char *const mtp_keys[] = {"num_nextn_predict_layers", NULL};
+static const char *const mtp_keys[] = {"num_nextn_predict_layers", "num_mtp_modules", NULL};
 
-static const char *const *const number_keys[] = {
-    hidden_keys,       layer_keys,       head_keys,       kv_keys,
-    dim_keys,          ffn_keys,         vocab_keys,      position_keys,
-    expert_keys,       topk_keys,        expert_ffn_keys, shared_ffn_keys,
-    shared_count_keys, first_dense_keys, every_keys,      q_lora_keys,
-    kv_lora_keys,      nope_keys,        rope_keys,       v_keys,
-    mtp_keys,          window_keys,      pattern_keys,    NULL};
-
-/* Read elsewhere, or without weight for the time of a training step. */
-static const char *const quiet_keys[] = {"model_type",
-                                         "tie_word_embeddings",
-                                         "attention_bias",
-                                         "mlp_bias",
-                                         "expansion_ratio",
-                                         "_name",
-                                         "_source",
-                                         "_parameters",
-                                         "_parameters_rounding",
-                                         "_note",
-                                         "architectures",
-                                         "torch_dtype",
-                                         "dtype",
-                                         "hidden_act",
-                                         "activation_function",
-                                         "hidden_activation",
-                                         "initializer_range",
-                                         "use_cache",
-                                         "bos_token_id",
-                                         "eos_token_id",
-                                         "pad_token_id",
-                                         "transformers_version",
-                                         "rms_norm_eps",
-                                         "layer_norm_eps",
-                                         "layer_norm_epsilon",
-                                         "norm_eps",
-                                         "rope_theta",
-                                         "rope_scaling",
-                                         "pretraining_tp",
-                                         "attention_dropout",
-                                         "auto_map",
-                                         "attn_pdrop",
-                                         "embd_pdrop",
-                                         "resid_pdrop",
-                                         "summary_activation",
-                                         "summary_first_dropout",
-                                         "summary_proj_to_labels",
-                                         "summary_type",
-                                         "summary_use_proj",
-                                         "task_specific_params",
-                                         "router_aux_loss_coef",
-                                         "output_router_logits",
-                                         "norm_topk_prob",
-                                         "router_jitter_noise",
-                                         "aux_loss_alpha",
-                                         "seq_aux",
-                                         "scoring_func",
-                                         "topk_method",
-                                         "topk_group",
-                                         "n_group",
-                                         "routed_scaling_factor",
-                                         "ep_size",
-                                         "quantization_config",
-                                         "partial_rotary_factor",
-                                         "rotary_pct",
-                                         "rotary_emb_base",
-                                         "use_parallel_residual",
-                                         "hidden_dropout",
-                                         "classifier_dropout",
-                                         "no_bias",
-                                         "learned_pos_emb",
-                                         "attn_config",
-                                         "use_sliding_window",
-                                         "query_pre_attn_scalar",
-                                         "attn_logit_softcapping",
-                                         "final_logit_softcapping",
-                                         "cache_implementation",
-                                         "rope_local_base_freq",
-                                         "parallel_attn",
-                                         "new_decoder_architecture",
-                                         "multi_query",
-                                         "alibi",
-                                         "bias",
-                                         "apply_residual_connection_post_layernorm",
-                                         "use_qk_norm",
-                                         "max_window_layers",
-                                         "mlp_only_layers",
-                                         "layer_types",
-                                         "swiglu_limit",
-                                         "initial_context_length",
-                                         "rope_interleave",
-                                         "_name_or_path",
-                                         NULL};
+static const char *const *const number_keys[] = {hidden_keys,       layer_keys,
+                                                 head_keys,         kv_keys,
+                                                 dim_keys,          ffn_keys,
+                                                 vocab_keys,        position_keys,
+                                                 expert_keys,       topk_keys,
+                                                 expert_ffn_keys,   shared_ffn_keys,
+                                                 shared_count_keys, first_dense_keys,
+                                                 every_keys,        q_lora_keys,
+                                                 kv_lora_keys,      nope_keys,
+                                                 rope_keys,         v_keys,
+                                                 mtp_keys,          window_keys,
+                                                 pattern_keys,      group_keys,
+                                                 dense_ffn_keys,    NULL};
 
 struct model_hf_config_reading {
     struct sc_context *ctx;
@@ -259,45 +135,167 @@ static const char *text_of(const struct model_hf_config_reading *r, const char *
     return s ? sc__strdup(&r->ctx->arena, s) : NULL;
 }
 
+/* Why the keys do not allow to take an unknown type for a Llama, or NULL. */
+static const char *unlike_llama(const struct model_hf_config_reading *r) {
+    static const char *const *const wanted[] =
+        {layer_keys, hidden_keys, head_keys, ffn_keys, vocab_keys, NULL};
+    const char *key;
+    for (const char *const *const *keys = wanted; *keys; keys++)
+        if (!find(r, *keys, &key))
+            return sc__format(&r->ctx->arena, "\"%s\" is missing", **keys);
+    const char *activation = json_string_value(json_object_get(r->root, "hidden_act"));
+    if (!activation || strcmp(activation, "silu"))
+        return "\"hidden_act\" is not \"silu\"";
+    if (truth(r, "is_encoder_decoder", false) || truth(r, "add_cross_attention", false))
+        return "it has an encoder";
+    const char *class =
+        json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    if (class && !strstr(class, "CausalLM") && !strstr(class, "ConditionalGeneration"))
+        return "\"architectures\" names no causal language model";
+    return NULL;
+}
+
+static void note_like_llama(const struct model_hf_config_reading *r, const char *type) {
+    const char *key;
+    sc__note(r->ctx,
+             "model-like-llama",
+             "%s: the model_type \"%.60s\" is not known and was read as a Llama: two RMS "
+             "norms a layer and one at the end, a gated feed-forward (three matrices), "
+             "rotary positions, biases and norms of queries and keys only where a key asks "
+             "for them%s%s; check the count of parameters",
+             r->file,
+             type,
+             find(r, kv_keys, &key) ? "" : ", a key-value head for each head",
+             json_object_get(r->root, "tie_word_embeddings")
+                 ? ""
+                 : ", an output embedding of its own");
+}
+
 static sc_status find_family(const struct model_hf_config_reading *r,
-                             const struct family **out) {
+                             const struct sc__hf_family **out) {
     const char *type = json_string_value(json_object_get(r->root, "model_type"));
     struct sc__place at = model_hf_config_whole(r);
-    struct sc__buffer known;
-    sc__buffer_init(&known, &r->ctx->arena);
-    sc__puts(&known, "known are:");
-    for (const struct family *f = families; f->type; f++) {
-        if (type && !strcmp(f->type, type)) {
-            *out = f;
-            return SC_OK;
-        }
-        sc__printf(&known, " %s", f->type);
-    }
     if (!type)
-        return sc__fail(r->ctx, SC_INPUT, &at, known.text, "\"model_type\" is missing");
-    return sc__fail(r->ctx,
-                    SC_INPUT,
-                    &at,
-                    known.text,
-                    "unknown model_type \"%.60s\"",
-                    type);
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        sc__hf_family_list(r->ctx),
+                        "\"model_type\" is missing");
+    *out = sc__hf_family_find(type);
+    if (*out)
+        return SC_OK;
+    const char *refused = sc__hf_family_refused(type);
+    if (refused)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        "a trace or a layer workload of the model can be run instead",
+                        "a model of model_type \"%.60s\" has %s, which is not modelled",
+                        type,
+                        refused);
+    const char *unlike = unlike_llama(r);
+    if (unlike)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        sc__hf_family_list(r->ctx),
+                        "unknown model_type \"%.60s\", which cannot be read as a Llama: %s",
+                        type,
+                        unlike);
+    note_like_llama(r, type);
+    *out = sc__hf_family_like_llama();
+    return SC_OK;
+}
+
+/* Puts in what the type's own defaults are. */
+static void fill_defaults(const struct model_hf_config_reading *r,
+                          const struct sc__hf_family *f) {
+    for (const struct sc__hf_default *d = sc__hf_defaults; d->type; d++) {
+        if (strcmp(d->type, f->type) || json_object_get(r->root, d->key))
+            continue;
+        json_object_set_new(r->root, d->key, json_integer(d->value));
+        sc__note(r->ctx,
+                 "model-default",
+                 "%s: no %s: %u, the default of %s, is taken",
+                 r->file,
+                 d->key,
+                 d->value,
+                 f->type);
+    }
 }
 
 static void apply_traits(unsigned t, struct sc__model *m) {
-    m->gated = t & GATED;
-    m->norm = t & RMS ? SC__RMSNORM : SC__LAYERNORM;
-    m->norm_bias = !(t & (RMS | NO_NORM_BIAS));
-    m->linear_bias = t & BIAS;
-    m->qkv_bias = t & QKV_BIAS;
-    m->out_bias = t & OUT_BIAS;
-    m->qk_norm = t & QK_NORM;
-    m->tied = t & TIED;
-    m->router_bias = t & ROUTER_BIAS;
-    m->expert_bias = t & EXPERT_BIAS;
-    m->shared_gate = t & SHARED_GATE;
-    m->post_norms = t & POST_NORMS;
-    m->no_rotary = t & ALIBI;
-    m->new_gelu = t & NEW_GELU;
+    m->gated = t & SC__HF_GATED;
+    m->norm = t & SC__HF_RMS ? SC__RMSNORM : SC__LAYERNORM;
+    m->norm_bias = !(t & (SC__HF_RMS | SC__HF_NO_NORM_BIAS));
+    m->linear_bias = t & SC__HF_BIAS;
+    m->qkv_bias = t & SC__HF_QKV_BIAS;
+    m->out_bias = t & SC__HF_OUT_BIAS;
+    m->qk_norm = t & SC__HF_QK_NORM;
+    m->tied = t & SC__HF_TIED;
+    m->router_bias = t & SC__HF_ROUTER_BIAS;
+    m->expert_bias = t & SC__HF_EXPERT_BIAS;
+    m->shared_gate = t & SC__HF_SHARED_GATE;
+    m->post_norms = t & SC__HF_POST_NORMS;
+    m->no_rotary = t & SC__HF_ALIBI;
+    m->new_gelu = t & SC__HF_NEW_GELU;
+    m->one_norm = t & SC__HF_ONE_NORM;
+}
+
+static sc_status read_kv_heads(const struct model_hf_config_reading *r,
+                               unsigned traits,
+                               struct sc__model *m) {
+    bool one = truth(r, "multi_query", traits & SC__HF_MULTI_QUERY) &&
+               !truth(r, "new_decoder_architecture", false);
+    m->kv_heads = one ? 1 : m->heads;
+    if (truth(r, "multi_query_attention", false)) {
+        m->kv_heads = 0;
+        SC__TRY(need(r, group_keys, 1u << 16, &m->kv_heads));
+    }
+    return number(r, kv_keys, 1u << 16, &m->kv_heads);
+}
+
+static sc_status read_feed_forward(const struct model_hf_config_reading *r,
+                                   unsigned traits,
+                                   struct sc__model *m) {
+    static const char *const ratio_keys[] = {"expansion_ratio", NULL};
+    const char *key;
+    uint32_t ratio = 4;
+    SC__TRY(number(r, ratio_keys, 64, &ratio));
+    m->ffn = ratio * m->hidden;
+    SC__TRY(number(r, ffn_keys, 1u << 24, &m->ffn));
+    if (!find(r, ffn_keys, &key) && !(traits & SC__HF_FOUR_TIMES))
+        sc__note(r->ctx,
+                 "ffn-assumed",
+                 "%s: no intermediate_size: 4 times the hidden size, %u, is assumed",
+                 r->file,
+                 m->ffn);
+    return SC_OK;
+}
+
+static void read_biases_and_norms(const struct model_hf_config_reading *r,
+                                  unsigned traits,
+                                  struct sc__model *m) {
+    if (truth(r, "attention_bias", false))
+        m->qkv_bias = m->out_bias = true;
+    if (!truth(r, "no_bias", true) || truth(r, "bias", false))
+        m->linear_bias = m->norm_bias = true;
+    if (truth(r, "add_bias_linear", false))
+        m->linear_bias = true;
+    m->qkv_bias = truth(r, "use_qkv_bias", m->qkv_bias);
+    m->qkv_bias = truth(r, "add_qkv_bias", m->qkv_bias);
+    if (!truth(r, "rmsnorm", true)) {
+        m->norm = SC__LAYERNORM;
+        m->norm_bias = true;
+    }
+    /* Llama 4 normalises without weights */
+    if (truth(r, "qk_layernorm", false) ||
+        (truth(r, "use_qk_norm", false) && !(traits & SC__HF_LLAMA4)))
+        m->qk_norm = true;
+    if (truth(r, "parallel_attn", false) && !truth(r, "new_decoder_architecture", false))
+        m->one_norm = true;
+    if (traits & SC__HF_PARALLEL && truth(r, "use_parallel_residual", false))
+        m->one_norm = true;
 }
 
 static sc_status
@@ -306,52 +304,92 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
     SC__TRY(need(r, hidden_keys, 1u << 20, &m->hidden));
     SC__TRY(need(r, head_keys, 1u << 16, &m->heads));
     SC__TRY(need(r, vocab_keys, 1u << 28, &m->vocab));
-    m->kv_heads =
-        truth(r, "multi_query", false) && !truth(r, "new_decoder_architecture", false)
-            ? 1
-            : m->heads;
-    SC__TRY(number(r, kv_keys, 1u << 16, &m->kv_heads));
+    SC__TRY(read_kv_heads(r, traits, m));
     m->head_dim = m->hidden / m->heads;
     SC__TRY(number(r, dim_keys, 1u << 16, &m->head_dim));
-    uint32_t ratio = 4;
-    static const char *const ratio_keys[] = {"expansion_ratio", NULL};
-    SC__TRY(number(r, ratio_keys, 64, &ratio));
-    m->ffn = ratio * m->hidden;
-    bool assumed = true;
-    for (const char *const *key = ffn_keys; *key; key++)
-        if (json_object_get(r->root, *key))
-            assumed = false;
-    SC__TRY(number(r, ffn_keys, 1u << 24, &m->ffn));
-    if (assumed && m->gated)
-        sc__note(r->ctx,
-                 "ffn-assumed",
-                 "%s: no intermediate_size: 4 times the hidden size, %u, is assumed",
-                 r->file,
-                 m->ffn);
+    SC__TRY(read_feed_forward(r, traits, m));
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
-    if (traits & LEARNED && truth(r, "learned_pos_emb", true))
+    if (traits & SC__HF_LEARNED && truth(r, "learned_pos_emb", true))
         m->positions = m->context;
     m->tied = truth(r, "tie_word_embeddings", m->tied);
     const char *activation =
         json_string_value(json_object_get(r->root, "activation_function"));
     if (activation)
         m->new_gelu = !strcmp(activation, "gelu_new");
-    if (truth(r, "attention_bias", false))
-        m->qkv_bias = m->out_bias = true;
-    if (!truth(r, "no_bias", true) || truth(r, "bias", false))
-        m->linear_bias = m->norm_bias = true;
-    m->one_norm =
-        truth(r, "parallel_attn", false) && !truth(r, "new_decoder_architecture", false);
+    read_biases_and_norms(r, traits, m);
     return SC_OK;
 }
 
+/* Lists of layers: those with experts have to be those we take, and none may be
+ * without where a list says so. */
+static sc_status check_expert_layers(const struct model_hf_config_reading *r,
+                                     const struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
+    const json_t *listed = json_object_get(r->root, "moe_layers");
+    if (json_array_size(json_object_get(r->root, "mlp_only_layers")))
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "layers without experts in a list (\"mlp_only_layers\") are not "
+                        "modelled");
+    if (!json_array_size(listed))
+        return SC_OK;
+    bool same = json_array_size(listed) == sc__model_moe_layers(m);
+    for (size_t i = 0; i < json_array_size(listed); i++) {
+        json_int_t layer = json_integer_value(json_array_get(listed, i));
+        same = same && layer >= 0 && layer < (json_int_t)m->layers &&
+               sc__model_has_experts(m, (uint32_t)layer);
+    }
+    if (!same)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "\"moe_layers\" are not each n-th layer: not modelled");
+    return SC_OK;
+}
+
+/* Experts and the shared one have "intermediate_size", dense layers their own. */
+static sc_status read_llama4(const struct model_hf_config_reading *r, struct sc__model *m) {
+    m->shared_ffn = m->expert_ffn;
+    if (sc__model_moe_layers(m) < m->layers) {
+        m->ffn = 0;
+        SC__TRY(need(r, dense_ffn_keys, 1u << 24, &m->ffn));
+    }
+    const json_t *chunk = json_object_get(r->root, "attention_chunk_size");
+    if (json_is_integer(chunk))
+        sc__note(r->ctx,
+                 "chunked-attention",
+                 "%s: attention in chunks of %lld tokens is counted as attention to all "
+                 "keys: longer sequences take less time than forecast",
+                 r->file,
+                 (long long)json_integer_value(chunk));
+    return SC_OK;
+}
+
+static sc_status no_experts(const struct model_hf_config_reading *r,
+                            const struct sc__hf_family *f) {
+    struct sc__place at = model_hf_config_whole(r);
+    if (!f->experts_key)
+        return SC_OK;
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    "give the key, or the model_type of a model without experts",
+                    "\"%s\" is missing or 0: a model of model_type \"%s\" has experts",
+                    f->experts_key,
+                    f->type);
+}
+
 static sc_status model_hf_config_read_experts(const struct model_hf_config_reading *r,
+                                              const struct sc__hf_family *f,
                                               struct sc__model *m) {
     uint32_t shared = 0;
     m->moe_every = 1;
     SC__TRY(number(r, expert_keys, 1u << 16, &m->experts));
     if (!m->experts)
-        return SC_OK;
+        return no_experts(r, f);
     SC__TRY(need(r, topk_keys, m->experts, &m->topk));
     m->expert_ffn = m->ffn;
     SC__TRY(number(r, expert_ffn_keys, 1u << 24, &m->expert_ffn));
@@ -362,7 +400,16 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
     if (!m->moe_every)
         m->moe_every = 1;
-    return SC_OK;
+    if (f->traits & SC__HF_LLAMA4)
+        SC__TRY(read_llama4(r, m));
+    return check_expert_layers(r, m);
+}
+
+static bool in_list(const char *key, const char *const *list) {
+    for (; *list; list++)
+        if (!strcmp(key, *list))
+            return true;
+    return false;
 }
 
 /* The n of "each n-th layer sees all keys", from a list with a word per layer. */
@@ -375,14 +422,39 @@ static uint32_t full_every(const json_t *types) {
     return 0;
 }
 
+static sc_status check_layer_types(const struct model_hf_config_reading *r,
+                                   const json_t *types) {
+    static const char *const known[] = {"full_attention",
+                                        "sliding_attention",
+                                        "chunked_attention",
+                                        NULL};
+    struct sc__place at = model_hf_config_whole(r);
+    for (size_t i = 0; i < json_array_size(types); i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        if (!word || !in_list(word, known))
+            return sc__fail(
+                r->ctx,
+                SC_INPUT,
+                &at,
+                NULL,
+                "layer %zu of \"layer_types\" is \"%.60s\", which is not modelled",
+                i,
+                word ? word : "");
+    }
+    return SC_OK;
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
     const json_t *types = json_object_get(r->root, "layer_types");
+    SC__TRY(check_layer_types(r, types));
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
     if (!truth(r, "use_sliding_window", true))
         m->window = 0;
-    m->window_every = traits & WINDOW_HALF ? 2 : traits & WINDOW_SIXTH ? 6 : 0;
+    m->window_every = traits & SC__HF_WINDOW_HALF    ? 2
+                      : traits & SC__HF_WINDOW_SIXTH ? 6
+                                                     : 0;
     if (json_is_array(types))
         m->window_every = full_every(types);
     return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
@@ -391,6 +463,8 @@ read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc_
 static sc_status read_latent(const struct model_hf_config_reading *r, struct sc__model *m) {
     SC__TRY(number(r, kv_lora_keys, 1u << 20, &m->kv_lora));
     SC__TRY(number(r, mtp_keys, 64, &m->mtp_layers));
+    if (!truth(r, "use_mtp", true))
+        m->mtp_layers = 0;
     if (!m->kv_lora)
         return SC_OK;
     SC__TRY(number(r, q_lora_keys, 1u << 20, &m->q_lora));
@@ -401,31 +475,56 @@ static sc_status read_latent(const struct model_hf_config_reading *r, struct sc_
     return SC_OK;
 }
 
-static bool in_list(const char *key, const char *const *list) {
-    for (; *list; list++)
-        if (!strcmp(key, *list))
-            return true;
-    return false;
-}
-
 static bool known_key(const char *key) {
     for (const char *const *const *keys = number_keys; *keys; keys++)
         if (in_list(key, *keys))
             return true;
-    return in_list(key, quiet_keys);
+    return sc__hf_key_is_quiet(key);
 }
 
-static void note_unknown_keys(const struct model_hf_config_reading *r) {
+/* A key we know in one value alone. */
+static sc_status
+check_only_value(const struct model_hf_config_reading *r, const char *key, uint32_t only) {
+    struct sc__place at = model_hf_config_whole(r);
+    const json_t *value = json_object_get(r->root, key);
+    if (!value || json_is_null(value) ||
+        (json_is_integer(value) && json_integer_value(value) == (json_int_t)only))
+        return SC_OK;
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    NULL,
+                    "\"%s\" other than %u is not modelled",
+                    key,
+                    only);
+}
+
+static sc_status check_keys(const struct model_hf_config_reading *r,
+                            const struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
     const char *key;
     json_t *value;
+    SC__TRY(check_only_value(r, "word_embed_proj_dim", m->hidden));
+    SC__TRY(check_only_value(r, "mtp_transformer_layers", 1));
     json_object_foreach(r->root, key, value) {
-        if (!known_key(key))
-            sc__note(r->ctx,
-                     "model-key-ignored",
-                     "%s: the key \"%.60s\" is not known and was ignored",
-                     r->file,
-                     key);
+        if (known_key(key))
+            continue;
+        if (sc__hf_key_shapes_model(key, value))
+            return sc__fail(
+                r->ctx,
+                SC_INPUT,
+                &at,
+                "a misspelt key, or a kind of layer that is not modelled; without "
+                "the key the model is read as if it were not there",
+                "the key \"%.60s\" shapes the model and is not known",
+                key);
+        sc__note(r->ctx,
+                 "model-key-ignored",
+                 "%s: the key \"%.60s\" is not known and was ignored",
+                 r->file,
+                 key);
     }
+    return SC_OK;
 }
 
 static sc_status model_hf_config_check(const struct model_hf_config_reading *r,
@@ -444,9 +543,44 @@ static sc_status model_hf_config_check(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* The language model of a multimodal one has an object of its own. What the
+ * object leaves out and the whole says is the whole's. */
+static void enter_language_model(struct model_hf_config_reading *r) {
+    static const char *const parts[] = {"text_config",
+                                        "llm_config",
+                                        "language_config",
+                                        NULL};
+    static const char *const inherited[] =
+        {"model_type", "tie_word_embeddings", "_name", "_source", "_parameters", NULL};
+    const char *part;
+    json_t *language = find(r, parts, &part);
+    bool towers = json_is_object(json_object_get(r->root, "vision_config")) ||
+                  json_is_object(json_object_get(r->root, "audio_config"));
+    if (json_is_object(language)) {
+        for (const char *const *key = inherited; *key; key++) {
+            json_t *value = json_object_get(r->root, *key);
+            if (value && !json_object_get(language, *key))
+                json_object_set(language, *key, value);
+        }
+        r->root = language;
+        sc__note(r->ctx,
+                 "language-model",
+                 "%s: the language model (\"%s\") is read; towers for pictures and sound "
+                 "are not simulated",
+                 r->file,
+                 part);
+    } else if (towers)
+        sc__note(r->ctx,
+                 "language-model",
+                 "%s: the language model is read; towers for pictures and sound are not "
+                 "simulated",
+                 r->file);
+}
+
 static sc_status read_model(const struct model_hf_config_reading *r, struct sc__model *m) {
-    const struct family *f = NULL;
+    const struct sc__hf_family *f = NULL;
     SC__TRY(find_family(r, &f));
+    fill_defaults(r, f);
     *m = (struct sc__model){.family = f->type};
     apply_traits(f->traits, m);
     m->name = text_of(r, "_name");
@@ -455,10 +589,10 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     m->source = text_of(r, "_source");
     m->published = json_number_value(json_object_get(r->root, "_parameters"));
     SC__TRY(read_dense(r, f->traits, m));
-    SC__TRY(model_hf_config_read_experts(r, m));
+    SC__TRY(model_hf_config_read_experts(r, f, m));
     SC__TRY(read_latent(r, m));
     SC__TRY(read_window(r, f->traits, m));
-    note_unknown_keys(r);
+    SC__TRY(check_keys(r, m));
     return model_hf_config_check(r, m);
 }
 
@@ -468,22 +602,26 @@ sc_status sc__model_parse(struct sc_context *ctx,
                           struct sc__model *out) {
     json_error_t error;
     struct model_hf_config_reading r = {.ctx = ctx, .file = file};
-    r.root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
-    if (!r.root) {
+    text = sc__python_json(&ctx->arena, text);
+    json_t *whole = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
+    if (!whole) {
         struct sc__place at = {.file = file,
                                .line = (uint64_t)error.line,
                                .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
-    sc_status status =
-        json_is_object(r.root)
-            ? read_model(&r, out)
-            : sc__fail(ctx,
-                       SC_INPUT,
-                       &(struct sc__place){.file = file, .line = 1, .column = 1},
-                       NULL,
-                       "a model configuration is a JSON object");
-    json_decref(r.root);
+    if (!json_is_object(whole)) {
+        json_decref(whole);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &(struct sc__place){.file = file, .line = 1, .column = 1},
+                        NULL,
+                        "a model configuration is a JSON object");
+    }
+    r.root = whole;
+    enter_language_model(&r);
+    sc_status status = read_model(&r, out);
+    json_decref(whole);
     return status;
 }
 

@@ -173,16 +173,262 @@ static void test_hostile_configurations(void **state) {
     }
 }
 
+static bool noted(const struct sc_context *ctx, const char *text) {
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (strstr(ctx->notes[i].text, text))
+            return true;
+    return false;
+}
+
 static void test_unknown_keys_are_noted(void **state) {
     struct sc_context *ctx = *state;
     struct sc__model m;
-    const char *text =
-        "{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"hidden_size\": 64, "
-        "\"num_attention_heads\": 4, "
-        "\"vocab_size\": 100, \"intermediate_size\": 256, \"hiden_size\": 32}";
-    assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
+    assert_int_equal(parse(ctx, "\"model_type\": \"llama\", \"colour\": 32", &m), SC_OK);
     assert_int_equal(ctx->note_count, 1);
-    assert_non_null(strstr(ctx->notes[0].text, "hiden_size"));
+    assert_non_null(strstr(ctx->notes[0].text, "\"colour\" is not known"));
+}
+
+/* Refusals name the key, or what is not modelled. */
+static void test_shapes_not_modelled_are_refused(void **state) {
+    static const struct {
+        const char *more;
+        const char *error;
+    } cases[] = {
+        {"\"model_type\": \"llama\", \"hiden_size\": 32",
+         "\"hiden_size\" shapes the model"},
+        {"\"model_type\": \"llama\", \"num_routed_experts\": 8",
+         "\"num_routed_experts\" shapes"},
+        {"\"model_type\": \"llama\", \"mamba_expand\": 2", "\"mamba_expand\" shapes"},
+        {"\"model_type\": \"llama\", \"block_configs\": [1]", "\"block_configs\" shapes"},
+        {"\"model_type\": \"opt\", \"word_embed_proj_dim\": 128",
+         "\"word_embed_proj_dim\" other than 512"},
+        {"\"model_type\": \"deepseek_v3\", \"num_experts_per_tok\": 2",
+         "\"n_routed_experts\" is missing or 0"},
+        {"\"model_type\": \"mixtral\"", "\"num_local_experts\" is missing or 0"},
+        {"\"model_type\": \"qwen3_moe\", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+         "\"mlp_only_layers\": [3]",
+         "mlp_only_layers"},
+        {"\"model_type\": \"llama4_text\", \"num_local_experts\": 8, "
+         "\"num_experts_per_tok\": 1, \"interleave_moe_layer_step\": 2",
+         "\"intermediate_size_mlp\" is missing"},
+        {"\"model_type\": \"llama4_text\", \"num_local_experts\": 8, "
+         "\"num_experts_per_tok\": 1, \"moe_layers\": [0, 3]",
+         "\"moe_layers\" are not each n-th layer"},
+        {"\"model_type\": \"llama\", \"layer_types\": [\"full_attention\", "
+         "\"linear_attention\"]",
+         "layer 1 of \"layer_types\" is \"linear_attention\""},
+        {"\"model_type\": \"chatglm\", \"multi_query_attention\": true",
+         "\"multi_query_group_num\" is missing"},
+        {"\"model_type\": \"nemotron_h\"", "has Mamba layers"},
+        {"\"model_type\": \"deepseek_v32\"", "index_topk"},
+        {"\"model_type\": \"unheard\"", "\"hidden_act\" is not \"silu\""},
+        {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"is_encoder_decoder\": "
+         "true",
+         "it has an encoder"},
+        {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"architectures\": "
+         "[\"UnheardForMaskedLM\"]",
+         "names no causal language model"},
+        {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"moe_num_experts\": 4",
+         "\"moe_num_experts\" shapes the model"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__model m;
+        assert_int_equal(parse(*state, cases[i].more, &m), SC_INPUT);
+        if (!strstr(sc_error_text(*state), cases[i].error))
+            fail_msg("%s: %s", cases[i].more, sc_error_text(*state));
+    }
+}
+
+/* Layers 12 × (4·512² + 3·512·1024 + 2·512), one norm of 512, embeddings of
+ * 1000 × 512 in and out. */
+static void test_unknown_type_like_llama(void **state) {
+    struct sc_context *ctx = *state;
+    struct sc__model m;
+    struct sc__model_params p;
+    assert_int_equal(
+        parse(ctx, "\"model_type\": \"unheard\", \"hidden_act\": \"silu\"", &m),
+        SC_OK);
+    sc__model_count(&m, &p);
+    assert_true(p.total ==
+                12 * (4 * 512 * 512 + 3 * 512 * 1024 + 2 * 512) + 512 + 2 * 1000 * 512);
+    assert_true(noted(ctx, "model_type \"unheard\" is not known and was read as a Llama"));
+    assert_true(noted(ctx, "a key-value head for each head"));
+    assert_true(noted(ctx, "an output embedding of its own"));
+}
+
+/* The object of the language model; what only the whole says is the whole's. */
+static void test_language_model_of_a_multimodal_one(void **state) {
+    static const char text[] =
+        "{\"model_type\": \"pictures\", \"tie_word_embeddings\": true, \"vision_config\": "
+        "{\"hidden_size\": 9}, \"text_config\": {\"model_type\": \"qwen3_vl_text\", "
+        "\"num_hidden_layers\": 2, \"hidden_size\": 64, \"num_attention_heads\": 4, "
+        "\"num_key_value_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 100}}";
+    struct sc_context *ctx = *state;
+    struct sc__model m;
+    assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
+    assert_true(m.hidden == 64 && m.layers == 2 && m.tied && m.qk_norm);
+    assert_true(noted(ctx, "towers for pictures and sound are not simulated"));
+}
+
+/* A size that is left out is noted, but where the type's own rule gives it. */
+static void test_feed_forward_left_out(void **state) {
+    static const struct {
+        const char *type;
+        bool assumed;
+    } cases[] = {{"llama", true},
+                 {"opt", true},
+                 {"phi", true},
+                 {"gpt2", false},
+                 {"gptj", false},
+                 {"bloom", false}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc_context *ctx = sc_open();
+        struct sc__model m;
+        char *text = sc__format(&ctx->arena,
+                                "{\"model_type\": \"%s\", \"num_hidden_layers\": 2, "
+                                "\"n_embed\": 64, \"num_attention_heads\": 4, "
+                                "\"n_inner\": null, \"vocab_size\": 100}",
+                                cases[i].type);
+        assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
+        assert_true(m.ffn == 256);
+        assert_true(noted(ctx, "4 times the hidden size, 256, is assumed") ==
+                    cases[i].assumed);
+        sc_close(ctx);
+    }
+    (void)state;
+}
+
+/* Shapes of released models against the counts of parameters published with
+ * them; each count was also added up tensor by tensor, apart from this program. */
+static void test_published_counts_of_types(void **state) {
+    static const struct {
+        const char *shape;
+        double published;
+    } cases[] = {
+        /* Llama 4 Scout and Maverick, the language model of the released weights */
+        {"\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", "
+         "\"num_hidden_layers\": 48, \"hidden_size\": 5120, \"num_attention_heads\": 40, "
+         "\"num_key_value_heads\": 8, \"head_dim\": 128, \"intermediate_size\": 8192, "
+         "\"intermediate_size_mlp\": 16384, \"vocab_size\": 202048, "
+         "\"num_local_experts\": 16, \"num_experts_per_tok\": 1, "
+         "\"interleave_moe_layer_step\": 1}",
+         107.8e9},
+        {"\"model_type\": \"llama4\", \"text_config\": {\"model_type\": \"llama4_text\", "
+         "\"num_hidden_layers\": 48, \"hidden_size\": 5120, \"num_attention_heads\": 40, "
+         "\"num_key_value_heads\": 8, \"head_dim\": 128, \"intermediate_size\": 8192, "
+         "\"intermediate_size_mlp\": 16384, \"vocab_size\": 202048, "
+         "\"num_local_experts\": 128, \"num_experts_per_tok\": 1, "
+         "\"interleave_moe_layer_step\": 2}",
+         400.7e9},
+        /* BLOOM-7B1, its model card */
+        {"\"model_type\": \"bloom\", \"n_embed\": 4096, \"n_layer\": 30, "
+         "\"num_attention_heads\": 32, \"vocab_size\": 250880",
+         7069016064},
+        /* GPT-J-6B, its model card */
+        {"\"model_type\": \"gptj\", \"n_embd\": 4096, \"n_layer\": 28, \"n_head\": 16, "
+         "\"n_inner\": null, \"rotary_dim\": 64, \"vocab_size\": 50400",
+         6053381344},
+        /* Phi-2, released weights */
+        {"\"model_type\": \"phi\", \"hidden_size\": 2560, \"num_hidden_layers\": 32, "
+         "\"num_attention_heads\": 32, \"intermediate_size\": 10240, \"vocab_size\": 51200",
+         2779683840},
+        /* Stable LM 2 1.6B and StableLM-3B-4E1T, their model cards */
+        {"\"model_type\": \"stablelm\", \"hidden_size\": 2048, \"num_hidden_layers\": 24, "
+         "\"num_attention_heads\": 32, \"intermediate_size\": 5632, \"use_qkv_bias\": "
+         "true, "
+         "\"vocab_size\": 100352",
+         1644417024},
+        {"\"model_type\": \"stablelm\", \"hidden_size\": 2560, \"num_hidden_layers\": 32, "
+         "\"num_attention_heads\": 32, \"intermediate_size\": 6912, \"vocab_size\": 50304",
+         2795443200},
+        /* ChatGLM3-6B, released weights */
+        {"\"model_type\": \"chatglm\", \"hidden_size\": 4096, \"num_layers\": 28, "
+         "\"num_attention_heads\": 32, \"kv_channels\": 128, \"ffn_hidden_size\": 13696, "
+         "\"multi_query_attention\": true, \"multi_query_group_num\": 2, "
+         "\"add_qkv_bias\": true, \"padded_vocab_size\": 65024",
+         6243584000},
+        /* Baichuan 2 7B and 13B, released weights */
+        {"\"model_type\": \"baichuan\", \"hidden_size\": 4096, \"num_hidden_layers\": 32, "
+         "\"num_attention_heads\": 32, \"intermediate_size\": 11008, "
+         "\"vocab_size\": 125696",
+         7505973248},
+        {"\"model_type\": \"baichuan\", \"hidden_size\": 5120, \"num_hidden_layers\": 40, "
+         "\"num_attention_heads\": 40, \"intermediate_size\": 13696, "
+         "\"vocab_size\": 125696",
+         13896668160},
+        /* GLM-4-9B-0414, its model card: 9.4 B */
+        {"\"model_type\": \"glm4\", \"hidden_size\": 4096, \"num_hidden_layers\": 40, "
+         "\"num_attention_heads\": 32, \"num_key_value_heads\": 2, \"head_dim\": 128, "
+         "\"intermediate_size\": 13696, \"attention_bias\": true, \"vocab_size\": 151552",
+         9.4e9},
+        /* StarCoder, released weights */
+        {"\"model_type\": \"gpt_bigcode\", \"n_embd\": 6144, \"n_layer\": 40, "
+         "\"n_head\": 48, \"n_inner\": 24576, \"n_positions\": 8192, \"vocab_size\": 49152",
+         15517456384},
+        /* MiniMax-M2, released weights: 229 B, by its tensors 228.69 B */
+        {"\"model_type\": \"minimax_m2\", \"hidden_size\": 3072, \"num_hidden_layers\": "
+         "62, "
+         "\"num_attention_heads\": 48, \"num_key_value_heads\": 8, \"head_dim\": 128, "
+         "\"intermediate_size\": 1536, \"num_local_experts\": 256, "
+         "\"num_experts_per_tok\": 8, \"vocab_size\": 200064",
+         229e9},
+        /* Gemma 3 4B and 12B, technical report: embedding and other parameters */
+        {"\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", "
+         "\"hidden_size\": 2560, \"num_hidden_layers\": 34, \"intermediate_size\": 10240}",
+         675e6 + 3209e6},
+        {"\"model_type\": \"gemma3\", \"text_config\": {\"model_type\": \"gemma3_text\", "
+         "\"hidden_size\": 3840, \"num_hidden_layers\": 48, \"intermediate_size\": 15360, "
+         "\"num_attention_heads\": 16, \"num_key_value_heads\": 8}",
+         1012e6 + 10759e6},
+        /* Qwen2-VL-7B: the language model is Qwen2-7B, released weights */
+        {"\"model_type\": \"qwen2_vl\", \"hidden_size\": 3584, \"num_hidden_layers\": 28, "
+         "\"num_attention_heads\": 28, \"num_key_value_heads\": 4, "
+         "\"intermediate_size\": 18944, \"vocab_size\": 152064, \"vision_config\": {}",
+         7615616512},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc_context *ctx = *state;
+        struct sc__model m;
+        struct sc__model_params p;
+        char *text = sc__format(&ctx->arena, "{%s}", cases[i].shape);
+        if (sc__model_parse(ctx, "config.json", sc__str(text), &m) != SC_OK)
+            fail_msg("%s: %s", text, sc_error_text(ctx));
+        sc__model_count(&m, &p);
+        if (fabs(p.total / cases[i].published - 1) > 0.005)
+            fail_msg("%s: %.10g, published %.10g", text, p.total, cases[i].published);
+    }
+}
+
+/* Python writes numbers that JSON does not have: read where they shape nothing,
+ * refused where they do, and the places of later errors stay right. */
+static void test_python_json(void **state) {
+    struct sc_context *ctx = *state;
+    struct sc__model m;
+    assert_int_equal(
+        parse(ctx,
+              "\"model_type\": \"llama\", \"rope_theta\": Infinity, "
+              "\"rope_scaling\": [-Infinity,NaN], \"_name\": \"a NaN: \\\" NaN\"",
+              &m),
+        SC_OK);
+    assert_string_equal(m.name, "a NaN: \" NaN");
+    static const struct {
+        const char *more;
+        const char *error;
+    } bad[] = {
+        {"\"model_type\": \"llama\", \"head_dim\": NaN", "\"head_dim\" must be a whole"},
+        {"\"model_type\": \"llama\", \"head_dim\": -Infinity", "\"head_dim\" must be"},
+        {"\n\"rope_theta\": Infinity, !", "config.json:2:25: error: not JSON"},
+        {"\n\"rope_theta\": NaN, !", "config.json:2:20: error: not JSON"},
+        {"\nNaN : 1", "config.json:2:3: error: not JSON"},
+        {"\"rope_theta\": NaNs", "not JSON"},
+        {"\"rope_theta\": +Infinity", "not JSON"},
+        {"\"rope_theta\": \"NaN", "not JSON"},
+    };
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(ctx, bad[i].more, &m), SC_INPUT);
+        if (!strstr(sc_error_text(ctx), bad[i].error))
+            fail_msg("%s: %s", bad[i].more, sc_error_text(ctx));
+    }
 }
 
 static const char *no_value(const void *self, const char *name, unsigned i) {
@@ -271,6 +517,16 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_active_parameters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_configurations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_keys_are_noted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shapes_not_modelled_are_refused,
+                                        setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_unknown_type_like_llama, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_language_model_of_a_multimodal_one,
+                                        setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_feed_forward_left_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_published_counts_of_types, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_python_json, setup, teardown),
         cmocka_unit_test_setup_teardown(test_launch_script, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_scripts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_preset_suggests, setup, teardown),

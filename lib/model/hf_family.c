@@ -1,0 +1,142 @@
+#include "model/hf_family.h"
+
+#include <string.h>
+
+static const struct sc__hf_family families[] = {
+    {"gpt2",
+     SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED | SC__HF_NEW_GELU | SC__HF_FOUR_TIMES,
+     NULL},
+    {"gpt", SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED | SC__HF_FOUR_TIMES, NULL},
+    {"gpt_bigcode",
+     SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED | SC__HF_FOUR_TIMES | SC__HF_MULTI_QUERY,
+     NULL},
+    {"gptj", SC__HF_NEW_GELU | SC__HF_FOUR_TIMES | SC__HF_ONE_NORM, NULL},
+    {"opt", SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED, NULL},
+    {"gpt_neox", SC__HF_BIAS, NULL},
+    {"bloom", SC__HF_BIAS | SC__HF_TIED | SC__HF_ALIBI | SC__HF_FOUR_TIMES, NULL},
+    {"falcon", SC__HF_TIED | SC__HF_FOUR_TIMES, NULL},
+    {"palm", SC__HF_GATED | SC__HF_TIED | SC__HF_NO_NORM_BIAS, NULL},
+    {"mpt", SC__HF_TIED | SC__HF_LEARNED | SC__HF_NO_NORM_BIAS | SC__HF_FOUR_TIMES, NULL},
+    {"nemotron", 0, NULL},
+    {"phi", SC__HF_BIAS | SC__HF_NEW_GELU | SC__HF_ONE_NORM, NULL},
+    {"stablelm", SC__HF_GATED | SC__HF_PARALLEL, NULL},
+    {"llama", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"mistral", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"baichuan", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"chatglm", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"phi3", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"gemma", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"gemma2",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_TIED | SC__HF_POST_NORMS | SC__HF_WINDOW_HALF,
+     NULL},
+    {"gemma3_text",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_TIED | SC__HF_POST_NORMS | SC__HF_QK_NORM |
+         SC__HF_WINDOW_SIXTH,
+     NULL},
+    {"glm4", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_POST_NORMS, NULL},
+    {"glm4_moe",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
+     "n_routed_experts"},
+    {"llama4_text", SC__HF_GATED | SC__HF_RMS | SC__HF_LLAMA4, "num_local_experts"},
+    {"grok", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"qwen2", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"qwen2_vl", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"qwen2_5_vl", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"qwen2_vl_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"qwen2_5_vl_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
+    {"qwen3", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, NULL},
+    {"qwen3_vl_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, NULL},
+    {"mixtral", SC__HF_GATED | SC__HF_RMS, "num_local_experts"},
+    {"minimax_m2",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
+     "num_local_experts"},
+    {"qwen2_moe",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_SHARED_GATE,
+     "num_experts"},
+    {"qwen3_moe", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
+    {"qwen3_vl_moe_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
+    {"deepseek", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
+    {"deepseek_v2", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
+    {"deepseek_v3", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"kimi_k2", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"gpt_oss",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_OUT_BIAS | SC__HF_ROUTER_BIAS |
+         SC__HF_EXPERT_BIAS | SC__HF_WINDOW_HALF,
+     "num_local_experts"},
+    {NULL, 0, NULL},
+};
+
+static const struct sc__hf_family like_llama = {
+    "llama-like", SC__HF_GATED | SC__HF_RMS, NULL};
+
+/* transformers, configuration_gemma.py, configuration_gemma2.py and
+ * configuration_gemma3.py: a saved configuration leaves out what is as there. */
+const struct sc__hf_default sc__hf_defaults[] = {
+    {"gemma", "head_dim", 256},
+    {"gemma2", "head_dim", 256},
+    {"gemma3_text", "head_dim", 256},
+    {"gemma3_text", "num_attention_heads", 8},
+    {"gemma3_text", "num_key_value_heads", 4},
+    {"gemma3_text", "vocab_size", 262208},
+    {NULL, NULL, 0},
+};
+
+/* Types whose layers are of a kind we do not have. */
+static const struct {
+    const char *type;
+    const char *what;
+} refused[] = {
+    {"deepseek_v32", "attention to the keys an indexer picks (index_topk)"},
+    {"glm_moe_dsa", "attention to the keys an indexer picks (index_topk)"},
+    {"qwen3_next", "layers of linear attention (linear_num_value_heads)"},
+    {"qwen3_5_text", "layers of linear attention (linear_num_value_heads)"},
+    {"qwen3_5_moe_text", "layers of linear attention (linear_num_value_heads)"},
+    {"minimax", "layers of linear attention (attn_type_list)"},
+    {"minimax_text_01", "layers of linear attention (attn_type_list)"},
+    {"kimi_linear", "layers of linear attention (linear_attn_config)"},
+    {"gemma4_text",
+     "layers with head sizes of their own and a feed-forward beside the experts "
+     "(global_head_dim, enable_moe_block)"},
+    {"gemma3n_text",
+     "embeddings of each layer and layers that share keys and values "
+     "(hidden_size_per_layer_input)"},
+    {"nemotron_h", "Mamba layers (hybrid_override_pattern)"},
+    {"mamba", "Mamba layers"},
+    {"mamba2", "Mamba layers"},
+    {"falcon_mamba", "Mamba layers"},
+    {"jamba", "Mamba layers (attn_layer_period)"},
+    {"bamba", "Mamba layers"},
+    {"zamba2", "Mamba layers"},
+    {"falcon_h1", "Mamba layers"},
+    {"granitemoehybrid", "Mamba layers (layer_types)"},
+    {"t5", "an encoder"},
+    {"bert", "an encoder"},
+    {"roberta", "an encoder"},
+};
+
+const struct sc__hf_family *sc__hf_family_find(const char *type) {
+    for (const struct sc__hf_family *f = families; f->type; f++)
+        if (!strcmp(f->type, type))
+            return f;
+    return NULL;
+}
+
+const struct sc__hf_family *sc__hf_family_like_llama(void) {
+    return &like_llama;
+}
+
+const char *sc__hf_family_list(struct sc_context *ctx) {
+    struct sc__buffer known;
+    sc__buffer_init(&known, &ctx->arena);
+    sc__puts(&known, "known are:");
+    for (const struct sc__hf_family *f = families; f->type; f++)
+        sc__printf(&known, " %s", f->type);
+    return known.text;
+}
+
+const char *sc__hf_family_refused(const char *type) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (!strcmp(refused[i].type, type))
+            return refused[i].what;
+    return NULL;
+}

@@ -1,0 +1,59 @@
+/* hf_family: what a model_type of a Hugging Face config.json says that its keys
+ * leave open: which norm, whether the feed-forward is gated, which linears have
+ * a bias. */
+#ifndef SC_MODEL_HF_FAMILY_H
+#define SC_MODEL_HF_FAMILY_H
+
+#include "base/base.h"
+
+enum sc__hf_trait {
+    SC__HF_GATED = 1 << 0,
+    SC__HF_RMS = 1 << 1,
+    SC__HF_BIAS = 1 << 2,
+    SC__HF_QKV_BIAS = 1 << 3,
+    SC__HF_OUT_BIAS = 1 << 4,
+    SC__HF_QK_NORM = 1 << 5,
+    SC__HF_TIED = 1 << 6,
+    SC__HF_LEARNED = 1 << 7,
+    SC__HF_NO_NORM_BIAS = 1 << 8,
+    SC__HF_ROUTER_BIAS = 1 << 9,
+    SC__HF_EXPERT_BIAS = 1 << 10,
+    SC__HF_SHARED_GATE = 1 << 11,
+    SC__HF_POST_NORMS = 1 << 12,  /* norms after attention and feed-forward as well */
+    SC__HF_ALIBI = 1 << 13,       /* no position enters the weights or the heads */
+    SC__HF_WINDOW_HALF = 1 << 14, /* each second layer sees all keys, the others a window */
+    SC__HF_WINDOW_SIXTH = 1 << 15, /* each sixth */
+    SC__HF_NEW_GELU = 1 << 16,
+    SC__HF_ONE_NORM = 1 << 17,    /* attention and feed-forward side by side */
+    SC__HF_FOUR_TIMES = 1 << 18,  /* without a size the feed-forward is 4 times hidden */
+    SC__HF_MULTI_QUERY = 1 << 19, /* one key-value head unless "multi_query" is false */
+    SC__HF_LLAMA4 = 1 << 20,      /* one shared expert as wide as a routed one; dense layers
+                                     have a size of their own */
+    SC__HF_PARALLEL = 1 << 21     /* "use_parallel_residual" drops the second norm */
+};
+
+struct sc__hf_family {
+    const char *type;
+    unsigned traits;
+    const char *experts_key; /* the key that has to give experts; NULL: may be dense */
+};
+
+/* What a key is where a configuration of this type leaves it out. */
+struct sc__hf_default {
+    const char *type;
+    const char *key;
+    uint32_t value;
+};
+
+extern const struct sc__hf_default sc__hf_defaults[]; /* ends with type NULL */
+
+/* NULL where the type is not known. */
+const struct sc__hf_family *sc__hf_family_find(const char *type);
+/* What an unknown type is read as, where its keys allow it. */
+const struct sc__hf_family *sc__hf_family_like_llama(void);
+/* The types that are known, for a hint. */
+const char *sc__hf_family_list(struct sc_context *ctx);
+/* What of a known type is not modelled, or NULL. */
+const char *sc__hf_family_refused(const char *type);
+
+#endif
