@@ -78,7 +78,8 @@ $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 
 # The report page; empty where node or npm is missing.
 # A build that could not fetch the page's packages leaves it empty: try again.
-$(shell find $(BUILD)/web/report.html -empty -delete 2>/dev/null)
+# (What was made of it goes too: a missing file in between alone is no reason to build.)
+$(shell find $(BUILD)/web/report.html -empty -exec rm -f {} $(BUILD)/gen/report_page.c ';' 2>/dev/null)
 
 $(BUILD)/web/report.html: $(WEB) scripts/web.sh | deps
 	@sh scripts/web.sh $@
