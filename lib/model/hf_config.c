@@ -50,7 +50,7 @@ static const char *const kv_lora_keys[] = {"kv_lora_rank", NULL};
 static const char *const nope_keys[] = {"qk_nope_head_dim", NULL};
 static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
-static const char *const window_keys[] = {"sliding_window", NULL};
+static const char *const window_keys[] = {"sliding_window", "sliding_window_size", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
 static const char *const mtp_keys[] = {"num_nextn_predict_layers", "num_mtp_modules", NULL};
 

@@ -83,6 +83,7 @@ static void test_windows(void **state) {
         {"\"model_type\": \"qwen2\", \"sliding_window\": 64, \"use_sliding_window\": false",
          "ffffffffffff"},
         {"\"model_type\": \"gemma2\", \"sliding_window\": 64", "wfwfwfwfwfwf"},
+        {"\"model_type\": \"gemma2\", \"sliding_window_size\": 64", "wfwfwfwfwfwf"},
         {"\"model_type\": \"gemma3_text\", \"sliding_window\": 64", "wwwwwfwwwwwf"},
         {"\"model_type\": \"gemma3_text\", \"sliding_window\": 64, "
          "\"sliding_window_pattern\": 4",
