@@ -19,6 +19,13 @@ enum { KIND_SYNC, KIND_ASYNC, KIND_MEMORY };
 
 static const struct sc__option options[] = {
     {"train-tokens", 0, "N", NULL, GROUP, "tokens of the run: 15T, 300B", 0},
+    {"tokens",
+     0,
+     "N",
+     NULL,
+     GROUP,
+     "as --train-tokens; with a profiler table: tokens per rank and step",
+     0},
     {"train-steps", 0, "N", NULL, GROUP, "or its steps", 0},
     {"failures",
      0,
@@ -137,9 +144,26 @@ static sc_status train_number(struct sc_request *req, const char *name, double *
 
 /* ---- how long the run is ---- */
 
+/* A profiler table calls the tokens of its step so. */
+static bool tokens_are_the_run(const struct sc__train *t) {
+    const struct sc__reader *reader = t->step.job.doc.reader;
+    return !reader || strcmp(reader->name, "profiler-table") != 0;
+}
+
+static sc_status train_tokens(struct sc_request *req, double *tokens) {
+    if (!sc__flag(req, "tokens"))
+        return train_count(req, "train-tokens", tokens);
+    if (sc__flag(req, "train-tokens"))
+        return sc__usage(req, "give one of them", "--tokens and --train-tokens are one");
+    return train_count(req, "tokens", tokens);
+}
+
 static sc_status train_work(struct sc_request *req, struct sc__train *t) {
     double steps = 0;
-    SC__TRY(train_count(req, "train-tokens", &t->tokens));
+    if (tokens_are_the_run(t))
+        SC__TRY(train_tokens(req, &t->tokens));
+    else
+        SC__TRY(train_count(req, "train-tokens", &t->tokens));
     SC__TRY(train_count(req, "train-steps", &steps));
     if ((steps > 0) == (t->tokens > 0))
         return sc__usage(req,

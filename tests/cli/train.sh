@@ -30,6 +30,12 @@ check standard_input "$(figure "$tmp/i.json" 'd["days"]["p50"]')" "$(figure "$tm
 train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json - >"$tmp/again.json"
 check same_bytes "$(cmp "$tmp/t.json" "$tmp/again.json" && echo same)" same
 
+# --tokens is the same, but with profiler tables, whose step it describes
+train $model --tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json - >"$tmp/tokens.json"
+check tokens_is_train_tokens "$(figure "$tmp/tokens.json" 'd["days"]["p50"]')" "$(figure "$tmp/t.json" 'd["days"]["p50"]')"
+expect tokens_twice 2 "are one" train $model --tokens 2T --train-tokens 2T
+expect tokens_of_a_profile 0 "ETTR" train tests/data/seed_001.txt --tokens 4096 --train-steps 1000 --state 1TB
+
 # any input of run: a file, a folder, a stream of a workload
 expect workload 0 "ETTR" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-steps 1000 --state 1TB
 expect workload_without_tokens 2 "--train-steps instead" train tests/data/seed_003.txt --cluster dgx-h100:1024 --train-tokens 1T --state 1TB
