@@ -1,7 +1,8 @@
 #!/bin/sh
 # The programs of examples/ against the public headers and the library.
 #
-# Ten thousand plans in one context take no more memory than a thousand.
+# Ten thousand plans in one context take no more memory than a thousand. (A
+# sanitizer keeps books of its own, and finds what leaks by itself.)
 if out=$(python3 - "$BUILD/examples/evaluate" <<'PY'
 import re, subprocess, sys, tempfile, time
 
@@ -23,7 +24,8 @@ def peak(count):
 early, few = peak(1000)
 late, many = peak(10000)
 assert few == many and len([l for l in few if l.endswith(" ms")]) >= 6, few
-assert late <= early + 256, "%d KiB after 1,000 plans, %d KiB after 10,000" % (early, late)
+room = 65536 if "/san" in sys.argv[1] else 256
+assert late <= early + room, "%d KiB after 1,000 plans, %d KiB after 10,000" % (early, late)
 print("%d and %d KiB" % (early, late))
 PY
 ); then echo "ok api: 10,000 plans in one context, flat memory ($out)"
