@@ -1,5 +1,7 @@
 #include "workload/workload.h"
 
+#include "workload/words.h"
+
 #include <string.h>
 
 struct sc__workload *sc__workload_new(struct sc__arena *arena, const char *format) {
@@ -179,17 +181,7 @@ const char *sc__message_label(const struct sc__workload *w) {
 }
 
 const char *sc__coll_name(enum sc__coll coll) {
-    static const char *const names[SC__COLLS + 1] = {"ALLREDUCE",
-                                                     "ALLGATHER",
-                                                     "REDUCESCATTER",
-                                                     "ALLTOALL",
-                                                     "BROADCAST",
-                                                     "REDUCE",
-                                                     "BARRIER",
-                                                     "GATHER",
-                                                     "SCATTER",
-                                                     "SENDRECV"};
-    return names[coll];
+    return coll == SC__COLLS ? "SENDRECV" : sc__coll_words[coll];
 }
 
 bool sc__coll_rooted(unsigned coll) {
@@ -197,25 +189,9 @@ bool sc__coll_rooted(unsigned coll) {
 }
 
 const char *sc__phase_name(enum sc__phase phase) {
-    static const char *const names[SC__PHASES] = {"forward",
-                                                  "backward",
-                                                  "wgrad",
-                                                  "recompute",
-                                                  "update"};
-    return names[phase];
+    return sc__phase_words[phase];
 }
 
 const char *sc__work_name(enum sc__work work) {
-    static const char *const names[SC__WORKS] = {"compute",
-                                                 "gemm",
-                                                 "attention",
-                                                 "norm",
-                                                 "elementwise",
-                                                 "embedding",
-                                                 "loss",
-                                                 "optimizer",
-                                                 "router",
-                                                 "copy",
-                                                 "host"};
-    return names[work];
+    return sc__work_words[work];
 }

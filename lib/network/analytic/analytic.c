@@ -60,7 +60,7 @@ struct analytic {
     /* memoised */
     struct sc__map places;
     struct sc__map costs;
-    struct sc__map crowds;
+    struct sc__map sharers;
     struct sc__map joined;
     struct sc__map members;
     struct sc__map loads; /* struct analytic_cost */
@@ -206,7 +206,7 @@ static struct analytic_part sharing(struct analytic *n,
     bool fresh;
     uint64_t key[2] = {(uint64_t)group << 32 | class,
                        (uint64_t)level << 32 | part_of(n, level, rank)};
-    uint64_t *slot = sc__map_at(&n->crowds, sc__hash(key, sizeof key, 4), &fresh);
+    uint64_t *slot = sc__map_at(&n->sharers, sc__hash(key, sizeof key, 4), &fresh);
     if (fresh) {
         struct analytic_part p = count_sharing(n, level, group, class, rank);
         *slot = (uint64_t)p.own << 32 | p.all;
@@ -571,7 +571,7 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     sc__map_init(&n->places, n->arena);
     sc__map_init(&n->costs, n->arena);
     sc__map_init(&n->members, n->arena);
-    sc__map_init(&n->crowds, n->arena);
+    sc__map_init(&n->sharers, n->arena);
     sc__map_init(&n->joined, n->arena);
     n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
     n->thin[SC__POD] = cluster->fabric.pod_leaves &&
