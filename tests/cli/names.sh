@@ -78,4 +78,4 @@ for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do
     expect "cluster $name" 0 "dgx-h100: 16 GPUs, h100-sxm" "$STEPCAST" show --cluster "$name"
 done
 expect cluster_ideal 0 "communication is free" "$STEPCAST" show --cluster IDEAL:8
-expect cluster_other_vendor 2 "there are a100-pcie, dgx-a100" "$STEPCAST" show --cluster mi300x:8
+expect cluster_other_vendor 2 "there are a100-pcie, dgx-2, dgx-a100" "$STEPCAST" show --cluster mi300x:8
