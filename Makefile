@@ -45,7 +45,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests fuzz-smoke
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -148,6 +148,9 @@ test: all deps-test python $(TESTS) $(EXAMPLES) ## every test; TEST="unit/kernel
 
 check-tests: all python $(EXAMPLES) ## no command-line test passes with a program that does nothing
 	@python3 -B scripts/test.py --idle $(BUILD) $(TEST)
+
+relations: all python ## random plans and what must hold for each: PLANS (2000), SEED (1)
+	@python3 -B tests/relations/relations.py $(BUILD) $${SEED:-1} $${PLANS:-2000}
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}
