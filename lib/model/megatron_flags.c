@@ -137,7 +137,7 @@ read_positions(const struct sc__settings *s, struct sc__model *m, bool preset) {
     if (kind)
         return SC_OK;
     if (!m->positions) {
-        m->positions = m->context;
+        m->positions = m->context ? m->context : SC__POSITIONS_OF_SEQUENCE;
         SC__TRY(sc__setting_u32(s, "seq-length", 1, &m->positions));
         SC__TRY(sc__setting_u32(s, "seq", 1, &m->positions));
     }

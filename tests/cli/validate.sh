@@ -40,7 +40,7 @@ for r in between_nodes[::3] + between_nodes[1::3] + rows[::60]:
 P
 check "the command of a row gives its forecast" $?
 # Too little memory for the threads: an answer, not a jump into the frame of another thread (which hung).
-case $BUILD in *san*) echo "skip memory is short (a sanitizer's build)" ;; *)
+case $BUILD in *san*) echo "skip memory is short [needs no-sanitizer]" ;; *)
     (ulimit -s 512 && ulimit -v 12000 && MALLOC_ARENA_MAX=1 timeout 120 "$S" validate data/truth/training_steps.csv -j 4 >/dev/null 2>&1)
     rc=$?
     check "memory is short" "$([ $rc = 0 ] || [ $rc = 4 ] || echo $rc)0"
