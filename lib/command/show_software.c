@@ -9,7 +9,8 @@ static const char *entry_set(struct sc__arena *arena, const struct sc__software_
     return sc__format(arena, "--%s%s%s", e->name, *e->text ? " " : "", e->text);
 }
 
-static const char *entry_where(struct sc__arena *arena, const struct sc__software_entry *e) {
+static const char *entry_where(struct sc__arena *arena,
+                               const struct sc__software_entry *e) {
     struct sc__buffer b;
     sc__buffer_init(&b, arena);
     sc__puts(&b, "");
@@ -50,8 +51,7 @@ static void write_software_text(struct sc_context *ctx,
     }
 }
 
-static void
-write_software_json(const struct sc__software *s, struct sc__buffer *out) {
+static void write_software_json(const struct sc__software *s, struct sc__buffer *out) {
     struct sc__json j;
     sc__json_init(&j, out);
     sc__json_object(&j, NULL);

@@ -68,14 +68,14 @@ sc_status sc__evaluation_explain(struct sc_context *ctx,
             continue;
         SC__TRY(sc__progress(ctx, "explaining", (double)i / s->count));
         *SC__PUSH(arena, table->rows, table->count, table->capacity) =
-            (struct sc__software_cost){
-                .name = sc__strdup(arena, e->name),
-                .value = e->is_constant ? sc__format(arena, "%g", e->number)
-                                        : sc__strdup(arena, e->text),
-                .profile = sc__strdup(arena, e->profile),
-                .why = sc__strdup(arena, e->why),
-                .without = step_without(ctx, &t),
-                .is_constant = e->is_constant};
+            (struct sc__software_cost){.name = sc__strdup(arena, e->name),
+                                       .value = e->is_constant
+                                                    ? sc__format(arena, "%g", e->number)
+                                                    : sc__strdup(arena, e->text),
+                                       .profile = sc__strdup(arena, e->profile),
+                                       .why = sc__strdup(arena, e->why),
+                                       .without = step_without(ctx, &t),
+                                       .is_constant = e->is_constant};
     }
     ev->result.software = table;
     return SC_OK;

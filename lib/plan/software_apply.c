@@ -51,7 +51,13 @@ static sc_status take_entry(struct sc_context *ctx,
                             const struct sc__option *o,
                             void *said) {
     if (o->arg && !*e->text)
-        return sc__fail(ctx, SC_INPUT, NULL, NULL, "%s: --%s needs a value", e->profile, e->name);
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "%s: --%s needs a value",
+                        e->profile,
+                        e->name);
     return sc__option_take(ctx, o, e->text, said);
 }
 
@@ -107,11 +113,11 @@ sc_status sc__software_apply(struct sc_context *ctx,
                             e->profile,
                             e->name);
         bool in_plan = o->in == SC__IN_PLAN;
-        struct filled f = {
-            .in = o->in,
-            .said = in_plan ? (char *)&said_plan : (char *)&said_options,
-            .usual = in_plan ? (const char *)&usual_plan : (const char *)&usual_options,
-            .target = in_plan ? (char *)plan : (char *)options};
+        struct filled f = {.in = o->in,
+                           .said = in_plan ? (char *)&said_plan : (char *)&said_options,
+                           .usual = in_plan ? (const char *)&usual_plan
+                                            : (const char *)&usual_options,
+                           .target = in_plan ? (char *)plan : (char *)options};
         SC__TRY(take_entry(ctx, e, o, f.said));
         if (is_overruled(s, facts, without, i, o))
             continue;

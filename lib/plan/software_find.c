@@ -70,9 +70,8 @@ static bool covers(const struct sc__software *s, const char *month) {
 }
 
 /* Of two that fit equally well the later release: it is what is installed. */
-static sc_status find_by_text(struct sc_context *ctx,
-                              struct sc__str text,
-                              const struct sc__software **out) {
+static sc_status
+find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__software **out) {
     const char **names = sc__data_names(&ctx->arena, "software/");
     const char *month = find_month(&ctx->arena, text);
     size_t most = 0;
@@ -115,9 +114,8 @@ find_by_file(struct sc_context *ctx, const char *path, const struct sc__software
                     "neither a software profile nor a configuration that names one");
 }
 
-static sc_status find_by_name(struct sc_context *ctx,
-                              const char *said,
-                              const struct sc__software **out) {
+static sc_status
+find_by_name(struct sc_context *ctx, const char *said, const struct sc__software **out) {
     SC__TRY(find_by_text(ctx, sc__str(said), out));
     if (*out) {
         sc__note(ctx,

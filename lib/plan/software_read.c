@@ -61,8 +61,8 @@ static sc_status read_conditions(const struct sc__node *n, struct sc__software_e
 
 /* An option of `run` that sets a field of the plan or of the evaluation. */
 static sc_status read_switch(const struct sc__node *n, struct sc__software_entry *e) {
-    static const char *const keys[] = {
-        "option", "value", "why", "model", "gpu", "precision", NULL};
+    static const char *const keys[] =
+        {"option", "value", "why", "model", "gpu", "precision", NULL};
     struct sc__node at;
     SC__TRY(sc__node_keys(n, keys));
     SC__TRY(sc__node_need(n, "option", &at));
@@ -76,8 +76,8 @@ static sc_status read_switch(const struct sc__node *n, struct sc__software_entry
 }
 
 static sc_status read_constant(const struct sc__node *n, struct sc__software_entry *e) {
-    static const char *const keys[] = {
-        "name", "value", "why", "model", "gpu", "precision", NULL};
+    static const char *const keys[] =
+        {"name", "value", "why", "model", "gpu", "precision", NULL};
     struct sc__software_constants unused;
     struct sc__node at;
     SC__TRY(sc__node_keys(n, keys));
@@ -172,12 +172,16 @@ read_head(const struct sc__node *root, struct sc__software *s, const char **like
     return sc__node_string(root, "like", like);
 }
 
-static sc_status
-read_profile(struct sc_context *ctx, const char *name, unsigned depth, struct sc__software *s);
+static sc_status read_profile(struct sc_context *ctx,
+                              const char *name,
+                              unsigned depth,
+                              struct sc__software *s);
 
 /* What it is like comes first, so that its own entries go over it. */
-static sc_status
-take_ancestor(const struct sc__node *root, const char *like, unsigned depth, struct sc__software *s) {
+static sc_status take_ancestor(const struct sc__node *root,
+                               const char *like,
+                               unsigned depth,
+                               struct sc__software *s) {
     struct sc_context *ctx = sc__node_context(root);
     struct sc__node at = sc__node_at(root, "like");
     struct sc__software base = {0};
@@ -195,7 +199,8 @@ take_ancestor(const struct sc__node *root, const char *like, unsigned depth, str
     return SC_OK;
 }
 
-static sc_status read_root(const struct sc__json_file *file, unsigned depth, struct sc__software *s) {
+static sc_status
+read_root(const struct sc__json_file *file, unsigned depth, struct sc__software *s) {
     struct sc__node root = sc__json_root(file);
     const char *like = NULL;
     SC__TRY(read_head(&root, s, &like));
@@ -225,9 +230,12 @@ static sc_status open_profile(struct sc_context *ctx, const char *name, const ch
     return SC_OK;
 }
 
-static sc_status
-read_profile(struct sc_context *ctx, const char *name, unsigned depth, struct sc__software *s) {
-    const struct sc__data_file *data = sc__data_find_loosely(&ctx->arena, "software/", name);
+static sc_status read_profile(struct sc_context *ctx,
+                              const char *name,
+                              unsigned depth,
+                              struct sc__software *s) {
+    const struct sc__data_file *data =
+        sc__data_find_loosely(&ctx->arena, "software/", name);
     struct sc__json_file file;
     const char *path;
     s->name = data ? sc__data_name(&ctx->arena, data) : sc__strdup(&ctx->arena, name);

@@ -8,7 +8,9 @@ static void software_put_row(struct sc__buffer *out,
     const char *set = sc__format(out->arena,
                                  row->is_constant ? "%s %s" : "--%s%s%s",
                                  row->name,
-                                 row->is_constant ? row->value : *row->value ? " " : "",
+                                 row->is_constant ? row->value
+                                 : *row->value    ? " "
+                                                  : "",
                                  row->value);
     double share = step ? 100 * (double)(step - row->without) / (double)step : 0;
     sc__buffer_init(&cost, out->arena);

@@ -22,8 +22,7 @@ static sc_status read_software(void *self) {
     SC__TRY(sc__software_find(f->ctx, "auto", evidence, &s));
     SC__TRY(sc__spool_bytes(f->ctx, "fuzz.json", f->data, f->size, &path));
     SC__TRY(sc__software_read(f->ctx, path, &s));
-    SC__TRY(
-        sc__software_apply(f->ctx, s, &facts, SC__SOFTWARE_ALL, &plan, &options, NULL));
+    SC__TRY(sc__software_apply(f->ctx, s, &facts, SC__SOFTWARE_ALL, &plan, &options, NULL));
     SC__TRY(sc__software_constants(f->ctx, s, &facts, SC__SOFTWARE_ALL, &c, NULL));
     if (!(c.host_us >= 0 && c.host_us <= 1e6))
         __builtin_trap();

@@ -38,9 +38,11 @@ static void bad_profiles_are_refused_with_their_place(void **state) {
     refused(HEAD ", \"switches\": [{\"option\": 3, \"why\": \"w\"}]}", "option");
     refused(HEAD ", \"constants\": [{\"name\": \"host\", \"value\": 1, \"why\": \"w\"}]}",
             "there is no constant \"host\"");
-    refused(HEAD ", \"constants\": [{\"name\": \"host_us\", \"value\": -1, \"why\": \"w\"}]}",
+    refused(HEAD
+            ", \"constants\": [{\"name\": \"host_us\", \"value\": -1, \"why\": \"w\"}]}",
             "value");
-    refused(HEAD ", \"constants\": [{\"name\": \"host_us\", \"value\": 1e9, \"why\": \"\"}]}",
+    refused(HEAD
+            ", \"constants\": [{\"name\": \"host_us\", \"value\": 1e9, \"why\": \"\"}]}",
             "from 0 to 1e6");
     refused("{\"schema\": \"stepcast/software/1\", \"title\": \"t\", \"stack\": \"s\", "
             "\"source\": \"x\", \"from\": \"2024-13\", \"to\": \"2024-12\"}",
@@ -49,7 +51,8 @@ static void bad_profiles_are_refused_with_their_place(void **state) {
 }
 
 static struct sc__software_facts no_facts(void) {
-    return (struct sc__software_facts){.model = "gpt2", .gpu = "h100-sxm", .types = {"bf16"}};
+    return (
+        struct sc__software_facts){.model = "gpt2", .gpu = "h100-sxm", .types = {"bf16"}};
 }
 
 static sc_status apply(const struct sc__software *s,
@@ -60,16 +63,18 @@ static sc_status apply(const struct sc__software *s,
     return sc__software_apply(ctx, s, facts, without, plan, options, NULL);
 }
 
-static const char profile[] = HEAD
-    ", \"switches\": ["
-    "{\"option\": \"overlap-grad\", \"value\": \"no\", \"why\": \"w\"},"
-    "{\"option\": \"fusion\", \"value\": \"2021\", \"why\": \"w\"},"
-    "{\"option\": \"recompute\", \"value\": \"full\", \"why\": \"w\", \"model\": \"gpt2,llama\"},"
-    "{\"option\": \"recompute\", \"value\": \"selective\", \"why\": \"w\", \"gpu\": \"A100\"},"
-    "{\"option\": \"zero\", \"value\": \"1\", \"why\": \"w\", \"precision\": \"fp8\"},"
-    "{\"option\": \"two-level\", \"why\": \"w\"}],"
-    "\"constants\": [{\"name\": \"host_us\", \"value\": 11, \"why\": \"w\"},"
-    "{\"name\": \"host_us\", \"value\": 12, \"why\": \"w\", \"gpu\": \"a100\"}]}";
+static const char profile[] =
+    HEAD ", \"switches\": ["
+         "{\"option\": \"overlap-grad\", \"value\": \"no\", \"why\": \"w\"},"
+         "{\"option\": \"fusion\", \"value\": \"2021\", \"why\": \"w\"},"
+         "{\"option\": \"recompute\", \"value\": \"full\", \"why\": \"w\", \"model\": "
+         "\"gpt2,llama\"},"
+         "{\"option\": \"recompute\", \"value\": \"selective\", \"why\": \"w\", \"gpu\": "
+         "\"A100\"},"
+         "{\"option\": \"zero\", \"value\": \"1\", \"why\": \"w\", \"precision\": \"fp8\"},"
+         "{\"option\": \"two-level\", \"why\": \"w\"}],"
+         "\"constants\": [{\"name\": \"host_us\", \"value\": 11, \"why\": \"w\"},"
+         "{\"name\": \"host_us\", \"value\": 12, \"why\": \"w\", \"gpu\": \"a100\"}]}";
 
 static void what_is_said_goes_first(void **state) {
     (void)state;
@@ -115,9 +120,8 @@ static void conditions(void **state) {
         assert_int_equal(apply(s, &facts, SC__SOFTWARE_ALL, &plan, &options), SC_OK);
         assert_int_equal(plan.recompute, cases[i].recompute);
         assert_int_equal(plan.zero, cases[i].zero);
-        assert_int_equal(
-            sc__software_constants(ctx, s, &facts, SC__SOFTWARE_ALL, &c, NULL),
-            SC_OK);
+        assert_int_equal(sc__software_constants(ctx, s, &facts, SC__SOFTWARE_ALL, &c, NULL),
+                         SC_OK);
         assert_true(c.host_us == cases[i].host_us);
     }
 }
@@ -163,16 +167,15 @@ static void built_in_profiles_hold(void **state) {
                 fail_msg("%s: %s", names[count], sc_error_text(ctx));
             assert_true(*s->entries[i].why);
         }
-        assert_int_equal(
-            sc__software_constants(ctx, s, &facts, SC__SOFTWARE_ALL, &c, NULL),
-            SC_OK);
+        assert_int_equal(sc__software_constants(ctx, s, &facts, SC__SOFTWARE_ALL, &c, NULL),
+                         SC_OK);
         struct sc__str rest = sc__str(s->near ? s->near : "");
         struct sc__str near;
         while (sc__split(&rest, ',', &near) && near.n)
-            assert_non_null(sc__data_find_loosely(
-                &ctx->arena,
-                "software/",
-                sc__strndup(&ctx->arena, near.p, near.n)));
+            assert_non_null(
+                sc__data_find_loosely(&ctx->arena,
+                                      "software/",
+                                      sc__strndup(&ctx->arena, near.p, near.n)));
     }
     assert_true(count >= 30);
 }
