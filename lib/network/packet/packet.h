@@ -143,6 +143,14 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       const char *name,
                                       const char *control,
                                       struct sc__packet_settings *out);
+/* --conf, --cc, --mtu … */
+extern const struct sc__option sc__packet_options[];
+/* network, control: of data/networks, where no --conf or --cc is given; or NULL. */
+sc_status sc__packet_options_read(const struct sc__settings *s,
+                                  const char *network,
+                                  const char *control,
+                                  struct sc__packet_config *config,
+                                  struct sc__packet_random *random);
 /* A file, then what the settings say instead; path NULL: the settings alone. */
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,

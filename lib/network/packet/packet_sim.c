@@ -124,6 +124,10 @@ static void launch(struct sc__packet_sim *s, struct sc__packet_pair *p) {
 }
 
 void sc__packet_release(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    if (s->delivered) {
+        s->delivered(s, p);
+        return;
+    }
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         struct sc__packet_pair *next = p->waiting[i];
         if (--next->waits_left == 0)
@@ -164,6 +168,9 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
     case SC__PACKET_BEGIN:
         sc__packet_host_begin(s, pair);
         break;
+    case SC__PACKET_OVER:
+        s->delivered(s, pair);
+        break;
     case SC__PACKET_PACE:
         if (!e->cancelled) {
             timer->host->pacing = NULL;
@@ -179,6 +186,14 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
         free_timer(s, timer);
         break;
     }
+}
+
+bool sc__packet_step(struct sc__packet_sim *s) {
+    if (!s->queue.live)
+        return false;
+    s->counters->events++;
+    happen(s, sc__packet_pop(&s->queue));
+    return true;
 }
 
 static sc_status report_progress(struct sc__packet_sim *s) {
@@ -291,6 +306,24 @@ static void count_unfinished(struct sc__packet_sim *s, bool stopped) {
         s->counters->stuck = s->left;
 }
 
+void sc__packet_sim_init(struct sc__packet_sim *s,
+                         struct sc_context *ctx,
+                         struct sc__arena *arena,
+                         const struct sc__packet_config *config,
+                         const struct sc__packet_random *random,
+                         struct sc__packet_counters *counters) {
+    s->ctx = ctx;
+    s->arena = arena;
+    s->queue.arena = arena;
+    s->config = config;
+    s->counters = counters;
+    s->reference = random->reference;
+    s->seed = random->seed;
+    s->control = control_of(config->control);
+    s->full_size = config->payload + s->control->header;
+    set_times(s);
+}
+
 sc_status sc__packet_simulate(struct sc_context *ctx,
                               const struct sc__packet_config *config,
                               const struct sc__packet_topology *topology,
@@ -300,20 +333,11 @@ sc_status sc__packet_simulate(struct sc_context *ctx,
     struct sc__packet_sim *s = SC__NEW(&ctx->arena, struct sc__packet_sim);
     bool stopped;
     memset(counters, 0, sizeof *counters);
-    s->ctx = ctx;
-    s->arena = &ctx->arena;
-    s->queue.arena = &ctx->arena;
-    s->config = config;
+    sc__packet_sim_init(s, ctx, &ctx->arena, config, random, counters);
     s->flows = flows;
-    s->counters = counters;
-    s->reference = random->reference;
-    s->seed = random->seed;
     s->left = flows->count;
-    s->control = control_of(config->control);
-    s->full_size = config->payload + s->control->header;
     SC__TRY(sc__packet_build(s, topology));
     set_losses(s, topology);
-    set_times(s);
     order_flows(s);
     SC__TRY(run_events(s, &stopped));
     count_unfinished(s, stopped);
