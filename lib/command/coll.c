@@ -200,9 +200,8 @@ static sc_status take_network(const struct sc_request *req, struct sc__coll_quer
                          choice.engine->name);
     q->net = SC__NEW(&req->ctx->arena, struct sc__net);
     q->net_cost = packets ? sc__packet_cost : sc__flow_cost;
-    SC__TRY(packets
-                ? sc__packet_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net)
-                : sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net));
+    SC__TRY(packets ? sc__packet_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net)
+                    : sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net));
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))
         SC__TRY(q->net_cost(q->net, q->op->coll, bytes, &unused));
     return SC_OK;

@@ -212,9 +212,10 @@ sc_status sc__jobs_run(struct sc_request *req) {
     struct sc__net net;
     const char *engine = sc__option(req, "net");
     if (engine && strcmp(engine, "flow") && strcmp(engine, "packet"))
-        return sc__usage(req,
-                         "--net flow or --net packet",
-                         "several jobs share links: they need the flow or the packet engine");
+        return sc__usage(
+            req,
+            "--net flow or --net packet",
+            "several jobs share links: they need the flow or the packet engine");
     if (!engine)
         sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
     if (!count)

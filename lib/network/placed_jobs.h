@@ -24,7 +24,8 @@ struct sc__placed_jobs {
     struct sc_context *ctx;
     struct sc__arena *arena;
     const struct sc__cluster *cluster;
-    struct sc__cluster open; /* as if its fabric were non-blocking, with a memory for costs */
+    struct sc__cluster
+        open; /* as if its fabric were non-blocking, with a memory for costs */
     struct sc__placed_job *items;
     uint32_t count;
     uint32_t capacity;

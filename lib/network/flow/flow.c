@@ -215,7 +215,10 @@ find_cost(struct flow_net *n, const struct sc_transfer *t, const struct known_co
         *out = &nothing;
         return SC_OK;
     }
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, sc__placed_whom(t)};
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
+                       t->bytes,
+                       t->coll,
+                       sc__placed_whom(t)};
     uint64_t hash = sc__hash(key, sizeof key, 3);
     const uint64_t *known = sc__map_find(&n->costs, hash);
     if (known) {

@@ -78,7 +78,7 @@ struct sc__graph {
     uint32_t devices;
     uint32_t hosts;
     bool hosts_forward; /* a port passes on what is for others, as on a torus */
-    const void *self; /* of graphs that are not plain trees */
+    const void *self;   /* of graphs that are not plain trees */
 };
 
 sc_status sc__graph_tree(struct sc_context *ctx,
@@ -103,9 +103,9 @@ sc_status sc__graph_route(struct sc_context *ctx,
                           struct sc__share_hop *hops,
                           uint32_t *count);
 
-/* The links of one path in a plane, in order, room for most_hops; *count 0 where every path is
- * broken. number: of the path (spray), or of the connection (ecmp: each has a path of its own;
- * 0 is the one that sc__graph_route takes). */
+/* The links of one path in a plane, in order, room for most_hops; *count 0 where every path
+ * is broken. number: of the path (spray), or of the connection (ecmp: each has a path of
+ * its own; 0 is the one that sc__graph_route takes). */
 void sc__graph_path(struct sc__graph *g,
                     const struct sc__route_policy *p,
                     uint32_t from,

@@ -3,7 +3,9 @@
 /* Phases that are compared, and by which share they may differ for the rest to be
  * taken to be like them. */
 #define PHASES_COMPARED 4u
-#define LAST_PHASES 2u /* not compared: nothing follows that they would share links with */
+#define LAST_PHASES                                                                        \
+    2u /* not compared: nothing follows that they would share links with                   \
+        */
 #define PHASE_TOLERANCE 0.002
 
 struct alone_result {
@@ -27,7 +29,8 @@ void sc__packet_effort_add(struct sc__packet_effort *e,
 }
 
 /* The last delivery of each phase. */
-static void phase_ends(const struct sc__packet_traffic *t, const int64_t *at, int64_t *end) {
+static void
+phase_ends(const struct sc__packet_traffic *t, const int64_t *at, int64_t *end) {
     for (uint32_t i = 0; i < t->count; i++)
         if (at[i] > end[t->messages[i].phase])
             end[t->messages[i].phase] = at[i];

@@ -17,8 +17,8 @@ struct sc__packet_engine_settings {
 /* What was simulated, and what was not because it is known to be the same. */
 struct sc__packet_effort {
     struct sc__packet_counters counters;
-    double packets_sent;    /* of all transfers, simulated or not */
-    double largest_bound;   /* share of its time by which a transfer may be wrong */
+    double packets_sent;  /* of all transfers, simulated or not */
+    double largest_bound; /* share of its time by which a transfer may be wrong */
 };
 
 struct sc__packet_alone {
@@ -33,6 +33,7 @@ sc_status sc__packet_time_alone(struct sc__packet_alone *a,
                                 uint64_t bytes,
                                 double use,
                                 int64_t *time);
-void sc__packet_effort_add(struct sc__packet_effort *e, const struct sc__packet_counters *c);
+void sc__packet_effort_add(struct sc__packet_effort *e,
+                           const struct sc__packet_counters *c);
 
 #endif

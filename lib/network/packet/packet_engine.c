@@ -210,7 +210,8 @@ static sc_status packet_alone(void *self,
     return SC_OK;
 }
 
-static void count_links(struct packet_net *n, const struct sc__packet_kind *k, double times) {
+static void
+count_links(struct packet_net *n, const struct sc__packet_kind *k, double times) {
     for (uint32_t i = 0; i < k->shape->load_count; i++)
         n->link_bytes[k->shape->loads[i].link] +=
             times * k->shape->loads[i].per_byte * (double)k->bytes;

@@ -23,7 +23,7 @@ enum sc__packet_event_kind {
     SC__PACKET_LAUNCH,  /* the three steps in which a flow starts */
     SC__PACKET_PREPARE,
     SC__PACKET_BEGIN,
-    SC__PACKET_OVER, /* a message without packets */
+    SC__PACKET_OVER,  /* a message without packets */
     SC__PACKET_PACE,  /* a host may send again */
     SC__PACKET_ALPHA, /* timers of DCQCN: they send nothing by themselves */
     SC__PACKET_DECREASE,

@@ -69,7 +69,8 @@ static void pair_links(struct sc__packet_fabric *f) {
     for (uint32_t first = 0, end; first < count; first = end) {
         const uint32_t *a = f->ends[order[first]];
         end = first + 1;
-        while (end < count && f->ends[order[end]][0] + f->ends[order[end]][1] == a[0] + a[1] &&
+        while (end < count &&
+               f->ends[order[end]][0] + f->ends[order[end]][1] == a[0] + a[1] &&
                (f->ends[order[end]][0] == a[0] || f->ends[order[end]][0] == a[1]))
             end++;
         uint32_t half = (end - first) / 2;
@@ -120,8 +121,7 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                     from);
 }
 
-uint32_t
-sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to) {
+uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to) {
     uint32_t paths = f->graph->paths(f->graph, from, to);
     if (f->route->kind != SC__ROUTE_SPRAY)
         return 1;
@@ -201,9 +201,8 @@ static struct sc__packet_node *node_new(struct sc__packet_ports *p, bool is_swit
     return n;
 }
 
-static sc_status switch_of(struct sc__packet_ports *p,
-                           uint32_t device,
-                           struct sc__packet_node **out) {
+static sc_status
+switch_of(struct sc__packet_ports *p, uint32_t device, struct sc__packet_node **out) {
     const struct sc__packet_fabric *f = p->fabric;
     struct sc__packet_node *n = p->of_device[device];
     *out = n;
@@ -255,8 +254,8 @@ static double by_rate(const struct sc__packet_rate_map *map, uint64_t rate, bool
     return best;
 }
 
-static void
-set_switch_port(const struct sc__packet_fabric *f, struct sc__packet_port *port) {
+static void set_switch_port(const struct sc__packet_fabric *f,
+                            struct sc__packet_port *port) {
     const struct sc__packet_config *c = f->config;
     port->headroom = sc__packet_headroom(port->rate, port->delay);
     port->shift = sc__packet_buffer_shift(port->rate, f->host_rate);

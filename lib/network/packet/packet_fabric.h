@@ -60,8 +60,7 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
 uint64_t sc__packet_link_rate(const struct sc__packet_fabric *f, uint32_t link);
 int64_t sc__packet_link_delay(const struct sc__packet_fabric *f, uint32_t link);
 /* Planes that a connection is divided over. */
-uint32_t
-sc__packet_planes(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
+uint32_t sc__packet_planes(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
 /* The links of a connection in a plane, in the fabric's room; number: see
  * sc__graph_path. Fails where there is no way. */
 sc_status sc__packet_links(struct sc__packet_fabric *f,
@@ -72,8 +71,7 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                            uint32_t *count);
 
 /* Ways that packets of a connection take in turn: numbers of sc__packet_links. */
-uint32_t
-sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
+uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
 
 void sc__packet_ports_init(struct sc__packet_fabric *f,
                            struct sc__packet_sim *s,

@@ -64,6 +64,8 @@ static sc_status send_part(struct sc__packet_live *l,
     p->pair.ack = w->ack;
     p->pair.spray = w->spray;
     p->pair.spray_count = w->spray_count;
+    if (w->spray_count)
+        p->pair.spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
     p->pair.limiter = limiter_of(l, run, w->from);
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
@@ -150,8 +152,8 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                            uint32_t user,
                                            int64_t at) {
     struct sc__packet_run *run = SC__NEW(&l->arena, struct sc__packet_run);
-    *run = (struct sc__packet_run){
-        .traffic = t, .left = t->count, .use = use, .user = user};
+    *run =
+        (struct sc__packet_run){.traffic = t, .left = t->count, .use = use, .user = user};
     run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
     if (keep)
         run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
@@ -166,14 +168,14 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
 }
 
 static sc_status stuck(const struct sc__packet_live *l) {
-    return sc__fail(l->ctx,
-                    SC_INPUT,
-                    NULL,
-                    "larger buffers, or pauses (ENABLE_PFC 1)",
-                    "messages are stuck: %llu packets were lost and nothing is left that "
-                    "would send them again (there is no retransmission timer)",
-                    (unsigned long long)(l->counters.buffer_losses +
-                                         l->counters.link_losses));
+    return sc__fail(
+        l->ctx,
+        SC_INPUT,
+        NULL,
+        "larger buffers, or pauses (ENABLE_PFC 1)",
+        "messages are stuck: %llu packets were lost and nothing is left that "
+        "would send them again (there is no retransmission timer)",
+        (unsigned long long)(l->counters.buffer_losses + l->counters.link_losses));
 }
 
 sc_status sc__packet_live_run(struct sc__packet_live *l,
@@ -181,7 +183,8 @@ sc_status sc__packet_live_run(struct sc__packet_live *l,
                               struct sc__packet_run **over) {
     l->over = NULL;
     *over = NULL;
-    while (l->status == SC_OK && !l->over && sc__packet_next_time(&l->sim->queue) <= until) {
+    while (l->status == SC_OK && !l->over &&
+           sc__packet_next_time(&l->sim->queue) <= until) {
         if (!sc__packet_step(l->sim))
             break;
         if (l->counters.events % EVENTS_PER_REPORT == 0)

@@ -14,10 +14,10 @@
 /* A transfer of a kind and size. */
 struct sc__packet_kind {
     const struct sc__packet_shape *shape;
-    uint64_t bytes;    /* on the wire */
-    double use;        /* see struct sc__packet_run */
-    int64_t alone;     /* ns of its packets */
-    int64_t software;  /* ps that pass before them */
+    uint64_t bytes;   /* on the wire */
+    double use;       /* see struct sc__packet_run */
+    int64_t alone;    /* ns of its packets */
+    int64_t software; /* ps that pass before them */
     uint32_t id;
     uint32_t domain;
     const struct sc__packet_traffic *traffic; /* of all groups, once it was needed */
@@ -33,8 +33,7 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
                              int64_t now);
 /* When the next one ends, if that is before `limit`, up to which none begins; else
  * INT64_MAX. */
-sc_status
-sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when);
+sc_status sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when);
 /* One that has ended by `to`; false when there is none. */
 bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user);
 /* Gives its simulation back. */

@@ -50,7 +50,8 @@ const struct sc__option sc__packet_options[] = {
      0},
     {0}};
 
-static const char *const control_names[] = {"none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
+static const char *const control_names[] = {
+    "none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
 static const int control_modes[] = {SC__PACKET_NO_CONTROL,
                                     SC__PACKET_DCQCN,
                                     SC__PACKET_HPCC,

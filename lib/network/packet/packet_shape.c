@@ -14,9 +14,9 @@ struct shape_maker {
     struct sc__arena *arena;             /* of the shape */
     struct sc__packet_shape *shape;
     struct sc__packet_traffic *traffic; /* by group */
-    uint32_t *set;                      /* by group: another of its set, itself at the end */
-    struct sc__map owner;               /* by link: group + 1 */
-    struct sc__map load;                /* by link: its load + 1 */
+    uint32_t *set;        /* by group: another of its set, itself at the end */
+    struct sc__map owner; /* by link: group + 1 */
+    struct sc__map load;  /* by link: its load + 1 */
 };
 
 static sc_status take_group(void *self, const struct sc__placed_group *group) {
@@ -124,12 +124,7 @@ static sc_status count_message(struct shape_maker *m,
     for (uint32_t i = 0; i < planes * ways; i++) {
         uint32_t number = ways > 1 ? i % ways : message->number;
         uint32_t count;
-        SC__TRY(sc__packet_links(f,
-                                 message->from,
-                                 message->to,
-                                 i / ways,
-                                 number,
-                                 &count));
+        SC__TRY(sc__packet_links(f, message->from, message->to, i / ways, number, &count));
         count_path(m, group, count, bytes);
     }
     return SC_OK;
@@ -141,7 +136,8 @@ static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
     double times = t->phases ? (double)t->all_phases / t->phases : 1;
     for (uint32_t i = 0; i < t->count; i++)
         SC__TRY(count_message(m, group, &t->messages[i], times));
-    m->shape->wire_latency = fmax(m->shape->wire_latency, t->wire_latency);
+    if (t->count)
+        m->shape->wire_latency = fmax(m->shape->wire_latency, t->wire_latency / t->count);
     enum sc__coll_family family = m->shape->coll == SC__COLLS
                                       ? SC__FAMILY_ROOT
                                       : sc__coll_family(m->shape->algo, m->shape->coll);
@@ -200,7 +196,8 @@ look_of_set(struct shape_maker *m, const struct sc__packet_component *c, uint64_
     return SC_OK;
 }
 
-static void push_group(struct sc__arena *arena, struct sc__packet_component *c, uint32_t g) {
+static void
+push_group(struct sc__arena *arena, struct sc__packet_component *c, uint32_t g) {
     *SC__PUSH(arena, c->groups, c->count, c->capacity) = g;
 }
 

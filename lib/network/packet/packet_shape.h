@@ -32,10 +32,10 @@ struct sc__packet_shape {
     struct sc__packet_load *loads;
     uint32_t load_count;
     uint32_t load_capacity;
-    bool network;              /* some of it leaves the nodes */
-    double port_time;          /* seconds per byte that its busiest port needs */
-    double wire_latency;       /* ns of a message */
-    uint32_t critical_phases;  /* messages one after the other */
+    bool network;             /* some of it leaves the nodes */
+    double port_time;         /* seconds per byte that its busiest port needs */
+    double wire_latency;      /* ns of a message, on average */
+    uint32_t critical_phases; /* messages one after the other */
 };
 
 sc_status sc__packet_shape_make(struct sc__packet_traffic_builder b,

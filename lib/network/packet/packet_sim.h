@@ -217,7 +217,7 @@ struct sc__packet_sim {
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
-    bool wakes_all; /* a NIC never oversleeps a pair that may send (packet_host.c) */
+    bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
 };
 

@@ -4,7 +4,9 @@
 
 #define MOST_MESSAGES 20000000u
 #define MOST_SLICES 8u
-#define RING_WARM_UP 10u /* phases after which a ring goes on as it does */
+#define SLICES_AT_ONCE 2u /* of a connection on the way: the next waits for the first */
+#define MOST_RELAYED_SLICES 64u /* of a message: its legs come one after the other */
+#define RING_WARM_UP 10u        /* phases after which a ring goes on as it does */
 
 /* A collective of a group that is added. */
 struct traffic_group {
@@ -39,13 +41,11 @@ static void push_edge(const struct sc__packet_traffic_builder *b,
     t->messages[after].waits++;
 }
 
-static void raise_wire_latency(const struct sc__packet_traffic_builder *b,
-                               struct sc__packet_traffic *t,
-                               uint32_t count) {
-    double latency = 0;
+static void add_wire_latency(const struct sc__packet_traffic_builder *b,
+                             struct sc__packet_traffic *t,
+                             uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
-    t->wire_latency = fmax(t->wire_latency, latency);
+        t->wire_latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
 }
 
 /* Every step of SimAI's is a connection of its own to the network. */
@@ -72,7 +72,7 @@ static sc_status add_leg(const struct sc__packet_traffic_builder *b,
                                    .number = connection_number(b, from, to, phase),
                                    .bytes = bytes < 1 ? 1 : (uint64_t)ceil(bytes - 1e-6)};
     SC__TRY(sc__packet_links(b->fabric, from, to, 0, m.number, &count));
-    raise_wire_latency(b, t, count);
+    add_wire_latency(b, t, count);
     push_message(b, t, &m);
     return SC_OK;
 }
@@ -115,6 +115,17 @@ static int64_t switched_time(const struct traffic_group *g,
     return (int64_t)ceil(bytes / rate * 1e9);
 }
 
+/* Slice i of those whose messages begin at `entry`, its own being the last: slices go
+ * in order. */
+static void keep_order(const struct sc__packet_traffic_builder *b,
+                       struct sc__packet_traffic *t,
+                       uint32_t entry,
+                       uint32_t i) {
+    uint32_t legs = (t->count - entry) / (i + 1);
+    if (i >= SLICES_AT_ONCE)
+        push_edge(b, t, entry + (i - SLICES_AT_ONCE) * legs, entry + i * legs);
+}
+
 static sc_status add_transfer(struct traffic_group *g,
                               const struct sc__coll_transfer *t,
                               uint32_t phase,
@@ -122,8 +133,7 @@ static sc_status add_transfer(struct traffic_group *g,
     struct sc__packet_message m = {.from = g->gpu[t->source],
                                    .to = g->gpu[t->destination],
                                    .phase = phase};
-    double bytes =
-        (double)g->bytes * sc__coll_schedule_share(&g->schedule, t) / g->slices;
+    double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, t) / g->slices;
     uint32_t before = g->traffic->count;
     for (uint32_t i = 0; i < g->slices; i++) {
         if (t->sources > 1 || t->destinations > 1 || t->in_fabric) {
@@ -133,6 +143,7 @@ static sc_status add_transfer(struct traffic_group *g,
         } else {
             SC__TRY(add_slice(g->b, g->traffic, &m, t->relay, g->crossing, bytes));
         }
+        keep_order(g->b, g->traffic, before, i);
     }
     *legs = (uint8_t)((g->traffic->count - before) / g->slices);
     if (g->traffic->count <= MOST_MESSAGES)
@@ -188,8 +199,25 @@ static void add_barrier(struct traffic_group *g, uint32_t phase) {
     }
 }
 
+/* SimAI's all-to-all: every rank sends to all others in the order of their numbers. */
+static sc_status add_pairs_in_order(struct traffic_group *g) {
+    struct sc__coll_transfer t;
+    uint32_t n = g->schedule.group.ranks;
+    uint8_t legs;
+    for (uint32_t from = 0; from < n; from++)
+        for (uint32_t to = 0; to < n; to++) {
+            struct sc__coll_transfer_id id = {(to + n - from - 1) % n, 0, from};
+            if (to == from || !sc__coll_schedule_transfer(&g->schedule, id, &t))
+                continue;
+            SC__TRY(add_transfer(g, &t, id.phase, &legs));
+        }
+    return SC_OK;
+}
+
 static sc_status add_channel(struct traffic_group *g, uint32_t channel) {
     struct sc__coll_transfer t;
+    if (g->schedule.coll == SC__ALLTOALL && g->b->steps->send > 0)
+        return add_pairs_in_order(g);
     for (uint32_t phase = 0; phase < g->phases; phase++)
         for (uint32_t i = 0; i < sc__coll_schedule_slots(&g->schedule, phase); i++) {
             struct sc__coll_transfer_id id = {phase, channel, i};
@@ -294,8 +322,7 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
     t->all_phases = g.schedule.phases;
     g.phase_first = SC__NEW_ARRAY(b->arena, uint32_t, g.phases + 1);
     for (uint32_t i = 0; i < g.phases; i++)
-        g.phase_first[i + 1] =
-            g.phase_first[i] + sc__coll_schedule_slots(&g.schedule, i);
+        g.phase_first[i + 1] = g.phase_first[i] + sc__coll_schedule_slots(&g.schedule, i);
     g.entry = SC__NEW_ARRAY(b->arena, uint32_t, g.phase_first[g.phases]);
     g.legs = SC__NEW_ARRAY(b->arena, uint8_t, g.phase_first[g.phases]);
     for (uint32_t c = 0; c < g.schedule.channels; c++)
@@ -311,21 +338,26 @@ sc_status sc__packet_traffic_message(const struct sc__packet_traffic_builder *b,
     const struct sc__cluster *c = b->fabric->cluster;
     bool pxn = b->steps->send <= 0 && sc__fabric_has_rails(c) && !c->tuning.no_pxn;
     struct sc__packet_message m = {.from = from, .to = to};
-    double slices = b->steps->send > 0
-                        ? 1
-                        : fmax(1, fmin(MOST_SLICES, (double)bytes / sc__nccl_limits.ring_slice));
+    double slices =
+        b->steps->send > 0
+            ? 1
+            : fmax(1,
+                   fmin(MOST_RELAYED_SLICES, (double)bytes / sc__nccl_limits.ring_slice));
     uint32_t count = pxn && b->sliced ? (uint32_t)slices : 1;
     t->phases = 1;
     t->all_phases = 1;
     if (from == to)
         return SC_OK;
-    for (uint32_t i = 0; i < count; i++)
+    uint32_t entry = t->count;
+    for (uint32_t i = 0; i < count; i++) {
         SC__TRY(add_slice(b,
                           t,
                           &m,
                           pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE,
                           1,
                           (double)bytes / count));
+        keep_order(b, t, entry, i);
+    }
     return SC_OK;
 }
 

@@ -16,7 +16,7 @@ struct sc__packet_message {
     uint32_t from;
     uint32_t to;
     uint64_t bytes;
-    int64_t time; /* ns */
+    int64_t time;    /* ns */
     uint32_t number; /* of its connection, for its path */
     uint32_t waits;  /* for so many others */
     uint32_t phase;
@@ -41,7 +41,7 @@ struct sc__packet_traffic {
      * like the last */
     uint32_t phases;
     uint32_t all_phases;
-    double wire_latency; /* ns of the way of one message, the longest */
+    double wire_latency; /* ns of the ways of all messages, added up */
 };
 
 struct sc__packet_traffic_builder {
