@@ -377,6 +377,7 @@ typedef struct sc_options {
         comm_sm_tax; /* compute is slower by this share beside transfers; 0: the plan's */
     sc_toggle timeline; /* keep every operation, for the critical path, csv, html, trace */
     sc_toggle what_if;  /* simulate again with each part faster, see sc_result_what_if */
+    uint32_t net_channels; /* to a peer on another node; 0: as the library has them */
 } sc_options;
 
 #define SC_OPTIONS_INIT                                                                    \

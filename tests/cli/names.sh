@@ -68,7 +68,7 @@ check file_before_spelling $? 0
 
 gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --gpu "$@"; }
 expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
-for name in MI300X mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
+for name in MI100 mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
     expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
     check "hint $name" "$(grep -c 'there are a100' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
 done
