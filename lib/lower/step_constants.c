@@ -67,20 +67,24 @@ static sc_status step_constants_apply(struct sc_context *ctx,
     return SC_OK;
 }
 
-sc_status sc__step_constants(struct sc_context *ctx,
-                             const char *path,
-                             const struct sc__gpu *gpu,
-                             struct sc__step_constants *out) {
+/* Of the file, where it is not "": then of the one built in. */
+static sc_status read_step_constants(struct sc_context *ctx,
+                                     const char *path,
+                                     const void *of_gpu,
+                                     void **found) {
+    const struct sc__gpu *gpu = of_gpu;
+    struct sc__step_constants *out = SC__NEW(&ctx->arena, struct sc__step_constants);
     struct sc__str text;
     json_error_t error;
     const struct sc__data_file *built_in = sc__data_find("step.json");
-    if (path)
+    *found = out;
+    if (*path)
         SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
     else if (built_in)
         text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
     else
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
-    if (!path)
+    if (!*path)
         path = "data/step.json";
     json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
@@ -89,7 +93,6 @@ sc_status sc__step_constants(struct sc_context *ctx,
                                .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
-    *out = (struct sc__step_constants){0};
     sc_status status =
         step_constants_apply(ctx, path, json_object_get(root, "default"), out);
     if (status == SC_OK && gpu->architecture)
@@ -100,4 +103,15 @@ sc_status sc__step_constants(struct sc_context *ctx,
     out->host[SC__FUSION_HF] = out->host[SC__FUSION_EAGER];
     json_decref(root);
     return status;
+}
+
+sc_status sc__step_constants(struct sc_context *ctx,
+                             const char *path,
+                             const struct sc__gpu *gpu,
+                             struct sc__step_constants *out) {
+    void *found;
+    const char *kind = sc__format(&ctx->arena, "step constants of %s", gpu->name);
+    SC__TRY(sc__memo_ask(ctx, kind, path ? path : "", read_step_constants, gpu, &found));
+    *out = *(const struct sc__step_constants *)found;
+    return SC_OK;
 }
