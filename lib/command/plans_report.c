@@ -5,8 +5,8 @@
 
 /* Options of the search itself, not of the plan. */
 static bool is_search_option(const char *name) {
-    static const char *const names[] = {
-        "top", "json", "jobs", "try", "memory-margin", "pareto", "exhaustive"};
+    static const char *const names[] =
+        {"top", "json", "jobs", "try", "memory-margin", "pareto", "exhaustive"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
@@ -35,8 +35,8 @@ label_of(const struct sc__search *s, const struct sc__search_plan *p, int axis) 
 }
 
 /* The recomputation in a word: as given where the user says it. */
-static const char *
-recompute_of(const struct sc__search *s, const struct sc__search_plan *p) {
+static const char *recompute_of(const struct sc__search *s,
+                                const struct sc__search_plan *p) {
     const char *label = label_of(s, p, SC__CHOICE_RECOMPUTE);
     if (*label)
         return label;

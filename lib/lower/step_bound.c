@@ -3,8 +3,8 @@
  *
  * A block is replayed alone: every operation takes its time without other traffic,
  * compute is taxed only by transfers that are issued and waited for beside it, and the
- * streams are idle when it begins. What really happens can only be later. A stage s runs its blocks one after another on its compute
- * stream:
+ * streams are idle when it begins. What really happens can only be later. A stage s runs
+ * its blocks one after another on its compute stream:
  *
  *     fill(s)    the first micro-batch through the stages before it, with messages
  *     busy(s)    all forwards, backwards and weight gradients of its chunks
@@ -207,8 +207,7 @@ static void replay_block(struct bounding *b,
     }
 }
 
-static bool
-block_kind_used(const struct sc__plan *p, int kind) {
+static bool block_kind_used(const struct sc__plan *p, int kind) {
     return kind < SC__BLOCK_WGRAD || sc__schedule_splits(p->schedule);
 }
 
@@ -259,11 +258,7 @@ bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_
     int64_t clock[SC__MAX_STREAMS] = {0};
     uint32_t place = b->place_of[stage];
     if (!sc__schedule_splits(b->l->plan.schedule))
-        replay_block(b,
-                     first_chunk->blocks[SC__BLOCK_BACKWARD_LAST],
-                     place,
-                     clock,
-                     NULL);
+        replay_block(b, first_chunk->blocks[SC__BLOCK_BACKWARD_LAST], place, clock, NULL);
     int64_t before = clock[SC__STREAM_COMPUTE];
     replay_block(b, sc__step_after_block(b->l, stage), place, clock, NULL);
     return clock[SC__STREAM_COMPUTE] - before;

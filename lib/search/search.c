@@ -80,9 +80,8 @@ struct trial {
     struct sc__search_plan *plan;
 };
 
-static sc_status with_context(struct work *w,
-                              struct sc__search_plan *p,
-                              sc_status (*task)(void *self)) {
+static sc_status
+with_context(struct work *w, struct sc__search_plan *p, sc_status (*task)(void *self)) {
     uint32_t slot = take_memo(w);
     sc_context *ctx = sc_open();
     sc_status status = SC_SYSTEM;
@@ -101,8 +100,7 @@ static sc_status with_context(struct work *w,
 }
 
 /* The options of a plan: ranks may be in another order. */
-static sc_status
-begin_trial(const struct trial *t, sc_plan *plan, sc_options *options) {
+static sc_status begin_trial(const struct trial *t, sc_plan *plan, sc_options *options) {
     const struct sc__search *s = t->work->s;
     const char *order;
     *options = s->options;
@@ -129,8 +127,8 @@ static double fullest_stage(const struct sc__model *m, const struct sc__plan *p)
     return most;
 }
 
-static double
-room_of(const struct sc__search *s, const struct sc__search_machine *machine) {
+static double room_of(const struct sc__search *s,
+                      const struct sc__search_machine *machine) {
     return s->given.ignore_memory == SC_ON || machine->capacity <= 0
                ? INFINITY
                : machine->capacity * (1 - s->memory_margin);
@@ -152,7 +150,11 @@ static sc_status find_recomputes(void *self) {
         struct sc__plan resolved;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
         SC__TRY(begin_trial(t, &plan, &options));
-        status = sc__plan_resolve(t->ctx, &plan, s->model, plan.gpus, &resolved);
+        const struct sc__plan_surroundings around = {
+            .gpus = plan.gpus,
+            .gpu = s->machines[p->machine].description.cluster.gpu,
+            .options = &options};
+        status = sc__plan_resolve(t->ctx, &plan, s->model, &around, &resolved);
         if (status == SC_OK)
             status = sc__plan_check(t->ctx, s->model, &resolved);
         if (status != SC_OK)
@@ -166,7 +168,9 @@ static sc_status find_recomputes(void *self) {
             p->recomputes |= (uint16_t)(1u << r);
     }
     p->choice[SC__CHOICE_RECOMPUTE] = 0;
-    p->outcome = p->recomputes ? SC__PLAN_FITS : ran ? SC__PLAN_TOO_LARGE : SC__PLAN_REFUSED;
+    p->outcome = p->recomputes ? SC__PLAN_FITS
+                 : ran         ? SC__PLAN_TOO_LARGE
+                               : SC__PLAN_REFUSED;
     return SC_OK;
 }
 
@@ -175,8 +179,7 @@ static void find_recomputes_of(void *self, uint32_t i) {
     (void)with_context(w, &w->s->plans[i], find_recomputes);
 }
 
-static double score_factor(const struct sc__search *s,
-                           const struct sc__search_plan *p) {
+static double score_factor(const struct sc__search *s, const struct sc__search_plan *p) {
     double gpus = s->machines[p->machine].gpus;
     switch (s->objective) {
     case SC__SEARCH_CHEAPEST:

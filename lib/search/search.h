@@ -124,11 +124,11 @@ struct sc__search {
     struct sc__setting_list engine_settings;
     struct sc__search_machine *machines;
     uint32_t machine_count;
-    unsigned tries;        /* SC__TRY_… */
-    double memory_margin;  /* share of the memory that stays free */
-    uint32_t top;          /* families that are wanted */
-    bool exhaustive;       /* every plan is evaluated */
-    bool pareto;           /* the front of time, memory, cost and energy is wanted */
+    unsigned tries;       /* SC__TRY_… */
+    double memory_margin; /* share of the memory that stays free */
+    uint32_t top;         /* families that are wanted */
+    bool exhaustive;      /* every plan is evaluated */
+    bool pareto;          /* the front of time, memory, cost and energy is wanted */
     enum sc__search_objective objective;
     /* Productive share of the time of a run with this plan; NULL: 1. */
     double (*ettr)(const void *self,

@@ -107,7 +107,9 @@ enum {
     RECOMPUTES = sizeof recompute_texts / sizeof *recompute_texts
 };
 
-bool sc__space_recompute_contains(const struct sc__search *s, uint32_t more, uint32_t less) {
+bool sc__space_recompute_contains(const struct sc__search *s,
+                                  uint32_t more,
+                                  uint32_t less) {
     bool usual = s->axes[SC__CHOICE_RECOMPUTE].count == RECOMPUTE_USUAL;
     if (more == less)
         return false;
@@ -127,9 +129,8 @@ static const struct sc__option *find_option(const char *name, size_t n) {
     return NULL;
 }
 
-static void read_value(struct sc__arena *arena,
-                       const char *text,
-                       struct sc__search_value *out) {
+static void
+read_value(struct sc__arena *arena, const char *text, struct sc__search_value *out) {
     struct sc__str rest = sc__str(text);
     struct sc__str part;
     uint32_t n = 0;
@@ -197,10 +198,9 @@ static void make_schedules(struct sc__search *s) {
         for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++)
             skip |= !strcmp(c->name, usual[i]);
         if (!skip)
-            add_axis_value(
-                s,
-                SC__CHOICE_SCHEDULE,
-                sc__format(&s->ctx->arena, "%s|schedule=%s", c->name, c->name));
+            add_axis_value(s,
+                           SC__CHOICE_SCHEDULE,
+                           sc__format(&s->ctx->arena, "%s|schedule=%s", c->name, c->name));
     }
 }
 
@@ -365,7 +365,9 @@ static sc_status enumerate_numbers(struct enumeration *e, int which) {
 sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     struct enumeration e = {.s = s, .machine = &s->machines[machine]};
     e.at.machine = machine;
-    SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, e.machine->gpus, &e.base));
+    const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
+                                                 .gpu = e.machine->description.cluster.gpu};
+    SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
     return enumerate_numbers(&e, 0);
 }
 

@@ -22,8 +22,11 @@ static const char *pick(uint64_t *seed, const char *const *list, uint32_t n) {
 }
 
 static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
-    static const char *const models[] = {
-        "gpt2", "llama3.2-1b", "gpt3-1.3b", "mixtral-8x7b", "llama3-8b"};
+    static const char *const models[] = {"gpt2",
+                                         "llama3.2-1b",
+                                         "gpt3-1.3b",
+                                         "mixtral-8x7b",
+                                         "llama3-8b"};
     static const char *const clusters[] = {
         "dgx-h100",
         "dgx-a100",
@@ -127,7 +130,7 @@ static void test_recompute(void **state) {
     assert_true(sc__space_recompute_contains(&s, 2, 1));
     assert_false(sc__space_recompute_contains(&s, 0, 2));
     s.axes[SC__CHOICE_RECOMPUTE].count = 10;
-    assert_true(sc__space_recompute_contains(&s, 9, 6));  /* 8 layers, one layer */
+    assert_true(sc__space_recompute_contains(&s, 9, 6)); /* 8 layers, one layer */
     assert_false(sc__space_recompute_contains(&s, 6, 9));
     assert_false(sc__space_recompute_contains(&s, 4, 3)); /* sets of modules */
 }
