@@ -48,8 +48,8 @@ static struct sc__workload *collectives(struct sc__arena *arena,
     return w;
 }
 
-static struct sc__settings
-settings_of(struct sc_context *ctx, const struct option_value *options) {
+static struct sc__settings settings_of(struct sc_context *ctx,
+                                       const struct option_value *options) {
     return (struct sc__settings){.nth = nth, .self = options, .ctx = ctx};
 }
 
@@ -155,8 +155,7 @@ static void skipped_phases(void **unused) {
     (void)unused;
     static const struct option_value exact[] = {{"exact", ""}, {0}};
     for (uint64_t mib = 1; mib <= 64; mib *= 8) {
-        double all =
-            step_us("dgx-h100", true, exact, 256, 8, SC__ALLREDUCE, mib << 20, 1);
+        double all = step_us("dgx-h100", true, exact, 256, 8, SC__ALLREDUCE, mib << 20, 1);
         double some = step_us("dgx-h100", true, NULL, 256, 8, SC__ALLREDUCE, mib << 20, 1);
         if (fabs(some / all - 1) > 0.005)
             fail_msg("%u MiB: %.2f us, all phases %.2f us", (unsigned)mib, some, all);

@@ -190,6 +190,8 @@ void sc__packet_ports_init(struct sc__packet_fabric *f,
     if (f->graph->hosts_forward)
         p->of_host = SC__NEW_ARRAY(s->arena, struct sc__packet_port *, f->graph->links);
     sc__map_init(&p->paths, s->arena);
+    p->losses = sc__packet_common_losses(s);
+    sc__packet_first_draw(s, f->graph->devices, 0);
     s->window = f->window;
     s->base_rtt = f->base_rtt;
 }
@@ -276,6 +278,7 @@ static sc_status make_cable(struct sc__packet_ports *p,
         if (!node[i])
             host_of(p, port[i], &node[i]);
         sc__packet_port_init(p->sim, port[i], node[i], port[1 - i], rate, delay);
+        port[i]->losses = p->losses;
         if (node[i]->is_switch)
             set_switch_port(p->fabric, port[i]);
     }

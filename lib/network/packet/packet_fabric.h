@@ -38,6 +38,7 @@ struct sc__packet_ports {
     struct sc__packet_node **of_device;
     struct sc__packet_port **of_host; /* by link, where hosts forward: its host's */
     struct sc__map paths;             /* of connections, laid before */
+    struct sc__packet_losses *losses; /* of all links, or NULL */
     uint32_t node_count;
     int64_t least_shared; /* bytes that the switch with least of them shares */
 };

@@ -261,6 +261,13 @@ static void order_flows(struct sc__packet_sim *s) {
     sc__packet_schedule(&s->queue, &s->feeder, SC__PACKET_FEED, s->order[0]->flow->start);
 }
 
+void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links) {
+    sc__mrg_stream(&s->stream,
+                   STREAMS_PER_NODE * nodes + STREAMS_BEFORE +
+                       STREAMS_PER_LOSSY_LINK * lossy_links);
+    sc__mrg_next_stream(&s->next_stream);
+}
+
 static struct sc__packet_losses *
 losses_new(struct sc__packet_sim *s, double rate, uint64_t number) {
     struct sc__packet_losses *l = SC__NEW(s->arena, struct sc__packet_losses);
@@ -270,24 +277,25 @@ losses_new(struct sc__packet_sim *s, double rate, uint64_t number) {
     return l;
 }
 
+struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s) {
+    return s->config->error_rate > 0 ? losses_new(s, s->config->error_rate, 0) : NULL;
+}
+
 /* A link with a rate of its own has a generator for both directions; all others
  * have one together. */
 static void set_losses(struct sc__packet_sim *s, const struct sc__packet_topology *t) {
-    struct sc__packet_losses *common = NULL;
-    uint64_t stream = STREAMS_PER_NODE * t->node_count + STREAMS_BEFORE;
-    if (s->config->error_rate > 0)
-        common = losses_new(s, s->config->error_rate, 0);
+    struct sc__packet_losses *common = sc__packet_common_losses(s);
+    uint64_t lossy_links = 0;
     for (uint32_t i = 0; i < t->link_count; i++) {
         struct sc__packet_losses *losses = common;
         if (t->links[i].error_rate > 0) {
             losses = losses_new(s, t->links[i].error_rate, i + 1);
-            stream += STREAMS_PER_LOSSY_LINK;
+            lossy_links++;
         }
         s->ports[2 * i].losses = losses;
         s->ports[2 * i + 1].losses = losses;
     }
-    sc__mrg_stream(&s->stream, stream);
-    sc__mrg_next_stream(&s->next_stream);
+    sc__packet_first_draw(s, t->node_count, lossy_links);
 }
 
 static void set_times(struct sc__packet_sim *s) {

@@ -247,6 +247,10 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
                          const struct sc__packet_config *config,
                          const struct sc__packet_random *random,
                          struct sc__packet_counters *counters);
+/* Where the reference's random numbers begin, and the losses of links without a rate of
+ * their own (or NULL). */
+void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links);
+struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
 /* The next event happens; false when there is none that can send something. */
 bool sc__packet_step(struct sc__packet_sim *s);
 double sc__packet_draw(struct sc__packet_sim *s);
