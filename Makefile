@@ -45,7 +45,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations fuzz-smoke
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -148,6 +148,9 @@ test: all deps-test python $(TESTS) $(EXAMPLES) ## every test; TEST="unit/kernel
 
 check-tests: all python $(EXAMPLES) ## no command-line test passes with a program that does nothing
 	@python3 -B scripts/test.py --idle $(BUILD) $(TEST)
+
+mutate: ## would a test notice wrong code? MINUTES (60) of tests/mutants.txt, goes on where it stopped
+	@python3 -B scripts/mutate.py --minutes $${MINUTES:-60}
 
 relations: all python ## random plans and what must hold for each: PLANS (2000), SEED (1)
 	@python3 -B tests/relations/relations.py $(BUILD) $${SEED:-1} $${PLANS:-2000}
