@@ -141,17 +141,17 @@ agree() { # name, tolerance, and a job
 agree no-collisions 0.01 --model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --cluster dgx-b200:384 --global-batch 192 --seq 2048 --ignore-memory
 
 # ---- the use of links counts transfers that nothing can slow down, too ----
-# one all-gather of 64 MB by two GPUs: each sends half of it, by LL128, which sends 128 bytes for 120
+# one all-gather of 960 kB by two GPUs: each sends half of it, by LL128, which sends 128 bytes for 120
 cat >"$dir/one-gather" <<'EOF'
 HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 all_gpus: 2 checkpoints: 0 checkpoint_initiates: 0 pp_comm: 0
 1
-attention_layer -1 1000000 ALLGATHER 64000000 1000000 NONE 0 1000000 NONE 0 100
+attention_layer -1 1000000 ALLGATHER 960000 1000000 NONE 0 1000000 NONE 0 100
 EOF
 "$STEPCAST" run "$dir/one-gather" --cluster dgx-h100:8 --net flow --json "$dir/links.json" >/dev/null
 python3 -c '
 import json, sys
 links = json.load(open(sys.argv[1]))["links"]
-want = 64e6 / 2 * 128 / 120
+want = 96e4 / 2 * 128 / 120
 bytes = links[0]["bytes"]
 print("ok links-of-merged-transfers" if abs(bytes / want - 1) < 1e-9
       else "not ok links-of-merged-transfers: %g bytes, by hand %g" % (bytes, want))' "$dir/links.json" ||

@@ -31,7 +31,7 @@ P
 python3 - "$S" "$dir/v.json" <<'P'
 import json, shlex, subprocess, sys
 rows = [r for r in json.load(open(sys.argv[2]))["rows"] if r.get("command") and r["predicted_s"]]
-two_level = [r for r in rows if "--two-level" in r["command"]]
+two_level = [r for r in rows if "--software bridge" in r["command"] and " --ep " in r["command"]]
 between_nodes = [r for r in two_level if "nvl72" not in r["command"]]
 assert len(between_nodes) > 5
 for r in between_nodes[::3] + between_nodes[1::3] + rows[::60]:
