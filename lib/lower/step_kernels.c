@@ -178,7 +178,7 @@ static double attention_factor(const struct sc__lowering *l, const struct sc__ke
     if (l->plan.attention == SC__ATTENTION_CURRENT)
         factor = c->attention[k->phase != SC__FORWARD];
     if (sc__model_qk_dim(l->model) <= 64)
-        factor *= c->attention_64;
+        factor *= c->software.attention_64;
     if (l->plan.fp8_attention)
         factor *= c->attention_fp8;
     return factor;
@@ -207,7 +207,7 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
     double us = k->us * step_factor(l, k) * l->throttling.factor[k->kind] +
-                l->gpu->gap * k->launches;
+                (l->gpu->gap + l->constants.software.blocking_us) * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     /* The slowest of many GPUs sets the pace; its distance from the mean grows
      * with the logarithm of their number, as maxima do. */
@@ -292,10 +292,11 @@ static void find_throttling(struct sc__lowering *l) {
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. */
     double tp = layers * (2 + 2 * repeat) * activations_us(l);
-    l->throttling = sc__throttle(
-        l->gpu,
-        &load,
-        bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
+    l->throttling = sc__throttle(l->gpu,
+                                 &load,
+                                 bubble + tp * (p->tp_overlap == SC__TP_CHUNKS
+                                                    ? l->constants.software.tp_exposed
+                                                    : 1));
 }
 
 void sc__step_kernels(struct sc__lowering *l) {
