@@ -222,6 +222,7 @@ sc_status sc__model_settings(struct sc_context *ctx,
     read_switches(s, m);
     SC__TRY(model_megatron_flags_read_experts(s, m));
     SC__TRY(read_latent(s, m));
+    SC__TRY(sc__setting_u32(s, "mtp-num-layers", 0, &m->mtp_layers));
     note_idle(s, m);
     if (m->layers > SC__MOST_LAYERS || m->heads > m->hidden)
         return sc__fail(ctx,
