@@ -10,6 +10,7 @@
 #define SC_EVALUATE_EVALUATE_H
 
 #include "frontend/reader.h"
+#include "lower/model.h"
 #include "model/model.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -66,6 +67,14 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *out);
+/* What is known without simulating it; SC_NO_FIT where it does not fit. ev gets the
+ * plan and the cluster, and is of no other use. */
+sc_status sc__evaluation_outlook(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan,
+                                 struct sc__evaluation *ev,
+                                 struct sc__plan_outlook *out);
 /* w is changed where the options say so. */
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,

@@ -246,10 +246,16 @@ static sc_status read_profile(struct sc_context *ctx,
     return status;
 }
 
+static sc_status
+read_whole(struct sc_context *ctx, const char *name, const void *unused, void **out) {
+    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
+    (void)unused;
+    *out = s;
+    return read_profile(ctx, name, 0, s);
+}
+
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
                             const struct sc__software **out) {
-    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
-    *out = s;
-    return read_profile(ctx, name, 0, s);
+    return sc__memo_ask(ctx, "software", name, read_whole, NULL, (void **)out);
 }
