@@ -167,8 +167,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
                                .model = m,
                                .cluster = cluster,
                                .plan = *plan};
-    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
-    SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(plan, cluster), &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx,

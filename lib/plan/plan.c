@@ -10,6 +10,10 @@ double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
 }
 
+const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *cluster) {
+    return p->gpu ? p->gpu : cluster->gpu ? cluster->gpu : "h100";
+}
+
 double sc__plan_width(const struct sc__plan *p) {
     return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2;
 }

@@ -203,6 +203,9 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
 double sc__plan_tokens(const struct sc__plan *p);
 double sc__plan_tokens_sp(const struct sc__plan *p);
 
+/* The name of the GPU that runs it. */
+const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *cluster);
+
 /* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
 double sc__plan_width(const struct sc__plan *p);
 /* Bytes of a weight as it is updated: of the main one with amp. */

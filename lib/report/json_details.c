@@ -222,6 +222,16 @@ static void details_put_whatif(struct sc__json *j, const struct sc__whatif *what
     sc__json_end_array(j);
 }
 
+static void details_put_band(struct sc__json *j, const struct sc__band *band) {
+    sc__json_object(j, "band");
+    sc__json_u64(j, "count", band->count);
+    sc__json_double(j, "mean_error_pct", band->mean);
+    sc__json_double(j, "bias_pct", band->bias);
+    sc__json_string(j, "grade", band->grade);
+    sc__json_string(j, "like", band->like);
+    sc__json_end_object(j);
+}
+
 static void details_put_software(struct sc__json *j, const struct sc__software_costs *s) {
     sc__json_object(j, "software");
     sc__json_string(j, "name", s->name);
@@ -266,6 +276,8 @@ void sc__json_put_details(struct sc__json *j,
         sc__json_bool(j, "measured", true);
     if (details_knows_memory(r->workload))
         details_put_class_memory(j, r->workload);
+    if (r->band.count)
+        details_put_band(j, &r->band);
     if (r->software)
         details_put_software(j, r->software);
     if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)

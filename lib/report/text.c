@@ -153,6 +153,15 @@ static void text_put_headline(struct text_page *p) {
     text_put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0)
         sc__printf(p->out, "    %.3g USD per step", r->cost_usd);
+    if (r->band.count)
+        sc__printf(p->out,
+                   "\n  band       %.1f %% mean error of %u published steps (%s), bias "
+                   "%+.1f %%: %s",
+                   r->band.mean,
+                   r->band.count,
+                   r->band.like,
+                   r->band.bias,
+                   r->band.grade);
     sc__puts(p->out, "\n\n");
 }
 
