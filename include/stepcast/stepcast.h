@@ -321,6 +321,7 @@ typedef struct sc_plan {
     const char *gpu;            /* NULL: the cluster's */
     const char *kernel_times;   /* file of measured kernel times, or NULL */
     const char *step_constants; /* file of constants of the step model, or NULL */
+    sc_toggle fp8_weights;      /* with GEMMs in fp8: weights are kept and gathered so */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

@@ -503,7 +503,7 @@ static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) 
     if (p->optimizer)
         optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
-        double width = sc__plan_width(p);
+        double width = sc__plan_weight_width(p);
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, width * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
     }

@@ -211,9 +211,10 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
         uint32_t first;
         layers += sc__plan_layers(p, m, stage, c, &first);
     }
-    out.weights = w * (p->zero >= 3 ? sharded + 2 * n / (layers > 0 ? layers : 1) : n);
-    out.gradients =
-        (p->zero >= 3 || p->plain_update ? w : 4) * (p->zero >= 2 ? sharded : n);
+    out.weights = sc__plan_weight_width(p) *
+                  (p->zero >= 3 ? sharded + 2 * n / (layers > 0 ? layers : 1) : n);
+    out.gradients = (p->zero >= 3 || p->plain_update ? w : p->kept_grad_bytes) *
+                    (p->zero >= 2 ? sharded : n);
     if (p->optimizer)
         out.optimizer = (p->plain_update ? 2 * w : main + 8) * (p->zero >= 1 ? sharded : n);
     out.activations = stage_activations(m, p, stage);

@@ -14,6 +14,10 @@ double sc__plan_width(const struct sc__plan *p) {
     return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2;
 }
 
+double sc__plan_weight_width(const struct sc__plan *p) {
+    return p->fp8_weights ? 1 : sc__plan_width(p);
+}
+
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
     double whole = sc__plan_tokens(p) * m->hidden * sc__plan_width(p);
     bool cut =

@@ -86,8 +86,9 @@ struct sc__plan {
     bool overlap_param;
     bool overlap_p2p;
     bool overlap_moe;
-    uint32_t grad_bytes; /* of one gradient on the wire */
-    uint64_t bucket;     /* bytes of a gradient bucket */
+    uint32_t grad_bytes;      /* of one gradient on the wire */
+    uint32_t kept_grad_bytes; /* in memory */
+    uint64_t bucket;          /* bytes of a gradient bucket */
     bool moe_unfused; /* routing and quantisation of experts as many kernels, waited for by
                        * the host
                        */
@@ -99,6 +100,7 @@ struct sc__plan {
     bool plain_update;  /* weights, gradients and state of one type, no clipping: plain
                            PyTorch on  one GPU */
     bool fp8_attention; /* scores and sums of attention in fp8 */
+    bool fp8_weights;   /* weights of linear layers are kept and gathered in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
     bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2,
                            DTensor */
@@ -144,6 +146,9 @@ double sc__plan_tokens_sp(const struct sc__plan *p);
 
 /* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
 double sc__plan_width(const struct sc__plan *p);
+/* Bytes of a weight as it is kept and gathered: 1 with fp8_weights (the embeddings,
+ * which stay as they are, count with the rest). */
+double sc__plan_weight_width(const struct sc__plan *p);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 

@@ -182,6 +182,9 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
     bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
     p->grad_bytes = half ? 2 : 4;
+    /* Megatron adds gradients up in the type it reduces them in (--grad-reduce-in-bf16) */
+    p->kept_grad_bytes = g->grad_dtype && half ? 2 : 4;
+    p->fp8_weights = on(g->fp8_weights) && p->gemm == SC__FP8;
 }
 
 static void resolve_software(const sc_plan *g, struct sc__plan *p) {
@@ -394,6 +397,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
                       : p->dtype == SC__FP16 ? SC_DTYPE_FP16
                                              : SC_DTYPE_BF16,
         .fp8_attention = toggle(p->fp8_attention),
+        .fp8_weights = toggle(p->fp8_weights),
         .fp8_scaling = p->dynamic_casts ? SC_FP8_DYNAMIC : SC_FP8_FUSED,
         .fusion = (sc_fusion)(p->fusion + 1),
         .attention = (sc_attention)(p->attention + 1),

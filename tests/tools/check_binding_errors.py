@@ -189,6 +189,7 @@ class Plans(unittest.TestCase):
             "scatter_gather": "no-scatter-gather-tensors-in-pipeline",
             "gemm_dtype": "fp8",
             "fp8_attention": "fp8-dot-product-attention",
+            "fp8_weights": "fp8-param-gather",
             "torch_fsdp2": "use-torch-fsdp2",
             "optimizer": "no-optimizer",
             "bucket_parameters": "ddp-bucket-size",
