@@ -4,6 +4,8 @@
 #include "lower/model.h"
 #include "workload/scale.h"
 
+#include <string.h>
+
 /* LogGOPS and ASTRA-sim's file are the whole network by themselves; else there is
  * a usual cluster. */
 static sc_status default_cluster(struct sc_context *ctx,
@@ -45,26 +47,72 @@ sc__workload_change(struct sc_context *ctx, const sc_options *o, struct sc__work
     return sc__workload_slow(ctx, o->slow, w);
 }
 
+/* The plan, every choice made and checked, and the cluster of its size. */
+static sc_status begin_model(struct sc_context *ctx,
+                             const struct sc__evaluation_input *in,
+                             const struct sc__model *model,
+                             const sc_plan *plan,
+                             struct sc__evaluation *ev) {
+    *ev = (struct sc__evaluation){.in = *in,
+                                  .from_model = true,
+                                  .sim_options.comm_tax = in->options->comm_sm_tax};
+    bool sized = in->cluster && in->cluster->sized;
+    ev->given_options = in->options;
+    ev->options = *in->options;
+    ev->in.options = &ev->options;
+    const struct sc__plan_surroundings around = {
+        .gpus = sized ? in->cluster->cluster.gpus : 0,
+        .gpu = in->cluster ? in->cluster->cluster.gpu : NULL,
+        .options = &ev->options,
+        .without = in->without,
+    };
+    SC__TRY(sc__plan_resolve(ctx, plan, model, &around, &ev->plan));
+    SC__TRY(sc__plan_check(ctx, model, &ev->plan));
+    sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
+    SC__TRY(sc__evaluation_cluster(ctx, &ev->in, ev->plan.gpus, &ev->cluster));
+    /* ranks a token goes to in a two-level all-to-all, where nobody says */
+    if (model->experts && !(ev->options.copies > 0))
+        ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
+    return SC_OK;
+}
+
 sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__evaluation_input *in,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *ev) {
-    *ev = (struct sc__evaluation){.in = *in,
-                                  .from_model = true,
-                                  .sim_options.comm_tax = in->options->comm_sm_tax};
-    bool sized = in->cluster && in->cluster->sized;
-    uint32_t gpus = sized ? in->cluster->cluster.gpus : 0;
-    SC__TRY(sc__plan_resolve(ctx, plan, model, gpus, &ev->plan));
-    SC__TRY(sc__plan_check(ctx, model, &ev->plan));
-    sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
+    SC__TRY(begin_model(ctx, in, model, plan, ev));
     sc__plan_settings(&ev->plan, &ev->settings);
-    SC__TRY(sc__evaluation_cluster(ctx, in, ev->plan.gpus, &ev->cluster));
-    /* ranks a token goes to in a two-level all-to-all, where nobody says */
-    if (model->experts && !(in->options->copies > 0))
-        ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
     SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
-    return sc__workload_change(ctx, in->options, ev->workload);
+    return sc__workload_change(ctx, &ev->options, ev->workload);
+}
+
+/* Whether transfers take at least the time the step's lowering knows: on the
+ * engine that takes it from there too, and where ranks are on their usual GPUs. */
+static bool transfers_are_known(const sc_options *o) {
+    bool analytic = !o->net || !strcmp(o->net, "analytic");
+    return analytic && !o->rank_order && !o->rank_file;
+}
+
+sc_status sc__evaluation_outlook(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan,
+                                 struct sc__evaluation *ev,
+                                 struct sc__plan_outlook *out) {
+    SC__TRY(begin_model(ctx, in, model, plan, ev));
+    const sc_options *o = &ev->options;
+    SC__TRY(sc__plan_outlook(ctx,
+                             model,
+                             &ev->plan,
+                             &ev->cluster,
+                             transfers_are_known(o),
+                             o->comm_sm_tax > 0,
+                             out));
+    /* a rank that --slow makes faster, or a workload that is changed afterwards */
+    if (o->slow || o->scale || o->gpu_speedup > 0)
+        out->bound = 0;
+    return SC_OK;
 }
 
 sc_status sc__evaluation_workload(struct sc_context *ctx,

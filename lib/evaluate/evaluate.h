@@ -10,6 +10,7 @@
 #define SC_EVALUATE_EVALUATE_H
 
 #include "frontend/reader.h"
+#include "lower/model.h"
 #include "model/model.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -22,6 +23,8 @@ struct sc__evaluation_input {
     struct sc__settings engine;
     /* Where the plan came from options: the options, to name those without effect. */
     const struct sc__settings *plan_options;
+    /* An entry of the software's profile that is left out: its number + 1; 0: none. */
+    uint32_t without;
 };
 
 /* Lives where it is made: the engine and the result point into it. */
@@ -30,6 +33,8 @@ struct sc__evaluation {
     struct sc__cluster cluster; /* of the job's size, tuned as the options say */
     struct sc__plan plan;       /* of a model */
     sc_plan settings;           /* the same, as the public structure */
+    sc_options options;         /* as given, and filled by the software's profile */
+    const sc_options *given_options;
     bool from_model;
     struct sc__workload *workload;
     struct sc__net net;
@@ -62,6 +67,14 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *out);
+/* What is known without simulating it; SC_NO_FIT where it does not fit. ev gets the
+ * plan and the cluster, and is of no other use. */
+sc_status sc__evaluation_outlook(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan,
+                                 struct sc__evaluation *ev,
+                                 struct sc__plan_outlook *out);
 /* w is changed where the options say so. */
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,
@@ -77,6 +90,13 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
 
 /* Adds the what-if table to the result: the step with each part faster. */
 sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev);
+
+/* Adds what the software's profile set to the result, and the step without each of
+ * it. After sc__evaluation_run, with what it was made from. */
+sc_status sc__evaluation_explain(struct sc_context *ctx,
+                                 struct sc__evaluation *ev,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan);
 
 /* A network engine of the kind asked for that has seen no traffic. */
 sc_status sc__evaluation_network(struct sc_context *ctx,

@@ -228,8 +228,10 @@ static const struct sc__data_file *find_file(const char *name) {
     return NULL;
 }
 
-sc_status
-sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
+static sc_status
+read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **found) {
+    (void)unused;
+    const struct sc__gpu **out = (const struct sc__gpu **)found;
     const struct sc__data_file *f = find_file(name);
     struct sc__str text;
     if (f)
@@ -247,4 +249,9 @@ sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **ou
             name);
     SC__TRY(sc__read_all(ctx, name, (size_t)1 << 20, &text));
     return sc__gpu_parse(ctx, name, text, out);
+}
+
+sc_status
+sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
+    return sc__memo_ask(ctx, "gpu", name, read_gpu, NULL, (void **)out);
 }

@@ -40,12 +40,22 @@ static double counted_peak(const struct sc__gpu *g, unsigned type) {
                              : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
 }
 
+static double step_watts(const struct sc__lowering *l) {
+    double tdp = l->gpu->tdp;
+    return tdp > 0 && l->throttling.watts > tdp ? tdp : l->throttling.watts;
+}
+
+static void set_tax(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
+    if (beside && p->mesh.dp * p->mesh.cp > 1)
+        l->workload->comm_tax = l->constants.software.comm_tax;
+}
+
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
-    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
-    if (beside && p->mesh.dp * p->mesh.cp > 1)
-        w->comm_tax = l->constants.comm_tax;
+    set_tax(l);
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
@@ -56,9 +66,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
-    w->gpu_watts = l->gpu->tdp > 0 && l->throttling.watts > l->gpu->tdp
-                       ? l->gpu->tdp
-                       : l->throttling.watts;
+    w->gpu_watts = step_watts(l);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -98,7 +106,7 @@ static void note_assumptions(const struct sc__lowering *l) {
             "host-launch",
             "the host takes %g us to launch a kernel, as on the machines where steps of "
             "%s were looked at: hosts differ; --host-launch sets it",
-            l->constants.host[p->fusion],
+            l->constants.software.host_us,
             l->gpu->name);
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx,
@@ -159,7 +167,11 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
+    SC__TRY(sc__step_constants(ctx,
+                               plan->constants,
+                               l->gpu,
+                               &plan->software_constants,
+                               &l->constants));
     l->kernel_model = sc__kernel_model_new(l->arena, l->gpu);
     if (plan->kernel_times)
         SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
@@ -180,5 +192,23 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     SC__TRY(sc__step_blocks(&l));
     note_assumptions(&l);
     *out = l.workload;
+    return SC_OK;
+}
+
+sc_status sc__plan_outlook(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           bool transfers,
+                           bool other_tax,
+                           struct sc__plan_outlook *out) {
+    struct sc__lowering l;
+    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
+    if (!other_tax)
+        set_tax(&l);
+    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, transfers),
+                                     .watts = step_watts(&l),
+                                     .usd_per_hour = l.gpu->usd_per_hour,
+                                     .capacity = l.gpu->memory};
     return SC_OK;
 }

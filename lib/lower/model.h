@@ -14,6 +14,22 @@ sc_status sc__lower_plan(struct sc_context *ctx,
                          const struct sc__cluster *cluster,
                          struct sc__workload **out);
 
+/* What is known of a step before it is lowered and simulated. */
+struct sc__plan_outlook {
+    int64_t bound; /* ps: the step is not shorter (lower/step_bound.c) */
+    double watts;  /* of one GPU; 0 = unknown */
+    double usd_per_hour;
+    double capacity; /* bytes of memory of one GPU */
+};
+/* transfers: see sc__step_bound. other_tax: compute is not taxed as the plan says. */
+sc_status sc__plan_outlook(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           bool transfers,
+                           bool other_tax,
+                           struct sc__plan_outlook *out);
+
 /* Memory of one rank of every stage, bytes. */
 struct sc__stage_memory {
     double weights;

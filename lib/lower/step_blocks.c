@@ -12,18 +12,6 @@
  *               gradients of the last one; with a pipeline once per step */
 #include "lower/step_blocks.h"
 
-enum {
-    FORWARD,
-    FORWARD_FIRST,
-    BACKWARD,
-    BACKWARD_LAST,
-    WGRAD,
-    WGRAD_LAST,
-    HEAD,
-    LAYERS,
-    LAYERS_LAST,
-    BLOCK_KINDS
-};
 struct chunk {
     struct sc__step_unit *items;
     uint32_t count;
@@ -188,7 +176,7 @@ static void take_message(struct sc__step_emitter *e, enum sc__phase phase) {
     bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
     struct sc__step_item x = {.phase = (uint8_t)phase,
                               .work = SC__WORK_HOST,
-                              .us = l->constants.host_message,
+                              .us = l->constants.software.host_message_us,
                               .name = "host"};
     if (host && x.us > 0)
         compute(e, &x, SC__NONE);
@@ -390,7 +378,7 @@ static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params
     return sc__adamw(l->kernel_model,
                      SC__FP32,
                      params,
-                     l->constants.adam_bytes - (wide ? 2 : 0));
+                     l->constants.software.adam_bytes - (wide ? 2 : 0));
 }
 
 /* Not the tag of any micro-batch. */
@@ -477,7 +465,7 @@ static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
     return end(&e);
 }
 
-static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) {
+uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
     struct sc__step_emitter e;
@@ -511,12 +499,15 @@ static uint32_t step_blocks_after_block(struct sc__lowering *l, uint32_t stage) 
 }
 
 static uint32_t *
-block_at(struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
-    return &l->blocks[(stage * l->plan.vpp + chunk) * BLOCK_KINDS + (uint32_t)kind];
+block_at(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
+    return &l->blocks[(stage * l->plan.vpp + chunk) * SC__BLOCK_KINDS + (uint32_t)kind];
 }
 
 static uint32_t forward(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
-    return *block_at(self, stage, chunk, micro_batch ? FORWARD : FORWARD_FIRST);
+    return *block_at(self,
+                     stage,
+                     chunk,
+                     micro_batch ? SC__BLOCK_FORWARD : SC__BLOCK_FORWARD_FIRST);
 }
 
 static uint32_t backward(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
@@ -524,7 +515,8 @@ static uint32_t backward(void *self, uint32_t stage, uint32_t chunk, uint32_t mi
     return *block_at(l,
                      stage,
                      chunk,
-                     micro_batch + 1 == l->plan.micro_batches ? BACKWARD_LAST : BACKWARD);
+                     micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_BACKWARD_LAST
+                                                              : SC__BLOCK_BACKWARD);
 }
 
 static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
@@ -532,7 +524,8 @@ static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro
     return *block_at(l,
                      stage,
                      chunk,
-                     micro_batch + 1 == l->plan.micro_batches ? WGRAD_LAST : WGRAD);
+                     micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_WGRAD_LAST
+                                                              : SC__BLOCK_WGRAD);
 }
 
 static uint32_t
@@ -541,11 +534,12 @@ tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
     if (part == SC__TAIL_JOIN)
         return l->tied[stage];
     if (part == SC__TAIL_EARLY)
-        return *block_at(l, stage, s->chunk, HEAD);
+        return *block_at(l, stage, s->chunk, SC__BLOCK_HEAD);
     return *block_at(l,
                      stage,
                      s->chunk,
-                     s->micro_batch + 1 == l->plan.micro_batches ? LAYERS_LAST : LAYERS);
+                     s->micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_LAYERS_LAST
+                                                                 : SC__BLOCK_LAYERS);
 }
 
 static int64_t step_blocks_collective_cost(void *self, const struct sc__op *op) {
@@ -570,35 +564,59 @@ static uint32_t after(void *self, uint32_t stage) {
     return ((struct sc__lowering *)self)->after[stage];
 }
 
-static void
-step_blocks_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
+void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     struct chunk c = make_chunk(l, stage, index);
-    *block_at(l, stage, index, FORWARD) = step_blocks_forward_block(l, &c, false);
-    *block_at(l, stage, index, FORWARD_FIRST) = step_blocks_forward_block(l, &c, true);
-    *block_at(l, stage, index, BACKWARD) = step_blocks_backward_block(l, &c, false);
-    *block_at(l, stage, index, BACKWARD_LAST) = step_blocks_backward_block(l, &c, true);
+    *block_at(l, stage, index, SC__BLOCK_FORWARD) = step_blocks_forward_block(l, &c, false);
+    *block_at(l, stage, index, SC__BLOCK_FORWARD_FIRST) =
+        step_blocks_forward_block(l, &c, true);
+    *block_at(l, stage, index, SC__BLOCK_BACKWARD) =
+        step_blocks_backward_block(l, &c, false);
+    *block_at(l, stage, index, SC__BLOCK_BACKWARD_LAST) =
+        step_blocks_backward_block(l, &c, true);
     if (!sc__schedule_splits(l->plan.schedule))
         return;
-    *block_at(l, stage, index, WGRAD) = wgrad_block(l, &c, true, false);
-    *block_at(l, stage, index, WGRAD_LAST) = wgrad_block(l, &c, true, true);
+    *block_at(l, stage, index, SC__BLOCK_WGRAD) = wgrad_block(l, &c, true, false);
+    *block_at(l, stage, index, SC__BLOCK_WGRAD_LAST) = wgrad_block(l, &c, true, true);
     if (l->tied[stage] == SC__NONE)
         return;
-    *block_at(l, stage, index, HEAD) = c.last ? head_block(l, &c) : SC__NONE;
-    *block_at(l, stage, index, LAYERS) = wgrad_block(l, &c, false, false);
-    *block_at(l, stage, index, LAYERS_LAST) = wgrad_block(l, &c, false, true);
+    *block_at(l, stage, index, SC__BLOCK_HEAD) = c.last ? head_block(l, &c) : SC__NONE;
+    *block_at(l, stage, index, SC__BLOCK_LAYERS) = wgrad_block(l, &c, false, false);
+    *block_at(l, stage, index, SC__BLOCK_LAYERS_LAST) = wgrad_block(l, &c, false, true);
+}
+
+uint32_t
+sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
+    return *block_at(l, stage, chunk, kind);
+}
+
+uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t index) {
+    struct chunk c = make_chunk(l, stage, index);
+    uint64_t key = (uint64_t)c.first << 1 | c.last;
+    for (uint32_t i = 0; i < c.count; i++) {
+        const struct sc__step_unit *u = &c.items[i];
+        const uint8_t says[] = {u->kind, u->layer_kind, u->repeat};
+        key = sc__hash(says, sizeof says, key);
+    }
+    return key;
+}
+
+void sc__step_blocks_begin(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    l->blocks =
+        SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * SC__BLOCK_KINDS);
+    l->after = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
+    l->tied = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        l->tied[s] = tied_block(l, s);
 }
 
 sc_status sc__step_blocks(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    l->blocks =
-        SC__NEW_ARRAY(l->arena, uint32_t, (size_t)p->mesh.pp * p->vpp * BLOCK_KINDS);
-    l->after = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
-    l->tied = SC__NEW_ARRAY(l->arena, uint32_t, p->mesh.pp);
+    sc__step_blocks_begin(l);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        l->tied[s] = tied_block(l, s);
         for (uint32_t c = 0; c < p->vpp; c++)
-            step_blocks_make_blocks(l, s, c);
-        l->after[s] = step_blocks_after_block(l, s);
+            sc__step_make_blocks(l, s, c);
+        l->after[s] = sc__step_after_block(l, s);
     }
     struct sc__pipeline pipeline = {.schedule = p->schedule,
                                     .pp = p->mesh.pp,

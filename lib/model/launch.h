@@ -54,9 +54,11 @@ const char *sc__launch_nth(const void *self, const char *name, unsigned i);
 /* The command line gives this option, or another that says the same. */
 bool sc__launch_overridden(const struct sc__launch *l, const char *name);
 void sc__launch_add(struct sc__launch *l, const char *name, const char *value);
-sc_status sc__launch_fail(
-    const struct sc__launch *l, uint32_t line, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+sc_status sc__launch_fail(const struct sc__launch *l,
+                          uint32_t line,
+                          const char *hint,
+                          const char *fmt,
+                          ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
 
 /* --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and

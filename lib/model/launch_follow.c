@@ -20,25 +20,37 @@ sc_status sc__launch_noop_layers(struct sc__launch *l) {
     while (sc__split(&rest, ',', &part)) {
         uint32_t layer;
         if (!sc__parse_u32(part, &layer) || layer + 16 < layers || layer >= layers)
-            return sc__launch_fail(l, l->line, NULL, "--noop-layers %s: not the last ones", list);
+            return sc__launch_fail(l,
+                                   l->line,
+                                   NULL,
+                                   "--noop-layers %s: not the last ones",
+                                   list);
         idle++;
     }
     if (layers % pp || idle >= layers / pp)
-        return sc__launch_fail(l, l->line, NULL, "--noop-layers %s: not on one stage", list);
+        return sc__launch_fail(l,
+                               l->line,
+                               NULL,
+                               "--noop-layers %s: not on one stage",
+                               list);
     sc__launch_add(l, "num-layers", sc__format(&l->ctx->arena, "%u", layers - idle));
     if (pp > 1)
         sc__launch_add(l,
-                  "decoder-last-pipeline-num-layers",
-                  sc__format(&l->ctx->arena, "%u", layers / pp - idle));
+                       "decoder-last-pipeline-num-layers",
+                       sc__format(&l->ctx->arena, "%u", layers / pp - idle));
     return SC_OK;
 }
 
 /* --data-parallel-sharding-strategy of Megatron-FSDP, as --zero. */
 sc_status sc__launch_sharding(struct sc__launch *l) {
-    static const char *const strategies[] = {
-        "no_shard", "optim", "optim_grads", "optim_grads_params", NULL};
+    static const char *const strategies[] = {"no_shard",
+                                             "optim",
+                                             "optim_grads",
+                                             "optim_grads_params",
+                                             NULL};
     const char *given = sc__launch_nth(l, "data-parallel-sharding-strategy", 0);
-    if (!given || !sc__launch_nth(l, "use-megatron-fsdp", 0) || sc__launch_overridden(l, "zero"))
+    if (!given || !sc__launch_nth(l, "use-megatron-fsdp", 0) ||
+        sc__launch_overridden(l, "zero"))
         return SC_OK;
     for (unsigned i = 0; strategies[i]; i++)
         if (!strcmp(given, strategies[i])) {
@@ -46,10 +58,10 @@ sc_status sc__launch_sharding(struct sc__launch *l) {
             return SC_OK;
         }
     return sc__launch_fail(l,
-                       l->line,
-                       "no_shard, optim, optim_grads or optim_grads_params",
-                       "--data-parallel-sharding-strategy: unknown '%s'",
-                       given);
+                           l->line,
+                           "no_shard, optim, optim_grads or optim_grads_params",
+                           "--data-parallel-sharding-strategy: unknown '%s'",
+                           given);
 }
 
 /* ---- the vocabulary ---- */

@@ -46,8 +46,8 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
                                            "num-proc",
                                            NULL};
     static const char *const nodes[] = {"nnodes", "num-nodes", "nodes", "N", NULL};
-    static const char *const all[] = {
-        "num-processes", "np", "ntasks", "world-size", "n", NULL};
+    static const char *const all[] =
+        {"num-processes", "np", "ntasks", "world-size", "n", NULL};
     uint32_t local;
     uint32_t node_count = 1;
     uint32_t world = 0;
@@ -73,8 +73,7 @@ static void add_slurm(struct sc__arena *arena,
     sc_setting *items = SC__NEW_ARRAY(arena, sc_setting, out->count + 1);
     for (size_t i = 0; i < out->count; i++)
         items[i] = out->items[i];
-    items[out->count] =
-        (sc_setting){.name = name, .value = sc__format(arena, "%u", value)};
+    items[out->count] = (sc_setting){.name = name, .value = sc__format(arena, "%u", value)};
     out->items = items;
     out->count++;
 }

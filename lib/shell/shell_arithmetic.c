@@ -65,8 +65,10 @@ static sc_status sum_text(struct shell_sum *e, const char *text, int64_t *out) {
         return SC_OK;
     if (e->depth > 50)
         return sum_error(e, "variables that name each other");
-    struct shell_sum inner = {
-        .sh = e->sh, .s = sc__str(text), .line = e->line, .depth = e->depth + 1};
+    struct shell_sum inner = {.sh = e->sh,
+                              .s = sc__str(text),
+                              .line = e->line,
+                              .depth = e->depth + 1};
     SC__TRY(sum_assign(&inner, out));
     sum_blanks(&inner);
     if (inner.at < inner.s.n)
@@ -81,18 +83,14 @@ struct sum_target {
     struct sc__str index;
 };
 
-static sc_status
-sum_value(struct shell_sum *e, const struct sum_target *t, int64_t *out) {
+static sc_status sum_value(struct shell_sum *e, const struct sum_target *t, int64_t *out) {
     const char *text = NULL;
     if (t->index.n) {
         struct sc__str raw = {t->name.p, (size_t)(t->index.p + t->index.n + 1 - t->name.p)};
         struct sc__buffer b;
         sc__buffer_init(&b, &e->sh->ctx->arena);
         sc__printf(&b, "${%.*s}", (int)raw.n, raw.p);
-        SC__TRY(shell_expand_text(e->sh,
-                                  (struct sc__str){b.text, b.size},
-                                  e->line,
-                                  &text));
+        SC__TRY(shell_expand_text(e->sh, (struct sc__str){b.text, b.size}, e->line, &text));
     } else {
         text = shell_get(e->sh, t->name);
         if (!text && sc__str_is(t->name, "RANDOM"))
@@ -412,8 +410,8 @@ static sc_status sum_choice(struct shell_sum *e, int64_t *out) {
 
 /* NAME = …, NAME += …; else an expression. */
 static sc_status sum_assign(struct shell_sum *e, int64_t *out) {
-    static const char *const ops[] = {
-        "=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=", NULL};
+    static const char *const ops[] =
+        {"=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=", NULL};
     struct sum_target t;
     size_t begin = e->at;
     if (++e->depth > 200)
@@ -442,8 +440,8 @@ static sc_status sum_assign(struct shell_sum *e, int64_t *out) {
     return SC_OK;
 }
 
-static sc_status
-sum_whole(struct shell *sh, const char *text, uint32_t line, int64_t *out, uint32_t *unknown) {
+static sc_status sum_whole(
+    struct shell *sh, const char *text, uint32_t line, int64_t *out, uint32_t *unknown) {
     struct sc__buffer plain;
     sc__buffer_init(&plain, &sh->ctx->arena);
     for (const char *c = text; *c; c++)
@@ -464,11 +462,8 @@ sum_whole(struct shell *sh, const char *text, uint32_t line, int64_t *out, uint3
     return SC_OK;
 }
 
-sc_status shell_arithmetic(struct shell *sh,
-                           struct sc__str raw,
-                           uint32_t line,
-                           int64_t *out,
-                           uint32_t *unknown) {
+sc_status shell_arithmetic(
+    struct shell *sh, struct sc__str raw, uint32_t line, int64_t *out, uint32_t *unknown) {
     const char *text;
     uint32_t unset_before = sh->unset_seen;
     *out = 0;

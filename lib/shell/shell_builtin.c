@@ -70,10 +70,8 @@ static sc_status call_echo(struct shell_call *c) {
 }
 
 /* One pass through the format; *at: the next argument. */
-static sc_status put_format(struct shell_call *c,
-                            const char *format,
-                            uint32_t *at,
-                            struct sc__buffer *b) {
+static sc_status
+put_format(struct shell_call *c, const char *format, uint32_t *at, struct sc__buffer *b) {
     for (const char *p = format; *p; p++) {
         if (*p == '\\' && p[1]) {
             put_escaped(b, (char[]){p[0], p[1], 0});
@@ -99,7 +97,9 @@ static sc_status put_format(struct shell_call *c,
             sc__parse_u32((struct sc__str){digits, (size_t)(p + 1 + width - digits)},
                           &columns);
             sc__printf(b,
-                       p[1] == '0' ? "%0*lld" : p[1] == '-' ? "%-*lld" : "%*lld",
+                       p[1] == '0'   ? "%0*lld"
+                       : p[1] == '-' ? "%-*lld"
+                                     : "%*lld",
                        (int)(columns < 100 ? columns : 100),
                        (long long)value);
         } else {
@@ -272,11 +272,8 @@ static sc_status call_let(struct shell_call *c) {
     int64_t value = 0;
     uint32_t unknown = 0;
     for (uint32_t i = 1; i < c->count && !unknown; i++)
-        SC__TRY(shell_arithmetic(c->sh,
-                                 sc__str(c->words[i]),
-                                 c->node->line,
-                                 &value,
-                                 &unknown));
+        SC__TRY(
+            shell_arithmetic(c->sh, sc__str(c->words[i]), c->node->line, &value, &unknown));
     if (unknown)
         shell_answer_unknown(c->sh, unknown);
     else
@@ -318,9 +315,7 @@ static void read_names(struct shell_call *c, uint32_t from, const char *text) {
         while (*text && strchr(" \t\n", *text) && strchr(separators, *text))
             text++;
         size_t n = i + 1 < c->count ? strcspn(text, separators) : strlen(text);
-        shell_set(c->sh,
-                  sc__str(c->words[i]),
-                  sc__strndup(&c->sh->ctx->arena, text, n));
+        shell_set(c->sh, sc__str(c->words[i]), sc__strndup(&c->sh->ctx->arena, text, n));
         text += n;
         text += *text != 0;
     }
@@ -518,24 +513,60 @@ static const struct {
     const char *name;
     sc_status (*call)(struct shell_call *c);
 } shell_builtins[] = {
-    {":", call_nothing},        {"true", call_nothing},    {"cd", call_nothing},
-    {"pushd", call_nothing},    {"popd", call_nothing},    {"mkdir", call_nothing},
-    {"rm", call_nothing},       {"touch", call_nothing},   {"cp", call_nothing},
-    {"mv", call_nothing},       {"ln", call_nothing},      {"chmod", call_nothing},
-    {"sleep", call_nothing},    {"wait", call_nothing},    {"trap", call_nothing},
-    {"ulimit", call_nothing},   {"umask", call_nothing},   {"module", call_nothing},
-    {"conda", call_nothing},    {"shopt", call_nothing},   {"alias", call_nothing},
-    {"clear", call_nothing},    {"hash", call_nothing},    {"tee", call_nothing},
-    {"false", call_false},      {"echo", call_echo},       {"printf", call_printf},
-    {"[", call_test},           {"test", call_test},       {"export", call_declare},
-    {"declare", call_declare},  {"local", call_declare},   {"readonly", call_declare},
-    {"typeset", call_declare},  {"unset", call_unset},     {"set", call_set},
-    {"shift", call_shift},      {"exit", call_exit},       {"return", call_return},
-    {"break", call_break},      {"continue", call_break},  {"eval", call_eval},
-    {"source", call_source},    {".", call_source},        {"let", call_let},
-    {"read", call_read},        {"mapfile", call_mapfile}, {"readarray", call_mapfile},
-    {"getopts", call_false},    {"cat", call_cat},         {"pwd", call_pwd},
-    {"dirname", call_path_part}, {"basename", call_path_part}, {"seq", call_seq},
+    {":", call_nothing},
+    {"true", call_nothing},
+    {"cd", call_nothing},
+    {"pushd", call_nothing},
+    {"popd", call_nothing},
+    {"mkdir", call_nothing},
+    {"rm", call_nothing},
+    {"touch", call_nothing},
+    {"cp", call_nothing},
+    {"mv", call_nothing},
+    {"ln", call_nothing},
+    {"chmod", call_nothing},
+    {"sleep", call_nothing},
+    {"wait", call_nothing},
+    {"trap", call_nothing},
+    {"ulimit", call_nothing},
+    {"umask", call_nothing},
+    {"module", call_nothing},
+    {"conda", call_nothing},
+    {"shopt", call_nothing},
+    {"alias", call_nothing},
+    {"clear", call_nothing},
+    {"hash", call_nothing},
+    {"tee", call_nothing},
+    {"false", call_false},
+    {"echo", call_echo},
+    {"printf", call_printf},
+    {"[", call_test},
+    {"test", call_test},
+    {"export", call_declare},
+    {"declare", call_declare},
+    {"local", call_declare},
+    {"readonly", call_declare},
+    {"typeset", call_declare},
+    {"unset", call_unset},
+    {"set", call_set},
+    {"shift", call_shift},
+    {"exit", call_exit},
+    {"return", call_return},
+    {"break", call_break},
+    {"continue", call_break},
+    {"eval", call_eval},
+    {"source", call_source},
+    {".", call_source},
+    {"let", call_let},
+    {"read", call_read},
+    {"mapfile", call_mapfile},
+    {"readarray", call_mapfile},
+    {"getopts", call_false},
+    {"cat", call_cat},
+    {"pwd", call_pwd},
+    {"dirname", call_path_part},
+    {"basename", call_path_part},
+    {"seq", call_seq},
     {"expr", call_expr},
 };
 

@@ -9,10 +9,8 @@
 static void close_field(struct shell_expansion *x) {
     if (!x->open)
         return;
-    *SC__PUSH(&x->sh->ctx->arena,
-              x->fields->items,
-              x->fields->count,
-              x->fields->capacity) = x->current.text ? x->current.text : "";
+    *SC__PUSH(&x->sh->ctx->arena, x->fields->items, x->fields->count, x->fields->capacity) =
+        x->current.text ? x->current.text : "";
     sc__buffer_init(&x->current, &x->sh->ctx->arena);
     x->open = false;
 }
@@ -117,10 +115,8 @@ put_backticks(struct shell_expansion *x, struct sc__str inside, bool quoted) {
     return SC_OK;
 }
 
-static sc_status put_dollar(struct shell_expansion *x,
-                            struct sc__str raw,
-                            size_t *at,
-                            bool quoted) {
+static sc_status
+put_dollar(struct shell_expansion *x, struct sc__str raw, size_t *at, bool quoted) {
     size_t used = 0;
     struct sc__str rest = {raw.p + *at + 1, raw.n - *at - 1};
     if (!quoted && rest.n && rest.p[0] == '\'') {

@@ -16,11 +16,24 @@ struct shell_parameter {
 
 /* Set in every shell, and by the machine. */
 static bool of_the_machine(struct sc__str name) {
-    static const char *const names[] = {"HOME",     "PWD",     "OLDPWD",   "USER",
-                                        "HOSTNAME", "PATH",    "RANDOM",   "SECONDS",
-                                        "SHELL",    "LOGNAME", "UID",      "EUID",
-                                        "PPID",     "LINENO",  "HOSTTYPE", "EPOCHSECONDS",
-                                        "SRANDOM",  NULL};
+    static const char *const names[] = {"HOME",
+                                        "PWD",
+                                        "OLDPWD",
+                                        "USER",
+                                        "HOSTNAME",
+                                        "PATH",
+                                        "RANDOM",
+                                        "SECONDS",
+                                        "SHELL",
+                                        "LOGNAME",
+                                        "UID",
+                                        "EUID",
+                                        "PPID",
+                                        "LINENO",
+                                        "HOSTTYPE",
+                                        "EPOCHSECONDS",
+                                        "SRANDOM",
+                                        NULL};
     for (const char *const *n = names; *n; n++)
         if (sc__str_is(name, *n))
             return true;
@@ -169,19 +182,15 @@ static sc_status put_default(struct shell_expansion *x,
 }
 
 /* The shortest or longest end of the text that matches goes. */
-static const char *cut_pattern(struct shell *sh,
-                               const char *text,
-                               const char *pattern,
-                               bool front,
-                               bool longest) {
+static const char *cut_pattern(
+    struct shell *sh, const char *text, const char *pattern, bool front, bool longest) {
     size_t n = strlen(text);
     for (size_t i = 0; i <= n; i++) {
         size_t length = longest ? n - i : i;
-        const char *part = front ? sc__strndup(&sh->ctx->arena, text, length)
-                                 : text + n - length;
+        const char *part =
+            front ? sc__strndup(&sh->ctx->arena, text, length) : text + n - length;
         if (shell_matches(pattern, part))
-            return front ? text + length
-                         : sc__strndup(&sh->ctx->arena, text, n - length);
+            return front ? text + length : sc__strndup(&sh->ctx->arena, text, n - length);
     }
     return text;
 }
@@ -194,11 +203,8 @@ static size_t match_length(struct shell *sh, const char *pattern, const char *te
     return 0;
 }
 
-static const char *replace_pattern(struct shell *sh,
-                                   const char *text,
-                                   const char *pattern,
-                                   const char *by,
-                                   bool every) {
+static const char *replace_pattern(
+    struct shell *sh, const char *text, const char *pattern, const char *by, bool every) {
     struct sc__buffer b;
     sc__buffer_init(&b, &sh->ctx->arena);
     for (bool again = true; *text;) {
@@ -214,8 +220,10 @@ static const char *replace_pattern(struct shell *sh,
     return b.text ? b.text : "";
 }
 
-static sc_status
-change_text(struct shell_expansion *x, struct sc__str op, const char *text, const char **out) {
+static sc_status change_text(struct shell_expansion *x,
+                             struct sc__str op,
+                             const char *text,
+                             const char **out) {
     struct shell *sh = x->sh;
     bool twice = op.n > 1 && op.p[1] == op.p[0];
     struct sc__str word = {op.p + 1 + twice, op.n - 1 - twice};
@@ -235,16 +243,14 @@ change_text(struct shell_expansion *x, struct sc__str op, const char *text, cons
         const char *by = "";
         while (slash < word.n && word.p[slash] != '/')
             slash = shell_skip_quoted(word, slash);
-        SC__TRY(shell_expand_pattern(sh,
-                                     (struct sc__str){word.p, slash},
-                                     x->line,
-                                     &pattern));
+        SC__TRY(
+            shell_expand_pattern(sh, (struct sc__str){word.p, slash}, x->line, &pattern));
         if (slash < word.n)
-            SC__TRY(shell_expand_text(sh,
-                                      (struct sc__str){word.p + slash + 1,
-                                                       word.n - slash - 1},
-                                      x->line,
-                                      &by));
+            SC__TRY(
+                shell_expand_text(sh,
+                                  (struct sc__str){word.p + slash + 1, word.n - slash - 1},
+                                  x->line,
+                                  &by));
         *out = replace_pattern(sh, text, pattern, by, twice);
         return SC_OK;
     }
@@ -351,6 +357,8 @@ static bool take_name(struct sc__str *s, struct shell_parameter *p) {
         level -= s->p[end] == ']';
         end++;
     }
+    if (level || end < 3)
+        return false;
     p->index = (struct sc__str){s->p + 1, end - 2};
     p->all = sc__str_is(p->index, "@") || sc__str_is(p->index, "*");
     p->star = sc__str_is(p->index, "*");
@@ -409,8 +417,7 @@ shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quote
         rest.p++;
         rest.n--;
         if (take_name(&rest, &p) && !rest.n)
-            return prefix == '#' ? put_length(x, &p, quoted)
-                                 : put_indirect(x, &p, quoted);
+            return prefix == '#' ? put_length(x, &p, quoted) : put_indirect(x, &p, quoted);
         rest = inside;
         p = (struct shell_parameter){0};
     }
@@ -422,8 +429,8 @@ shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quote
                           SC__SHOW(inside));
     char op = rest.n ? rest.p[0] : 0;
     char second = rest.n > 1 ? rest.p[1] : 0;
-    bool is_default = (op && strchr("-=+?", op)) ||
-                      (op == ':' && second && strchr("-=+?", second));
+    bool is_default =
+        (op && strchr("-=+?", op)) || (op == ':' && second && strchr("-=+?", second));
     SC__TRY(find_value(x, &p, is_default));
     if (!op) {
         put_parameter(x, &p, quoted);
@@ -496,9 +503,7 @@ sc_status shell_expand_dollar(struct shell_expansion *x,
         if (text.p[0] == '{')
             return shell_expand_braces(x, inside, quoted);
         if (is_arithmetic(inside))
-            return put_arithmetic(x,
-                                  (struct sc__str){inside.p + 1, inside.n - 2},
-                                  quoted);
+            return put_arithmetic(x, (struct sc__str){inside.p + 1, inside.n - 2}, quoted);
         return put_command(x, inside, quoted);
     }
     size_t n = shell_name_length(text);

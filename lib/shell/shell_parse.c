@@ -71,8 +71,7 @@ static size_t skip_double(struct sc__str t, size_t at) {
     return at < t.n ? at + 1 : t.n;
 }
 
-/* Up to the closing bracket that belongs to the opening one before `at`. */
-static size_t skip_brackets(struct sc__str t, size_t at, char open, char close) {
+size_t shell_skip_brackets(struct sc__str t, size_t at, char open, char close) {
     unsigned level = 1;
     while (at < t.n && level) {
         char c = t.p[at];
@@ -112,9 +111,9 @@ size_t shell_skip_quoted(struct sc__str t, size_t at) {
     if (c == '`')
         return skip_backtick(t, at + 1);
     if (c == '$' && next == '(')
-        return skip_brackets(t, at + 2, '(', ')');
+        return shell_skip_brackets(t, at + 2, '(', ')');
     if (c == '$' && next == '{')
-        return skip_brackets(t, at + 2, '{', '}');
+        return shell_skip_brackets(t, at + 2, '{', '}');
     if (c == '$' && next == '\'')
         return skip_ansi(t, at + 2);
     return at + 1;
@@ -209,7 +208,7 @@ bool shell_is_assignment(struct sc__str raw) {
     if (!n)
         return false;
     if (n < raw.n && raw.p[n] == '[') {
-        n = skip_brackets(raw, n + 1, '[', ']');
+        n = shell_skip_brackets(raw, n + 1, '[', ']');
         if (n >= raw.n)
             return false;
     }
@@ -229,9 +228,9 @@ static size_t word_end(const struct shell_parser *p) {
                  : at + 1;
         struct sc__str so_far = {t.p + p->at, at - p->at};
         if (c == '=' && at < t.n && t.p[at] == '(' && shell_is_assignment(so_far))
-            return skip_brackets(t, at + 1, '(', ')');
+            return shell_skip_brackets(t, at + 1, '(', ')');
         if (c == '[' && shell_name_length(so_far) + 1 == so_far.n && so_far.n > 1) {
-            size_t closed = skip_brackets(t, at, '[', ']');
+            size_t closed = shell_skip_brackets(t, at, '[', ']');
             size_t left = t.n - closed < 2 ? t.n - closed : 2;
             struct sc__str with_index = {so_far.p, closed - p->at + left};
             if (shell_is_assignment(with_index))
@@ -397,10 +396,8 @@ static sc_status parse_simple(struct shell_parser *p, struct shell_node **out) {
         char c = peek_char(p);
         if ((c == '<' || c == '>') && peek_next(p) == '(') { /* <(…): a file it makes */
             size_t begin = p->at;
-            advance(p, skip_brackets(p->s, p->at + 2, '(', ')'));
-            add_word(p,
-                     n,
-                     (struct shell_word){{p->s.p + begin, p->at - begin}, p->line});
+            advance(p, shell_skip_brackets(p->s, p->at + 2, '(', ')'));
+            add_word(p, n, (struct shell_word){{p->s.p + begin, p->at - begin}, p->line});
             continue;
         }
         if (ends_word(c))
@@ -409,7 +406,8 @@ static sc_status parse_simple(struct shell_parser *p, struct shell_node **out) {
     }
     *out = n;
     if (!n->word_count && !n->has_input && !n->to_file)
-        return parse_error(p, p->at < p->s.n ? "a command is missing here" : "it ends here");
+        return parse_error(p,
+                           p->at < p->s.n ? "a command is missing here" : "it ends here");
     return SC_OK;
 }
 
@@ -462,7 +460,7 @@ static sc_status parse_body(struct shell_parser *p, struct shell_node *n) {
 /* for ((a; b; c)) */
 static sc_status parse_for_arithmetic(struct shell_parser *p, struct shell_node *n) {
     size_t begin = p->at + 2;
-    size_t end = skip_brackets(p->s, begin, '(', ')');
+    size_t end = shell_skip_brackets(p->s, begin, '(', ')');
     struct sc__str inside = {p->s.p + begin, end > begin ? end - begin - 1 : 0};
     struct sc__str part;
     n->kind = SHELL_FOR_ARITHMETIC;
@@ -546,9 +544,8 @@ static sc_status parse_case(struct shell_parser *p, struct shell_node **out) {
     }
 }
 
-static sc_status parse_function(struct shell_parser *p,
-                                struct sc__str name,
-                                struct shell_node **out);
+static sc_status
+parse_function(struct shell_parser *p, struct sc__str name, struct shell_node **out);
 
 static sc_status parse_group(struct shell_parser *p, struct shell_node **out) {
     struct shell_node *n = new_node(p, SHELL_GROUP);
@@ -565,7 +562,7 @@ static sc_status parse_parentheses(struct shell_parser *p, struct shell_node **o
     struct shell_node *body;
     *out = n;
     if (peek_next(p) == '(') {
-        size_t end = skip_brackets(p->s, p->at + 2, '(', ')');
+        size_t end = shell_skip_brackets(p->s, p->at + 2, '(', ')');
         if (end < p->s.n && p->s.p[end] == ')') {
             n->kind = SHELL_ARITHMETIC;
             n->text = (struct sc__str){p->s.p + p->at + 2, end - p->at - 3};
@@ -600,9 +597,8 @@ static sc_status parse_test(struct shell_parser *p, struct shell_node **out) {
     return parse_error(p, "the script ends before its ']]'");
 }
 
-static sc_status parse_function(struct shell_parser *p,
-                                struct sc__str name,
-                                struct shell_node **out) {
+static sc_status
+parse_function(struct shell_parser *p, struct sc__str name, struct shell_node **out) {
     struct shell_node *n = new_node(p, SHELL_FUNCTION);
     struct shell_node *body;
     n->text = name;
@@ -701,7 +697,7 @@ static sc_status parse_pipeline(struct shell_parser *p, struct shell_node **out)
     if (negated) {
         struct shell_node *not = new_node(p, SHELL_NOT);
         add_child(p, not, *out);
-        *out = not;
+        *out = not ;
     }
     return SC_OK;
 }
@@ -725,8 +721,8 @@ static sc_status parse_and_or(struct shell_parser *p, struct shell_node **out) {
 }
 
 static bool at_list_end(struct shell_parser *p) {
-    static const char *const ends[] = {
-        "then", "elif", "else", "fi", "do", "done", "esac", "}", NULL};
+    static const char *const ends[] =
+        {"then", "elif", "else", "fi", "do", "done", "esac", "}", NULL};
     char c = peek_char(p);
     if (p->at >= p->s.n || c == ')' || (c == ';' && peek_next(p) == ';') ||
         (c == ';' && peek_next(p) == '&'))
@@ -773,10 +769,9 @@ sc_status shell_parse(struct sc_context *ctx,
         return parse_error(&p, "a quote or bracket that begins here has no end");
     }
     if (p.at < p.s.n)
-        return parse_error(&p,
-                           sc__format(&ctx->arena,
-                                      "'%c' stands here without its beginning",
-                                      p.s.p[p.at]));
+        return parse_error(
+            &p,
+            sc__format(&ctx->arena, "'%c' stands here without its beginning", p.s.p[p.at]));
     return SC_OK;
 }
 

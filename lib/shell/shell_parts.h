@@ -1,7 +1,7 @@
 /* shell: what its files share. Read shell_parse.c (text → tree), shell_run.c (the
- * tree), shell_variables.c, shell_expand.c (words), shell_parameter.c (${…}), shell_arithmetic.c,
- * shell_test.c ([ ] and [[ ]]), shell_builtin.c (commands that are not run by a
- * program of their own). */
+ * tree), shell_variables.c, shell_expand.c (words), shell_parameter.c (${…}),
+ * shell_arithmetic.c, shell_test.c ([ ] and [[ ]]), shell_builtin.c (commands that are not
+ * run by a program of their own). */
 #ifndef SC_SHELL_SHELL_PARTS_H
 #define SC_SHELL_SHELL_PARTS_H
 
@@ -71,6 +71,8 @@ sc_status shell_parse_words(struct sc_context *ctx,
                             struct shell_node *out);
 /* Past the quoted text, $(…), ${…} or `…` that begins at `at`; at + 1 elsewhere. */
 size_t shell_skip_quoted(struct sc__str text, size_t at);
+/* Past the closing bracket that belongs to the opening one before `at`. */
+size_t shell_skip_brackets(struct sc__str text, size_t at, char open, char close);
 bool shell_name_begins(char c);
 bool shell_name_goes_on(char c);
 /* Characters of the name at the beginning of s. */
@@ -89,6 +91,8 @@ struct shell_saved {
     const char *name;
     struct sc__shell_variable was; /* not set where there was none */
 };
+
+struct shell_returned;
 
 struct shell {
     struct sc_context *ctx;
@@ -111,15 +115,17 @@ struct shell {
     uint32_t depth;
     uint32_t steps;
     uint32_t unset_seen; /* how often a variable without a value was asked for */
-    uint32_t line; /* of the command at work */
+    uint32_t line;       /* of the command at work */
     uint32_t exit_line;
     struct shell_saved *saved; /* what functions declared local, as it was */
     uint32_t saved_count;
     uint32_t saved_capacity;
+    struct shell_returned *returned; /* ways that left the function at hand */
     bool in_function;
 };
 
-sc_status shell_fail(struct shell *sh, uint32_t line, const char *hint, const char *fmt, ...)
+sc_status
+shell_fail(struct shell *sh, uint32_t line, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* A mark for something that is not known. */
 const char *shell_unknown(struct shell *sh, uint32_t line, const char *what);
@@ -140,8 +146,9 @@ struct shell_fields {
 };
 
 /* Words → fields, as for a command. */
-sc_status
-shell_expand_word(struct shell *sh, const struct shell_word *word, struct shell_fields *out);
+sc_status shell_expand_word(struct shell *sh,
+                            const struct shell_word *word,
+                            struct shell_fields *out);
 /* One text, not split: as in an assignment. */
 sc_status
 shell_expand_text(struct shell *sh, struct sc__str raw, uint32_t line, const char **out);
@@ -178,17 +185,15 @@ sc_status shell_expand_dollar(struct shell_expansion *x,
                               struct sc__str text,
                               bool quoted,
                               size_t *used);
-sc_status shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted);
+sc_status
+shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted);
 
 /* ---- the rest ---- */
 
 bool shell_matches(const char *pattern, const char *text);
 /* What follows from a value with a mark has it too: *unknown. */
-sc_status shell_arithmetic(struct shell *sh,
-                           struct sc__str raw,
-                           uint32_t line,
-                           int64_t *out,
-                           uint32_t *unknown);
+sc_status shell_arithmetic(
+    struct shell *sh, struct sc__str raw, uint32_t line, int64_t *out, uint32_t *unknown);
 sc_status shell_run(struct shell *sh, const struct shell_node *node);
 /* Parses and runs text; line: where it stands. */
 sc_status shell_run_text(struct shell *sh, struct sc__str text, uint32_t line);

@@ -53,18 +53,16 @@ static struct shell_state save_state(struct shell *sh) {
                             .flow_levels = sh->flow_levels,
                             .status = sh->status,
                             .status_unknown = sh->status_unknown};
-    s.variables = SC__NEW_ARRAY(&sh->ctx->arena,
-                                struct sc__shell_variable,
-                                sh->variable_count);
+    s.variables =
+        SC__NEW_ARRAY(&sh->ctx->arena, struct sc__shell_variable, sh->variable_count);
     if (sh->variable_count)
         memcpy(s.variables, sh->variables, sh->variable_count * sizeof *s.variables);
     return s;
 }
 
 static void restore_state(struct shell *sh, const struct shell_state *s) {
-    sh->variables = SC__NEW_ARRAY(&sh->ctx->arena,
-                                  struct sc__shell_variable,
-                                  s->variable_count);
+    sh->variables =
+        SC__NEW_ARRAY(&sh->ctx->arena, struct sc__shell_variable, s->variable_count);
     if (s->variable_count)
         memcpy(sh->variables, s->variables, s->variable_count * sizeof *s->variables);
     sh->variable_count = sh->variable_capacity = s->variable_count;
@@ -82,8 +80,7 @@ static bool equal_values(const struct sc__shell_variable *a,
     if (a->set != b->set || a->count != b->count || !a->keys != !b->keys)
         return false;
     for (uint32_t i = 0; i < a->count; i++)
-        if (strcmp(a->items[i], b->items[i]) ||
-            (a->keys && strcmp(a->keys[i], b->keys[i])))
+        if (strcmp(a->items[i], b->items[i]) || (a->keys && strcmp(a->keys[i], b->keys[i])))
             return false;
     return true;
 }
@@ -94,8 +91,7 @@ static void add_ways(struct shell *sh,
                      const struct sc__shell_variable *v,
                      uint32_t from) {
     uint32_t more = v->set && v->count > from ? v->count - from : 0;
-    const char **ways =
-        SC__NEW_ARRAY(&sh->ctx->arena, const char *, u->way_count + more);
+    const char **ways = SC__NEW_ARRAY(&sh->ctx->arena, const char *, u->way_count + more);
     for (uint32_t i = 0; i < u->way_count; i++)
         ways[i] = u->ways[i];
     for (uint32_t i = 0; i < more; i++)
@@ -112,7 +108,8 @@ static void join_variable(struct shell *sh,
                           uint32_t condition) {
     struct sc__shell_result *r = sh->result;
     const struct sc__shell_unknown *why = &r->unknowns[condition - 1];
-    const char *what = sc__format(&sh->ctx->arena, "%s, which decides %s", why->what, v->name);
+    const char *what =
+        sc__format(&sh->ctx->arena, "%s, which decides %s", why->what, v->name);
     const char *mark = shell_unknown(sh, why->line, what);
     struct sc__shell_unknown *u = &r->unknowns[r->unknown_count - 1];
     uint32_t common = 0;
@@ -133,7 +130,8 @@ static void join_variable(struct shell *sh,
     v->set = true;
 }
 
-static void join_states(struct shell *sh, const struct shell_state *other, uint32_t condition) {
+static void
+join_states(struct shell *sh, const struct shell_state *other, uint32_t condition) {
     static const struct sc__shell_variable none;
     for (uint32_t i = 0; i < other->variable_count; i++) {
         const struct sc__shell_variable *b = &other->variables[i];
@@ -160,6 +158,22 @@ static void mark_commands(struct shell *sh, uint32_t from, uint32_t condition) {
         sh->result->commands[i].undecided = condition;
 }
 
+/* A way that left the function early, to be joined at its end. */
+struct shell_returned {
+    struct shell_state state;
+    uint32_t condition;
+    struct shell_returned *older;
+};
+
+static void
+add_returned(struct shell *sh, const struct shell_state *state, uint32_t condition) {
+    struct shell_returned *r = SC__NEW(&sh->ctx->arena, struct shell_returned);
+    r->state = *state;
+    r->condition = condition;
+    r->older = sh->returned;
+    sh->returned = r;
+}
+
 /* Runs either way (NULL: nothing) from here, and joins them. */
 static sc_status run_both(struct shell *sh,
                           const struct shell_node *first,
@@ -176,20 +190,32 @@ static sc_status run_both(struct shell *sh,
     shell_answer(sh, 0);
     if (second)
         SC__TRY(shell_run(sh, second));
-    bool first_ends = after_first.flow == SHELL_EXIT || after_first.flow == SHELL_RETURN;
-    bool second_ends = sh->flow == SHELL_EXIT || sh->flow == SHELL_RETURN;
-    if (first_ends && !second_ends) {
+    bool first_exits = after_first.flow == SHELL_EXIT;
+    bool second_exits = sh->flow == SHELL_EXIT;
+    if (first_exits && !second_exits) {
         /* the way that goes on is the one meant; what the other ran does not count */
         uint32_t kept = sh->result->command_count - first_end;
-        memmove(sh->result->commands + commands,
-                sh->result->commands + first_end,
-                kept * sizeof *sh->result->commands);
+        if (kept)
+            memmove(sh->result->commands + commands,
+                    sh->result->commands + first_end,
+                    kept * sizeof *sh->result->commands);
         sh->result->command_count = commands + kept;
         return SC_OK;
     }
-    if (second_ends && !first_ends) {
+    if (second_exits && !first_exits) {
         sh->result->command_count = first_end;
         restore_state(sh, &after_first);
+        return SC_OK;
+    }
+    bool first_returns = after_first.flow == SHELL_RETURN && sh->in_function;
+    bool second_returns = sh->flow == SHELL_RETURN && sh->in_function;
+    if (first_returns != second_returns) {
+        /* the other way comes in again where the function ends */
+        mark_commands(sh, commands, condition);
+        struct shell_state returned = first_returns ? after_first : save_state(sh);
+        if (second_returns)
+            restore_state(sh, &after_first);
+        add_returned(sh, &returned, condition);
         return SC_OK;
     }
     mark_commands(sh, commands, condition);
@@ -253,10 +279,7 @@ static sc_status run_case_unknown(struct shell *sh,
     struct shell_node rest = *n;
     rest.children = n->children + from + 1;
     rest.child_count = n->child_count - from - 1;
-    return run_both(sh,
-                    clause->children[0],
-                    rest.child_count ? &rest : NULL,
-                    condition);
+    return run_both(sh, clause->children[0], rest.child_count ? &rest : NULL, condition);
 }
 
 static sc_status run_case(struct shell *sh, const struct shell_node *n) {
@@ -428,10 +451,17 @@ static sc_status call_function(struct shell *sh,
     if (++sh->depth > SHELL_CALLS)
         return shell_fail(sh, sh->line, NULL, "functions call each other without end");
     uint32_t saved = sh->saved_count;
+    struct shell_returned *outer = sh->returned;
     sh->arguments = words + 1;
     sh->argument_count = count - 1;
     sh->in_function = true;
+    sh->returned = NULL;
     SC__TRY(shell_run(sh, body));
+    for (; sh->returned; sh->returned = sh->returned->older) {
+        join_states(sh, &sh->returned->state, sh->returned->condition);
+        shell_answer_unknown(sh, sh->returned->condition);
+    }
+    sh->returned = outer;
     while (sh->saved_count > saved)
         restore_local(sh);
     if (sh->flow == SHELL_RETURN)
@@ -443,9 +473,8 @@ static sc_status call_function(struct shell *sh,
     return SC_OK;
 }
 
-static void record_command(struct shell *sh,
-                           const struct shell_node *n,
-                           const struct shell_fields *f) {
+static void
+record_command(struct shell *sh, const struct shell_node *n, const struct shell_fields *f) {
     struct sc__shell_result *r = sh->result;
     const char *what = sc__format(&sh->ctx->arena, "what '%s' answers", f->items[0]);
     *SC__PUSH(&sh->ctx->arena, r->commands, r->command_count, r->command_capacity) =
@@ -459,9 +488,8 @@ static void record_command(struct shell *sh,
     sc__puts(sh->captured, mark);
 }
 
-static sc_status run_words(struct shell *sh,
-                           const struct shell_node *n,
-                           const struct shell_fields *f) {
+static sc_status
+run_words(struct shell *sh, const struct shell_node *n, const struct shell_fields *f) {
     const struct shell_node *body = find_function(sh, f->items[0]);
     bool done;
     if (body)
@@ -474,8 +502,8 @@ static sc_status run_words(struct shell *sh,
 }
 
 static bool declares_variables(struct sc__str command) {
-    static const char *const names[] = {
-        "declare", "export", "local", "readonly", "typeset", NULL};
+    static const char *const names[] =
+        {"declare", "export", "local", "readonly", "typeset", NULL};
     for (const char *const *n = names; *n; n++)
         if (sc__str_is(command, *n))
             return true;
@@ -483,8 +511,10 @@ static bool declares_variables(struct sc__str command) {
 }
 
 /* The words of a command; what declare and its kin assign is assigned. */
-static sc_status
-expand_words(struct shell *sh, const struct shell_node *n, uint32_t first, struct shell_fields *out) {
+static sc_status expand_words(struct shell *sh,
+                              const struct shell_node *n,
+                              uint32_t first,
+                              struct shell_fields *out) {
     struct sc__str command = n->words[first].raw;
     bool declares = declares_variables(command);
     bool local = sh->in_function && declares && !sc__str_is(command, "export") &&
@@ -534,15 +564,16 @@ static sc_status run_simple(struct shell *sh, const struct shell_node *n) {
         shell_set(sh, SC__STR("IFS"), ifs ? ifs : " \t\n");
         return SC_OK;
     }
-    restore_state(sh, &(struct shell_state){.variables = before.variables,
-                                            .variable_count = before.variable_count,
-                                            .arguments = before.arguments,
-                                            .argument_count = before.argument_count,
-                                            .function_count = before.function_count,
-                                            .flow = sh->flow,
-                                            .flow_levels = sh->flow_levels,
-                                            .status = sh->status,
-                                            .status_unknown = sh->status_unknown});
+    restore_state(sh,
+                  &(struct shell_state){.variables = before.variables,
+                                        .variable_count = before.variable_count,
+                                        .arguments = before.arguments,
+                                        .argument_count = before.argument_count,
+                                        .function_count = before.function_count,
+                                        .flow = sh->flow,
+                                        .flow_levels = sh->flow_levels,
+                                        .status = sh->status,
+                                        .status_unknown = sh->status_unknown});
     return SC_OK;
 }
 
@@ -696,9 +727,7 @@ sc_status sc__shell_evaluate(struct sc_context *ctx,
             return shell_fail(&sh, 1, NULL, "the file is binary, not a script");
     take_pinned(&sh);
     for (size_t i = 0; i < environment->count; i++)
-        shell_set(&sh,
-                  sc__str(environment->items[i].name),
-                  environment->items[i].value);
+        shell_set(&sh, sc__str(environment->items[i].name), environment->items[i].value);
     SC__TRY(shell_run_text(&sh, text, 1));
     if (sh.flow == SHELL_EXIT)
         out->exit_line = sh.exit_line;

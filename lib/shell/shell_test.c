@@ -87,8 +87,7 @@ static struct shell_answer answer_not(struct shell_answer a) {
 static struct shell_answer answer_and(struct shell_answer a, struct shell_answer b) {
     if ((!a.unknown && !a.yes) || (!b.unknown && !b.yes))
         return answer(false);
-    return (struct shell_answer){.yes = true,
-                                 .unknown = a.unknown ? a.unknown : b.unknown};
+    return (struct shell_answer){.yes = true, .unknown = a.unknown ? a.unknown : b.unknown};
 }
 
 static struct shell_answer answer_or(struct shell_answer a, struct shell_answer b) {
@@ -103,8 +102,8 @@ static void give_answer(struct shell *sh, struct shell_answer a) {
 }
 
 static struct shell_answer unknown_test(struct shell *sh, const char *what) {
-    return (struct shell_answer){
-        .unknown = sc__shell_mark(shell_unknown(sh, sh->line, what))};
+    return (struct shell_answer){.unknown =
+                                     sc__shell_mark(shell_unknown(sh, sh->line, what))};
 }
 
 /* ---- tests of one and of two ---- */
@@ -139,8 +138,22 @@ static struct shell_answer test_unary(struct shell *sh, char op, const char *tex
 }
 
 static bool is_binary(const char *op) {
-    static const char *const ops[] = {"=",   "==",  "!=",  "<",   ">",   "=~",  "-eq", "-ne",
-                                      "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", NULL};
+    static const char *const ops[] = {"=",
+                                      "==",
+                                      "!=",
+                                      "<",
+                                      ">",
+                                      "=~",
+                                      "-eq",
+                                      "-ne",
+                                      "-lt",
+                                      "-le",
+                                      "-gt",
+                                      "-ge",
+                                      "-nt",
+                                      "-ot",
+                                      "-ef",
+                                      NULL};
     for (const char *const *o = ops; *o; o++)
         if (!strcmp(*o, op))
             return true;
@@ -329,8 +342,7 @@ static sc_status compare_arithmetic(struct shell_condition *c,
     SC__TRY(shell_expand_text(c->sh, b, c->line, &texts[1]));
     for (unsigned i = 0; i < 2; i++) {
         uint32_t unknown;
-        SC__TRY(
-            shell_arithmetic(c->sh, sc__str(texts[i]), c->line, &values[i], &unknown));
+        SC__TRY(shell_arithmetic(c->sh, sc__str(texts[i]), c->line, &values[i], &unknown));
         if (unknown) {
             *out = (struct shell_answer){.unknown = unknown};
             return SC_OK;
@@ -391,8 +403,8 @@ static sc_status condition_primary(struct shell_condition *c, struct shell_answe
     if (++c->depth > 100)
         return shell_fail(c->sh, c->line, NULL, "'[[ … ]]' is nested too deep");
     condition_blanks(c);
-    bool negated = c->at + 1 < c->s.n && c->s.p[c->at] == '!' &&
-                   strchr(" \t\n(", c->s.p[c->at + 1]);
+    bool negated =
+        c->at + 1 < c->s.n && c->s.p[c->at] == '!' && strchr(" \t\n(", c->s.p[c->at + 1]);
     if (negated) {
         c->at++;
         SC__TRY(condition_primary(c, out));

@@ -208,8 +208,7 @@ static sc_status assign_element(struct shell *sh,
     return SC_OK;
 }
 
-sc_status
-shell_assign(struct shell *sh, struct sc__str raw, uint32_t line, bool *was_one) {
+sc_status shell_assign(struct shell *sh, struct sc__str raw, uint32_t line, bool *was_one) {
     size_t n = shell_name_length(raw);
     struct sc__str name = {raw.p, n};
     struct sc__str index = {NULL, 0};
@@ -218,12 +217,7 @@ shell_assign(struct shell *sh, struct sc__str raw, uint32_t line, bool *was_one)
     if (!*was_one)
         return SC_OK;
     if (raw.p[n] == '[') {
-        unsigned level = 1;
-        size_t end = n + 1;
-        for (; level; end++) {
-            level += raw.p[end] == '[';
-            level -= raw.p[end] == ']';
-        }
+        size_t end = shell_skip_brackets(raw, n + 1, '[', ']');
         index = (struct sc__str){raw.p + n + 1, end - n - 2};
         n = end;
     }

@@ -67,7 +67,11 @@ static bool word_is(const char *ours, const char *theirs, size_t n) {
 }
 
 static bool is_launcher(const char *word) {
-    static const char *const names[] = {"torchrun", "python", "python3", "deepspeed", "srun"};
+    static const char *const names[] = {"torchrun",
+                                        "python",
+                                        "python3",
+                                        "deepspeed",
+                                        "srun"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(word, names[i]))
             return true;
@@ -122,8 +126,7 @@ static struct sc__setting_list words_of(struct sc_context *ctx, const char *line
             continue;
         size_t name = (size_t)(equals - part.p);
         items[list.count].name = sc__strndup(&ctx->arena, part.p, name);
-        items[list.count].value =
-            sc__strndup(&ctx->arena, equals + 1, part.n - name - 1);
+        items[list.count].value = sc__strndup(&ctx->arena, equals + 1, part.n - name - 1);
         list.count++;
     }
     return list;
@@ -210,8 +213,7 @@ static void test_scripts_as_bash_runs_them(void **state) {
 
 /* ---- what is not known ---- */
 
-static sc_status
-evaluate(sc_context *ctx, const char *script, struct sc__shell_result *r) {
+static sc_status evaluate(sc_context *ctx, const char *script, struct sc__shell_result *r) {
     static const struct sc__setting_list none;
     return sc__shell_evaluate(ctx, "run.sh", sc__str(script), &none, &none, r);
 }
@@ -227,10 +229,9 @@ static const struct sc__shell_variable *variable(const struct sc__shell_result *
 
 static void test_output_of_programs_is_marked(void **state) {
     struct sc__shell_result r;
-    assert_int_equal(evaluate(*state,
-                              "N=$(nvidia-smi -L | wc -l)\nM=$((N * 2))\nA=(x $M)\nK=4\n",
-                              &r),
-                     SC_OK);
+    assert_int_equal(
+        evaluate(*state, "N=$(nvidia-smi -L | wc -l)\nM=$((N * 2))\nA=(x $M)\nK=4\n", &r),
+        SC_OK);
     assert_true(sc__shell_mark(variable(&r, "N")->items[0]));
     assert_true(sc__shell_mark(variable(&r, "M")->items[0]));
     assert_string_equal(variable(&r, "A")->items[0], "x");
@@ -244,10 +245,9 @@ static void test_output_of_programs_is_marked(void **state) {
 
 static void test_undecided_conditions_mark_what_differs(void **state) {
     struct sc__shell_result r;
-    assert_int_equal(evaluate(*state,
-                              "S=1\nT=1\nif [ -d /data ]; then S=2; T=3; else T=3; fi\n",
-                              &r),
-                     SC_OK);
+    assert_int_equal(
+        evaluate(*state, "S=1\nT=1\nif [ -d /data ]; then S=2; T=3; else T=3; fi\n", &r),
+        SC_OK);
     assert_true(sc__shell_mark(variable(&r, "S")->items[0]));
     assert_string_equal(variable(&r, "T")->items[0], "3");
 }
@@ -266,10 +266,23 @@ static void test_a_way_that_exits_is_not_taken(void **state) {
     assert_string_equal(r.commands[r.command_count - 1].words[0], "torchrun");
 }
 
+static void test_a_way_that_returns_counts(void **state) {
+    struct sc__shell_result r;
+    assert_int_equal(evaluate(*state,
+                              "f() {\n  if [ -f x ]; then X=1; return; fi\n  X=2; Y=2\n}\n"
+                              "Y=2\nf\n",
+                              &r),
+                     SC_OK);
+    assert_true(sc__shell_mark(variable(&r, "X")->items[0]));
+    assert_string_equal(variable(&r, "Y")->items[0], "2");
+}
+
 static void test_exit_is_told(void **state) {
     struct sc__shell_result r;
     assert_int_equal(
-        evaluate(*state, "if [ -z \"$N\" ]; then\n  echo give N\n  exit 1\nfi\ntorchrun\n", &r),
+        evaluate(*state,
+                 "if [ -z \"$N\" ]; then\n  echo give N\n  exit 1\nfi\ntorchrun\n",
+                 &r),
         SC_OK);
     assert_int_equal(r.exit_line, 3);
     assert_string_equal(r.last_words, "give N");
@@ -337,7 +350,10 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_undecided_conditions_mark_what_differs,
                                         setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_a_way_that_exits_is_not_taken, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_way_that_exits_is_not_taken,
+                                        setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_way_that_returns_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_exit_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pinned_variables_stay, setup, teardown),
         cmocka_unit_test(test_hostile_scripts),
