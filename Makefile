@@ -16,9 +16,12 @@ LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
 
 # make SAN=address,undefined test: the same, in a build folder of its own
 ifdef SAN
-BUILD   := build/san$(if $(filter thread,$(SAN)),-thread)
+BUILD   := build/san$(if $(filter thread,$(SAN)),-thread)$(if $(LIBFUZZER),-fuzzer)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS += -fsanitize=$(SAN)
+ifdef LIBFUZZER
+CFLAGS  += -fsanitize=fuzzer-no-link
+endif
 endif
 
 VERSION := $(shell sed -n 's/.*SC_VERSION "\(.*\)"/\1/p' include/stepcast/stepcast.h)
@@ -45,7 +48,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations fuzz-smoke
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -125,11 +128,12 @@ $(BUILD)/examples/%: examples/%.c $(STATIC)
 	$(call say,CC,$<)
 	$(Q)$(CC) -Iinclude -std=c17 -O2 -Wall -Wextra -Werror $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-# Fuzz targets are libFuzzer's with clang; with gcc a driver of ours mutates
-# the corpus, so that the smoke test needs nothing more.
-$(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(BUILD)/tests/fuzz/driver.o $(STATIC)
+# A driver of ours mutates the corpus, so that the smoke test needs nothing more
+# than a compiler; `make fuzz` has libFuzzer of clang, which sees what is reached.
+FUZZ_DRIVER := $(if $(LIBFUZZER),,$(BUILD)/tests/fuzz/driver.o)
+$(BUILD)/tests/fuzz/%_fuzz: $(BUILD)/tests/fuzz/%_fuzz.o $(FUZZ_DRIVER) $(STATIC)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) $(if $(LIBFUZZER),-fsanitize=fuzzer) $^ $(LDLIBS) -o $@
 
 $(PYTHON_PACKAGE): $(PYTHON_SOURCES) include/stepcast/stepcast.h
 	$(call say,PYTHON,$(@D))
@@ -149,11 +153,18 @@ test: all deps-test python $(TESTS) $(EXAMPLES) ## every test; TEST="unit/kernel
 check-tests: all python $(EXAMPLES) ## no command-line test passes with a program that does nothing
 	@python3 -B scripts/test.py --idle $(BUILD) $(TEST)
 
+mutate: ## would a test notice wrong code? MINUTES (60) of tests/mutants.txt, goes on where it stopped
+	@python3 -B scripts/mutate.py --minutes $${MINUTES:-60}
+
 relations: all python ## random plans and what must hold for each: PLANS (2000), SEED (1)
 	@python3 -B tests/relations/relations.py $(BUILD) $${SEED:-1} $${PLANS:-2000}
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}
+
+fuzz: ## libFuzzer under sanitizers (clang): FUZZ_SECONDS (default 60) per target
+	@$(MAKE) CC="$(FUZZ_CC)" LIBFUZZER=1 SAN=address,undefined fuzz-smoke FUZZ_SECONDS=$${FUZZ_SECONDS:-60}
+FUZZ_CC ?= clang
 
 bench: all $(BENCHES) ## benchmarks, with ratios; BENCH_FULL=1: the long ones too
 	@sh scripts/bench.sh $(BUILD)

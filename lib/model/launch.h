@@ -61,8 +61,10 @@ sc_status sc__launch_fail(const struct sc__launch *l,
                           ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
 
-/* --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
+/* Megatron's names of linear layers as those of Hugging Face, which we have;
+ * --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
  * the number of GPUs, as flags of ours. */
+const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 sc_status sc__launch_vocabulary(struct sc__launch *l);

@@ -4,6 +4,30 @@
 
 #include <string.h>
 
+const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
+    static const char *const modules[][2] = {{"linear_qkv", "q_proj,k_proj,v_proj"},
+                                             {"query_key_value", "q_proj,k_proj,v_proj"},
+                                             {"linear_proj", "o_proj"},
+                                             {"dense", "o_proj"},
+                                             {"linear_fc1", "gate_proj,up_proj"},
+                                             {"dense_h_to_4h", "gate_proj,up_proj"},
+                                             {"linear_fc2", "down_proj"},
+                                             {"dense_4h_to_h", "down_proj"}};
+    struct sc__str rest = sc__str(names);
+    struct sc__str part;
+    struct sc__buffer b;
+    sc__buffer_init(&b, &l->ctx->arena);
+    while (sc__split(&rest, strchr(names, ' ') ? ' ' : ',', &part)) {
+        const char *name = sc__strndup(&l->ctx->arena, part.p, part.n);
+        for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+            if (sc__str_is(part, modules[i][0]))
+                name = modules[i][1];
+        if (part.n)
+            sc__printf(&b, "%s%s", b.size ? "," : "", name);
+    }
+    return b.text ? b.text : "";
+}
+
 /* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage. */
 sc_status sc__launch_noop_layers(struct sc__launch *l) {
     const char *list = sc__launch_nth(l, "noop-layers", 0);

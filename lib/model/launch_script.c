@@ -29,7 +29,8 @@ static bool says_the_same(const struct sc__option *a, const struct sc__option *b
         {"gpus", "nodes", "dp", NULL},
         {"micro-batches", "global-batch", "gbs", "global-batch-size", NULL},
         {"cuda-graph", "cuda-graph-scope", "cuda-graph-impl", NULL},
-        {"precision", "bf16", "fp16", "fp8-format", "dtype", NULL},
+        {"precision", "bf16", "fp16", "dtype", NULL},
+        {"precision", "fp8-format", NULL},
         {"vocab-size", "padded-vocab-size", NULL},
     };
     if (!strcmp(a->name, b->name))
@@ -376,6 +377,8 @@ static sc_status take_acting(struct sc__launch *l,
         value = equals ? equals + 1 : words_behind(l, o, at + 1);
     if (sc__launch_overridden(l, as->name))
         return SC_OK;
+    if (!strcmp(as->name, "lora-targets") && value)
+        value = sc__launch_lora_targets(l, value);
     if (!value || (o->arg && !*value))
         return no_value(l, flag_name(l, word));
     uint32_t mark = sc__shell_mark(value);

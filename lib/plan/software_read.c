@@ -24,6 +24,7 @@ struct constant_name {
 
 static const struct constant_name constant_table[] = {
     CONSTANT(host_us),
+    CONSTANT(blocking_us),
     CONSTANT(host_message_us),
     CONSTANT(host_moe_us),
     CONSTANT(moe_fused),
