@@ -220,7 +220,9 @@ void sc__job_note_unused(struct sc_request *req) {
             sc__note(req->ctx,
                      "option-unused",
                      in_table(sc__flow_options, o) ? "--%s has no effect without --net flow"
-                                                   : "--%s has no effect on this input",
+                     : in_table(sc__packet_options, o)
+                         ? "--%s has no effect without --net packet"
+                         : "--%s has no effect on this input",
                      o->name);
     }
 }

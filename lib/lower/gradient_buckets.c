@@ -7,7 +7,7 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
-    double width = sc__plan_width(&e->l->plan);
+    double width = sc__plan_gathered_bytes(&e->l->plan);
     const double bytes[2] = {width * u->params.dense, width * u->params.experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
     for (int i = 0; i < 2; i++) {

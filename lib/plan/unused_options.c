@@ -69,6 +69,10 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
          alone || p->zero != 1,
          alone ? one : "only ZeRO 1 gathers updated weights"},
         {"update", !p->optimizer, "there is no optimizer"},
+        {"optimizer", !p->optimizer, "there is no optimizer"},
+        {"reshard-after-forward",
+         alone || p->zero != 3,
+         alone ? one : "only ZeRO 3 gathers weights for each use"},
     };
     PUT_NOTES(s, list);
 }
