@@ -75,7 +75,11 @@ static void fill_totals(struct sc__lowering *l) {
                                            .gradients = (uint64_t)x.gradients,
                                            .optimizer = (uint64_t)x.optimizer,
                                            .activations = (uint64_t)x.activations,
-                                           .other = (uint64_t)(x.logits + x.buffers)};
+                                           .logits = (uint64_t)x.logits,
+                                           .workspace = (uint64_t)x.workspace,
+                                           .communication = (uint64_t)x.communication,
+                                           .context = (uint64_t)x.context,
+                                           .fragmentation = (uint64_t)x.fragmentation};
     }
 }
 
