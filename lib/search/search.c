@@ -166,6 +166,8 @@ static sc_status find_recomputes(void *self) {
                 needed = false;
         if (needed && fullest_stage(s->model, &resolved) <= room)
             p->recomputes |= (uint16_t)(1u << r);
+        if (r == 0 && p->recomputes)
+            break; /* it fits as it is */
     }
     p->choice[SC__CHOICE_RECOMPUTE] = 0;
     p->outcome = p->recomputes ? SC__PLAN_FITS
