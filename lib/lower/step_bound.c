@@ -56,7 +56,7 @@ struct bounding {
     struct sc__lowering *l;
     struct sc__mesh mesh; /* as ranks are placed */
     bool transfers;       /* take time */
-    double taxed;   /* what a transfer beside compute adds to it, of its own length */
+    double taxed;         /* what a transfer beside compute adds to it, of its own length */
     struct stage_place *places;
     uint32_t place_count;
     uint32_t place_capacity;
