@@ -58,6 +58,8 @@ static sc_status begin_model(struct sc_context *ctx,
                                   .sim_options.comm_tax = in->options->comm_sm_tax};
     bool sized = in->cluster && in->cluster->sized;
     ev->given_options = in->options;
+    ev->has_experts = model->experts > 0;
+    ev->software_said = plan->software != NULL;
     ev->options = *in->options;
     ev->in.options = &ev->options;
     const struct sc__plan_surroundings around = {
@@ -164,7 +166,7 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);
-    return SC_OK;
+    return ev->from_model ? sc__evaluation_band(ctx, ev) : SC_OK;
 }
 
 static sc_status fresh_network(void *self,

@@ -35,6 +35,8 @@ struct sc__evaluation {
     sc_plan settings;           /* the same, as the public structure */
     sc_options options;         /* as given, and filled by the software's profile */
     const sc_options *given_options;
+    bool has_experts;
+    bool software_said; /* and not assumed */
     bool from_model;
     struct sc__workload *workload;
     struct sc__net net;
@@ -90,6 +92,9 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
 
 /* Adds the what-if table to the result: the step with each part faster. */
 sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev);
+
+/* Adds the errors of published steps like this one to the result. */
+sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev);
 
 /* Adds what the software's profile set to the result, and the step without each of
  * it. After sc__evaluation_run, with what it was made from. */

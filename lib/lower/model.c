@@ -75,7 +75,11 @@ static void fill_totals(struct sc__lowering *l) {
                                            .gradients = (uint64_t)x.gradients,
                                            .optimizer = (uint64_t)x.optimizer,
                                            .activations = (uint64_t)x.activations,
-                                           .other = (uint64_t)(x.logits + x.buffers)};
+                                           .logits = (uint64_t)x.logits,
+                                           .workspace = (uint64_t)x.workspace,
+                                           .communication = (uint64_t)x.communication,
+                                           .context = (uint64_t)x.context,
+                                           .fragmentation = (uint64_t)x.fragmentation};
     }
 }
 
@@ -163,8 +167,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
                                .model = m,
                                .cluster = cluster,
                                .plan = *plan};
-    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
-    SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(plan, cluster), &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx,

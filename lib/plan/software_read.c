@@ -24,12 +24,14 @@ struct constant_name {
 
 static const struct constant_name constant_table[] = {
     CONSTANT(host_us),
+    CONSTANT(blocking_us),
     CONSTANT(host_message_us),
     CONSTANT(host_moe_us),
     CONSTANT(moe_fused),
     CONSTANT(moe_unfused),
     CONSTANT(tp_exposed),
     CONSTANT(comm_tax),
+    CONSTANT(shard_messages),
     CONSTANT(accumulate_bytes),
     CONSTANT(adam_bytes),
     CONSTANT(attention_64),
