@@ -23,9 +23,8 @@ static sc_status add_machine(struct sc__plans *x, const char *cluster, uint32_t 
                          "more than %d machines to compare",
                          MOST_MACHINES);
     if (!s->machines)
-        s->machines = SC__NEW_ARRAY(&x->req->ctx->arena,
-                                    struct sc__search_machine,
-                                    MOST_MACHINES);
+        s->machines =
+            SC__NEW_ARRAY(&x->req->ctx->arena, struct sc__search_machine, MOST_MACHINES);
     return sc__search_machine(x->req->ctx,
                               &s->options,
                               &x->given,
@@ -74,7 +73,8 @@ static sc_status add_cluster(struct sc__plans *x, const char *cluster) {
 
 const char *sc__plans_next_cluster(struct sc__arena *arena, struct sc__str *rest) {
     struct sc__str part;
-    if (rest->p && memchr(rest->p, '=', rest->n)) { /* a description has commas of its own */
+    if (rest->p &&
+        memchr(rest->p, '=', rest->n)) { /* a description has commas of its own */
         part = *rest;
         *rest = (struct sc__str){NULL, 0};
         return sc__strndup(arena, part.p, part.n);
