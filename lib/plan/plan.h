@@ -124,6 +124,7 @@ struct sc__plan {
     unsigned cp_kind;
     bool overlap_grad;
     bool overlap_param;
+    bool shard_blocking; /* ZeRO 2, 3: a unit's weights are gathered when it begins */
     bool overlap_p2p;
     bool overlap_moe;
     uint32_t grad_bytes; /* of one gradient on the wire */
