@@ -45,6 +45,9 @@ ATTRIBUTES = {
     "stepcast.recurrent_backward": ("hidden", "layers", "gates", "bidirectional"),
 }
 
+# Made by fake tensors alone, when autograd saves them.
+NOT_REAL = {"aten.detach", "aten.alias", "prim.device", "aten.sym_size", "aten.lift_fresh"}
+
 # Allocations and questions: no kernel, whatever their arguments.
 NO_KERNEL = {
     "aten.empty",
@@ -52,13 +55,11 @@ NO_KERNEL = {
     "aten.empty_strided",
     "aten.new_empty",
     "aten.new_empty_strided",
-    "aten.lift_fresh",
     "aten.is_same_size",
-    "aten.sym_size",
     "aten.set_",
     "aten.record_stream",
-    "prim.device",
 }
+NO_KERNEL |= NOT_REAL
 
 COLLECTIVES = {
     "c10d.allreduce_": "all_reduce",
@@ -140,7 +141,8 @@ class Recorder(TorchDispatchMode):
         self.last = {}  # stream → its last operation
         self.collectives = {}  # storage → collective that fills it
         self.pending = []  # collectives nobody has waited for
-        self.views = 0
+        self.views = 0  # operations without a kernel since the last one with
+        self.entered = 0  # modules whose forward began since
         self.new = []
         self.freed = []
         self.ops = []
@@ -221,6 +223,7 @@ class Recorder(TorchDispatchMode):
         self.open = True
         self.ops = []
         self.views = 0
+        self.entered = 0
         self.waits = {}
         self.last = {}
         self.pending = []
@@ -244,8 +247,8 @@ class Recorder(TorchDispatchMode):
 
         alive = [renumber(place) for place in self.begin_alive]
         for op in self.ops:
-            op[5] = [renumber(place) for place in op[5]]
             op[6] = [renumber(place) for place in op[6]]
+            op[7] = [renumber(place) for place in op[7]]
         return {"storages": kinds, "alive": alive, "ops": self.ops}
 
     def _place_in_program(self):
@@ -254,10 +257,7 @@ class Recorder(TorchDispatchMode):
         if self.phase is not None:
             return self.modules.place(""), self.phase
         if node is None:
-            name = self.stack[-1] if self.stack else ""
-            # a node of autograd has taken its number already
-            self.modules_of[torch._C._autograd._get_sequence_nr() - 1] = name
-            return self.modules.place(name), "forward"
+            return self.modules.place(self.stack[-1] if self.stack else ""), "forward"
         if self.stack:
             return self.modules.place(self.stack[-1]), "recompute"
         return self.modules.place(self.modules_of.get(node._sequence_nr(), "")), "backward"
@@ -271,9 +271,20 @@ class Recorder(TorchDispatchMode):
         module, phase = self._place_in_program()
         after = sorted(self.waits.pop(stream, ()))
         self.ops.append(
-            [call, module, phase[0], stream, self.views, self.new, self.freed, after]
+            [
+                call,
+                module,
+                phase[0],
+                stream,
+                self.views,
+                self.entered,
+                self.new,
+                self.freed,
+                after,
+            ]
         )
         self.views = 0
+        self.entered = 0
         self.new = []
         self.freed = []
         self.last[stream] = len(self.ops) - 1
@@ -317,6 +328,10 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(kind not in PLAIN for kind in types):
             return NotImplemented
+        if self.stack and torch._C._current_autograd_node() is None:
+            # a node of autograd has taken its number already
+            number = torch._C._autograd._get_sequence_nr() - 1
+            self.modules_of.setdefault(number, self.stack[-1])
         kwargs = place_on_gpu(kwargs or {})
         name = str(func._schema.name).replace("::", ".")
         if name == "aten._local_scalar_dense":
@@ -385,7 +400,7 @@ class Recorder(TorchDispatchMode):
         outputs = [tensor for tensor in tensors_of(out) if on_gpu(tensor)]
         inputs = [tensor for tensor in tensors_of((args, kwargs)) if on_gpu(tensor)]
         if not outputs and not inputs:
-            self.views += 1
+            self.views += name not in NOT_REAL
             return
         sources = {tensor.untyped_storage()._cdata for tensor in inputs}
         for tensor in inputs:
@@ -394,7 +409,7 @@ class Recorder(TorchDispatchMode):
             self.storage(tensor)
         aliased = outputs and all(t.untyped_storage()._cdata in sources for t in outputs)
         if name in NO_KERNEL or (aliased and not func._schema.is_mutable):
-            self.views += 1
+            self.views += name not in NOT_REAL
             return
         if not self.open:
             return

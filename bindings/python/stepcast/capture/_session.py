@@ -158,6 +158,7 @@ class _Session:
 
     def _before_forward(self, module, _):
         self.recorder.stack.append(self._module_name(module))
+        self.recorder.entered += 1
 
     def _after_forward(self, module, *_):
         if self.recorder.stack:
