@@ -45,7 +45,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet fuzz-smoke
+.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations fuzz-smoke
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -143,8 +143,14 @@ wheel: all ## the Python package with the library, for pip, in build/wheel
 demo: all ## simulate the built-in example and say where the pictures are
 	@sh scripts/demo.sh $(PROGRAM)
 
-test: all deps-test python $(TESTS) $(EXAMPLES) ## every test
-	@sh scripts/test.sh $(BUILD)
+test: all deps-test python $(TESTS) $(EXAMPLES) ## every test; TEST="unit/kernel cli/spine": these
+	@python3 -B scripts/test.py $(BUILD) $(TEST)
+
+check-tests: all python $(EXAMPLES) ## no command-line test passes with a program that does nothing
+	@python3 -B scripts/test.py --idle $(BUILD) $(TEST)
+
+relations: all python ## random plans and what must hold for each: PLANS (2000), SEED (1)
+	@python3 -B tests/relations/relations.py $(BUILD) $${SEED:-1} $${PLANS:-2000}
 
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}

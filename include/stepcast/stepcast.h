@@ -201,6 +201,15 @@ typedef enum sc_fp8_scaling {
     SC_FP8_DYNAMIC       /* PyTorch's float8 */
 } sc_fp8_scaling;
 
+typedef enum sc_fp8_recipe {
+    SC_FP8_RECIPE_AUTO,       /* delayed; nvfp4 with GEMMs in fp4 */
+    SC_FP8_RECIPE_DELAYED,    /* scaled by maxima of steps before */
+    SC_FP8_RECIPE_TENSORWISE, /* scaled by the maximum of the tensor at hand */
+    SC_FP8_RECIPE_BLOCKWISE,  /* by blocks of 128 */
+    SC_FP8_RECIPE_MXFP8,      /* by blocks of 32 */
+    SC_FP8_RECIPE_NVFP4       /* fp4 by blocks of 16, with a Hadamard transform */
+} sc_fp8_recipe;
+
 typedef enum sc_fusion {
     SC_FUSION_AUTO, /* Megatron's */
     SC_FUSION_MEGATRON,
@@ -253,7 +262,8 @@ enum { /* sc_plan.cuda_graphs: what is launched as one graph, a sum */
        SC_GRAPH_ATTENTION = 1,
        SC_GRAPH_MOE_ROUTER = 2,
        SC_GRAPH_MLP = 4,
-       SC_GRAPH_FULL_ITERATION = 8
+       SC_GRAPH_FULL_ITERATION = 8,
+       SC_GRAPH_NONE = 16 /* nothing is, whatever the software's profile says */
 };
 
 /* Numbers: 0 is "as usual", or "as the others say" (gpus, dp, global_batch …). */
@@ -321,6 +331,8 @@ typedef struct sc_plan {
     const char *gpu;            /* NULL: the cluster's */
     const char *kernel_times;   /* file of measured kernel times, or NULL */
     const char *step_constants; /* file of constants of the step model, or NULL */
+    const char *software;       /* profile of what runs it, or NULL: one is assumed */
+    sc_fp8_recipe fp8_recipe;   /* how tensors are scaled to fp8 or fp4 */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \
@@ -365,6 +377,7 @@ typedef struct sc_options {
         comm_sm_tax; /* compute is slower by this share beside transfers; 0: the plan's */
     sc_toggle timeline; /* keep every operation, for the critical path, csv, html, trace */
     sc_toggle what_if;  /* simulate again with each part faster, see sc_result_what_if */
+    uint32_t net_channels; /* to a peer on another node; 0: as the library has them */
 } sc_options;
 
 #define SC_OPTIONS_INIT                                                                    \

@@ -140,6 +140,7 @@ static void end_making(struct sc_context *own, const struct making *m, sc_result
     s->gpu = s->gpu ? sc__strdup(arena, s->gpu) : NULL;
     s->kernel_times = s->kernel_times ? sc__strdup(arena, s->kernel_times) : NULL;
     s->step_constants = s->step_constants ? sc__strdup(arena, s->step_constants) : NULL;
+    s->software = s->software ? sc__strdup(arena, s->software) : NULL;
     sc__context_end(own);
     sc__context_init(own, NULL);
 }

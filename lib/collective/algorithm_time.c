@@ -23,9 +23,8 @@ static double transfer_us(double bytes, double rate) {
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
  * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
 static double ring_inside(const struct sc__coll_model *m, unsigned proto) {
-    if (proto < 2)
-        return m->nvlink;
-    return m->k->ring_outside * m->nvlink * m->per_node / fmax(1, m->per_node - 1);
+    double kept = m->k->ring_outside * m->nvlink;
+    return proto < 2 ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
 }
 
 static double ring_bandwidth(const struct sc__coll_model *m, unsigned proto) {
@@ -41,13 +40,21 @@ static bool leaves_node(const struct sc__coll_model *m) {
     return m->nodes > 1;
 }
 
+/* A kernel that does nothing, and the share of the bandwidth that a protocol
+ * reaches: other ones where the group leaves the node. */
+static double base_of(const struct sc__coll_model *m, unsigned proto) {
+    return leaves_node(m) ? m->k->net_base[proto] : m->k->base[proto];
+}
+static double share_of(const struct sc__coll_model *m, unsigned proto) {
+    return leaves_node(m) ? m->k->net_share[proto] : m->k->share[proto];
+}
+
 /* Us of one step of a ring inside a node; a ring that also leaves the node
  * is paced by the proxy thread. */
 static double ring_step(const struct sc__coll_model *m, unsigned proto) {
-    double step = m->k->ring_step[proto] * m->k->latency;
-    return leaves_node(m)
-               ? fmax(step, m->k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1))
-               : step;
+    if (leaves_node(m))
+        return m->k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1);
+    return m->k->ring_step[proto];
 }
 
 static double ring_channels(const struct sc__coll_model *m) {
@@ -66,6 +73,7 @@ struct ring_cost {
     double chunk;   /* bytes of a step on one channel; more take several rounds */
     double share;   /* of a hop's bandwidth that its protocol and operation reach */
     double rate;    /* GB/s of the slowest hop */
+    double own;     /* us to handle the rank's own part besides */
 };
 
 static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto) {
@@ -76,8 +84,11 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
     r.latency = c.inside * ring_step(m, proto) + c.outside * net;
     r.volume = m->bytes * c.sent / c.parts;
     r.chunk = m->bytes / (c.parts * ring_channels(m));
-    r.share = k->share[proto] * (gathers(m) ? k->ring_gather : 1);
+    r.share = share_of(m, proto);
+    if (gathers(m) && !leaves_node(m))
+        r.share *= k->ring_gather;
     r.rate = r.share * ring_bandwidth(m, proto);
+    r.own = leaves_node(m) ? 0 : transfer_us(m->bytes / m->ranks, k->own_copy);
     return r;
 }
 
@@ -90,27 +101,45 @@ static double ring_overlapped(const struct sc__coll_model *m, const struct ring_
     double slice = fmax(0.5, fmin(1, sc__nccl_limits.ring_slice / r->chunk));
     double wire = transfer_us(r->volume, r->share * m->wire);
     double round = rounds * r->latency + slice * transfer_us(r->volume, r->rate);
-    double copies = transfer_us(r->volume, r->share * ring_inside(m, 2)) +
-                    r->steps * m->k->ring_step[2] * m->k->latency;
+    double copies =
+        transfer_us(r->volume, r->share * ring_inside(m, 2)) + r->steps * m->k->ring_sync;
     return fmax(fmax(wire, round), m->per_node > 1 ? copies : 0);
+}
+
+/* A slice of a chunk on every channel: the first one is not hidden by others. */
+static double
+ring_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r, double share) {
+    double slice = fmin(sc__nccl_limits.ring_chunk, r->chunk) / 2;
+    return share * transfer_us(slice * ring_channels(m), r->rate);
+}
+
+/* Simple in one node: the steps hide behind the bytes as far as ring_overlap says. */
+static struct sc__coll_terms ring_simple_inside(const struct sc__coll_model *m,
+                                                const struct ring_cost *r) {
+    const struct sc__constants *k = m->k;
+    double bytes = transfer_us(r->volume, r->rate) + r->own;
+    double both = pow(pow(r->latency, k->ring_overlap) + pow(bytes, k->ring_overlap),
+                      1 / k->ring_overlap);
+    return terms(k->base[2] + both - bytes + ring_slice_alone(m, r, k->slice), bytes);
 }
 
 static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     struct ring_cost r = make_ring(m, proto);
-    double slice = fmin(sc__nccl_limits.ring_chunk, r.chunk) / 2;
-    double alone = proto < 2 ? 0 : k->slice * transfer_us(slice * ring_channels(m), r.rate);
     if (proto == 2 && leaves_node(m))
-        return terms(k->base[2] + alone, ring_overlapped(m, &r));
-    return terms(k->base[proto] + r.latency + alone, transfer_us(r.volume, r.rate));
+        return terms(k->net_base[2] + ring_slice_alone(m, &r, k->net_slice),
+                     ring_overlapped(m, &r));
+    if (proto == 2)
+        return ring_simple_inside(m, &r);
+    return terms(base_of(m, proto) + r.latency, transfer_us(r.volume, r.rate) + r.own);
 }
 
 static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_TREE);
     bool outside = leaves_node(m);
-    double share = proto == 2 ? k->tree_simple : k->share[proto];
-    double latency = c.inside * k->tree_hop[proto] * k->latency;
+    double share = proto == 2 ? k->tree_simple : share_of(m, proto);
+    double latency = c.inside * k->tree_hop[proto];
     double bandwidth =
         m->per_node > 1 ? transfer_us(c.passes * m->bytes, share * m->nvlink) : 0;
     if (outside) {
@@ -118,7 +147,7 @@ static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned
         bandwidth =
             fmax(bandwidth, transfer_us(c.node * m->bytes, m->wire * k->tree_wire[proto]));
     }
-    return terms(k->base[proto] + latency,
+    return terms(base_of(m, proto) + latency,
                  bandwidth + k->tree_mix[outside] * sqrt(latency * bandwidth));
 }
 
@@ -147,8 +176,11 @@ struct nvls_cost {
 static double nvls_round(const struct nvls_cost *n, double loop) {
     const struct sc__constants *k = n->m->k;
     double moved = loop * n->port;
+    double line = k->nvls_line * n->m->port;
+    if (n->m->per_node > 8)
+        line *= pow(8 / n->m->per_node, k->nvls_spread);
     return fmax(transfer_us(moved, k->nvls_rate) + k->nvls_chunk_cost,
-                transfer_us(moved, k->nvls_line * n->m->port));
+                transfer_us(moved, line));
 }
 
 /* Bytes of a round for a buffer of so many. */
@@ -174,7 +206,7 @@ static double least_of_larger(const struct nvls_cost *n, double bytes, at_size *
 
 static double nvls_at(const struct nvls_cost *n, double bytes) {
     double loop = nvls_loop(n, bytes);
-    return (bytes / loop + sc__nccl_limits.nvls_fill) * nvls_round(n, loop);
+    return (bytes / loop + n->m->k->nvls_fill) * nvls_round(n, loop);
 }
 
 /* Below a size NCCL does not use NVLS; counting such a message as one of that size
@@ -229,7 +261,7 @@ static struct sc__coll_terms collnet_terms(const struct sc__coll_model *m, unsig
     (void)proto;
     if (sc__coll_node_switch_reduces(m->cluster, m->per_node))
         node = nvls_rounds(m) / m->k->collnet[2];
-    return terms(m->k->base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
+    return terms(m->k->net_base[2] + m->k->collnet[0] + m->k->collnet[1] + m->hop,
                  fmax(node, transfer_us(c.node * m->bytes, m->wire)));
 }
 
@@ -241,23 +273,38 @@ static struct sc__coll_terms pat_terms(const struct sc__coll_model *m, unsigned 
         transfer_us(m->bytes * c.sent / c.parts, k->pat_wire * ring_bandwidth(m, proto)));
 }
 
-/* Every rank to every other one: latency of the messages, then the fuller of
- * its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port once
- * more. */
+/* GB/s to other nodes: channels to so many peers may not fill the NIC. */
+static double nic_by_channels(const struct sc__coll_model *m, double nic, double peers) {
+    return fmin(nic, peers * m->k->net_channels * m->k->net_channel);
+}
+
+/* Every rank to every other one, and its own part: latency of the messages, then the
+ * fuller of its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port
+ * once more. Inside a node small messages go by LL. */
 static struct sc__coll_terms
 pairs_terms(const struct sc__coll_model *m, double nic, double more, double copied) {
     const struct sc__constants *k = m->k;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAIRS);
     double inside = c.port / c.passes;
     double outside = c.nic / c.passes;
-    double latency = k->p2p_base * k->latency + k->p2p_peer[0] * inside +
-                     k->p2p_peer[1] * outside + more;
-    double port =
-        transfer_us(m->bytes * (inside + copied) / c.parts, k->p2p_share * m->port);
-    if (!leaves_node(m))
-        return terms(c.passes * latency, c.passes * port);
-    double sent = transfer_us(m->bytes * outside / c.parts, nic);
-    return terms(c.passes * (latency + k->p2p_net + m->hop), c.passes * fmax(port, sent));
+    double part = m->bytes / c.parts;
+    double latency =
+        k->p2p_base + k->p2p_peer[0] * inside + k->p2p_peer[1] * outside + more;
+    double port = transfer_us(part * (inside + copied), k->p2p_share * m->port) +
+                  transfer_us(part, k->p2p_copy);
+    if (!leaves_node(m)) {
+        double simple = latency + k->p2p_simple;
+        double bytes = port + k->p2p_mix * sqrt(simple * port);
+        /* LL sends a flag with every four bytes */
+        double small = fmax(transfer_us(part, k->p2p_ll[0]),
+                            transfer_us(2 * part * inside, k->p2p_share * m->port));
+        if (latency + small < simple + bytes)
+            return terms(c.passes * latency, c.passes * small);
+        return terms(c.passes * simple, c.passes * bytes);
+    }
+    double sent = transfer_us(part * outside, nic_by_channels(m, nic, outside));
+    return terms(c.passes * (latency + k->p2p_simple + k->p2p_net + m->hop),
+                 c.passes * fmax(port, sent));
 }
 
 /* Of a gather or scatter the root's part, over its NIC alone. */
@@ -300,8 +347,8 @@ static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigne
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_CHAIN);
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
     return terms(
-        k->base[proto] + c.inside * ring_step(m, proto) + c.outside * net,
-        transfer_us(c.sent * m->bytes, k->share[proto] * ring_bandwidth(m, proto)));
+        base_of(m, proto) + c.inside * ring_step(m, proto) + c.outside * net,
+        transfer_us(c.sent * m->bytes, share_of(m, proto) * ring_bandwidth(m, proto)));
 }
 
 typedef struct sc__coll_terms algorithm_terms(const struct sc__coll_model *m,
@@ -336,7 +383,7 @@ bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_r
 
 struct sc__coll_terms
 sc__coll_model_terms(const struct sc__coll_model *m, enum sc__algo algo, unsigned proto) {
-    if (!terms_of[algo] || (proto == 1 && leaves_node(m) && m->k->ll128 < 1))
+    if (!terms_of[algo] || (proto == 1 && m->k->ll128[leaves_node(m)] < 1))
         return never;
     struct sc__coll_terms t = terms_of[algo](m, proto);
     if (leaves_node(m))

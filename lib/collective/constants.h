@@ -14,8 +14,12 @@
 
 struct sc__constants {
     double launch;       /* per GPU that one process drives */
-    double base[3];      /* a kernel that does nothing */
+    double eager[2];     /* a collective timed by PyTorch: one node, several */
+    double base[3];      /* a kernel that does nothing, in one node */
+    double net_base[3];  /* the same where the group leaves the node */
     double ring_step[3]; /* a step of a ring inside a node */
+    double ring_overlap; /* how well those steps hide behind the bytes: 1 not at all */
+    double ring_sync;    /* the threads of a Simple ring that leaves the node, a step */
     double tree_hop[3];  /* a hop of a tree inside a node */
     double net_ring[3];  /* a step of a ring between nodes */
     double net_tree[3];  /* a hop of a tree between nodes */
@@ -28,31 +32,42 @@ struct sc__constants {
     double ring_outside;    /* share of NVLink a Simple ring keeps that leaves the node */
     double channels[2];     /* of a ring: one node, several */
     double slice;           /* share of a slice that does not overlap (Simple) */
+    double net_slice;       /* the same where the ring leaves the node */
     double p2p_base;        /* send/receive and all-to-all */
+    double p2p_simple;      /* more of it with the Simple protocol */
     double p2p_net;         /* the same, added when it leaves the node */
     double p2p_peer[2];     /* all-to-all, per peer in the node, outside */
     double p2p_share;       /* of NVLink */
+    double p2p_copy;        /* GB/s of a rank's own part of an all-to-all */
+    double p2p_ll[2];       /* GB/s of LL to one peer: of an all-to-all, of a message */
+    double p2p_mix;         /* how badly an all-to-all overlaps latency and transfer */
+    double p2p_channel;     /* GB/s of a channel inside a node */
+    double p2p_channels;    /* that a message and its peers have together */
+    double net_channel;     /* GB/s of a channel to another node */
+    double net_channels;    /* a peer on another node has (NCCL_NCHANNELS_PER_NET_PEER) */
     double pxn;             /* us for the extra copy of a message that changes rails */
     double pat[3];          /* base, per doubling of nodes / 3.5, per rank */
     double pat_wire;        /* share of the bandwidth PAT reaches */
-    double collnet[3];      /* us inside a node, us through the switches, share of NVLS\'
+    double collnet[3];      /* us inside a node, us through the switches, share of NVLS'
                                bandwidth */
-    double latency;         /* factor of the generation on steps inside a node */
     double nvlink;          /* share of NVLink a ring reaches */
-    double nvlink_small;    /* loss of few ranks: 1 + this / (p-1)^1.3 */
+    double own_copy;        /* GB/s at which a rank of a ring handles its own part */
     double share[3];        /* of that bandwidth, by protocol */
+    double net_share[3];    /* the same where the ring or tree leaves the node */
     double nvls;            /* 1 where the switch reduces */
     double nvls_rate;       /* of the SMs that drive it */
     double nvls_chunk_cost; /* us per round of chunks */
     double nvls_base;
     double nvls_line;        /* share of NVLink */
+    double nvls_spread;      /* loss of more than 8 GPUs: (8/p)^this */
+    double nvls_fill;        /* rounds in which its pipeline fills and empties */
     double nvls_channels[2]; /* one node, several */
     double nvls_chunk;       /* bytes, largest */
     double
         nvls_tree[5]; /* base, per hop, share of NVLS, share of the wire, rounds to fill */
     double wire;      /* share of the NIC */
     double hop;       /* us a network hop costs more than on InfiniBand */
-    double ll128;     /* 1 where LL128 may cross the network */
+    double ll128[2];  /* 1 where LL128 may be used: inside a node, across the network */
     double mesh_rings[SC__MESH_RINGS]; /* cube mesh: links used, by ranks */
     double two_level[3]; /* DeepEP: share of the NIC, share of NVLink, base us */
 };

@@ -55,7 +55,7 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
         int ranks = (int)fmin(per_node, SC__MESH_RINGS - 1);
         return k->nvlink * port / k->mesh_rings[SC__MESH_RINGS - 1] * k->mesh_rings[ranks];
     }
-    return k->nvlink * port / (1 + k->nvlink_small / pow(per_node - 1, 1.3));
+    return k->nvlink * port;
 }
 
 /* A group on several leaves goes through more switches. */
@@ -193,6 +193,12 @@ static double launch_time(const struct sc__cluster *c) {
            (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
 }
 
+/* Us as a benchmark sees them: launching one after the other, and the timer. */
+static double timed_us(const struct sc__cluster *c, const struct sc__shape *s, double us) {
+    double eager = c->tuning.eager_timer ? c->constants.eager[s->nodes > 1] : 0;
+    return fmax(us, launch_time(c)) + eager;
+}
+
 struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
                                          int coll,
                                          const struct sc__shape *s,
@@ -203,7 +209,7 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
         return sc__plain_cost(c, coll, s, bytes);
     struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
-    double us = fmax(best.time, launch_time(c));
+    double us = timed_us(c, s, best.time);
     struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
                               .algo = (uint8_t)best.algo,
                               .proto = (uint8_t)(best.proto + 1)};
@@ -213,20 +219,86 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
     return p;
 }
 
+#define PAIR 2 /* ranks of the communicator that a message of a step has */
+
+/* Us of a message's bytes inside a node. The channels of a GPU are divided among the
+ * `ranks` it may send to; a message has more than its part of them from a size on that
+ * fills them for a while, so between the two its time stays. */
 static double
-message_us(const struct sc__cluster *c, bool same_node, double sharing, double bytes) {
+message_bytes_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
     const struct sc__constants *k = &c->constants;
-    double nic =
-        c->nic * fmax(1, (double)c->node_nics / c->node_gpus) * k->wire / fmax(1, sharing);
-    double rate = same_node ? c->nvlink : nic;
+    double port = k->p2p_share * c->nvlink / 1e9;
+    double channels = k->p2p_channels;
+    for (uint32_t r = 1; r < ranks && channels > 1; r *= 2)
+        channels /= 2;
+    double few = bytes / (1e3 * channels * k->p2p_channel);
+    double full = sc__nccl_limits.p2p_part / (1e3 * k->p2p_channel);
+    double most = bytes / (1e3 * k->p2p_channels * k->p2p_channel);
+    return fmax(bytes / (1e3 * port), fmax(most, fmin(few, full)));
+}
+
+static double message_us_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
+    const struct sc__constants *k = &c->constants;
+    double latency = k->p2p_base + k->p2p_peer[0];
+    double ll = fmin(k->p2p_ll[1], k->p2p_share * c->nvlink / 2e9);
+    return fmin(latency + bytes / (1e3 * ll),
+                latency + k->p2p_simple + message_bytes_inside(c, ranks, bytes));
+}
+
+/* GB/s a message to another node has of its NIC, all of it or what its channels carry. */
+static double message_rate_outside(const struct sc__cluster *c, double sharing) {
+    const struct sc__constants *k = &c->constants;
+    double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+    double nic = c->nic / 1e9 * nics * k->wire / fmax(1, sharing);
+    return fmin(nic, k->net_channels * k->net_channel);
+}
+
+static double message_us_plain(const struct sc__cluster *c,
+                               bool same_node,
+                               double sharing,
+                               double bytes) {
+    double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+    double nic = c->nic * nics * c->constants.wire / fmax(1, sharing);
     double latency = sc__us(same_node ? c->nvlink_latency : c->nic_latency);
+    return latency + bytes / (same_node ? c->nvlink : nic) * 1e6;
+}
+
+static double message_us(const struct sc__cluster *c,
+                         bool same_node,
+                         uint32_t ranks,
+                         double sharing,
+                         double bytes) {
+    const struct sc__constants *k = &c->constants;
     if (coll_cost_is_plain(c))
-        return latency + bytes / rate * 1e6;
+        return message_us_plain(c, same_node, sharing, bytes);
     if (same_node)
-        return k->p2p_base * k->latency + k->p2p_peer[0] +
-               bytes / (rate * k->p2p_share) * 1e6;
-    return k->p2p_base * k->latency + k->p2p_peer[1] + k->p2p_net + k->hop + latency +
-           bytes / rate * 1e6;
+        return message_us_inside(c, ranks, bytes);
+    return k->p2p_base + k->p2p_simple + k->p2p_peer[1] + k->p2p_net + k->hop +
+           sc__us(c->nic_latency) + bytes / (1e3 * message_rate_outside(c, sharing));
+}
+
+double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
+    if (c->ideal || c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c) || !bytes)
+        return 1;
+    if (!same_node) {
+        double nics = fmax(1, (double)c->node_nics / c->node_gpus);
+        return message_rate_outside(c, 1) / (c->nic / 1e9 * nics * c->constants.wire);
+    }
+    double port = (double)bytes / (1e-6 * c->constants.p2p_share * c->nvlink);
+    double taken =
+        message_us_inside(c, PAIR, (double)bytes) - message_us_inside(c, PAIR, 0);
+    return fmin(1, port / taken);
+}
+
+int64_t sc__message_time_among(const struct sc__cluster *c,
+                               const struct sc__shape *s,
+                               uint64_t bytes) {
+    if (c->ideal || s->ranks < 2)
+        return 0;
+    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
+        return sc__message_time(c, s->nodes < 2, bytes);
+    double us = message_us(c, s->nodes < 2, s->ranks, 1, (double)bytes);
+    return sc__coll_model_ps(timed_us(c, s, us));
 }
 
 int64_t sc__message_time_shared(const struct sc__cluster *c,
@@ -238,7 +310,7 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
         return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS)
         return sc__coll_model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
-    double us = message_us(c, same_node, sharing, (double)bytes);
+    double us = message_us(c, same_node, PAIR, sharing, (double)bytes);
     return sc__coll_model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c)));
 }
 
@@ -254,8 +326,8 @@ int64_t sc__message_bytes_time(const struct sc__cluster *c,
         return 0;
     if (c->fabric.kind == SC__FABRIC_DIMS)
         return sc__coll_model_ps((double)bytes / c->fabric.dim[0].rate * 1e6);
-    return sc__coll_model_ps(message_us(c, same_node, sharing, (double)bytes) -
-                             message_us(c, same_node, sharing, 0));
+    return sc__coll_model_ps(message_us(c, same_node, PAIR, sharing, (double)bytes) -
+                             message_us(c, same_node, PAIR, sharing, 0));
 }
 
 int64_t sc__collective_time(const struct sc__cluster *c,

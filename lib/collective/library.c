@@ -90,8 +90,9 @@ enum {
 
 static const struct sc__coll_rule nccl_rules[] = {
     {SC__ALGO_RING, ALL_REDUCE | GATHERS, ANY_PROTOCOL, 0},
-    {SC__ALGO_TREE, ALL_REDUCE, LOW_LATENCY, 0},
-    {SC__ALGO_TREE, ALL_REDUCE, SIMPLE, SC__RULE_SEVERAL_NODES},
+    {SC__ALGO_TREE, ALL_REDUCE, ANY_PROTOCOL, SC__RULE_SEVERAL_NODES},
+    /* in one node a chain up and down, as many steps as a ring */
+    {SC__ALGO_TREE, ALL_REDUCE, LOW_LATENCY, SC__RULE_ONE_NODE | SC__RULE_ASKED_FOR},
     {SC__ALGO_NVLS, ALL_REDUCE, SIMPLE, SC__RULE_ONE_NODE | SC__RULE_NODE_SWITCH_REDUCES},
     {SC__ALGO_NVLS_TREE,
      ALL_REDUCE,
@@ -130,15 +131,15 @@ const struct sc__coll_chunk_rule sc__nccl_nvls_chunks[] = {
 const struct sc__coll_chunk_rule sc__nccl_nvls_tree_chunks[] = {
     {32, 256 * KIB}, {16, 128 * KIB}, {4, 64 * KIB}, {1, 32 * KIB}, {0, 0}};
 
-/* Buffers of 4 MiB in 8 steps, 4 to a chunk, 2 to a slice; the rounds that NVLS
- * takes to fill were fitted (docs/model/collectives.md). */
+/* Buffers of 4 MiB in 8 steps, 4 to a chunk, 2 to a slice; a message asks for more
+ * channels from 32 steps a channel on. */
 const struct sc__nccl_limits sc__nccl_limits = {.ring_chunk = 2 * MIB,
                                                 .ring_slice = 32 * KIB,
                                                 .nvls_least = 32 * KIB,
-                                                .nvls_fill = 2.2,
                                                 .nvls_tree_chunk = 64 * KIB,
                                                 .nvls_tree_nodes = 4,
-                                                .proxy_slices = 3};
+                                                .proxy_slices = 3,
+                                                .p2p_part = 16 * MIB};
 
 /* --- NCCL's tuner ----------------------------------------------------------- */
 

@@ -67,10 +67,10 @@ struct sc__nccl_limits {
     double ring_chunk;      /* bytes a channel moves in a step at most (Simple) */
     double ring_slice;      /* bytes of a slice at least: half a chunk where that is more */
     double nvls_least;      /* bytes below which NVLS is not used */
-    double nvls_fill;       /* rounds in which the pipeline of NVLS fills and empties */
     double nvls_tree_chunk; /* bytes, from nvls_tree_nodes nodes on */
     double nvls_tree_nodes;
     double proxy_slices; /* steps of the proxy thread in a step of a Simple ring */
+    double p2p_part;     /* bytes of a message on a channel that ask for more channels */
 };
 
 extern const struct sc__nccl_limits sc__nccl_limits;

@@ -1,14 +1,28 @@
 /* measured_table: a table of published measurements → rows with the cluster
- * each was measured on. The table tells GPU, counts and rates; what a source
- * ran on (class of fabric, GPUs of a process) stands under "systems" in
- * data/collectives.json. */
+ * each was measured on. The table tells GPU, counts and rates; how a source
+ * ran (class of fabric, GPUs of a process, timer) stands under "systems" in
+ * data/collectives.json, by its name or by words in its name and notes. */
 #include "collective/operations.h"
 
 #include <ctype.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum column { SOURCE, GPU, GPUS, NODE, INSIDE, NIC, OP, ALGO, SIZE, TIME, COLUMNS };
+enum column {
+    SOURCE,
+    GPU,
+    GPUS,
+    NODE,
+    INSIDE,
+    NIC,
+    OP,
+    ALGO,
+    SIZE,
+    TIME,
+    NOTES, /* may be missing */
+    COLUMNS
+};
 
 static const char *const column_names[COLUMNS] = {"source",
                                                   "gpu",
@@ -19,7 +33,8 @@ static const char *const column_names[COLUMNS] = {"source",
                                                   "op",
                                                   "algo",
                                                   "size_bytes",
-                                                  "time_us"};
+                                                  "time_us",
+                                                  "notes"};
 
 #define CELLS 64
 
@@ -30,6 +45,7 @@ struct coll_measured_table_reader {
     json_t *systems;
     struct sc__names *sources;
     struct sc__samples *out;
+    struct sc__names unknown;  /* GPUs the model has no constants for */
     struct sc__names clusters; /* descriptions → made */
     struct sc__cluster **made;
     uint32_t made_count;
@@ -74,7 +90,7 @@ static sc_status coll_measured_table_read_header(struct coll_measured_table_read
         for (unsigned i = 0; i < n; i++)
             if (sc__str_is(sc__trim(cell[i]), column_names[c]))
                 r->at[c] = (int)i;
-        if (r->at[c] < 0) {
+        if (r->at[c] < 0 && c != NOTES) {
             struct sc__place at = sc__input_place(r->in, line, line.p);
             return sc__fail(r->ctx,
                             SC_INPUT,
@@ -87,22 +103,21 @@ static sc_status coll_measured_table_read_header(struct coll_measured_table_read
     return SC_OK;
 }
 
-/* How the source ran: the first system whose text begins its name, or whose
- * word ("EFA") is in it. */
-static bool is_system(const json_t *system, struct sc__str source) {
-    const char *begin = json_string_value(json_object_get(system, "source"));
-    const char *word = json_string_value(json_object_get(system, "word"));
-    return (begin && sc__str_starts(source, begin)) ||
-           (word && sc__find_word(source.p, source.n, word));
+static struct sc__str measured_cell(const struct coll_measured_table_reader *r,
+                                    const struct sc__str *cell,
+                                    int c) {
+    return r->at[c] < 0 ? sc__str("") : cell[r->at[c]];
 }
 
-static json_t *find_system(const struct coll_measured_table_reader *r,
-                           struct sc__str source) {
-    for (size_t i = 0; i < json_array_size(r->systems); i++)
-        if (is_system(json_array_get(r->systems, i), source))
-            return json_array_get(r->systems, i);
-    return NULL;
-}
+/* How a row was run. */
+struct run_conditions {
+    const char *system;        /* that its source belongs to; or NULL */
+    const char *class;         /* of the fabric */
+    uint32_t nodes;            /* 0: as many as its GPUs fill */
+    uint32_t gpus_per_process; /* UINT32_MAX: those of the node */
+    bool eager;
+    bool no_ll128;
+};
 
 static char *lower(struct sc_context *ctx, struct sc__str s) {
     char *text = sc__strndup(&ctx->arena, s.p, s.n);
@@ -111,14 +126,72 @@ static char *lower(struct sc_context *ctx, struct sc__str s) {
     return text;
 }
 
-/* "Ring (NVLS off)" was run as a ring; "Ring (default)" is what NCCL chose. */
+static bool is_system(const json_t *system, const char *source, const char *told) {
+    const char *begin = json_string_value(json_object_get(system, "source"));
+    const char *word = json_string_value(json_object_get(system, "word"));
+    return (begin && !strncmp(source, begin, strlen(begin))) ||
+           (word && strstr(told, word));
+}
+
+/* What a system tells and no earlier one has. */
+static void take_system(const json_t *system, struct run_conditions *run) {
+    const char *class = json_string_value(json_object_get(system, "class"));
+    json_t *per = json_object_get(system, "gpus_per_process");
+    if (!run->system)
+        run->system = json_string_value(json_object_get(system, "source"));
+    if (!run->class)
+        run->class = class;
+    if (!run->nodes)
+        run->nodes = (uint32_t)json_integer_value(json_object_get(system, "nodes"));
+    if (per && !run->gpus_per_process)
+        run->gpus_per_process = (uint32_t)json_integer_value(per);
+    if (per && !run->gpus_per_process)
+        run->gpus_per_process = UINT32_MAX;
+    run->eager |= json_is_true(json_object_get(system, "eager"));
+    run->no_ll128 |= json_is_true(json_object_get(system, "no_ll128"));
+}
+
+/* "-g 8" of nccl-tests. */
+static uint32_t told_gpus_per_process(const char *told) {
+    const char *at = strstr(told, "-g ");
+    return at ? (uint32_t)strtoul(at + 3, NULL, 10) : 0;
+}
+
+/* Systems are known by the beginning of their source, or by words ("efa") anywhere in
+ * what the row tells, in small letters. */
+static struct run_conditions find_conditions(const struct coll_measured_table_reader *r,
+                                             const struct sc__str *cell) {
+    struct run_conditions run = {0};
+    struct sc__str source = cell[r->at[SOURCE]];
+    char *name = sc__strndup(&r->ctx->arena, source.p, source.n);
+    char *told = sc__format(&r->ctx->arena,
+                            "%s %s",
+                            lower(r->ctx, source),
+                            lower(r->ctx, measured_cell(r, cell, NOTES)));
+    for (size_t i = 0; i < json_array_size(r->systems); i++)
+        if (is_system(json_array_get(r->systems, i), name, told))
+            take_system(json_array_get(r->systems, i), &run);
+    if (!run.gpus_per_process)
+        run.gpus_per_process = told_gpus_per_process(told);
+    if (!run.gpus_per_process)
+        run.gpus_per_process = 1;
+    return run;
+}
+
+/* "Ring", "Ring forced", "Ring (NVLS off)" and "NCCL_ALGO=Ring" were asked for;
+ * "Ring (default)" and "Ring LL <=1MiB, NVLS above" tell what NCCL chose. */
 static void force_algo(struct sc_context *ctx, struct sc__str algo, struct sc__cluster *c) {
     char *text = lower(ctx, algo);
     if (strstr(text, "default") || strstr(text, "best"))
         return;
-    text[strcspn(text, " (")] = 0;
+    if (!strncmp(text, "nccl_algo=", 10))
+        text += 10;
+    size_t length = strcspn(text, " (,/");
+    bool alone = !text[length];
+    bool asked = alone || strstr(text, "forced") || strstr(text, " off)");
+    text[length] = 0;
     enum sc__algo found = sc__algo_find(text);
-    if (found < SC__ALGOS)
+    if (asked && found < SC__ALGOS)
         c->tuning.algo = (uint8_t)found;
 }
 
@@ -126,52 +199,68 @@ static void force_algo(struct sc_context *ctx, struct sc__str algo, struct sc__c
  * leaves the NIC open it is the one DGX nodes of that GPU have. */
 static char *describe(const struct coll_measured_table_reader *r,
                       const struct sc__str *cell,
-                      const json_t *system,
+                      const struct run_conditions *run,
+                      const char *gpu,
                       uint32_t gpus) {
-    char *gpu = lower(r->ctx, cell[r->at[GPU]]);
-    gpu[strcspn(gpu, " ")] = 0;
     uint32_t node = 8;
-    uint32_t nodes = (uint32_t)json_integer_value(json_object_get(system, "nodes"));
+    uint32_t nodes = run->nodes;
     double nic = 0;
+    double inside = 0;
     if (!sc__parse_u32(cell[r->at[NODE]], &node) || !node)
         node = 8;
     if (!sc__parse_double(cell[r->at[NIC]], &nic))
         nic = strncmp(gpu, "a100", 4) ? 400 : 200;
     if (!nodes)
         nodes = (gpus + node - 1) / node;
-    const char *class = json_string_value(json_object_get(system, "class"));
+    char *nvlink = "";
+    if (sc__parse_double(cell[r->at[INSIDE]], &inside) && inside > 0)
+        nvlink = sc__format(&r->ctx->arena, " nvlink=%gGB/s", inside);
     return sc__format(&r->ctx->arena,
-                      "gpu=%s gpus=%u node=%u nics=%u nic=%gGbps class=%s fabric=rail%s",
+                      "gpu=%s gpus=%u node=%u nics=%u nic=%gGbps class=%s fabric=rail%s%s",
                       gpu,
                       nodes * node,
                       node,
                       node,
                       nic,
-                      class ? class : "ib",
+                      run->class ? run->class : "ib",
+                      nvlink,
                       strncmp(gpu, "v100", 4) ? "" : " inside=mesh");
+}
+
+static void
+tune_cluster(const struct run_conditions *run, uint32_t gpus, struct sc__cluster *c) {
+    uint32_t most = gpus < c->node_gpus ? gpus : c->node_gpus;
+    c->tuning.gpus_per_process =
+        run->gpus_per_process < most ? run->gpus_per_process : most;
+    c->tuning.eager_timer = run->eager;
+    if (run->no_ll128)
+        c->constants.ll128[0] = 0;
 }
 
 /* One cluster for all rows of one description, so that a fit moves them
  * together. */
 static sc_status make_cluster(struct coll_measured_table_reader *r,
                               const struct sc__str *cell,
-                              const json_t *system,
+                              const struct run_conditions *run,
+                              const char *gpu,
                               uint32_t gpus,
                               struct sc__cluster **out) {
-    char *text = describe(r, cell, system, gpus);
+    char *text = describe(r, cell, run, gpu, gpus);
     struct sc__cluster c = {0};
     struct sc__str algo = cell[r->at[ALGO]];
-    json_int_t per =
-        system ? json_integer_value(json_object_get(system, "gpus_per_process")) : 1;
-    char *key =
-        sc__format(&r->ctx->arena, "%s %.*s %d %u", text, SC__SHOW(algo), (int)per, gpus);
+    char *key = sc__format(&r->ctx->arena,
+                           "%s %.*s %u %u %d %d",
+                           text,
+                           SC__SHOW(algo),
+                           run->gpus_per_process,
+                           gpus,
+                           run->eager,
+                           run->no_ll128);
     uint32_t known = r->clusters.count;
     uint32_t id = sc__names_add(&r->clusters, key, strlen(key));
     if (id == known) {
         SC__TRY(sc__cluster_parse(r->ctx, text, gpus, &c));
-        c.tuning.gpus_per_process = per                  ? (uint32_t)per
-                                    : gpus < c.node_gpus ? gpus
-                                                         : c.node_gpus;
+        tune_cluster(run, gpus, &c);
         force_algo(r->ctx, algo, &c);
         struct sc__cluster *made = SC__NEW(&r->ctx->arena, struct sc__cluster);
         *made = c;
@@ -196,6 +285,7 @@ take_row(struct coll_measured_table_reader *r, const struct sc__str *cell, bool 
     uint32_t gpus;
     uint64_t bytes;
     double us;
+    double nvlink;
     struct sc__str source = cell[r->at[SOURCE]];
     struct sc__str name = cell[r->at[OP]];
     const struct sc__coll_op *op =
@@ -205,12 +295,18 @@ take_row(struct coll_measured_table_reader *r, const struct sc__str *cell, bool 
              sc__parse_double(cell[r->at[TIME]], &us) && gpus > 1 && us > 0 && bytes;
     if (!*taken)
         return SC_OK;
+    char *gpu = lower(r->ctx, cell[r->at[GPU]]);
+    gpu[strcspn(gpu, " ")] = 0;
+    if (!sc__constants_generation(r->ctx, gpu, &nvlink)) {
+        sc__names_add(&r->unknown, gpu, strlen(gpu));
+        *taken = false;
+        return SC_OK;
+    }
     struct sc__sample s = {.op = op, .bytes = bytes, .us = us};
-    const json_t *system = find_system(r, source);
-    const char *family = json_string_value(json_object_get(system, "source"));
-    if (family)
-        source = sc__str(family);
-    SC__TRY(make_cluster(r, cell, system, gpus, &s.cluster));
+    struct run_conditions run = find_conditions(r, cell);
+    if (run.system)
+        source = sc__str(run.system);
+    SC__TRY(make_cluster(r, cell, &run, gpu, gpus, &s.cluster));
     s.shape = spread(r->ctx, s.cluster, gpus);
     s.source = sc__names_add(r->sources, source.p, source.n);
     *SC__PUSH(&r->ctx->arena, r->out->items, r->out->count, r->out->capacity) = s;
@@ -262,12 +358,19 @@ sc_status sc__truth_read(struct sc_context *ctx,
     memset(out, 0, sizeof *out);
     sc__names_init(sources, &ctx->arena);
     sc__names_init(&r.clusters, &ctx->arena);
+    sc__names_init(&r.unknown, &ctx->arena);
     *skipped = 0;
     sc_status status = sc__input_open(ctx, path, &in);
     if (status == SC_OK) {
         status = coll_measured_table_read_rows(&r, skipped);
         sc__input_close(&in);
     }
+    for (uint32_t i = 0; i < r.unknown.count; i++)
+        sc__note(
+            ctx,
+            "unknown-gpu",
+            "rows of GPU %s were left out: the collective model has no constants for it",
+            r.unknown.text[i]);
     json_decref(root);
     return status;
 }

@@ -60,6 +60,20 @@ static const struct sc__option options[] = {
      SC__OPT_REPEAT},
     {"output", 'o', "FILE", NULL, "Measured", "cluster file that --fit writes", 0},
     {"validate", 0, "CSV", NULL, "Measured", "errors over a table of measurements", 0},
+    {"leave-one-out",
+     0,
+     NULL,
+     NULL,
+     "Measured",
+     "with --validate: fit again without each source, and predict it",
+     0},
+    {"eager",
+     0,
+     NULL,
+     NULL,
+     "Measured",
+     "timed by PyTorch with a barrier (all_reduce_bench.py), not by nccl-tests",
+     0},
     {0}};
 static const struct sc__option *const tables[] = {
     options, sc__cluster_options, sc__flow_options, NULL};
@@ -165,6 +179,7 @@ static sc_status take_cluster(const struct sc_request *req, struct sc__coll_quer
         ranks = q->cluster.gpus;
     SC__TRY(sc__options_read(&s, &tuning));
     SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks, &q->cluster));
+    q->cluster.tuning.eager_timer = sc__option(req, "eager") != NULL;
     q->shape = sc__cluster_shape(&q->cluster, q->cluster.gpu_of, ranks);
     return SC_OK;
 }

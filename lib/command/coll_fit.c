@@ -35,6 +35,7 @@ static sc_status take_log(struct sc_request *req,
     SC__TRY(sc__cluster_parse(req->ctx, text, ranks, c));
     SC__TRY(sc__options_read(&s, &tuning));
     SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks ? ranks : c->gpus, c));
+    c->tuning.eager_timer = sc__option(req, "eager") != NULL;
     if (!c->tuning.gpus_per_process)
         c->tuning.gpus_per_process = log->gpus_per_process;
     *shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);

@@ -122,7 +122,7 @@ static const char *by_source(struct sc_context *ctx,
 
 static const char *const free_constants[] = {
     "base",      "ring_step", "tree_hop",  "net_ring",        "net_tree",
-    "proxy",     "tree_mix",  "latency",   "nvlink",          "nvlink_small",
+    "proxy",     "tree_mix",  "net_base",  "nvlink",          "own_copy",
     "share",     "slice",     "nvls_rate", "nvls_chunk_cost", "nvls_base",
     "nvls_line", "wire",      "hop",       "launch",          NULL};
 
@@ -149,16 +149,17 @@ static void restore(struct sc__coll_fit *fit) {
             *fit->params[i].at[j] = fit->params[i].began;
 }
 
-static void leave_one_out(struct sc_context *ctx,
-                          struct sc__samples *samples,
-                          uint32_t sources,
-                          struct errors *e) {
+static sc_status leave_one_out(struct sc_context *ctx,
+                               struct sc__samples *samples,
+                               uint32_t sources,
+                               struct errors *e) {
     struct sc__samples copy = {
         SC__NEW_ARRAY(&ctx->arena, struct sc__sample, samples->count),
         samples->count,
         0};
     for (uint32_t source = 0; source < sources; source++) {
         struct sc__coll_fit fit = {.prior = 0.002, .sweeps = 40};
+        SC__TRY(sc__progress(ctx, "leaving one source out", (double)source / sources));
         memcpy(copy.items, samples->items, samples->count * sizeof *copy.items);
         free_all(ctx, &copy, &fit);
         sc__fit_run(&fit, &copy, source);
@@ -167,6 +168,23 @@ static void leave_one_out(struct sc_context *ctx,
                 errors_add(e, &copy.items[i]);
         restore(&fit);
     }
+    return SC_OK;
+}
+
+static sc_status
+put_left_out(struct sc_request *req, struct sc__samples *samples, uint32_t sources) {
+    struct errors left;
+    errors_init(req->ctx, &left, samples->count);
+    SC__TRY(leave_one_out(req->ctx, samples, sources, &left));
+    put_errors(&req->out, "leave one source out", &left);
+    sc__puts(
+        &req->out,
+        "Left out: constants are fitted again without the system, from their present "
+        "values; "
+        "those no\n"
+        "other system decides keep them, which flatters systems that are the only ones of "
+        "their kind.\n");
+    return SC_OK;
 }
 
 sc_status sc__coll_validate(struct sc_request *req, const char *path) {
@@ -174,12 +192,10 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     struct sc__samples samples;
     struct sc__names sources;
     struct errors all;
-    struct errors left;
     uint32_t skipped;
     SC__TRY(sc__truth_read(ctx, path, &samples, &sources, &skipped));
     sc__samples_predict(&samples);
     errors_init(ctx, &all, samples.count);
-    errors_init(ctx, &left, samples.count);
     for (uint32_t i = 0; i < samples.count; i++)
         errors_add(&all, &samples.items[i]);
     sc__printf(&req->out,
@@ -195,14 +211,9 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     sc__putc(&req->out, '\n');
     put_heading(&req->out, "");
     put_errors(&req->out, "all rows", &all);
-    leave_one_out(ctx, &samples, sources.count, &left);
-    put_errors(&req->out, "leave one source out", &left);
-    sc__puts(
-        &req->out,
-        "Left out: constants are fitted again without the system, from their present "
-        "values; "
-        "those no\n"
-        "other system decides keep them, which flatters systems that are the only ones of "
-        "their kind.\n");
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        sc__printf(&req->out, "# note: %s\n", ctx->notes[i].text);
+    if (sc__option(req, "leave-one-out"))
+        return put_left_out(req, &samples, sources.count);
     return SC_OK;
 }

@@ -1,5 +1,6 @@
 #include "command/job.h"
 
+#include "base/file.h"
 #include "frontend/megatron_trace/replay.h"
 #include "model/read.h"
 
@@ -105,6 +106,27 @@ static sc_status read_nodes(struct sc_request *req, struct sc__job *job) {
     return SC_OK;
 }
 
+/* --software auto: a launch script may name its container or its version. */
+static sc_status job_software(struct sc_request *req, struct sc__job *job) {
+    const char *script = sc__option(req, "megatron-args");
+    const struct sc__software *found;
+    struct sc__str text = {"", 0};
+    if (!job->plan.software || strcmp(job->plan.software, "auto"))
+        return SC_OK;
+    if (script)
+        SC__TRY(sc__read_all(req->ctx, script, (size_t)1 << 20, &text));
+    SC__TRY(sc__software_find(req->ctx, "auto", text, &found));
+    job->plan.software = found ? found->name : NULL;
+    if (found)
+        sc__note(req->ctx,
+                 "software-found",
+                 "%s names its software: %s (%s)",
+                 script,
+                 found->name,
+                 found->title);
+    return SC_OK;
+}
+
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given) {
     struct sc__model *model = SC__NEW(&req->ctx->arena, struct sc__model);
     const char *script = sc__option(req, "megatron-args");
@@ -117,6 +139,7 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         return SC_OK;
     job->model = model;
     SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    SC__TRY(job_software(req, job));
     return read_nodes(req, job);
 }
 

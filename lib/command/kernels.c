@@ -56,7 +56,7 @@ static double host_us(const struct sc__lowering *l, unsigned direction, double l
     if (!sc__fusion_eager(l->plan.fusion) || l->plan.host_launch >= 0)
         return 0;
     if (l->plan.fusion == SC__FUSION_HF)
-        return l->constants.host[SC__FUSION_HF] * launches;
+        return l->constants.software.host_us * launches;
     enum sc__host_style style =
         m->gated || m->norm == SC__RMSNORM ? SC__HOST_LLAMA : SC__HOST_GPT;
     const struct sc__host_constants *h = &l->gpu->host[style];
@@ -278,9 +278,13 @@ static sc_status execute_model(struct sc_request *req,
     l->ctx = req->ctx, l->arena = &req->ctx->arena, l->model = model, l->cluster = &alone,
     l->gpu = gpu;
     SC__TRY(sc__plan_read(settings, &plan));
-    SC__TRY(sc__plan_resolve(req->ctx, &plan, model, 0, &l->plan));
+    SC__TRY(sc__plan_resolve(req->ctx, &plan, model, NULL, &l->plan));
     SC__TRY(sc__plan_check(req->ctx, model, &l->plan));
-    SC__TRY(sc__step_constants(req->ctx, l->plan.constants, gpu, &l->constants));
+    SC__TRY(sc__step_constants(req->ctx,
+                               l->plan.constants,
+                               gpu,
+                               &l->plan.software_constants,
+                               &l->constants));
     l->kernel_model = sc__kernel_model_new(l->arena, gpu);
     if (l->plan.kernel_times)
         SC__TRY(

@@ -1,9 +1,11 @@
-/* list: the names there are, as tables: models, GPUs, clusters, network engines. */
+/* list: the names there are, as tables: models, GPUs, clusters, software, network
+ * engines. */
 #include "command/job.h"
 #include "hardware/cluster_fields.h"
 #include "hardware/gpu.h"
 #include "model/read.h"
 #include "network/registry.h"
+#include "plan/software.h"
 
 #include <string.h>
 
@@ -142,6 +144,23 @@ static sc_status list_cluster(struct listing *l, const char *name) {
     return SC_OK;
 }
 
+/* ---- software ---- */
+
+static sc_status list_software(struct listing *l, const char *name) {
+    const struct sc__software *s;
+    SC__TRY(sc__software_read(l->ctx, name, &s));
+    sc__printf(&l->text, "%-32s %s  %s  %s\n", name, s->from, s->to, s->title);
+    sc__json_row(&l->json, NULL);
+    sc__json_string(&l->json, "name", name);
+    sc__json_string(&l->json, "title", s->title);
+    sc__json_string(&l->json, "stack", s->stack);
+    sc__json_string(&l->json, "from", s->from);
+    sc__json_string(&l->json, "to", s->to);
+    sc__json_string(&l->json, "source", s->source);
+    sc__json_end_object(&l->json);
+    return SC_OK;
+}
+
 /* ---- engines ---- */
 
 static sc_status list_engines(struct listing *l) {
@@ -180,6 +199,10 @@ static const struct list_kind list_kinds[] = {
      list_cluster,
      "cluster      GPU           GPUs/node  in a node          NICs           fabric    "
      "class  source\n"},
+    {"software",
+     "software/",
+     list_software,
+     "software                         from     to       what\n"},
     {"engines", NULL, NULL, "engine       how it sees the network\n"},
     {0}};
 
@@ -195,7 +218,9 @@ static sc_status find_kind(struct sc_request *req, const struct list_kind **out)
     const char *near = *asked ? sc__nearest(asked, names) : NULL;
     const char *hint = near ? sc__format(&req->ctx->arena, "did you mean %s?", near)
                             : "stepcast list models";
-    return sc__usage(req, hint, "list takes one of models, gpus, clusters and engines");
+    return sc__usage(req,
+                     hint,
+                     "list takes one of models, gpus, clusters, software and engines");
 }
 
 static sc_status list_all(struct listing *l, const struct list_kind *kind) {
@@ -235,10 +260,11 @@ static const struct sc__option *const list_tables[] = {list_options, NULL};
 
 const struct sc__command sc__command_list = {
     .name = "list",
-    .args = "models|gpus|clusters|engines",
-    .summary = "the models, GPUs, clusters and network engines there are",
-    .text = "The names that --model, --gpu, --cluster and --net take, with the figures "
-            "that\n"
+    .args = "models|gpus|clusters|software|engines",
+    .summary =
+        "the models, GPUs, clusters, software profiles and network engines there are",
+    .text = "The names that --model, --gpu, --cluster, --software and --net take, with the "
+            "figures that\n"
             "belong to them. Peak rates are dense; parameters are counted from the shapes.",
     .options = list_tables,
     .execute = list_execute};

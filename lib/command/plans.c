@@ -289,7 +289,11 @@ static sc_status prepare(struct search *s) {
         s->gpus = s->job.plan.gpus;
     if (!s->gpus)
         return sc__usage(req, "--gpus N", "the number of GPUs is not known");
-    SC__TRY(sc__plan_resolve(req->ctx, &s->job.plan, s->job.model, s->gpus, &base));
+    const struct sc__plan_surroundings around = {
+        .gpus = s->gpus,
+        .gpu = cluster ? s->cluster.cluster.gpu : NULL,
+    };
+    SC__TRY(sc__plan_resolve(req->ctx, &s->job.plan, s->job.model, &around, &base));
     SC__TRY(prepare_cluster(s));
     sc_plan start = s->job.plan;
     return enumerate(s, &base, 0, &start);

@@ -37,6 +37,13 @@ static const struct sc__option options[] = {
      "Output",
      "what speeding up each part would bring (always for profiles)",
      0},
+    {"explain",
+     0,
+     NULL,
+     NULL,
+     "Output",
+     "what the software's profile set, and what each of it costs",
+     0},
     {"compat",
      0,
      "TOOL",
@@ -138,13 +145,26 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     if (profile || sc__flag(req, "amdahl"))
         sc__result_add_shares(&job->ev->result, job->workload);
     SC__TRY(sc__pictures_prepare(req, job));
+    if (sc__flag(req, "explain"))
+        SC__TRY(sc__evaluation_explain(req->ctx, job->ev, job->model, &job->plan));
     SC__TRY(write_outputs(req, job));
     SC__TRY(sc__pictures_write(req, &job->ev->result));
     if (sc__stdout_taken(req))
         return SC_OK;
     sc__write_text(&job->ev->result, req->terminal, req->width, &req->out);
+    if (job->ev->result.software)
+        sc__write_software(&job->ev->result, &req->out);
     sc__pictures_text(req, &job->ev->result);
     return SC_OK;
+}
+
+/* A trace or a table already ran; nothing is left that software could decide. */
+static sc_status check_explain(struct sc_request *req, const struct sc__job *job) {
+    if (!sc__flag(req, "explain") || job->model)
+        return SC_OK;
+    return sc__usage(req,
+                     "give --model, or Megatron's flags",
+                     "--explain says what the software's profile set for a model");
 }
 
 static sc_status run_execute(struct sc_request *req) {
@@ -153,7 +173,9 @@ static sc_status run_execute(struct sc_request *req) {
     if (sc__flag(req, "place"))
         return sc__jobs_run(req);
     SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
-    sc_status status = write_result(req, &job);
+    sc_status status = check_explain(req, &job);
+    if (status == SC_OK)
+        status = write_result(req, &job);
     sc__result_free(&job.ev->result);
     return status;
 }

@@ -1,4 +1,6 @@
 /* show: what is in an input; nothing is simulated. */
+#include "command/show.h"
+
 #include "command/job.h"
 #include "hardware/cluster_fields.h"
 
@@ -178,6 +180,9 @@ static sc_status show_execute(struct sc_request *req) {
     struct sc__buffer b;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
         return show_cluster(req);
+    if (!req->input_count && sc__option(req, "software") && !sc__option(req, "model") &&
+        !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
+        return sc__show_software(req);
     SC__TRY(sc__job_load(req, &job));
     sc__job_not_simulated(req);
     sc__job_note_unused(req);

@@ -13,6 +13,8 @@
 struct validate_job {
     struct sc__truth *truth;
     const char *constants;
+    const char *software; /* instead of the rows' own, or NULL */
+    bool nearest;
 };
 
 struct row_forecast {
@@ -35,9 +37,12 @@ static sc_status forecast(void *self) {
     sc_options options;
     sc_plan training;
     bool given;
-    SC__TRY(sc__truth_plan(ctx, row, plan));
+    SC__TRY(sc__truth_plan(ctx, row, job->nearest, plan));
     if (plan->skip)
         return SC_OK;
+    if (job->software)
+        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
+            (sc_setting){"software", job->software};
     if (job->constants)
         *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
             (sc_setting){"step-constants", job->constants};
@@ -132,6 +137,21 @@ static sc_status write_document(struct sc_request *req,
     return strcmp(path, "-") ? sc__write_file(req->ctx, path, b.text, b.size) : SC_OK;
 }
 
+/* --software for all rows; auto is the table. */
+static sc_status check_software(struct sc_request *req, struct validate_job *job) {
+    const char *said = sc__option(req, "software");
+    const struct sc__software *found;
+    static const struct sc__str nothing = {"", 0};
+    if (!said || !strcmp(said, "auto"))
+        return SC_OK;
+    if (job->nearest)
+        return sc__usage(req,
+                         "give one of them",
+                         "--software contradicts --nearest-software");
+    job->software = said;
+    return sc__software_find(req->ctx, said, nothing, &found);
+}
+
 static sc_status validate_execute(struct sc_request *req) {
     struct sc__truth truth;
     if (req->input_count != 1)
@@ -146,7 +166,9 @@ static sc_status validate_execute(struct sc_request *req) {
                          "no row has '%s' in it",
                          sc__option(req, "only"));
     struct validate_job job = {.truth = &truth,
-                               .constants = sc__option(req, "step-constants")};
+                               .constants = sc__option(req, "step-constants"),
+                               .nearest = sc__flag(req, "nearest-software")};
+    SC__TRY(check_software(req, &job));
     SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
     if (!sc__stdout_taken(req))
@@ -167,6 +189,22 @@ static const struct sc__option options[] = {
     {"markdown", 0, "FILE", NULL, "Output", "the tables as Markdown", 0},
     {"plot", 0, "FILE", NULL, "Output", "measured against predicted, as SVG", 0},
     {"only", 0, "TEXT", NULL, "Input", "only rows whose source or id holds this", 0},
+    {"software",
+     0,
+     "NAME",
+     "auto",
+     "Input",
+     "the profile that all rows run; auto: each row that of its source",
+     0,
+     .type = SC__TYPE_TEXT,
+     .folder = "software/"},
+    {"nearest-software",
+     0,
+     NULL,
+     NULL,
+     "Input",
+     "each row runs the profile nearest to its source's own, as if that were not known",
+     0},
     {"step-constants",
      0,
      "FILE",

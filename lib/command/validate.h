@@ -1,6 +1,7 @@
 /* validate: published training steps → forecasts of the same steps.
  *
- *   CSV → rows → (data/validate.json) options of `run` → lowering, simulation
+ *   CSV → rows → (data/validate.json) options of `run`, a profile of the software
+ *       among them → lowering, simulation
  *       → error by row, summary by source, GPU and size → text, JSON, docs */
 #ifndef SC_COMMAND_VALIDATE_H
 #define SC_COMMAND_VALIDATE_H
@@ -80,8 +81,10 @@ struct sc__truth_plan {
     const char *cluster_words; /* what the source says about it beyond the row */
     const char *skip;
 };
+/* nearest: with the profile that is nearest to the source's, not its own. */
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
+                         bool nearest,
                          struct sc__truth_plan *out);
 struct sc__settings sc__truth_settings(struct sc_context *ctx,
                                        const struct sc__truth_plan *plan);

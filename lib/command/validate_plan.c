@@ -1,9 +1,12 @@
-/* validate_plan: one row of published steps → the options of `run`. What a
- * row's software means, what its source says elsewhere and which preset a name
- * stands for is in data/validate.json; nothing there is a constant of the
+/* validate_plan: one row of published steps → the options of `run`. Which profile
+ * a source ran, what it says outside its table, what words mean and which preset
+ * a name stands for is in data/validate.json; nothing there is a constant of the
  * model. */
 #include "command/validate.h"
 
+#include "plan/software.h"
+
+#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -86,18 +89,34 @@ static bool matches(const struct sc__truth_row *row, const json_t *entry) {
            begins(row, SC__TRUTH_GPU, entry, "gpu");
 }
 
-/* "{pp}" in an entry's options is the row's number of stages. */
+static uint64_t whole_cell(const struct sc__truth_row *row, enum sc__truth_column c) {
+    double v;
+    bool is_whole = sc__parse_double(sc__str(cell(row, c)), &v) && v >= 1 && v < 1e9;
+    return is_whole ? (uint64_t)v : 0;
+}
+
 static const char *
-fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
-    const char *at = strstr(text, "{pp}");
+replace_mark(struct sc_context *ctx, const char *text, const char *mark, uint64_t value) {
+    const char *at = strstr(text, mark);
     if (!at)
         return text;
     return sc__format(&ctx->arena,
-                      "%.*s%s%s",
+                      "%.*s%llu%s",
                       (int)(at - text),
                       text,
-                      cell(row, SC__TRUTH_PP),
-                      at + 4);
+                      (unsigned long long)value,
+                      at + strlen(mark));
+}
+
+/* "{pp}" in an entry's options is the row's number of stages, "{half}" half of
+ * the layers of a stage. */
+static const char *
+fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
+    uint64_t pp = whole_cell(row, SC__TRUTH_PP);
+    uint64_t stages = pp ? pp : 1;
+    uint64_t half = (whole_cell(row, SC__TRUTH_LAYERS) / stages + 1) / 2;
+    text = replace_mark(ctx, text, "{pp}", pp);
+    return replace_mark(ctx, text, "{half}", half ? half : 1);
 }
 
 static void apply_list(struct sc_context *ctx,
@@ -142,19 +161,56 @@ static const char *const dimension_flags[][2] = {{"num-layers", "layers"},
                                                  {"num-attention-heads", "heads"},
                                                  {NULL, NULL}};
 
-static void set_model(struct sc_context *ctx,
-                      const struct sc__truth_row *row,
-                      const json_t *root,
-                      struct sc__truth_plan *p) {
-    const char *preset = json_string_value(
-        json_object_get(json_object_get(root, "models"), cell(row, SC__TRUTH_MODEL)));
+/* The name without what is in brackets behind it: "Qwen3_30B_a3B (tokendrop)". */
+static const char *plain_model(struct sc_context *ctx, const struct sc__truth_row *row) {
+    struct sc__str name = sc__str(cell(row, SC__TRUTH_MODEL));
+    const char *bracket = strchr(name.p, '(');
+    if (bracket && bracket != name.p)
+        name.n = (size_t)(bracket - name.p);
+    name = sc__trim(name);
+    return sc__strndup(&ctx->arena, name.p, name.n);
+}
+
+/* A preset by the table, in any case; where the row has no dimensions, by the name
+ * it goes by. */
+static const char *
+find_preset(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *models) {
+    const char *name = plain_model(ctx, row);
+    const struct sc__data_file *file;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)models, key, value) {
+        if (sc__str_is_any_case(sc__str(name), key))
+            return sc__strdup(&ctx->arena, json_string_value(value));
+    }
+    if (*cell(row, SC__TRUTH_HIDDEN))
+        return NULL;
+    file = sc__data_find_loosely(&ctx->arena, "models/", name);
+    return file ? sc__data_name(&ctx->arena, file) : NULL;
+}
+
+/* The family that the name begins with, the longest of them. */
+static const json_t *find_family(const json_t *families, const char *name) {
+    const json_t *best = NULL;
+    size_t most = 0;
+    size_t i;
+    json_t *entry;
+    json_array_foreach((json_t *)families, i, entry) {
+        const char *text = json_string_value(json_object_get(entry, "model"));
+        if (strlen(text) <= most || !sc__str_starts_any_case(sc__str(name), text))
+            continue;
+        most = strlen(text);
+        best = entry;
+    }
+    return best;
+}
+
+static void set_dimensions(struct sc_context *ctx,
+                           const struct sc__truth_row *row,
+                           struct sc__truth_plan *p) {
     static const enum sc__truth_column from[] = {SC__TRUTH_LAYERS,
                                                  SC__TRUTH_HIDDEN,
                                                  SC__TRUTH_HEADS};
-    if (preset) {
-        set(ctx, p, "model", preset);
-        return;
-    }
     for (unsigned i = 0; dimension_flags[i][0]; i++) {
         if (!*cell(row, from[i]))
             p->skip =
@@ -164,7 +220,27 @@ static void set_model(struct sc_context *ctx,
     copy_number(ctx, row, SC__TRUTH_KV_HEADS, "num-query-groups", p);
     copy_number(ctx, row, SC__TRUTH_FFN, "ffn-hidden-size", p);
     copy_number(ctx, row, SC__TRUTH_VOCAB, "vocab-size", p);
-    apply_list(ctx, row, json_object_get(root, "families"), p);
+}
+
+static void set_model(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      const json_t *root,
+                      struct sc__truth_plan *p) {
+    const char *name = cell(row, SC__TRUTH_MODEL);
+    const char *preset = find_preset(ctx, row, json_object_get(root, "models"));
+    const json_t *family = find_family(json_object_get(root, "families"), name);
+    if (preset && strstr(name, "w/o MTP"))
+        set(ctx, p, "mtp-num-layers", "0");
+    if (preset) {
+        set(ctx, p, "model", preset);
+        return;
+    }
+    set_dimensions(ctx, row, p);
+    if (family)
+        set_words(ctx, p, json_string_value(json_object_get(family, "options")));
+    else if (!p->skip)
+        p->skip =
+            sc__format(&ctx->arena, "the family of the model \"%s\" is not known", name);
 }
 
 /* "4", or "1 layer/chunk" with the ends one layer short. */
@@ -200,40 +276,84 @@ static void set_plan(struct sc_context *ctx,
     copy_number(ctx, row, SC__TRUTH_SEQ, "seq", p);
     copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
     copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
-    if (!strcmp(cell(row, SC__TRUTH_SP), "yes"))
-        set(ctx, p, "sequence-parallel", "");
     set(ctx, p, "uneven-stages", ""); /* it ran, so its layers found their stages */
     set(ctx, p, "by-tuner", "");      /* measured runs used what NCCL's cost table chose */
     set(ctx, p, "ignore-memory", "");
 }
 
+/* ---- words of a cell ---- */
+
+static bool is_word_end(char c) {
+    return !isalnum((unsigned char)c) && c != '_' && c != '-';
+}
+
+/* Where the phrase stands in the text as words of its own; NULL: nowhere. */
+static char *find_phrase(char *text, const char *phrase) {
+    size_t n = strlen(phrase);
+    for (char *at = text; *at; at++) {
+        bool begins = at == text || is_word_end(at[-1]) || is_word_end(phrase[0]);
+        if (begins && sc__str_starts_any_case(sc__str(at), phrase) &&
+            (is_word_end(at[n]) || is_word_end(phrase[n - 1])))
+            return at;
+    }
+    return NULL;
+}
+
+/* The longest phrase of the table that is in the text, which is blanked there. */
+static const char *take_phrase(const json_t *table, char *text) {
+    const char *options = NULL;
+    char *best = NULL;
+    size_t most = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)table, key, value) {
+        size_t n = strlen(key);
+        char *at = n > most ? find_phrase(text, key) : NULL;
+        if (!at)
+            continue;
+        most = n;
+        best = at;
+        options = json_string_value(value);
+    }
+    if (best)
+        memset(best, ' ', most);
+    return options;
+}
+
+/* Every phrase of a cell is one of the table; what is not is named, and the row
+ * is left out: to guess would be a forecast of something else. */
+static void read_words(struct sc_context *ctx,
+                       const struct sc__truth_row *row,
+                       enum sc__truth_column c,
+                       const json_t *words,
+                       struct sc__truth_plan *p) {
+    const char *column = sc__truth_column_name(c);
+    const json_t *table = json_object_get(words, column);
+    char *text = sc__strdup(&ctx->arena, cell(row, c));
+    const char *options;
+    while ((options = take_phrase(table, text)))
+        set_words(ctx, p, fill_in(ctx, row, options));
+    for (const char *at = text; *at; at++)
+        if (isalnum((unsigned char)*at)) {
+            struct sc__str left = sc__trim(sc__str(at));
+            p->skip = sc__format(&ctx->arena,
+                                 "%s: '%.*s' is not understood",
+                                 column,
+                                 SC__SHOW(left));
+            return;
+        }
+}
+
 static void set_training(struct sc_context *ctx,
                          const struct sc__truth_row *row,
+                         const json_t *words,
                          struct sc__truth_plan *p) {
-    const char *precision = cell(row, SC__TRUTH_PRECISION);
-    const char *again = cell(row, SC__TRUTH_RECOMPUTE);
-    const char *zero = cell(row, SC__TRUTH_ZERO);
-    set(ctx, p, "dtype", strstr(precision, "fp16") ? "fp16" : "bf16");
-    if (strstr(precision, "fp8") && !strstr(precision, "rowwise"))
-        set(ctx, p, "fp8", ""); /* row-wise: see data/validate.json */
-    if (strstr(precision, "fp4"))
-        set(ctx, p, "fp4", "");
-    if (!strcmp(again, "full"))
-        set(ctx, p, "recompute", "full");
-    else if (!strncmp(again, "selective AC", 12))
-        set(ctx, p, "recompute", "ops");
-    else if (!strncmp(again, "selective", 9))
-        set(ctx, p, "recompute", "selective");
-    if (strstr(again, "norm, act"))
-        set(ctx, p, "recompute-modules", "layernorm,act");
-    if (strstr(again, "layernorm moe"))
-        set(ctx, p, "recompute-modules", "layernorm,moe");
-    if (strstr(zero, "SHARD_GRAD_OP"))
-        set(ctx, p, "zero", "2");
-    else if (strstr(zero, "FSDP"))
-        set(ctx, p, "zero", "3");
-    else if (strstr(zero, "dist-opt"))
-        set(ctx, p, "zero", "1");
+    static const enum sc__truth_column columns[] = {SC__TRUTH_PRECISION,
+                                                    SC__TRUTH_RECOMPUTE,
+                                                    SC__TRUTH_SP,
+                                                    SC__TRUTH_ZERO};
+    for (unsigned i = 0; i < sizeof columns / sizeof *columns; i++)
+        read_words(ctx, row, columns[i], words, p);
 }
 
 /* Tables add words to the name of a GPU: the longest name that begins it counts. */
@@ -252,14 +372,58 @@ static const json_t *find_gpu(const json_t *gpus, const char *name) {
     return best;
 }
 
-/* Tensor-parallel collectives in chunks come with sequence parallelism, said or not. */
-static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_plan *p) {
-    struct sc__settings s = sc__truth_settings(ctx, p);
-    const char *overlap = sc__setting(&s, "overlap-tp");
-    const char *tp = sc__setting(&s, "tp");
-    if (overlap && !strcmp(overlap, "chunks") && tp && atoi(tp) > 1 &&
-        !sc__setting(&s, "sequence-parallel"))
-        set(ctx, p, "sequence-parallel", "");
+/* A rack of 72 in jobs of powers of two is used in blocks of 64, as the recipes
+ * do; a job that is a rack, or racks, uses all of it. */
+static unsigned rack_block(unsigned gpus) {
+    if (gpus <= 72 || gpus % 72 == 0)
+        return 72;
+    for (unsigned block = 64; block > 4; block -= 4)
+        if (gpus % block == 0)
+            return block;
+    return 4;
+}
+
+/* ---- software ---- */
+
+static sc_status nearest_profile(struct sc_context *ctx, const char **name) {
+    const struct sc__software *s;
+    struct sc__str near;
+    SC__TRY(sc__software_read(ctx, *name, &s));
+    struct sc__str rest = sc__str(s->near ? s->near : "");
+    if (sc__split(&rest, ',', &near) && near.n)
+        *name = sc__strndup(&ctx->arena, near.p, near.n);
+    return SC_OK;
+}
+
+/* The profile of the row's source; where the table does not know it, what the
+ * source and the notes name. */
+static sc_status set_software(struct sc_context *ctx,
+                              const struct sc__truth_row *row,
+                              const json_t *profiles,
+                              bool nearest,
+                              struct sc__truth_plan *p) {
+    const struct sc__software *found = NULL;
+    const char *name = NULL;
+    size_t i;
+    json_t *entry;
+    json_array_foreach((json_t *)profiles, i, entry) {
+        if (!name && matches(row, entry))
+            name = sc__strdup(&ctx->arena,
+                              json_string_value(json_object_get(entry, "profile")));
+    }
+    const char *text = sc__format(&ctx->arena,
+                                  "%s %s",
+                                  cell(row, SC__TRUTH_SOURCE),
+                                  cell(row, SC__TRUTH_NOTES));
+    if (!name)
+        SC__TRY(sc__software_find(ctx, "auto", sc__str(text), &found));
+    if (found)
+        name = found->name;
+    if (name && nearest)
+        SC__TRY(nearest_profile(ctx, &name));
+    if (name)
+        set(ctx, p, "software", name);
+    return SC_OK;
 }
 
 static void set_machine(struct sc_context *ctx,
@@ -278,8 +442,9 @@ static void set_machine(struct sc_context *ctx,
     int gpus = atoi(cell(row, SC__TRUTH_GPUS));
     set(ctx, p, "gpu", gpu);
     p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
-    if (strstr(cluster, "nvl72") && gpus > 64)
-        p->cluster = sc__format(&ctx->arena, "%s node=64", p->cluster);
+    if (strstr(cluster, "nvl72"))
+        p->cluster =
+            sc__format(&ctx->arena, "%s node=%u", p->cluster, rack_block((unsigned)gpus));
     if (p->cluster_words)
         p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
     else if (*cell(row, SC__TRUTH_NIC))
@@ -311,9 +476,11 @@ static void find_skip(struct sc_context *ctx,
 
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
+                         bool nearest,
                          struct sc__truth_plan *p) {
     const struct sc__data_file *file = sc__data_find("validate.json");
     json_error_t error;
+    sc_status status = SC_OK;
     *p = (struct sc__truth_plan){0};
     json_t *root =
         file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
@@ -327,14 +494,14 @@ sc_status sc__truth_plan(struct sc_context *ctx,
     if (!p->skip) {
         set_model(ctx, row, root, p);
         set_plan(ctx, row, p);
-        set_training(ctx, row, p);
-        apply_list(ctx, row, json_object_get(root, "software"), p);
+        status = set_software(ctx, row, json_object_get(root, "profiles"), nearest, p);
+        set_training(ctx, row, json_object_get(root, "words"), p);
+        apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
-        imply_sequence_parallel(ctx, p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);
-    return SC_OK;
+    return status;
 }
 
 static const char *validate_plan_nth(const void *self, const char *name, unsigned i) {

@@ -54,17 +54,25 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                   .from_model = true,
                                   .sim_options.comm_tax = in->options->comm_sm_tax};
     bool sized = in->cluster && in->cluster->sized;
-    uint32_t gpus = sized ? in->cluster->cluster.gpus : 0;
-    SC__TRY(sc__plan_resolve(ctx, plan, model, gpus, &ev->plan));
+    ev->given_options = in->options;
+    ev->options = *in->options;
+    ev->in.options = &ev->options;
+    const struct sc__plan_surroundings around = {
+        .gpus = sized ? in->cluster->cluster.gpus : 0,
+        .gpu = in->cluster ? in->cluster->cluster.gpu : NULL,
+        .options = &ev->options,
+        .without = in->without,
+    };
+    SC__TRY(sc__plan_resolve(ctx, plan, model, &around, &ev->plan));
     SC__TRY(sc__plan_check(ctx, model, &ev->plan));
     sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
     sc__plan_settings(&ev->plan, &ev->settings);
-    SC__TRY(sc__evaluation_cluster(ctx, in, ev->plan.gpus, &ev->cluster));
+    SC__TRY(sc__evaluation_cluster(ctx, &ev->in, ev->plan.gpus, &ev->cluster));
     /* ranks a token goes to in a two-level all-to-all, where nobody says */
-    if (model->experts && !(in->options->copies > 0))
+    if (model->experts && !(ev->options.copies > 0))
         ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
     SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
-    return sc__workload_change(ctx, in->options, ev->workload);
+    return sc__workload_change(ctx, &ev->options, ev->workload);
 }
 
 sc_status sc__evaluation_workload(struct sc_context *ctx,

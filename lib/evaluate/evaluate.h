@@ -22,6 +22,8 @@ struct sc__evaluation_input {
     struct sc__settings engine;
     /* Where the plan came from options: the options, to name those without effect. */
     const struct sc__settings *plan_options;
+    /* An entry of the software's profile that is left out: its number + 1; 0: none. */
+    uint32_t without;
 };
 
 /* Lives where it is made: the engine and the result point into it. */
@@ -30,6 +32,8 @@ struct sc__evaluation {
     struct sc__cluster cluster; /* of the job's size, tuned as the options say */
     struct sc__plan plan;       /* of a model */
     sc_plan settings;           /* the same, as the public structure */
+    sc_options options;         /* as given, and filled by the software's profile */
+    const sc_options *given_options;
     bool from_model;
     struct sc__workload *workload;
     struct sc__net net;
@@ -77,6 +81,13 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
 
 /* Adds the what-if table to the result: the step with each part faster. */
 sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev);
+
+/* Adds what the software's profile set to the result, and the step without each of
+ * it. After sc__evaluation_run, with what it was made from. */
+sc_status sc__evaluation_explain(struct sc_context *ctx,
+                                 struct sc__evaluation *ev,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan);
 
 /* A network engine of the kind asked for that has seen no traffic. */
 sc_status sc__evaluation_network(struct sc_context *ctx,

@@ -10,7 +10,7 @@
 
 #define FILE_LIMIT ((size_t)256 << 20)
 #define DEFAULT_CLASS "roce"
-#define DEFAULT_GENERATION "hopper"
+#define DEFAULT_GENERATION "unknown"
 #define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
 
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {

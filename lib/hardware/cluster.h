@@ -123,11 +123,12 @@ enum sc__proto {
 };
 
 struct sc__tuning {
-    uint8_t algo;   /* enum sc__algo */
-    uint8_t proto;  /* enum sc__proto */
-    bool by_tuner;  /* choose by NCCL's own cost table instead of by least time */
-    bool no_pxn;    /* all-to-all may not use the destination's rail */
-    bool two_level; /* all-to-all as DeepEP does it */
+    uint8_t algo;     /* enum sc__algo */
+    uint8_t proto;    /* enum sc__proto */
+    bool by_tuner;    /* choose by NCCL's own cost table instead of by least time */
+    bool no_pxn;      /* all-to-all may not use the destination's rail */
+    bool two_level;   /* all-to-all as DeepEP does it */
+    bool eager_timer; /* timed by PyTorch with a barrier, not by nccl-tests */
     uint32_t gpus_per_process; /* 0 = 1 */
     double copies; /* two_level: copies of a token; 0 = as many as there are ranks */
 };
@@ -288,6 +289,12 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,
                                 double sharing,
                                 uint64_t bytes);
+/* Time of a message of every rank of a group to the next one, as a benchmark sees it. */
+int64_t sc__message_time_among(const struct sc__cluster *c,
+                               const struct sc__shape *s,
+                               uint64_t bytes);
+/* Share of its NVLink port or NIC that a message alone fills while its bytes move. */
+double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes);
 /* The time its bytes need there: all but latency and software. Of small messages
  * the software's least time may hide it. */
 int64_t sc__message_bytes_time(const struct sc__cluster *c,

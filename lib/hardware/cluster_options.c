@@ -94,6 +94,16 @@ const struct sc__option sc__cluster_options[] = {
      .type = SC__TYPE_WHOLE,
      .least = 1,
      SC__OPTIONS_FIELD(gpus_per_process)},
+    {"net-channels",
+     0,
+     "N",
+     "2",
+     "Collectives",
+     "channels to a peer on another node (NCCL_NCHANNELS_PER_NET_PEER)",
+     0,
+     .type = SC__TYPE_WHOLE,
+     .least = 1,
+     SC__OPTIONS_FIELD(net_channels)},
     {"rank-file",
      0,
      "FILE",
@@ -177,6 +187,8 @@ sc_status sc__cluster_apply(struct sc_context *ctx,
     if (c->tuning.no_pxn)
         note_pxn(ctx, c);
     tune_copies(ctx, o, &c->tuning);
+    if (o->net_channels)
+        c->constants.net_channels = o->net_channels;
     SC__TRY(tune_process(ctx, o, c));
     return o->rank_file ? sc__placement_read(ctx, o->rank_file, ranks, c) : SC_OK;
 }

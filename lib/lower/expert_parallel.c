@@ -36,7 +36,7 @@ void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) 
  * prepares the exchange, half feeds the experts one by one. */
 double sc__expert_host_us(const struct sc__script_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    return k->moe && p->moe_unfused
-               ? k->l->constants.host_moe * (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
-               : 0;
+    return k->moe && p->moe_unfused ? k->l->constants.software.host_moe_us *
+                                          (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
+                                    : 0;
 }

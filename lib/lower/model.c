@@ -45,7 +45,7 @@ static void fill_totals(struct sc__lowering *l) {
     struct sc__workload *w = l->workload;
     bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
     if (beside && p->mesh.dp * p->mesh.cp > 1)
-        w->comm_tax = l->constants.comm_tax;
+        w->comm_tax = l->constants.software.comm_tax;
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
@@ -98,7 +98,7 @@ static void note_assumptions(const struct sc__lowering *l) {
             "host-launch",
             "the host takes %g us to launch a kernel, as on the machines where steps of "
             "%s were looked at: hosts differ; --host-launch sets it",
-            l->constants.host[p->fusion],
+            l->constants.software.host_us,
             l->gpu->name);
     if (p->vocab != l->model->vocab)
         sc__note(l->ctx,
@@ -159,7 +159,11 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
-    SC__TRY(sc__step_constants(ctx, plan->constants, l->gpu, &l->constants));
+    SC__TRY(sc__step_constants(ctx,
+                               plan->constants,
+                               l->gpu,
+                               &plan->software_constants,
+                               &l->constants));
     l->kernel_model = sc__kernel_model_new(l->arena, l->gpu);
     if (plan->kernel_times)
         SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));

@@ -214,7 +214,7 @@ static void message_row(struct model_rows_rows *r) {
     if (p->mesh.pp == 1)
         return;
     if (!p->overlap_p2p && p->host_launch != 0)
-        x.us = r->l->constants.host_message;
+        x.us = r->l->constants.software.host_message_us;
     if (p->scatter_gather && !p->sequence_parallel && p->mesh.tp > 1) {
         x.coll = SC__ROW_ALLGATHER;
         x.bytes = sc__plan_message(p, r->l->model) * p->mesh.tp;

@@ -12,7 +12,8 @@
 #include "lower/model.h"
 
 /* What single kernels do not show: constants of whole steps, per GPU
- * architecture (data/step.json, docs/model/step.md). */
+ * architecture (data/step.json, docs/model/step.md), and those of the software
+ * (data/software/). */
 struct sc__step_constants {
     /* factors on kernel times inside a step; fp8, fp4 on top of gemm */
     double gemm;
@@ -20,29 +21,17 @@ struct sc__step_constants {
     double fp4;
     double batched;
     double memory;
-    /* more for memory-bound kernels of routing and experts: fused, and as before 2026 */
-    double moe[2];
     double attention[2]; /* the same for current attention kernels: forward, backward */
-    double attention_64; /* more for heads up to 64 wide */
     /* for attention in fp8: its GEMMs halve, its exponentials do not */
     double attention_fp8;
-    double host[SC__FUSIONS]; /* us of host time per kernel */
-    /* us more per layer with experts and direction: unfused routing waits for counts */
-    double host_moe;
-
-    /* us per message between stages that the host waits for (not where they overlap) */
-    double host_message;
-    double tp_exposed; /* share of a chunked collective that stays exposed */
-    /* compute is slower by this share while data-parallel traffic runs beside it */
-    double comm_tax;
-    double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
-    double adam_bytes;       /* memory traffic per parameter of the optimizer */
-    double jitter;           /* compute is slower by this share per doubling of the nodes */
+    double jitter; /* compute is slower by this share per doubling of the nodes */
+    struct sc__software_constants software;
 };
 
 sc_status sc__step_constants(struct sc_context *ctx,
                              const char *path,
                              const struct sc__gpu *gpu,
+                             const struct sc__software_constants *software,
                              struct sc__step_constants *out);
 
 enum { SC__ITEM_COMPUTE, SC__ITEM_COLL, SC__ITEM_JOIN };

@@ -188,7 +188,7 @@ static void take_message(struct sc__step_emitter *e, enum sc__phase phase) {
     bool host = !l->plan.overlap_p2p && l->plan.host_launch != 0;
     struct sc__step_item x = {.phase = (uint8_t)phase,
                               .work = SC__WORK_HOST,
-                              .us = l->constants.host_message,
+                              .us = l->constants.software.host_message_us,
                               .name = "host"};
     if (host && x.us > 0)
         compute(e, &x, SC__NONE);
@@ -390,7 +390,7 @@ static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params
     return sc__adamw(l->kernel_model,
                      SC__FP32,
                      params,
-                     l->constants.adam_bytes - (wide ? 2 : 0));
+                     l->constants.software.adam_bytes - (wide ? 2 : 0));
 }
 
 /* Not the tag of any micro-batch. */

@@ -1,5 +1,6 @@
 /* step_constants: data/step.json. An architecture's object replaces what
- * "default" says, a GPU's what its architecture says. */
+ * "default" says, a GPU's what its architecture says. A file of the user's may
+ * also replace constants of the software. */
 #include "lower/step.h"
 
 #include <jansson.h>
@@ -17,23 +18,11 @@ static const struct step_constants_field fields[] = {
     FIELD("gemm", gemm),
     FIELD("fp8", fp8),
     FIELD("fp4", fp4),
-    FIELD("moe", moe[0]),
-    FIELD("moe_unfused", moe[1]),
     FIELD("attention_forward", attention[0]),
     FIELD("attention_backward", attention[1]),
-    FIELD("attention_64", attention_64),
     FIELD("attention_fp8", attention_fp8),
     FIELD("batched", batched),
     FIELD("memory", memory),
-    FIELD("host_megatron_us", host[SC__FUSION_MEGATRON]),
-    FIELD("host_eager_us", host[SC__FUSION_EAGER]),
-    FIELD("host_2021_us", host[SC__FUSION_2021]),
-    FIELD("host_moe_us", host_moe),
-    FIELD("host_message_us", host_message),
-    FIELD("tp_exposed", tp_exposed),
-    FIELD("comm_tax", comm_tax),
-    FIELD("accumulate_bytes", accumulate_bytes),
-    FIELD("adam_bytes", adam_bytes),
     FIELD("jitter", jitter),
     {NULL, 0},
 };
@@ -56,13 +45,15 @@ static sc_status step_constants_apply(struct sc_context *ctx,
         return SC_OK;
     json_object_foreach((json_t *)object, key, value) {
         const struct step_constants_field *f = find_field(key);
+        double *target = f ? (double *)((char *)out + f->offset)
+                           : sc__software_constant(&out->software, key);
         if (key[0] == '_')
             continue;
-        if (!f)
+        if (!target)
             return sc__fail(ctx, SC_INPUT, &at, NULL, "unknown constant \"%.60s\"", key);
         if (!json_is_number(value))
             return sc__fail(ctx, SC_INPUT, &at, NULL, "\"%s\" must be a number", key);
-        *(double *)((char *)out + f->offset) = json_number_value(value);
+        *target = json_number_value(value);
     }
     return SC_OK;
 }
@@ -70,6 +61,7 @@ static sc_status step_constants_apply(struct sc_context *ctx,
 sc_status sc__step_constants(struct sc_context *ctx,
                              const char *path,
                              const struct sc__gpu *gpu,
+                             const struct sc__software_constants *software,
                              struct sc__step_constants *out) {
     struct sc__str text;
     json_error_t error;
@@ -89,7 +81,7 @@ sc_status sc__step_constants(struct sc_context *ctx,
                                .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
-    *out = (struct sc__step_constants){0};
+    *out = (struct sc__step_constants){.software = *software};
     sc_status status =
         step_constants_apply(ctx, path, json_object_get(root, "default"), out);
     if (status == SC_OK && gpu->architecture)
@@ -97,7 +89,6 @@ sc_status sc__step_constants(struct sc_context *ctx,
             step_constants_apply(ctx, path, json_object_get(root, gpu->architecture), out);
     if (status == SC_OK)
         status = step_constants_apply(ctx, path, json_object_get(root, gpu->name), out);
-    out->host[SC__FUSION_HF] = out->host[SC__FUSION_EAGER];
     json_decref(root);
     return status;
 }

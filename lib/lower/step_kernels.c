@@ -178,7 +178,7 @@ static double attention_factor(const struct sc__lowering *l, const struct sc__ke
     if (l->plan.attention == SC__ATTENTION_CURRENT)
         factor = c->attention[k->phase != SC__FORWARD];
     if (sc__model_qk_dim(l->model) <= 64)
-        factor *= c->attention_64;
+        factor *= c->software.attention_64;
     if (l->plan.fp8_attention)
         factor *= c->attention_fp8;
     return factor;
@@ -292,10 +292,11 @@ static void find_throttling(struct sc__lowering *l) {
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. */
     double tp = layers * (2 + 2 * repeat) * activations_us(l);
-    l->throttling = sc__throttle(
-        l->gpu,
-        &load,
-        bubble + tp * (p->tp_overlap == SC__TP_CHUNKS ? l->constants.tp_exposed : 1));
+    l->throttling = sc__throttle(l->gpu,
+                                 &load,
+                                 bubble + tp * (p->tp_overlap == SC__TP_CHUNKS
+                                                    ? l->constants.software.tp_exposed
+                                                    : 1));
 }
 
 void sc__step_kernels(struct sc__lowering *l) {

@@ -107,7 +107,8 @@ static void step_scripts_part(struct sc__script_maker *k,
         if (!captured(&k->l->plan, which, k->moe))
             k->launches += x->kernel.launches * share;
         if (k->moe && of_experts(which) && x->kernel.kind == SC__KERNEL_MEMORY)
-            share *= k->l->constants.moe[k->l->plan.moe_unfused];
+            share *= k->l->plan.moe_unfused ? k->l->constants.software.moe_unfused
+                                            : k->l->constants.software.moe_fused;
         compute(k,
                 x->kernel.work,
                 share * sc__step_kernel_us(k->l, &x->kernel),
@@ -118,8 +119,7 @@ static void step_scripts_part(struct sc__script_maker *k,
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. */
 static void host(struct sc__script_maker *k) {
     const struct sc__step_constants *c = &k->l->constants;
-    double per =
-        k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->host[k->l->plan.fusion];
+    double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->software.host_us;
     double busy = k->script->us + k->comm;
     double need = per > 0 ? per * k->launches + sc__expert_host_us(k) : 0;
     if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL)
@@ -164,7 +164,7 @@ static void reorder(struct sc__script_maker *k, double bytes) {
  * beside the GEMM; the caller joins after it. */
 static void gather_tokens(struct sc__script_maker *k) {
     double bytes = gathered_bytes(k->l);
-    double shown = k->l->constants.tp_exposed;
+    double shown = k->l->constants.software.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
     if (!chunked(k->l)) {
@@ -206,7 +206,8 @@ static void begin_reduce(struct sc__script_maker *k) {
                               SC__REDUCESCATTER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              activation_bytes(k->l) * (1 - k->l->constants.tp_exposed),
+                              activation_bytes(k->l) *
+                                  (1 - k->l->constants.software.tp_exposed),
                               true,
                               "tp reduce");
 }
@@ -230,7 +231,7 @@ static void end_reduce(struct sc__script_maker *k) {
                           SC__REDUCESCATTER,
                           SC__GROUP_TP,
                           SC__STREAM_COMM,
-                          bytes * (chunked(k->l) ? k->l->constants.tp_exposed : 1),
+                          bytes * (chunked(k->l) ? k->l->constants.software.tp_exposed : 1),
                           false,
                           "tp reduce");
 }
@@ -450,7 +451,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
 static void accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
     double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
-    double bytes = (p->zero >= 2 ? copies : k->l->constants.accumulate_bytes) *
+    double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
                    (params->dense + params->experts);
     if (bytes < 1)
         return;

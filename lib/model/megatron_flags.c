@@ -137,7 +137,7 @@ read_positions(const struct sc__settings *s, struct sc__model *m, bool preset) {
     if (kind)
         return SC_OK;
     if (!m->positions) {
-        m->positions = m->context;
+        m->positions = m->context ? m->context : SC__POSITIONS_OF_SEQUENCE;
         SC__TRY(sc__setting_u32(s, "seq-length", 1, &m->positions));
         SC__TRY(sc__setting_u32(s, "seq", 1, &m->positions));
     }
@@ -220,6 +220,7 @@ sc_status sc__model_settings(struct sc_context *ctx,
     SC__TRY(read_positions(s, m, name));
     SC__TRY(read_norm(s, m));
     read_switches(s, m);
+    SC__TRY(sc__setting_u32(s, "mtp-num-layers", 0, &m->mtp_layers));
     SC__TRY(model_megatron_flags_read_experts(s, m));
     SC__TRY(read_latent(s, m));
     note_idle(s, m);

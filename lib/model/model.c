@@ -64,7 +64,8 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
     uint32_t moe = sc__model_moe_layers(m);
     *p = (struct sc__model_params){0};
     p->embedding = (double)m->vocab * h;
-    p->positions = (double)m->positions * h;
+    if (m->positions != SC__POSITIONS_OF_SEQUENCE) /* which the model does not know */
+        p->positions = (double)m->positions * h;
     p->head = m->tied ? 0 : (double)m->vocab * h;
     p->final_norm = norm;
     p->attention = attention_params(m);

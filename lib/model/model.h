@@ -10,6 +10,10 @@
 
 #define SC__MOST_LAYERS 4096 /* a model with more is refused */
 
+/* A learned position for each token of the plan's sequences, where the model does
+ * not say how many. */
+#define SC__POSITIONS_OF_SEQUENCE UINT32_MAX
+
 enum sc__norm { SC__LAYERNORM, SC__RMSNORM };
 
 struct sc__model {
@@ -25,7 +29,8 @@ struct sc__model {
     uint32_t head_dim;
     uint32_t ffn;       /* of a dense layer */
     uint32_t vocab;     /* 0 = unknown */
-    uint32_t positions; /* rows of a learned position embedding, 0 = rotary or ALiBi */
+    uint32_t positions; /* rows of a learned position embedding, 0 = rotary or ALiBi,
+                           or SC__POSITIONS_OF_SEQUENCE */
     bool no_rotary;     /* ALiBi, or no positions at all */
     uint32_t context;   /* the longest sequence it was made for, 0 = unknown */
     uint32_t norm;      /* enum sc__norm */

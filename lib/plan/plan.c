@@ -130,7 +130,8 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 }
 
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
-    return (double)p->vocab * m->hidden / p->mesh.tp + (double)m->positions * m->hidden;
+    uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
+    return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden;
 }
 
 uint32_t sc__plan_last_stage(const struct sc__plan *p) {

@@ -12,6 +12,7 @@
 #include "hardware/kernel_layer.h"
 #include "lower/pipeline.h"
 #include "model/model.h"
+#include "plan/software.h"
 
 enum sc__recompute {
     SC__RECOMPUTE_NONE,
@@ -107,16 +108,29 @@ struct sc__plan {
     const char *gpu;
     const char *kernel_times;
     const char *constants;
+    unsigned fp8_recipe; /* sc_fp8_recipe, never "as usual" */
+    const struct sc__software *software;
+    bool *software_used; /* by entry of the profile: it decided something */
+    struct sc__software_constants software_constants;
+};
+
+/* Where a plan is resolved: what the software's profile goes by, and what it may
+ * fill beside the plan. */
+struct sc__plan_surroundings {
+    uint32_t gpus;       /* of the cluster, where the plan does not say; 0: unknown */
+    const char *gpu;     /* the cluster's, or NULL */
+    sc_options *options; /* filled where they leave something open; or NULL */
+    /* an entry of the profile that is left out: its number + 1; 0: none */
+    uint32_t without;
 };
 
 /* What the options say. Text stays where the settings have it. */
 sc_status sc__plan_read(const struct sc__settings *settings, sc_plan *out);
-/* Decides what is left open. cluster_gpus: how many there are, where the plan
- * does not say; 0 = unknown. */
+/* Decides what is left open. around may be NULL. */
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,
-                           uint32_t cluster_gpus,
+                           const struct sc__plan_surroundings *around,
                            struct sc__plan *out);
 /* The resolved plan as the public structure, every field decided. */
 void sc__plan_settings(const struct sc__plan *p, sc_plan *out);

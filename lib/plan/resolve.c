@@ -179,6 +179,9 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dtype = choice(g->dtype, SC__BF16);
     p->gemm = choice(g->gemm_dtype, p->dtype);
     p->fp8_attention = on(g->fp8_attention);
+    p->fp8_recipe = g->fp8_recipe        ? g->fp8_recipe
+                    : p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
+                                         : SC_FP8_RECIPE_DELAYED;
     p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
     bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
     p->grad_bytes = half ? 2 : 4;
@@ -187,7 +190,7 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
 static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
     p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
-    p->graphs = g->cuda_graphs;
+    p->graphs = g->cuda_graphs & ~(unsigned)SC_GRAPH_NONE;
     p->dropout = unless_said(g->dropout, false) || p->fusion == SC__FUSION_2021;
     p->host_launch = g->host_launch_us < 0 ? -1 : g->host_launch_us;
     p->kernel_times = g->kernel_times;
@@ -322,16 +325,95 @@ static sc_status complete(struct sc_context *ctx, const sc_plan *given, sc_plan 
     return SC_OK;
 }
 
+/* ---- software ---- */
+
+static const char *recipe_name(unsigned recipe) {
+    static const char *const names[] = {[SC_FP8_RECIPE_DELAYED] = "delayed",
+                                        [SC_FP8_RECIPE_TENSORWISE] = "tensorwise",
+                                        [SC_FP8_RECIPE_BLOCKWISE] = "blockwise",
+                                        [SC_FP8_RECIPE_MXFP8] = "mxfp8",
+                                        [SC_FP8_RECIPE_NVFP4] = "nvfp4"};
+    return recipe < sizeof names / sizeof *names ? names[recipe] : NULL;
+}
+
+static struct sc__software_facts
+software_facts(const sc_plan *g, const struct sc__model *m, const char *cluster_gpu) {
+    struct sc__plan p = {0};
+    struct sc__software_facts facts = {.model = m->name, .gpu = g->gpu};
+    if (!facts.gpu)
+        facts.gpu = cluster_gpu;
+    resolve_precision(g, &p);
+    facts.types[0] = sc__dtype_name(p.gemm);
+    bool scaled = p.gemm == SC__FP8 || p.gemm == SC__FP4;
+    facts.types[1] = scaled ? recipe_name(p.fp8_recipe) : NULL;
+    return facts;
+}
+
+static sc_status
+find_software(struct sc_context *ctx, const sc_plan *g, const struct sc__software **out) {
+    static const struct sc__str nothing = {"", 0};
+    *out = NULL;
+    if (g->software)
+        SC__TRY(sc__software_find(ctx, g->software, nothing, out));
+    if (*out)
+        return SC_OK;
+    SC__TRY(sc__software_read(ctx, sc__software_assumed(g), out));
+    sc__note(ctx,
+             "software-assumed",
+             "what software runs it is not said: %s is assumed (%s); --software names it",
+             (*out)->name,
+             (*out)->title);
+    return SC_OK;
+}
+
+/* Collectives are cut into chunks with sequence parallelism only: a profile that
+ * has both gives way where the plan has no tensor parallelism to cut. */
+static void drop_chunks(const sc_plan *given, sc_plan *g) {
+    bool of_profile = !given->overlap_tp && g->overlap_tp == SC_TP_OVERLAP_CHUNKS;
+    if (of_profile && g->sequence_parallel != SC_ON)
+        g->overlap_tp = SC_TP_OVERLAP_WGRAD;
+}
+
+static sc_status resolve_profile(struct sc_context *ctx,
+                                 const struct sc__model *m,
+                                 const struct sc__plan_surroundings *around,
+                                 sc_plan *g,
+                                 struct sc__plan *p) {
+    const sc_plan given = *g;
+    sc_options unused = SC_OPTIONS_INIT;
+    SC__TRY(find_software(ctx, g, &p->software));
+    struct sc__software_facts facts = software_facts(g, m, around->gpu);
+    uint32_t without = around->without ? around->without - 1 : SC__SOFTWARE_ALL;
+    p->software_used = SC__NEW_ARRAY(&ctx->arena, bool, p->software->count + 1);
+    SC__TRY(sc__software_apply(ctx,
+                               p->software,
+                               &facts,
+                               without,
+                               g,
+                               around->options ? around->options : &unused,
+                               p->software_used));
+    drop_chunks(&given, g);
+    return sc__software_constants(ctx,
+                                  p->software,
+                                  &facts,
+                                  without,
+                                  &p->software_constants,
+                                  p->software_used);
+}
+
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,
-                           uint32_t cluster_gpus,
+                           const struct sc__plan_surroundings *around,
                            struct sc__plan *p) {
+    static const struct sc__plan_surroundings nowhere = {0};
     sc_plan g;
+    around = around ? around : &nowhere;
     *p = (struct sc__plan){0};
     SC__TRY(complete(ctx, given, &g));
     SC__TRY(check_fields(ctx, &g));
-    SC__TRY(resolve_sizes(ctx, &g, cluster_gpus, p));
+    SC__TRY(resolve_profile(ctx, m, around, &g, p));
+    SC__TRY(resolve_sizes(ctx, &g, around->gpus, p));
     SC__TRY(resolve_batch(ctx, &g, m, p));
     SC__TRY(resolve_pipeline(ctx, &g, m, p));
     SC__TRY(resolve_recompute(ctx, &g, p));
@@ -418,5 +500,9 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .gpu = p->gpu,
         .kernel_times = p->kernel_times,
         .step_constants = p->constants,
+        .software = p->software->name,
+        .fp8_recipe = p->gemm == SC__FP8 || p->gemm == SC__FP4
+                          ? (sc_fp8_recipe)p->fp8_recipe
+                          : SC_FP8_RECIPE_AUTO,
     };
 }

@@ -218,6 +218,29 @@ static void details_put_whatif(struct sc__json *j, const struct sc__whatif *what
     sc__json_end_array(j);
 }
 
+static void details_put_software(struct sc__json *j, const struct sc__software_costs *s) {
+    sc__json_object(j, "software");
+    sc__json_string(j, "name", s->name);
+    sc__json_string(j, "title", s->title);
+    sc__json_string(j, "source", s->source);
+    sc__json_array(j, "set");
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct sc__software_cost *row = &s->rows[i];
+        sc__json_row(j, NULL);
+        sc__json_string(j, row->is_constant ? "constant" : "option", row->name);
+        sc__json_string(j, "value", row->value);
+        sc__json_string(j, "profile", row->profile);
+        sc__json_string(j, "why", row->why);
+        if (row->without >= 0)
+            sc__json_us(j, "step_without_us", row->without);
+        else
+            sc__json_null(j, "step_without_us");
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+    sc__json_end_object(j);
+}
+
 static bool details_knows_memory(const struct sc__workload *w) {
     for (uint32_t c = 0; w->memory && c < w->class_count; c++)
         if (w->memory[c].weights)
@@ -239,6 +262,8 @@ void sc__json_put_details(struct sc__json *j,
         sc__json_bool(j, "measured", true);
     if (details_knows_memory(r->workload))
         details_put_class_memory(j, r->workload);
+    if (r->software)
+        details_put_software(j, r->software);
     if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)
         details_put_whatif(j, r->whatif);
     if (!(sections & SC__JSON_TIMELINE) || !r->timeline)

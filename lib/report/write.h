@@ -15,6 +15,8 @@ void sc__write_text(const struct sc__result *r,
                     struct sc__buffer *out);
 /* The what-if table as text. Needs the what-if table. */
 void sc__write_whatif(const struct sc__result *r, struct sc__buffer *out);
+/* What the software's profile set and what each of it costs. Needs that table. */
+void sc__write_software(const struct sc__result *r, struct sc__buffer *out);
 /* The pipeline as a picture in text: a line per class, `width` columns (0: 100).
  * Each column shows what took most of its time. Needs the timeline. */
 void sc__write_gantt(const struct sc__result *r,

@@ -92,6 +92,26 @@ struct sc__result_facts {
     uint32_t capacity;
 };
 
+/* What the software's profile set, and the step with each of it as it would be
+ * without. */
+struct sc__software_cost {
+    const char *name;    /* of an option or a constant */
+    const char *value;   /* "" for a flag */
+    const char *profile; /* that says so */
+    const char *why;
+    int64_t without; /* the step; -1: it cannot be run so */
+    bool is_constant;
+};
+
+struct sc__software_costs {
+    const char *name;
+    const char *title;
+    const char *source;
+    struct sc__software_cost *rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 struct sc__result {
     struct sc__arena arena; /* of all that follows */
 
@@ -144,6 +164,7 @@ struct sc__result {
     struct sc__operations operations;
     const struct sc__shares *shares; /* what speeding up each part would bring */
     const struct sc__whatif *whatif; /* the same, each simulated again */
+    const struct sc__software_costs *software;
 };
 
 /* Adds up a simulation. The notes are those the context has now; c may be NULL:

@@ -1,4 +1,5 @@
 #!/bin/sh
+# not of the program: api: .*
 # The programs of examples/ against the public headers and the library.
 #
 # Ten thousand plans in one context take no more memory than a thousand. (A

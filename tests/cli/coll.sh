@@ -16,14 +16,12 @@ check increments "$("$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 4M -i 1M 
 check same_as_its_log "$("$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 | awk '/mean square/ {print ($NF < 0.005)}')" 1
 
 "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 1G -f 4 --json - >$tmp/rows.json
-if command -v python3 >/dev/null; then
-    check json "$(python3 -c '
+check json "$(python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
 r = d["rows"][-1]
 print(sorted(r), abs(r["size_bytes"] / r["time_us"] / 1e3 - r["algbw_gbs"]) < 1e-3, abs(r["busbw_gbs"] / r["algbw_gbs"] - 1.75) < 1e-6)' $tmp/rows.json)" \
         "['algbw_gbs', 'algo', 'busbw_gbs', 'proto', 'size_bytes', 'time_us'] True True"
-else echo "skip json: no python3"; fi
 check csv "$("$STEPCAST" coll sendrecv -c dgx-h100:8 --csv - | head -1)" "op,gpus,nodes,size_bytes,time_us,algbw_gbs,busbw_gbs,algo,proto"
 for op in all_reduce all_gather reduce_scatter alltoall sendrecv broadcast reduce; do
     expect op_$op 0 "Avg bus bandwidth" "$STEPCAST" coll $op -c dgx-h100:16
@@ -70,4 +68,4 @@ if [ -f $truth ]; then
     "$STEPCAST" coll --validate $truth >$tmp/valid
     # medians of small, middle, large and all sizes: at most 10, 10, 3, 6 %
     check accuracy "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 10), ($6 <= 10), ($9 <= 3), ($12 <= 6)}' $tmp/valid)" "1 1 1 1"
-else echo "skip accuracy: no table of measurements"; fi
+else echo "skip accuracy [needs shared]"; fi

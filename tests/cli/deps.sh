@@ -1,4 +1,5 @@
 #!/bin/sh
+# not of the program: .*
 # scripts/deps.sh: what a build asks for, and what it says where nothing can be
 # installed. The system is one of our making: a folder with few programs in it.
 tmp=$(mktemp -d)

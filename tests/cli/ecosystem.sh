@@ -65,7 +65,7 @@ print(ok)
 PY
 )
     check protoc_decode "$decoded" 24
-else echo "skip protoc_decode: no protoc"; fi
+else echo "skip protoc_decode [needs command:protoc]"; fi
 
 # A ring of 8 ranks under LogGOPS, against its closed form.
 awk 'BEGIN { n = 8; print "num_ranks", n; for (r = 0; r < n; r++) { print "rank", r, "{"; for (k = 0; k < 2 * (n - 1); k++) {
@@ -81,7 +81,7 @@ if [ -d "$shared/traces/chakra" ]; then
     expect astra_key 0 "'boost-mode' does not count" "$STEPCAST" run "$shared/traces/chakra/all_reduce_8" $astra
     expect llm 0 "step time" "$STEPCAST" run "$shared/traces/chakra/llm_dp2_tp2_pp2"
     expect llm_slots 0 "one communication slot" "$STEPCAST" run "$shared/traces/chakra/llm_dp2_tp2_pp2" --astra-slots
-else echo "skip chakra samples: no shared data"; fi
+else echo "skip chakra samples [needs shared]"; fi
 # a forecast as traces of one rank a stage, read again: the same step, the same bytes in collectives
 "$STEPCAST" run $seed --gpus 256 --hta "$tmp/hta" --json "$tmp/forecast.json" >/dev/null
 "$STEPCAST" run "$tmp/hta" --cluster dgx-h100:256 --json "$tmp/again.json" >/dev/null
@@ -105,4 +105,4 @@ if [ -f "$shared/traces/torch/moe_kineto.json.gz" ]; then
     expect kineto_json 0 '"compute_us": 11681.597' "$STEPCAST" show "$kineto" --json -
     expect kineto_dp 0 "441163776 bytes" "$STEPCAST" run "$kineto" --dp 64
     expect kineto_compare 0 "" "$STEPCAST" compare "$kineto" "$kineto"
-else echo "skip kineto sample: no shared data"; fi
+else echo "skip kineto sample [needs shared]"; fi

@@ -6,8 +6,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 configs=${STEPCAST_SHARED:-../shared}/inputs/hf
-if ! [ -d "$configs" ] || ! command -v python3 >/dev/null; then
-    echo "skip hf_configs: no configurations here"
+if ! [ -d "$configs" ]; then
+    echo "skip hf_configs [needs shared]"
     exit 0
 fi
 

@@ -11,7 +11,7 @@ if [ -f "$shared/reference/kernel_model.py" ]; then
     "$STEPCAST" kernels "$tmp/oracle.csv" --gpu tests/data/gpu_reference.json --json "$tmp/oracle.json" >/dev/null
     expect kernels_equal_reference 0 "worst relative difference" python3 $here/kernels_oracle.py check "$tmp/oracle.json"
 else
-    echo "skip kernels_equal_reference"
+    echo "skip kernels_equal_reference [needs shared]"
 fi
 
 layer="--gpu h200 --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --seq-length 2048"

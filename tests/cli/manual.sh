@@ -20,7 +20,7 @@ done
 ok "every option of every command" "$missing" ""
 if command -v groff >/dev/null 2>&1; then
     ok "troff has nothing to say" "$(for f in "$t"/*.1; do groff -man -ww -z "$f" 2>&1; done)" ""
-else echo "skip manual: groff is missing"; fi
+else echo "skip manual: troff [needs command:groff]"; fi
 if command -v bash >/dev/null 2>&1; then
     bash -n "$t/bash"; ok "bash reads its completion" $? 0
     reply=$(bash -c ". '$t/bash'; COMP_WORDS=(stepcast run --gan) COMP_CWORD=2; _stepcast; echo \"\${COMPREPLY[*]}\"" 2>/dev/null)
@@ -51,9 +51,9 @@ ok "zsh has the schedules" "$(grep -c -e "${values%%|*}" "$t/zsh" | sed 's/[1-9]
 ok "fish has the schedules" "$(grep -c -e "${values#*|}" "$t/fish" | sed 's/[1-9][0-9]*/some/')" some
 ok "zsh has the models" "$(grep -c '^    compadd -- .* llama3-70b ' "$t/zsh")" 1
 ok "fish has the models" "$(grep -c "from run' -l model -r -a '.* llama3-70b " "$t/fish")" 1
-if command -v zsh >/dev/null 2>&1; then zsh -n "$t/zsh"; ok "zsh reads its completion" $? 0; else echo "skip manual: zsh is missing"; fi
+if command -v zsh >/dev/null 2>&1; then zsh -n "$t/zsh"; ok "zsh reads its completion" $? 0; else echo "skip manual: zsh reads its completion [needs command:zsh]"; fi
 if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its completion" $? 0
-    ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish is missing"; fi
+    ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish reads its completion [needs command:fish]"; fi
 "$STEPCAST" comprae 2>"$t/err"; ok "a misspelt command" "$?$(grep -c "did you mean 'compare'" "$t/err")" 21
 "$STEPCAST" run --ganttt x 2>"$t/err"; ok "a misspelt option" "$?$(grep -c 'did you mean --gantt?' "$t/err")" 21
 "$STEPCAST" manual nothing 2>/dev/null; ok "a manual of no command" $? 2
@@ -65,4 +65,4 @@ for f in bin/stepcast share/man/man1/stepcast.1 share/man/man1/stepcast-run.1 sh
 done
 (cd / && STEPCAST_LIBRARY= PYTHONPATH="$t/usr/share/stepcast/python" python3 -c 'import stepcast; print(stepcast.version())' >"$t/out" 2>&1)
 status=$?
-case $BUILD in *san*) echo "skip manual: the installed module (a sanitizer's build)" ;; *) ok "the installed module finds its library" $status 0 ;; esac
+case $BUILD in *san*) echo "skip manual: the installed module [needs no-sanitizer]" ;; *) ok "the installed module finds its library" $status 0 ;; esac

@@ -114,5 +114,5 @@ for r in rows: assert abs(r["error_pct"]) <= 6, r
 P
     check "validate: measured steps of Korthikanti et al. within 6 %" $?
 else
-    echo "skip validate: no measured steps here"
+    echo "skip validate: measured steps [needs shared]"
 fi

@@ -46,7 +46,7 @@ moonshotai/Kimi-K2-Instruct kimi-k2
 Llama-3.1-8B-Instruct llama3.1-8b
 P
 expect model_plain 0 "" show Llama-3-70B
-check no_note_for_spelling "$(grep -c 'is read as' "$tmp/out")" 0
+check no_note_for_spelling "$(test -s "$tmp/out" && grep -c 'is read as' "$tmp/out")" 0
 
 # what only looks alike is another model
 expect digits_stay_apart 2 "there is no model 'llama3-3b'" show llama3-3b
@@ -63,12 +63,12 @@ expect long_name 2 "there is no model" show "$long"
 cp data/models/gpt2.json "$tmp/LLAMA3-70B"
 (cd "$tmp" && workload LLAMA3-70B >b)
 workload gpt2 >"$tmp/a"
-cmp -s "$tmp/a" "$tmp/b"
+test -s "$tmp/a" && cmp -s "$tmp/a" "$tmp/b"
 check file_before_spelling $? 0
 
 gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --gpu "$@"; }
 expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
-for name in MI300X mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
+for name in MI100 mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
     expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
     check "hint $name" "$(grep -c 'there are a100' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
 done
@@ -78,4 +78,4 @@ for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do
     expect "cluster $name" 0 "dgx-h100: 16 GPUs, h100-sxm" "$STEPCAST" show --cluster "$name"
 done
 expect cluster_ideal 0 "communication is free" "$STEPCAST" show --cluster IDEAL:8
-expect cluster_other_vendor 2 "there are a100-pcie, dgx-a100" "$STEPCAST" show --cluster mi300x:8
+expect cluster_other_vendor 2 "there are a100-pcie, dgx-2, dgx-a100" "$STEPCAST" show --cluster mi300x:8

@@ -27,7 +27,7 @@ if [ -d "$oracle" ]; then
             e16arx_100g_hpcc f16_100g_dcqcn h_b2_100g_dcqcnw je2_100g_hpcc je4_400g_timely jinc_100g_dctcp k4_100g_dctcp \
             k16_400g_noccw q_b1_100g_dcqcn q_b1_400g_dctcp; do echo "$oracle/$run"; done
     ) || echo "not ok packet-oracle"
-else echo "skip packet-oracle"; fi
+else echo "skip packet-oracle [needs shared]"; fi
 
 # one flow of 64 KiB over one switch: 65*84 + 84 + 47 + 2000, and 2*(4 + 1000) for the ACK
 fixture=tests/data/packet/incast_dcqcn
@@ -158,7 +158,7 @@ with cc-set-option --cc-set ERROR_RATE_PER_LINK=1 'ERROR_RATE_PER_LINK 1'
 for profile in hpcc-100g:100g simai-400g:400g; do
     for cc in none:noccw dcqcn:dcqcn hpcc:hpcc timely:timely dctcp:dctcp; do
         run=$oracle/b4_${profile#*:}_${cc#*:}
-        [ -d "$run" ] || { echo "skip network-${profile%:*}-${cc%:*}"; continue; }
+        [ -d "$run" ] || { echo "skip network-${profile%:*}-${cc%:*} [needs shared]"; continue; }
         "$STEPCAST" flows "$run/flows.txt" --net packet --topology "$run/topology.txt" --conf "${profile%:*}" --cc "${cc%:*}" |
             awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' >"$dir/named"
         awk '!/^#/ {print $1, $2, $3, $4, $5, $6}' "$run/fct.txt" >"$dir/recorded"

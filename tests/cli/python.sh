@@ -1,4 +1,5 @@
 #!/bin/sh
+# not of the program: python: .*
 # The Python package: its structures against the compiler's, its wheel installed
 # into a fresh virtual environment without a network, and the installed package
 # against the program, from another folder.
@@ -14,7 +15,7 @@ python3 tests/tools/check_binding_layout.py "${CC:-cc}" include/stepcast/stepcas
 
 STEPCAST_LIBRARY="$PWD/$BUILD/libstepcast.so"
 if ! python3 -c 'import ctypes, sys; ctypes.CDLL(sys.argv[1])' "$STEPCAST_LIBRARY" 2>/dev/null; then
-    echo "skip python: the shared library does not load here (a sanitizer's build?)"
+    echo "skip python: the shared library [needs no-sanitizer]"
     exit $failed
 fi
 
@@ -32,7 +33,7 @@ if python3 -m venv "$t/venv" >"$t/log" 2>&1; then
     grep -q '^Version: ' "$t/log"
     echo "ok python: the wheel is installed in a fresh virtual environment"
 else
-    echo "skip python: a fresh virtual environment (python3-venv is not installed)"
+    echo "skip python: a fresh virtual environment [needs python:ensurepip]"
     mkdir "$t/site"
     python3 -m zipfile -e "$wheel" "$t/site"
     export PYTHONPATH="$t/site"
@@ -52,7 +53,7 @@ if [ -d "$seeds" ]; then
     third=$(echo "$seeds"/002*.txt)
     set -- "$@" "$seeds"/000*.txt "$seeds"/001*.txt "$third" tp=1 pp=2 dp=2 "$seeds"/003*.txt "$seeds"/004*.txt
 else
-    echo "skip python: the five seeds"
+    echo "skip python: the five seeds [needs shared]"
 fi
 mkdir "$t/elsewhere" "$t/pages"
 cd "$t/elsewhere"
@@ -65,7 +66,7 @@ package=$("$python" -c 'import os, stepcast; print(os.path.dirname(stepcast.__fi
 if python3 -c 'import pandas' 2>/dev/null; then
     PYTHONPATH=$(dirname "$package") python3 "$root/tests/tools/check_binding_pandas.py" || failed=1
 else
-    echo "skip python: a table of pandas (pandas is not installed)"
+    echo "skip python: a table of pandas [needs python:pandas]"
 fi
 if python3 -m mypy --version >/dev/null 2>&1 && [ "$python" != python3 ]; then
     for checked in "$package" "$root/tests/tools/binding_types.py"; do
@@ -78,6 +79,6 @@ if python3 -m mypy --version >/dev/null 2>&1 && [ "$python" != python3 ]; then
         fi
     done
 else
-    echo "skip python: types (mypy is not installed)"
+    echo "skip python: types [needs python:mypy]"
 fi
 exit $failed

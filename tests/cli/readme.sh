@@ -13,5 +13,5 @@ if [ -d "$traces" ]; then
     expect "readme: traces" 0 "step time" "$STEPCAST" run "$traces" --cluster hgx-h800:16 --json "$tmp/forecast.json" --timeline
     "$STEPCAST" compare "$traces" "$tmp/forecast.json" --tolerance 5% >"$tmp/out" 2>"$tmp/err"
     check "readme: compare" "$(grep -c -e '^within' -e '^over' "$tmp/out")" 1
-else echo "skip readme: no traces"; fi
+else echo "skip readme: traces [needs shared]"; fi
 expect "readme: train" 0 "ETTR" "$STEPCAST" train --model llama3-8b --cluster dgx-h100:256 --global-batch 1024 --zero 1 --recompute full --train-tokens 15T

@@ -2,7 +2,7 @@
 # Random flows between 64 to 1024 hosts: the same finish times as SimGrid's.
 # Skipped where SimGrid is not installed.
 if ! echo "#include <simgrid/s4u.hpp>" | ${CXX:-c++} -std=c++17 -x c++ -E - >/dev/null 2>&1; then
-    echo "skip simgrid"
+    echo "skip simgrid [needs header:simgrid/s4u.hpp]"
     exit 0
 fi
 dir=$(mktemp -d)

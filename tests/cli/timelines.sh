@@ -35,4 +35,4 @@ if [ -d "$shared/seeds" ]; then
     for trace in "$shared"/traces/real/*; do check "$(basename "$trace")" "$trace"; done
     check "a graph" "$shared/traces/chakra/llm_dp2_tp2_pp2"
     check "a profile of torch" "$shared/traces/torch/moe_kineto.json.gz"
-else echo "skip timelines: seeds and traces"; fi
+else echo "skip timelines: seeds and traces [needs shared]"; fi

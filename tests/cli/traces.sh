@@ -43,7 +43,7 @@ gzip -c "$seed" >"$work/packed/$(basename "$seed").gz"
 check packed_directory "$STEPCAST" run "$work/packed"
 "$STEPCAST" run "$seed" --json "$work/a.json" >/dev/null
 "$STEPCAST" run "$work/packed" --json "$work/b.json" >/dev/null
-check packed_is_the_same sh -c 'test "$(grep step_time_us "$1/a.json" | head -1)" = "$(grep step_time_us "$1/b.json" | head -1)"' sh "$work"
+check packed_is_the_same sh -c 'grep -q step_time_us "$1/a.json" && test "$(grep step_time_us "$1/a.json" | head -1)" = "$(grep step_time_us "$1/b.json" | head -1)"' sh "$work"
 head -c 1000 "$seed" >"$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
 check cut_file exits 3 "rank3_20250318120000.txt:3:" "$STEPCAST" run "$work/wd4_tp1_pp2_numl4_bs1_rank3_20250318120000.txt"
 
@@ -56,9 +56,9 @@ if [ -d "$real" ]; then
     check order_of_files_does_not_matter sh -c '
         "$1" run "$2"/* --cluster hgx-h800:16 --json - | grep step_time_us >"$3/a"
         "$1" run $(ls -r "$2"/*) --cluster hgx-h800:16 --json - | grep step_time_us >"$3/b"
-        cmp "$3/a" "$3/b"' sh "$STEPCAST" "$real" "$work"
+        test -s "$3/a" && cmp "$3/a" "$3/b"' sh "$STEPCAST" "$real" "$work"
     check half_a_pipeline exits 3 "no trace of stage 2 of 4" "$STEPCAST" run "$real"/*_rank[0-7]_*
     check more_micro_batches "$STEPCAST" run "$real" --cluster hgx-h800:16 --micro-batches 32
 else
-    for t in directory here files order_of_files_does_not_matter half_a_pipeline more_micro_batches; do echo "skip $t"; done
+    for t in directory here files order_of_files_does_not_matter half_a_pipeline more_micro_batches; do echo "skip $t [needs shared]"; done
 fi

@@ -35,7 +35,7 @@ static sc_status read_models(void *self) {
             SC_OK &&
         sc__model_settings(ctx, &settings, &model, &given) == SC_OK && given &&
         sc__plan_read(&settings, &training) == SC_OK &&
-        sc__plan_resolve(ctx, &training, &model, 0, &plan) == SC_OK)
+        sc__plan_resolve(ctx, &training, &model, NULL, &plan) == SC_OK)
         sc__plan_check(ctx, &model, &plan);
     return sc__truth_parse(ctx, "steps.csv", text, &truth);
 }

@@ -4,14 +4,15 @@
 here=$(dirname "$0")
 out=$PWD/$BUILD/page
 mkdir -p "$out"
+rm -f "$out"/*.json "$out"/*.html # of an earlier run
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$chromium" ] || ! command -v npm >/dev/null 2>&1; then
-    echo "skip page: chromium or npm is missing"
+    echo "skip page [needs command:chromium command:npm]"
     exit 0
 fi
 if ! cmp -s "$here/package-lock.json" "$here/node_modules/.stepcast-lock"; then
     if ! (cd "$here" && npm ci --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel=error >/dev/null 2>&1); then
-        echo "skip page: npm could not fetch its packages"
+        echo "skip page [needs network]"
         exit 0
     fi
     cp "$here/package-lock.json" "$here/node_modules/.stepcast-lock"

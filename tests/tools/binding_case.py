@@ -10,7 +10,7 @@ class LineResult(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        print(f"skip python: {test.shortDescription() or test.id()} ({reason})")
+        print(f"skip python: {test.shortDescription() or test.id()} [needs {reason}]")
 
     def addFailure(self, test, error):
         super().addFailure(test, error)

@@ -68,7 +68,7 @@ static void bad_logs(void **state) {
     }
 }
 
-/* A machine whose NVLink efficiency and tree latencies differ from the
+/* A machine whose NVLink efficiency and latencies differ from the
  * preset's is measured from 8 B to 8 GiB; the fit must predict it to 1 %. */
 static void finds_hidden_constants(void **state) {
     struct sc__cluster model;
@@ -76,12 +76,12 @@ static void finds_hidden_constants(void **state) {
     struct sc__samples samples = {0};
     struct sc__coll_fit fit = {.prior = 1e-3};
     static const char *const names[] =
-        {"base", "tree_hop", "ring_step", "nvlink", "share", "slice", NULL};
+        {"base", "ring_step", "nvlink", "share", "slice", NULL};
     (void)state;
     assert_int_equal(sc__cluster_parse(ctx, "dgx-a100:8", 0, &model), SC_OK);
     machine = model;
     machine.constants.nvlink *= 0.9;
-    machine.constants.tree_hop[0] *= 1.3;
+    machine.constants.ring_step[0] *= 1.3;
     machine.constants.base[0] *= 1.2;
     machine.constants.slice *= 0.6;
     struct sc__shape shape = sc__cluster_shape(&model, NULL, 8);

@@ -37,21 +37,30 @@ struct vector {
     double us;
 };
 
-/* Printed with constants of more digits than the specification has: 1 %. Its
- * two Simple rings between nodes, which charge every step its latency, are
- * not here: published_plateaus and ring_between_nodes have them. */
+/* Published measurements that are not the fastest and not the slowest of their kind:
+ * NVIDIA's one-node sweeps, AWS, Spectrum-X and Crusoe logs; 12 %, which is twice what
+ * runs of one machine differ by. */
 static void spec_vectors(void **state) {
     static const struct vector vectors[] = {
-        {"dgx-h100:8", 8, SC__ALLREDUCE, 8192, "tree", "ll", 17.1},
-        {"dgx-h100:8", 8, SC__ALLREDUCE, 16777216, "nvls", "simple", 118.8},
-        {"dgx-h100:8", 8, SC__ALLREDUCE, 1073741824, "nvls", "simple", 4057.5},
-        {"dgx-a100:8", 8, SC__ALLREDUCE, 1048576, "tree", "ll128", 71.9},
-        {"dgx-a100:8", 8, SC__ALLREDUCE, 268435456, "ring", "simple", 2237.4},
-        {"dgx-a100:16", 16, SC__ALLREDUCE, 1048576, "tree", "ll128", 109.7},
-        {"dgx-h100:16", 16, SC__ALLREDUCE, 67108864, "nvlstree", "simple", 396.8},
-        {"dgx-b200:8", 8, SC__ALLREDUCE, 67108864, "nvls", "simple", 255.8},
-        {"dgx-h100:8", 8, SC__ALLGATHER, 268435456, "ring", "simple", 738.0},
-        {"dgx-h100:64", 64, SC__ALLTOALL, 67108864, "direct", "simple", 1323.5},
+        {"dgx-h100:8", 8, SC__ALLREDUCE, 8192, "ring", "ll", 16.85},
+        {"dgx-h100:8", 2, SC__ALLREDUCE, 4096, "ring", "ll", 6.46},
+        {"dgx-h100:8", 8, SC__ALLREDUCE, 67108864, "nvls", "simple", 324.7},
+        {"dgx-h100:8", 8, SC__ALLREDUCE, 1073741824, "nvls", "simple", 4253},
+        {"dgx-a100:8", 8, SC__ALLREDUCE, 1048576, "ring", "ll128", 38.85},
+        {"dgx-a100:8", 8, SC__ALLREDUCE, 268435456, "ring", "simple", 2182.5},
+        {"dgx-a100:16", 16, SC__ALLREDUCE, 1048576, "tree", "ll128", 81.71},
+        {"hgx-h200:16 class=roce",
+         16,
+         SC__ALLREDUCE,
+         134217728,
+         "nvlstree",
+         "simple",
+         742.1},
+        {"dgx-b200:8", 8, SC__ALLREDUCE, 268435456, "nvls", "simple", 715.4},
+        {"dgx-b200:8", 4, SC__REDUCESCATTER, 67108864, "ring", "simple", 107.2},
+        {"dgx-h100:8", 8, SC__ALLGATHER, 268435456, "ring", "simple", 730.2},
+        {"dgx-b200:8", 8, SC__ALLTOALL, 67108864, "direct", "simple", 135.6},
+        {"dgx-h100:8", 2, SC__ALLTOALL, 268435456, "direct", "simple", 494.7},
     };
     (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -59,12 +68,34 @@ static void spec_vectors(void **state) {
         struct sc__cluster c = cluster(v->cluster);
         struct sc__shape s = sc__cluster_shape(&c, NULL, v->ranks);
         struct sc__coll_cost p = sc__collective_cost(&c, v->coll, &s, v->bytes);
-        assert_near(sc__us(p.time), v->us, 0.01, v->cluster);
+        assert_near(sc__us(p.time), v->us, 0.12, v->cluster);
         assert_string_equal(sc__algo_name(p.algo), v->algo);
         assert_string_equal(sc__proto_name(p.proto), v->proto);
     }
-    struct sc__cluster c = cluster("dgx-h100:16");
-    assert_near(sc__us(sc__message_time(&c, false, 16777216)), 374.9, 0.01, "sendrecv");
+}
+
+/* Send/receive of eight B200 to the next one (Vultr): four of 32 channels up to 64 MiB,
+ * then as many as keep 16 MiB on each. Between nodes NCCL's two channels carry about
+ * 20 GB/s, four about 36. */
+static void messages_by_channels(void **state) {
+    struct sc__cluster c = cluster("dgx-b200:8");
+    struct sc__cluster h = cluster("dgx-h100:16");
+    struct sc__shape s = sc__cluster_shape(&c, NULL, 8);
+    struct sc__shape two = sc__cluster_shape(&h, NULL, 16);
+    double bytes = 0x1p30;
+    (void)state;
+    assert_near(sc__us(sc__message_time_among(&c, &s, 1024)), 9.45, 0.1, "1 KiB");
+    assert_near(sc__us(sc__message_time_among(&c, &s, 1 << 26)), 793.1, 0.05, "64 MiB");
+    assert_near(sc__us(sc__message_time_among(&c, &s, 1 << 28)), 809.8, 0.05, "256 MiB");
+    assert_near(sc__us(sc__message_time_among(&c, &s, 1 << 30)), 1668.5, 0.1, "1 GiB");
+    assert_near(bytes / sc__us(sc__message_time_among(&h, &two, 1 << 30)), 20e3, 0.1, "2");
+    h.constants.net_channels = 4;
+    assert_near(bytes / sc__us(sc__message_time_among(&h, &two, 1 << 30)), 36e3, 0.1, "4");
+    h.constants.net_channels = 16;
+    assert_near(bytes / sc__us(sc__message_time_among(&h, &two, 1 << 30)),
+                48e3,
+                0.05,
+                "NIC");
 }
 
 struct anchor {
@@ -139,32 +170,32 @@ static void alltoall_at_the_nic(void **state) {
 }
 
 /* A Simple ring between nodes, by hand, where each of its three limits decides.
- * DGX A100: NVLink 0.785 of 300 GB/s, 8/7 of it between nodes; eight NICs of 25
- * GB/s at 0.955; 7.8 us a step, 14 between nodes; 20 us to begin; the share
- * 1.22 of a slice of 16 channels does not overlap. */
+ * DGX A100: NVLink 0.77 of 300 GB/s, 8/7 of it between nodes; eight NICs of 25
+ * GB/s at 0.955; 7.8 us a step, 15.3 between nodes; 35 us to begin; the share
+ * 0.7 of a slice of 16 channels does not overlap. */
 static void ring_between_nodes(void **state) {
     struct sc__cluster c = cluster("dgx-a100:128");
     double wire = 0.955 * 200e3;
-    double inside = 0.785 * 300e3 / (1 + 0.16 / pow(7, 1.3)) * 8 / 7;
+    double inside = 0.77 * 300e3 * 8 / 7;
     (void)state;
     c.tuning.algo = SC__ALGO_RING;
     c.tuning.proto = SC__PROTO_SIMPLE;
     double bytes = 0x1p34;
     double volume = bytes * 254 / 128; /* 8 MiB a chunk: slices of 1 MiB */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
-                20 + volume / wire + 1.22 * 0x1p24 / wire,
+                35 + volume / wire + 0.7 * 0x1p24 / wire,
                 1e-9,
                 "wire");
     bytes = 0x1p29;
     volume = bytes * 254 / 128; /* 256 KiB a chunk */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
-                20 + volume / inside + 254 * 7.8 + 1.22 * 0x1p21 / wire,
+                35 + volume / inside + 254 * 7.8 + 0.7 * 0x1p21 / wire,
                 1e-9,
                 "copies");
     bytes = 0x1p25;
     volume = bytes * 254 / 128; /* 16 KiB a chunk: one slice */
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
-                20 + volume / wire + (254 - 30) * 7.8 + 30 * 14 + 1.22 * 0x1p17 / wire,
+                35 + volume / wire + (254 - 30) * 7.8 + 30 * 15.3 + 0.7 * 0x1p17 / wire,
                 1e-9,
                 "round");
     bytes = 0x1p28;
@@ -175,8 +206,7 @@ static void ring_between_nodes(void **state) {
     struct sc__shape s = sc__cluster_shape(&c, gpu, 16);
     c.constants.net_tree[2] = 1600;
     assert_near(sc__us(sc__collective_time(&c, SC__ALLGATHER, &s, (uint64_t)bytes)),
-                20 + 4 * 15 * 1600 + volume / 2 / (0.985 * wire / 8) +
-                    1.22 * 0x1p21 / (0.985 * wire / 8),
+                35 + 4 * 15 * 1600 + volume / 2 / (wire / 8) + 0.7 * 0x1p21 / (wire / 8),
                 1e-9,
                 "four rounds of 2 MiB");
 }
@@ -516,7 +546,9 @@ static void all_reduce_is_two_halves(void **state) {
         double whole = us_of(&c, SC__ALLREDUCE, c.gpus, (uint64_t)1 << 33);
         double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) +
                         us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
-        assert_near(halves, whole, 0.03, texts[i]);
+        /* each half handles a part of its own, which the whole does once: measured 4–14 %
+         */
+        assert_near(halves, whole, 0.1, texts[i]);
     }
 }
 
@@ -603,8 +635,9 @@ static void slow_hop_of_two_nodes(void **state) {
     double wire = 8 * 50e3; /* bytes a us and node */
     c.tuning.algo = SC__ALGO_RING;
     assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) >= bytes * 15 / 16 / wire);
+    c = cluster("dgx-h100:16 nics=4");
     assert_true(us_of(&c, SC__ALLGATHER, 16, (uint64_t)bytes) >
-                1.0 * us_of(&c, SC__ALLGATHER, 8, (uint64_t)bytes));
+                1.5 * us_of(&c, SC__ALLGATHER, 8, (uint64_t)bytes));
 }
 
 static void direct_obeys_injection(void **state) {
@@ -694,6 +727,7 @@ static void pxn_avoids_the_spine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spec_vectors),
+        cmocka_unit_test(messages_by_channels),
         cmocka_unit_test(published_plateaus),
         cmocka_unit_test(alltoall_at_the_nic),
         cmocka_unit_test(ring_between_nodes),

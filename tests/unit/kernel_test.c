@@ -736,8 +736,6 @@ static void fit_finds_attention(void **state) {
     struct sc__kernel_table few = {0};
     struct sc__gpu off = *gpu("h200");
     struct sc__gpu_fit fit;
-    if (access("data/truth/kernels-h200.csv", R_OK))
-        skip();
     assert_int_equal(sc__kernel_table_read(ctx, "data/truth/kernels-h200.csv", &table),
                      SC_OK);
     for (uint32_t i = 0; i < table.count; i++) {

@@ -21,8 +21,6 @@ static const struct sc__gpu *h200(void) {
 }
 
 static void read_rows(const char *path, struct sc__kernel_table *out) {
-    if (access(path, R_OK))
-        skip();
     assert_int_equal(sc__kernel_table_read(ctx, path, out), SC_OK);
 }
 

@@ -58,7 +58,7 @@ plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc
     if (status == SC_OK)
         status = sc__plan_read(&s, &plan);
     if (status == SC_OK)
-        status = sc__plan_resolve(ctx, &plan, m, 0, p);
+        status = sc__plan_resolve(ctx, &plan, m, NULL, p);
     return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 

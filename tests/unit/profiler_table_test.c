@@ -523,9 +523,7 @@ static void every_layout_loads(void **state) {
 
 static const struct sc__profile *real_table(const char *number) {
     struct sc__document doc = {0};
-    const char *path = shared_file("traces/torch/moe_tables.txt");
-    if (!path)
-        return NULL;
+    const char *path = shared_path("traces/torch/moe_tables.txt");
     must(sc__reader_profiler_table.read(
         ctx,
         SETTINGS(sc__format(&ctx->arena, "table=%s", number)),
@@ -539,8 +537,6 @@ static void real_tables(void **state) {
     (void)state;
     static const unsigned rows[] = {250, 20, 60, 250};
     static const char *const numbers[] = {"1", "2", "3", "4"};
-    if (!real_table("1"))
-        skip();
     for (unsigned i = 0; i < 4; i++) {
         const struct sc__profile *p = real_table(numbers[i]);
         struct sc__profile_sum sum;
@@ -562,8 +558,6 @@ static void real_table_runs(void **state) {
     const struct sc__profile *p = real_table("1");
     struct sc__workload *w;
     struct sc__sim sim;
-    if (!p)
-        skip();
     must(sc__lower_profile(ctx, SETTINGS(), p, 0, &w));
     assert_true(llabs(step_of(w, 0, 0, &sim) - 11743 * US) < US);
     assert_true(noted("no-step"));

@@ -3,20 +3,10 @@
 #ifndef TABLE_HELPERS_H
 #define TABLE_HELPERS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "frontend/reader.h"
 #include "simulate/simulate.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static struct sc_context *ctx;
 
@@ -47,15 +37,6 @@ static inline const char *given(const void *self, const char *name, unsigned i) 
         .ctx = ctx                                                                         \
     }
 
-static inline const char *temporary_file(const char *text, size_t n) {
-    char name[] = "/tmp/stepcast-test-XXXXXX";
-    int fd = mkstemp(name);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, n), (ssize_t)n);
-    close(fd);
-    return sc__strdup(&ctx->arena, name);
-}
-
 static inline sc_status read_text(const struct sc__reader *reader,
                                   const struct sc__settings *settings,
                                   const char *text,
@@ -79,13 +60,6 @@ static inline bool noted(const char *code) {
         if (!strcmp(ctx->notes[i].code, code))
             return true;
     return false;
-}
-
-static inline const char *shared_file(const char *relative) {
-    const char *root = getenv("STEPCAST_SHARED");
-    const char *path =
-        sc__format(&ctx->arena, "%s/%s", root ? root : "../shared", relative);
-    return access(path, R_OK) == 0 ? path : NULL;
 }
 
 /* Every transfer takes latency + bytes · per_byte ps, whatever else runs. */

@@ -337,8 +337,9 @@ static int64_t message_alone(struct analytic *n,
     bool same = node_of(n, t->rank) == node_of(n, t->peer);
     if (same) {
         *bytes_time = sc__message_bytes_time(&n->cluster, true, 1, t->bytes);
-        add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), 1);
-        add_claim(claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), 1);
+        double share = sc__message_share(&n->cluster, true, t->bytes);
+        add_claim(claims, port_id(SPACE_CLASS, t->class, PORT_NVLINK_OUT), share);
+        add_claim(claims, port_id(SPACE_CLASS, t->peer_class, PORT_NVLINK_IN), share);
         return sc__message_time(&n->cluster, true, t->bytes);
     }
     struct analytic_part nic = nic_part(n, SC__NONE, t->class, t->rank);
@@ -346,12 +347,13 @@ static int64_t message_alone(struct analytic *n,
     double leaf = uplink_sharing(n, SC__LEAF, t, &up[SC__LEAF]);
     double pod = uplink_sharing(n, SC__POD, t, &up[SC__POD]);
     double all = fmax(fmax(leaf, pod), nic.all);
+    double fill = fmin(1, all * sc__message_share(&n->cluster, false, t->bytes));
     add_claim(claims,
               nic_port(n, t->class, t->rank, PORT_NIC_OUT),
-              analytic_share_of(nic, 1));
+              analytic_share_of(nic, fill));
     add_claim(claims,
               nic_port(n, t->peer_class, t->peer, PORT_NIC_IN),
-              analytic_share_of(nic, 1));
+              analytic_share_of(nic, fill));
     add_claim(claims,
               uplink_port(n, SC__LEAF, t->rank),
               analytic_share_of(up[SC__LEAF], leaf / all));

@@ -1,0 +1,9 @@
+#ifndef SC_COMMAND_SHOW_H
+#define SC_COMMAND_SHOW_H
+
+#include "command/job.h"
+
+/* Without an input or a model: the profile that --software names. */
+sc_status sc__show_software(struct sc_request *req);
+
+#endif

@@ -1,0 +1,111 @@
+/* software: what a training stack of a period does, as a profile: the options it
+ * stands for and the constants of its host and its kernels, each with its public
+ * reason (data/software/, docs/formats/software.md).
+ *
+ *   name, file, container tag, "nemo 2024-09"   → profile      software_find.c
+ *   profile + what was said                     → what is run  software_apply.c
+ *
+ * What a user says goes before what a profile says, and a profile before what is
+ * usual. */
+#ifndef SC_PLAN_SOFTWARE_H
+#define SC_PLAN_SOFTWARE_H
+
+#include "base/base.h"
+#include "base/json_view.h"
+#include "base/options.h"
+
+/* What the software costs beside the kernels of a layer. */
+struct sc__software_constants {
+    double host_us;         /* of host time per kernel */
+    double host_message_us; /* per message between stages that the host waits for */
+    /* more per layer with experts and direction: unfused routing waits for counts */
+    double host_moe_us;
+    /* factor on memory-bound kernels of routing and experts: fused, kernel by kernel */
+    double moe_fused;
+    double moe_unfused;
+    double tp_exposed; /* share of a chunked collective that stays exposed */
+    /* compute is slower by this share while data-parallel traffic runs beside it */
+    double comm_tax;
+    double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
+    double adam_bytes;       /* memory traffic per parameter of the optimizer */
+    double attention_64;     /* factor on attention with heads up to 64 wide */
+};
+
+/* An option or a constant that a profile sets. Conditions are prefixes with commas
+ * between them, in any case; NULL: always. */
+struct sc__software_entry {
+    const char *name;
+    const char *text; /* of an option */
+    double number;    /* of a constant */
+    bool is_constant;
+    const char *why;
+    const char *model;
+    const char *gpu;
+    const char *precision;
+    const char *profile; /* that has it: this one, or one it is like */
+};
+
+struct sc__software {
+    const char *name;
+    const char *title;
+    const char *stack; /* "nemo" */
+    const char *source;
+    /* "2024-05": the months it covers */
+    const char *from;
+    const char *to;
+    const char *names; /* texts that mean it, with commas: container tags, releases */
+    const char *near;  /* the profiles to fall back on, nearest first, with commas */
+    struct sc__software_entry *entries;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* What conditions are about. */
+struct sc__software_facts {
+    const char *model;
+    const char *gpu;
+    const char *types[3]; /* names of the precision, NULL after the last */
+};
+
+#define SC__SOFTWARE_ALL UINT32_MAX
+
+/* A profile of data/software/ or a file. */
+sc_status sc__software_read(struct sc_context *ctx,
+                            const char *name,
+                            const struct sc__software **out);
+/* What --software says: a profile, a file of one, or any text that names the
+ * software; a text that names none is SC_USAGE. "auto": `evidence` is looked
+ * through (a launch script, a configuration), and where it says nothing *out is
+ * NULL. */
+sc_status sc__software_find(struct sc_context *ctx,
+                            const char *said,
+                            struct sc__str evidence,
+                            const struct sc__software **out);
+/* The one that is taken where nobody says. */
+const char *sc__software_assumed(const sc_plan *plan);
+
+bool sc__software_entry_holds(const struct sc__software_entry *e,
+                              const struct sc__software_facts *facts);
+/* Fills what plan and options leave open. without: an entry that is left out, or
+ * SC__SOFTWARE_ALL for none. used (of software->count): the entries that decided
+ * something; or NULL. */
+sc_status sc__software_apply(struct sc_context *ctx,
+                             const struct sc__software *software,
+                             const struct sc__software_facts *facts,
+                             uint32_t without,
+                             sc_plan *plan,
+                             sc_options *options,
+                             bool *used);
+/* The constants; every one is set by the profile that all others fall back on.
+ * used: as above. */
+sc_status sc__software_constants(struct sc_context *ctx,
+                                 const struct sc__software *software,
+                                 const struct sc__software_facts *facts,
+                                 uint32_t without,
+                                 struct sc__software_constants *out,
+                                 bool *used);
+/* The field of a constant, or NULL. */
+double *sc__software_constant(struct sc__software_constants *c, const char *name);
+const char *const *sc__software_constant_names(void);
+
+#endif

@@ -1,0 +1,158 @@
+/* software_find: which profile is meant. A profile has texts that mean it:
+ * container tags, releases, words of a stack's configuration files. */
+#include "base/data.h"
+#include "base/file.h"
+#include "base/platform.h"
+#include "plan/software.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define MOST_EVIDENCE ((size_t)1 << 20)
+#define RELEASE_WEIGHT 1000u
+
+static bool same_letters(const char *text, struct sc__str name) {
+    for (size_t i = 0; i < name.n; i++)
+        if (tolower((unsigned char)text[i]) != tolower((unsigned char)name.p[i]))
+            return false;
+    return true;
+}
+
+/* The text must not go on with a digit, so that "25.1" is not in "25.11". */
+static bool holds_name(struct sc__str text, struct sc__str name) {
+    bool number = name.n && isdigit((unsigned char)name.p[name.n - 1]);
+    for (size_t at = 0; at + name.n <= text.n; at++) {
+        size_t end = at + name.n;
+        bool ends = end == text.n || !number || !isdigit((unsigned char)text.p[end]);
+        if (ends && same_letters(text.p + at, name))
+            return true;
+    }
+    return false;
+}
+
+/* How much a name that was found says: a release more than a stack, which has no
+ * number, and a long one more than a short one. */
+static size_t name_weight(struct sc__str name) {
+    bool release = false;
+    for (size_t i = 0; i < name.n; i++)
+        release |= isdigit((unsigned char)name.p[i]) != 0;
+    return name.n + (release ? RELEASE_WEIGHT : 0);
+}
+
+static size_t best_name(const char *names, struct sc__str text) {
+    struct sc__str rest = sc__str(names ? names : "");
+    struct sc__str name;
+    size_t most = 0;
+    while (sc__split(&rest, ',', &name)) {
+        name = sc__trim(name);
+        if (name.n && name_weight(name) > most && holds_name(text, name))
+            most = name_weight(name);
+    }
+    return most;
+}
+
+/* "2024-09" somewhere in the text. */
+static const char *find_month(struct sc__arena *arena, struct sc__str text) {
+    static const char shape[] = "dddd-dd";
+    for (size_t at = 0; at + 7 <= text.n; at++) {
+        size_t k = 0;
+        while (k < 7 && (shape[k] == 'd' ? isdigit((unsigned char)text.p[at + k]) != 0
+                                         : text.p[at + k] == shape[k]))
+            k++;
+        if (k == 7)
+            return sc__strndup(arena, text.p + at, 7);
+    }
+    return NULL;
+}
+
+static bool covers(const struct sc__software *s, const char *month) {
+    return strcmp(s->from, month) <= 0 && strcmp(month, s->to) <= 0;
+}
+
+/* Of two that fit equally well the later release: it is what is installed. */
+static sc_status
+find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__software **out) {
+    const char **names = sc__data_names(&ctx->arena, "software/");
+    const char *month = find_month(&ctx->arena, text);
+    size_t most = 0;
+    *out = NULL;
+    for (uint32_t i = 0; names[i]; i++) {
+        const struct sc__software *s;
+        SC__TRY(sc__software_read(ctx, names[i], &s));
+        size_t weight = best_name(s->names, text);
+        if (month && best_name(s->stack, text) && covers(s, month))
+            weight = weight > RELEASE_WEIGHT ? weight : RELEASE_WEIGHT;
+        bool better = weight > most ||
+                      (weight && weight == most && strcmp(s->from, (*out)->from) > 0);
+        if (!better)
+            continue;
+        most = weight;
+        *out = s;
+    }
+    return SC_OK;
+}
+
+static bool is_profile(struct sc__str text) {
+    return sc__find_word(text.p, text.n, "stepcast/software/") != NULL;
+}
+
+/* A file: a profile, or the configuration of something that a profile covers. */
+static sc_status
+find_by_file(struct sc_context *ctx, const char *path, const struct sc__software **out) {
+    struct sc__str text;
+    SC__TRY(sc__read_all(ctx, path, MOST_EVIDENCE, &text));
+    if (is_profile(text))
+        return sc__software_read(ctx, path, out);
+    SC__TRY(find_by_text(ctx, text, out));
+    if (*out)
+        return SC_OK;
+    struct sc__place at = {.file = path};
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "stepcast list software; docs/formats/software.md describes profiles",
+                    "neither a software profile nor a configuration that names one");
+}
+
+static sc_status
+find_by_name(struct sc_context *ctx, const char *said, const struct sc__software **out) {
+    SC__TRY(find_by_text(ctx, sc__str(said), out));
+    if (*out) {
+        sc__note(ctx,
+                 "software-found",
+                 "--software %s is taken for %s: %s",
+                 said,
+                 (*out)->name,
+                 (*out)->title);
+        return SC_OK;
+    }
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    sc__data_hint(ctx, "software/", said, "a file or a container tag"),
+                    "there is no software profile '%.80s'",
+                    said);
+}
+
+sc_status sc__software_find(struct sc_context *ctx,
+                            const char *said,
+                            struct sc__str evidence,
+                            const struct sc__software **out) {
+    if (!strcmp(said, "auto"))
+        return find_by_text(ctx, evidence, out);
+    if (sc__data_find_loosely(&ctx->arena, "software/", said))
+        return sc__software_read(ctx, said, out);
+    if (sc__path_look(said).kind == SC__PATH_FILE)
+        return find_by_file(ctx, said, out);
+    return find_by_name(ctx, said, out);
+}
+
+const char *sc__software_assumed(const sc_plan *plan) {
+    if (plan->fusion == SC_FUSION_2021)
+        return "megatron-2021";
+    if (plan->fusion == SC_FUSION_HF)
+        return "hf-transformers";
+    if (plan->fusion == SC_FUSION_EAGER)
+        return "pytorch-eager";
+    return "megatron-core-2025";
+}

@@ -1,0 +1,255 @@
+/* software_read: a profile from its file. Every value has its place, so that an
+ * error names line and column. */
+#include "base/data.h"
+#include "base/file.h"
+#include "plan/software.h"
+
+#include <string.h>
+
+#define SCHEMA "stepcast/software/1"
+#define MOST_BYTES ((size_t)1 << 20)
+#define MOST_ENTRIES 1000u
+#define MOST_ANCESTORS 8u
+
+/* The profile that says every constant; all others fall back on it. */
+#define ROOT "megatron-core-2025"
+
+struct constant_name {
+    const char *name;
+    size_t offset;
+};
+
+#define CONSTANT(member)                                                                   \
+    { #member, offsetof(struct sc__software_constants, member) }
+
+static const struct constant_name constant_table[] = {
+    CONSTANT(host_us),
+    CONSTANT(host_message_us),
+    CONSTANT(host_moe_us),
+    CONSTANT(moe_fused),
+    CONSTANT(moe_unfused),
+    CONSTANT(tp_exposed),
+    CONSTANT(comm_tax),
+    CONSTANT(accumulate_bytes),
+    CONSTANT(adam_bytes),
+    CONSTANT(attention_64),
+    {NULL, 0},
+};
+
+const char *const *sc__software_constant_names(void) {
+    static const char *names[sizeof constant_table / sizeof *constant_table];
+    if (!names[0])
+        for (unsigned i = 0; constant_table[i].name; i++)
+            names[i] = constant_table[i].name;
+    return names;
+}
+
+double *sc__software_constant(struct sc__software_constants *c, const char *name) {
+    for (const struct constant_name *t = constant_table; t->name; t++)
+        if (!strcmp(t->name, name))
+            return (double *)((char *)c + t->offset);
+    return NULL;
+}
+
+/* ---- entries ---- */
+
+static sc_status read_conditions(const struct sc__node *n, struct sc__software_entry *e) {
+    SC__TRY(sc__node_string(n, "model", &e->model));
+    SC__TRY(sc__node_string(n, "gpu", &e->gpu));
+    return sc__node_string(n, "precision", &e->precision);
+}
+
+/* An option of `run` that sets a field of the plan or of the evaluation. */
+static sc_status read_switch(const struct sc__node *n, struct sc__software_entry *e) {
+    static const char *const keys[] =
+        {"option", "value", "why", "model", "gpu", "precision", NULL};
+    struct sc__node at;
+    SC__TRY(sc__node_keys(n, keys));
+    SC__TRY(sc__node_need(n, "option", &at));
+    SC__TRY(sc__node_need(n, "why", &at));
+    SC__TRY(sc__node_string(n, "option", &e->name));
+    SC__TRY(sc__node_string(n, "value", &e->text));
+    SC__TRY(sc__node_string(n, "why", &e->why));
+    if (!e->text)
+        e->text = "";
+    return read_conditions(n, e);
+}
+
+static sc_status read_constant(const struct sc__node *n, struct sc__software_entry *e) {
+    static const char *const keys[] =
+        {"name", "value", "why", "model", "gpu", "precision", NULL};
+    struct sc__software_constants unused;
+    struct sc__node at;
+    SC__TRY(sc__node_keys(n, keys));
+    SC__TRY(sc__node_need(n, "value", &at));
+    SC__TRY(sc__node_need(n, "why", &at));
+    SC__TRY(sc__node_need(n, "name", &at));
+    SC__TRY(sc__node_string(n, "name", &e->name));
+    SC__TRY(sc__node_double(n, "value", &e->number));
+    SC__TRY(sc__node_string(n, "why", &e->why));
+    e->is_constant = true;
+    if (!sc__software_constant(&unused, e->name)) {
+        const char *near = sc__nearest(e->name, sc__software_constant_names());
+        const char *hint =
+            near ? sc__format(&sc__node_context(n)->arena, "did you mean %s?", near)
+                 : "docs/formats/software.md lists them";
+        return sc__node_fail(&at, hint, "there is no constant \"%.60s\"", e->name);
+    }
+    if (!(e->number <= 1e6))
+        return sc__node_fail(n, NULL, "\"value\" of a constant is from 0 to 1e6");
+    return read_conditions(n, e);
+}
+
+typedef sc_status read_entry(const struct sc__node *n, struct sc__software_entry *e);
+
+static sc_status read_list(const struct sc__node *root,
+                           const char *key,
+                           read_entry *read,
+                           struct sc__software *s) {
+    struct sc__node list = sc__node_at(root, key);
+    struct sc__arena *arena = &sc__node_context(root)->arena;
+    if (!list.value)
+        return SC_OK;
+    SC__TRY(sc__node_is_array(&list));
+    size_t count = sc__node_count(&list);
+    if (count + s->count > MOST_ENTRIES)
+        return sc__node_fail(&list, NULL, "a profile has up to %u entries", MOST_ENTRIES);
+    for (size_t i = 0; i < count; i++) {
+        struct sc__node n = sc__node_item(&list, i);
+        struct sc__software_entry e = {.profile = s->name};
+        SC__TRY(read(&n, &e));
+        *SC__PUSH(arena, s->entries, s->count, s->capacity) = e;
+    }
+    return SC_OK;
+}
+
+/* ---- the file ---- */
+
+/* "2024-05", so that months compare as text. */
+static sc_status
+read_month(const struct sc__node *root, const char *key, const char **out) {
+    struct sc__node at;
+    unsigned month;
+    SC__TRY(sc__node_need(root, key, &at));
+    SC__TRY(sc__node_string(root, key, out));
+    const char *text = *out;
+    bool digits = strspn(text, "0123456789-") == 7 && strlen(text) == 7 && text[4] == '-';
+    month = digits ? (unsigned)(text[5] - '0') * 10 + (unsigned)(text[6] - '0') : 0;
+    if (month < 1 || month > 12)
+        return sc__node_fail(&at, NULL, "\"%s\" is a month like 2024-05", key);
+    return SC_OK;
+}
+
+static sc_status
+read_head(const struct sc__node *root, struct sc__software *s, const char **like) {
+    static const char *const keys[] = {"schema",
+                                       "title",
+                                       "stack",
+                                       "source",
+                                       "from",
+                                       "to",
+                                       "names",
+                                       "near",
+                                       "like",
+                                       "switches",
+                                       "constants",
+                                       NULL};
+    static const char *const schemas[] = {SCHEMA, NULL};
+    static const char *const needed[] = {"schema", "title", "stack", "source", NULL};
+    unsigned schema = 0;
+    struct sc__node at;
+    SC__TRY(sc__node_keys(root, keys));
+    for (const char *const *k = needed; *k; k++)
+        SC__TRY(sc__node_need(root, *k, &at));
+    SC__TRY(sc__node_word(root, "schema", schemas, &schema));
+    SC__TRY(sc__node_string(root, "title", &s->title));
+    SC__TRY(sc__node_string(root, "stack", &s->stack));
+    SC__TRY(sc__node_string(root, "source", &s->source));
+    SC__TRY(read_month(root, "from", &s->from));
+    SC__TRY(read_month(root, "to", &s->to));
+    SC__TRY(sc__node_string(root, "names", &s->names));
+    SC__TRY(sc__node_string(root, "near", &s->near));
+    return sc__node_string(root, "like", like);
+}
+
+static sc_status read_profile(struct sc_context *ctx,
+                              const char *name,
+                              unsigned depth,
+                              struct sc__software *s);
+
+/* What it is like comes first, so that its own entries go over it. */
+static sc_status take_ancestor(const struct sc__node *root,
+                               const char *like,
+                               unsigned depth,
+                               struct sc__software *s) {
+    struct sc_context *ctx = sc__node_context(root);
+    struct sc__node at = sc__node_at(root, "like");
+    struct sc__software base = {0};
+    if (!like && !strcmp(s->name, ROOT))
+        return SC_OK;
+    if (depth >= MOST_ANCESTORS)
+        return sc__node_fail(&at,
+                             "profiles may not be like each other in a circle",
+                             "more than %u profiles, each like the next",
+                             MOST_ANCESTORS);
+    SC__TRY(read_profile(ctx, like ? like : ROOT, depth + 1, &base));
+    s->entries = base.entries;
+    s->count = base.count;
+    s->capacity = base.capacity;
+    return SC_OK;
+}
+
+static sc_status
+read_root(const struct sc__json_file *file, unsigned depth, struct sc__software *s) {
+    struct sc__node root = sc__json_root(file);
+    const char *like = NULL;
+    SC__TRY(read_head(&root, s, &like));
+    SC__TRY(take_ancestor(&root, like, depth, s));
+    SC__TRY(read_list(&root, "switches", read_switch, s));
+    return read_list(&root, "constants", read_constant, s);
+}
+
+static sc_status open_profile(struct sc_context *ctx, const char *name, const char **path) {
+    const struct sc__data_file *data = NULL;
+    if (!strchr(name, '/'))
+        data = sc__data_find_loosely(&ctx->arena, "software/", name);
+    *path = name;
+    if (data)
+        return sc__spool_bytes(ctx,
+                               sc__format(&ctx->arena, "data/%s", data->path),
+                               data->bytes,
+                               data->size,
+                               path);
+    if (!strpbrk(name, "./"))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        sc__data_hint(ctx, "software/", name, "a file"),
+                        "there is no software profile '%.80s'",
+                        name);
+    return SC_OK;
+}
+
+static sc_status read_profile(struct sc_context *ctx,
+                              const char *name,
+                              unsigned depth,
+                              struct sc__software *s) {
+    const struct sc__data_file *data =
+        sc__data_find_loosely(&ctx->arena, "software/", name);
+    struct sc__json_file file;
+    const char *path;
+    s->name = data ? sc__data_name(&ctx->arena, data) : sc__strdup(&ctx->arena, name);
+    SC__TRY(open_profile(ctx, name, &path));
+    SC__TRY(sc__json_open(ctx, path, MOST_BYTES, &file));
+    sc_status status = read_root(&file, depth, s);
+    sc__json_close(&file);
+    return status;
+}
+
+sc_status sc__software_read(struct sc_context *ctx,
+                            const char *name,
+                            const struct sc__software **out) {
+    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
+    *out = s;
+    return read_profile(ctx, name, 0, s);
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Software profiles on the command line: named, found, explained, refused.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+run="$STEPCAST run --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 4096 --zero 1 --ignore-memory"
+
+expect assumed 0 "megatron-core-2025 is assumed" $run
+expect named 0 "step time" $run --software nemo-25.04
+expect tag 0 "is taken for nemo-24.07" $run --software nvcr.io/nvidia/nemo:24.07
+expect unknown 2 "there is no software profile 'nomo-25'" $run --software nomo-25
+expect plans 0 "step" "$STEPCAST" plans --model llama3-8b --gpus 8 --global-batch 16 --seq 4096 --software nemo-25.04
+expect gen 0 "" "$STEPCAST" gen --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 4096 --ignore-memory --software megatron-2021 --to ir-json -o "$tmp/x.json"
+
+# a profile is what its switches say one by one, and an option goes before it
+step() { "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
+by_name=$(step $run --software nemo-25.04)
+by_hand=$(step $run --overlap-tp chunks --sequence-parallel --overlap-param yes --grad-dtype bf16 --overlap-p2p yes)
+check same_as_by_hand "$by_name" "$by_hand"
+check option_first "$(step $run --software nemo-25.04 --grad-dtype fp32)" \
+    "$(step $run --overlap-tp chunks --sequence-parallel --overlap-param yes --grad-dtype fp32 --overlap-p2p yes)"
+check graphs_off "$(step $run --gpu b200 --software bridge-25.09 --cuda-graph none)" \
+    "$(step $run --gpu b200 --software nemo-25.04 --cuda-graph none)"
+
+# --explain: every row is the step with that switch said otherwise
+$run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
+expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
+without=$(python3 -c 'import json,sys
+for r in json.load(open(sys.argv[1]))["software"]["set"]:
+    if r.get("option") == "grad-dtype": print(r["step_without_us"])' "$tmp/e.json")
+check explain_cost "$without" "$(step $run --software nemo-25.04 --grad-dtype fp32)"
+expect explain_input 2 "--explain says what the software" "$STEPCAST" run tests/data/seed_000.txt --explain
+
+# a file
+cat >"$tmp/ours.json" <<'J'
+{"schema": "stepcast/software/1", "title": "ours", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12",
+ "like": "nemo-25.04", "switches": [{"option": "grad-dtype", "value": "fp32", "why": "we say so"}],
+ "constants": [{"name": "host_us", "value": 5, "why": "the same"}]}
+J
+check file "$(step $run --software "$tmp/ours.json")" "$(step $run --software nemo-25.04 --grad-dtype fp32)"
+sed 's/grad-dtype/grad-dtpye/' "$tmp/ours.json" >"$tmp/typo.json"
+expect file_option 3 "there is no option --grad-dtpye" $run --software "$tmp/typo.json"
+sed 's/"value": "fp32"/"value": "fp31"/' "$tmp/ours.json" >"$tmp/value.json"
+expect file_value 2 "unknown 'fp31'" $run --software "$tmp/value.json"
+sed "s|nemo-25.04|$tmp/circle.json|" "$tmp/ours.json" >"$tmp/circle.json"
+expect file_circle 3 "each like the next" $run --software "$tmp/circle.json"
+printf '{"zero_optimization": {"stage": 3}}' >"$tmp/ds.json"
+expect configuration 0 "step time" $run --software "$tmp/ds.json"
+printf 'nothing known' >"$tmp/other.txt"
+expect configuration_unknown 3 "neither a software profile nor" $run --software "$tmp/other.txt"
+
+# auto: from a launch script
+cat >"$tmp/launch.sh" <<'L'
+srun --container-image=nvcr.io/nvidia/nemo:24.09 python pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 \
+  --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000 --bf16
+L
+expect auto 0 "names its software: nemo-24.07" "$STEPCAST" run --megatron-args "$tmp/launch.sh" --gpus 8 --software auto
+expect auto_nothing 0 "megatron-core-2025 is assumed" $run --software auto
+expect show 0 "tp_comm_overlap with user buffers" "$STEPCAST" show --software nemo-25.04
+expect show_json 0 '"schema": "stepcast/show-software/1"' "$STEPCAST" show --software nemo-25.04 --json -
+expect show_auto 2 "auto names no profile" "$STEPCAST" show --software auto
+expect validate_one 0 "mean" "$STEPCAST" validate data/truth/nemo_steps.csv --software megatron-core-2025
+expect validate_bad 2 "there is no software profile" "$STEPCAST" validate data/truth/nemo_steps.csv --software nomo
+expect validate_both 2 "contradicts" "$STEPCAST" validate data/truth/nemo_steps.csv --software te --nearest-software

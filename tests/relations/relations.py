@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Random models, plans, clusters and options, and what must hold for every one.
+
+    relations.py BUILD SEED PLANS [RELATION …]
+
+Prints ok or not ok for each relation, how often it was tried, and for the first
+violations the command that shows it, beside the one it is compared with. The
+program is $STEPCAST or BUILD/stepcast. RELATION: names of the groups below
+(machine, work …); none is all.
+
+A relation that is not exact has its bound from physics:
+  heat      less waiting keeps a GPU at its power limit, and its clock lower: a
+            faster network may make the rest of the step slower by a little
+  sharing   where a network is the bottleneck, the order in which equal
+            transfers share it decides the last small part of a step
+  nvls      a group that comes to fill its nodes gets NVLink SHARP, which half
+            of it does not: its collectives may be a third faster
+  zb        weight gradients that wait keep what recomputation would drop, and
+            take the place of bubbles: less can be said about both
+  buckets   several reductions cost more latency and SMs than one; where there
+            is nothing to hide behind, overlap costs that
+"""
+import csv
+import json
+import locale
+import os
+import random
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
+
+HEAT, NVLS, BUCKETS = "1.01", Decimal("0.35"), "1.02"
+SHOWN = 3  # violations of one relation
+
+
+class Book:
+    """What was tried and what was broken."""
+
+    def __init__(self, program):
+        self.program = program
+        self.tried, self.broken = {}, {}
+
+    def note(self, name, text):
+        self.tried[name] = self.tried.get(name, 0) + 1
+        if text:
+            self.broken.setdefault(name, []).append(text)
+
+    def hold(self, name, true, result, other=None, why=""):
+        beside = f"\n    beside: {other['shown']}" if other else ""
+        self.note(name, None if true else f"{why}\n    {result['shown']}{beside}")
+
+    def run(self, case, plan):
+        words = words_of(plan)
+        try:
+            result = self.program.result(words)
+        except (Refused, subprocess.TimeoutExpired) as error:
+            self.note("every plan runs", f"{error}\n    {shown(['run', *words])}")
+            return None
+        self.note("every plan runs", None)
+        check_sums(self, result, plan)
+        return result
+
+    def show(self):
+        for name in sorted(self.tried):
+            bad = self.broken.get(name, [])
+            if not bad:
+                print(f"ok {name} ({self.tried[name]})")
+                continue
+            print(f"not ok {name}: {len(bad)} of {self.tried[name]}")
+            for text in bad[:SHOWN]:
+                print("  " + text)
+
+
+def parts(b):
+    return [b["compute"], b["recompute"], *b["exposed_comm"].values(), b["bubble"], b["skew"], b["other"]]
+
+
+def noted(r, text):
+    return any(text in n["text"] for n in r["input"]["notes"])
+
+
+def check_sums(book, r, plan):
+    """What holds within one result: sums, shares, bounds of the machine."""
+    step, gpus, second = r["step_time_us"], r["plan"]["gpus"], Decimal(1000000)
+    for b in [r["breakdown_us"]] + [c["breakdown_us"] for c in r["ranks"]]:
+        book.hold("parts add up to the step", sum(parts(b)) == step, r)
+        book.hold("no part is negative", min(parts(b)) >= 0, r)
+    book.hold("ranks of all classes are the GPUs", sum(c["ranks"] for c in r["ranks"]) == gpus, r)
+    book.hold("no rank ends after the step", all(c["end_us"] <= step for c in r["ranks"]), r)
+    for group, c in r["comm"].items():
+        book.hold("exposed is at most busy", c["exposed_us"] <= c["busy_us"] + Decimal("0.001"), r)
+        book.hold("exposed is that of the breakdown", c["exposed_us"] == r["breakdown_us"]["exposed_comm"][group], r)
+    m = r["memory_bytes"]
+    book.hold("memory adds up", m["total"] == sum(v for k, v in m.items() if k not in ("total", "capacity")), r)
+    tokens = Decimal(plan["global-batch"] * plan["seq"]) / (step / second)
+    book.hold("tokens per second", abs(r["tokens_per_s"] / tokens - 1) < Decimal("1e-9"), r)
+    book.hold("MFU is at most HFU", 0 < r["mfu"] <= r["hfu"] * Decimal("1.000001"), r)
+    # MFU counts all of attention, kernels the causal half: only there may it pass 1, and says so
+    book.hold("MFU is a share", r["mfu"] <= 1 or noted(r, "MFU is above 100 %"), r, why=f"MFU {r['mfu']}")
+    watts = POWER.get(plan.get("gpu") or CLUSTERS.get(plan["cluster"].split(":")[0], (0, 0, ""))[2])
+    if watts:
+        most = gpus * watts * step / second * Decimal("1.000001")
+        book.hold("no GPU takes more than its power", 0 < r["energy_j"] <= most, r)
+
+
+def check_machine(c, rng):
+    """Faster hardware is not slower, and not faster than it can make what it does."""
+    nic, nvlink, gpu = CLUSTERS[c.kind]
+    n = size(c.plan)
+    c.faster("faster NICs are not slower", c.other(f"{c.kind}:{n} nic={2 * nic}Gbps"), HEAT)
+    c.faster("faster NVLink is not slower", c.other(f"{c.kind}:{n} nvlink={2 * nvlink}GB/s"), HEAT)
+    c.faster("a free network is not slower", c.other(f"ideal:{n}", gpu=gpu), HEAT)
+    # what communication took before it takes now: at best all of the step is halved
+    c.step("a GPU twice as fast: 1/2 to 1 of the step", c.other(gpu_speedup=2), "0.4999", "1.005")
+    # one rank's compute takes half as long again, and everything else as before
+    c.step("a slow rank: 1 to 1.5 of the step", c.other(slow="rank:0=1.5"), "0.995", "1.51")
+    if c.kind == "dgx-h100":
+        r = c.other(gpu="h200")  # the same but for a faster memory; its host may be another
+        if r and not noted(r, "to launch a kernel"):
+            c.faster("an H200 is not slower than an H100", r, HEAT)
+
+
+def check_work(c, rng):
+    """More work takes more time and memory; work done again is no gift."""
+    p = c.plan
+    for name, change in (("longer sequences", {"seq": 2 * p["seq"]}), ("more layers", {"num_layers": 2 * c.layers})):
+        r = c.other(**change)
+        c.slower(name + ": slower", r)
+        c.memory(name + ": more memory", r, "more")
+    # sizes that GEMMs like: an odd one is slower by far
+    a, b = (c.other(vocab_size=v) for v in (65536, 262144))
+    if a and b:
+        c.book.hold("a larger vocabulary: slower", a["step_time_us"] <= b["step_time_us"] * Decimal("1.005"), b, a)
+        c.book.hold("a larger vocabulary: more memory", a["memory_bytes"]["total"] <= b["memory_bytes"]["total"], b, a)
+    if p["recompute"] == "none":
+        for kind in ("selective", "full"):
+            r = c.other(recompute=kind)
+            c.slower(f"recompute {kind} is slower", r)
+            if not c.zero_bubble():
+                c.memory(f"recompute {kind} needs no more memory", r, "less")
+    if p.get("ep", 1) > 1:
+        r = c.other(moe_imbalance=1.5)
+        c.slower("uneven experts are slower", r)
+        c.memory("uneven experts need memory", r, "more")
+
+
+def check_plan(c, rng):
+    """The same work cut in another way."""
+    p = c.plan
+    if p["zero"] == 0:  # else more ranks share the optimizer
+        busy = sum(v["busy_us"] for k, v in c.base["comm"].items() if k.startswith("dp"))
+        c.slower("more data parallel ranks are not faster than linear",
+                 c.other(dp=2 * p["dp"], global_batch=2 * p["global-batch"]),
+                 Decimal("1.005") + NVLS * busy / c.base["step_time_us"])
+    # (ZeRO 3 has two layers gathered at a time, which is all of a small stage)
+    if p["dp"] > 1 and p["zero"] < (3 if c.layers >= 4 * p["pp"] else 2):
+        c.memory("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1), "less")
+    if p["tp"] < 8:
+        c.memory("more tensor parallel needs less memory", c.other(tp=2 * p["tp"]), "less")
+    if p["pp"] > 1 and not c.zero_bubble():
+        r = c.other(global_batch=2 * p["global-batch"])
+        if r:
+            # of the busiest stage: others wait for it in every micro-batch
+            share = [min(s["breakdown_us"]["bubble"] for s in x["ranks"]) / x["step_time_us"] for x in (r, c.base)]
+            c.hold("more micro-batches have less bubble", share[0] <= share[1], r, f"bubbles {share}")
+            c.hold("more micro-batches give more tokens", c.base["tokens_per_s"] <= r["tokens_per_s"] * Decimal("1.005"), r)
+    if p["zero"] == 1:
+        c.faster("gathering weights beside forward is not slower", c.other(overlap_param="yes"), BUCKETS)
+    if p["tp"] > 1:
+        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"))
+    # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
+    # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it.
+    if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":
+        c.slower("reducing gradients later is not faster", c.other(overlap_grad="no"), BUCKETS if p["pp"] == 1 else "1.05")
+
+
+def shown_stage(r):
+    """Which ranks the breakdown and the bytes are of: those that end last."""
+    return [x["stage"] for x in r["ranks"] if x["breakdown_us"] == r["breakdown_us"]]
+
+
+def check_bytes(c, rng):
+    """Activations on the wire: four bytes an element are twice two."""
+    narrow, wide = c.other(dtype="bf16"), c.other(dtype="fp32")
+    if narrow and wide and shown_stage(narrow) == shown_stage(wide):
+        for group in ("tp", "cp", "ep", "pp"):
+            a, b = (r["comm"].get(group, {}).get("bytes", 0) for r in (narrow, wide))
+            narrow_case = f"{group}: {a} bytes in bf16, {b} in fp32"
+            # (gradients of norms, and what optimizers tell each other, have four bytes in both)
+            c.book.hold(f"bytes of {group} double with fp32", 0 <= 2 * a - b <= a / 1000, wide, narrow, narrow_case)
+
+
+def check_engines(c, rng):
+    """Nothing blocks in these fabrics: sharing links changes little (10 %)."""
+    if size(c.plan) <= 64:
+        c.step("flow is as analytic on a fabric that does not block", c.other(net="flow"), "0.9", "1.1")
+
+
+def check_same(c, rng):
+    """What says the same gives the same: to the picosecond."""
+    n = size(c.plan)
+    c.step("scaling by 1 changes nothing", c.other(gpu_speedup=1), 1, 1)
+    c.step("threads change nothing", c.other(jobs=3), 1, 1)
+    # Where stages end inside of nodes, groups of one stage lie differently in them; a class stands for the dearest.
+    stage = n // c.plan["pp"]
+    even = n <= 8 or stage % 8 == 0 or 8 % stage == 0
+    least = 1 if even else "0.995"
+    c.step("splitting a class changes nothing", c.other(slow=f"rank:{rng.randrange(n)}=1"), least, 1 if even else "1.005")
+    words = list(c.plan.items())
+    rng.shuffle(words)
+    c.step("the order of options changes nothing", c.book.run(c, dict(words)), 1, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        nodes = [list(range(i, min(i + 8, n))) for i in range(0, n, 8)]
+        order = nodes[:]
+        if n % 8 == 0:
+            rng.shuffle(order)  # whole nodes of one leaf
+        if len(nodes) <= 32:
+            path = temporary(folder, "ranks", "".join(f"{gpu}\n" for node in order for gpu in node))
+            c.step("equal nodes can be exchanged", c.other(rank_file=path), 1, 1)
+
+
+def check_scale(c, rng):
+    """On a free network, twice the data parallel ranks with twice the batch do the same; the slowest of
+    more ranks is a little slower (jitter)."""
+    n, p = size(c.plan), c.plan
+    gpu = CLUSTERS[c.kind][2]
+    alone = c.other(f"ideal:{n}", gpu=gpu)
+    if p["zero"] == 0 and alone and not c.experts:
+        r = c.other(f"ideal:{2 * n}", gpu=gpu, dp=2 * p["dp"], global_batch=2 * p["global-batch"])
+        if r and p["dp"] > 1:
+            ratio = r["step_time_us"] / alone["step_time_us"]
+            c.book.hold("a free network: data parallel ranks hardly feel each other", 1 <= ratio <= Decimal("1.01"), r, alone, str(ratio))
+
+
+def check_round_trip(c, rng):
+    """A workload written and read again is the same step."""
+    if size(c.plan) > 256:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "step.json")
+        words = [w for w in words_of(c.plan) if w != "--ignore-memory"]
+        convert = ["convert", *words, "--ignore-memory", "--lowered", "--to", "ir-json", "-o", path]
+        again = ["run", path, "--cluster", c.plan["cluster"], "--json", "-"]
+        try:
+            c.program.output(convert)
+            r = json.loads(c.program.output(again), parse_float=Decimal)
+        except Refused as error:
+            c.book.note("written and read again", f"{error}\n    {shown(convert)} && {shown(again)}")
+            return
+    r["shown"] = f"{shown(convert)} && {shown(again)}"
+    c.step("written and read again", r, 1, 1)
+    bytes_of = [{g: v["bytes"] for g, v in x["comm"].items() if v["bytes"]} for x in (c.base, r)]
+    c.hold("written and read again: the same bytes", bytes_of[0] == bytes_of[1], r, str(bytes_of))
+
+
+def check_commands(c, rng):
+    """plans and validate forecast what run does."""
+    if "model" not in c.plan or rng.random() > 0.1:
+        return
+    words = ["plans", "--model", c.plan["model"], "--cluster", f"{c.kind}:16", "--global-batch", "32", "--seq", c.plan["seq"], "--top", "3", "--json", "-"]
+    try:
+        found = json.loads(c.program.output(words), parse_float=Decimal)["plans"]
+    except Refused:
+        return  # nothing fits
+    for p in found:
+        r = c.program.result(shlex.split(p["command"])[2:])
+        for key, value in (("step_time_us", r["step_time_us"]), ("mfu", r["mfu"]), ("memory_bytes", r["memory_bytes"]["total"])):
+            room = 8 if key == "memory_bytes" else 0  # parts of a byte, of each part
+            c.book.hold(f"plans and run: the same {key}", abs(p[key] - value) <= room, r, {"shown": shown(words)}, f"{p[key]} and {value}")
+    check_validate(c)
+
+
+def check_validate(c):
+    p = c.plan
+    if p["cp"] > 1:
+        return
+    with open("data/truth/training_steps.csv") as table:
+        row = dict.fromkeys(next(csv.reader(table)), "")
+    row.update({"id": "x", "source": "a random plan", "model": "GPT", "layers": c.layers, "hidden": 2048, "heads": 16, "kv_heads": 16, "ffn": 8192,
+                "vocab": 51200, "gpu": "H100-SXM-80GB", "gpus": size(p), "gpus_per_node": 8, "intra_gbs_uni": 450, "nic_gbps_per_gpu": 400,
+                "tp": p["tp"], "pp": p["pp"], "dp": p["dp"], "cp": 1, "micro_batch": p["micro-batch"], "global_batch": p["global-batch"],
+                "seq": p["seq"], "precision": "bf16", "recompute": p["recompute"], "iter_seconds": 1, "zero_distopt": "no",
+                "sequence_parallel": "yes" if "sequence-parallel" in p else "no"})
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "truth.csv")
+        with open(path, "w", newline="") as out:
+            writer = csv.DictWriter(out, row)
+            writer.writeheader()
+            writer.writerow(row)
+        rows = json.loads(c.program.output(["validate", path, "--json", "-"]), parse_float=Decimal)["rows"]
+    for found in rows:
+        if found.get("predicted_s"):
+            r = c.program.result(shlex.split(found["command"])[2:])
+            off = abs(r["step_time_us"] / 1000000 / found["predicted_s"] - 1)
+            c.book.hold("validate and run: the same step", off < Decimal("1e-6"), r, why=f"{found['predicted_s']} s predicted")
+
+
+class Binding:
+    """The library in this process, under a locale that writes 1,5."""
+
+    def __init__(self, build):
+        os.environ["STEPCAST_LIBRARY"] = os.path.abspath(os.path.join(build, "libstepcast.so"))
+        sys.path.insert(0, os.path.join(build, "python"))
+        import stepcast
+        self.stepcast = stepcast
+        self.folder = tempfile.mkdtemp()
+        source = temporary(self.folder, "comma.src", 'LC_NUMERIC\ndecimal_point ","\nthousands_sep ""\ngrouping -1\nEND LC_NUMERIC\n')
+        subprocess.run(["localedef", "-c", "-i", source, os.path.join(self.folder, "xx_XX")], capture_output=True)
+        os.environ["LOCPATH"] = self.folder
+
+    def check(self, c, rng):
+        """The library from Python, in any locale: the program's numbers."""
+        names = {"num-layers", "hidden-size", "num-attention-heads", "vocab-size", "ffn-hidden-size", "swiglu", "normalization"}
+        p = {k: v for k, v in c.plan.items() if k not in ("cluster", "model")}
+        shapes = {k.replace("-", "_"): p.pop(k) for k in names & set(p)}
+        keywords = {{"cp-comm-type": "cp_comm"}.get(k, k.replace("-", "_")): False if v == "no" else v for k, v in p.items()}
+        try:
+            locale.setlocale(locale.LC_NUMERIC, "xx_XX")
+        except locale.Error:
+            pass
+        try:
+            model = self.stepcast.Model.from_shapes(**shapes) if shapes else self.stepcast.Model(c.plan["model"])
+            r = self.stepcast.evaluate(model, self.stepcast.Plan(**keywords), c.plan["cluster"])
+            document = json.loads(r.to_bytes(), parse_float=Decimal)
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, "C")
+        for key in ("step_time_us", "breakdown_us", "comm", "mfu", "tokens_per_s", "memory_bytes", "energy_j"):
+            c.hold("Python, under a decimal comma, gives what run gives", document[key] == c.base[key], why=f"{key}: {document[key]} and {c.base[key]}")
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+def main():
+    build, seed, plans = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    program = Program(os.environ.get("STEPCAST") or os.path.abspath(os.path.join(build, "stepcast")))
+    book = Book(program)
+    checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "bytes": check_bytes, "engines": check_engines,
+              "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands}
+    binding = None
+    try:
+        binding = Binding(build)
+        checks["python"] = binding.check
+    except (ImportError, OSError):
+        print("skip relations: Python [needs no-sanitizer]")
+    wanted = sys.argv[4:] or list(checks)
+    rng = random.Random(seed)
+    for _ in range(plans):
+        case = Case(program, book, *random_plan(rng))
+        own = random.Random(rng.random())  # so that choosing relations does not change the plans
+        if case.base:
+            for name in wanted:
+                checks[name](case, own)
+    if binding:
+        binding.close()
+    book.show()
+    broken = sum(map(len, book.broken.values()))
+    print(f"# {plans} plans, seed {seed}: {program.runs} runs, {sum(book.tried.values())} relations tried, {broken} broken")
+    sys.exit(bool(broken))
+
+
+main()
