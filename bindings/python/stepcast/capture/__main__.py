@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import traceback
 
 from . import CaptureError, script
 
@@ -43,6 +44,9 @@ def main(arguments=None):
     parser.add_argument(
         "--warm-up", type=int, default=1, metavar="N", help="optimizer steps before the captured one"
     )
+    parser.add_argument(
+        "--traceback", action="store_true", help="where in the script an error came from"
+    )
     parser.add_argument("-o", "--output", default="capture.json", metavar="FILE")
     options = parser.parse_args(arguments)
     try:
@@ -55,6 +59,8 @@ def main(arguments=None):
             warm_up=options.warm_up,
         )
     except CaptureError as error:
+        if options.traceback:
+            print(error.where or traceback.format_exc(), file=sys.stderr)
         print(f"stepcast.capture: error: {error}", file=sys.stderr)
         return 3
     result.write(options.output)

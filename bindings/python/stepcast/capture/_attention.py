@@ -1,4 +1,4 @@
-"""Attention as one operation of its own.
+"""Attention as one operation of its own, and dropout as a GPU has it.
 
 Which kernel PyTorch takes for scaled_dot_product_attention depends on the GPU,
 which is not there. So the function is replaced by an operator that stands for
@@ -77,7 +77,11 @@ def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """In place of torch.nn.functional's function of that name."""
-    del scale, enable_gqa
+    if attn_mask is not None and attn_mask.requires_grad:
+        # no fused kernel gives the gradient of a mask
+        return torch.ops.aten._scaled_dot_product_attention_math(
+            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+        )[0]
     sharded = type(query).__name__ == "DTensor"
     if sharded:
         mesh, placements = query.device_mesh, query.placements
@@ -102,14 +106,28 @@ def scaled_dot_product_attention(
     return out
 
 
+def _dropout(input, p=0.5, training=True, inplace=False):
+    """A GPU has one kernel for it; the host would take three."""
+    del inplace
+    if not training or p == 0:
+        return input
+    return torch.native_dropout(input, p, True)[0]
+
+
 class Replaced:
     """While open, the function is ours."""
 
     def __enter__(self):
         define()
-        self._before = functional.scaled_dot_product_attention
+        self._before = functional.scaled_dot_product_attention, functional.dropout, torch.dropout
         functional.scaled_dot_product_attention = scaled_dot_product_attention
+        functional.dropout = _dropout
+        torch.dropout = lambda x, p, train: _dropout(x, p, train)
         return self
 
     def __exit__(self, *exception):
-        functional.scaled_dot_product_attention = self._before
+        (
+            functional.scaled_dot_product_attention,
+            functional.dropout,
+            torch.dropout,
+        ) = self._before

@@ -90,6 +90,8 @@ COLLECTIVES = {
     "_c10d_functional.broadcast_": "broadcast",
 }
 
+MESSAGES = {"c10d.send", "c10d.recv"}
+
 PLAIN = {torch.Tensor, torch.nn.Parameter, FakeTensor}
 
 
@@ -110,6 +112,7 @@ def tensors_of(value):
 GPU = torch.device("cpu", 0)
 
 
+MOST_SINGLE = 8  # tensors of a list that are described one by one
 MOST_REAL = 256  # elements of a tensor on the host that keeps its values
 
 
@@ -305,8 +308,9 @@ class Recorder(TorchDispatchMode):
                 by_type.setdefault(tensor.dtype, []).append(tensor)
         places = []
         for dtype, tensors in by_type.items():
-            if len(tensors) == 1:
-                places += self._described(tensors[0])
+            if len(tensors) <= MOST_SINGLE:
+                for tensor in tensors:
+                    places += self._described(tensor)
                 continue
             elements = sum(tensor.numel() for tensor in tensors)
             places.append(
@@ -416,13 +420,9 @@ class Recorder(TorchDispatchMode):
         described = []
         for value in (*args, *kwargs.values()):
             described += self._described(value)
-        results = self._described(list(outputs)) if len(outputs) > 8 else []
-        if not results:
-            for tensor in outputs:
-                results += self._described(tensor)
-        self._append(
-            name, described, results, self._attributes(name, func, args, kwargs), self.current.number
-        )
+        results = self._described(list(outputs))
+        attributes = self._attributes(name, func, args, kwargs)
+        self._append(name, described, results, attributes, self.current.number)
 
     # -- communication --------------------------------------------------------
 
@@ -477,6 +477,12 @@ class Recorder(TorchDispatchMode):
         self.waits.setdefault(self.current.number, set()).add(operation)
         if operation in self.pending:
             self.pending.remove(operation)
+
+    def wait_for_messages(self):
+        """A batch of sends and receives is waited for as a whole."""
+        for operation in list(self.pending):
+            if self.capture.calls.items[self.ops[operation][0]]["op"] in MESSAGES:
+                self.wait_for(operation)
 
     def wait_for_all(self):
         for operation in list(self.pending):

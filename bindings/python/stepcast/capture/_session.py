@@ -5,15 +5,21 @@ import contextlib
 import functools
 import itertools
 import os
+import pickle
 import re
 import runpy
 import sys
+import traceback
 
 from ._document import Capture
 
 
 class CaptureError(Exception):
     """What could not be captured, and what to do about it."""
+
+    def __init__(self, message, where=""):
+        super().__init__(message)
+        self.where = where  # in the script, where it ran in a process of its own
 
 
 class _Done(BaseException):
@@ -306,10 +312,14 @@ class _Session:
 
         mesh_class = device_mesh.DeviceMesh
         before = {}
-        for name in ("__init__", "__getitem__", "_flatten", "_unflatten"):
-            if hasattr(mesh_class, name):
-                before[name] = getattr(mesh_class, name)
-                setattr(mesh_class, name, outside(before[name]))
+        for name, method in list(vars(mesh_class).items()):
+            plain = method.__func__ if isinstance(method, staticmethod) else method
+            if not callable(plain) or isinstance(plain, type):
+                continue
+            before[name] = method
+            wrapped = outside(plain)
+            static = isinstance(method, staticmethod)
+            setattr(mesh_class, name, staticmethod(wrapped) if static else wrapped)
         mesh_init = mesh_class.__init__
 
         @functools.wraps(mesh_init)
@@ -324,7 +334,11 @@ class _Session:
         works = {}
 
         def wait(work, *args, **kwargs):
-            self.recorder.wait_for(works.pop(id(work), (None, None))[0])
+            known = works.pop(id(work), None)
+            if known:
+                self.recorder.wait_for(known[0])
+            else:
+                self.recorder.wait_for_messages()
             return work_wait(work, *args, **kwargs)
 
         def remembering(method):
@@ -494,23 +508,62 @@ def _run_ranks(body, world_size, mesh, ranks, warm_up):
     document = Capture(f"stepcast.capture, torch {torch.__version__}", world_size, mesh)
 
     def program_of(rank):
-        session = _Session(document, rank, document.mesh, warm_up)
-        session.run(body)
-        if session.program is None:
-            raise CaptureError(
-                f"rank {rank}: the program ended before {warm_up + 1} optimizer steps\n"
-                "  hint: give the script more iterations, or --warm-up 0"
-            )
-        return session.program
+        nonlocal document
+        run = functools.partial(_run_rank, document, rank, warm_up, body)
+        # torch keeps process groups and meshes of a rank for good: each has its own process
+        document, program = _in_child(run) if world_size > 1 else run()
+        return program
 
     first = program_of(0)  # tells the mesh, where the program makes one
     chosen, checks = _ranks_to_capture(ranks, world_size, document.mesh)
     for rank in chosen:
-        document.add(rank, first if rank == 0 else program_of(rank))
+        # before the document is looked at: each run gives a new one
+        program = first if rank == 0 else program_of(rank)
+        document.add(rank, program)
     for rank in checks:
-        _check_equal(document, rank, program_of(rank))
+        program = program_of(rank)
+        _check_equal(document, rank, program)
     _count_ranks(document)
     return document
+
+
+def _run_rank(document, rank, warm_up, body):
+    session = _Session(document, rank, document.mesh, warm_up)
+    session.run(body)
+    if session.program is None:
+        raise CaptureError(
+            f"rank {rank}: the program ended before {warm_up + 1} optimizer steps\n"
+            "  hint: give the script more iterations, or --warm-up 0"
+        )
+    return document, session.program
+
+
+def _in_child(run):
+    """What run() gives, or raises, in a process of its own."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        try:
+            answer = (True, run())
+        except CaptureError as error:
+            answer = (False, (str(error), traceback.format_exc()))
+        except BaseException as error:
+            answer = (False, (f"the script failed: {error!r}", traceback.format_exc()))
+        with os.fdopen(writer, "wb") as pipe:
+            pickle.dump(answer, pipe)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    if not data:
+        raise CaptureError("the process that ran the script was killed: out of memory?")
+    good, answer = pickle.loads(data)
+    if not good:
+        raise CaptureError(*answer)
+    return answer
 
 
 def _check_equal(document, rank, program):
