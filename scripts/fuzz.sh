@@ -1,9 +1,32 @@
 #!/bin/sh
-# Each fuzz target for a number of seconds on its corpus, one on each core.
+# Each fuzz target for a number of seconds on its corpus, one on each core. A case
+# that ends one is left in build/fuzz-findings/. With libFuzzer what reaches new code is
+# kept in build/fuzz-corpus, where the next run begins.
 #     fuzz.sh BUILD SECONDS
 set -u
 build=$1 seconds=$2
+# a sanitizer's report is a crash, so that the case is kept
+export ASAN_OPTIONS="${ASAN_OPTIONS:-abort_on_error=1:handle_abort=0}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-abort_on_error=1:print_stacktrace=1}"
 ls "$build"/tests/fuzz/*_fuzz | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I TARGET sh -c '
     name=$(basename "$1" _fuzz)
-    if out=$("$1" "$2" 1 tests/fuzz/corpus/"$name"/* 2>&1); then printf "%-24s %s\n" "$name" "$out"
-    else printf "%s\nFAIL %s\n" "$out" "$name"; exit 1; fi' fuzz TARGET "$seconds"
+    corpus=tests/fuzz/corpus/$name dictionary=tests/fuzz/dictionary/$name.dict
+    mkdir -p "build/fuzz-findings/$name"
+    if grep -q LLVMFuzzerRunDriver "$1"; then
+        mkdir -p "build/fuzz-corpus/$name"
+        [ -f "$dictionary" ] && set -- "$@" "-dict=$dictionary"
+        target=$1 seconds=$2
+        shift 2
+        out=$("$target" "$@" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
+            -artifact_prefix="build/fuzz-findings/$name/" "build/fuzz-corpus/$name" "$corpus" 2>&1)
+        status=$?
+        [ $status = 0 ] && out=$(printf "%s\n" "$out" | sed -n "s/stat::number_of_executed_units: *\(.*\)/\1 cases/p")
+    else
+        out=$(cd "build/fuzz-findings/$name" && FUZZ_DICTIONARY="$3/$dictionary" "$3/$1" "$2" 1 "$3/$corpus"/* 2>&1)
+        status=$?
+    fi
+    rmdir "build/fuzz-findings/$name" 2>/dev/null
+    if [ $status = 0 ]; then printf "%-24s %s\n" "$name" "$out"
+    else printf "%s\nFAIL %s: see build/fuzz-findings/%s\n" "$out" "$name" "$name"; exit 1; fi' fuzz TARGET "$seconds" "$PWD"
+status=$?
+rmdir build/fuzz-findings 2>/dev/null
+exit $status

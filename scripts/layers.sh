@@ -17,7 +17,8 @@ allow() { # folder, the folders it may include
 }
 allow base
 allow workload
-allow model
+allow shell
+allow model shell
 allow hardware workload collective network/astra
 allow collective workload hardware
 allow plan workload model hardware lower
@@ -29,8 +30,9 @@ allow result workload hardware simulate network
 allow report workload result frontend
 allow train
 allow evaluate frontend workload model plan lower hardware network simulate result
+allow search evaluate frontend model plan lower hardware result
 allow api evaluate frontend lower model network plan result report
-allow command evaluate frontend workload model plan lower hardware collective network simulate result report train
+allow command evaluate frontend workload model plan lower hardware collective network simulate result report train search
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
 done

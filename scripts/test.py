@@ -88,13 +88,14 @@ class Test:
         self.skips = []  # (name, needs)
         self.log = ""
 
-    def run(self, build):
+    def run(self, build, before=None):
+        """before: called in the new process"""
         limit = float(os.environ.get("TEST_TIMEOUT", "900"))
         environment = {**os.environ, "STEPCAST": os.environ.get("STEPCAST", os.path.abspath(f"{build}/stepcast")), "BUILD": build}
         with tempfile.TemporaryFile() as out:
             # a session of its own, so that nothing it started outlives it
             process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment,
-                                       start_new_session=True)
+                                       start_new_session=True, preexec_fn=before)
             try:
                 status = process.wait(limit)
             except subprocess.TimeoutExpired:
@@ -268,4 +269,5 @@ def main():
     sys.exit(bool(failed))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -16,6 +16,8 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+mv data/bands.json.tmp data/bands.json
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {

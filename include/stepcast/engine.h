@@ -116,7 +116,9 @@ typedef struct sc_engine {
     sc_status (*start)(void *self, const sc_transfer *t, int64_t now);
     /* When something happens next: a transfer ends, or the engine wants to be
      * called (finish may then find nothing). INT64_MAX when nothing runs. Starts
-     * and ends may move it. */
+     * and ends may move it. On entry *when is a time before which nothing is
+     * started, unless a transfer ends first: an engine need not look beyond it, and
+     * may answer INT64_MAX where nothing happens up to there. */
     sc_status (*next)(void *self, int64_t *when);
     /* Advances to `to` (not beyond next) and gives one completed transfer; *found
      * is false when none is left that completes by `to`. */

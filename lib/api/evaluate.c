@@ -4,6 +4,7 @@
 #include "frontend/torch_profiler/profiler_lower.h"
 #include "lower/layers.h"
 #include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static sc_status check_engine_names(struct sc_context *own, const sc_options *o)
     for (size_t i = 0; i < o->net_setting_count; i++) {
         const char *name = o->net_settings[i].name;
         if (!sc__option_find(sc__flow_options, name) &&
+            !sc__option_find(sc__packet_options, name) &&
             !sc__option_find(sc__astra_options, name) && strcmp(name, "loggops") &&
             strcmp(name, "compat"))
             return sc__fail(own,

@@ -45,6 +45,10 @@ struct sc__error {
 struct sc__output;
 struct sc__engine_list;
 
+/* What many evaluations on one thread look up again and again (data files read):
+ * found once, in a context that outlives theirs. */
+struct sc__memo;
+
 struct sc_context {
     struct sc__arena arena;
     struct sc__error error;
@@ -63,6 +67,7 @@ struct sc_context {
     struct sc__output *outputs; /* those open, see output.h */
     /* network engines from outside; contexts made like this one borrow the list */
     struct sc__engine_list *engines;
+    struct sc__memo *memo; /* or NULL: everything is looked up */
     sc_progress *progress; /* or NULL */
     void *progress_user;
     bool cancelled;              /* progress said so */
@@ -81,6 +86,20 @@ void sc__notes_copy(struct sc_context *to, const struct sc_context *from);
 sc_status sc__guarded(struct sc_context *ctx, sc_status (*work)(void *self), void *self);
 /* What a call that ran out of memory answers. */
 sc_status sc__out_of_memory(struct sc_context *ctx);
+
+/* A memo for the contexts of one thread; like: as for sc__context_init. */
+struct sc__memo *sc__memo_new(const struct sc_context *like);
+void sc__memo_free(struct sc__memo *memo);
+/* What find(ctx, name, …) makes, from the memo of ctx where it has one. kind keeps
+ * names of different things apart. What is found is never changed. */
+typedef sc_status
+sc__memo_find(struct sc_context *ctx, const char *name, const void *with, void **out);
+sc_status sc__memo_ask(struct sc_context *ctx,
+                       const char *kind,
+                       const char *name,
+                       sc__memo_find *find,
+                       const void *with,
+                       void **out);
 
 /* The name a path had before it was copied to memory (sc__spool), else itself. */
 const char *sc__shown_name(const struct sc_context *ctx, const char *path);

@@ -11,6 +11,8 @@ struct parallel_work {
     void (*one)(void *self, uint32_t i);
     void *self;
     uint32_t count;
+    double from; /* share of the whole when it begins, and when it ends */
+    double to;
     atomic_uint next;
 };
 
@@ -26,7 +28,8 @@ static sc_status
 work_reporting(struct sc_context *ctx, const char *what, struct parallel_work *w) {
     unsigned i;
     while ((i = atomic_fetch_add(&w->next, 1)) < w->count) {
-        sc_status status = sc__progress(ctx, what, (double)i / w->count);
+        double share = w->from + (w->to - w->from) * i / w->count;
+        sc_status status = sc__progress(ctx, what, share);
         if (status != SC_OK) {
             atomic_store(&w->next, w->count); /* nothing is left to begin */
             return status;
@@ -41,7 +44,21 @@ sc_status sc__parallel(struct sc_context *ctx,
                        uint32_t count,
                        void (*one)(void *self, uint32_t i),
                        void *self) {
-    struct parallel_work w = {.one = one, .self = self, .count = count};
+    return sc__parallel_part(ctx, what, 0, 1, count, one, self);
+}
+
+sc_status sc__parallel_part(struct sc_context *ctx,
+                            const char *what,
+                            double from,
+                            double to,
+                            uint32_t count,
+                            void (*one)(void *self, uint32_t i),
+                            void *self) {
+    struct parallel_work w = {.one = one,
+                              .self = self,
+                              .count = count,
+                              .from = from,
+                              .to = to};
     struct sc__thread *started[MOST_THREADS];
     unsigned n = 0;
     for (unsigned i = 1; i < ctx->jobs && i < MOST_THREADS; i++)

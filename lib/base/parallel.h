@@ -14,4 +14,14 @@ sc_status sc__parallel(struct sc_context *ctx,
                        void (*one)(void *self, uint32_t i),
                        void *self);
 
+/* The same as a part of longer work: the listener is told of shares between from and
+ * to. */
+sc_status sc__parallel_part(struct sc_context *ctx,
+                            const char *what,
+                            double from,
+                            double to,
+                            uint32_t count,
+                            void (*one)(void *self, uint32_t i),
+                            void *self);
+
 #endif

@@ -103,6 +103,8 @@ struct sc__thread;
 /* NULL when there is none to be had. */
 struct sc__thread *sc__thread_start(void (*work)(void *self), void *self);
 void sc__thread_join(struct sc__thread *t);
+/* How many of them can run at once. */
+unsigned sc__cores(void);
 
 /* A lock with a condition to wait for. */
 struct sc__mutex;

@@ -307,6 +307,11 @@ static void *run_thread(void *self) {
     return NULL;
 }
 
+unsigned sc__cores(void) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (unsigned)n;
+}
+
 struct sc__thread *sc__thread_start(void (*work)(void *self), void *self) {
     struct sc__thread *t = calloc(1, sizeof *t);
     if (!t)

@@ -2,6 +2,7 @@
 #include "command/coll.h"
 
 #include "command/job.h"
+#include "network/packet/packet_engine.h"
 #include "network/registry.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ static const struct sc__option options[] = {
      "ENGINE",
      "analytic",
      "Machine",
-     "analytic, or flow: on the links of the fabric",
+     "analytic; on the links of the fabric: flow, or packet",
      0},
     {"gpus",
      0,
@@ -76,7 +77,7 @@ static const struct sc__option options[] = {
      0},
     {0}};
 static const struct sc__option *const tables[] = {
-    options, sc__cluster_options, sc__flow_options, NULL};
+    options, sc__cluster_options, sc__flow_options, sc__packet_options, NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
     const char *hint =
@@ -206,15 +207,18 @@ static sc_status take_network(const struct sc_request *req, struct sc__coll_quer
     SC__TRY(sc__engine_choose(&s, sc__setting(&s, "net"), &choice));
     if (choice.engine == &sc__analytic_engine)
         return SC_OK;
-    if (choice.engine != &sc__flow_engine)
+    bool packets = choice.engine == &sc__packet_engine;
+    if (choice.engine != &sc__flow_engine && !packets)
         return sc__usage(req,
-                         "one of: analytic, flow",
+                         "one of: analytic, flow, packet",
                          "--net %s has no time for a collective by itself",
                          choice.engine->name);
-    q->flow = SC__NEW(&req->ctx->arena, struct sc__net);
-    SC__TRY(sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->flow));
+    q->net = SC__NEW(&req->ctx->arena, struct sc__net);
+    q->net_cost = packets ? sc__packet_cost : sc__flow_cost;
+    SC__TRY(packets ? sc__packet_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net)
+                    : sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net));
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))
-        SC__TRY(sc__flow_cost(q->flow, q->op->coll, bytes, &unused));
+        SC__TRY(q->net_cost(q->net, q->op->coll, bytes, &unused));
     return SC_OK;
 }
 
@@ -230,8 +234,8 @@ static struct coll_cmd_row make_row(const struct sc__coll_query *q, uint64_t byt
     struct coll_cmd_row r = {.bytes = bytes,
                              .cost =
                                  sc__coll_op_cost(&q->cluster, q->op, &q->shape, bytes)};
-    if (q->flow)
-        (void)sc__flow_cost(q->flow, q->op->coll, bytes, &r.cost.time);
+    if (q->net)
+        (void)q->net_cost(q->net, q->op->coll, bytes, &r.cost.time);
     r.us = sc__us(r.cost.time);
     r.algbw = r.us > 0 ? (double)bytes / r.us / 1e3 : 0;
     r.busbw = r.algbw * sc__coll_bus_factor(q->op, q->shape.ranks);

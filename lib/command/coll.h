@@ -12,7 +12,9 @@ struct sc__coll_query {
     const struct sc__coll_op *op;
     struct sc__cluster cluster;
     struct sc__shape shape;
-    struct sc__net *flow; /* with --net flow: the engine that gives the costs */
+    /* with --net flow or packet: the engine that gives the costs, and how to ask it */
+    struct sc__net *net;
+    sc_status (*net_cost)(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
     uint64_t begin;
     uint64_t end;
     uint64_t increment;

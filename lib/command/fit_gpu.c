@@ -5,12 +5,19 @@
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"gpu",
+    {"base",
      0,
      "GPU",
      NULL,
      "Fit",
      "the GPU whose datasheet and constants to begin with",
+     0},
+    {"tiles",
+     0,
+     NULL,
+     NULL,
+     "Fit",
+     "fit the GEMM kernels of the library one by one, too; needs hundreds of GEMMs",
      0},
     {"output",
      'o',
@@ -69,18 +76,18 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
     struct sc__gpu_fit fit;
     struct sc__buffer b;
     const char *output = sc__option(req, "output");
-    const char *name = sc__option(req, "gpu");
+    const char *name = sc__option(req, "base");
     if (req->input_count != 1)
         return sc__usage(req,
                          "tools/measure_kernels.py makes one",
                          "fit-gpu takes one table");
     if (!name)
         return sc__usage(req,
-                         "the nearest relative, say --gpu h100-sxm",
-                         "--gpu is missing");
+                         "the nearest relative, say --base h100-sxm",
+                         "--base is missing");
     SC__TRY(sc__gpu_find(req->ctx, name, &base));
     SC__TRY(sc__kernel_table_read(req->ctx, req->inputs[0], &table));
-    sc__gpu_fit(req->ctx, base, &table, &fit);
+    sc__gpu_fit(req->ctx, base, &table, sc__flag(req, "tiles"), &fit);
     if (!fit.count)
         return sc__fail(req->ctx,
                         SC_INPUT,

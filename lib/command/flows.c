@@ -9,6 +9,7 @@
 #include "hardware/cluster.h"
 #include "network/flow/flow_batch.h"
 #include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static const struct sc__option options[] = {
     {0}};
 
 static const struct sc__option *const tables[] = {
-    options, sc__flow_options, sc__flows_packet_options, NULL};
+    options, sc__flow_options, sc__packet_options, sc__flows_packet_options, NULL};
 
 struct flows_cmd_list {
     struct sc__flow *flows;

@@ -14,14 +14,6 @@ const struct sc__option sc__flows_packet_options[] = {
      "Network",
      "flow (shares links) or packet (every packet: queues, PFC, ECN, congestion control)",
      0},
-    {"conf",
-     0,
-     "NAME|FILE",
-     NULL,
-     "Packets",
-     "settings of --net packet: hpcc-100g or simai-400g, or a file of HPCC or SimAI",
-     0,
-     .folder = "networks/"},
     {"topology",
      0,
      "FILE",
@@ -29,114 +21,15 @@ const struct sc__option sc__flows_packet_options[] = {
      "Packets",
      "the links of --net packet, as HPCC has them",
      0},
-    {"cc",
-     0,
-     "NAME",
-     NULL,
-     "Packets",
-     "congestion control: none, dcqcn, hpcc, timely or dctcp (CC_MODE)",
-     0},
-    {"cc-set",
-     0,
-     "KEY=VALUE",
-     NULL,
-     "Packets",
-     "another value of a key of --conf; may be given several times",
-     SC__OPT_REPEAT},
-    {"mtu",
-     0,
-     "BYTES",
-     NULL,
-     "Packets",
-     "payload of a full packet (PACKET_PAYLOAD_SIZE)",
-     0},
-    {"buffer", 0, "MIB", NULL, "Packets", "buffer of a switch (BUFFER_SIZE)", 0},
-    {"rng",
-     0,
-     "SOURCE",
-     "reference",
-     "Packets",
-     "random numbers: reference (those of ns-3), or a seed of our own",
-     0},
-    {"exact",
-     0,
-     NULL,
-     NULL,
-     "Packets",
-     "every packet by itself: nothing is skipped or approximated",
-     0},
     {0}};
 
 struct packet_answer {
-    struct sc__packet_settings settings;
     struct sc__packet_config config;
     struct sc__packet_topology topology;
     struct sc__packet_flows flows;
     struct sc__packet_random random;
     struct sc__packet_counters counters;
 };
-
-/* text: "KEY value". */
-static void add_setting(struct sc_request *req,
-                        struct packet_answer *a,
-                        const char *option,
-                        const char *text) {
-    struct sc__packet_settings *list = &a->settings;
-    *SC__PUSH(&req->ctx->arena, list->items, list->count, list->capacity) =
-        (struct sc__packet_setting){option, text};
-}
-
-static sc_status read_control(struct sc_request *req, struct packet_answer *a) {
-    static const char *const names[] = {"none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
-    static const int modes[] = {SC__PACKET_NO_CONTROL,
-                                SC__PACKET_DCQCN,
-                                SC__PACKET_HPCC,
-                                SC__PACKET_TIMELY,
-                                SC__PACKET_DCTCP};
-    struct sc__settings settings = sc__settings(req);
-    unsigned which;
-    if (!sc__flag(req, "cc"))
-        return SC_OK;
-    SC__TRY(sc__setting_word(&settings, "cc", names, &which));
-    add_setting(req, a, "cc", sc__format(&req->ctx->arena, "CC_MODE %d", modes[which]));
-    return SC_OK;
-}
-
-static sc_status read_settings(struct sc_request *req, struct packet_answer *a) {
-    struct sc__settings settings = sc__settings(req);
-    struct sc__arena *arena = &req->ctx->arena;
-    const char *mtu = sc__option(req, "mtu");
-    const char *buffer = sc__option(req, "buffer");
-    const char *text;
-    SC__TRY(read_control(req, a));
-    if (mtu)
-        add_setting(req, a, "mtu", sc__format(arena, "PACKET_PAYLOAD_SIZE %s", mtu));
-    if (buffer)
-        add_setting(req, a, "buffer", sc__format(arena, "BUFFER_SIZE %s", buffer));
-    for (unsigned i = 0; (text = sc__setting_nth(&settings, "cc-set", i)) != NULL; i++) {
-        char *copy = sc__strdup(arena, text);
-        char *equals = strchr(copy, '=');
-        if (!equals || equals == copy)
-            return sc__usage(req,
-                             "for instance RATE_AI=50Mb/s",
-                             "--cc-set: '%.80s' is not KEY=VALUE",
-                             text);
-        *equals = ' ';
-        add_setting(req, a, "cc-set", copy);
-    }
-    return SC_OK;
-}
-
-static sc_status read_random(struct sc_request *req, struct sc__packet_random *random) {
-    const char *text = sc__option(req, "rng");
-    random->reference = !text || !strcmp(text, "reference");
-    if (random->reference || sc__parse_u64(sc__str(text), &random->seed))
-        return SC_OK;
-    return sc__usage(req,
-                     "reference, or a whole number as seed",
-                     "--rng: '%.80s' is neither",
-                     text);
-}
 
 /* Options of the other engine have no effect here. */
 static sc_status refuse_others(struct sc_request *req) {
@@ -151,47 +44,28 @@ static sc_status refuse_others(struct sc_request *req) {
 }
 
 sc_status sc__flows_packet_chosen(struct sc_request *req, bool *chosen) {
-    static const char *const ours[] =
-        {"conf", "topology", "cc", "cc-set", "mtu", "buffer", "rng", "exact", NULL};
     const char *net = sc__option(req, "net");
     *chosen = net && !strcmp(net, "packet");
     if (net && !*chosen && strcmp(net, "flow"))
         return sc__usage(req, "one of: flow, packet", "--net: there is no '%.80s'", net);
-    for (size_t i = 0; ours[i] && !*chosen; i++)
-        if (sc__flag(req, ours[i]))
-            return sc__usage(req, "add --net packet", "--%s is of --net packet", ours[i]);
-    return SC_OK;
-}
-
-/* A name of data/networks: its settings, and no file. */
-static sc_status
-read_network(struct sc_request *req, struct packet_answer *a, const char **conf) {
-    const char *control = sc__option(req, "cc");
-    if (!sc__packet_network_exists(req->ctx, *conf))
-        return SC_OK;
-    if (!control)
-        return sc__usage(req,
-                         "one of: none, dcqcn, hpcc, timely, dctcp",
-                         "--conf %s needs a --cc",
-                         *conf);
-    SC__TRY(sc__packet_network_settings(req->ctx, *conf, control, &a->settings));
-    *conf = NULL;
+    for (const struct sc__option *o = sc__packet_options; o->name && !*chosen; o++)
+        if (sc__flag(req, o->name))
+            return sc__usage(req, "add --net packet", "--%s is of --net packet", o->name);
+    if (!*chosen && sc__flag(req, "topology"))
+        return sc__usage(req, "add --net packet", "--topology is of --net packet");
     return SC_OK;
 }
 
 static sc_status read_packet_files(struct sc_request *req, struct packet_answer *a) {
     const char *hint = "stepcast flows FLOWS --net packet --conf FILE --topology FILE";
-    const char *conf = sc__option(req, "conf");
+    struct sc__settings settings = sc__settings(req);
     const char *topology = sc__option(req, "topology");
     SC__TRY(refuse_others(req));
-    SC__TRY(read_random(req, &a->random));
     if (req->input_count != 1)
         return sc__usage(req, hint, "flows takes one file");
-    if (!conf || !topology)
+    if (!sc__option(req, "conf") || !topology)
         return sc__usage(req, hint, "--net packet needs --conf and --topology");
-    SC__TRY(read_network(req, a, &conf));
-    SC__TRY(read_settings(req, a));
-    SC__TRY(sc__packet_config_read(req->ctx, conf, &a->settings, &a->config));
+    SC__TRY(sc__packet_options_read(&settings, NULL, NULL, &a->config, &a->random));
     SC__TRY(sc__packet_topology_read(req->ctx, topology, &a->topology));
     return sc__packet_flows_read(req->ctx, req->inputs[0], &a->topology, &a->flows);
 }

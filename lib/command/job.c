@@ -139,6 +139,9 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         return SC_OK;
     job->model = model;
     SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    /* a cluster of a given size is filled, whatever the script launches */
+    if (script && job_gpus(job) && !sc__option(req, "gpus"))
+        job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
     return read_nodes(req, job);
 }
@@ -220,7 +223,9 @@ void sc__job_note_unused(struct sc_request *req) {
             sc__note(req->ctx,
                      "option-unused",
                      in_table(sc__flow_options, o) ? "--%s has no effect without --net flow"
-                                                   : "--%s has no effect on this input",
+                     : in_table(sc__packet_options, o)
+                         ? "--%s has no effect without --net packet"
+                         : "--%s has no effect on this input",
                      o->name);
     }
 }

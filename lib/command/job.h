@@ -11,6 +11,7 @@
 #include "hardware/cluster_options.h"
 #include "lower/layers.h"
 #include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 #include "workload/scale.h"
 
 struct sc__job {
@@ -30,6 +31,7 @@ struct sc__job {
     sc__job_options,           /* cluster, network, format */                              \
         sc__cluster_options,   /* collectives, placement */                                \
         sc__flow_options,      /* --net flow */                                            \
+        sc__packet_options,    /* --net packet */                                          \
         sc__layers_options,    /* plan */                                                  \
         sc__model_options,     /* models */                                                \
         sc__operators_options, /* operator tables */                                       \

@@ -3,6 +3,7 @@
 #include "command/jobs.h"
 
 #include "network/flow/flow.h"
+#include "network/packet/packet_engine.h"
 #include "report/write.h"
 
 #include <stdio.h>
@@ -88,10 +89,14 @@ static sc_status simulate(struct sc_request *req,
     struct sc__settings settings = sc__settings(req);
     const struct sc__workload **w =
         SC__NEW_ARRAY(&req->ctx->arena, const struct sc__workload *, count);
-    SC__TRY(sc__net_flow(req->ctx, c, NULL, &settings, net));
+    const char *engine = sc__option(req, "net");
+    bool packets = engine && !strcmp(engine, "packet");
+    SC__TRY(packets ? sc__net_packet(req->ctx, c, NULL, &settings, net)
+                    : sc__net_flow(req->ctx, c, NULL, &settings, net));
     for (uint32_t i = 0; i < count; i++) {
         w[i] = jobs[first + i].job.workload;
-        SC__TRY(sc__net_flow_job(net, w[i], jobs[first + i].at));
+        SC__TRY(packets ? sc__net_packet_job(net, w[i], jobs[first + i].at)
+                        : sc__net_flow_job(net, w[i], jobs[first + i].at));
     }
     return sc__simulate_jobs(req->ctx, w, count, net, NULL, out);
 }
@@ -206,10 +211,11 @@ sc_status sc__jobs_run(struct sc_request *req) {
     struct sc__sim *sims = SC__NEW_ARRAY(&req->ctx->arena, struct sc__sim, count + 1);
     struct sc__net net;
     const char *engine = sc__option(req, "net");
-    if (engine && strcmp(engine, "flow"))
-        return sc__usage(req,
-                         "--net flow",
-                         "several jobs share links: they need the flow engine");
+    if (engine && strcmp(engine, "flow") && strcmp(engine, "packet"))
+        return sc__usage(
+            req,
+            "--net flow or --net packet",
+            "several jobs share links: they need the flow or the packet engine");
     if (!engine)
         sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
     if (!count)

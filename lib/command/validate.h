@@ -37,6 +37,8 @@ enum sc__truth_column {
     SC__TRUTH_RECOMPUTE,
     SC__TRUTH_SP,
     SC__TRUTH_ZERO,
+    SC__TRUTH_QUANTITY,
+    SC__TRUTH_VALUE,
     SC__TRUTH_SECONDS,
     SC__TRUTH_NOTES,
     SC__TRUTH_COLUMNS
@@ -45,7 +47,8 @@ enum sc__truth_column {
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
-    bool measured_is_number; /* or empty */
+    bool measured_is_number;  /* or empty */
+    bool measured_is_derived; /* from a rate that was printed */
     /* s */
     double measured;
     double predicted;
@@ -72,6 +75,17 @@ sc_status sc__truth_parse(struct sc_context *ctx,
                           struct sc__truth *out);
 
 /* The options of `run` a row stands for; *skip says why there are none. */
+struct sc__truth_rates { /* of the model on its GPUs, to derive a time from a rate */
+    double model_flops;  /* of a step */
+    double peak_flops;   /* of one GPU */
+    double tokens;       /* of a step */
+    double sequences;
+    double gpus;
+};
+/* Seconds of a step from what the row prints: tokens, sequences, FLOPs a second, a
+ * share of the peak. 0 where it prints none of them. */
+double sc__truth_derived(const struct sc__truth_row *row, const struct sc__truth_rates *r);
+
 struct sc__truth_plan {
     sc_setting *items;
     uint32_t count;

@@ -32,6 +32,8 @@ static const char *const names[SC__TRUTH_COLUMNS] = {"id",
                                                      "recompute",
                                                      "sequence_parallel",
                                                      "zero_distopt",
+                                                     "quantity",
+                                                     "value",
                                                      "iter_seconds",
                                                      "notes"};
 

@@ -4,6 +4,8 @@
 #include "lower/model.h"
 #include "workload/scale.h"
 
+#include <string.h>
+
 /* LogGOPS and ASTRA-sim's file are the whole network by themselves; else there is
  * a usual cluster. */
 static sc_status default_cluster(struct sc_context *ctx,
@@ -45,16 +47,19 @@ sc__workload_change(struct sc_context *ctx, const sc_options *o, struct sc__work
     return sc__workload_slow(ctx, o->slow, w);
 }
 
-sc_status sc__evaluation_model(struct sc_context *ctx,
-                               const struct sc__evaluation_input *in,
-                               const struct sc__model *model,
-                               const sc_plan *plan,
-                               struct sc__evaluation *ev) {
+/* The plan, every choice made and checked, and the cluster of its size. */
+static sc_status begin_model(struct sc_context *ctx,
+                             const struct sc__evaluation_input *in,
+                             const struct sc__model *model,
+                             const sc_plan *plan,
+                             struct sc__evaluation *ev) {
     *ev = (struct sc__evaluation){.in = *in,
                                   .from_model = true,
                                   .sim_options.comm_tax = in->options->comm_sm_tax};
     bool sized = in->cluster && in->cluster->sized;
     ev->given_options = in->options;
+    ev->has_experts = model->experts > 0;
+    ev->software_said = plan->software != NULL;
     ev->options = *in->options;
     ev->in.options = &ev->options;
     const struct sc__plan_surroundings around = {
@@ -66,13 +71,50 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
     SC__TRY(sc__plan_resolve(ctx, plan, model, &around, &ev->plan));
     SC__TRY(sc__plan_check(ctx, model, &ev->plan));
     sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
-    sc__plan_settings(&ev->plan, &ev->settings);
     SC__TRY(sc__evaluation_cluster(ctx, &ev->in, ev->plan.gpus, &ev->cluster));
     /* ranks a token goes to in a two-level all-to-all, where nobody says */
     if (model->experts && !(ev->options.copies > 0))
         ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
+    return SC_OK;
+}
+
+sc_status sc__evaluation_model(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               struct sc__evaluation *ev) {
+    SC__TRY(begin_model(ctx, in, model, plan, ev));
+    sc__plan_settings(&ev->plan, &ev->settings);
     SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
     return sc__workload_change(ctx, &ev->options, ev->workload);
+}
+
+/* Whether transfers take at least the time the step's lowering knows: on the
+ * engine that takes it from there too, and where ranks are on their usual GPUs. */
+static bool transfers_are_known(const sc_options *o) {
+    bool analytic = !o->net || !strcmp(o->net, "analytic");
+    return analytic && !o->rank_order && !o->rank_file;
+}
+
+sc_status sc__evaluation_outlook(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan,
+                                 struct sc__evaluation *ev,
+                                 struct sc__plan_outlook *out) {
+    SC__TRY(begin_model(ctx, in, model, plan, ev));
+    const sc_options *o = &ev->options;
+    SC__TRY(sc__plan_outlook(ctx,
+                             model,
+                             &ev->plan,
+                             &ev->cluster,
+                             transfers_are_known(o),
+                             o->comm_sm_tax > 0,
+                             out));
+    /* a rank that --slow makes faster, or a workload that is changed afterwards */
+    if (o->slow || o->scale || o->gpu_speedup > 0)
+        out->bound = 0;
+    return SC_OK;
 }
 
 sc_status sc__evaluation_workload(struct sc_context *ctx,
@@ -121,7 +163,7 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);
-    return SC_OK;
+    return ev->from_model ? sc__evaluation_band(ctx, ev) : SC_OK;
 }
 
 static sc_status fresh_network(void *self,

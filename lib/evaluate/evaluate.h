@@ -10,6 +10,7 @@
 #define SC_EVALUATE_EVALUATE_H
 
 #include "frontend/reader.h"
+#include "lower/model.h"
 #include "model/model.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -34,6 +35,8 @@ struct sc__evaluation {
     sc_plan settings;           /* the same, as the public structure */
     sc_options options;         /* as given, and filled by the software's profile */
     const sc_options *given_options;
+    bool has_experts;
+    bool software_said; /* and not assumed */
     bool from_model;
     struct sc__workload *workload;
     struct sc__net net;
@@ -66,6 +69,14 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *out);
+/* What is known without simulating it; SC_NO_FIT where it does not fit. ev gets the
+ * plan and the cluster, and is of no other use. */
+sc_status sc__evaluation_outlook(struct sc_context *ctx,
+                                 const struct sc__evaluation_input *in,
+                                 const struct sc__model *model,
+                                 const sc_plan *plan,
+                                 struct sc__evaluation *ev,
+                                 struct sc__plan_outlook *out);
 /* w is changed where the options say so. */
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,
@@ -81,6 +92,9 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
 
 /* Adds the what-if table to the result: the step with each part faster. */
 sc_status sc__evaluation_whatif(struct sc_context *ctx, struct sc__evaluation *ev);
+
+/* Adds the errors of published steps like this one to the result. */
+sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev);
 
 /* Adds what the software's profile set to the result, and the step without each of
  * it. After sc__evaluation_run, with what it was made from. */

@@ -373,6 +373,8 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
         c->generation = generation;
     if (!(c->nvlink > 0))
         c->nvlink = rate;
+    if (generation && c->inside == SC__INSIDE_SWITCH && sc__constants_full_mesh(generation))
+        c->inside = SC__INSIDE_FULL;
     resolve_nvlink(ctx, c);
     if (c->generation)
         return;
@@ -400,6 +402,27 @@ static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
 static uint32_t whole_nodes(const struct sc__cluster *c, uint32_t gpus) {
     return gpus <= c->node_gpus ? c->node_gpus
                                 : (gpus + c->node_gpus - 1) / c->node_gpus * c->node_gpus;
+}
+
+/* Racks of which a job uses part: the most GPUs a node, in whole hosts, that divide the
+ * job. The NICs of idle hosts are idle. */
+static void resolve_racks(struct sc_context *ctx, struct sc__cluster *c, uint32_t gpus) {
+    if (!c->tray || gpus <= c->node_gpus || gpus % c->node_gpus == 0)
+        return;
+    uint32_t used = c->node_gpus / c->tray * c->tray;
+    while (used > c->tray && gpus % used)
+        used -= c->tray;
+    if (gpus % used)
+        return;
+    sc__note(ctx,
+             "part-of-racks",
+             "%u GPUs as %u nodes of %u of their %u GPUs",
+             gpus,
+             gpus / used,
+             used,
+             c->node_gpus);
+    c->node_nics = (uint32_t)((uint64_t)c->node_nics * used / c->node_gpus);
+    c->node_gpus = used;
 }
 
 static sc_status resolve_count(struct sc_context *ctx,
@@ -431,6 +454,7 @@ static sc_status resolve_count(struct sc_context *ctx,
     if (!c->node_gpus)
         c->node_gpus = c->fabric.dims ? 1 : 8;
     c->sized = c->gpus != 0;
+    resolve_racks(ctx, c, c->gpus ? c->gpus : gpus);
     if (!c->gpus)
         c->gpus = whole_nodes(c, gpus ? gpus : c->node_gpus);
     if (c->gpus > c->node_gpus && c->gpus % c->node_gpus)
@@ -558,6 +582,8 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_gpu(ctx, c);
     resolve_defaults(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
+    c->grade_inside = sc__constants_grade("generations", c->generation, c->gpu);
+    c->grade_between = sc__constants_grade("classes", c->fabric.class, c->generation);
     for (uint32_t i = 0; i < c->override_count; i++) {
         const struct sc__constant *k = c->overrides[i].constant;
         memcpy(sc__constant_at(&c->constants, k),

@@ -83,6 +83,11 @@ static void carry_gemm(struct sc__gpu *g,
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
+    g->gemm.cache_bw *= clock * g->sms / base->sms;
+    if (base->l2 > 0 && g->l2 > 0) {
+        g->gemm.cache *= g->l2 / base->l2;
+        g->gemm.cache_b *= g->l2 / base->l2;
+    }
     /* an SM's share of the DRAM bandwidth is what its epilogue has */
     g->gemm.te *= g->sms / base->sms / dram;
 }
@@ -228,8 +233,10 @@ static const struct sc__data_file *find_file(const char *name) {
     return NULL;
 }
 
-sc_status
-sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
+static sc_status
+read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **found) {
+    (void)unused;
+    const struct sc__gpu **out = (const struct sc__gpu **)found;
     const struct sc__data_file *f = find_file(name);
     struct sc__str text;
     if (f)
@@ -247,4 +254,9 @@ sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **ou
             name);
     SC__TRY(sc__read_all(ctx, name, (size_t)1 << 20, &text));
     return sc__gpu_parse(ctx, name, text, out);
+}
+
+sc_status
+sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
+    return sc__memo_ask(ctx, "gpu", name, read_gpu, NULL, (void **)out);
 }

@@ -95,6 +95,18 @@ enum sc__memory_op {
     SC__MEM_OPS
 };
 
+/* One of the shapes of output tile that the library has kernels for, and what
+ * its kernel costs over the formula: factors on a step along k and on the
+ * epilogue. */
+struct sc__gemm_tile {
+    double m;
+    double n;
+    double step;
+    double epilogue;
+};
+
+enum { SC__GEMM_TILES = 32 };
+
 /* Section 1: tiles and waves. */
 struct sc__gemm_constants {
     double r;  /* FLOP/us of one SM's tensor cores at the base type (bf16) */
@@ -109,6 +121,24 @@ struct sc__gemm_constants {
     /* sharpness of the maximum; weight of the output in traffic */
     double q;
     double w;
+    /* Part of the waves that counts tiles and not whole waves: a last wave that is
+     * not full runs faster. */
+    double wave;
+    /* Elements of output that an SM works on at a time, in tiles; 0: one tile. */
+    double resident;
+    /* A split over k: factor on the traffic of its partial sums (0: 1), least k
+     * of a part (0: 256), us more where m is odd. */
+    double split;
+    double split_k;
+    double split_odd;
+    double odd; /* part by which waves take longer where m is odd */
+    /* What the cache still holds of A and B: bytes of all operands at which half
+     * of it is found there (0: none), and B/us. */
+    double cache;
+    double cache_b;
+    double cache_bw;
+    struct sc__gemm_tile tiles[SC__GEMM_TILES];
+    unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };
 
 /* Section 1 for another type: factors on the above; 0: 1, or for the rates as

@@ -1,6 +1,7 @@
 /* gpu_fit: for each group of kernels the constants they depend on are moved,
  * as factors, until the mean error is least: first all by one factor that
- * makes the median right, then each by itself (Nelder and Mead's simplex).
+ * makes the median right, then one after the other, up and down, by steps that
+ * grow where they help and shrink where they do not.
  * A group with few rows moves fewer constants: one for two rows. */
 #include "hardware/gpu_fit.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8 }; /* constants of a group */
+enum { MOST = 8 + 4 + 2 * SC__GEMM_TILES }; /* constants of a group */
 
 struct parameter {
     double *value;
@@ -23,6 +24,7 @@ struct group {
     uint32_t count;
     struct parameter parameters[MOST];
     unsigned parameter_count;
+    bool tiles; /* the factors of the tiles are fitted, too */
 };
 
 static void offer(struct group *g, double *value, bool rate) {
@@ -66,6 +68,23 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
     return 300 + k->what;
 }
 
+/* What the library's kernels differ by, which takes hundreds of rows to tell. */
+static void offer_tiles(struct group *g, struct sc__gemm_constants *c) {
+    offer(g, &c->ts, false);
+    offer_ratio(g, &c->q);
+    offer_ratio(g, &c->split);
+    offer_ratio(g, &c->wave);
+    offer_ratio(g, &c->split_odd);
+    offer_ratio(g, &c->odd);
+    offer(g, &c->cache_bw, true);
+    offer_ratio(g, &c->cache);
+    offer_ratio(g, &c->cache_b);
+    for (unsigned i = 0; i < c->tile_count; i++) {
+        offer_ratio(g, &c->tiles[i].step);
+        offer_ratio(g, &c->tiles[i].epilogue);
+    }
+}
+
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_constants *c = &u->gemm;
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
@@ -102,6 +121,8 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &c->te, false);
         offer(g, &c->write, true);
         offer_ratio(g, &c->w);
+        if (g->tiles)
+            offer_tiles(g, c);
     }
 }
 
@@ -169,12 +190,14 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 
 /* ---- the least error ---- */
 
-/* Mean of |ln(model/measured)|: half too fast and twice too slow count alike,
- * and single outliers do not decide. */
+/* Mean of e/(1 + e), e = |ln(model/measured)|: half too fast and twice too slow
+ * count alike, and single outliers do not decide. */
 static double gpu_fit_error_of(const struct group *g) {
     double sum = 0;
-    for (uint32_t i = 0; i < g->count; i++)
-        sum += fabs(log(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
+    for (uint32_t i = 0; i < g->count; i++) {
+        double e = fabs(log(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
+        sum += e / (1 + e);
+    }
     return g->count ? sum / g->count : 0;
 }
 
@@ -213,77 +236,54 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
         *g->parameters[i].value = kept[i];
 }
 
-/* Nelder and Mead's simplex: no derivatives, because waves make the error a
- * staircase. */
-struct simplex {
+/* A search along one constant after the other: no derivatives, because waves make
+ * the error a staircase. */
+struct descent {
     struct group *g;
-    double start[MOST];
     unsigned n;
-    /* corners as logarithms of factors */
-    double x[MOST + 1][MOST];
-    double f[MOST + 1];
+    double step[MOST]; /* logarithm of the factor tried next */
+    double error;
 };
 
-static double value_at(struct simplex *s, const double *x) {
-    for (unsigned i = 0; i < s->n; i++)
-        *s->g->parameters[i].value = s->start[i] * exp(x[i]);
-    return gpu_fit_error_of(s->g);
+enum { ROUNDS = 60 };
+
+static const double FIRST_STEP = 0.1;
+static const double LAST_STEP = 0.002;
+
+/* Keeps a change of one constant by a factor if the error falls. */
+static bool try_factor(struct descent *d, unsigned i, double factor) {
+    double *value = d->g->parameters[i].value;
+    double kept = *value;
+    *value *= factor;
+    double error = gpu_fit_error_of(d->g);
+    if (error < d->error - 1e-7) {
+        d->error = error;
+        return true;
+    }
+    *value = kept;
+    return false;
 }
 
-static void sort_corners(struct simplex *s) {
-    for (unsigned i = 1; i <= s->n; i++)
-        for (unsigned k = i; k > 0 && s->f[k] < s->f[k - 1]; k--) {
-            double x[MOST];
-            double f = s->f[k];
-            memcpy(x, s->x[k], sizeof x);
-            memcpy(s->x[k], s->x[k - 1], sizeof x);
-            s->f[k] = s->f[k - 1];
-            memcpy(s->x[k - 1], x, sizeof x);
-            s->f[k - 1] = f;
-        }
+/* Returns whether any step is still worth trying. */
+static bool descend_once(struct descent *d) {
+    bool more = false;
+    for (unsigned i = 0; i < d->n; i++) {
+        if (d->step[i] < LAST_STEP)
+            continue;
+        bool better =
+            try_factor(d, i, exp(d->step[i])) || try_factor(d, i, exp(-d->step[i]));
+        d->step[i] *= better ? 1.3 : 0.6;
+        more = true;
+    }
+    return more;
 }
 
-/* Tries the worst corner moved along the line through the middle of the rest. */
-static bool try_move(struct simplex *s, double by, double limit) {
-    double x[MOST];
-    for (unsigned i = 0; i < s->n; i++) {
-        double middle = 0;
-        for (unsigned k = 0; k < s->n; k++)
-            middle += s->x[k][i] / s->n;
-        x[i] = middle + by * (s->x[s->n][i] - middle);
-    }
-    double f = value_at(s, x);
-    if (f >= limit)
-        return false;
-    memcpy(s->x[s->n], x, sizeof x);
-    s->f[s->n] = f;
-    return true;
-}
-
-static void shrink(struct simplex *s) {
-    for (unsigned k = 1; k <= s->n; k++) {
-        for (unsigned i = 0; i < s->n; i++)
-            s->x[k][i] = 0.5 * (s->x[k][i] + s->x[0][i]);
-        s->f[k] = value_at(s, s->x[k]);
-    }
-}
-
-static void descend(struct simplex *s, unsigned steps) {
-    for (unsigned k = 0; k <= s->n; k++) {
-        if (k)
-            s->x[k][k - 1] += 0.1; /* 10 % */
-        s->f[k] = value_at(s, s->x[k]);
-    }
-    sort_corners(s);
-    for (unsigned step = 0; step < steps && s->f[s->n] - s->f[0] > 1e-6; step++) {
-        /* reflect; expand what was the best so far; else contract; else shrink */
-        if (try_move(s, -1, s->f[0]))
-            try_move(s, 2, s->f[s->n]);
-        else if (!try_move(s, -1, s->f[s->n - 1]) && !try_move(s, 0.5, s->f[s->n]))
-            shrink(s);
-        sort_corners(s);
-    }
-    value_at(s, s->x[0]);
+static void descend(struct group *g, unsigned n) {
+    struct descent d = {.g = g, .n = n, .error = gpu_fit_error_of(g)};
+    for (unsigned i = 0; i < n; i++)
+        d.step[i] = FIRST_STEP;
+    for (unsigned round = 0; round < ROUNDS && descend_once(&d); round++)
+        ;
 }
 
 /* One constant for two rows at most, one at least; they are offered in the order
@@ -296,14 +296,9 @@ static unsigned fitted_constants(const struct group *g) {
 static void fit_group(struct sc__arena *arena, struct group *g) {
     unsigned most = fitted_constants(g);
     scale_to_median(arena, g);
-    /* twice: a simplex that has collapsed early starts again from its best */
-    for (unsigned round = 0; round < 2; round++) {
-        struct simplex s = {.g = g, .n = most};
-        for (unsigned i = 0; i < s.n; i++)
-            s.start[i] = *g->parameters[i].value;
-        if (s.n)
-            descend(&s, 300);
-    }
+    /* Again from the first step: what moved later may free what moved before. */
+    for (unsigned again = 0; again < 3; again++)
+        descend(g, most);
 }
 
 /* ---- halves ---- */
@@ -387,6 +382,7 @@ static struct group collect(struct sc_context *ctx,
                             uint32_t number) {
     struct group g = {
         .gpu = fit->gpu,
+        .tiles = fit->tiles,
         .rows = SC__NEW_ARRAY(&ctx->arena, const struct sc__kernel_row *, table->count)};
     for (uint32_t i = 0; i < table->count; i++) {
         const struct sc__kernel_row *r = &table->rows[i];
@@ -436,10 +432,12 @@ static int by_number(const void *a, const void *b) {
 void sc__gpu_fit(struct sc_context *ctx,
                  const struct sc__gpu *base,
                  const struct sc__kernel_table *table,
+                 bool tiles,
                  struct sc__gpu_fit *fit) {
     uint32_t *numbers = SC__NEW_ARRAY(&ctx->arena, uint32_t, table->count + 1);
     uint32_t count = 0;
-    *fit = (struct sc__gpu_fit){.gpu = SC__NEW(&ctx->arena, struct sc__gpu)};
+    *fit =
+        (struct sc__gpu_fit){.gpu = SC__NEW(&ctx->arena, struct sc__gpu), .tiles = tiles};
     *fit->gpu = *base;
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->rows[i].us > 0)

@@ -23,11 +23,14 @@ struct sc__gpu_fit {
     uint32_t count;
     uint32_t capacity;
     uint32_t unused; /* rows without a time */
+    bool tiles;
 };
 
+/* tiles: the factors of the library's kernels, too; for tables of hundreds of GEMMs. */
 void sc__gpu_fit(struct sc_context *ctx,
                  const struct sc__gpu *base,
                  const struct sc__kernel_table *table,
+                 bool tiles,
                  struct sc__gpu_fit *out);
 /* The description as a JSON file: datasheet and every constant. */
 void sc__gpu_write(const struct sc__gpu *gpu,

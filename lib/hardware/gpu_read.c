@@ -36,6 +36,15 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"q", AT(gemm.q)},
                                                     {"w", AT(gemm.w)},
                                                     {"write", AT(gemm.write)},
+                                                    {"wave", AT(gemm.wave)},
+                                                    {"resident", AT(gemm.resident)},
+                                                    {"split", AT(gemm.split)},
+                                                    {"split_k", AT(gemm.split_k)},
+                                                    {"split_odd", AT(gemm.split_odd)},
+                                                    {"odd", AT(gemm.odd)},
+                                                    {"cache", AT(gemm.cache)},
+                                                    {"cache_b", AT(gemm.cache_b)},
+                                                    {"cache_bw", AT(gemm.cache_bw)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"b", DTYPE(b)},
@@ -351,6 +360,28 @@ static sc_status read_hosts(struct gpu_read_reader *r, json_t *o) {
 static sc_status read_gemm(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "gemm", o, sc__gpu_gemm_fields, r->gpu);
 }
+
+/* [[m, n, factor on a step, factor on the epilogue], …] */
+static sc_status read_tiles(struct gpu_read_reader *r, json_t *list) {
+    struct sc__gemm_constants *c = &r->gpu->gemm;
+    size_t i;
+    json_t *v;
+    if (!json_is_array(list) || !json_array_size(list) ||
+        json_array_size(list) > SC__GEMM_TILES)
+        return bad(r, NULL, "%s is a list of 1 to 32 tiles%s", "tiles", "");
+    json_array_foreach(list, i, v) {
+        double tile[4];
+        SC__TRY(read_list(r, "tiles", v, 4, tile));
+        if (!(tile[0] >= 8 && tile[0] <= 1024 && tile[1] >= 8 && tile[1] <= 1024))
+            return bad(r, NULL, "%s: %s are from 8 to 1024", "tiles", "sizes");
+        if (!(tile[2] > 0 && tile[2] < 1e3 && tile[3] < 1e3))
+            return bad(r, NULL, "%s: %s are above 0 and below 1000", "tiles", "factors");
+        c->tiles[i] = (struct sc__gemm_tile){tile[0], tile[1], tile[2], tile[3]};
+    }
+    c->tile_count = (unsigned)json_array_size(list);
+    return SC_OK;
+}
+
 static sc_status read_grouped(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "grouped", o, sc__gpu_grouped_fields, r->gpu);
 }
@@ -377,6 +408,7 @@ static const struct section {
     const char *key;
     sc_status (*read)(struct gpu_read_reader *r, json_t *o);
 } sections[] = {{"gemm", read_gemm},
+                {"tiles", read_tiles},
                 {"dtype", read_dtypes},
                 {"grouped", read_grouped},
                 {"attention", read_attention},

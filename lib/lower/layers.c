@@ -314,11 +314,28 @@ static uint32_t find_layers(const struct layers_lowering *l, uint32_t *start) {
     return n;
 }
 
-static void cut_chunks(struct layers_lowering *l) {
+/* A pipeline of stages without layers: rows in another order, or a part of a file. */
+static sc_status no_layers(const struct layers_lowering *l) {
+    struct sc__place at = {.file = l->in->file, .line = 3};
+    return sc__fail(
+        l->ctx,
+        SC_INPUT,
+        &at,
+        "rows stand in the order of forward, from the embedding to the last layer",
+        "pp %u, but a micro-batch has no layers: %u rows come before its first "
+        "row '%s'",
+        l->p.pp,
+        l->blocks.head,
+        l->in->rows[l->blocks.head].name);
+}
+
+static sc_status cut_chunks(struct layers_lowering *l) {
     uint32_t *start = SC__NEW_ARRAY(l->w->arena, uint32_t, l->blocks.length + 1);
     uint32_t layers = find_layers(l, start);
     uint32_t v = l->p.vpp;
     uint32_t at = 0;
+    if (!layers && l->p.pp > 1)
+        return no_layers(l);
     if (v > 1 && v > layers) {
         sc__note(l->ctx,
                  "vpp-reduced",
@@ -342,6 +359,7 @@ static void cut_chunks(struct layers_lowering *l) {
         at += layers / v + (c < layers % v);
     }
     l->chunk_start[v] = l->blocks.length;
+    return SC_OK;
 }
 
 /* ---- the plan ---- */
@@ -579,6 +597,12 @@ static sc_status choose_micro_batches(struct layers_lowering *l,
                  "the header says ga %u, the rows hold %u micro-batches: using the rows",
                  l->in->ga,
                  l->blocks.count);
+    if (!l->in->ga && l->p.pp > 1 && !sc__setting(s, "micro-batches"))
+        sc__note(l->ctx,
+                 "ga-missing",
+                 "the file has no ga: as many micro-batches as the rows hold, %u; set "
+                 "--micro-batches N",
+                 l->blocks.count);
     return sc__setting_u32(s, "micro-batches", 1, &l->p.micro_batches);
 }
 
@@ -671,13 +695,19 @@ sc_status sc__lower_layers(struct sc_context *ctx,
         lower_micro(l);
         return SC_OK;
     }
+    if (!strcmp(rows->format, "workload-text") &&
+        strncmp(rows->policy, "HYBRID_TRANSFORMER", 18) && !l->inference)
+        sc__note(ctx,
+                 "policy",
+                 "policy %s: collectives are those the rows name, whatever the policy",
+                 rows->policy);
     l->blocks = sc__find_micro_batches(rows);
     SC__TRY(check_blocks(l));
     SC__TRY(choose_schedule(l, settings));
     SC__TRY(choose_micro_batches(l, settings));
     SC__TRY(choose_message(l, settings));
     l->p.overlap = l->p.schedule == SC__SCHEDULE_INTERLEAVED;
-    cut_chunks(l);
+    SC__TRY(cut_chunks(l));
     layers_make_blocks(l);
     l->before = before_block(l);
     l->after = layers_after_block(l);

@@ -40,12 +40,22 @@ static double counted_peak(const struct sc__gpu *g, unsigned type) {
                              : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
 }
 
+static double step_watts(const struct sc__lowering *l) {
+    double tdp = l->gpu->tdp;
+    return tdp > 0 && l->throttling.watts > tdp ? tdp : l->throttling.watts;
+}
+
+static void set_tax(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
+    if (beside && p->mesh.dp * p->mesh.cp > 1)
+        l->workload->comm_tax = l->constants.software.comm_tax;
+}
+
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
-    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
-    if (beside && p->mesh.dp * p->mesh.cp > 1)
-        w->comm_tax = l->constants.software.comm_tax;
+    set_tax(l);
     w->mesh = p->mesh;
     w->vpp = p->vpp;
     w->micro_batches = p->micro_batches;
@@ -56,9 +66,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
-    w->gpu_watts = l->gpu->tdp > 0 && l->throttling.watts > l->gpu->tdp
-                       ? l->gpu->tdp
-                       : l->throttling.watts;
+    w->gpu_watts = step_watts(l);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
@@ -67,7 +75,11 @@ static void fill_totals(struct sc__lowering *l) {
                                            .gradients = (uint64_t)x.gradients,
                                            .optimizer = (uint64_t)x.optimizer,
                                            .activations = (uint64_t)x.activations,
-                                           .other = (uint64_t)(x.logits + x.buffers)};
+                                           .logits = (uint64_t)x.logits,
+                                           .workspace = (uint64_t)x.workspace,
+                                           .communication = (uint64_t)x.communication,
+                                           .context = (uint64_t)x.context,
+                                           .fragmentation = (uint64_t)x.fragmentation};
     }
 }
 
@@ -155,8 +167,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
                                .model = m,
                                .cluster = cluster,
                                .plan = *plan};
-    const char *name = plan->gpu ? plan->gpu : cluster->gpu ? cluster->gpu : "h100";
-    SC__TRY(sc__gpu_find(ctx, name, &l->gpu));
+    SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(plan, cluster), &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
     SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx,
@@ -184,5 +195,23 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     SC__TRY(sc__step_blocks(&l));
     note_assumptions(&l);
     *out = l.workload;
+    return SC_OK;
+}
+
+sc_status sc__plan_outlook(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           bool transfers,
+                           bool other_tax,
+                           struct sc__plan_outlook *out) {
+    struct sc__lowering l;
+    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
+    if (!other_tax)
+        set_tax(&l);
+    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, transfers),
+                                     .watts = step_watts(&l),
+                                     .usd_per_hour = l.gpu->usd_per_hour,
+                                     .capacity = l.gpu->memory};
     return SC_OK;
 }

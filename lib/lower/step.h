@@ -108,6 +108,11 @@ void sc__step_scripts(struct sc__lowering *l);
 /* Blocks from the scripts, and the pipeline over them. */
 sc_status sc__step_blocks(struct sc__lowering *l);
 
+/* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
+ * workload is of no other use then. transfers: they take at least the time alone,
+ * which holds for the analytic engine and ranks in the usual places. */
+int64_t sc__step_bound(struct sc__lowering *l, bool transfers);
+
 /* Everything up to the scripts. */
 sc_status sc__step_prepare(struct sc_context *ctx,
                            const struct sc__model *m,

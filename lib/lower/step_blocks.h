@@ -13,6 +13,7 @@ struct sc__step_unit {
     bool repeat; /* recomputed before its backward */
     uint32_t layer;
     struct sc__shard params;
+    struct sc__shard trained; /* of them */
 };
 
 /* A block while it is filled. */
@@ -25,6 +26,30 @@ struct sc__step_emitter {
     uint32_t dep[2];
     uint32_t deps;
 };
+
+/* Blocks of a chunk of a stage. */
+enum {
+    SC__BLOCK_FORWARD,
+    SC__BLOCK_FORWARD_FIRST,
+    SC__BLOCK_BACKWARD,
+    SC__BLOCK_BACKWARD_LAST,
+    SC__BLOCK_WGRAD, /* where the schedule parts weight gradients */
+    SC__BLOCK_WGRAD_LAST,
+    SC__BLOCK_HEAD, /* of tied embeddings: the head's weight gradient, the layers' */
+    SC__BLOCK_LAYERS,
+    SC__BLOCK_LAYERS_LAST,
+    SC__BLOCK_KINDS
+};
+
+/* Room for the blocks of all chunks; then those of a chunk, and which they are. */
+void sc__step_blocks_begin(struct sc__lowering *l);
+void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t chunk);
+uint32_t
+sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind);
+/* What a stage does at the end of the step. */
+uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage);
+/* Chunks of one key have blocks that take the same time. */
+uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t chunk);
 
 /* Issues it after what is pending; returns its index in the block. */
 uint32_t sc__step_emit_collective(struct sc__step_emitter *e,

@@ -58,37 +58,48 @@ static sc_status step_constants_apply(struct sc_context *ctx,
     return SC_OK;
 }
 
-sc_status sc__step_constants(struct sc_context *ctx,
-                             const char *path,
-                             const struct sc__gpu *gpu,
-                             const struct sc__software_constants *software,
-                             struct sc__step_constants *out) {
+static void free_document(void *root) {
+    json_decref(root);
+}
+
+/* The file as a document, which goes with the context; "": the one built in. */
+static sc_status
+read_document(struct sc_context *ctx, const char *path, const void *unused, void **root) {
     struct sc__str text;
     json_error_t error;
     const struct sc__data_file *built_in = sc__data_find("step.json");
-    if (path)
+    (void)unused;
+    if (*path)
         SC__TRY(sc__read_all(ctx, path, (size_t)1 << 20, &text));
     else if (built_in)
         text = (struct sc__str){(const char *)built_in->bytes, built_in->size};
     else
         return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "data/step.json was not built in");
-    if (!path)
-        path = "data/step.json";
-    json_t *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
-    if (!root) {
-        struct sc__place at = {.file = path,
+    *root = json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES, &error);
+    if (!*root) {
+        struct sc__place at = {.file = *path ? path : "data/step.json",
                                .line = (uint64_t)error.line,
                                .column = (uint64_t)error.column};
         return sc__fail(ctx, SC_INPUT, &at, NULL, "not JSON: %s", error.text);
     }
+    sc__arena_at_free(&ctx->arena, free_document, *root);
+    return SC_OK;
+}
+
+sc_status sc__step_constants(struct sc_context *ctx,
+                             const char *path,
+                             const struct sc__gpu *gpu,
+                             const struct sc__software_constants *software,
+                             struct sc__step_constants *out) {
+    void *root;
+    SC__TRY(
+        sc__memo_ask(ctx, "step constants", path ? path : "", read_document, NULL, &root));
+    if (!path)
+        path = "data/step.json";
     *out = (struct sc__step_constants){.software = *software};
-    sc_status status =
-        step_constants_apply(ctx, path, json_object_get(root, "default"), out);
-    if (status == SC_OK && gpu->architecture)
-        status =
-            step_constants_apply(ctx, path, json_object_get(root, gpu->architecture), out);
-    if (status == SC_OK)
-        status = step_constants_apply(ctx, path, json_object_get(root, gpu->name), out);
-    json_decref(root);
-    return status;
+    SC__TRY(step_constants_apply(ctx, path, json_object_get(root, "default"), out));
+    if (gpu->architecture)
+        SC__TRY(
+            step_constants_apply(ctx, path, json_object_get(root, gpu->architecture), out));
+    return step_constants_apply(ctx, path, json_object_get(root, gpu->name), out);
 }

@@ -38,7 +38,10 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .q_rank = m->q_lora,
                                 .kv_rank = m->kv_lora,
                                 .rope_dim = m->rope_dim,
-                                .v_dim = m->v_dim};
+                                .v_dim = m->v_dim,
+                                .lora = p->lora,
+                                .lora_targets = p->lora_targets,
+                                .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     if (sc__kind_has_experts(kind)) {
@@ -207,7 +210,7 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
     double us = k->us * step_factor(l, k) * l->throttling.factor[k->kind] +
-                l->gpu->gap * k->launches;
+                (l->gpu->gap + l->constants.software.blocking_us) * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     /* The slowest of many GPUs sets the pace; its distance from the mean grows
      * with the logarithm of their number, as maxima do. */

@@ -77,6 +77,7 @@ sc_status sc__net_links(const struct sc__net *net,
 extern const struct sc_engine sc__analytic_engine;
 extern const struct sc__net_periods sc__analytic_periods;
 extern const struct sc_engine sc__flow_engine;
+extern const struct sc_engine sc__packet_engine;
 extern const struct sc_engine sc__loggops_engine;
 extern const struct sc_engine sc__astra_engine;
 

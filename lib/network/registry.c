@@ -1,6 +1,7 @@
 #include "network/registry.h"
 
 #include "network/flow/flow.h"
+#include "network/packet/packet.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@ const struct sc__engine_entry sc__engine_table[] = {
      .options = sc__flow_options,
      .chosen_by = {"fail", "degrade"},
      .of_cluster = true},
+    {.engine = &sc__packet_engine, .options = sc__packet_options, .of_cluster = true},
     {.engine = &sc__loggops_engine, .chosen_by = {"loggops"}},
     {.engine = &sc__astra_engine,
      .options = sc__astra_options,
@@ -176,13 +178,15 @@ two_engines(const struct sc__settings *s, const char *option, const char *other)
                     other);
 }
 
-static sc_status need_flow(const struct sc__settings *s, const char *option) {
+static sc_status
+need_flow(const struct sc__settings *s, const char *option, const char *net) {
     return sc__fail(s->ctx,
                     SC_USAGE,
                     NULL,
-                    "use --net flow",
-                    "--%s is about a link, and only the flow engine knows links",
-                    option);
+                    "use --net flow or --net packet",
+                    "--%s is about a link, and --net %s knows no links",
+                    option,
+                    net);
 }
 
 /* Options of single engines: they choose one, or contradict the choice. */
@@ -196,10 +200,13 @@ static sc_status choose_by_options(const struct sc__settings *s,
         bool agrees = e->engine == &sc__astra_engine && net && !strcmp(net, "analytic");
         if (!option || out->entry == e)
             continue;
+        /* packets go over the links of the flow engine */
+        if (out->engine == &sc__packet_engine && e->engine == &sc__flow_engine)
+            continue;
         if (first)
             return two_engines(s, option, first);
         if (net && !agrees && e->engine == &sc__flow_engine)
-            return need_flow(s, option);
+            return need_flow(s, option, net);
         if (net && !agrees)
             return two_engines(s, option, sc__format(&s->ctx->arena, "net %s", net));
         first = option;

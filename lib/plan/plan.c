@@ -10,8 +10,24 @@ double sc__plan_tokens_sp(const struct sc__plan *p) {
     return sc__plan_tokens(p) / (p->sequence_parallel ? p->mesh.tp : 1);
 }
 
+const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *cluster) {
+    return p->gpu ? p->gpu : cluster->gpu ? cluster->gpu : "h100";
+}
+
 double sc__plan_width(const struct sc__plan *p) {
     return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2;
+}
+
+double sc__plan_weight_bytes(const struct sc__plan *p) {
+    return p->amp ? 4 : sc__plan_width(p);
+}
+
+bool sc__plan_reshards(const struct sc__plan *p) {
+    return p->zero >= 2 && p->reshard;
+}
+
+double sc__plan_gathered_bytes(const struct sc__plan *p) {
+    return p->fp8_params ? (p->gemm == SC__FP4 ? 0.5625 : 1) : sc__plan_width(p);
 }
 
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
@@ -145,21 +161,89 @@ sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_
            m->hidden * (m->norm_bias ? 2.0 : 1.0);
 }
 
-struct sc__shard
-sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+/* An adapter of rank r beside a linear layer from a to b: r·(a + b). That of a layer
+ * cut by tp is cut on the same side. */
+struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
+                                        const struct sc__model *m,
+                                        uint32_t layer) {
+    if (!p->lora)
+        return sc__plan_layer_shard(p, m, layer);
+    unsigned on = p->lora_targets;
+    double h = m->hidden;
+    double tp = p->mesh.tp;
+    double q = (double)m->heads * sc__model_qk_dim(m) / tp;
+    double kv = (double)m->kv_heads * sc__model_qk_dim(m) / tp;
+    bool moe = sc__model_has_experts(m, layer);
+    double ffn = moe ? (double)m->expert_ffn / p->mesh.etp : m->ffn / tp;
+    double out = (double)m->heads * sc__model_v_dim(m) / tp;
+    double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
+                       (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
+    double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
+    double mlp = (h + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
+    struct sc__shard s = {.dense = p->lora * attention};
+    if (moe)
+        s.experts = p->lora * mlp * m->experts / p->mesh.ep;
+    else
+        s.dense += p->lora * mlp;
+    return s;
+}
+
+static struct sc__shard sum_layers(const struct sc__plan *p,
+                                   const struct sc__model *m,
+                                   uint32_t stage,
+                                   struct sc__shard (*of)(const struct sc__plan *,
+                                                          const struct sc__model *,
+                                                          uint32_t)) {
     struct sc__shard sum = {0};
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
-            struct sc__shard s = sc__plan_layer_shard(p, m, i);
+            struct sc__shard s = of(p, m, i);
             sum.dense += s.dense;
             sum.experts += s.experts;
         }
     }
+    return sum;
+}
+
+struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
+                                        const struct sc__model *m,
+                                        uint32_t stage) {
+    return p->lora ? sum_layers(p, m, stage, sc__plan_layer_trained)
+                   : sc__plan_stage_shard(p, m, stage);
+}
+
+/* Multi-token prediction: a layer, the projection of its two inputs, three norms, and
+ * where the embedding is on another stage a copy of it (DeepSeek-V3, section 2.2). */
+static struct sc__shard
+prediction_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard s = {0};
+    double h = m->hidden;
+    if (!m->mtp_layers)
+        return s;
+    struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
+    s.dense = m->mtp_layers * (layer.dense + 2 * h * h / p->mesh.tp + 3 * h);
+    s.experts = m->mtp_layers * layer.experts;
+    if (stage > 0)
+        s.dense += (double)p->vocab * h / p->mesh.tp;
+    return s;
+}
+
+struct sc__shard
+sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard sum = sum_layers(p, m, stage, sc__plan_layer_shard);
+    if (p->lora) {
+        struct sc__shard adapters = sum_layers(p, m, stage, sc__plan_layer_trained);
+        sum.dense += adapters.dense;
+        sum.experts += adapters.experts;
+    }
     if (stage == 0)
         sum.dense += sc__plan_embedding_shard(p, m);
-    if (stage == sc__plan_last_stage(p))
-        sum.dense += sc__plan_head_shard(p, m, stage);
+    if (stage == sc__plan_last_stage(p)) {
+        struct sc__shard mtp = prediction_shard(p, m, stage);
+        sum.dense += sc__plan_head_shard(p, m, stage) + mtp.dense;
+        sum.experts += mtp.experts;
+    }
     return sum;
 }

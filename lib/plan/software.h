@@ -17,6 +17,7 @@
 /* What the software costs beside the kernels of a layer. */
 struct sc__software_constants {
     double host_us;         /* of host time per kernel */
+    double blocking_us;     /* the GPU idles after each kernel: CUDA_LAUNCH_BLOCKING */
     double host_message_us; /* per message between stages that the host waits for */
     /* more per layer with experts and direction: unfused routing waits for counts */
     double host_moe_us;
@@ -26,6 +27,7 @@ struct sc__software_constants {
     double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
+    double shard_messages;   /* collectives per unit of sharded weights (ZeRO 2, 3) */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double attention_64;     /* factor on attention with heads up to 64 wide */

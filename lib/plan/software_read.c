@@ -24,12 +24,14 @@ struct constant_name {
 
 static const struct constant_name constant_table[] = {
     CONSTANT(host_us),
+    CONSTANT(blocking_us),
     CONSTANT(host_message_us),
     CONSTANT(host_moe_us),
     CONSTANT(moe_fused),
     CONSTANT(moe_unfused),
     CONSTANT(tp_exposed),
     CONSTANT(comm_tax),
+    CONSTANT(shard_messages),
     CONSTANT(accumulate_bytes),
     CONSTANT(adam_bytes),
     CONSTANT(attention_64),
@@ -246,10 +248,16 @@ static sc_status read_profile(struct sc_context *ctx,
     return status;
 }
 
+static sc_status
+read_whole(struct sc_context *ctx, const char *name, const void *unused, void **out) {
+    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
+    (void)unused;
+    *out = s;
+    return read_profile(ctx, name, 0, s);
+}
+
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
                             const struct sc__software **out) {
-    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
-    *out = s;
-    return read_profile(ctx, name, 0, s);
+    return sc__memo_ask(ctx, "software", name, read_whole, NULL, (void **)out);
 }

@@ -198,7 +198,11 @@ static void details_put_class_memory(struct sc__json *j, const struct sc__worklo
         sc__json_u64(j, "gradients", m->gradients);
         sc__json_u64(j, "optimizer", m->optimizer);
         sc__json_u64(j, "activations", m->activations);
-        sc__json_u64(j, "other", m->other);
+        sc__json_u64(j, "logits", m->logits);
+        sc__json_u64(j, "workspace", m->workspace);
+        sc__json_u64(j, "communication", m->communication);
+        sc__json_u64(j, "context", m->context);
+        sc__json_u64(j, "fragmentation", m->fragmentation);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
@@ -216,6 +220,16 @@ static void details_put_whatif(struct sc__json *j, const struct sc__whatif *what
         sc__json_end_object(j);
     }
     sc__json_end_array(j);
+}
+
+static void details_put_band(struct sc__json *j, const struct sc__band *band) {
+    sc__json_object(j, "band");
+    sc__json_u64(j, "count", band->count);
+    sc__json_double(j, "mean_error_pct", band->mean);
+    sc__json_double(j, "bias_pct", band->bias);
+    sc__json_string(j, "grade", band->grade);
+    sc__json_string(j, "like", band->like);
+    sc__json_end_object(j);
 }
 
 static void details_put_software(struct sc__json *j, const struct sc__software_costs *s) {
@@ -262,6 +276,8 @@ void sc__json_put_details(struct sc__json *j,
         sc__json_bool(j, "measured", true);
     if (details_knows_memory(r->workload))
         details_put_class_memory(j, r->workload);
+    if (r->band.count)
+        details_put_band(j, &r->band);
     if (r->software)
         details_put_software(j, r->software);
     if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)

@@ -92,6 +92,15 @@ struct sc__result_facts {
     uint32_t capacity;
 };
 
+/* How far published steps like this one were from their forecasts. */
+struct sc__band {
+    uint32_t count; /* of published steps; 0: there is no band */
+    double mean;    /* of the absolute errors, % */
+    double bias;    /* mean error, %: below 0 the forecast is too short */
+    const char *grade;
+    const char *like; /* what they share with this step */
+};
+
 /* What the software's profile set, and the step with each of it as it would be
  * without. */
 struct sc__software_cost {
@@ -165,6 +174,7 @@ struct sc__result {
     const struct sc__shares *shares; /* what speeding up each part would bring */
     const struct sc__whatif *whatif; /* the same, each simulated again */
     const struct sc__software_costs *software;
+    struct sc__band band;
 };
 
 /* Adds up a simulation. The notes are those the context has now; c may be NULL:

@@ -123,7 +123,7 @@ static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
         SC__TRY(start_work(jobs, count, &event));
         if (jobs->steady)
             SC__TRY(skip_periods(jobs, &event));
-        int64_t transfer;
+        int64_t transfer = event; /* nothing starts before */
         SC__TRY(net->ops->next(net->self, &transfer));
         int64_t now = transfer <= event ? transfer : event;
         if (now == INT64_MAX)

@@ -69,3 +69,26 @@ if [ -f $truth ]; then
     # medians of small, middle, large and all sizes: at most 10, 10, 3, 6 %
     check accuracy "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 10), ($6 <= 10), ($9 <= 3), ($12 <= 6)}' $tmp/valid)" "1 1 1 1"
 else echo "skip accuracy [needs shared]"; fi
+
+# presets of clouds, and how far each is known
+for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 coreweave-gb200:72 amd-mi300x:8; do
+    expect "preset $name" 0 "collectives inside a node" "$STEPCAST" show --cluster $name
+done
+expect grade_measured 0 "inside a node: measured (hopper), between nodes: measured (efa)" "$STEPCAST" show --cluster aws-p5:16
+expect grade_scaled 0 "between nodes: scaled (ib)" "$STEPCAST" show --cluster dgx-b200:16
+expect grade_guessed 0 "between nodes: guessed (tcpx)" "$STEPCAST" show --cluster gcp-a3-high:16
+expect unknown_has_no_nvls 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c "gpu=x1 gpus=8 node=8 nvlink=450GB/s class=ib" --algo nvls
+# racks of 72 of which a job uses 64, whole racks, part of one
+expect racks_of_64 0 "64 NICs" "$STEPCAST" show --cluster gb200-nvl72:256
+expect racks_noted 0 "256 GPUs as 4 nodes of 64 of their 72 GPUs" "$STEPCAST" coll all_reduce -c gb200-nvl72:256
+expect one_rack 0 "72 GPUs on 1 node" "$STEPCAST" coll all_reduce -c gb200-nvl72:72
+expect two_racks 0 "72 NICs" "$STEPCAST" show --cluster gb200-nvl72:144
+expect no_such_racks 3 "not a whole number of nodes" "$STEPCAST" show --cluster gb200-nvl72:257
+# xGMI: two of eight GPUs have one of seven links
+check one_link "$("$STEPCAST" coll all_gather -c amd-mi300x:8 --gpus 2 -b 4G -e 4G --csv - | awk -F, 'NR == 2 {print ($7 > 0.6 * 64 && $7 <= 64)}')" 1
+# channels to another node: two of about 9.5 GB/s, then the NIC
+for n in 1 2 4 16; do "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels $n -b 4G -e 4G --csv - | awk -F, 'NR == 2 {print int($7 + 0.5)}'; done | paste -sd ' ' >$tmp/channels
+check net_channels "$(cat $tmp/channels)" "9 19 38 48"
+expect no_channels 2 "" "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels 0
+# an eager timer adds a constant
+check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 15

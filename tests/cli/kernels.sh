@@ -48,7 +48,7 @@ rows = json.loads(subprocess.check_output([program, "kernels", tmp + "/base.csv"
 slow = [lines[0]] + [line + "%.6f" % (2 * row["us"]) for line, row in zip(lines[1:], rows)]
 open(tmp + "/slow.csv", "w").write("\n".join(slow) + "\n")
 END
-expect fit_gpu 0 "gemm" "$STEPCAST" fit-gpu "$tmp/slow.csv" --gpu h200 -o "$tmp/slow.json"
+expect fit_gpu 0 "gemm" "$STEPCAST" fit-gpu "$tmp/slow.csv" --base h200 -o "$tmp/slow.json"
 "$STEPCAST" kernels "$tmp/slow.csv" --gpu "$tmp/slow.json" --json "$tmp/fit.json" >/dev/null
 expect fit_gpu_found_it 0 "fit ok" python3 -c "
 import json

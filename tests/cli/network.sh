@@ -79,10 +79,10 @@ job="run --model llama3-8b --gpus 16 --tp 8 --global-batch 16 --seq 4096 --clust
 check fail-chooses-flow 0 "the flow engine simulates the network" "$STEPCAST" $job --fail leaf0-spine0
 check fail-needs-a-link 2 "no link 'leaf0-spine999'" "$STEPCAST" $job --fail leaf0-spine999
 check degrade-chooses-flow 0 '"net": "flow"' "$STEPCAST" $job --degrade port0.up=0.5 --json -
-check fail-and-analytic 2 "only the flow engine knows links" "$STEPCAST" $job --net analytic --fail leaf0-spine0
+check fail-and-analytic 2 "knows no links" "$STEPCAST" $job --net analytic --fail leaf0-spine0
 check fail-and-loggops 2 "two networks" "$STEPCAST" $job --loggops 1,1,1,1 --fail leaf0-spine0
 check coll-fail-chooses-flow 3 "cannot be reached" "$STEPCAST" coll all_reduce -c dgx-h100:8 --fail gpu0.nvlink.out
-check unknown-engine 2 "one of: analytic, flow, loggops, astra" "$STEPCAST" $job --net slow
+check unknown-engine 2 "one of: analytic, flow, packet, loggops, astra" "$STEPCAST" $job --net slow
 check astra-needs-a-file 2 "needs --astra-network" "$STEPCAST" run $model --net astra
 check no-argument 2 "unknown 'flow:1'" "$STEPCAST" $job --net flow:1
 check coll-loggops 2 "has no time for a collective" "$STEPCAST" coll all_reduce --net loggops

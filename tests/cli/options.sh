@@ -27,7 +27,7 @@ done
 expect fail_needs_flow 0 "--fail is about a link: the flow engine simulates the network" run $model --fail port3.up
 expect fail_unknown_link 2 "has no link 'leaf0'" run $model --fail leaf0
 expect degrade_unknown_link 2 "has no link 'leaf0'" run $model --degrade leaf0=0.5
-expect fail_contradicts 2 "only the flow engine knows links" run $model --net analytic --fail port3.up
+expect fail_contradicts 2 "knows no links" run $model --net analytic --fail port3.up
 expect algo_noted 0 "collectives that cannot run so" run $model --algo torus
 
 # what contradicts itself, or is no value, is refused
@@ -37,7 +37,7 @@ a bucket of 0 bytes|--bucket 0
 --copies must be at least 1|--copies=-3
 a node has only 8|--gpus-per-process 9
 micro-batches on dp 2|--micro-batch 1 --micro-batches 3
---normalization: unknown|--normalization rmsnorm
+--normalization: unknown|--normalization batchnorm
 --position-embedding-type: unknown|--position-embedding-type rotary
 --fp8-format: unknown|--fp8-format e3m4
 --make-vocab-size-divisible-by takes a whole number|--make-vocab-size-divisible-by x

@@ -192,3 +192,33 @@ check fabric-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "
 check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --route ecmp
 check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
 check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"
+
+# the engine: on a cluster, in coll, run and with several jobs
+for cc in none dcqcn hpcc timely dctcp; do
+    check "engine-coll-$cc" 0 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 64K -e 1M -f 16
+done
+check engine-run 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet --json "$dir/j"
+"$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet -j 2 --json "$dir/k" >/dev/null 2>&1
+"$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net flow --json "$dir/l" >/dev/null 2>&1
+if python3 - "$dir/j" "$dir/k" "$dir/l" <<'PY'
+import json, sys
+a, b, flow = (json.load(open(f)) for f in sys.argv[1:])
+for x in (a, b): x.pop("command")
+assert a == b and a["net"] == "packet" and a["links"]
+# rails of one leaf: nothing is in the way of anything
+assert abs(a["step_time_us"] / flow["step_time_us"] - 1) < 0.01, (a["step_time_us"], flow["step_time_us"])
+PY
+then echo "ok engine-run-as-flow"; else echo "not ok engine-run-as-flow"; fi
+check engine-ideal 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster ideal --net packet
+check engine-fail 0 "$STEPCAST" coll all_gather --gpus 64 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 class=ib" --net packet -b 1M -e 1M --fail leaf0-spine0
+for bad in "--cc swiftly" "--mtu 0" "--buffer 0" "--cc-set NO_KEY=1" "--rng dice" "--mtu 9000000" "--cc-set HAS_WIN=1 --mtu 65455 --send-latency 1ns --cc-set BUFFER_SIZE=0"; do
+    check "engine-bad-$(echo "$bad" | tr -cd a-z0-9)" 2 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet -b 1M -e 1M $bad
+done
+check engine-small-buffer 3 "$STEPCAST" coll all_reduce --gpus 64 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=8 class=ib switch-latency=5us" --net packet --buffer 1 -b 1M -e 1M
+says engine-small-buffer-says 'too small for the headroom'
+check engine-no-conf 3 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --conf "$dir/none" -b 1M -e 1M
+# lost for good is said, not waited for
+check engine-stuck 3 "$STEPCAST" coll alltoall --gpus 64 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=8 class=ib" --net packet --cc none --cc-set HAS_WIN=0 --cc-set ENABLE_PFC=0 --buffer 16 --send-latency 1us -b 64M -e 64M
+says engine-stuck-says 'stuck'
+check engine-unused 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --cc hpcc
+says engine-unused-says 'no effect without --net packet'

@@ -4,13 +4,21 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 
-"$S" plans --model llama3-8b --gpus 32 --global-batch 64 --seq 4096 --cluster dgx-h100:32 --top 1000 --json "$tmp/p.json" -j 2 >"$tmp/out"
-"$S" plans --model llama3-8b --gpus 32 --global-batch 64 --seq 4096 --cluster dgx-h100:32 --top 1000 --json "$tmp/q.json" >"$tmp/out2"
+base="--model llama3-8b --gpus 32 --global-batch 64 --seq 4096 --cluster dgx-h100:32"
+"$S" plans $base --top 1000 --json "$tmp/p.json" -j 8 >"$tmp/out"
+"$S" plans $base --top 1000 --json "$tmp/q.json" -j 1 >"$tmp/out2"
 cmp -s "$tmp/p.json" "$tmp/q.json" && cmp -s "$tmp/out" "$tmp/out2"
-check "one thread and two give the same" $? 0
-python3 - "$S" "$tmp/p.json" <<'P'
+check "one thread and eight give the same" $? 0
+"$S" plans $base --exhaustive --json "$tmp/x.json" >/dev/null
+"$S" plans $base --json "$tmp/y.json" >/dev/null
+check "the same best as of all plans" "$(python3 -c "
+import json
+x, y = (json.load(open('$tmp/' + name)) for name in ('x.json', 'y.json'))
+print(x['plans'] == y['plans'], x['simulated'] == x['fit'] > 4 * y['simulated'])")" "True True"
+"$S" plans $base --vpp 1 --cp 1 --memory-margin 0 --top 1000 --json "$tmp/v.json" >/dev/null
+python3 - "$S" "$tmp/p.json" "$tmp/v.json" <<'P'
 import itertools, json, shlex, subprocess, sys
-program, d = sys.argv[1], json.load(open(sys.argv[2]))
+program, d, flat = sys.argv[1], json.load(open(sys.argv[2])), json.load(open(sys.argv[3]))
 plans = d["plans"]
 
 
@@ -19,19 +27,24 @@ def ask(words):
 
 
 steps = [p["step_time_us"] for p in plans]
-print("ok" if steps == sorted(steps) and len(plans) == d["fit"] else "not ok", "fastest first, all that fit")
+families = {(p["tp"], p["pp"], p["cp"], p["ep"]) for p in plans}
+print("ok" if steps == sorted(steps) and len(plans) == len(families) else "not ok", "fastest first, one of each family")
+print("ok" if all(p["memory_bytes"] <= 0.92 * p["capacity_bytes"] for p in plans) else "not ok", "memory to spare")
 same = all(ask(shlex.split(p["command"])[1:])["step_time_us"] == p["step_time_us"] for p in plans[:: len(plans) // 6])
 print("ok" if same else "not ok", "run agrees with plans")
-# Every split of the GPUs without context parallelism that run accepts is there, or a plan with less recomputation.
-known = {(p["tp"], p["pp"], p["cp"], p["vpp"], p["micro_batch"]) for p in plans}
-missing = []
+# The best of each family by hand: run with every micro-batch and the least recomputation that fits.
+found = {(p["tp"], p["pp"]): p["step_time_us"] for p in flat["plans"]}
+best = {}
 for tp, pp, mb in itertools.product((1, 2, 4, 8), (1, 2, 4, 8, 16), (1, 2, 4, 8)):
     words = ["run", "--model", "llama3-8b", "--gpus", 32, "--global-batch", 64, "--seq", 4096, "--cluster", "dgx-h100:32", "--tp", tp,
-             "--pp", pp, "--micro-batch", mb, "--zero", 1, "--recompute", "full"] + (["--sequence-parallel"] if tp > 1 else [])
-    runs = subprocess.run([program, *map(str, words)], capture_output=True).returncode == 0
-    if runs != ((tp, pp, 1, 1, mb) in known):
-        missing.append((tp, pp, mb, runs))
-print("not ok" if missing else "ok", "every plan that runs is tried", missing or "")
+             "--pp", pp, "--micro-batch", mb, "--zero", 1] + (["--sequence-parallel"] if tp > 1 else [])
+    for recompute in ("none", "selective", "full"):
+        ran = subprocess.run([program, *map(str, words), "--recompute", recompute, "--json", "-"], capture_output=True, text=True)
+        if ran.returncode == 0:
+            best[tp, pp] = min(best.get((tp, pp), 1e30), json.loads(ran.stdout)["step_time_us"])
+            break
+wrong = {k for k in best.keys() | {k for k in found if k[1] in (1, 2, 4, 8, 16)} if best.get(k) != found.get(k)}
+print("not ok" if wrong else "ok", "the best of every family that runs", wrong or "")
 P
 "$S" plans --model mixtral-8x7b --gpus 64 --tp 1 --pp 1 --vpp 1 --global-batch 64 --micro-batch 1 --seq 4096 --recompute full \
     --cluster dgx-h100:64 --json "$tmp/m.json" >/dev/null
@@ -41,7 +54,7 @@ print({(p['tp'], p['pp'], p['micro_batch'], p['recompute']) for p in json.load(o
 expect no_batch 2 "the batch decides" "$S" plans --model llama3-8b --gpus 8
 expect no_model 2 "plans are searched for a model" "$S" plans --gpus 8 --global-batch 8
 expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b --global-batch 8
-expect too_large 1 "fits into memory" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
+expect too_large 1 "fits into memory with 8 % to spare" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
 expect no_split 2 "no plan can be made for 24 GPUs" "$S" plans --model llama3-8b --gpus 24 --global-batch 1 --seq 2048 --tp 8
 expect a_file 2 "takes a model" "$S" plans tests/data/seed_003.txt --gpus 8 --global-batch 8
 
@@ -72,6 +85,24 @@ for plan in json.load(open(sys.argv[2]))["plans"]:
 print("yes")
 P
 )" yes
+# Everything that can be searched, on a small job: the commands say what was found.
+"$S" plans --model mixtral-8x7b --gpus 16 --global-batch 16 --seq 4096 --cluster dgx-h100:16 --tp 2 --micro-batch 1 --try all --pareto \
+    --top 4 --json "$tmp/a.json" >"$tmp/a.out"
+check "run agrees with plans of the whole space" "$(python3 - "$S" "$tmp/a.json" <<'P'
+import json, shlex, subprocess, sys
+d = json.load(open(sys.argv[2]))
+for plan in d["plans"] + d["front"]:
+    run = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(plan["command"])[1:], "--json", "-"]))
+    assert run["step_time_us"] == plan["step_time_us"] >= plan["bound_us"], plan["command"]
+keys = [(p["step_time_us"], p["memory_bytes"]) for p in d["front"]]
+assert keys == sorted(keys) and keys[0][0] == d["plans"][0]["step_time_us"]
+print("yes")
+P
+)" yes
+grep -q "the next best family" "$tmp/a.out"
+check "what the next best changes" $? 0
+expect "nothing of the name to try" 2 "--try: unknown 'x'" "$S" plans $few --try zero,x
+expect "no margin" 2 "memory-margin" "$S" plans $few --memory-margin 100%
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
 expect "what plans assume" 0 "every plan shards the optimizer" "$S" plans $few
 expect "an option without effect" 0 "--format has no effect" "$S" plans $few --format goal

@@ -62,3 +62,9 @@ expect show_auto 2 "auto names no profile" "$STEPCAST" show --software auto
 expect validate_one 0 "mean" "$STEPCAST" validate data/truth/nemo_steps.csv --software megatron-core-2025
 expect validate_bad 2 "there is no software profile" "$STEPCAST" validate data/truth/nemo_steps.csv --software nomo
 expect validate_both 2 "contradicts" "$STEPCAST" validate data/truth/nemo_steps.csv --software te --nearest-software
+
+# the band of published steps like it
+python3 tests/tools/check_band.py "$STEPCAST"
+expect band_text 0 "published steps (nemo-24.07 on h100-sxm)" $run --software nemo-24.07
+"$STEPCAST" run tests/data/seed_000.txt --json - 2>/dev/null | grep -q '"band"'
+check band_of_no_model $? 1

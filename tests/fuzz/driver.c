@@ -1,6 +1,8 @@
 /* driver: runs a fuzz target without libFuzzer: mutates the given files for a
  * number of seconds and leaves the case that crashed in crash-input.
- *     NAME_fuzz SECONDS SEED FILE… */
+ *     NAME_fuzz SECONDS SEED FILE…
+ * FUZZ_DICTIONARY names a file of words to insert, a line each in quotes, as
+ * libFuzzer reads them. */
 #include "base/random.h"
 
 #include <signal.h>
@@ -48,6 +50,29 @@ static void insert(uint64_t *seed, size_t at, const void *bytes, size_t n) {
     current_size += n;
 }
 
+enum { WORDS = 256, WORD = 64 };
+static char words[WORDS][WORD];
+static size_t word_count;
+
+/* "word" a line, with \\ and \" for \ and "; lines of other kinds are comments. */
+static void load_words(const char *path) {
+    char line[WORD];
+    FILE *f = path ? fopen(path, "r") : NULL;
+    while (f && word_count < WORDS && fgets(line, sizeof line, f)) {
+        const char *end = strrchr(line, '"');
+        size_t n = 0;
+        if (line[0] != '"' || end == line)
+            continue;
+        for (const char *p = line + 1; p < end; p++) {
+            p += *p == '\\';
+            words[word_count][n++] = *p;
+        }
+        word_count++;
+    }
+    if (f)
+        fclose(f);
+}
+
 static void mutate(uint64_t *seed, char **files, int count) {
     static const char *const tokens[] = {"-1",         "0",     "18446744073709551615",
                                          "4294967296", "1e308", "nan",
@@ -63,7 +88,12 @@ static void mutate(uint64_t *seed, char **files, int count) {
     size_t n = 1 + sc__random(seed) % 32;
     if (at + n > current_size)
         n = current_size - at;
-    switch (sc__random(seed) % 8) {
+    switch (sc__random(seed) % (word_count ? 9 : 8)) {
+    case 8: {
+        const char *word = words[sc__random(seed) % word_count];
+        insert(seed, at, word, strlen(word));
+        break;
+    }
     case 0:
         current[at] ^= (uint8_t)(1u << sc__random(seed) % 8);
         break;
@@ -120,6 +150,7 @@ int main(int argc, char **argv) {
     static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], keep_crash);
+    load_words(getenv("FUZZ_DICTIONARY"));
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
         current_size = load(argv[3 + sc__random(&seed) % (uint64_t)(argc - 3)], current);

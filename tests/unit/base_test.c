@@ -287,8 +287,56 @@ static void rates_by_unit(void) {
     assert_false(sc__parse_rate(sc__str("400"), &rate));
 }
 
+/* SI prefixes are powers of 1000, binary ones of 1024; a single letter is what
+ * NCCL's tests mean by it, a binary one. */
+static void bytes_by_unit(void) {
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } sizes[] = {{"3", 3},
+                 {"3B", 3},
+                 {"3K", 3072},
+                 {"3M", 3145728},
+                 {"3G", 3221225472},
+                 {"3T", 3298534883328},
+                 {"3KB", 3000},
+                 {"3kB", 3000},
+                 {"3MB", 3000000},
+                 {"3GB", 3000000000},
+                 {"3TB", 3000000000000},
+                 {"3KiB", 3072},
+                 {"3MiB", 3145728},
+                 {"3GiB", 3221225472},
+                 {"3TiB", 3298534883328}};
+    uint64_t bytes;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_true(sc__parse_bytes(sc__str(sizes[i].text), &bytes));
+        assert_number(bytes, ==, sizes[i].bytes);
+    }
+}
+
+static void times_by_unit(void) {
+    static const struct {
+        const char *text;
+        int64_t ps;
+    } times[] = {{"7ps", 7},
+                 {"7ns", 7000},
+                 {"7us", 7000000},
+                 {"7µs", 7000000},
+                 {"7ms", 7000000000},
+                 {"7s", 7000000000000},
+                 {"7min", 420000000000000}};
+    int64_t ps;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        assert_true(sc__parse_time(sc__str(times[i].text), &ps));
+        assert_number(ps, ==, times[i].ps);
+    }
+}
+
 static void units_are_read(void **state) {
     (void)state;
+    bytes_by_unit();
+    times_by_unit();
     uint64_t b;
     double r;
     int64_t t;

@@ -45,6 +45,11 @@ static bool event_text(struct sc__scan *s, struct sc__str *out) {
 
 /* ---- one event ---- */
 
+/* Of two values for one key there is no telling which is meant. */
+static bool once(struct sc__scan *s, bool known) {
+    return !known || sc__scan_fail(s, "a key of an event stands twice");
+}
+
 static bool
 event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *e) {
     struct sc__str skipped;
@@ -69,7 +74,7 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
         break;
     case 10:
         if (SC__KINETO_IS(key, "Group size"))
-            return event_integer(s, &e->group_size);
+            return once(s, e->group_size) && event_integer(s, &e->group_size);
         if (SC__KINETO_IS(key, "Input Dims"))
             return sc__scan_value(s, &e->dims);
         break;
@@ -81,11 +86,11 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
         break;
     case 13:
         if (SC__KINETO_IS(key, "In msg nelems"))
-            return event_integer(s, &e->in_elements);
+            return once(s, e->in_elements >= 0) && event_integer(s, &e->in_elements);
         break;
     case 14:
         if (SC__KINETO_IS(key, "Out msg nelems"))
-            return event_integer(s, &e->out_elements);
+            return once(s, e->out_elements >= 0) && event_integer(s, &e->out_elements);
         break;
     case 15:
         if (SC__KINETO_IS(key, "Collective name"))
@@ -128,7 +133,7 @@ event_member(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *e)
     switch (key.n) {
     case 2:
         if (SC__KINETO_IS(key, "ts"))
-            return sc__scan_number(s, &e->ts);
+            return once(s, e->ts.p) && sc__scan_number(s, &e->ts);
         if (SC__KINETO_IS(key, "ph")) {
             if (!sc__scan_string(s, &v))
                 return false;
@@ -140,13 +145,13 @@ event_member(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *e)
         if (SC__KINETO_IS(key, "cat"))
             return event_text(s, &e->cat);
         if (SC__KINETO_IS(key, "dur"))
-            return sc__scan_number(s, &e->dur);
+            return once(s, e->dur.p) && sc__scan_number(s, &e->dur);
         if (SC__KINETO_IS(key, "tid"))
             return sc__scan_value(s, &e->tid);
         break;
     case 4:
         if (SC__KINETO_IS(key, "name"))
-            return event_text(s, &e->name);
+            return once(s, e->name.p) && event_text(s, &e->name);
         if (SC__KINETO_IS(key, "args"))
             return event_arguments(s, e);
         break;

@@ -417,19 +417,32 @@ static bool next_key(struct parser *p) {
     return true;
 }
 
-static void distributed(struct parser *p, struct sc__str v) {
-    json_t *root = json_loadb(v.p, v.n, 0, NULL);
-    const json_t *rank = json_object_get(root, "rank");
-    const json_t *world = json_object_get(root, "world_size");
-    if (json_is_integer(rank) && json_integer_value(rank) >= 0 &&
-        json_integer_value(rank) < 1 << 24) {
-        p->t->rank = (uint32_t)json_integer_value(rank);
-        p->t->has_rank = true;
-    }
-    if (json_is_integer(world) && json_integer_value(world) > 0 &&
-        json_integer_value(world) <= 1 << 24)
-        p->t->world = (uint32_t)json_integer_value(world);
+/* A whole number from least up to most; a key that is not there leaves *out. */
+static bool
+whole_number(const json_t *root, const char *key, long long least, uint32_t *out) {
+    const json_t *value = json_object_get(root, key);
+    if (!value)
+        return true;
+    long long number = json_integer_value(value);
+    if (!json_is_integer(value) || number < least || number > 1 << 24)
+        return false;
+    *out = (uint32_t)number;
+    return true;
+}
+
+static bool distributed(struct parser *p, struct sc__str v) {
+    struct sc__kineto_trace *t = p->t;
+    json_t *root = json_loadb(v.p, v.n, JSON_REJECT_DUPLICATES, NULL);
+    if (!root)
+        return sc__scan_fail(&p->scan, "distributedInfo cannot be read");
+    t->has_rank = json_object_get(root, "rank") != NULL;
+    bool rank = whole_number(root, "rank", 0, &t->rank);
+    bool world = whole_number(root, "world_size", 1, &t->world);
+    bool inside = !t->has_rank || !t->world || t->rank < t->world;
     json_decref(root);
+    if (!world)
+        return sc__scan_fail(&p->scan, "world_size is not a number of ranks");
+    return (rank && inside) || sc__scan_fail(&p->scan, "rank is not one of world_size");
 }
 
 static bool other_value(struct parser *p) {
@@ -437,9 +450,9 @@ static bool other_value(struct parser *p) {
     struct sc__str v;
     if (!sc__scan_value(&p->scan, &v))
         return false;
-    if (!strcmp(d->key_text, "distributedInfo"))
-        distributed(p, v);
-    return true;
+    if (strcmp(d->key_text, "distributedInfo"))
+        return true;
+    return distributed(p, v);
 }
 
 static bool only_blanks(struct parser *p) {
@@ -491,6 +504,59 @@ static int kineto_read_by_start(const void *a, const void *b) {
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
+}
+
+/* A trace that was joined with itself counts all its time twice. */
+static sc_status check_twice(struct sc_context *ctx, const struct sc__kineto_trace *t) {
+    struct sc__place at = {.file = t->file};
+    for (uint32_t i = 1; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *a = &t->kernels[i - 1];
+        const struct sc__kineto_kernel *b = &t->kernels[i];
+        if (b->dur > 0 && a->start == b->start && a->dur == b->dur &&
+            a->stream == b->stream && a->name == b->name &&
+            a->correlation == b->correlation)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &at,
+                            "the events of a trace are to be in it once",
+                            "the kernel at %.3f us on stream %u stands twice in the trace: "
+                            "%s",
+                            (double)b->start * 1e-3,
+                            t->streams[b->stream],
+                            t->names.text[b->name]);
+    }
+    return SC_OK;
+}
+
+/* A stream runs one kernel after another, but for the last moments of one that
+ * lets the next begin early. */
+static void note_overlaps(struct sc_context *ctx, const struct sc__kineto_trace *t) {
+    int64_t *end = SC__NEW_ARRAY(t->arena, int64_t, t->stream_count);
+    int64_t beside = 0;
+    int64_t busy = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->stream_count; i++)
+        end[i] = INT64_MIN;
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        int64_t stop = k->start + k->dur;
+        if (k->start < end[k->stream]) {
+            beside += (stop < end[k->stream] ? stop : end[k->stream]) - k->start;
+            count++;
+        }
+        busy += k->dur;
+        if (stop > end[k->stream])
+            end[k->stream] = stop;
+    }
+    if (beside > busy / 100)
+        sc__note(ctx,
+                 "kineto-overlap",
+                 "%s: %u kernels begin before the one before them on their stream has "
+                 "ended, by %.3f ms in all: kernels of a stream are replayed one after "
+                 "another, and take their time each",
+                 t->file,
+                 count,
+                 (double)beside * 1e-6);
 }
 
 static int by_correlation(const void *a, const void *b) {
@@ -624,6 +690,8 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
         qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
     if (t->step_count)
         qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
+    SC__TRY(check_twice(ctx, t));
+    note_overlaps(ctx, t);
     set_phases(t);
     set_rising(t);
     return SC_OK;

@@ -47,31 +47,17 @@ struct flow_active {
     uint32_t next_free;
 };
 
-struct flow_job {
-    const struct sc__workload *w;
-    struct sc__place_at at;
-    bool around; /* every rank sends to the next: a cost of send/receive */
-    /* ranks by class */
-    uint32_t *class_first;
-    uint32_t *class_ranks;
-};
-
 struct flow_net {
     struct sc_context *ctx;
     struct sc__arena *arena;
-    struct sc__cluster
-        open; /* the cluster as if its fabric were non-blocking, with a memory for costs */
     const struct sc__cluster *cluster;
     struct sc__graph graph;
     struct sc__route_policy route;
     struct sc__steps steps;
     struct sc__pattern_builder builder;
-    struct flow_job *jobs;
-    uint32_t job_count;
-    uint32_t job_capacity;
+    struct sc__placed_jobs jobs;
     struct sc__map pattern_ids;
     struct sc__map costs;
-    struct sc__map shapes;
     struct pattern **patterns;
     uint32_t pattern_count;
     uint32_t pattern_capacity;
@@ -91,129 +77,30 @@ struct flow_net {
     struct sc__heap heap; /* a: active; b: 1 when it ends, 0 when its bytes begin */
 };
 
-/* ---- which GPUs ---- */
-
-/* Ranks fill nodes in order, or as a rank file says; the job's nodes are
- * `stride` apart. */
-static uint32_t gpu_of(const struct flow_net *n, const struct flow_job *j, uint32_t rank) {
-    uint32_t size = n->cluster->node_gpus;
-    uint32_t gpu = sc__cluster_gpu(n->cluster, rank);
-    return (j->at.node + gpu / size * j->at.stride) * size + gpu % size;
-}
-
-static void sort_classes(struct sc__arena *arena, struct flow_job *j) {
-    uint32_t ranks = sc__mesh_ranks(&j->w->mesh);
-    uint32_t classes = j->w->class_count;
-    j->class_first = SC__NEW_ARRAY(arena, uint32_t, classes + 2);
-    j->class_ranks = SC__NEW_ARRAY(arena, uint32_t, ranks);
-    for (uint32_t r = 0; r < ranks; r++)
-        j->class_first[sc__workload_class_of(j->w, r) + 2]++;
-    for (uint32_t c = 2; c < classes + 2; c++)
-        j->class_first[c] += j->class_first[c - 1];
-    for (uint32_t r = 0; r < ranks; r++)
-        j->class_ranks[j->class_first[sc__workload_class_of(j->w, r) + 1]++] = r;
-}
-
-static int compare_u32(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The GPUs of the group that holds rank, sorted. */
-static uint32_t *group_gpus(struct flow_net *n,
-                            const struct flow_job *j,
-                            uint16_t group,
-                            uint32_t rank,
-                            uint32_t *count) {
-    *count = sc__group_size(j->w, group);
-    uint32_t *gpu = SC__NEW_ARRAY(n->arena, uint32_t, *count);
-    bool sorted = true;
-    for (uint32_t i = 0; i < *count; i++) {
-        gpu[i] = gpu_of(n, j, sc__group_member(j->w, group, rank, i));
-        if (i && gpu[i] < gpu[i - 1])
-            sorted = false;
-    }
-    if (!sorted)
-        qsort(gpu, *count, sizeof *gpu, compare_u32);
-    return gpu;
-}
-
 /* ---- patterns ---- */
 
-/* The GPU that gathers or scatters in the group: where the mesh has several of
- * the kind, the first member of those the root is not in. */
-static uint32_t root_of(const struct flow_net *n,
-                        const struct sc_transfer *t,
-                        const uint32_t *gpu,
-                        uint32_t count) {
-    const struct flow_job *j = &n->jobs[t->job];
-    uint32_t root = t->peer < sc__mesh_ranks(&j->w->mesh) ? gpu_of(n, j, t->peer) : gpu[0];
-    return bsearch(&root, gpu, count, sizeof *gpu, compare_u32) ? root : gpu[0];
+/* A pattern that grows. */
+struct growing {
+    struct flow_net *net;
+    const struct sc_transfer *transfer;
+    enum sc__algo algo;
+    struct pattern *pattern;
+};
+
+static sc_status add_group(void *self, const struct sc__placed_group *group) {
+    const struct growing *g = self;
+    return sc__pattern_collective(&g->net->builder,
+                                  &g->pattern->traffic,
+                                  g->transfer->coll,
+                                  g->algo,
+                                  group->gpu,
+                                  group->count,
+                                  group->root);
 }
 
-/* Every group of the kind that has a rank of the class. */
-static sc_status add_groups(struct flow_net *n,
-                            const struct sc_transfer *t,
-                            enum sc__algo algo,
-                            struct pattern *p) {
-    const struct flow_job *j = &n->jobs[t->job];
-    struct sc__map done;
-    uint32_t count;
-    sc__map_init(&done, n->arena);
-    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
-        bool fresh;
-        uint32_t rank =
-            j->w->groups[t->group].kind == SC__GROUP_LIST ? t->rank : j->class_ranks[i];
-        sc__map_at(&done, sc__group_member(j->w, t->group, rank, 0), &fresh);
-        if (!fresh)
-            continue;
-        uint32_t *gpu = group_gpus(n, j, t->group, rank, &count);
-        SC__TRY(sc__pattern_collective(&n->builder,
-                                       &p->traffic,
-                                       t->coll,
-                                       algo,
-                                       gpu,
-                                       count,
-                                       root_of(n, t, gpu, count)));
-    }
-    return SC_OK;
-}
-
-/* The peer of another rank of the class: the same move on the mesh. */
-static uint32_t
-peer_of(const struct sc__workload *w, const struct sc_transfer *t, uint32_t rank) {
-    uint32_t peer = rank;
-    if (rank == t->rank)
-        return t->peer;
-    for (unsigned d = 0; d < SC__DIMS; d++) {
-        uint32_t to = sc__mesh_coordinate(&w->mesh, t->peer, d);
-        if (to != sc__mesh_coordinate(&w->mesh, t->rank, d))
-            peer = sc__mesh_move(&w->mesh, peer, d, to);
-    }
-    return peer;
-}
-
-static sc_status
-add_messages(struct flow_net *n, const struct sc_transfer *t, struct pattern *p) {
-    const struct flow_job *j = &n->jobs[t->job];
-    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
-        uint32_t rank = j->class_ranks[i];
-        uint32_t peer =
-            j->around ? (rank + 1) % sc__mesh_ranks(&j->w->mesh) : peer_of(j->w, t, rank);
-        SC__TRY(sc__pattern_message(&n->builder,
-                                    &p->traffic,
-                                    gpu_of(n, j, rank),
-                                    gpu_of(n, j, peer)));
-    }
-    return SC_OK;
-}
-
-/* Who takes part, as far as it decides the traffic. */
-static uint64_t whom(const struct sc_transfer *t) {
-    if (t->coll == SC__COLLS)
-        return (uint64_t)t->rank << 32 | t->peer;
-    return sc__coll_rooted(t->coll) ? (uint64_t)t->peer << 32 | t->group : t->group;
+static sc_status add_message(void *self, uint32_t from, uint32_t to) {
+    const struct growing *g = self;
+    return sc__pattern_message(&g->net->builder, &g->pattern->traffic, from, to);
 }
 
 static sc_status find_pattern(struct flow_net *n,
@@ -222,7 +109,7 @@ static sc_status find_pattern(struct flow_net *n,
                               struct pattern **out) {
     uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
                        (uint64_t)t->coll << 16 | algo,
-                       whom(t),
+                       sc__placed_whom(t),
                        0};
     uint64_t hash = sc__hash(key, sizeof key, 1);
     const uint64_t *known = sc__map_find(&n->pattern_ids, hash);
@@ -232,10 +119,11 @@ static sc_status find_pattern(struct flow_net *n,
     }
     struct pattern *p = *out = SC__NEW(n->arena, struct pattern);
     p->id = n->pattern_count;
+    struct growing g = {n, t, algo, p};
     if (t->coll == SC__COLLS)
-        SC__TRY(add_messages(n, t, p));
+        SC__TRY(sc__placed_messages(&n->jobs, t, add_message, &g));
     else
-        SC__TRY(add_groups(n, t, algo, p));
+        SC__TRY(sc__placed_groups(&n->jobs, t, add_group, &g));
     SC__TRY(sc__pattern_close(&n->builder, &p->traffic));
     const struct sc__pattern *list[1] = {&p->traffic};
     p->alone = sc__quotient_make(&n->builder, list, 1);
@@ -246,97 +134,33 @@ static sc_status find_pattern(struct flow_net *n,
 
 /* ---- costs ---- */
 
-/* Groups of the kind that lie on the leaf or pod of the transfer's rank: which
- * algorithm is best depends on what they leave of its uplinks. */
-static uint32_t
-groups_on_part(struct flow_net *n, enum sc__level level, const struct sc_transfer *t) {
-    const struct flow_job *j = &n->jobs[t->job];
-    uint32_t width =
-        (uint32_t)sc__fabric_part_nodes(n->cluster, level) * n->cluster->node_gpus;
-    uint32_t count = 0;
-    struct sc__map seen;
-    sc__map_init(&seen, n->arena);
-    for (uint32_t i = j->class_first[t->class]; i < j->class_first[t->class + 1]; i++) {
-        uint32_t rank = j->class_ranks[i];
-        bool fresh = false;
-        if (gpu_of(n, j, rank) / width == gpu_of(n, j, t->rank) / width)
-            sc__map_at(&seen, sc__group_member(j->w, t->group, rank, 0), &fresh);
-        count += fresh;
-    }
-    return count;
-}
-
-static const struct sc__shape *shape_of(struct flow_net *n, const struct sc_transfer *t) {
-    bool fresh;
-    uint64_t key[2] = {(uint64_t)t->job << 32 | t->class, t->group};
-    uint64_t *slot = sc__map_at(&n->shapes, sc__hash(key, sizeof key, 2), &fresh);
-    if (fresh) {
-        struct sc__shape *s = SC__NEW(n->arena, struct sc__shape);
-        uint32_t count;
-        uint32_t *gpu = group_gpus(n, &n->jobs[t->job], t->group, t->rank, &count);
-        *s = sc__cluster_shape(n->cluster, gpu, count);
-        if (s->leaves > 1)
-            s->sharing_up[SC__LEAF] = groups_on_part(n, SC__LEAF, t);
-        if (s->pods > 1)
-            s->sharing_up[SC__POD] = groups_on_part(n, SC__POD, t);
-        *slot = (uintptr_t)s;
-    }
-    return (const struct sc__shape *)(uintptr_t)*slot;
-}
-
-static uint32_t
-node_of(const struct flow_net *n, const struct sc_transfer *t, uint32_t rank) {
-    return gpu_of(n, &n->jobs[t->job], rank) / n->cluster->node_gpus;
-}
-
 /* A collective or message run step by step: all of it may be bytes, as far as
  * its ports say. */
 static sc_status
 step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__coll_cost *p) {
-    const struct flow_job *j = &n->jobs[t->job];
     bool direct =
         t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
     *p = (struct sc__coll_cost){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder,
                                   &n->steps,
-                                  gpu_of(n, j, t->rank),
-                                  gpu_of(n, j, t->peer),
+                                  sc__placed_gpu(&n->jobs, t, t->rank),
+                                  sc__placed_gpu(&n->jobs, t, t->peer),
                                   t->bytes,
                                   &p->time));
     else {
-        uint32_t count;
-        uint32_t *gpu = group_gpus(n, j, t->group, t->rank, &count);
+        struct sc__placed_group g = sc__placed_group(&n->jobs, t, t->rank);
         SC__TRY(sc__steps_collective(&n->builder,
                                      &n->steps,
                                      t->coll,
-                                     gpu,
-                                     count,
-                                     root_of(n, t, gpu, count),
+                                     g.gpu,
+                                     g.count,
+                                     g.root,
                                      t->bytes,
                                      &p->time));
     }
     p->latency = p->time;
     return SC_OK;
-}
-
-/* The model's time on a non-blocking fabric, by the algorithm that is best on
- * this one. */
-static struct sc__coll_cost model_time(struct flow_net *n, const struct sc_transfer *t) {
-    if (t->coll == SC__COLLS) {
-        bool same = node_of(n, t, t->rank) == node_of(n, t, t->peer);
-        return (struct sc__coll_cost){.time = sc__message_time(&n->open, same, t->bytes),
-                                      .latency = sc__message_time(&n->open, same, 0),
-                                      .algo = SC__ALGO_DIRECT};
-    }
-    const struct sc__shape *s = shape_of(n, t);
-    struct sc__tuning tuning = n->open.tuning;
-    struct sc__coll_cost chosen = sc__collective_cost(n->cluster, t->coll, s, t->bytes);
-    n->open.tuning.algo = chosen.algo;
-    n->open.tuning.proto = chosen.proto;
-    struct sc__coll_cost p = sc__collective_cost(&n->open, t->coll, s, t->bytes);
-    n->open.tuning = tuning;
-    return p;
 }
 
 static int64_t flow_to_ps(double seconds) {
@@ -373,7 +197,7 @@ make_cost(struct flow_net *n, const struct sc_transfer *t, struct known_cost *k)
     if (n->steps.send > 0)
         SC__TRY(step_time(n, t, &model));
     else
-        model = model_time(n, t);
+        model = sc__placed_model_time(&n->jobs, t);
     SC__TRY(find_pattern(n, t, model.algo, &k->pattern));
     divide(k->pattern, &model, t->bytes, &k->cost);
     if (k->cost.bytes_time > 0) {
@@ -391,7 +215,10 @@ find_cost(struct flow_net *n, const struct sc_transfer *t, const struct known_co
         *out = &nothing;
         return SC_OK;
     }
-    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class, t->bytes, t->coll, whom(t)};
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
+                       t->bytes,
+                       t->coll,
+                       sc__placed_whom(t)};
     uint64_t hash = sc__hash(key, sizeof key, 3);
     const uint64_t *known = sc__map_find(&n->costs, hash);
     if (known) {
@@ -521,7 +348,7 @@ static void count_delay(struct flow_net *n, const struct flow_active *a, int64_t
     int64_t late = end - a->begin - cost->latency - flow_to_ps(cost->bytes_time);
     if (late < SC__PS_PER_NS)
         return;
-    const struct sc__workload *w = n->jobs[a->transfer.job].w;
+    const struct sc__workload *w = n->jobs.items[a->transfer.job].w;
     const char *label = a->transfer.coll == SC__COLLS ? sc__message_label(w)
                                                       : w->groups[a->transfer.group].label;
     for (unsigned i = 0; i < LABELS; i++) {
@@ -624,47 +451,11 @@ static sc_status flow_link_use(void *self,
 
 /* ---- making it ---- */
 
-/* The highest GPU that a job of so many ranks takes from node 0 on. */
-static uint64_t last_gpu(const struct sc__cluster *c, uint64_t ranks) {
-    uint64_t last = ranks - 1;
-    for (uint64_t r = 0; r < ranks && c->gpu_of; r++)
-        if (sc__cluster_gpu(c, (uint32_t)r) > last)
-            last = sc__cluster_gpu(c, (uint32_t)r);
-    return last;
-}
-
 sc_status sc__net_flow_job(struct sc__net *net,
                            const struct sc__workload *w,
                            struct sc__place_at at) {
     struct flow_net *n = net->self;
-    uint64_t ranks = sc__mesh_ranks(&w->mesh);
-    uint64_t size = n->cluster->node_gpus;
-    uint64_t gpu = last_gpu(n->cluster, ranks);
-    uint64_t last = at.node + gpu / size * at.stride;
-    if (last * size + gpu % size >= n->cluster->gpus)
-        return sc__fail(
-            n->ctx,
-            SC_INPUT,
-            NULL,
-            "name a larger cluster, or place the job elsewhere",
-            "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
-            (unsigned long long)ranks,
-            at.node,
-            at.stride,
-            n->cluster->gpus);
-    struct flow_job *j = SC__PUSH(n->arena, n->jobs, n->job_count, n->job_capacity);
-    *j = (struct flow_job){.w = w, .at = at};
-    sort_classes(n->arena, j);
-    return SC_OK;
-}
-
-/* A workload of one collective of the first GPUs. */
-static const struct sc__workload *only(struct sc_context *ctx, uint32_t gpus) {
-    struct sc__workload *w = sc__workload_new(&ctx->arena, "collective");
-    w->mesh = sc__mesh(1, 1, 1, gpus, 1, 1);
-    sc__workload_group(w, SC__GROUP_DP);
-    sc__class_add(w, sc__program_begin(w), 0, gpus, 0);
-    return w;
+    return sc__placed_add(&n->jobs, w, at);
 }
 
 sc_status sc__flow_group(struct sc_context *ctx,
@@ -672,22 +463,20 @@ sc_status sc__flow_group(struct sc_context *ctx,
                          uint32_t gpus,
                          const struct sc__settings *settings,
                          struct sc__net *out) {
-    SC__TRY(sc__net_flow(ctx, c, only(ctx, gpus), settings, out));
+    SC__TRY(sc__net_flow(ctx, c, sc__placed_only(ctx, gpus), settings, out));
     struct flow_net *n = out->self;
-    if (n->job_count)
-        n->jobs[0].around = true;
+    if (n->jobs.count)
+        n->jobs.items[0].around = true;
     return SC_OK;
 }
 
 sc_status sc__flow_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
     struct flow_net *n = net->self;
     const struct known_cost *k;
-    struct sc_transfer t = {.coll = (uint8_t)coll, .bytes = bytes};
     *time = 0;
     if (n->cluster->ideal)
         return SC_OK;
-    if (coll == SC__COLLS)
-        t.peer = sc__mesh_ranks(&n->jobs[0].w->mesh) - 1;
+    struct sc_transfer t = sc__placed_only_transfer(&n->jobs, coll, bytes);
     SC__TRY(find_cost(n, &t, &k));
     *time = k->cost.total;
     return SC_OK;
@@ -702,15 +491,10 @@ sc_status sc__net_flow(struct sc_context *ctx,
     n->ctx = ctx;
     n->arena = &ctx->arena;
     n->cluster = cluster;
-    n->open = *cluster;
-    n->open.fabric.oversubscription = n->open.fabric.pod_oversubscription = 1;
-    n->open.fabric.spines = 0;
-    if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
-        n->open.fabric.kind = SC__FABRIC_NONE;
+    sc__placed_init(&n->jobs, ctx, cluster);
     n->free = SC__NONE;
     sc__map_init(&n->pattern_ids, n->arena);
     sc__map_init(&n->costs, n->arena);
-    sc__map_init(&n->shapes, n->arena);
     sc__heap_init(&n->heap, n->arena);
     *net = (struct sc__net){.ops = &sc__flow_engine, .self = n, .free = cluster->ideal};
     if (cluster->ideal)

@@ -5,6 +5,7 @@
 
 #include "network/engine.h"
 #include "network/flow/flow_cluster.h"
+#include "network/placed_jobs.h"
 
 /* settings: --route, --degrade, --fail … (sc__flow_options). w may be NULL. */
 sc_status sc__net_flow(struct sc_context *ctx,
@@ -12,12 +13,6 @@ sc_status sc__net_flow(struct sc_context *ctx,
                        const struct sc__workload *w,
                        const struct sc__settings *settings,
                        struct sc__net *net);
-/* Where a job lies: its first node, and how far apart its nodes are. */
-struct sc__place_at {
-    uint32_t node;
-    uint32_t stride;
-};
-
 /* One more job on the cluster. The jobs of an engine are numbered from 0; one
  * made without a workload has none yet. */
 sc_status

@@ -57,6 +57,26 @@ static void nodes_name(const struct sc__graph *g, uint32_t link, struct sc__buff
     n->net.name(&n->net, link % g->plane_links, out);
 }
 
+/* Devices: GPUs, NICs by plane, the switches of nodes, those of the network by plane. */
+static void nodes_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
+    const struct flow_cluster_nodes *n = g->self;
+    uint32_t nodes = (n->cluster->gpus + n->cluster->node_gpus - 1) / n->cluster->node_gpus;
+    if (link < g->first_plane) {
+        uint32_t gpu = link / 2;
+        device[link % 2] = gpu;
+        device[1 - link % 2] = g->hosts + gpu / n->cluster->node_gpus;
+        return;
+    }
+    uint32_t plane = (link - g->first_plane) / g->plane_links;
+    uint32_t switches = n->net.devices - n->net.hosts;
+    n->net.ends(&n->net, (link - g->first_plane) % g->plane_links, device);
+    for (int i = 0; i < 2; i++)
+        if (device[i] < n->net.hosts)
+            device[i] += g->ports + plane * n->net.hosts;
+        else
+            device[i] += g->hosts + nodes + plane * switches - n->net.hosts;
+}
+
 static uint32_t at_least_1(double x) {
     return x < 1 ? 1 : x > 1e9 ? 1000000000u : (uint32_t)ceil(x - 1e-9);
 }
@@ -136,9 +156,13 @@ sc_status sc__cluster_graph(struct sc_context *ctx,
                             .path = nodes_path,
                             .nvlink = nodes_nvlink,
                             .name = nodes_name,
+                            .ends = nodes_ends,
                             .self = n,
                             .hop_latency = c->fabric.hop_latency};
     g->planes = c->fabric.planes ? c->fabric.planes : 1;
+    g->hosts = c->gpus + g->planes * n->net.hosts;
+    g->devices = g->hosts + (c->gpus + c->node_gpus - 1) / c->node_gpus +
+                 g->planes * (n->net.devices - n->net.hosts);
     if (n->net.shape.rails > 1)
         g->leaf_stride = c->node_gpus;
     g->first_plane = 2 * c->gpus;

@@ -103,6 +103,38 @@ static void tree_name(const struct sc__graph *g, uint32_t link, struct sc__buffe
         sc__printf(out, "core%u.%u-pod%u.agg%u", a, c, pod, a);
 }
 
+/* Devices: ports, leaves, spines or aggregation switches by pod, cores by index. */
+static void tree_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
+    uint32_t leaf_links = g->leaves * g->shape.spines;
+    uint32_t core_links = g->pods * g->shape.spines * g->shape.cores;
+    uint32_t first_middle = g->ports + g->leaves;
+    uint32_t middles = g->pods ? g->pods * g->shape.spines : g->shape.spines;
+    uint32_t low;
+    uint32_t high;
+    bool down;
+    if (link < 2 * g->ports) {
+        down = link >= g->ports;
+        low = link % g->ports;
+        high = g->ports + leaf_of(g, low);
+    } else if (link < 2 * (g->ports + leaf_links)) {
+        uint32_t i = link - 2 * g->ports;
+        uint32_t leaf = i % leaf_links / g->shape.spines;
+        uint32_t pod = g->pods ? leaf / g->shape.pod_leaves : 0;
+        down = i >= leaf_links;
+        low = g->ports + leaf;
+        high = first_middle + pod * g->shape.spines + i % g->shape.spines;
+    } else {
+        uint32_t i = link - 2 * (g->ports + leaf_links);
+        uint32_t middle = i % core_links / g->shape.cores;
+        uint32_t a = middle % g->shape.spines;
+        down = i >= core_links;
+        low = first_middle + middle;
+        high = first_middle + middles + a * g->shape.cores + i % g->shape.cores;
+    }
+    device[down] = low;
+    device[!down] = high;
+}
+
 static uint32_t up_to(uint32_t n, uint32_t by) {
     return n / by + (n % by != 0);
 }
@@ -157,6 +189,8 @@ sc_status sc__graph_tree(struct sc_context *ctx,
                             .paths = tree_paths,
                             .path = tree_path,
                             .name = tree_name,
+                            .ends = tree_ends,
+                            .hosts = shape->ports,
                             .planes = 1};
     uint32_t rails = shape->rails > 1 ? shape->rails : 1;
     g->leaves = up_to(up_to(shape->ports, rails), shape->leaf_ports) * rails;
@@ -172,6 +206,8 @@ sc_status sc__graph_tree(struct sc_context *ctx,
                         "%u leaves are not connected with each other",
                         g->leaves);
     g->pods = shape->tiers == 3 ? up_to(g->leaves, shape->pod_leaves) : 0;
+    g->devices = g->ports + g->leaves + g->shape.spines * (g->pods ? g->pods : 1) +
+                 g->shape.spines * g->shape.cores;
     g->links = 2 * (g->ports + g->leaves * g->shape.spines +
                     g->pods * g->shape.spines * g->shape.cores);
     g->most_hops = shape->tiers == 3 ? 6 : 4;

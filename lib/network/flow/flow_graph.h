@@ -72,7 +72,13 @@ struct sc__graph {
      * NULL: GPUs have none. */
     uint32_t (*nvlink)(const struct sc__graph *g, uint32_t gpu, uint32_t *links);
     void (*name)(const struct sc__graph *g, uint32_t link, struct sc__buffer *out);
-    const void *self; /* of graphs that are not plain trees */
+    /* The devices a link leads from and to. Those below `hosts` are ports of GPUs and
+     * NICs, the others switches. */
+    void (*ends)(const struct sc__graph *g, uint32_t link, uint32_t device[2]);
+    uint32_t devices;
+    uint32_t hosts;
+    bool hosts_forward; /* a port passes on what is for others, as on a torus */
+    const void *self;   /* of graphs that are not plain trees */
 };
 
 sc_status sc__graph_tree(struct sc_context *ctx,
@@ -96,6 +102,18 @@ sc_status sc__graph_route(struct sc_context *ctx,
                           uint32_t to,
                           struct sc__share_hop *hops,
                           uint32_t *count);
+
+/* The links of one path in a plane, in order, room for most_hops; *count 0 where every path
+ * is broken. number: of the path (spray), or of the connection (ecmp: each has a path of
+ * its own; 0 is the one that sc__graph_route takes). */
+void sc__graph_path(struct sc__graph *g,
+                    const struct sc__route_policy *p,
+                    uint32_t from,
+                    uint32_t to,
+                    uint32_t plane,
+                    uint32_t number,
+                    uint32_t *links,
+                    uint32_t *count);
 
 /* Traffic must not be laid on a link out of service: routes go round it, and a
  * pattern that needs it is refused (sc__pattern_close). */

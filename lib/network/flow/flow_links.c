@@ -84,6 +84,29 @@ static void dims_name(const struct sc__graph *g, uint32_t link, struct sc__buffe
     sc__printf(out, "gpu%u.dim%u.%u", i / each, d, i % each);
 }
 
+/* Devices: GPUs, then the switches of dimension d, one for each GPU that is first in it. */
+static void dims_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
+    const struct dims *t = g->self;
+    uint32_t d = t->fabric->dims - 1;
+    while (d && link < t->first[d])
+        d--;
+    const struct sc__fabric_dim *dim = &t->fabric->dim[d];
+    uint32_t each = dim_links(dim);
+    uint32_t gpu = (link - t->first[d]) / each;
+    uint32_t which = (link - t->first[d]) % each;
+    uint32_t here = at_dim(t, gpu, d);
+    device[0] = gpu;
+    if (dim->kind == SC__DIM_SWITCH) {
+        uint32_t first = move_dim(t, gpu, d, 0);
+        device[which] = gpu;
+        device[1 - which] = g->ports * (1 + d) + first;
+    } else if (dim->kind == SC__DIM_FULL) {
+        device[1] = move_dim(t, gpu, d, (here + 1 + which) % dim->size);
+    } else {
+        device[1] = move_dim(t, gpu, d, (here + (which ? dim->size - 1 : 1)) % dim->size);
+    }
+}
+
 sc_status
 sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
     struct dims *t = SC__NEW(&ctx->arena, struct dims);
@@ -122,6 +145,10 @@ sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__g
                             .paths = dims_paths,
                             .path = dims_path,
                             .name = dims_name,
+                            .ends = dims_ends,
+                            .devices = c->gpus * (1 + c->fabric.dims),
+                            .hosts = c->gpus,
+                            .hosts_forward = true,
                             .self = t,
                             .hop_latency = c->fabric.dim[0].latency};
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
@@ -202,6 +229,34 @@ static void fly_name(const struct sc__graph *g, uint32_t link, struct sc__buffer
     }
 }
 
+/* Devices: NICs, then routers by group. */
+static void fly_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
+    const struct fly *f = g->self;
+    uint32_t locals = f->groups * f->routers * f->routers;
+    if (link < 2 * f->nics) {
+        uint32_t nic = link % f->nics;
+        bool down = link >= f->nics;
+        device[down] = nic;
+        device[!down] = f->nics + nic / f->router_nics;
+        return;
+    }
+    link -= 2 * f->nics;
+    if (link < locals) {
+        uint32_t group = link / f->routers / f->routers;
+        device[0] = f->nics + group * f->routers + link / f->routers % f->routers;
+        device[1] = f->nics + group * f->routers + link % f->routers;
+        return;
+    }
+    uint32_t ports = f->routers * f->global;
+    uint32_t group = (link - locals) / ports;
+    uint32_t port = (link - locals) % ports;
+    uint32_t to = (group + 1 + port % (f->groups - 1)) % f->groups;
+    uint32_t back = (group + f->groups - to - 1) % f->groups;
+    back += port / (f->groups - 1) * (f->groups - 1);
+    device[0] = f->nics + group * f->routers + port / f->global;
+    device[1] = f->nics + to * f->routers + back / f->global;
+}
+
 sc_status sc__graph_dragonfly(struct sc_context *ctx,
                               const struct sc__cluster *c,
                               uint32_t nics,
@@ -226,6 +281,9 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
                             .paths = fly_paths,
                             .path = fly_path,
                             .name = fly_name,
+                            .ends = fly_ends,
+                            .devices = nics + f->groups * f->routers,
+                            .hosts = nics,
                             .self = f};
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
     for (uint32_t i = 0; i < g->links; i++)
@@ -385,6 +443,12 @@ static void listed_name(const struct sc__graph *g, uint32_t link, struct sc__buf
     sc__printf(out, "%u-%u", link_begin(t, link), link_end(t, link));
 }
 
+static void listed_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
+    const struct listed *t = g->self;
+    device[0] = link_begin(t, link);
+    device[1] = link_end(t, link);
+}
+
 static void index_links(struct listed *t, uint32_t links) {
     t->first = SC__NEW_ARRAY(t->arena, uint32_t, t->devices + 2);
     t->out = SC__NEW_ARRAY(t->arena, uint32_t, links);
@@ -436,6 +500,9 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
                             .path = listed_path,
                             .nvlink = listed_nvlink,
                             .name = listed_name,
+                            .ends = listed_ends,
+                            .devices = t->devices,
+                            .hosts = c->gpus,
                             .self = t,
                             .hop_latency = f->hop_latency};
     g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);

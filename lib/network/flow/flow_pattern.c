@@ -246,15 +246,16 @@ static bool is_member(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
     return low < n && gpu[low] == wanted;
 }
 
-/* Members in an order in which neighbours are next to each other: every other
- * line is walked backwards. */
-static const uint32_t *
-snake(struct sc__pattern_builder *b, const uint32_t *gpu, uint32_t n) {
-    const struct sc__fabric *f = &b->cluster->fabric;
-    uint32_t *order = SC__NEW_ARRAY(b->arena, uint32_t, n);
+/* Every other line is walked backwards. */
+uint32_t *sc__dims_snake(struct sc__arena *arena,
+                         const struct sc__cluster *c,
+                         const uint32_t *gpu,
+                         uint32_t n) {
+    const struct sc__fabric *f = &c->fabric;
+    uint32_t *order = SC__NEW_ARRAY(arena, uint32_t, n);
     uint32_t count = 0;
-    for (uint32_t place = 0; place < b->cluster->gpus && count < n; place++) {
-        uint32_t stride = b->cluster->gpus;
+    for (uint32_t place = 0; place < c->gpus && count < n; place++) {
+        uint32_t stride = c->gpus;
         uint32_t at = 0;
         uint32_t rest = place;
         bool back = false;
@@ -385,7 +386,7 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b,
             f.schedule.family == SC__FAMILY_RING || f.schedule.family == SC__FAMILY_CHAIN;
         sc__coll_box_of(b->cluster, &shape, &f.schedule.box, dim);
         if (round)
-            f.gpu = snake(b, gpu, n);
+            f.gpu = sc__dims_snake(b->arena, b->cluster, gpu, n);
     }
     f.schedule.group = sc__coll_group_of(f.gpu,
                                          n,

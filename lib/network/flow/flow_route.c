@@ -143,6 +143,27 @@ static uint32_t spray(const struct sc__graph *g,
     return alive;
 }
 
+void sc__graph_path(struct sc__graph *g,
+                    const struct sc__route_policy *p,
+                    uint32_t from,
+                    uint32_t to,
+                    uint32_t plane,
+                    uint32_t number,
+                    uint32_t *links,
+                    uint32_t *count) {
+    uint64_t path = to / (g->leaf_stride ? g->leaf_stride : 1);
+    uint64_t pair = (uint64_t)from << 32 | to;
+    uint64_t seed = number ? sc__splitmix64(p->seed + number) : p->seed;
+    if (p->kind == SC__ROUTE_ECMP)
+        path = sc__splitmix64((seed + plane) ^ pair);
+    if (p->kind == SC__ROUTE_SPRAY)
+        path = number;
+    if (p->kind == SC__ROUTE_ADAPTIVE)
+        *count = least_loaded(g, from, to, plane, links);
+    else
+        *count = whole_path(g, from, to, path, plane, links);
+}
+
 static uint32_t single_path(struct sc__graph *g,
                             const struct sc__route_policy *p,
                             uint32_t from,
@@ -152,14 +173,7 @@ static uint32_t single_path(struct sc__graph *g,
                             uint32_t *count) {
     uint32_t links[LONGEST];
     uint32_t n;
-    uint64_t number = to / (g->leaf_stride ? g->leaf_stride : 1);
-    uint64_t pair = (uint64_t)from << 32 | to;
-    if (p->kind == SC__ROUTE_ECMP)
-        number = sc__splitmix64((p->seed + plane) ^ pair);
-    if (p->kind == SC__ROUTE_ADAPTIVE)
-        n = least_loaded(g, from, to, plane, links);
-    else
-        n = whole_path(g, from, to, number, plane, links);
+    sc__graph_path(g, p, from, to, plane, 0, links, &n);
     for (uint32_t i = 0; i < n && g->planes == 1; i++)
         hops[(*count)++] = (struct sc__share_hop){links[i], 1};
     for (uint32_t i = 0; i < n && g->planes > 1; i++)

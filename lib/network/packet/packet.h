@@ -9,6 +9,16 @@
  *                  │    └─ congestion control            (packet_cc_*.c)
  *                  └─ switches: queues, PFC, ECN         (packet_switch.c)
  *
+ * As a network engine it simulates transfers on a cluster:
+ *
+ *     packet_engine.c: kinds of transfers, domains
+ *        ├─ packet_shape.c: groups that share links, and those that look alike
+ *        ├─ packet_alone.c: a transfer by itself
+ *        └─ packet_memory.c: transfers that overlap
+ *             └─ packet_live.c: transfers in a simulation
+ *                  ├─ packet_traffic.c: a collective as messages
+ *                  └─ packet_fabric.c: the links of a cluster as ports
+ *
  * Times are whole nanoseconds and rates whole bits per second, as there. */
 #ifndef SC_NETWORK_PACKET_H
 #define SC_NETWORK_PACKET_H
@@ -143,6 +153,14 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       const char *name,
                                       const char *control,
                                       struct sc__packet_settings *out);
+/* --conf, --cc, --mtu … */
+extern const struct sc__option sc__packet_options[];
+/* network, control: of data/networks, where no --conf or --cc is given; or NULL. */
+sc_status sc__packet_options_read(const struct sc__settings *s,
+                                  const char *network,
+                                  const char *control,
+                                  struct sc__packet_config *config,
+                                  struct sc__packet_random *random);
 /* A file, then what the settings say instead; path NULL: the settings alone. */
 sc_status sc__packet_config_read(struct sc_context *ctx,
                                  const char *path,

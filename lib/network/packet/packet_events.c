@@ -111,6 +111,14 @@ static struct sc__packet_event *pop_near(struct sc__packet_queue *q, uint32_t sl
     return e;
 }
 
+int64_t sc__packet_next_time(const struct sc__packet_queue *q) {
+    int64_t far = q->far_count ? q->far[0].time : INT64_MAX;
+    if (!q->near_count)
+        return far;
+    int64_t near = q->slots[near_slot(q)].first->time;
+    return near < far ? near : far;
+}
+
 struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q) {
     struct sc__packet_event *e;
     if (!q->near_count && !q->far_count)

@@ -23,6 +23,7 @@ enum sc__packet_event_kind {
     SC__PACKET_LAUNCH,  /* the three steps in which a flow starts */
     SC__PACKET_PREPARE,
     SC__PACKET_BEGIN,
+    SC__PACKET_OVER,  /* a message without packets */
     SC__PACKET_PACE,  /* a host may send again */
     SC__PACKET_ALPHA, /* timers of DCQCN: they send nothing by themselves */
     SC__PACKET_DECREASE,
@@ -65,6 +66,8 @@ struct sc__packet_queue {
 
 /* Inserts e, whose time, sequence and kind are set. */
 void sc__packet_insert(struct sc__packet_queue *q, struct sc__packet_event *e);
+/* When the next event is; INT64_MAX when there is none. */
+int64_t sc__packet_next_time(const struct sc__packet_queue *q);
 /* The next event, taken out; NULL when there is none. Cancelled ones come too. */
 struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q);
 

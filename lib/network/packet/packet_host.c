@@ -47,18 +47,37 @@ static bool all_acknowledged(const struct sc__packet_pair *p) {
 }
 
 /* Removes the complete pairs from index `from` on; *chosen, an index, moves along. */
-static void remove_complete(struct sc__packet_node *host, uint32_t from, uint32_t *chosen) {
+static void remove_complete(struct sc__packet_sim *s,
+                            struct sc__packet_node *host,
+                            uint32_t from,
+                            uint32_t *chosen) {
     uint32_t kept = from;
     uint32_t moved = *chosen;
     for (uint32_t i = from; i < host->pair_count; i++) {
         if (i == *chosen)
             moved = kept;
-        if (i == from || all_acknowledged(host->pairs[i]))
+        if (i == from || all_acknowledged(host->pairs[i])) {
+            if (s->forgotten)
+                s->forgotten(s, host->pairs[i]);
             continue;
+        }
         host->pairs[kept++] = host->pairs[i];
     }
     *chosen = moved;
     host->pair_count = kept;
+}
+
+/* When the rate of the pair, and what limits its transfer, let it send. */
+static int64_t may_send_at(const struct sc__packet_pair *p) {
+    if (!p->limiter || p->limiter->free_at < (double)p->available)
+        return p->available;
+    return (int64_t)p->limiter->free_at;
+}
+
+static bool has_packet_to_send(const struct sc__packet_node *host,
+                               const struct sc__packet_pair *p) {
+    return !host_paused(host, p->priority) && p->next < (int64_t)p->bytes &&
+           !window_full(p);
 }
 
 /* The pair to send next, beginning with the one after the last; NULL: none. Those
@@ -73,9 +92,8 @@ static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
     for (uint32_t k = 0; k < count; k++) {
         i = i + 1 == count ? 0 : i + 1;
         struct sc__packet_pair *p = host->pairs[i];
-        if (!host_paused(host, p->priority) && p->next < (int64_t)p->bytes &&
-            !window_full(p)) {
-            if (p->available > s->queue.now)
+        if (has_packet_to_send(host, p)) {
+            if (may_send_at(p) > s->queue.now)
                 continue;
             found = p;
             break;
@@ -84,26 +102,44 @@ static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
             complete = i;
     }
     if (complete != UINT32_MAX)
-        remove_complete(host, complete, &i);
+        remove_complete(s, host, complete, &i);
     if (found)
         host->last_pair = i;
     return found;
 }
 
-/* Nobody may send: wake up when the first one may again. Pairs that wait for
- * something else count too, and where one of them could have sent already there
- * is no timer: then only an ACK or a resume goes on. */
+/* Nobody may send: wake up when the first one may again. In the reference pairs that
+ * wait for something else count too, and where one of them could have sent already
+ * there is no timer: then only an ACK or a resume goes on. */
 static void set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host) {
     int64_t first = INT64_MAX;
     if (host->pacing || !host->pair_count)
         return;
-    for (uint32_t i = 0; i < host->pair_count; i++)
-        if (host->pairs[i]->available < first)
-            first = host->pairs[i]->available;
-    if (first <= s->queue.now)
+    for (uint32_t i = 0; i < host->pair_count; i++) {
+        const struct sc__packet_pair *p = host->pairs[i];
+        int64_t at = may_send_at(p);
+        if (at < first && (!s->wakes_all || has_packet_to_send(host, p)))
+            first = at;
+    }
+    if (first <= s->queue.now || first == INT64_MAX)
         return;
     host->pacing = sc__packet_timer_set(s, SC__PACKET_PACE, first);
     host->pacing->host = host;
+}
+
+/* A limiter that falls behind by less than the ns in which time is counted makes up for
+ * it: what it lets through is its rate. */
+static void take_from_limiter(struct sc__packet_limiter *l, int64_t now, uint32_t payload) {
+    if (l->free_at < (double)now - 1)
+        l->free_at = (double)now;
+    l->free_at += payload * l->ns_per_byte;
+}
+
+static const struct sc__packet_path *next_path(struct sc__packet_pair *p) {
+    if (p->spray_count < 2)
+        return &p->data;
+    p->spray_next = p->spray_next + 1 < p->spray_count ? p->spray_next + 1 : 0;
+    return &p->spray[p->spray_next];
 }
 
 static void send_data(struct sc__packet_sim *s,
@@ -113,6 +149,7 @@ static void send_data(struct sc__packet_sim *s,
     uint64_t left = p->bytes - (uint64_t)p->next;
     f->type = SC__PACKET_DATA;
     f->pair = p;
+    f->path = next_path(p);
     f->priority = p->priority;
     f->payload = left < s->config->payload ? (uint32_t)left : s->config->payload;
     f->size = f->payload + s->control->header;
@@ -125,6 +162,8 @@ static void send_data(struct sc__packet_sim *s,
     p->available =
         s->queue.now +
         (f->size == s->full_size ? p->full_gap : sc__packet_time(f->size, p->rate));
+    if (p->limiter)
+        take_from_limiter(p->limiter, s->queue.now, f->payload);
     s->counters->data_packets++;
     sc__packet_transmit(s, host->ports[0], f, true);
 }
@@ -155,9 +194,10 @@ enum packet_answer { ANSWER_NOTHING, ANSWER_ACK, ANSWER_NACK };
 static enum packet_answer take_packet(struct sc__packet_sim *s,
                                       struct sc__packet_pair *p,
                                       const struct sc__packet_frame *f) {
-    if (f->offset < p->expected)
+    bool in_order = p->spray_count < 2;
+    if (in_order && f->offset < p->expected)
         return ANSWER_NOTHING;
-    if (f->offset > p->expected) {
+    if (in_order && f->offset > p->expected) {
         if (s->queue.now < p->nack_after && p->last_nack == p->expected)
             return ANSWER_NOTHING;
         p->nack_after = s->queue.now + NACK_INTERVAL;
@@ -186,6 +226,7 @@ static void receive_data(struct sc__packet_sim *s,
     f->nack = answer == ANSWER_NACK;
     f->size = s->control->ack_size;
     f->offset = f->pair->expected;
+    f->path = &f->pair->ack;
     f->hop = 0;
     if (f->nack)
         s->counters->nacks++;
@@ -218,7 +259,8 @@ static void receive_ack(struct sc__packet_sim *s,
         complete_pair(s, p);
     if (f->nack)
         p->next = p->unacknowledged;
-    if (s->control->acknowledged)
+    /* a flow that is over keeps the timers that its last ACK sets, as there */
+    if (s->control->acknowledged && !(p->complete && s->forgotten))
         s->control->acknowledged(s, p, f);
     sc__packet_host_send(s, host);
 }

@@ -18,18 +18,27 @@ static sc_status build_error(struct sc__packet_sim *s,
     return sc__fail(s->ctx, SC_INPUT, &place, hint, "%s", message);
 }
 
+void sc__packet_port_init(const struct sc__packet_sim *s,
+                          struct sc__packet_port *port,
+                          struct sc__packet_node *node,
+                          struct sc__packet_port *peer,
+                          uint64_t rate,
+                          int64_t delay) {
+    port->node = node;
+    port->peer = peer;
+    port->rate = rate;
+    port->delay = delay;
+    port->busy_until = -1;
+    port->full_time = sc__packet_time(s->full_size, rate);
+    port->ack_time = sc__packet_time(s->control->ack_size, rate);
+}
+
 static void add_port(struct sc__packet_sim *s,
                      struct sc__packet_port *port,
                      struct sc__packet_node *node,
                      struct sc__packet_port *peer,
                      const struct sc__packet_link *link) {
-    port->node = node;
-    port->peer = peer;
-    port->rate = link->rate;
-    port->delay = link->delay;
-    port->busy_until = -1;
-    port->full_time = sc__packet_time(s->full_size, link->rate);
-    port->ack_time = sc__packet_time(s->control->ack_size, link->rate);
+    sc__packet_port_init(s, port, node, peer, link->rate, link->delay);
     node->ports[node->port_count++] = port;
 }
 
@@ -121,11 +130,16 @@ static sc_status set_marking(struct sc__packet_sim *s, struct sc__packet_port *p
 
 /* A faster port may have more of the buffer: one shift less for each halving
  * that brings it down to the rate of the hosts. */
-static uint32_t buffer_shift(uint64_t rate, uint64_t host_rate) {
+uint32_t sc__packet_buffer_shift(uint64_t rate, uint64_t host_rate) {
     uint32_t shift = FASTEST_SHIFT;
     for (; rate > host_rate && shift > 0; rate /= 2)
         shift--;
     return shift;
+}
+
+/* Both quotients are cut, as there. */
+uint32_t sc__packet_headroom(uint64_t rate, int64_t delay) {
+    return (uint32_t)(rate * (uint64_t)delay / 8 / 1000000000u * HEADROOM_FACTOR);
 }
 
 /* What every port has for itself is taken off the buffer; the rest is shared. */
@@ -143,10 +157,8 @@ static sc_status build_switch(struct sc__packet_sim *s,
             n->shared_size = 0;
             break;
         }
-        /* both quotients are cut, as there */
-        port->headroom = (uint32_t)(port->rate * (uint64_t)port->delay / 8 / 1000000000u *
-                                    HEADROOM_FACTOR);
-        port->shift = buffer_shift(port->rate, host_rate);
+        port->headroom = sc__packet_headroom(port->rate, port->delay);
+        port->shift = sc__packet_buffer_shift(port->rate, host_rate);
         n->shared_size -= port->headroom + RESERVE;
     }
     if (n->shared_size > 0)

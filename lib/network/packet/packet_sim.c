@@ -124,6 +124,10 @@ static void launch(struct sc__packet_sim *s, struct sc__packet_pair *p) {
 }
 
 void sc__packet_release(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    if (s->delivered) {
+        s->delivered(s, p);
+        return;
+    }
     for (uint32_t i = 0; i < p->waiting_count; i++) {
         struct sc__packet_pair *next = p->waiting[i];
         if (--next->waits_left == 0)
@@ -164,6 +168,9 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
     case SC__PACKET_BEGIN:
         sc__packet_host_begin(s, pair);
         break;
+    case SC__PACKET_OVER:
+        s->delivered(s, pair);
+        break;
     case SC__PACKET_PACE:
         if (!e->cancelled) {
             timer->host->pacing = NULL;
@@ -179,6 +186,14 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
         free_timer(s, timer);
         break;
     }
+}
+
+bool sc__packet_step(struct sc__packet_sim *s) {
+    if (!s->queue.live)
+        return false;
+    s->counters->events++;
+    happen(s, sc__packet_pop(&s->queue));
+    return true;
 }
 
 static sc_status report_progress(struct sc__packet_sim *s) {
@@ -246,6 +261,13 @@ static void order_flows(struct sc__packet_sim *s) {
     sc__packet_schedule(&s->queue, &s->feeder, SC__PACKET_FEED, s->order[0]->flow->start);
 }
 
+void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links) {
+    sc__mrg_stream(&s->stream,
+                   STREAMS_PER_NODE * nodes + STREAMS_BEFORE +
+                       STREAMS_PER_LOSSY_LINK * lossy_links);
+    sc__mrg_next_stream(&s->next_stream);
+}
+
 static struct sc__packet_losses *
 losses_new(struct sc__packet_sim *s, double rate, uint64_t number) {
     struct sc__packet_losses *l = SC__NEW(s->arena, struct sc__packet_losses);
@@ -255,24 +277,25 @@ losses_new(struct sc__packet_sim *s, double rate, uint64_t number) {
     return l;
 }
 
+struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s) {
+    return s->config->error_rate > 0 ? losses_new(s, s->config->error_rate, 0) : NULL;
+}
+
 /* A link with a rate of its own has a generator for both directions; all others
  * have one together. */
 static void set_losses(struct sc__packet_sim *s, const struct sc__packet_topology *t) {
-    struct sc__packet_losses *common = NULL;
-    uint64_t stream = STREAMS_PER_NODE * t->node_count + STREAMS_BEFORE;
-    if (s->config->error_rate > 0)
-        common = losses_new(s, s->config->error_rate, 0);
+    struct sc__packet_losses *common = sc__packet_common_losses(s);
+    uint64_t lossy_links = 0;
     for (uint32_t i = 0; i < t->link_count; i++) {
         struct sc__packet_losses *losses = common;
         if (t->links[i].error_rate > 0) {
             losses = losses_new(s, t->links[i].error_rate, i + 1);
-            stream += STREAMS_PER_LOSSY_LINK;
+            lossy_links++;
         }
         s->ports[2 * i].losses = losses;
         s->ports[2 * i + 1].losses = losses;
     }
-    sc__mrg_stream(&s->stream, stream);
-    sc__mrg_next_stream(&s->next_stream);
+    sc__packet_first_draw(s, t->node_count, lossy_links);
 }
 
 static void set_times(struct sc__packet_sim *s) {
@@ -291,6 +314,24 @@ static void count_unfinished(struct sc__packet_sim *s, bool stopped) {
         s->counters->stuck = s->left;
 }
 
+void sc__packet_sim_init(struct sc__packet_sim *s,
+                         struct sc_context *ctx,
+                         struct sc__arena *arena,
+                         const struct sc__packet_config *config,
+                         const struct sc__packet_random *random,
+                         struct sc__packet_counters *counters) {
+    s->ctx = ctx;
+    s->arena = arena;
+    s->queue.arena = arena;
+    s->config = config;
+    s->counters = counters;
+    s->reference = random->reference;
+    s->seed = random->seed;
+    s->control = control_of(config->control);
+    s->full_size = config->payload + s->control->header;
+    set_times(s);
+}
+
 sc_status sc__packet_simulate(struct sc_context *ctx,
                               const struct sc__packet_config *config,
                               const struct sc__packet_topology *topology,
@@ -300,20 +341,11 @@ sc_status sc__packet_simulate(struct sc_context *ctx,
     struct sc__packet_sim *s = SC__NEW(&ctx->arena, struct sc__packet_sim);
     bool stopped;
     memset(counters, 0, sizeof *counters);
-    s->ctx = ctx;
-    s->arena = &ctx->arena;
-    s->queue.arena = &ctx->arena;
-    s->config = config;
+    sc__packet_sim_init(s, ctx, &ctx->arena, config, random, counters);
     s->flows = flows;
-    s->counters = counters;
-    s->reference = random->reference;
-    s->seed = random->seed;
     s->left = flows->count;
-    s->control = control_of(config->control);
-    s->full_size = config->payload + s->control->header;
     SC__TRY(sc__packet_build(s, topology));
     set_losses(s, topology);
-    set_times(s);
     order_flows(s);
     SC__TRY(run_events(s, &stopped));
     count_unfinished(s, stopped);

@@ -22,6 +22,7 @@ struct sc__packet_frame {
     struct sc__packet_event event; /* its arrival */
     struct sc__packet_port *port;  /* where it arrives; in a queue: where it came in */
     struct sc__packet_pair *pair;
+    const struct sc__packet_path *path;
     uint64_t offset; /* of its first byte; ACK: the next byte expected */
     int64_t stamp;   /* when it was built */
     uint32_t size;
@@ -106,6 +107,12 @@ struct sc__packet_path {
     uint32_t count;
 };
 
+/* Software that hands a NIC less than it can send: the pairs of a transfer share it. */
+struct sc__packet_limiter {
+    double free_at;     /* ns */
+    double ns_per_byte; /* of payload */
+};
+
 /* A queue pair: a flow at its sender and at its receiver. */
 struct sc__packet_pair {
     struct sc__packet_event start;
@@ -113,6 +120,12 @@ struct sc__packet_pair {
     struct sc__packet_node *host;
     struct sc__packet_path data;
     struct sc__packet_path ack;
+    /* More than one where packets are sprayed: they take them in turn, and the
+     * receiver takes packets in any order. */
+    const struct sc__packet_path *spray;
+    uint32_t spray_count;
+    uint32_t spray_next;
+    struct sc__packet_limiter *limiter; /* or NULL */
     uint8_t priority;
     bool complete;
     /* the sender */
@@ -198,6 +211,14 @@ struct sc__packet_sim {
     struct sc__mrg_jump next_stream;
     struct sc__packet_frame *free_frames;
     struct sc__packet_timer *free_timers;
+    /* Flows that come and go (packet_traffic.c); NULL where all are known. The first is
+     * called instead of starting those that wait, the second when nothing refers to a
+     * complete pair any more. */
+    void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    void *owner;
+    bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
+    int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
 };
 
 extern const struct sc__packet_control_ops sc__packet_no_control;
@@ -206,10 +227,32 @@ extern const struct sc__packet_control_ops sc__packet_hpcc;
 extern const struct sc__packet_control_ops sc__packet_timely;
 extern const struct sc__packet_control_ops sc__packet_dctcp;
 
+/* packet_network.c: one way of a port, and what a switch has for it. */
+void sc__packet_port_init(const struct sc__packet_sim *s,
+                          struct sc__packet_port *port,
+                          struct sc__packet_node *node,
+                          struct sc__packet_port *peer,
+                          uint64_t rate,
+                          int64_t delay);
+uint32_t sc__packet_headroom(uint64_t rate, int64_t delay);
+uint32_t sc__packet_buffer_shift(uint64_t rate, uint64_t host_rate);
+
 /* packet_network.c: nodes, ports, buffers; base RTT, window and the paths of all pairs. */
 sc_status sc__packet_build(struct sc__packet_sim *s, const struct sc__packet_topology *t);
 
 /* packet_sim.c */
+void sc__packet_sim_init(struct sc__packet_sim *s,
+                         struct sc_context *ctx,
+                         struct sc__arena *arena,
+                         const struct sc__packet_config *config,
+                         const struct sc__packet_random *random,
+                         struct sc__packet_counters *counters);
+/* Where the reference's random numbers begin, and the losses of links without a rate of
+ * their own (or NULL). */
+void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links);
+struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
+/* The next event happens; false when there is none that can send something. */
+bool sc__packet_step(struct sc__packet_sim *s);
 double sc__packet_draw(struct sc__packet_sim *s);
 /* The reference makes a generator for every PFC frame and does not use it. */
 void sc__packet_skip_draw(struct sc__packet_sim *s);

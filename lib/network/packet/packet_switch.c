@@ -55,7 +55,9 @@ static void send_pfc(struct sc__packet_sim *s,
         port->pause_sent &= (uint8_t) ~(1u << priority);
 }
 
-static void admit(struct sc__packet_port *in, const struct sc__packet_frame *f) {
+static void admit(struct sc__packet_sim *s,
+                  struct sc__packet_port *in,
+                  const struct sc__packet_frame *f) {
     unsigned priority = f->priority;
     uint32_t bytes = in->ingress[priority] + f->size;
     if (bytes <= RESERVE) {
@@ -65,15 +67,15 @@ static void admit(struct sc__packet_port *in, const struct sc__packet_frame *f) 
     } else {
         in->ingress[priority] = bytes;
         in->node->shared += f->size < bytes - RESERVE ? f->size : bytes - RESERVE;
+        if (in->node->shared > s->peak_shared)
+            s->peak_shared = in->node->shared;
     }
 }
 
 void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *in,
                                struct sc__packet_frame *f) {
-    const struct sc__packet_path *path =
-        f->type == SC__PACKET_DATA ? &f->pair->data : &f->pair->ack;
-    struct sc__packet_port *out = path->ports[f->hop++];
+    struct sc__packet_port *out = f->path->ports[f->hop++];
     unsigned priority = f->priority;
     if (f->size + in->in_headroom[priority] > in->headroom &&
         f->size + shared_use(in, priority) > share_limit(in)) {
@@ -81,7 +83,7 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
         sc__packet_frame_free(s, f);
         return;
     }
-    admit(in, f);
+    admit(s, in, f);
     out->egress[priority] += f->size;
     if (!(in->pause_sent >> priority & 1) &&
         (in->in_headroom[priority] || shared_use(in, priority) >= share_limit(in)))

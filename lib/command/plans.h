@@ -1,0 +1,22 @@
+/* plans: what the parts of the command share. */
+#ifndef SC_COMMAND_PLANS_H
+#define SC_COMMAND_PLANS_H
+
+#include "command/job.h"
+#include "search/search.h"
+
+struct sc__plans {
+    struct sc_request *req;
+    struct sc__setting_list given; /* the request's options, for all threads */
+    struct sc__job job;            /* model, plan and options as given */
+    struct sc__search search;
+};
+
+/* The command that runs a plan. */
+void sc__plans_put_command(const struct sc__plans *x,
+                           const struct sc__search_plan *p,
+                           struct sc__buffer *out);
+void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
+void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
+
+#endif

@@ -1,0 +1,247 @@
+/* plans_report: what a search found, for people and for programs. */
+#include "command/plans.h"
+
+#include <string.h>
+
+/* Options of the search itself, not of the plan. */
+static bool is_search_option(const char *name) {
+    static const char *const names[] =
+        {"top", "json", "jobs", "try", "memory-margin", "pareto", "exhaustive"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+static void put_option(void *self, const char *name, const char *text) {
+    struct sc__buffer *out = self;
+    const char *quote = strpbrk(text, " ;'\"$&|<>()*?") ? "'" : "";
+    sc__printf(out, " --%s%s%s%s%s", name, *text ? " " : "", quote, text, quote);
+}
+
+void sc__plans_put_command(const struct sc__plans *x,
+                           const struct sc__search_plan *p,
+                           struct sc__buffer *out) {
+    sc__puts(out, "stepcast run");
+    for (size_t i = 0; i < x->given.count; i++)
+        if (!is_search_option(x->given.items[i].name))
+            put_option(out, x->given.items[i].name, x->given.items[i].value);
+    sc__space_settings(x->req->ctx, &x->search, p, put_option, out);
+}
+
+static const char *
+label_of(const struct sc__search *s, const struct sc__search_plan *p, int axis) {
+    return s->axes[axis].values[p->choice[axis]].label;
+}
+
+/* The recomputation in a word: as given where the user says it. */
+static const char *recompute_of(const struct sc__search *s,
+                                const struct sc__search_plan *p) {
+    const char *label = label_of(s, p, SC__CHOICE_RECOMPUTE);
+    if (*label)
+        return label;
+    const struct sc__choice *c = sc__option_find(sc__model_options, "recompute")->choices;
+    while (c->name && c->value != (int)s->given.recompute)
+        c++;
+    return c->name ? c->name : "none";
+}
+
+/* The choices that are searched and not the usual ones, in words. */
+static void put_choices(const struct sc__search *s,
+                        const struct sc__search_plan *p,
+                        struct sc__buffer *out) {
+    bool any = false;
+    for (int axis = 0; axis < SC__CHOICE_RECOMPUTE; axis++) {
+        if (!p->choice[axis])
+            continue;
+        sc__printf(out, "%s%s", any ? ", " : "", label_of(s, p, axis));
+        any = true;
+    }
+}
+
+static const struct sc__search_machine *machine_of(const struct sc__search *s,
+                                                   const struct sc__search_plan *p) {
+    return &s->machines[p->machine];
+}
+
+/* ---- text ---- */
+
+static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
+    sc__printf(out,
+               "%u plans for %u GPUs: %u fit with %g %% of the memory free, %u do not, %u "
+               "cannot be; %u simulated\n\n",
+               s->tried,
+               s->machines[0].gpus,
+               s->fit,
+               100 * s->memory_margin,
+               s->too_large,
+               s->refused,
+               s->evaluated);
+}
+
+static void put_head(const struct sc__search *s, struct sc__buffer *out) {
+    for (int i = 0; i < SC__NUMBERS; i++)
+        if (i != SC__NUMBER_ETP)
+            sc__printf(out,
+                       "%*s ",
+                       i == SC__NUMBER_MICRO_BATCH ? 11 : 4,
+                       sc__space_number_name(i));
+    sc__puts(out,
+             "   dp  recompute      step      MFU   bubble  exposed     memory  capacity");
+    sc__puts(out, s->tries ? "  with\n" : "\n");
+}
+
+static void put_row(const struct sc__search *s,
+                    const struct sc__search_plan *p,
+                    struct sc__buffer *out) {
+    for (int i = 0; i < SC__NUMBERS; i++)
+        if (i != SC__NUMBER_ETP)
+            sc__printf(out, "%*u ", i == SC__NUMBER_MICRO_BATCH ? 11 : 4, p->number[i]);
+    sc__printf(out,
+               "%5u  %-9s %9.4f s %6.1f %% %6.1f %% %6.1f %% %7.1f GB %7.1f %%",
+               sc__search_dp(s, p),
+               recompute_of(s, p),
+               (double)p->step * 1e-12,
+               100 * p->mfu,
+               100 * p->shares.bubble,
+               100 * p->shares.exposed,
+               p->memory / 1e9,
+               100 * p->memory / machine_of(s, p)->capacity);
+    if (s->tries) {
+        sc__puts(out, "  ");
+        if (p->number[SC__NUMBER_ETP])
+            sc__printf(out, "etp %u%s", p->number[SC__NUMBER_ETP], " ");
+        put_choices(s, p, out);
+    }
+    sc__putc(out, '\n');
+}
+
+/* "pp 8 instead of 4, recompute full instead of none". */
+static void put_changes(const struct sc__search *s,
+                        const struct sc__search_plan *from,
+                        const struct sc__search_plan *to,
+                        struct sc__buffer *out) {
+    bool any = false;
+    for (int i = 0; i < SC__NUMBERS; i++) {
+        if (from->number[i] == to->number[i])
+            continue;
+        sc__printf(out,
+                   "%s%s %u instead of %u",
+                   any ? ", " : "",
+                   sc__space_number_name(i),
+                   to->number[i],
+                   from->number[i]);
+        any = true;
+    }
+    for (int axis = 0; axis < SC__CHOICES; axis++) {
+        const char *before = label_of(s, from, axis);
+        const char *now = label_of(s, to, axis);
+        if (from->choice[axis] == to->choice[axis])
+            continue;
+        sc__printf(out,
+                   "%s%s%s instead of %s",
+                   any ? ", " : "",
+                   axis == SC__CHOICE_RECOMPUTE ? "recompute " : "",
+                   *now ? now : "the usual",
+                   *before ? before : "the usual");
+        any = true;
+    }
+}
+
+static void put_next(const struct sc__search *s, struct sc__buffer *out) {
+    if (s->best_count < 2)
+        return;
+    const struct sc__search_plan *a = &s->plans[s->best[0]];
+    const struct sc__search_plan *b = &s->plans[s->best[1]];
+    sc__puts(out, "\nthe next best family: ");
+    put_changes(s, a, b, out);
+    sc__printf(out,
+               "; the step is %.2f %% longer, memory %+.1f GB\n",
+               100 * ((double)b->step / (double)a->step - 1),
+               (b->memory - a->memory) / 1e9);
+}
+
+static void put_front(const struct sc__search *s, struct sc__buffer *out) {
+    if (!s->front_count)
+        return;
+    sc__puts(out, "\nnot beaten in time, memory, cost and energy by any other:\n");
+    put_head(s, out);
+    for (uint32_t i = 0; i < s->front_count; i++)
+        put_row(s, &s->plans[s->front[i]], out);
+}
+
+void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
+    const struct sc__search *s = &x->search;
+    const struct sc_context *ctx = x->req->ctx;
+    put_counts(s, out);
+    put_head(s, out);
+    for (uint32_t i = 0; i < s->best_count; i++)
+        put_row(s, &s->plans[s->best[i]], out);
+    put_front(s, out);
+    sc__puts(out, "\nthe best:\n  ");
+    sc__plans_put_command(x, &s->plans[s->best[0]], out);
+    sc__putc(out, '\n');
+    put_next(s, out);
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        sc__printf(out, "%s  - %s\n", i ? "" : "\nnotes\n", ctx->notes[i].text);
+}
+
+/* ---- JSON ---- */
+
+static void plans_put_plan(const struct sc__plans *x,
+                           const struct sc__search_plan *p,
+                           struct sc__json *j) {
+    const struct sc__search *s = &x->search;
+    struct sc__buffer text;
+    sc__buffer_init(&text, &x->req->ctx->arena);
+    sc__json_row(j, NULL);
+    for (int k = 0; k < SC__NUMBERS; k++)
+        if (k != SC__NUMBER_ETP || p->number[k])
+            sc__json_u64(j, sc__space_number_key(k), p->number[k]);
+    sc__json_u64(j, "dp", sc__search_dp(s, p));
+    sc__json_string(j, "recompute", recompute_of(s, p));
+    put_choices(s, p, &text);
+    sc__json_string(j, "with", text.text ? text.text : "");
+    sc__json_us(j, "step_time_us", p->step);
+    sc__json_us(j, "bound_us", p->bound);
+    sc__json_double(j, "mfu", p->mfu);
+    sc__json_double(j, "bubble_share", p->shares.bubble);
+    sc__json_double(j, "exposed_share", p->shares.exposed);
+    sc__json_double(j, "memory_bytes", p->memory);
+    sc__json_double(j, "capacity_bytes", machine_of(s, p)->capacity);
+    sc__buffer_init(&text, &x->req->ctx->arena);
+    sc__plans_put_command(x, p, &text);
+    sc__json_string(j, "command", text.text);
+    sc__json_end_object(j);
+}
+
+static void put_list(const struct sc__plans *x,
+                     const char *key,
+                     const uint32_t *list,
+                     uint32_t count,
+                     struct sc__json *j) {
+    sc__json_array(j, key);
+    for (uint32_t i = 0; i < count; i++)
+        plans_put_plan(x, &x->search.plans[list[i]], j);
+    sc__json_end_array(j);
+}
+
+void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out) {
+    const struct sc__search *s = &x->search;
+    struct sc__json j;
+    sc__json_init(&j, out);
+    sc__json_object(&j, NULL);
+    sc__json_string(&j, "schema", "stepcast/plans/1");
+    sc__json_u64(&j, "tried", s->tried);
+    sc__json_u64(&j, "fit", s->fit);
+    sc__json_u64(&j, "too_large", s->too_large);
+    sc__json_u64(&j, "refused", s->refused);
+    sc__json_u64(&j, "simulated", s->evaluated);
+    sc__json_double(&j, "memory_margin", s->memory_margin);
+    sc__json_notes(&j, x->req->ctx);
+    put_list(x, "plans", s->best, s->best_count, &j);
+    if (s->pareto)
+        put_list(x, "front", s->front, s->front_count, &j);
+    sc__json_end_object(&j);
+    sc__putc(out, '\n');
+}

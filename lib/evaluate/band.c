@@ -1,0 +1,112 @@
+/* band: the errors of published steps that share software, GPU or kind of model
+ * with the one at hand (data/bands.json, which make validate writes).
+ *
+ *   measured      same software, same GPU, dense or with experts as this one
+ *   calibrated    same GPU and kind, other software; or same software and kind,
+ *                 another GPU
+ *   extrapolated  all steps of the kind
+ *
+ * Where the software is another one, and where it was assumed, errors count that
+ * were made with a profile that was not the source's own. */
+#include "base/data.h"
+#include "evaluate/evaluate.h"
+#include "hardware/gpu.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#define ENOUGH 3u /* fewer published steps are no band */
+
+struct wanted {
+    const char *software; /* NULL: any */
+    const char *gpu;      /* NULL: any */
+    bool experts;
+    bool foreign; /* errors with the profile left out */
+};
+
+static bool is_text(const json_t *group, const char *key, const char *text) {
+    const char *value = json_string_value(json_object_get(group, key));
+    return !text || (value && !strcmp(value, text));
+}
+
+static struct sc__band sum_groups(const json_t *groups, const struct wanted *w) {
+    struct sc__band band = {0};
+    const char *mean = w->foreign ? "mean_without_pct" : "mean_pct";
+    const char *bias = w->foreign ? "bias_without_pct" : "bias_pct";
+    size_t i;
+    json_t *group;
+    json_array_foreach((json_t *)groups, i, group) {
+        if (json_is_true(json_object_get(group, "experts")) != w->experts ||
+            !is_text(group, "software", w->software) || !is_text(group, "gpu", w->gpu))
+            continue;
+        double n = (double)json_integer_value(json_object_get(group, "count"));
+        band.count += (uint32_t)n;
+        band.mean += n * json_number_value(json_object_get(group, mean));
+        band.bias += n * json_number_value(json_object_get(group, bias));
+    }
+    if (!band.count)
+        return band;
+    band.mean /= band.count;
+    band.bias /= band.count;
+    return band;
+}
+
+/* The first of these with enough steps. */
+static struct sc__band find_band(struct sc__arena *arena,
+                                 const json_t *groups,
+                                 const struct wanted *own,
+                                 bool assumed) {
+    const char *kind = own->experts ? "with experts" : "dense";
+    const struct {
+        struct wanted wanted;
+        const char *grade;
+        const char *like;
+    } levels[] = {
+        {*own, "measured", sc__format(arena, "%s on %s", own->software, own->gpu)},
+        {{NULL, own->gpu, own->experts, true},
+         "calibrated",
+         sc__format(arena, "%s models on %s, other software", kind, own->gpu)},
+        {{own->software, NULL, own->experts, false},
+         "calibrated",
+         sc__format(arena, "%s, other GPUs", own->software)},
+        {{NULL, NULL, own->experts, true},
+         "extrapolated",
+         sc__format(arena, "%s models, other software and GPUs", kind)},
+    };
+    struct sc__band band = {0};
+    for (unsigned i = assumed ? 1 : 0; i < sizeof levels / sizeof *levels; i++) {
+        if (assumed && levels[i].wanted.software)
+            continue;
+        band = sum_groups(groups, &levels[i].wanted);
+        band.grade = levels[i].grade;
+        band.like = levels[i].like;
+        if (band.count >= ENOUGH)
+            return band;
+    }
+    band.count = 0;
+    return band;
+}
+
+sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev) {
+    const struct sc__data_file *file = sc__data_find("bands.json");
+    const struct sc__gpu *gpu;
+    json_error_t error;
+    SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(&ev->plan, &ev->cluster), &gpu));
+    json_t *root =
+        file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
+    if (!root)
+        return sc__fail(ctx,
+                        SC_SYSTEM,
+                        NULL,
+                        NULL,
+                        "data/bands.json was not built in, or is damaged");
+    struct wanted own = {.software = ev->plan.software->name,
+                         .gpu = gpu->name,
+                         .experts = ev->has_experts};
+    ev->result.band = find_band(&ev->result.arena,
+                                json_object_get(root, "groups"),
+                                &own,
+                                !ev->software_said);
+    json_decref(root);
+    return SC_OK;
+}

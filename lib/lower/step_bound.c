@@ -1,0 +1,324 @@
+/* step_bound: a time that no step of a plan can be shorter than, from the blocks
+ * that the step is made of and without simulating it.
+ *
+ * A block is replayed alone: every operation takes its time without other traffic,
+ * compute is taxed only by transfers that are issued and waited for beside it, and the
+ * streams are idle when it begins. What really happens can only be later. A stage s runs
+ * its blocks one after another on its compute stream:
+ *
+ *     fill(s)    the first micro-batch through the stages before it, with messages
+ *     busy(s)    all forwards, backwards and weight gradients of its chunks
+ *     drain(s)   the last backward on its way back through the stages before it
+ *     after(s)   last reductions, update, weights
+ *
+ *     step ≥ max over s of  fill(s) + busy(s) + after(s)
+ *                           fill(s) + busy(s) + drain(s) + after(0)
+ *                           fill(s) + what any other stream of s has to carry
+ *
+ * Why fill: the first that a stage runs is a forward of its chunk 0, since all other
+ * chunks come later in the order of the data. Why drain: the last backward that it
+ * runs is of chunk 0, since one of a later chunk would be followed by that; and
+ * stage 0 ends its step after it. Where weight gradients are parted the last may be
+ * one of those, so there is no drain; where steps overlap the step is the distance of
+ * two, and only busy(s) + after(s) counts.
+ * Equal stages of 1F1B and interleaved pipelines reach the bound but for contention,
+ * taxes and what is waited for across blocks. */
+#include "lower/step_blocks.h"
+
+#include <string.h>
+
+enum { BOUND_KINDS = SC__BLOCK_WGRAD_LAST + 1, BOUND_GROUPS = SC__GROUP_ETP + 1 };
+
+/* What the blocks of a chunk take, by kind: on the compute stream, and the
+ * transfers of each other stream. */
+struct chunk_bound {
+    uint64_t key;
+    uint32_t place; /* which of the places of stages */
+    int64_t time[BOUND_KINDS];
+    int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
+    uint32_t blocks[BOUND_KINDS];
+};
+
+/* How the groups of a stage lie on the cluster. */
+struct stage_place {
+    struct sc__shape shape[BOUND_GROUPS];
+};
+
+struct price {
+    uint32_t place;
+    uint8_t coll;
+    uint8_t group;
+    uint64_t bytes;
+    int64_t time;
+};
+
+struct bounding {
+    struct sc__lowering *l;
+    bool transfers; /* take time */
+    double taxed;   /* what a transfer beside compute adds to it, of its own length */
+    struct stage_place *places;
+    uint32_t place_count;
+    uint32_t place_capacity;
+    uint32_t *place_of; /* by stage */
+    struct price *prices;
+    uint32_t price_count;
+    uint32_t price_capacity;
+    struct chunk_bound *chunks;
+    uint32_t chunk_count;
+    uint32_t chunk_capacity;
+};
+
+/* ---- what a transfer takes alone ---- */
+
+static void find_shape(const struct bounding *b,
+                       uint32_t stage,
+                       enum sc__group_kind kind,
+                       struct sc__shape *out) {
+    const struct sc__mesh *mesh = &b->l->plan.mesh;
+    uint32_t n = sc__mesh_group_size(mesh, kind);
+    uint32_t rank = sc__mesh_move(mesh, 0, SC__DIM_PP, stage);
+    uint32_t *gpu = SC__NEW_ARRAY(b->l->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        gpu[i] = sc__mesh_group_member(mesh, kind, rank, i);
+    *out = sc__cluster_shape(b->l->cluster, gpu, n);
+}
+
+/* Stages whose groups lie alike have one place. */
+static void find_places(struct bounding *b) {
+    uint32_t pp = b->l->plan.mesh.pp;
+    b->place_of = SC__NEW_ARRAY(b->l->arena, uint32_t, pp);
+    for (uint32_t s = 0; s < pp && b->transfers; s++) {
+        struct stage_place p;
+        memset(&p, 0, sizeof p);
+        for (int k = 0; k < BOUND_GROUPS; k++)
+            if (sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
+                find_shape(b, s, (enum sc__group_kind)k, &p.shape[k]);
+        uint32_t i = 0;
+        while (i < b->place_count && memcmp(&b->places[i], &p, sizeof p) != 0)
+            i++;
+        if (i == b->place_count)
+            *SC__PUSH(b->l->arena, b->places, b->place_count, b->place_capacity) = p;
+        b->place_of[s] = i;
+    }
+}
+
+static int64_t
+collective_alone(struct bounding *b, uint32_t place, const struct sc__op *op) {
+    enum sc__group_kind kind = b->l->workload->groups[op->group].kind;
+    if (!b->transfers || b->l->cluster->ideal || (int)kind >= BOUND_GROUPS)
+        return 0; /* who waits for other stages is not counted */
+    for (uint32_t i = 0; i < b->price_count; i++) {
+        const struct price *p = &b->prices[i];
+        if (p->place == place && p->coll == op->coll && p->group == kind &&
+            p->bytes == op->bytes)
+            return p->time;
+    }
+    struct price p = {.place = place,
+                      .coll = op->coll,
+                      .group = (uint8_t)kind,
+                      .bytes = op->bytes};
+    const struct sc__shape *shape = &b->places[place].shape[kind];
+    if (shape->ranks > 1)
+        p.time = sc__collective_time(b->l->cluster, op->coll, shape, op->bytes);
+    *SC__PUSH(b->l->arena, b->prices, b->price_count, b->price_capacity) = p;
+    return p.time;
+}
+
+static int64_t message_alone(const struct bounding *b, uint32_t from) {
+    const struct sc__lowering *l = b->l;
+    if (!b->transfers || l->cluster->ideal)
+        return 0;
+    uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, from);
+    uint32_t next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, from + 1);
+    uint32_t node = l->cluster->node_gpus;
+    return sc__message_time(l->cluster,
+                            here / node == next / node,
+                            (uint64_t)sc__plan_message(&l->plan, l->model));
+}
+
+/* ---- blocks ---- */
+
+/* A stretch of compute with no collective on its stream, since `from`. Transfers
+ * that were issued in it and are waited for at its end run in it, whole: beside
+ * compute, which they slow down, or while it waits. With a tax x the compute C beside
+ * transfers of length d takes C + d·x/(1 + x), or d where that is more. */
+struct stretch {
+    int64_t from;
+    int64_t compute;
+    int64_t beside[SC__MAX_STREAMS];
+};
+
+static void begin_stretch(struct stretch *x, int64_t now) {
+    *x = (struct stretch){.from = now};
+}
+
+static int64_t
+end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t streams) {
+    int64_t most = 0;
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+        if (streams >> s & 1 && x->beside[s] > most)
+            most = x->beside[s];
+    double longer = (double)most * b->taxed - 4; /* paces are rounded to a picosecond */
+    int64_t wait = most > x->compute ? most : x->compute;
+    int64_t taxed = x->compute + (longer > 0 ? (int64_t)longer : 0);
+    return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
+}
+
+/* Runs a block from the given clocks of the streams on; busy may be NULL. */
+static void replay_block(struct bounding *b,
+                         uint32_t block,
+                         uint32_t place,
+                         int64_t clock[SC__MAX_STREAMS],
+                         int64_t *busy) {
+    const struct sc__workload *w = b->l->workload;
+    const struct sc__block *x = &w->blocks[block];
+    int64_t *end = SC__NEW_ARRAY(b->l->arena, int64_t, x->ops);
+    struct stretch stretch;
+    begin_stretch(&stretch, clock[SC__STREAM_COMPUTE]);
+    for (uint32_t i = 0; i < x->ops; i++) {
+        const struct sc__op *op = &w->ops[x->first_op + i];
+        bool on_compute = op->stream == SC__STREAM_COMPUTE;
+        bool collective = op->kind == SC__OP_COLLECTIVE;
+        int64_t start = clock[op->stream];
+        int64_t cost = op->kind == SC__OP_COMPUTE ? op->cost : 0;
+        if (collective)
+            cost = collective_alone(b, place, op);
+        if (collective && busy)
+            busy[op->stream] += cost;
+        if (!on_compute && !(op->after & 1u << SC__STREAM_COMPUTE))
+            cost = 0; /* waits for no compute: it may be over when the block begins */
+        for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+            if (op->after >> s & 1 && clock[s] > start)
+                start = clock[s];
+        for (uint32_t d = 0; d < op->deps; d++)
+            if (end[w->deps[op->first_dep + d]] > start)
+                start = end[w->deps[op->first_dep + d]];
+        if (on_compute && (op->after || collective)) {
+            int64_t taxed = end_of_stretch(b, &stretch, op->after);
+            start = taxed > start ? taxed : start;
+            begin_stretch(&stretch, start + (collective ? cost : 0));
+        }
+        if (on_compute && !collective)
+            stretch.compute += cost;
+        if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
+            stretch.beside[op->stream] += cost;
+        end[i] = start + cost;
+        clock[op->stream] = end[i];
+    }
+}
+
+static bool block_kind_used(const struct sc__plan *p, int kind) {
+    return kind < SC__BLOCK_WGRAD || sc__schedule_splits(p->schedule);
+}
+
+static const struct chunk_bound *
+bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
+    uint64_t key = sc__step_chunk_key(b->l, stage, chunk);
+    uint32_t place = b->place_of[stage];
+    for (uint32_t i = 0; i < b->chunk_count; i++)
+        if (b->chunks[i].key == key && b->chunks[i].place == place)
+            return &b->chunks[i];
+    struct chunk_bound *c =
+        SC__PUSH(b->l->arena, b->chunks, b->chunk_count, b->chunk_capacity);
+    c->key = key;
+    c->place = place;
+    sc__step_make_blocks(b->l, stage, chunk);
+    for (int k = 0; k < BOUND_KINDS; k++) {
+        int64_t clock[SC__MAX_STREAMS] = {0};
+        if (!block_kind_used(&b->l->plan, k))
+            continue;
+        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
+        replay_block(b, c->blocks[k], place, clock, c->busy[k]);
+        c->time[k] = clock[SC__STREAM_COMPUTE];
+    }
+    return c;
+}
+
+/* ---- stages ---- */
+
+struct stage_bound {
+    int64_t first; /* forward of the first micro-batch through chunk 0 */
+    int64_t last;  /* backward of the last one */
+    int64_t busy;  /* all of it */
+    int64_t after; /* what the end of the step adds to it */
+    int64_t other; /* what the fullest other stream carries */
+};
+
+/* How often a kind of block runs in a chunk. */
+static int64_t times_run(const struct sc__plan *p, int kind) {
+    bool once = kind == SC__BLOCK_FORWARD_FIRST || kind == SC__BLOCK_BACKWARD_LAST ||
+                kind == SC__BLOCK_WGRAD_LAST;
+    return once ? 1 : (int64_t)p->micro_batches - 1;
+}
+
+/* The last reductions run beside the last backward, which is of chunk 0; which
+ * weight gradients come last where they are parted is not asked. */
+static int64_t
+bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_chunk) {
+    int64_t clock[SC__MAX_STREAMS] = {0};
+    uint32_t place = b->place_of[stage];
+    if (!sc__schedule_splits(b->l->plan.schedule))
+        replay_block(b, first_chunk->blocks[SC__BLOCK_BACKWARD_LAST], place, clock, NULL);
+    int64_t before = clock[SC__STREAM_COMPUTE];
+    replay_block(b, sc__step_after_block(b->l, stage), place, clock, NULL);
+    return clock[SC__STREAM_COMPUTE] - before;
+}
+
+static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
+    const struct sc__plan *p = &b->l->plan;
+    struct stage_bound out = {0};
+    int64_t other[SC__MAX_STREAMS] = {0};
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        const struct chunk_bound *x = bound_chunk(b, stage, c);
+        for (int k = 0; k < BOUND_KINDS; k++) {
+            if (!block_kind_used(p, k))
+                continue;
+            out.busy += times_run(p, k) * x->time[k];
+            for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+                other[s] += times_run(p, k) * x->busy[k][s];
+        }
+        if (c > 0)
+            continue;
+        out.first = x->time[SC__BLOCK_FORWARD_FIRST];
+        out.last = x->time[SC__BLOCK_BACKWARD_LAST];
+        out.after = bound_after(b, stage, x);
+    }
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+        if (s != SC__STREAM_COMPUTE && other[s] > out.other)
+            out.other = other[s];
+    return out;
+}
+
+static void take_larger(int64_t *most, int64_t x) {
+    if (x > *most)
+        *most = x;
+}
+
+int64_t sc__step_bound(struct sc__lowering *l, bool transfers) {
+    double tax = l->workload->comm_tax;
+    struct bounding b = {.l = l, .transfers = transfers, .taxed = tax / (1 + tax)};
+    const struct sc__plan *p = &l->plan;
+    bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
+    bool split = sc__schedule_splits(p->schedule);
+    int64_t fill = 0;
+    int64_t drain = 0;
+    int64_t after_first = 0;
+    int64_t most = 0;
+    sc__step_blocks_begin(l);
+    find_places(&b);
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        struct stage_bound x = bound_stage(&b, s);
+        if (s == 0)
+            after_first = x.after;
+        take_larger(&most, fill + x.busy + x.after);
+        take_larger(&most, fill + x.other);
+        if (!split)
+            take_larger(&most, fill + x.busy + drain + after_first);
+        if (overlap || s + 1 == p->mesh.pp)
+            continue;
+        int64_t message = message_alone(&b, s);
+        fill += x.first + message;
+        drain += x.last + message;
+    }
+    return most;
+}

@@ -1,0 +1,489 @@
+/* packet_engine: transfers as packets, behind sc_engine.
+ *
+ * A transfer has two parts. Software passes first, undisturbed: what the collective
+ * model says of latency, less the way over the links. Then its messages go
+ * (packet_traffic.h), at no more of the line rate than makes them take the time of the
+ * model where nothing is in their way; queues, pauses, marks and congestion control
+ * are as they are.
+ *
+ *     kinds: a transfer of a form and size    (packet_shape.h, packet_alone.h)
+ *        └─ domains: kinds that share links
+ *             └─ periods between two idle moments of a domain (packet_memory.h) */
+#include "network/packet/packet_engine.h"
+
+#include "network/packet/packet_memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPORTED 64u /* links in a report */
+#define DEFAULT_NETWORK "simai-400g"
+#define DEFAULT_CONTROL "dcqcn"
+
+struct packet_active {
+    struct sc_transfer transfer;
+    struct sc__packet_kind *kind;
+    uint32_t next_free;
+};
+
+struct packet_net {
+    struct sc_context *ctx;
+    struct sc__arena *arena;
+    const struct sc__cluster *cluster;
+    struct sc__placed_jobs jobs;
+    struct sc__packet_engine_settings settings;
+    struct sc__graph graph;
+    struct sc__route_policy route;
+    struct sc__packet_fabric fabric;
+    struct sc__packet_effort effort;
+    struct sc__packet_alone alone;
+    struct sc__map shapes; /* by who takes part */
+    struct sc__map kinds;  /* by transfer */
+    struct sc__packet_kind **kind_list;
+    uint32_t kind_count;
+    uint32_t kind_capacity;
+    struct sc__packet_memory **domains;
+    uint32_t domain_count;
+    uint32_t divided; /* kinds that have a domain */
+    struct packet_active *active;
+    uint32_t active_count;
+    uint32_t active_capacity;
+    uint32_t free;
+    uint32_t running;
+    struct sc__heap begins; /* a: active whose packets begin */
+    struct sc__heap over;   /* a: active that is over */
+    double *link_bytes;
+};
+
+/* ---- kinds ---- */
+
+static sc_status find_shape(struct packet_net *n,
+                            const struct sc_transfer *t,
+                            enum sc__algo algo,
+                            struct sc__packet_shape **out) {
+    uint64_t key[3] = {(uint64_t)t->job << 32 | t->class,
+                       (uint64_t)t->coll << 16 | algo,
+                       sc__placed_whom(t)};
+    bool fresh;
+    uint64_t hash = sc__hash(key, sizeof key, 1);
+    (void)sc__map_at(&n->shapes, hash, &fresh);
+    if (fresh) {
+        SC__TRY(sc__packet_shape_make(n->alone.builder, &n->jobs, t, algo, out));
+        *sc__map_at(&n->shapes, hash, NULL) = (uintptr_t)*out;
+    }
+    *out = (struct sc__packet_shape *)(uintptr_t)*sc__map_find(&n->shapes, hash);
+    return SC_OK;
+}
+
+/* Step by step there is no model: the messages are all there is. */
+static struct sc__coll_cost model_of(struct packet_net *n, const struct sc_transfer *t) {
+    bool direct =
+        t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
+    if (n->settings.steps.send <= 0)
+        return sc__placed_model_time(&n->jobs, t);
+    return (struct sc__coll_cost){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING,
+                                  .proto = SC__PROTO_SIMPLE};
+}
+
+/* The wire is part of the model's latency, and packets take it themselves. The bytes of
+ * the model are what the busiest port needs and no faster than software hands it to it. */
+static void divide_time(struct sc__packet_kind *k, const struct sc__coll_cost *model) {
+    const struct sc__packet_shape *s = k->shape;
+    double wire = s->wire_latency * s->critical_phases;
+    double port = s->port_time * (double)k->bytes;
+    double seconds = (double)(model->time - model->latency) * 1e-12;
+    k->software = model->latency - (int64_t)llround(wire * 1e3);
+    if (k->software < 0)
+        k->software = 0;
+    k->use = seconds > port && port > 0 ? port / seconds : 1;
+}
+
+static sc_status
+make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_kind *k) {
+    struct sc__coll_cost model = model_of(n, t);
+    struct sc__packet_shape *shape;
+    SC__TRY(find_shape(n, t, (enum sc__algo)model.algo, &shape));
+    k->shape = shape;
+    k->id = n->kind_count;
+    k->bytes = (uint64_t)llround((double)t->bytes /
+                                 sc__proto_payload((enum sc__proto)model.proto));
+    divide_time(k, &model);
+    if (!shape->load_count) {
+        k->software = model.time;
+        k->use = 1;
+    }
+    SC__TRY(sc__packet_time_alone(&n->alone, shape, k->bytes, k->use, &k->alone));
+    *SC__PUSH(n->arena, n->kind_list, n->kind_count, n->kind_capacity) = k;
+    return SC_OK;
+}
+
+static sc_status
+find_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_kind **out) {
+    uint64_t key[4] = {(uint64_t)t->job << 32 | t->class,
+                       t->bytes,
+                       t->coll,
+                       sc__placed_whom(t)};
+    uint64_t hash = sc__hash(key, sizeof key, 3);
+    const uint64_t *known = sc__map_find(&n->kinds, hash);
+    if (known) {
+        *out = (struct sc__packet_kind *)(uintptr_t)*known;
+        return SC_OK;
+    }
+    *out = SC__NEW(n->arena, struct sc__packet_kind);
+    SC__TRY(make_kind(n, t, *out));
+    *sc__map_at(&n->kinds, hash, NULL) = (uintptr_t)*out;
+    return SC_OK;
+}
+
+/* ---- domains ---- */
+
+static uint32_t domain_of(uint32_t *set, uint32_t i) {
+    while (set[i] != i)
+        i = set[i] = set[set[i]];
+    return i;
+}
+
+static void join_kinds(struct packet_net *n, uint32_t *set, struct sc__map *owner) {
+    for (uint32_t i = 0; i < n->kind_count; i++) {
+        const struct sc__packet_shape *s = n->kind_list[i]->shape;
+        for (uint32_t k = 0; k < s->load_count; k++) {
+            uint32_t link = s->loads[k].link;
+            uint32_t back = n->fabric.reverse[link];
+            bool fresh;
+            uint64_t *first = sc__map_at(owner, link < back ? link : back, &fresh);
+            if (fresh)
+                *first = i;
+            uint32_t a = domain_of(set, (uint32_t)*first);
+            uint32_t b = domain_of(set, i);
+            set[a > b ? a : b] = a < b ? a : b;
+        }
+    }
+}
+
+static void divide_kinds(struct packet_net *n) {
+    struct sc__arena work;
+    struct sc__map owner;
+    sc__arena_init(&work);
+    sc__map_init(&owner, &work);
+    uint32_t *set = SC__NEW_ARRAY(&work, uint32_t, n->kind_count);
+    for (uint32_t i = 0; i < n->kind_count; i++)
+        set[i] = i;
+    join_kinds(n, set, &owner);
+    n->domains = SC__NEW_ARRAY(n->arena, struct sc__packet_memory *, n->kind_count);
+    n->domain_count = 0;
+    for (uint32_t i = 0; i < n->kind_count; i++) {
+        uint32_t first = domain_of(set, i);
+        if (first == i) {
+            n->domains[n->domain_count] = sc__packet_memory_new(&n->alone);
+            n->kind_list[i]->domain = n->domain_count++;
+        }
+        n->kind_list[i]->domain = n->kind_list[first]->domain;
+    }
+    n->divided = n->kind_count;
+    sc__arena_free(&work);
+}
+
+/* ---- the ops ---- */
+
+static uint64_t port_of(const struct sc_transfer *t, uint32_t class) {
+    return (uint64_t)t->job << 32 | class;
+}
+
+static sc_status packet_alone(void *self,
+                              const struct sc_transfer *t,
+                              int64_t *time,
+                              struct sc_claims *claims) {
+    struct packet_net *n = self;
+    struct sc__packet_kind *k;
+    *time = 0;
+    claims->count = 0;
+    claims->contended = false;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(find_kind(n, t, &k));
+    if (k->shape->load_count)
+        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->class), 1};
+    if (t->coll == SC__COLLS && t->peer_class != t->class)
+        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
+    claims->contended = k->shape->network;
+    *time = k->software + k->alone * 1000;
+    return SC_OK;
+}
+
+static void
+count_links(struct packet_net *n, const struct sc__packet_kind *k, double times) {
+    for (uint32_t i = 0; i < k->shape->load_count; i++)
+        n->link_bytes[k->shape->loads[i].link] +=
+            times * k->shape->loads[i].per_byte * (double)k->bytes;
+}
+
+static uint32_t take_active(struct packet_net *n) {
+    uint32_t id = n->free;
+    if (id == SC__NONE) {
+        (void)SC__PUSH(n->arena, n->active, n->active_count, n->active_capacity);
+        return n->active_count - 1;
+    }
+    n->free = n->active[id].next_free;
+    return id;
+}
+
+static sc_status packet_start(void *self, const struct sc_transfer *t, int64_t now) {
+    struct packet_net *n = self;
+    struct sc__packet_kind *k = NULL;
+    uint32_t id = take_active(n);
+    n->active[id].transfer = *t;
+    if (n->cluster->ideal) {
+        sc__heap_push(&n->over, now, id, 0);
+        return SC_OK;
+    }
+    SC__TRY(find_kind(n, t, &k));
+    if (n->divided < n->kind_count) {
+        if (n->running)
+            return sc__fail(n->ctx,
+                            SC_SYSTEM,
+                            NULL,
+                            NULL,
+                            "a transfer was not announced to the packet engine");
+        divide_kinds(n);
+    }
+    n->active[id].kind = k;
+    n->running++;
+    count_links(n, k, 1);
+    if (k->shape->load_count)
+        sc__heap_push(&n->begins, now + k->software, id, 0);
+    else
+        sc__heap_push(&n->over, now + k->software, id, 0);
+    return SC_OK;
+}
+
+static sc_status packet_passed(void *self, const struct sc_transfer *t, uint64_t times) {
+    struct packet_net *n = self;
+    struct sc__packet_kind *k;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(find_kind(n, t, &k));
+    count_links(n, k, (double)times);
+    return SC_OK;
+}
+
+static sc_status packet_next(void *self, int64_t *when) {
+    struct packet_net *n = self;
+    int64_t limit = *when;
+    int64_t begin = sc__heap_time(&n->begins);
+    int64_t first = sc__heap_time(&n->over);
+    first = begin < first ? begin : first;
+    for (uint32_t i = 0; i < n->domain_count; i++) {
+        int64_t end;
+        int64_t until = first < limit ? first : limit;
+        SC__TRY(sc__packet_memory_next(n->domains[i], until, &end));
+        first = end < first ? end : first;
+    }
+    *when = first;
+    return SC_OK;
+}
+
+static void begin_packets(struct packet_net *n, int64_t to) {
+    while (sc__heap_time(&n->begins) <= to) {
+        struct sc__event e = sc__heap_pop(&n->begins);
+        struct sc__packet_kind *k = n->active[e.a].kind;
+        sc__packet_memory_begin(n->domains[k->domain], k, e.a, e.time);
+    }
+}
+
+static bool end_packets(struct packet_net *n, int64_t to, uint32_t *id) {
+    for (uint32_t i = 0; i < n->domain_count; i++)
+        if (sc__packet_memory_end(n->domains[i], to, id))
+            return true;
+    return false;
+}
+
+static sc_status
+packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
+    struct packet_net *n = self;
+    uint32_t id = 0;
+    *found = sc__heap_time(&n->over) <= to;
+    if (*found)
+        id = sc__heap_pop(&n->over).a;
+    else
+        *found = end_packets(n, to, &id);
+    if (!*found) {
+        begin_packets(n, to);
+        return SC_OK;
+    }
+    *done = n->active[id].transfer;
+    n->active[id].next_free = n->free;
+    n->free = id;
+    n->running--;
+    return SC_OK;
+}
+
+static int compare_use(const void *a, const void *b) {
+    const struct sc_link_use *x = a;
+    const struct sc_link_use *y = b;
+    if (x->busy_share != y->busy_share)
+        return x->busy_share < y->busy_share ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+static void note_effort(struct packet_net *n) {
+    const struct sc__packet_counters *c = &n->effort.counters;
+    for (uint32_t i = 0; i < n->domain_count; i++)
+        sc__packet_memory_free(n->domains[i]);
+    sc__note(n->ctx,
+             "packets",
+             "%llu packets were simulated, in %llu events: %llu marked, %llu pauses, %llu "
+             "lost; the rest is like them, within %.2g %% of the time of a transfer",
+             (unsigned long long)c->data_packets,
+             (unsigned long long)c->events,
+             (unsigned long long)c->marks,
+             (unsigned long long)c->pauses,
+             (unsigned long long)(c->buffer_losses + c->link_losses),
+             100 * n->effort.largest_bound);
+}
+
+static sc_status packet_link_use(void *self,
+                                 int64_t step,
+                                 void (*add)(void *to, const struct sc_link_use *use),
+                                 void *to) {
+    struct packet_net *n = self;
+    uint32_t count = 0;
+    if (n->cluster->ideal)
+        return SC_OK;
+    struct sc_link_use *use = SC__NEW_ARRAY(n->arena, struct sc_link_use, n->graph.links);
+    for (uint32_t i = 0; i < n->graph.links; i++) {
+        struct sc__buffer name;
+        if (!(n->link_bytes[i] > 0))
+            continue;
+        sc__buffer_init(&name, n->arena);
+        n->graph.name(&n->graph, i, &name);
+        use[count] = (struct sc_link_use){.name = name.text,
+                                          .bytes = n->link_bytes[i],
+                                          .capacity = n->graph.capacity[i]};
+        if (step > 0)
+            use[count].busy_share =
+                use[count].bytes / use[count].capacity / ((double)step * 1e-12);
+        count++;
+    }
+    qsort(use, count, sizeof *use, compare_use);
+    for (uint32_t i = 0; i < count && i < REPORTED; i++)
+        add(to, &use[i]);
+    note_effort(n);
+    return SC_OK;
+}
+
+/* ---- making it ---- */
+
+/* Where nothing is said: SimAI's settings. */
+static sc_status read_settings(struct packet_net *n, const struct sc__settings *settings) {
+    struct sc__packet_engine_settings *s = &n->settings;
+    SC__TRY(sc__packet_options_read(settings,
+                                    DEFAULT_NETWORK,
+                                    DEFAULT_CONTROL,
+                                    &s->config,
+                                    &s->random));
+    SC__TRY(sc__steps_parse(settings, &s->steps));
+    s->exact = sc__setting_flag(settings, "exact");
+    s->config.wait_for_arrival = s->steps.send <= 0;
+    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY)
+        return sc__fail(n->ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "links that lose packets need them in order: not --route spray");
+    return SC_OK;
+}
+
+sc_status sc__net_packet(struct sc_context *ctx,
+                         const struct sc__cluster *cluster,
+                         const struct sc__workload *w,
+                         const struct sc__settings *settings,
+                         struct sc__net *net) {
+    struct packet_net *n = SC__NEW(&ctx->arena, struct packet_net);
+    n->ctx = ctx;
+    n->arena = &ctx->arena;
+    n->cluster = cluster;
+    n->free = SC__NONE;
+    sc__placed_init(&n->jobs, ctx, cluster);
+    sc__map_init(&n->shapes, n->arena);
+    sc__map_init(&n->kinds, n->arena);
+    sc__heap_init(&n->begins, n->arena);
+    sc__heap_init(&n->over, n->arena);
+    *net = (struct sc__net){.ops = &sc__packet_engine, .self = n, .free = cluster->ideal};
+    if (cluster->ideal)
+        return SC_OK;
+    SC__TRY(sc__cluster_graph(ctx, cluster, &n->graph));
+    SC__TRY(sc__flow_settings(ctx, settings, &n->graph, &n->route));
+    SC__TRY(read_settings(n, settings));
+    SC__TRY(sc__packet_fabric_init(ctx,
+                                   cluster,
+                                   &n->settings.config,
+                                   &n->graph,
+                                   &n->route,
+                                   &n->fabric));
+    n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->graph.links);
+    n->alone = (struct sc__packet_alone){.builder = {.fabric = &n->fabric,
+                                                     .arena = n->arena,
+                                                     .steps = &n->settings.steps,
+                                                     .sliced = true},
+                                         .settings = &n->settings,
+                                         .effort = &n->effort};
+    return w ? sc__net_packet_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
+}
+
+sc_status sc__net_packet_job(struct sc__net *net,
+                             const struct sc__workload *w,
+                             struct sc__place_at at) {
+    struct packet_net *n = net->self;
+    return sc__placed_add(&n->jobs, w, at);
+}
+
+sc_status sc__packet_group(struct sc_context *ctx,
+                           const struct sc__cluster *c,
+                           uint32_t gpus,
+                           const struct sc__settings *settings,
+                           struct sc__net *out) {
+    SC__TRY(sc__net_packet(ctx, c, sc__placed_only(ctx, gpus), settings, out));
+    struct packet_net *n = out->self;
+    if (n->jobs.count)
+        n->jobs.items[0].around = true;
+    return SC_OK;
+}
+
+sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+    struct packet_net *n = net->self;
+    struct sc__packet_kind *k;
+    *time = 0;
+    if (n->cluster->ideal)
+        return SC_OK;
+    struct sc_transfer t = sc__placed_only_transfer(&n->jobs, coll, bytes);
+    SC__TRY(find_kind(n, &t, &k));
+    *time = k->software + k->alone * 1000;
+    return SC_OK;
+}
+
+static sc_status packet_create(struct sc_engine_job *job, void **self) {
+    struct sc__net net;
+    SC__TRY(sc__net_packet(job->ctx, job->cluster, job->w, job->settings, &net));
+    *self = net.self;
+    return SC_OK;
+}
+
+static void packet_destroy(void *self) {
+    struct packet_net *n = self;
+    for (uint32_t i = 0; i < n->domain_count; i++)
+        sc__packet_memory_free(n->domains[i]);
+}
+
+const struct sc_engine sc__packet_engine = {
+    .size = sizeof(struct sc_engine),
+    .name = "packet",
+    .summary = "every packet: queues, PFC, ECN, congestion control",
+    .create = packet_create,
+    .destroy = packet_destroy,
+    .alone = packet_alone,
+    .start = packet_start,
+    .next = packet_next,
+    .finish = packet_finish,
+    .links = packet_link_use,
+    .passed = packet_passed,
+};

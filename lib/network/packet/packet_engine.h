@@ -1,0 +1,26 @@
+/* packet_engine: the network engine that simulates every packet; see packet_engine.c
+ * and docs/model/packet.md. */
+#ifndef SC_NETWORK_PACKET_ENGINE_H
+#define SC_NETWORK_PACKET_ENGINE_H
+
+#include "network/engine.h"
+#include "network/placed_jobs.h"
+
+/* w may be NULL: jobs are added then. */
+sc_status sc__net_packet(struct sc_context *ctx,
+                         const struct sc__cluster *cluster,
+                         const struct sc__workload *w,
+                         const struct sc__settings *settings,
+                         struct sc__net *net);
+sc_status sc__net_packet_job(struct sc__net *net,
+                             const struct sc__workload *w,
+                             struct sc__place_at at);
+/* For the cost of single collectives: as sc__flow_group and sc__flow_cost. */
+sc_status sc__packet_group(struct sc_context *ctx,
+                           const struct sc__cluster *c,
+                           uint32_t gpus,
+                           const struct sc__settings *settings,
+                           struct sc__net *out);
+sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
+
+#endif

@@ -1,0 +1,87 @@
+/* packet_fabric: the links of a cluster (network/flow/flow_graph.h) as ports of hosts
+ * and switches. A simulation has only those that something goes over: they are made
+ * when a path is laid.
+ *
+ * A port of a GPU or NIC is a host of its own. Where GPUs pass on what is for
+ * others (torus), each has a switch, and a host behind each of its links:
+ *
+ *     host ── switch of the GPU ══ link ══ switch of the next ── host */
+#ifndef SC_NETWORK_PACKET_FABRIC_H
+#define SC_NETWORK_PACKET_FABRIC_H
+
+#include "network/flow/flow_cluster.h"
+#include "network/packet/packet_sim.h"
+
+struct sc__packet_fabric {
+    struct sc_context *ctx;
+    const struct sc__cluster *cluster;
+    const struct sc__packet_config *config;
+    struct sc__graph *graph;
+    const struct sc__route_policy *route;
+    uint32_t (*ends)[2];   /* by link: devices */
+    uint32_t *reverse;     /* by link: the other direction of its cable */
+    int64_t *headroom;     /* by device: of all its ports */
+    uint32_t *ports;       /* by device */
+    int64_t nvlink_delay;  /* ns */
+    int64_t network_delay; /* ns; where links do not have one each */
+    uint64_t host_rate;    /* of the slowest host */
+    int64_t base_rtt;      /* the longest, ns */
+    uint64_t window;       /* the largest bandwidth-delay product, bytes */
+    uint32_t *links;       /* room for a path */
+};
+
+/* The ports of one simulation. */
+struct sc__packet_ports {
+    struct sc__packet_fabric *fabric;
+    struct sc__packet_sim *sim;
+    struct sc__packet_port **of_link;
+    struct sc__packet_node **of_device;
+    struct sc__packet_port **of_host; /* by link, where hosts forward: its host's */
+    struct sc__map paths;             /* of connections, laid before */
+    struct sc__packet_losses *losses; /* of all links, or NULL */
+    uint32_t node_count;
+    int64_t least_shared; /* bytes that the switch with least of them shares */
+};
+
+/* A connection as a flow needs it. */
+struct sc__packet_wire {
+    struct sc__packet_node *from;
+    struct sc__packet_path data;
+    struct sc__packet_path ack;
+    const struct sc__packet_path *spray;
+    uint32_t spray_count;
+};
+
+sc_status sc__packet_fabric_init(struct sc_context *ctx,
+                                 const struct sc__cluster *cluster,
+                                 const struct sc__packet_config *config,
+                                 struct sc__graph *graph,
+                                 const struct sc__route_policy *route,
+                                 struct sc__packet_fabric *out);
+uint64_t sc__packet_link_rate(const struct sc__packet_fabric *f, uint32_t link);
+int64_t sc__packet_link_delay(const struct sc__packet_fabric *f, uint32_t link);
+/* Planes that a connection is divided over. */
+uint32_t sc__packet_planes(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
+/* The links of a connection in a plane, in the fabric's room; number: see
+ * sc__graph_path. Fails where there is no way. */
+sc_status sc__packet_links(struct sc__packet_fabric *f,
+                           uint32_t from,
+                           uint32_t to,
+                           uint32_t plane,
+                           uint32_t number,
+                           uint32_t *count);
+
+/* Ways that packets of a connection take in turn: numbers of sc__packet_links. */
+uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
+
+void sc__packet_ports_init(struct sc__packet_fabric *f,
+                           struct sc__packet_sim *s,
+                           struct sc__packet_ports *out);
+sc_status sc__packet_wire(struct sc__packet_ports *p,
+                          uint32_t from,
+                          uint32_t to,
+                          uint32_t plane,
+                          uint32_t number,
+                          const struct sc__packet_wire **out);
+
+#endif

@@ -1,0 +1,198 @@
+#include "network/packet/packet_live.h"
+
+#include <string.h>
+
+#define PRIORITY 3u /* of all data, as in the reference */
+#define EVENTS_PER_REPORT ((uint64_t)1 << 20)
+
+struct live_pair {
+    struct sc__packet_pair pair;
+    struct sc__packet_flow flow;
+    struct sc__packet_run *run;
+    uint32_t message;
+};
+
+static struct live_pair *pair_new(struct sc__packet_live *l) {
+    struct live_pair *p = (struct live_pair *)(void *)l->free_pairs;
+    if (!p)
+        return SC__NEW(&l->arena, struct live_pair);
+    l->free_pairs = (struct sc__packet_pair *)(void *)p->pair.start.next;
+    memset(p, 0, sizeof *p);
+    return p;
+}
+
+/* Where nothing was lost no packet of a complete flow is left anywhere. */
+static void forget_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    struct sc__packet_live *l = s->owner;
+    if (s->counters->nacks || s->counters->link_losses || s->counters->buffer_losses)
+        return;
+    p->start.next = (struct sc__packet_event *)(void *)l->free_pairs;
+    l->free_pairs = p;
+}
+
+static struct sc__packet_limiter *limiter_of(struct sc__packet_live *l,
+                                             struct sc__packet_run *run,
+                                             const struct sc__packet_node *host) {
+    bool fresh;
+    if (!(run->use < 1))
+        return NULL;
+    uint64_t *slot = sc__map_at(&run->limiters, host->id, &fresh);
+    if (fresh) {
+        struct sc__packet_limiter *limiter = SC__NEW(&l->arena, struct sc__packet_limiter);
+        limiter->ns_per_byte = 8e9 / ((double)host->ports[0]->rate * run->use);
+        *slot = (uintptr_t)limiter;
+    }
+    return (struct sc__packet_limiter *)(uintptr_t)*slot;
+}
+
+static sc_status send_part(struct sc__packet_live *l,
+                           struct sc__packet_run *run,
+                           uint32_t message,
+                           uint32_t plane,
+                           uint64_t bytes,
+                           int64_t at) {
+    const struct sc__packet_message *m = &run->traffic->messages[message];
+    const struct sc__packet_wire *w;
+    struct live_pair *p = pair_new(l);
+    SC__TRY(sc__packet_wire(&l->ports, m->from, m->to, plane, m->number, &w));
+    p->run = run;
+    p->message = message;
+    p->flow = (struct sc__packet_flow){.bytes = bytes, .completion = -1, .received = -1};
+    p->pair.flow = &p->flow;
+    p->pair.host = w->from;
+    p->pair.data = w->data;
+    p->pair.ack = w->ack;
+    p->pair.spray = w->spray;
+    p->pair.spray_count = w->spray_count;
+    if (w->spray_count)
+        p->pair.spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
+    p->pair.limiter = limiter_of(l, run, w->from);
+    p->pair.priority = PRIORITY;
+    p->pair.bytes = bytes;
+    sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_LAUNCH, at);
+    return SC_OK;
+}
+
+/* A message of several planes is divided over them. */
+static sc_status send_message(struct sc__packet_live *l,
+                              struct sc__packet_run *run,
+                              uint32_t message,
+                              int64_t now) {
+    const struct sc__packet_message *m = &run->traffic->messages[message];
+    if (m->from == m->to) {
+        struct live_pair *p = pair_new(l);
+        p->run = run;
+        p->message = message;
+        run->waits[message] = 1;
+        sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_OVER, now + m->time);
+        return SC_OK;
+    }
+    uint32_t planes = sc__packet_planes(l->fabric, m->from, m->to);
+    if (planes > m->bytes)
+        planes = 1;
+    run->waits[message] = planes;
+    for (uint32_t i = 0; i < planes; i++)
+        SC__TRY(send_part(l,
+                          run,
+                          message,
+                          i,
+                          m->bytes / planes + (i < m->bytes % planes),
+                          now + l->send));
+    return SC_OK;
+}
+
+static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
+    struct sc__packet_live *l = s->owner;
+    struct live_pair *p = (struct live_pair *)(void *)pair;
+    struct sc__packet_run *run = p->run;
+    const struct sc__packet_traffic *t = run->traffic;
+    if (--run->waits[p->message])
+        return;
+    if (run->delivered)
+        run->delivered[p->message] = s->queue.now;
+    for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++)
+        if (--run->waits[t->next[i]] == 0 && l->status == SC_OK)
+            l->status = send_message(l, run, t->next[i], s->queue.now);
+    if (--run->left == 0) {
+        l->over = run;
+        l->running--;
+    }
+}
+
+struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
+                                            const struct sc__steps *steps,
+                                            const struct sc__packet_random *random) {
+    struct sc__arena own;
+    sc__arena_init(&own);
+    struct sc__packet_live *l = SC__NEW(&own, struct sc__packet_live);
+    l->arena = own;
+    l->ctx = f->ctx;
+    l->fabric = f;
+    l->send = steps->send / 1000;
+    l->sim = SC__NEW(&l->arena, struct sc__packet_sim);
+    sc__packet_sim_init(l->sim, f->ctx, &l->arena, f->config, random, &l->counters);
+    l->sim->delivered = deliver;
+    l->sim->forgotten = forget_pair;
+    l->sim->owner = l;
+    l->sim->wakes_all = steps->send <= 0;
+    l->sim->queue.now_sequence = UINT64_MAX;
+    sc__packet_ports_init(f, l->sim, &l->ports);
+    return l;
+}
+
+void sc__packet_live_free(struct sc__packet_live *l) {
+    struct sc__arena own = l->arena;
+    sc__arena_free(&own);
+}
+
+struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
+                                           const struct sc__packet_traffic *t,
+                                           double use,
+                                           bool keep,
+                                           uint32_t user,
+                                           int64_t at) {
+    struct sc__packet_run *run = SC__NEW(&l->arena, struct sc__packet_run);
+    *run =
+        (struct sc__packet_run){.traffic = t, .left = t->count, .use = use, .user = user};
+    run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
+    if (keep)
+        run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
+    sc__map_init(&run->limiters, &l->arena);
+    l->running++;
+    for (uint32_t i = 0; i < t->count; i++)
+        run->waits[i] = t->messages[i].waits;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (!t->messages[i].waits && l->status == SC_OK)
+            l->status = send_message(l, run, i, at);
+    return run;
+}
+
+static sc_status stuck(const struct sc__packet_live *l) {
+    return sc__fail(
+        l->ctx,
+        SC_INPUT,
+        NULL,
+        "larger buffers, or pauses (ENABLE_PFC 1)",
+        "messages are stuck: %llu packets were lost and nothing is left that "
+        "would send them again (there is no retransmission timer)",
+        (unsigned long long)(l->counters.buffer_losses + l->counters.link_losses));
+}
+
+sc_status sc__packet_live_run(struct sc__packet_live *l,
+                              int64_t until,
+                              struct sc__packet_run **over) {
+    l->over = NULL;
+    *over = NULL;
+    while (l->status == SC_OK && !l->over &&
+           sc__packet_next_time(&l->sim->queue) <= until) {
+        if (!sc__packet_step(l->sim))
+            break;
+        if (l->counters.events % EVENTS_PER_REPORT == 0)
+            l->status = sc__progress(l->ctx, "packets", 0);
+    }
+    SC__TRY(l->status);
+    *over = l->over;
+    if (!l->over && l->running && !l->sim->queue.live)
+        return stuck(l);
+    return SC_OK;
+}

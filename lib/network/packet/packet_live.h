@@ -1,0 +1,49 @@
+/* packet_live: a simulation that transfers are added to while it runs. */
+#ifndef SC_NETWORK_PACKET_LIVE_H
+#define SC_NETWORK_PACKET_LIVE_H
+
+#include "network/packet/packet_traffic.h"
+
+/* A transfer in a simulation. */
+struct sc__packet_run {
+    const struct sc__packet_traffic *traffic;
+    uint32_t *waits;    /* by message: others, then parts of its own that are on the way */
+    uint32_t left;      /* messages */
+    double use;         /* of its busiest port that software lets it have, 0…1 */
+    int64_t *delivered; /* by message, ns; NULL: nobody asks */
+    struct sc__map limiters; /* by host */
+    uint32_t user;
+};
+
+struct sc__packet_live {
+    struct sc_context *ctx;
+    struct sc__packet_fabric *fabric;
+    struct sc__arena arena;
+    struct sc__packet_sim *sim;
+    struct sc__packet_ports ports;
+    struct sc__packet_counters counters;
+    int64_t send; /* ns before each message */
+    uint32_t running;
+    struct sc__packet_run *over; /* that has ended and was not taken yet */
+    struct sc__packet_pair *free_pairs;
+    sc_status status; /* of what happened inside */
+};
+
+struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
+                                            const struct sc__steps *steps,
+                                            const struct sc__packet_random *random);
+void sc__packet_live_free(struct sc__packet_live *l);
+/* A transfer whose messages begin at a time, not before what has happened; keep: note
+ * when each is delivered. */
+struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
+                                           const struct sc__packet_traffic *t,
+                                           double use,
+                                           bool keep,
+                                           uint32_t user,
+                                           int64_t at);
+/* Goes on until a transfer ends, or to `until`; *over is NULL then. Messages that
+ * can never end are an error. */
+sc_status
+sc__packet_live_run(struct sc__packet_live *l, int64_t until, struct sc__packet_run **over);
+
+#endif

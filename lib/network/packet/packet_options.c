@@ -1,0 +1,159 @@
+/* packet_options: the options that make the settings of the packet engine. */
+#include "network/packet/packet.h"
+
+#include <string.h>
+
+const struct sc__option sc__packet_options[] = {
+    {"conf",
+     0,
+     "NAME|FILE",
+     NULL,
+     "Packets",
+     "settings of --net packet: hpcc-100g, simai-400g, or a file of HPCC or SimAI",
+     0,
+     .folder = "networks/"},
+    {"cc",
+     0,
+     "NAME",
+     NULL,
+     "Packets",
+     "congestion control: none, dcqcn, hpcc, timely or dctcp (CC_MODE)",
+     0},
+    {"cc-set",
+     0,
+     "KEY=VALUE",
+     NULL,
+     "Packets",
+     "another value of a key of --conf; may be given several times",
+     SC__OPT_REPEAT},
+    {"mtu",
+     0,
+     "BYTES",
+     NULL,
+     "Packets",
+     "payload of a full packet (PACKET_PAYLOAD_SIZE)",
+     0},
+    {"buffer", 0, "MIB", NULL, "Packets", "buffer of a switch (BUFFER_SIZE)", 0},
+    {"rng",
+     0,
+     "SOURCE",
+     "reference",
+     "Packets",
+     "random numbers: reference (those of ns-3), or a seed of our own",
+     0},
+    {"exact",
+     0,
+     NULL,
+     NULL,
+     "Packets",
+     "every packet by itself: nothing is skipped or approximated",
+     0},
+    {0}};
+
+static const char *const control_names[] = {
+    "none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
+static const int control_modes[] = {SC__PACKET_NO_CONTROL,
+                                    SC__PACKET_DCQCN,
+                                    SC__PACKET_HPCC,
+                                    SC__PACKET_TIMELY,
+                                    SC__PACKET_DCTCP};
+
+/* text: "KEY value". */
+static void add_setting(const struct sc__settings *s,
+                        struct sc__packet_settings *list,
+                        const char *option,
+                        const char *text) {
+    *SC__PUSH(&s->ctx->arena, list->items, list->count, list->capacity) =
+        (struct sc__packet_setting){option, text};
+}
+
+static sc_status read_control(const struct sc__settings *s,
+                              struct sc__packet_settings *list) {
+    unsigned which;
+    if (!sc__setting(s, "cc"))
+        return SC_OK;
+    SC__TRY(sc__setting_word(s, "cc", control_names, &which));
+    add_setting(s,
+                list,
+                "cc",
+                sc__format(&s->ctx->arena, "CC_MODE %d", control_modes[which]));
+    return SC_OK;
+}
+
+static sc_status read_values(const struct sc__settings *s,
+                             struct sc__packet_settings *list) {
+    struct sc__arena *arena = &s->ctx->arena;
+    const char *mtu = sc__setting(s, "mtu");
+    const char *buffer = sc__setting(s, "buffer");
+    const char *text;
+    SC__TRY(read_control(s, list));
+    if (mtu)
+        add_setting(s, list, "mtu", sc__format(arena, "PACKET_PAYLOAD_SIZE %s", mtu));
+    if (buffer)
+        add_setting(s, list, "buffer", sc__format(arena, "BUFFER_SIZE %s", buffer));
+    for (unsigned i = 0; (text = sc__setting_nth(s, "cc-set", i)) != NULL; i++) {
+        char *copy = sc__strdup(arena, text);
+        char *equals = strchr(copy, '=');
+        if (!equals || equals == copy)
+            return sc__fail(s->ctx,
+                            SC_USAGE,
+                            NULL,
+                            "for instance RATE_AI=50Mb/s",
+                            "--cc-set: '%.80s' is not KEY=VALUE",
+                            text);
+        *equals = ' ';
+        add_setting(s, list, "cc-set", copy);
+    }
+    return SC_OK;
+}
+
+static sc_status read_random(const struct sc__settings *s,
+                             struct sc__packet_random *random) {
+    const char *text = sc__setting(s, "rng");
+    random->reference = !text || !strcmp(text, "reference");
+    if (random->reference || sc__parse_u64(sc__str(text), &random->seed))
+        return SC_OK;
+    return sc__fail(s->ctx,
+                    SC_USAGE,
+                    NULL,
+                    "reference, or a whole number as seed",
+                    "--rng: '%.80s' is neither",
+                    text);
+}
+
+/* A name of data/networks: its settings, and no file. */
+static sc_status read_network(const struct sc__settings *s,
+                              const char *usual_control,
+                              struct sc__packet_settings *list,
+                              const char **conf) {
+    const char *control = sc__setting(s, "cc");
+    if (!control)
+        control = usual_control;
+    if (!sc__packet_network_exists(s->ctx, *conf))
+        return SC_OK;
+    if (!control)
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "one of: none, dcqcn, hpcc, timely, dctcp",
+                        "--conf %s needs a --cc",
+                        *conf);
+    SC__TRY(sc__packet_network_settings(s->ctx, *conf, control, list));
+    *conf = NULL;
+    return SC_OK;
+}
+
+sc_status sc__packet_options_read(const struct sc__settings *s,
+                                  const char *network,
+                                  const char *control,
+                                  struct sc__packet_config *config,
+                                  struct sc__packet_random *random) {
+    struct sc__packet_settings list = {0};
+    const char *conf = sc__setting(s, "conf");
+    if (!conf)
+        conf = network;
+    SC__TRY(read_random(s, random));
+    SC__TRY(read_network(s, control, &list, &conf));
+    SC__TRY(read_values(s, &list));
+    return sc__packet_config_read(s->ctx, conf, &list, config);
+}

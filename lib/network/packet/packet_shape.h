@@ -1,0 +1,53 @@
+/* packet_shape: who sends to whom in a transfer, without its size. The groups that a
+ * transfer stands for fall into sets that share no link, and sets that look alike are
+ * simulated once. */
+#ifndef SC_NETWORK_PACKET_SHAPE_H
+#define SC_NETWORK_PACKET_SHAPE_H
+
+#include "network/packet/packet_traffic.h"
+
+struct sc__packet_load {
+    uint32_t link;
+    double per_byte; /* bytes over the link for a byte of the transfer */
+};
+
+/* Groups that share links, and how many such sets there are. */
+struct sc__packet_component {
+    uint32_t *groups;
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t copies;
+};
+
+struct sc__packet_shape {
+    int coll;
+    enum sc__algo algo;
+    /* a message is a group of two: from, to */
+    struct sc__placed_group *groups;
+    uint32_t group_count;
+    uint32_t group_capacity;
+    struct sc__packet_component *components;
+    uint32_t component_count;
+    struct sc__packet_component all; /* of every group */
+    struct sc__packet_load *loads;
+    uint32_t load_count;
+    uint32_t load_capacity;
+    bool network;             /* some of it leaves the nodes */
+    double port_time;         /* seconds per byte that its busiest port needs */
+    double wire_latency;      /* ns of a message, on average */
+    uint32_t critical_phases; /* messages one after the other */
+};
+
+sc_status sc__packet_shape_make(struct sc__packet_traffic_builder b,
+                                struct sc__placed_jobs *jobs,
+                                const struct sc_transfer *t,
+                                enum sc__algo algo,
+                                struct sc__packet_shape **out);
+/* The messages of a component for a size. */
+sc_status sc__packet_shape_traffic(const struct sc__packet_traffic_builder *b,
+                                   const struct sc__packet_shape *s,
+                                   const struct sc__packet_component *c,
+                                   uint64_t bytes,
+                                   struct sc__packet_traffic *out);
+
+#endif

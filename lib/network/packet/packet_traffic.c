@@ -1,0 +1,377 @@
+#include "network/packet/packet_traffic.h"
+
+#include "collective/library.h"
+
+#define MOST_MESSAGES 20000000u
+#define MOST_SLICES 8u
+#define SLICES_AT_ONCE 2u /* of a connection on the way: the next waits for the first */
+#define MOST_RELAYED_SLICES 64u /* of a message: its legs come one after the other */
+#define RING_WARM_UP 10u        /* phases after which a ring goes on as it does */
+
+/* A collective of a group that is added. */
+struct traffic_group {
+    const struct sc__packet_traffic_builder *b;
+    struct sc__packet_traffic *traffic;
+    const uint32_t *gpu;
+    struct sc__coll_schedule schedule;
+    uint32_t phases;
+    uint64_t bytes;  /* of the buffer */
+    double crossing; /* two-level: share of the bytes that goes between nodes */
+    bool barriers;   /* phases wait for each other: the switches of nodes reduce */
+    uint32_t slices;
+    /* of the channel at hand: messages of a transfer, by phase and index */
+    uint32_t *phase_first;
+    uint32_t *entry; /* UINT32_MAX: there is none */
+    uint8_t *legs;   /* messages one after the other, of a slice */
+};
+
+static uint32_t push_message(const struct sc__packet_traffic_builder *b,
+                             struct sc__packet_traffic *t,
+                             const struct sc__packet_message *m) {
+    *SC__PUSH(b->arena, t->messages, t->count, t->capacity) = *m;
+    return t->count - 1;
+}
+
+static void push_edge(const struct sc__packet_traffic_builder *b,
+                      struct sc__packet_traffic *t,
+                      uint32_t before,
+                      uint32_t after) {
+    *SC__PUSH(b->arena, t->edges, t->edge_count, t->edge_capacity) =
+        (struct sc__packet_edge){before, after};
+    t->messages[after].waits++;
+}
+
+static void add_wire_latency(const struct sc__packet_traffic_builder *b,
+                             struct sc__packet_traffic *t,
+                             uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        t->wire_latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
+}
+
+/* Every step of SimAI's is a connection of its own to the network. */
+static uint32_t connection_number(const struct sc__packet_traffic_builder *b,
+                                  uint32_t from,
+                                  uint32_t to,
+                                  uint32_t phase) {
+    const struct sc__graph *g = b->fabric->graph;
+    bool one = b->steps->send <= 0 || g->paths(g, from, to) < 2 ||
+               b->fabric->route->kind != SC__ROUTE_ECMP;
+    return one ? 0 : phase;
+}
+
+static sc_status add_leg(const struct sc__packet_traffic_builder *b,
+                         struct sc__packet_traffic *t,
+                         uint32_t from,
+                         uint32_t to,
+                         uint32_t phase,
+                         double bytes) {
+    uint32_t count;
+    struct sc__packet_message m = {.from = from,
+                                   .to = to,
+                                   .phase = phase,
+                                   .number = connection_number(b, from, to, phase),
+                                   .bytes = bytes < 1 ? 1 : (uint64_t)ceil(bytes - 1e-6)};
+    SC__TRY(sc__packet_links(b->fabric, from, to, 0, m.number, &count));
+    add_wire_latency(b, t, count);
+    push_message(b, t, &m);
+    return SC_OK;
+}
+
+/* The GPU of `at`'s node in the place that `like` has in its own: on its rail. */
+static uint32_t
+counterpart(const struct sc__packet_traffic_builder *b, uint32_t at, uint32_t like) {
+    uint32_t size = b->fabric->cluster->node_gpus;
+    return at / size * size + like % size;
+}
+
+/* One slice of a connection, by way of the GPU that relays it where there is one. */
+static sc_status add_slice(const struct sc__packet_traffic_builder *b,
+                           struct sc__packet_traffic *t,
+                           const struct sc__packet_message *m,
+                           enum sc__coll_relay relay,
+                           double crossing,
+                           double bytes) {
+    uint32_t size = b->fabric->cluster->node_gpus;
+    bool first = relay == SC__RELAY_AT_SOURCE;
+    uint32_t via = first ? counterpart(b, m->from, m->to) : counterpart(b, m->to, m->from);
+    bool relayed = relay != SC__RELAY_NONE && m->from / size != m->to / size &&
+                   via != m->from && via != m->to;
+    double between = relay == SC__RELAY_AT_DESTINATION ? crossing : 1;
+    if (!relayed)
+        return add_leg(b, t, m->from, m->to, m->phase, bytes);
+    SC__TRY(add_leg(b, t, m->from, via, m->phase, first ? bytes : bytes * between));
+    SC__TRY(add_leg(b, t, via, m->to, m->phase, bytes));
+    push_edge(b, t, t->count - 2, t->count - 1);
+    return SC_OK;
+}
+
+/* What the switch of a node, or the fabric, reduces or multicasts has no packets of its
+ * own here: it takes the time of its bytes at the port. */
+static int64_t switched_time(const struct traffic_group *g,
+                             const struct sc__coll_transfer *t,
+                             double bytes) {
+    const struct sc__cluster *c = g->b->fabric->cluster;
+    double rate = t->in_fabric ? c->nic : c->nvlink;
+    return (int64_t)ceil(bytes / rate * 1e9);
+}
+
+/* Slice i of those whose messages begin at `entry`, its own being the last: slices go
+ * in order. */
+static void keep_order(const struct sc__packet_traffic_builder *b,
+                       struct sc__packet_traffic *t,
+                       uint32_t entry,
+                       uint32_t i) {
+    uint32_t legs = (t->count - entry) / (i + 1);
+    if (i >= SLICES_AT_ONCE)
+        push_edge(b, t, entry + (i - SLICES_AT_ONCE) * legs, entry + i * legs);
+}
+
+static sc_status add_transfer(struct traffic_group *g,
+                              const struct sc__coll_transfer *t,
+                              uint32_t phase,
+                              uint8_t *legs) {
+    struct sc__packet_message m = {.from = g->gpu[t->source],
+                                   .to = g->gpu[t->destination],
+                                   .phase = phase};
+    double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, t) / g->slices;
+    uint32_t before = g->traffic->count;
+    for (uint32_t i = 0; i < g->slices; i++) {
+        if (t->sources > 1 || t->destinations > 1 || t->in_fabric) {
+            m.to = m.from;
+            m.time = switched_time(g, t, bytes);
+            push_message(g->b, g->traffic, &m);
+        } else {
+            SC__TRY(add_slice(g->b, g->traffic, &m, t->relay, g->crossing, bytes));
+        }
+        keep_order(g->b, g->traffic, before, i);
+    }
+    *legs = (uint8_t)((g->traffic->count - before) / g->slices);
+    if (g->traffic->count <= MOST_MESSAGES)
+        return SC_OK;
+    return sc__fail(g->b->fabric->ctx,
+                    SC_INPUT,
+                    NULL,
+                    "--net flow, or a smaller job",
+                    "a collective of %u ranks has more than %u messages",
+                    g->schedule.group.ranks,
+                    MOST_MESSAGES);
+}
+
+static uint32_t transfer_slot(const struct traffic_group *g, uint32_t phase, uint32_t i) {
+    return g->phase_first[phase] + i;
+}
+
+static void wait_for(struct traffic_group *g, uint32_t before, uint32_t after) {
+    for (uint32_t i = 0; i < g->slices; i++) {
+        uint32_t end = g->entry[before] + (i + 1) * g->legs[before] - 1;
+        push_edge(g->b, g->traffic, end, g->entry[after] + i * g->legs[after]);
+    }
+}
+
+/* What the transfer needs has arrived in earlier phases. */
+static void
+add_needs(struct traffic_group *g, const struct sc__coll_transfer_id *id, uint32_t slot) {
+    struct sc__coll_needs needs = sc__coll_schedule_needs(&g->schedule, *id);
+    struct sc__coll_transfer_id on;
+    for (uint32_t phase = needs.first; phase < needs.end; phase++) {
+        if (!sc__coll_schedule_needs_arrival(&g->schedule, *id, phase, &on))
+            continue;
+        uint32_t before = transfer_slot(g, on.phase, on.index);
+        if (g->entry[before] != UINT32_MAX)
+            wait_for(g, before, slot);
+    }
+}
+
+/* All of a phase before all of the next, slice by slice. */
+static void add_barrier(struct traffic_group *g, uint32_t phase) {
+    for (uint32_t i = 0; i < g->slices; i++) {
+        struct sc__packet_message m = {.phase = phase};
+        uint32_t barrier = push_message(g->b, g->traffic, &m);
+        for (uint32_t s = g->phase_first[phase - 1]; s < g->phase_first[phase]; s++)
+            if (g->entry[s] != UINT32_MAX)
+                push_edge(g->b,
+                          g->traffic,
+                          g->entry[s] + (i + 1) * g->legs[s] - 1,
+                          barrier);
+        for (uint32_t s = g->phase_first[phase]; s < g->phase_first[phase + 1]; s++)
+            if (g->entry[s] != UINT32_MAX)
+                push_edge(g->b, g->traffic, barrier, g->entry[s] + i * g->legs[s]);
+    }
+}
+
+/* SimAI's all-to-all: every rank sends to all others in the order of their numbers. */
+static sc_status add_pairs_in_order(struct traffic_group *g) {
+    struct sc__coll_transfer t;
+    uint32_t n = g->schedule.group.ranks;
+    uint8_t legs;
+    for (uint32_t from = 0; from < n; from++)
+        for (uint32_t to = 0; to < n; to++) {
+            struct sc__coll_transfer_id id = {(to + n - from - 1) % n, 0, from};
+            if (to == from || !sc__coll_schedule_transfer(&g->schedule, id, &t))
+                continue;
+            SC__TRY(add_transfer(g, &t, id.phase, &legs));
+        }
+    return SC_OK;
+}
+
+static sc_status add_channel(struct traffic_group *g, uint32_t channel) {
+    struct sc__coll_transfer t;
+    if (g->schedule.coll == SC__ALLTOALL && g->b->steps->send > 0)
+        return add_pairs_in_order(g);
+    for (uint32_t phase = 0; phase < g->phases; phase++)
+        for (uint32_t i = 0; i < sc__coll_schedule_slots(&g->schedule, phase); i++) {
+            struct sc__coll_transfer_id id = {phase, channel, i};
+            uint32_t slot = transfer_slot(g, phase, i);
+            g->entry[slot] = UINT32_MAX;
+            if (!sc__coll_schedule_transfer(&g->schedule, id, &t))
+                continue;
+            g->entry[slot] = g->traffic->count;
+            SC__TRY(add_transfer(g, &t, phase, &g->legs[slot]));
+            if (!g->barriers)
+                add_needs(g, &id, slot);
+        }
+    for (uint32_t phase = 1; phase < g->phases && g->barriers; phase++)
+        add_barrier(g, phase);
+    return SC_OK;
+}
+
+static void choose_group_schedule(struct traffic_group *g,
+                                  int coll,
+                                  enum sc__algo algo,
+                                  const struct sc__placed_group *group) {
+    const struct sc__packet_traffic_builder *b = g->b;
+    const struct sc__cluster *c = b->fabric->cluster;
+    struct sc__coll_schedule *s = &g->schedule;
+    bool stepped = b->steps->send > 0;
+    uint32_t dim[SC__FABRIC_DIMS_MAX];
+    sc__coll_schedule_choose(stepped ? SC__ALGO_RING : algo, coll, s);
+    if (c->fabric.kind == SC__FABRIC_DIMS) {
+        struct sc__shape shape = sc__cluster_shape(c, group->gpu, group->count);
+        bool round = s->family == SC__FAMILY_RING || s->family == SC__FAMILY_CHAIN;
+        sc__coll_box_of(c, &shape, &s->box, dim);
+        if (round)
+            g->gpu = sc__dims_snake(b->arena, c, group->gpu, group->count);
+    }
+    s->group = sc__coll_group_of(g->gpu,
+                                 group->count,
+                                 c->node_gpus,
+                                 SC__NEW_ARRAY(b->arena, uint32_t, group->count + 1));
+    s->root = sc__coll_member_of(g->gpu, group->count, group->root);
+    s->switch_reduces = sc__coll_node_switch_reduces(c, s->group.per_node);
+    if (stepped) {
+        s->order = SC__ORDER_ROTATED;
+        s->channels = sc__coll_node_size(&s->group, 0);
+    }
+    g->crossing = sc__two_level_share(c, group->count, s->group.nodes);
+    sc__coll_schedule_init(s);
+    g->barriers = s->family == SC__FAMILY_NVLS || s->family == SC__FAMILY_COLLNET;
+}
+
+/* Connections carry slices of at least NCCL's. */
+static void choose_slices(struct traffic_group *g) {
+    struct sc__coll_transfer t;
+    g->slices = 1;
+    if (!g->b->sliced || g->b->steps->send > 0 || g->schedule.family == SC__FAMILY_PAIRS)
+        return;
+    if (!sc__coll_schedule_transfer(&g->schedule,
+                                    (struct sc__coll_transfer_id){0, 0, 0},
+                                    &t))
+        return;
+    double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, &t);
+    double slices = ceil(bytes / sc__nccl_limits.ring_slice);
+    g->slices = slices > MOST_SLICES ? MOST_SLICES : slices < 1 ? 1 : (uint32_t)slices;
+}
+
+/* Whether steps take paths of their own each, so that no two are alike. */
+static bool paths_change(const struct traffic_group *g) {
+    struct sc__coll_transfer t;
+    const struct sc__coll_schedule *s = &g->schedule;
+    if (g->b->steps->send <= 0)
+        return false;
+    for (uint32_t c = 0; c < s->channels; c++)
+        for (uint32_t i = 0; i < sc__coll_schedule_slots(s, 0); i++)
+            if (sc__coll_schedule_transfer(s, (struct sc__coll_transfer_id){0, c, i}, &t) &&
+                connection_number(g->b, g->gpu[t.source], g->gpu[t.destination], 1))
+                return true;
+    return false;
+}
+
+/* A ring has all its phases alike, once what is slow has made itself felt everywhere: that
+ * takes as many phases as members lie on a node. */
+static uint32_t phases_taken(const struct traffic_group *g) {
+    const struct sc__coll_schedule *s = &g->schedule;
+    uint32_t enough = 2 * s->group.per_node + RING_WARM_UP;
+    bool ring = s->family == SC__FAMILY_RING && s->phases > enough + enough / 2;
+    return g->b->first_phases && ring && !paths_change(g) ? enough : s->phases;
+}
+
+sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
+                                   struct sc__packet_traffic *t,
+                                   int coll,
+                                   enum sc__algo algo,
+                                   const struct sc__placed_group *group,
+                                   uint64_t bytes) {
+    struct traffic_group g = {.b = b, .traffic = t, .gpu = group->gpu};
+    if (group->count < 2)
+        return SC_OK;
+    g.bytes = bytes ? bytes : 1;
+    choose_group_schedule(&g, coll, algo, group);
+    choose_slices(&g);
+    g.phases = phases_taken(&g);
+    t->phases = g.phases;
+    t->all_phases = g.schedule.phases;
+    g.phase_first = SC__NEW_ARRAY(b->arena, uint32_t, g.phases + 1);
+    for (uint32_t i = 0; i < g.phases; i++)
+        g.phase_first[i + 1] = g.phase_first[i] + sc__coll_schedule_slots(&g.schedule, i);
+    g.entry = SC__NEW_ARRAY(b->arena, uint32_t, g.phase_first[g.phases]);
+    g.legs = SC__NEW_ARRAY(b->arena, uint8_t, g.phase_first[g.phases]);
+    for (uint32_t c = 0; c < g.schedule.channels; c++)
+        SC__TRY(add_channel(&g, c));
+    return SC_OK;
+}
+
+sc_status sc__packet_traffic_message(const struct sc__packet_traffic_builder *b,
+                                     struct sc__packet_traffic *t,
+                                     uint32_t from,
+                                     uint32_t to,
+                                     uint64_t bytes) {
+    const struct sc__cluster *c = b->fabric->cluster;
+    bool pxn = b->steps->send <= 0 && sc__fabric_has_rails(c) && !c->tuning.no_pxn;
+    struct sc__packet_message m = {.from = from, .to = to};
+    double slices =
+        b->steps->send > 0
+            ? 1
+            : fmax(1,
+                   fmin(MOST_RELAYED_SLICES, (double)bytes / sc__nccl_limits.ring_slice));
+    uint32_t count = pxn && b->sliced ? (uint32_t)slices : 1;
+    t->phases = 1;
+    t->all_phases = 1;
+    if (from == to)
+        return SC_OK;
+    uint32_t entry = t->count;
+    for (uint32_t i = 0; i < count; i++) {
+        SC__TRY(add_slice(b,
+                          t,
+                          &m,
+                          pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE,
+                          1,
+                          (double)bytes / count));
+        keep_order(b, t, entry, i);
+    }
+    return SC_OK;
+}
+
+void sc__packet_traffic_close(const struct sc__packet_traffic_builder *b,
+                              struct sc__packet_traffic *t) {
+    t->next_first = SC__NEW_ARRAY(b->arena, uint32_t, (uint64_t)t->count + 2);
+    t->next = SC__NEW_ARRAY(b->arena, uint32_t, t->edge_count);
+    for (uint32_t i = 0; i < t->edge_count; i++)
+        t->next_first[t->edges[i].before + 2]++;
+    for (uint32_t i = 2; i < t->count + 2; i++)
+        t->next_first[i] += t->next_first[i - 1];
+    for (uint32_t i = 0; i < t->edge_count; i++)
+        t->next[t->next_first[t->edges[i].before + 1]++] = t->edges[i].after;
+    t->edges = NULL;
+    t->edge_count = 0;
+    t->edge_capacity = 0;
+}

@@ -1,0 +1,198 @@
+/* search: which plan is best?
+ *
+ *   what is given        → machines (cluster and GPUs), and a space of plans: numbers
+ *                          (sizes, micro-batch) and choices that are left open
+ *   every plan           → memory, with the recomputation that it needs, and a bound
+ *                          that its step is not shorter than (lower/step_bound.c)
+ *   in order of bounds   → evaluated as `run` would, until no bound is below what is
+ *                          already known: the same answer as evaluating all
+ *
+ *   space.c    axes, plans, what a plan sets
+ *   search.c   bounds, order, families, Pareto front */
+#ifndef SC_SEARCH_SEARCH_H
+#define SC_SEARCH_SEARCH_H
+
+#include "evaluate/evaluate.h"
+
+/* Numbers of a plan that are searched. */
+enum {
+    SC__NUMBER_TP,
+    SC__NUMBER_PP,
+    SC__NUMBER_CP,
+    SC__NUMBER_EP,
+    SC__NUMBER_ETP, /* 0: as tp */
+    SC__NUMBER_VPP,
+    SC__NUMBER_MICRO_BATCH,
+    SC__NUMBERS
+};
+
+/* Choices of a plan that are searched where they are asked for. */
+enum {
+    SC__CHOICE_SCHEDULE,
+    SC__CHOICE_SHARDING, /* ZeRO, and whether weights are gathered behind forward */
+    SC__CHOICE_SEQUENCE,
+    SC__CHOICE_TP_OVERLAP,
+    SC__CHOICE_MOE_OVERLAP,
+    SC__CHOICE_CP_COMM,
+    SC__CHOICE_DISPATCHER,
+    SC__CHOICE_TYPE,
+    SC__CHOICE_ORDER,
+    SC__CHOICE_RECOMPUTE,
+    SC__CHOICES
+};
+
+/* --try: what is searched beside sizes, micro-batch and the least recomputation. */
+enum {
+    SC__TRY_SCHEDULE = 1,
+    SC__TRY_RECOMPUTE = 2,
+    SC__TRY_ZERO = 4,
+    SC__TRY_SEQUENCE = 8,
+    SC__TRY_OVERLAP = 16,
+    SC__TRY_CP_COMM = 32,
+    SC__TRY_DISPATCHER = 64,
+    SC__TRY_ETP = 128,
+    SC__TRY_TYPES = 256,
+    SC__TRY_ORDER = 512,
+    SC__TRY_ALL = 1023
+};
+
+/* An option with its value, as a choice sets it. */
+struct sc__search_set {
+    const struct sc__option *option; /* NULL ends the list */
+    const char *text;
+};
+enum { SC__SEARCH_SETS = 4, SC__SEARCH_VALUES = 16 };
+
+struct sc__search_value {
+    const char *label; /* in words */
+    struct sc__search_set sets[SC__SEARCH_SETS];
+};
+
+struct sc__search_axis {
+    struct sc__search_value values[SC__SEARCH_VALUES];
+    uint32_t count; /* 1: nothing is searched */
+};
+
+/* A cluster and how many of its GPUs. */
+struct sc__search_machine {
+    const char *cluster; /* as given, or NULL: dgx-h100 */
+    struct sc__cluster_description description;
+    uint32_t gpus;
+    uint32_t node_gpus;
+    double capacity;     /* bytes of memory of a GPU; filled by the search */
+    double usd_per_hour; /* of a GPU; 0: unknown */
+};
+
+enum sc__search_objective {
+    SC__SEARCH_FASTEST,
+    SC__SEARCH_CHEAPEST,
+    SC__SEARCH_ENERGY,
+    SC__SEARCH_GOODPUT
+};
+
+enum {
+    SC__PLAN_REFUSED, /* cannot be run */
+    SC__PLAN_TOO_LARGE,
+    SC__PLAN_FITS
+};
+
+struct sc__search_plan {
+    uint32_t machine;
+    uint16_t number[SC__NUMBERS];
+    uint8_t choice[SC__CHOICES];
+    uint8_t outcome;
+    bool evaluated;
+    uint16_t recomputes; /* set of values of the recompute axis that fit and are needed */
+    int64_t bound;       /* ps */
+    double factor;       /* score of a picosecond */
+    double memory;       /* bytes of the fullest stage */
+    double watts;        /* of one GPU */
+    double usd_per_hour;
+    double ettr; /* with the goodput objective; 1 */
+    /* where it was evaluated */
+    int64_t step;
+    double mfu;
+    struct sc__step_shares shares;
+};
+
+struct sc__search {
+    /* filled by the caller */
+    struct sc_context *ctx; /* notes, memory, threads */
+    const struct sc__model *model;
+    sc_plan given;
+    sc_options options;
+    struct sc__setting_list engine_settings;
+    struct sc__search_machine *machines;
+    uint32_t machine_count;
+    unsigned tries;       /* SC__TRY_… */
+    double memory_margin; /* share of the memory that stays free */
+    uint32_t top;         /* families that are wanted */
+    bool exhaustive;      /* every plan is evaluated */
+    bool pareto;          /* the front of time, memory, cost and energy is wanted */
+    enum sc__search_objective objective;
+    /* Productive share of the time of a run with this plan; NULL: 1. */
+    double (*ettr)(const void *self,
+                   const struct sc__search_machine *machine,
+                   const struct sc__plan *plan);
+    const void *ettr_self;
+
+    /* filled here */
+    struct sc__search_axis axes[SC__CHOICES];
+    struct sc__search_plan *plans;
+    uint32_t count;
+    uint32_t room;
+    uint32_t tried; /* fit + too_large + refused */
+    uint32_t fit;
+    uint32_t too_large;
+    uint32_t refused;
+    uint32_t evaluated;
+    uint32_t *best; /* the best plan of each family, best first; as indices */
+    uint32_t best_count;
+    uint32_t *front; /* of the Pareto front, fastest first */
+    uint32_t front_count;
+    const char *why; /* the first refused plan was */
+};
+
+/* Makes a machine of a description; gpus 0: as it says. */
+sc_status sc__search_machine(struct sc_context *ctx,
+                             const sc_options *options,
+                             const struct sc__setting_list *engine,
+                             const char *cluster,
+                             uint32_t gpus,
+                             struct sc__search_machine *out);
+/* Everything. SC_OK also where nothing fits: then best_count is 0. */
+sc_status sc__search_run(struct sc__search *s);
+
+/* Of a plan that was evaluated. */
+double sc__search_score(const struct sc__search_plan *p);
+double sc__search_usd(const struct sc__search *s, const struct sc__search_plan *p);
+double sc__search_joule(const struct sc__search *s, const struct sc__search_plan *p);
+uint32_t sc__search_dp(const struct sc__search *s, const struct sc__search_plan *p);
+
+/* ---- space.c ---- */
+
+extern const struct sc__choice sc__search_tries[];
+
+sc_status sc__space_make(struct sc__search *s);
+/* Every plan of a machine, without its recomputation. */
+sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine);
+/* The plan as the public structure; *order: of ranks, or NULL. */
+sc_status sc__space_plan(struct sc_context *ctx,
+                         const struct sc__search *s,
+                         const struct sc__search_plan *p,
+                         sc_plan *out,
+                         const char **order);
+/* Calls put for every option that the plan sets beside what is given. */
+void sc__space_settings(struct sc_context *ctx,
+                        const struct sc__search *s,
+                        const struct sc__search_plan *p,
+                        void (*put)(void *self, const char *name, const char *text),
+                        void *self);
+/* A value of the recompute axis repeats all that another one does. */
+bool sc__space_recompute_contains(const struct sc__search *s, uint32_t more, uint32_t less);
+/* Name of a number as an option, and its key in JSON. */
+const char *sc__space_number_name(int number);
+const char *sc__space_number_key(int number);
+bool sc__space_number_given(const struct sc__search *s, int number);
+
+#endif

@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Mutation testing: would a test notice if the code were wrong?
+
+    mutate.py [--minutes M] [--again] [--file TEXT] [--check]
+
+Each mutant of tests/mutants.txt is put into a copy of the tree (build/mutate),
+built, and tried on the tests of its area until one fails: the mutant is killed.
+Those that survive are tried on all other tests, without the shared data
+(STEPCAST_SHARED) and with them. What was found is kept in build/mutate/results.json, so
+that a run can be stopped and taken up again; --again tries survivors once more,
+--file only mutants of files with that text, --check only looks whether all
+mutants still fit the code.
+
+A mutant whose OLD stands no longer, or more than once, in its file is stale: it
+counts for nothing until it is written anew.
+"""
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import test as runner  # noqa: E402
+
+LIST = "tests/mutants.txt"
+WORK = "build/mutate"
+TREE = WORK + "/tree"
+# They take long and look at packaging, pages and texts.
+LAST_OF_ALL = {"page/page", "cli/api", "cli/deps", "cli/examples", "cli/manual", "cli/python", "cli/simgrid", "cli/terminal"}
+
+
+class Mutant:
+    def __init__(self, file, line, tests):
+        old, _, new = line.partition(" ==> ")
+        new, _, why = new.partition("  # equivalent: ")
+        self.file, self.tests, self.equivalent = file, tests, why
+        self.old, self.new = old.replace("⏎", "\n"), new.replace("⏎", "\n")
+        self.name = f"{file}: {old} ==> {new}"
+
+    def stale(self):
+        return open(self.file).read().count(self.old) != 1
+
+
+def read_list():
+    mutants, file, tests = [], None, []
+    for line in open(LIST, encoding="utf-8"):
+        line = line.rstrip("\n")
+        if line.startswith("@ "):
+            file, *tests = line[2:].split()
+        elif line and not line.startswith("#"):
+            mutants.append(Mutant(file, line, tests))
+    return mutants
+
+
+def make_tree():
+    """Tracked files as they are now, beside what was built of them before."""
+    files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+    files = [f for f in files if os.path.exists(f)]
+    for f in files:
+        there = os.path.join(TREE, f)
+        if not os.path.exists(there) or open(f, "rb").read() != open(there, "rb").read():
+            os.makedirs(os.path.dirname(there), exist_ok=True)
+            shutil.copy(f, there)
+    wanted = set(files)
+    for folder, _, names in os.walk(TREE):
+        for name in names:
+            f = os.path.relpath(os.path.join(folder, name), TREE)
+            if not f.startswith("build" + os.sep) and f not in wanted:
+                os.remove(os.path.join(TREE, f))
+    if os.path.isdir("build/web") and not os.path.isdir(TREE + "/build/web"):
+        shutil.copytree("build/web", TREE + "/build/web")
+
+
+def limits():
+    """A mutant may ask for anything."""
+    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    os.nice(5)
+
+
+def build(targets):
+    cc = os.environ.get("CC") or ("ccache cc" if shutil.which("ccache") else "cc")
+    done = subprocess.run(["make", "-s", "-j2", f"CC={cc}", "OPT=-O1", "WARN=-w", *targets], cwd=TREE, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+
+
+WHOLE = ["all", "python", "build/examples/evaluate", "build/examples/shared_bus"]
+
+
+def targets_of(names):
+    return ["build/stepcast"] + [f"build/tests/unit/{n[len('unit/'):]}_test" for n in names if n.startswith("unit/")]
+
+
+def fails(name, shared):
+    """The first failure of one test in the tree, or None."""
+    os.environ["STEPCAST_SHARED"] = shared
+    os.environ.setdefault("TEST_TIMEOUT", "300")
+    here = os.getcwd()
+    os.chdir(TREE)
+    try:
+        words = ["build/tests/unit/" + name[5:] + "_test"] if name.startswith("unit/") else ["sh", f"tests/{name}.sh"]
+        test = (runner.UnitTest if name.startswith("unit/") else runner.ScriptTest)(name, words)
+        test.run("build", limits)
+        return test.failures[0] if test.failures else None
+    finally:
+        os.chdir(here)
+
+
+def try_tests(names, shared):
+    for name in names:
+        found = fails(name, shared)
+        if found:
+            return f"{name}: {found}"[:200]
+    return None
+
+
+class Changed:
+    """The tree with a mutant in it."""
+
+    def __init__(self, mutant):
+        self.path = os.path.join(TREE, mutant.file)
+        self.mutant = mutant
+
+    def __enter__(self):
+        self.original = open(self.path).read()
+        with open(self.path, "w") as out:
+            out.write(self.original.replace(self.mutant.old, self.mutant.new))
+
+    def __exit__(self, *_):
+        with open(self.path, "w") as out:
+            out.write(self.original)
+
+
+def judge_area(mutant):
+    """What kills it among the tests of its area: {"without": …, "with": …}; None is not known yet."""
+    with Changed(mutant):
+        try:
+            build(targets_of(mutant.tests))
+        except RuntimeError as error:
+            return {"without": f"does not build: {error}", "with": "does not build"}
+        killer = try_tests(mutant.tests, "/nonexistent")
+        return {"without": killer, "with": killer, "whole": bool(killer)}
+
+
+def judge_whole(mutant, everything, shared):
+    others = [n for n in everything if n not in mutant.tests]
+    with Changed(mutant):
+        build(targets_of(everything) + WHOLE)
+        with_shared = try_tests(mutant.tests, shared)
+        killer = try_tests(others, "/nonexistent")
+        return {"without": killer, "with": killer or with_shared or try_tests(others, shared), "whole": True}
+
+
+def show(mutants, results):
+    fresh = [m for m in mutants if m.name in results and not m.equivalent]
+    for m in mutants:
+        if m.stale():
+            print(f"stale     {m.name}")
+    for key, words in (("with", "with the shared data"), ("without", "without them")):
+        killed = [m for m in fresh if results[m.name][key]]
+        for m in fresh:
+            if not results[m.name][key]:
+                print(f"survived {words}: {m.name}")
+        if fresh:
+            print(f"{words}: {len(killed)} of {len(fresh)} killed, {100 * len(killed) / len(fresh):.1f} %")
+    print(f"{len(mutants)} mutants: {len(fresh)} tried, {sum(1 for m in mutants if m.equivalent)} equivalent, "
+          f"{sum(m.stale() for m in mutants)} stale")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--file", default="")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    mutants = read_list()
+    if given.check:
+        stale = [m.name for m in mutants if m.stale()]
+        print("\n".join(stale + [f"{len(mutants)} mutants, {len(stale)} stale"]))
+        sys.exit(bool(stale))
+    shared = os.path.abspath(os.environ.get("STEPCAST_SHARED", "../shared"))
+    make_tree()
+    results_path = WORK + "/results.json"
+    results = json.load(open(results_path)) if os.path.exists(results_path) else {}
+    results = {m.name: results[m.name] for m in mutants if m.name in results}
+    everything = [t.name for t in runner.all_tests("build") if t.name not in LAST_OF_ALL]
+    units = [re.sub(r"_test\.c$", "", f) for f in sorted(os.listdir("tests/unit")) if f.endswith("_test.c")]
+    everything = [f"unit/{u}" for u in units] + [n for n in everything if not n.startswith("unit/")]
+    build(targets_of(everything) + WHOLE)
+    end = time.monotonic() + 60 * given.minutes
+    todo = [m for m in mutants if not m.equivalent and not m.stale() and given.file in m.file]
+
+    def keep(m, found):
+        results[m.name] = found
+        print(f"{'killed   ' if found['with'] else 'survived ' if found['whole'] else 'not yet  '} {m.name}\n           {found['with']}", flush=True)
+        with open(results_path + ".tmp", "w") as out:
+            json.dump(results, out, indent=1)
+        os.replace(results_path + ".tmp", results_path)
+
+    for m in todo:
+        if (m.name not in results or (given.again and not results[m.name]["with"])) and time.monotonic() < end:
+            keep(m, judge_area(m))
+    for m in todo:
+        if m.name in results and not results[m.name].get("whole", True) and time.monotonic() < end:
+            keep(m, judge_whole(m, everything, shared))
+    if any(m.name not in results or not results[m.name].get("whole", True) for m in todo):
+        print("the time is up: run it again to go on")
+    show(mutants, results)
+
+
+main()

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Memory by parts, how weights are updated, adapters: what is asked and what is refused.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+if ! command -v python3 >/dev/null; then
+    echo "skip memory: no python3"
+    exit 0
+fi
+llama="--model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory"
+
+# value KEY OPTIONS…: a part, bytes
+value() {
+    key=$1
+    shift
+    "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['memory_bytes']['$key'])"
+}
+time_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])"; }
+# holds NAME EXPRESSION
+holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok memory: $1"; else echo "not ok memory: $1: $2"; fi; }
+
+n=8030261248 # parameters of llama3-8b
+holds "mixed: 2, 4 and 12 bytes" "($(value weights $llama), $(value gradients $llama), $(value optimizer $llama)) == (2*$n, 4*$n, 12*$n)"
+holds "gradients in bf16 are widened for the update" "($(value gradients $llama --grad-reduce-in-bf16), $(value optimizer $llama --grad-reduce-in-bf16)) == (2*$n, 16*$n)"
+holds "8-bit Adam" "$(value optimizer $llama --optimizer adam-8bit) == int($n * (4 + 2 * (1 + 4/256)))"
+holds "SGD has the main copy alone" "$(value optimizer $llama --optimizer sgd) == 4*$n"
+# embedding and head, 2·128256·4096, and the last norm are Adam's
+holds "Muon has one moment but for the ends" "$(value optimizer $llama --optimizer muon) == 8*$n + 4*(2*128256*4096 + 4096)"
+holds "plain PyTorch: all in bf16" "$(value optimizer $llama --update plain --micro-batches 1) == 4*$n"
+holds "amp: fp32 state" "$(value optimizer $llama --update amp) == 8*$n"
+# r·(h + q) and r·(h + kv) in each of 32 layers
+adapters="16 * 32 * (4096 + 4096 + 4096 + 1024)"
+holds "adapters alone are trained" "$(value optimizer $llama --lora 16) == 12 * $adapters"
+holds "and add to the weights" "$(value weights $llama --lora 16) == 2 * ($n + $adapters)"
+holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * $n + 2 * $adapters)) < 1000"
+holds "a frozen model is faster to train, four bits slower than sixteen" \
+    "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
+holds "Muon takes longer than Adam, SGD less" "$(time_of $llama --optimizer sgd) < $(time_of $llama) < $(time_of $llama --optimizer muon)"
+
+# a pipeline of ZeRO 3: whole weights and gradients, or shards and more traffic
+pipe="--model llama3-8b --gpus 16 --pp 2 --seq 4096 --global-batch 64 --zero 3 --ignore-memory"
+holds "weights that stay are whole" "$(value weights $pipe) > $n * 0.9 and $(value weights $pipe --reshard-after-forward yes) < $n * 0.4"
+holds "giving them back takes longer" "$(time_of $pipe) < $(time_of $pipe --reshard-after-forward yes)"
+fp8="$llama --fp8 --zero 1"
+holds "fp8 weights: without the bf16 ones" "($(value weights $fp8), $(value weights $fp8 --fp8-param-gather)) == (4*$n, 2*$n)"
+holds "and a gather of half the size" "$(time_of $fp8 --fp8-param-gather) < $(time_of $fp8)"
+v3="--model deepseek-v3 --gpus 256 --ep 64 --etp 1 --pp 4 --uneven-stages --seq 4096 --global-batch 256 --zero 1 --ignore-memory"
+holds "a prediction layer takes memory" "$(value total $v3 --mtp-num-layers 0) <= $(value total $v3)"
+
+expect "parts are printed" 0 "CUDA context 0.92" "$STEPCAST" run $llama
+expect "no adapters, no targets" 2 "add --lora RANK" "$STEPCAST" run $llama --lora-targets q_proj
+expect "no adapters, no four bits" 2 "qlora says nothing" "$STEPCAST" run $llama --qlora
+expect "a target that is none" 2 "q_proj" "$STEPCAST" run $llama --lora 8 --lora-targets head
+expect "rank 0" 2 "lora" "$STEPCAST" run $llama --lora 0
+expect "an optimizer that is none" 2 "optimizer" "$STEPCAST" run $llama --optimizer lion
+expect "fp8 weights without fp8" 2 "add --fp8" "$STEPCAST" run $llama --fp8-param-gather
+expect "nothing to reshard" 0 "reshard-after-forward has no effect" "$STEPCAST" run $llama --reshard-after-forward yes
+expect "too large, in GiB" 1 "GiB: weights" "$STEPCAST" run --model llama3-70b --gpus 8 --seq 4096 --global-batch 8

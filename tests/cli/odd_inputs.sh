@@ -1,0 +1,51 @@
+#!/bin/sh
+# Inputs that are odd in one respect: said twice, out of order, too many, or
+# written to drive a terminal. Each is refused at its place, or noted.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+step_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\).*/\1/p' | head -1; }
+
+# Kineto: events twice, kernels of a stream at once, keys twice, ranks that are none
+kernel() { printf '{"ph": "X", "cat": "kernel", "name": "%s", "ts": %s, "dur": %s, "args": {"stream": 7, "correlation": %s}}' "$@"; }
+trace() { # the document's other keys, then events
+    printf '{"schemaVersion": 1, %s "traceEvents": [\n' "$1"
+    shift
+    first=1
+    for event in "$@"; do
+        [ $first = 1 ] || printf ',\n'
+        printf '%s' "$event"
+        first=0
+    done
+    printf ']}\n'
+}
+info='"distributedInfo": {"rank": 0, "world_size": 8},'
+a=$(kernel gemm 0 100 1) b=$(kernel norm 100 50 2)
+trace "$info" "$a" "$b" >"$tmp/once.json"
+check kineto_once "$(step_of "$tmp/once.json")" 150
+trace "$info" "$a" "$b" "$a" "$b" >"$tmp/twice.json"
+expect kineto_twice 3 "twice.json: error: the kernel at 0.000 us on stream 7 stands twice in the trace: gemm" "$STEPCAST" run "$tmp/twice.json"
+trace "$info" "$a" "$(kernel norm 20 50 2)" >"$tmp/at_once.json"
+expect kineto_overlap 0 "1 kernels begin before the one before them on their stream has ended, by 0.050 ms in all" "$STEPCAST" run "$tmp/at_once.json" --json -
+trace "$info" "$a" '{"ph": "X", "cat": "kernel", "name": "norm", "ts": 100, "dur": 50, "dur": 5000, "args": {"stream": 7}}' >"$tmp/key.json"
+expect kineto_key_twice 3 "error: a key of an event stands twice" "$STEPCAST" run "$tmp/key.json"
+for rank in -1 8 '"0"' 1e30; do
+    trace "\"distributedInfo\": {\"rank\": $rank, \"world_size\": 8}," "$a" >"$tmp/rank.json"
+    expect "kineto_rank $rank" 3 "rank is not one of world_size" "$STEPCAST" run "$tmp/rank.json"
+done
+trace '"distributedInfo": {"rank": 0, "world_size": 1000000000},' "$a" >"$tmp/world.json"
+expect kineto_world 3 "world_size is not a number of ranks" "$STEPCAST" run "$tmp/world.json"
+trace '"distributedInfo": {"rank": 0, "rank": 1, "world_size": 8},' "$a" >"$tmp/ranks.json"
+expect kineto_rank_twice 3 "distributedInfo cannot be read" "$STEPCAST" run "$tmp/ranks.json"
+
+# layer workloads: rows in another order, a header that lost ga, policies that change nothing
+seed=tests/data/seed_004.txt
+{ head -2 $seed && tail -n +3 $seed | tac; } >"$tmp/reversed.txt"
+expect rows_reversed 3 "reversed.txt:3: error: pp 4, but a micro-batch has no layers: 28 rows come before its first row 'embedding_layer'" "$STEPCAST" run "$tmp/reversed.txt"
+sed '1s/ ga: [0-9]*//' $seed >"$tmp/no_ga.txt"
+expect no_ga 0 "the file has no ga: as many micro-batches as the rows hold, 1" "$STEPCAST" run "$tmp/no_ga.txt" --json -
+sed '1s/^[A-Z_]*/DATA/' $seed >"$tmp/policy.txt"
+expect policy_noted 0 "policy DATA: collectives are those the rows name, whatever the policy" "$STEPCAST" run "$tmp/policy.txt" --json -
+"$STEPCAST" run $seed --json "$tmp/seed.json" >/dev/null
+check policy_of_the_seed "$? $(grep -c -e 'whatever the policy' -e 'has no ga' "$tmp/seed.json")" "0 0"
