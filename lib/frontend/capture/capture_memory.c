@@ -66,5 +66,5 @@ struct sc__memory sc__capture_peak(struct sc_context *ctx,
         .gradients = (uint64_t)h.at_peak[SC__STORAGE_GRADIENTS],
         .optimizer = (uint64_t)h.at_peak[SC__STORAGE_OPTIMIZER],
         .activations = (uint64_t)(h.at_peak[SC__STORAGE_OTHER] + h.scratch_at_peak),
-        .other = (uint64_t)workspace};
+        .workspace = (uint64_t)workspace};
 }
