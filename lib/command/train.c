@@ -100,27 +100,9 @@ train_bad_value(struct sc_request *req, const char *name, const char *hint) {
                      sc__option(req, name));
 }
 
-/* "15T": decimal, as tokens are counted. */
-static bool parse_count(struct sc__str s, double *out) {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-    double factor = 1;
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-        if (factor == 1 && sc__str_ends(s, units[i].suffix)) {
-            factor = units[i].factor;
-            s.n--;
-        }
-    if (!sc__parse_double(s, out))
-        return false;
-    *out *= factor;
-    return *out > 0;
-}
-
 static sc_status train_count(struct sc_request *req, const char *name, double *out) {
     const char *text = sc__option(req, name);
-    if (text && !parse_count(sc__str(text), out))
+    if (text && !sc__parse_count(sc__str(text), out))
         return train_bad_value(req, name, "a number above 0, like 15T, 300B or 1000");
     return SC_OK;
 }

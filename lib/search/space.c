@@ -368,6 +368,7 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
     SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    s->seq = e.base.seq;
     return enumerate_numbers(&e, 0);
 }
 

@@ -101,6 +101,40 @@ P
 )" yes
 grep -q "the next best family" "$tmp/a.out"
 check "what the next best changes" $? 0
+# Machines: the cheapest, the one with most tokens a day and the smallest that keeps a deadline, each by hand.
+small="--model llama3.2-1b --global-batch 64 --seq 4096 --tp 1 --cp 1 --pp 1"
+"$S" plans $small --cluster dgx-h100:16,dgx-a100:32 --objective cheapest --top 2 --json "$tmp/c.json" >"$tmp/c.out"
+check "the cheapest of two clusters" "$(python3 - "$S" "$tmp/c.json" <<'P'
+import json, shlex, subprocess, sys
+plans = json.load(open(sys.argv[2]))["plans"]
+usd = {"dgx-h100:16": 3.0 * 16, "dgx-a100:32": 1.3 * 32}  # data/prices.json
+for p in plans:
+    step = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(p["command"])[1:], "--json", "-"]))["step_time_us"]
+    want = usd[p["cluster"]] / 3600 * step / 1e6 / (64 * 4096) * 1e9
+    assert abs(p["usd_per_billion_tokens"] / want - 1) < 1e-9, (p, want)
+print(len(plans), plans[0]["usd_per_billion_tokens"] <= plans[1]["usd_per_billion_tokens"])
+P
+)" "2 True"
+"$S" plans $small --sizes 8,16,32 --train-tokens 1T --days 16 --json "$tmp/d.json" >/dev/null
+check "the smallest machine in time" "$(python3 - "$S" "$tmp/d.json" <<'P'
+import json, subprocess, sys
+best = json.load(open(sys.argv[2]))["plans"][0]
+days = {}
+for gpus in (8, 16, 32):
+    words = "plans --model llama3.2-1b --global-batch 64 --seq 4096 --tp 1 --cp 1 --pp 1 --json - --gpus"
+    plan = json.loads(subprocess.check_output([sys.argv[1], *words.split(), str(gpus)]))["plans"][0]
+    days[gpus] = 1e12 / (64 * 4096) * plan["step_time_us"] / 1e6 / 86400
+first = min(g for g in days if days[g] <= 16)
+print(best["gpus"] == first and abs(best["days"] / days[first] - 1) < 1e-9, len({d <= 16 for d in days.values()}))
+P
+)" "True 2"
+expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+expect "goodput counts failures" 0 "Llama 3 405B" "$S" plans $small --sizes 8,16 --objective goodput
+expect "a price that is none" 2 "is no price" "$S" plans $few --price -1
+expect "sizes that are none" 2 "is no number of GPUs" "$S" plans $small --sizes 8,x
+expect "days of nothing" 2 "how many tokens" "$S" plans $few --days 3
+expect "failures of nothing" 2 "--failures says" "$S" plans $few --failures llama3
+expect "no price is known" 2 "is not known" "$S" plans --model gpt2 --global-batch 8 --seq 512 --cluster 'gpu=v100 gpus=8 node=8 nvlink=150GB/s nics=4 nic=12GB/s class=ib' --objective cheapest
 expect "nothing of the name to try" 2 "--try: unknown 'x'" "$S" plans $few --try zero,x
 expect "no margin" 2 "memory-margin" "$S" plans $few --memory-margin 100%
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
