@@ -23,8 +23,8 @@ void sc__kineto_sort_calls(struct sc__kineto_trace *t) {
     uint32_t open = SC__NONE; /* the innermost that has not ended */
     for (uint32_t i = 0; i < t->call_count; i++) {
         struct sc__kineto_call *c = &t->calls[i];
-        while (open != SC__NONE && (t->calls[open].thread != c->thread ||
-                                    t->calls[open].end <= c->start))
+        while (open != SC__NONE &&
+               (t->calls[open].thread != c->thread || t->calls[open].end <= c->start))
             open = t->calls[open].parent;
         c->parent = open;
         open = i;
