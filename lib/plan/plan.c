@@ -26,8 +26,12 @@ bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
 
+/* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
+ * cast both ways. */
 double sc__plan_gathered_bytes(const struct sc__plan *p) {
-    return p->fp8_params ? (p->gemm == SC__FP4 ? 0.5625 : 1) : sc__plan_width(p);
+    bool by_blocks =
+        p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
+    return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
 }
 
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
