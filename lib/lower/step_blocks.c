@@ -237,9 +237,12 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     step_blocks_begin(&e, l);
     if (!c->first)
         take_message(&e, SC__FORWARD);
-    if (sharded && c->count)
+    bool ahead = sharded && !p->shard_blocking;
+    if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
+        if (sharded && !ahead)
+            sc__step_gather_weights(&e, &c->items[i], true);
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         if (updated) {
@@ -249,7 +252,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
             keep[1] = e.dep[1];
         }
         e.deps = 0;
-        if (sharded && i + 1 < c->count)
+        if (ahead && i + 1 < c->count)
             sc__step_gather_weights(&e, &c->items[i + 1], true);
         nexts = e.deps;
         next[0] = e.dep[0];
@@ -258,7 +261,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
         e.dep[0] = keep[0];
         e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        e.deps = sharded ? nexts : 0;
+        e.deps = ahead ? nexts : 0;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
     }
@@ -277,16 +280,19 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     step_blocks_begin(&e, l);
     if (!c->last)
         take_message(&e, SC__BACKWARD);
-    if (regather && c->count)
+    bool ahead = regather && !p->shard_blocking;
+    if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
+        if (regather && !ahead)
+            sc__step_gather_weights(&e, u, true);
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         uint32_t nexts;
         uint32_t next[2];
         e.deps = 0;
-        if (regather && i)
+        if (ahead && i)
             sc__step_gather_weights(&e, &c->items[i - 1], true);
         nexts = e.deps;
         next[0] = e.dep[0];

@@ -93,10 +93,12 @@ static const struct sc__choice cp_comms[] = {{"p2p", SC_CP_COMM_P2P},
                                              {"a2a", SC_CP_COMM_ALL_TO_ALL},
                                              {"allgather", SC_CP_COMM_ALL_GATHER},
                                              {0}};
-static const struct sc__choice dispatchers[] = {{"alltoall", SC_MOE_DISPATCHER_ALL_TO_ALL},
-                                                {"allgather", SC_MOE_DISPATCHER_ALL_GATHER},
-                                                {"flex", SC_MOE_DISPATCHER_FLEX},
-                                                {0}};
+static const struct sc__choice dispatchers[] = {
+    {"alltoall", SC_MOE_DISPATCHER_ALL_TO_ALL},
+    {"allgather", SC_MOE_DISPATCHER_ALL_GATHER},
+    {"flex", SC_MOE_DISPATCHER_FLEX},
+    {"alltoall_seq", SC_MOE_DISPATCHER_ALL_TO_ALL},
+    {0}};
 static const struct sc__choice moe_kernels[] = {
     {"fused", SC_MOE_KERNELS_FUSED}, {"unfused", SC_MOE_KERNELS_UNFUSED}, {0}};
 static const struct sc__choice unfused[] = {{"unfused", SC_MOE_KERNELS_UNFUSED}, {0}};
@@ -112,6 +114,8 @@ static const struct sc__choice entropies[] = {{"fused", SC_CROSS_ENTROPY_FUSED},
                                               {"fp32", SC_CROSS_ENTROPY_FP32},
                                               {"half", SC_CROSS_ENTROPY_HALF},
                                               {"chunked", SC_CROSS_ENTROPY_CHUNKED},
+                                              {"flash", SC_CROSS_ENTROPY_FLASH},
+                                              {"te", SC_CROSS_ENTROPY_TE},
                                               {0}};
 #define LORA_QKV (SC_LORA_QUERY | SC_LORA_KEY | SC_LORA_VALUE)
 #define LORA_MLP (SC_LORA_GATE | SC_LORA_UP | SC_LORA_DOWN)
@@ -141,9 +145,15 @@ static const struct sc__choice graphs[] = {
     {0}};
 static const struct sc__choice graph_impls[] = {
     {"none", 0}, {"local", 1}, {"transformer_engine", 1}, {"full_iteration", 2}, {0}};
-static const struct sc__choice norms[] = {{"LayerNorm", 0}, {"RMSNorm", 1}, {0}};
-static const struct sc__choice positions[] = {
-    {"learned_absolute", 0}, {"rope", 1}, {"none", 2}, {"yarn", 1}, {"mrope", 1}, {0}};
+static const struct sc__choice norms[] = {
+    {"LayerNorm", 0}, {"RMSNorm", 1}, {"layernorm", 0}, {"rmsnorm", 1}, {0}};
+static const struct sc__choice positions[] = {{"learned_absolute", 0},
+                                              {"rope", 1},
+                                              {"none", 2},
+                                              {"yarn", 1},
+                                              {"mrope", 1},
+                                              {"alibi", 2},
+                                              {0}};
 
 /* ---- the table ---- */
 
@@ -184,6 +194,13 @@ const struct sc__option sc__model_options[] = {
      0,
      .folder = "models/"},
     {"megatron-args", 0, "FILE", NULL, MODEL, "flags of a Megatron launch script", 0},
+    {"set",
+     0,
+     "NAME=VALUE",
+     NULL,
+     MODEL,
+     "a variable of the launch script; 1=… is its first argument",
+     SC__OPT_REPEAT},
     {"gpu",
      0,
      "GPU",
@@ -456,7 +473,7 @@ const struct sc__option sc__model_options[] = {
          NULL,
          TRAIN,
          "the loss: fused (Megatron), fp32 or half (PyTorch, of logits in fp32 or as they "
-         "are), chunked (never all logits at once)",
+         "are), flash or te (one kernel), chunked (never all logits at once)",
          entropies,
          cross_entropy),
     WORD("reshard-after-forward",
@@ -523,6 +540,7 @@ const struct sc__option sc__model_options[] = {
     SHAPE("kv-channels", "size of a head"),
     SHAPE("ffn-hidden-size", "feed-forward size"),
     SHAPE("vocab-size", "vocabulary"),
+    SHAPE("padded-vocab-size", "vocabulary that is not padded any more"),
     WHOLE("make-vocab-size-divisible-by",
           "128",
           MEGATRON,
@@ -534,7 +552,7 @@ const struct sc__option sc__model_options[] = {
      "NAME",
      NULL,
      MEGATRON,
-     "learned_absolute, rope or none",
+     "learned_absolute, rope, alibi or none",
      0,
      .type = SC__TYPE_WORD,
      .choices = positions},
@@ -556,6 +574,24 @@ const struct sc__option sc__model_options[] = {
     SHAPE("moe-router-topk", "experts per token"),
     SHAPE("moe-ffn-hidden-size", "feed-forward size of an expert"),
     SHAPE("moe-shared-expert-intermediate-size", "width of the shared experts"),
+    SHAPE("n-shared-experts", "shared experts, as wide as the others (MindSpeed)"),
+    {"moe-layer-freq",
+     0,
+     "LIST",
+     "1",
+     MEGATRON,
+     "layers with experts: each N-th, or a list such as ([0]*3+[1]*58)",
+     0},
+    SHAPE("first-k-dense-replace", "layers without experts before the others (MindSpeed)"),
+    {"window-size", 0, "N,0", NULL, MEGATRON, "keys before a query that it sees", 0},
+    SHAPE("window-attn-skip-freq", "each N-th layer sees all keys"),
+    {"noop-layers",
+     0,
+     "LIST",
+     NULL,
+     MEGATRON,
+     "layers of the last stage that do nothing (MindSpeed, in a launch script)",
+     0},
     SHAPE("mtp-num-layers", "layers of multi-token prediction; 0 for none"),
     SHAPE_FLAG("multi-latent-attention", "multi-head latent attention"),
     SHAPE("q-lora-rank", "its rank of queries"),
@@ -618,6 +654,13 @@ const struct sc__option sc__model_options[] = {
          on,
          torch_fsdp2),
     WEAK_FLAG("use-megatron-fsdp", MEGATRON, "as --zero 3", zero_3, zero),
+    {"data-parallel-sharding-strategy",
+     0,
+     "NAME",
+     NULL,
+     MEGATRON,
+     "what --use-megatron-fsdp shards (in a launch script)",
+     0},
     FLAG("bf16", MEGATRON, "as --dtype bf16", bf16, dtype),
     FLAG("fp16", MEGATRON, "as --dtype fp16", fp16, dtype),
     WORD("fp8-format", "NAME", NULL, MEGATRON, "as --fp8", fp8_formats, gemm_dtype),

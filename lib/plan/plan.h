@@ -62,7 +62,9 @@ enum sc__loss { /* how the cross entropy is computed */
                 SC__LOSS_FUSED,
                 SC__LOSS_FP32,
                 SC__LOSS_HALF,
-                SC__LOSS_CHUNKED
+                SC__LOSS_CHUNKED,
+                SC__LOSS_FLASH,
+                SC__LOSS_TE
 };
 
 enum { /* --lora-targets */
@@ -122,6 +124,7 @@ struct sc__plan {
     unsigned cp_kind;
     bool overlap_grad;
     bool overlap_param;
+    bool shard_blocking; /* ZeRO 2, 3: a unit's weights are gathered when it begins */
     bool overlap_p2p;
     bool overlap_moe;
     uint32_t grad_bytes; /* of one gradient on the wire */

@@ -234,6 +234,7 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
                            p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
+    p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
     p->overlap_moe = on(g->overlap_moe);
 }
 
@@ -518,7 +519,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .attention = (sc_attention)(p->attention + 1),
         .dropout = toggle(p->dropout),
         .overlap_grad = toggle(p->overlap_grad),
-        .overlap_param = toggle(p->overlap_param),
+        .overlap_param = toggle(p->zero >= 2 ? !p->shard_blocking : p->overlap_param),
         .overlap_p2p = toggle(p->overlap_p2p),
         .overlap_moe = toggle(p->overlap_moe),
         .overlap_tp = (sc_tp_overlap)(p->tp_overlap + 1),
