@@ -17,7 +17,8 @@ allow() { # folder, the folders it may include
 }
 allow base
 allow workload
-allow model
+allow shell
+allow model shell
 allow hardware workload collective network/astra
 allow collective workload hardware
 allow plan workload model hardware lower

@@ -2,7 +2,7 @@
 """Measures GPU kernels into a table for stepcast.
 
     python3 measure_kernels.py -o h200.csv [--suite gemm,attention] [--quick]
-    stepcast fit-gpu h200.csv --gpu h200 -o mine.json     new constants
+    stepcast fit-gpu h200.csv --base h200 -o mine.json     new constants
     stepcast run --kernel-times h200.csv ...              these times as they are
 
 Needs PyTorch with CUDA. Durations are those the profiler (CUPTI) reports for

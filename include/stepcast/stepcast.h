@@ -255,8 +255,38 @@ typedef enum sc_moe_kernels {
 typedef enum sc_update {
     SC_UPDATE_AUTO,  /* mixed; plain for plain PyTorch on one GPU */
     SC_UPDATE_MIXED, /* fp32 weights and state, gradients clipped */
-    SC_UPDATE_PLAIN  /* state of the weights' type, no clipping */
+    SC_UPDATE_PLAIN, /* state of the weights' type, no clipping */
+    SC_UPDATE_AMP    /* fp32 weights that are cast for every product (autocast) */
 } sc_update;
+
+typedef enum sc_optimizer {
+    SC_OPTIMIZER_AUTO, /* Adam */
+    SC_OPTIMIZER_ADAM,
+    SC_OPTIMIZER_ADAM_LISTS, /* PyTorch's foreach: copies of all parameters on the way */
+    SC_OPTIMIZER_ADAM_8BIT,  /* state of a byte each */
+    SC_OPTIMIZER_MUON,       /* Adam for the embeddings */
+    SC_OPTIMIZER_SGD         /* without momentum */
+} sc_optimizer;
+
+typedef enum sc_cross_entropy {
+    SC_CROSS_ENTROPY_AUTO,    /* fused; plain PyTorch: fp32 */
+    SC_CROSS_ENTROPY_FUSED,   /* Megatron's: one fp32 copy of the logits */
+    SC_CROSS_ENTROPY_FP32,    /* PyTorch's, of logits widened to fp32 */
+    SC_CROSS_ENTROPY_HALF,    /* PyTorch's, of the logits as they are */
+    SC_CROSS_ENTROPY_CHUNKED, /* logits are never there as a whole */
+    SC_CROSS_ENTROPY_FLASH,   /* one kernel (flash-attention's): logits and gradient */
+    SC_CROSS_ENTROPY_TE /* Transformer Engine's: the gradient in place of the logits */
+} sc_cross_entropy;
+
+enum { /* sc_plan.lora_targets: linear layers with adapters, a sum */
+       SC_LORA_QUERY = 1,
+       SC_LORA_KEY = 2,
+       SC_LORA_VALUE = 4,
+       SC_LORA_OUT = 8,
+       SC_LORA_GATE = 16,
+       SC_LORA_UP = 32,
+       SC_LORA_DOWN = 64
+};
 
 enum { /* sc_plan.cuda_graphs: what is launched as one graph, a sum */
        SC_GRAPH_ATTENTION = 1,
@@ -333,6 +363,16 @@ typedef struct sc_plan {
     const char *step_constants; /* file of constants of the step model, or NULL */
     const char *software;       /* profile of what runs it, or NULL: one is assumed */
     sc_fp8_recipe fp8_recipe;   /* how tensors are scaled to fp8 or fp4 */
+
+    sc_optimizer optimizer_kind;
+    sc_cross_entropy cross_entropy;
+    sc_toggle reshard;     /* weights of ZeRO 3 are given back after forward; usually on
+                              without a pipeline, off with one */
+    sc_toggle fp8_params;  /* weights kept and gathered in fp8 */
+    uint32_t lora;         /* rank of adapters beside frozen weights; 0: all are trained */
+    unsigned lora_targets; /* SC_LORA_…; 0: queries and values */
+    sc_toggle lora_fp32;   /* adapters in fp32; usually off */
+    sc_toggle qlora;       /* the frozen weights in 4 bits */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \
@@ -488,9 +528,13 @@ typedef struct sc_memory {
     uint64_t gradients;
     uint64_t optimizer;
     uint64_t activations;
-    uint64_t other;
+    uint64_t logits;    /* and their gradients */
+    uint64_t workspace; /* one layer computed again, gradients on their way, libraries */
+    uint64_t communication; /* buffers of NCCL */
+    uint64_t context;       /* CUDA's, with the code of the kernels */
+    uint64_t fragmentation; /* what the allocator holds and cannot give */
     uint64_t total;
-    uint64_t capacity;
+    uint64_t capacity; /* of the card, as programs see it */
 } sc_memory;
 SC_API sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out);
 

@@ -94,8 +94,12 @@ sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
     out->gradients = m->gradients;
     out->optimizer = m->optimizer;
     out->activations = m->activations;
-    out->other = m->other;
-    out->total = m->weights + m->gradients + m->optimizer + m->activations + m->other;
+    out->logits = m->logits;
+    out->workspace = m->workspace;
+    out->communication = m->communication;
+    out->context = m->context;
+    out->fragmentation = m->fragmentation;
+    out->total = sc__memory_total(m);
     return SC_OK;
 }
 

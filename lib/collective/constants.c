@@ -202,3 +202,23 @@ const char *sc__constant_scope(struct sc_context *ctx,
     json_decref(root);
     return sc__strdup(&ctx->arena, scope);
 }
+
+const char *sc__constants_grade(const char *part, const char *name, const char *machine) {
+    json_t *root = coll_constants_load();
+    json_t *entry = json_object_get(json_object_get(root, part), name);
+    json_t *measured = json_object_get(entry, "measured");
+    const char *grade = measured ? "scaled" : "guessed";
+    for (size_t i = 0; machine && i < json_array_size(measured); i++)
+        if (match(machine, json_string_value(json_array_get(measured, i))))
+            grade = "measured";
+    json_decref(root);
+    return grade;
+}
+
+bool sc__constants_full_mesh(const char *generation) {
+    json_t *root = coll_constants_load();
+    json_t *entry = json_object_get(json_object_get(root, "generations"), generation);
+    bool full = json_is_true(json_object_get(entry, "full_mesh"));
+    json_decref(root);
+    return full;
+}

@@ -95,6 +95,11 @@ const char *sc__constant_scope(struct sc_context *ctx,
  * *nvlink (bytes/s) is set where data/collectives.json knows it. */
 const char *
 sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink);
+/* How the constants of one of the "generations" (for a GPU) or "classes" (for a
+ * generation) are known: "measured", "scaled" from others, or "guessed". */
+const char *sc__constants_grade(const char *part, const char *name, const char *machine);
+/* Whether GPUs of the generation have a link to each other one instead of a switch. */
+bool sc__constants_full_mesh(const char *generation);
 /* All constants of a generation on a class of fabric. */
 sc_status sc__constants_load(struct sc_context *ctx,
                              const char *generation,

@@ -58,6 +58,13 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
     return k->nvlink * port;
 }
 
+/* Share of a GPU's links that lead to others of a group on its node. */
+static double links_among(const struct sc__cluster *c, double per_node) {
+    if (c->inside != SC__INSIDE_FULL || per_node < 2 || per_node >= c->node_gpus)
+        return 1;
+    return (per_node - 1) / (c->node_gpus - 1);
+}
+
 /* A group on several leaves goes through more switches. */
 static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
@@ -80,7 +87,8 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
     m.nodes = s->nodes;
     m.per_node = s->per_node;
     m.least = s->least ? s->least : s->per_node;
-    m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1);
+    m.port = c->nvlink / 1e9 / (s->sharing_port ? s->sharing_port : 1) *
+             links_among(c, s->per_node);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     m.wire = m.nics * nic;
@@ -227,7 +235,7 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
 static double
 message_bytes_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
     const struct sc__constants *k = &c->constants;
-    double port = k->p2p_share * c->nvlink / 1e9;
+    double port = k->p2p_share * c->nvlink / 1e9 * links_among(c, 2);
     double channels = k->p2p_channels;
     for (uint32_t r = 1; r < ranks && channels > 1; r *= 2)
         channels /= 2;
@@ -240,7 +248,7 @@ message_bytes_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) 
 static double message_us_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
     const struct sc__constants *k = &c->constants;
     double latency = k->p2p_base + k->p2p_peer[0];
-    double ll = fmin(k->p2p_ll[1], k->p2p_share * c->nvlink / 2e9);
+    double ll = fmin(k->p2p_ll[1], k->p2p_share * c->nvlink / 2e9 * links_among(c, 2));
     return fmin(latency + bytes / (1e3 * ll),
                 latency + k->p2p_simple + message_bytes_inside(c, ranks, bytes));
 }
@@ -284,7 +292,8 @@ double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t b
         double nics = fmax(1, (double)c->node_nics / c->node_gpus);
         return message_rate_outside(c, 1) / (c->nic / 1e9 * nics * c->constants.wire);
     }
-    double port = (double)bytes / (1e-6 * c->constants.p2p_share * c->nvlink);
+    double port =
+        (double)bytes / (1e-6 * c->constants.p2p_share * c->nvlink * links_among(c, 2));
     double taken =
         message_us_inside(c, PAIR, (double)bytes) - message_us_inside(c, PAIR, 0);
     return fmin(1, port / taken);

@@ -5,12 +5,19 @@
 #include <string.h>
 
 static const struct sc__option options[] = {
-    {"gpu",
+    {"base",
      0,
      "GPU",
      NULL,
      "Fit",
      "the GPU whose datasheet and constants to begin with",
+     0},
+    {"tiles",
+     0,
+     NULL,
+     NULL,
+     "Fit",
+     "fit the GEMM kernels of the library one by one, too; needs hundreds of GEMMs",
      0},
     {"output",
      'o',
@@ -46,6 +53,11 @@ static void write_groups(struct sc_request *req, const struct sc__gpu_fit *fit) 
         else
             sc__printf(&req->out, "%10s\n", "-");
     }
+    if (fit->kernels_of)
+        sc__printf(&req->out,
+                   "GEMM kernels as on %s: with the base's, %.2f %% on rows left out\n",
+                   fit->kernels_of,
+                   fit->base_held_out);
     if (fit->unused)
         sc__printf(&req->out, "%u rows have no time\n", fit->unused);
 }
@@ -69,18 +81,18 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
     struct sc__gpu_fit fit;
     struct sc__buffer b;
     const char *output = sc__option(req, "output");
-    const char *name = sc__option(req, "gpu");
+    const char *name = sc__option(req, "base");
     if (req->input_count != 1)
         return sc__usage(req,
                          "tools/measure_kernels.py makes one",
                          "fit-gpu takes one table");
     if (!name)
         return sc__usage(req,
-                         "the nearest relative, say --gpu h100-sxm",
-                         "--gpu is missing");
+                         "the nearest relative, say --base h100-sxm",
+                         "--base is missing");
     SC__TRY(sc__gpu_find(req->ctx, name, &base));
     SC__TRY(sc__kernel_table_read(req->ctx, req->inputs[0], &table));
-    sc__gpu_fit(req->ctx, base, &table, &fit);
+    sc__gpu_fit(req->ctx, base, &table, sc__flag(req, "tiles"), &fit);
     if (!fit.count)
         return sc__fail(req->ctx,
                         SC_INPUT,
@@ -89,6 +101,7 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
                         "%s holds no measured time",
                         req->inputs[0]);
     sc__buffer_init(&b, &req->ctx->arena);
+    fit.gpu->grade = "measured";
     sc__gpu_write(fit.gpu,
                   sc__format(&req->ctx->arena, "%s, from %s", req->inputs[0], name),
                   quality_of(req->ctx, &fit),

@@ -139,6 +139,9 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         return SC_OK;
     job->model = model;
     SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    /* a cluster of a given size is filled, whatever the script launches */
+    if (script && job_gpus(job) && !sc__option(req, "gpus"))
+        job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
     return read_nodes(req, job);
 }
@@ -161,6 +164,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     if (!req->input_count)
         SC__TRY(sc__job_model(req, job, &model));
     if (model) {
+        SC__TRY(sc__job_auto_plan(req, job));
         SC__TRY(sc__evaluation_model(req->ctx, &in, job->model, &job->plan, job->ev));
         job->workload = job->ev->workload;
         return SC_OK;

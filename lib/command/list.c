@@ -131,7 +131,7 @@ static sc_status list_cluster(struct listing *l, const char *name) {
     struct sc__cluster cluster;
     SC__TRY(sc__cluster_parse(l->ctx, name, 0, &cluster));
     sc__printf(&l->text,
-               "%-12s %-13s %9u  %-18s %-14s %-9s %-6s %s\n",
+               "%-17s %-13s %9u  %-18s %-14s %-9s %-9s %s\n",
                name,
                cluster.gpu ? cluster.gpu : "-",
                cluster.node_gpus,
@@ -197,8 +197,9 @@ static const struct list_kind list_kinds[] = {
     {"clusters",
      "clusters/",
      list_cluster,
-     "cluster      GPU           GPUs/node  in a node          NICs           fabric    "
-     "class  source\n"},
+     "cluster           GPU           GPUs/node  in a node          NICs           fabric  "
+     "  "
+     "class     source\n"},
     {"software",
      "software/",
      list_software,

@@ -25,6 +25,20 @@ struct row_forecast {
     const char *command; /* that repeats it */
 };
 
+/* Where no time is published: from the rate that is. */
+static void derive_time(struct sc__truth_row *row, const struct sc__evaluation *ev) {
+    const struct sc__workload *w = ev->workload;
+    const struct sc__truth_rates rates = {.model_flops = w->model_flops,
+                                          .peak_flops = w->peak_flops,
+                                          .tokens = w->tokens,
+                                          .sequences = ev->plan.global_batch,
+                                          .gpus = ev->plan.gpus};
+    if (row->measured > 0)
+        return;
+    row->measured = sc__truth_derived(row, &rates);
+    row->measured_is_derived = true;
+}
+
 static sc_status forecast(void *self) {
     struct row_forecast *f = self;
     struct sc_context *ctx = f->ctx;
@@ -58,6 +72,7 @@ static sc_status forecast(void *self) {
     SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
+    derive_time(row, ev);
     row->shares = sc__result_step_shares(&ev->result);
     sc__result_free(&ev->result);
     f->command = sc__truth_command(ctx, plan);
@@ -158,6 +173,8 @@ static sc_status validate_execute(struct sc_request *req) {
         return sc__usage(req,
                          "stepcast validate TRUTH.csv",
                          "one table of measured steps is needed");
+    if (sc__flag(req, "memory"))
+        return sc__validate_memory(req, req->inputs[0]);
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     if (!truth.count && sc__flag(req, "only"))
@@ -188,6 +205,14 @@ static const struct sc__option options[] = {
      0},
     {"markdown", 0, "FILE", NULL, "Output", "the tables as Markdown", 0},
     {"plot", 0, "FILE", NULL, "Output", "measured against predicted, as SVG", 0},
+    {"memory",
+     0,
+     NULL,
+     NULL,
+     "Input",
+     "memory instead of time: a table of figures and of jobs that fit or fail, or of "
+     "steps, all of which ran",
+     0},
     {"only", 0, "TEXT", NULL, "Input", "only rows whose source or id holds this", 0},
     {"software",
      0,

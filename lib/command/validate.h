@@ -37,6 +37,8 @@ enum sc__truth_column {
     SC__TRUTH_RECOMPUTE,
     SC__TRUTH_SP,
     SC__TRUTH_ZERO,
+    SC__TRUTH_QUANTITY,
+    SC__TRUTH_VALUE,
     SC__TRUTH_SECONDS,
     SC__TRUTH_NOTES,
     SC__TRUTH_COLUMNS
@@ -45,7 +47,8 @@ enum sc__truth_column {
 struct sc__truth_row {
     const char *cell[SC__TRUTH_COLUMNS]; /* "" where empty */
     uint32_t line;
-    bool measured_is_number; /* or empty */
+    bool measured_is_number;  /* or empty */
+    bool measured_is_derived; /* from a rate that was printed */
     /* s */
     double measured;
     double predicted;
@@ -64,6 +67,22 @@ struct sc__truth {
     uint32_t capacity;
 };
 
+#define SC__CSV_COLUMNS 256
+struct sc__csv {
+    struct sc_context *ctx;
+    const char *file;
+    struct sc__str text;
+    size_t at;
+    uint64_t line;
+};
+/* One record; *more is false at the end of the text. cells: SC__CSV_COLUMNS. */
+sc_status
+sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more);
+sc_status sc__csv_error(struct sc__csv *c, const char *what);
+
+/* validate_memory.c: `validate --memory`. */
+sc_status sc__validate_memory(struct sc_request *req, const char *path);
+
 sc_status
 sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
 sc_status sc__truth_parse(struct sc_context *ctx,
@@ -72,6 +91,17 @@ sc_status sc__truth_parse(struct sc_context *ctx,
                           struct sc__truth *out);
 
 /* The options of `run` a row stands for; *skip says why there are none. */
+struct sc__truth_rates { /* of the model on its GPUs, to derive a time from a rate */
+    double model_flops;  /* of a step */
+    double peak_flops;   /* of one GPU */
+    double tokens;       /* of a step */
+    double sequences;
+    double gpus;
+};
+/* Seconds of a step from what the row prints: tokens, sequences, FLOPs a second, a
+ * share of the peak. 0 where it prints none of them. */
+double sc__truth_derived(const struct sc__truth_row *row, const struct sc__truth_rates *r);
+
 struct sc__truth_plan {
     sc_setting *items;
     uint32_t count;
@@ -86,6 +116,8 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
                          bool nearest,
                          struct sc__truth_plan *out);
+/* "--name value --flag", as on the command line. */
+void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text);
 struct sc__settings sc__truth_settings(struct sc_context *ctx,
                                        const struct sc__truth_plan *plan);
 const char *sc__truth_command(struct sc_context *ctx, const struct sc__truth_plan *plan);

@@ -23,7 +23,7 @@ set(struct sc_context *ctx, struct sc__truth_plan *p, const char *name, const ch
 }
 
 /* "--name value --flag": words as on the command line. */
-static void set_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text) {
+void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text) {
     struct sc__str rest = sc__str(text);
     struct sc__str word;
     const char *name = NULL;
@@ -131,7 +131,7 @@ static void apply_list(struct sc_context *ctx,
         if (!matches(row, entry))
             continue;
         if (options)
-            set_words(ctx, p, fill_in(ctx, row, options));
+            sc__truth_words(ctx, p, fill_in(ctx, row, options));
         if (cluster)
             p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
@@ -237,7 +237,7 @@ static void set_model(struct sc_context *ctx,
     }
     set_dimensions(ctx, row, p);
     if (family)
-        set_words(ctx, p, json_string_value(json_object_get(family, "options")));
+        sc__truth_words(ctx, p, json_string_value(json_object_get(family, "options")));
     else if (!p->skip)
         p->skip =
             sc__format(&ctx->arena, "the family of the model \"%s\" is not known", name);
@@ -332,7 +332,7 @@ static void read_words(struct sc_context *ctx,
     char *text = sc__strdup(&ctx->arena, cell(row, c));
     const char *options;
     while ((options = take_phrase(table, text)))
-        set_words(ctx, p, fill_in(ctx, row, options));
+        sc__truth_words(ctx, p, fill_in(ctx, row, options));
     for (const char *at = text; *at; at++)
         if (isalnum((unsigned char)*at)) {
             struct sc__str left = sc__trim(sc__str(at));
@@ -370,6 +370,16 @@ static const json_t *find_gpu(const json_t *gpus, const char *name) {
         best = entry;
     }
     return best;
+}
+
+/* Tensor-parallel collectives in chunks come with sequence parallelism, said or not. */
+static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    const char *overlap = sc__setting(&s, "overlap-tp");
+    const char *tp = sc__setting(&s, "tp");
+    if (overlap && !strcmp(overlap, "chunks") && tp && atoi(tp) > 1 &&
+        !sc__setting(&s, "sequence-parallel"))
+        set(ctx, p, "sequence-parallel", "");
 }
 
 /* A rack of 72 in jobs of powers of two is used in blocks of 64, as the recipes
@@ -452,6 +462,54 @@ static void set_machine(struct sc_context *ctx,
             sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, cell(row, SC__TRUTH_NIC));
 }
 
+/* ---- rates instead of times ---- */
+
+/* What is printed, and the FLOPs, tokens or sequences of a step that it counts. */
+enum printed { RATE_TOKENS, RATE_SEQUENCES, RATE_TFLOPS, RATE_MFU, RATES };
+
+struct rate_name {
+    const char *text;
+    enum printed rate;
+    bool per_gpu;
+};
+
+static const struct rate_name rate_names[] = {
+    {"tokens/s/GPU", RATE_TOKENS, true},
+    {"tokens/s", RATE_TOKENS, false},
+    {"samples/s/GPU", RATE_SEQUENCES, true},
+    {"samples/s", RATE_SEQUENCES, false},
+    {"sequences/s/GPU", RATE_SEQUENCES, true},
+    {"sequences/s", RATE_SEQUENCES, false},
+    {"model TFLOP/s/GPU", RATE_TFLOPS, true},
+    {"TFLOP/s/GPU", RATE_TFLOPS, true},
+    {"MFU", RATE_MFU, true},
+    {"MFU %", RATE_MFU, true},
+    {NULL, RATES, false},
+};
+
+static const struct rate_name *printed_rate(const struct sc__truth_row *row) {
+    double value;
+    if (!sc__parse_double(sc__str(cell(row, SC__TRUTH_VALUE)), &value) || !(value > 0))
+        return NULL;
+    for (const struct rate_name *n = rate_names; n->text; n++)
+        if (sc__str_is_any_case(sc__str(cell(row, SC__TRUTH_QUANTITY)), n->text))
+            return n;
+    return NULL;
+}
+
+double sc__truth_derived(const struct sc__truth_row *row, const struct sc__truth_rates *r) {
+    const struct rate_name *name = printed_rate(row);
+    double value = 0;
+    if (!name)
+        return 0;
+    sc__parse_double(sc__str(cell(row, SC__TRUTH_VALUE)), &value);
+    /* a share is printed as 0.4 or as 40 */
+    double share = value > 1 ? value / 100 : value;
+    const double step[RATES] = {r->tokens, r->sequences, r->model_flops, r->model_flops};
+    const double rate[RATES] = {value, value, value * 1e12, share * r->peak_flops};
+    return step[name->rate] / rate[name->rate] / (name->per_gpu ? r->gpus : 1);
+}
+
 static void find_skip(struct sc_context *ctx,
                       const struct sc__truth_row *row,
                       const json_t *root,
@@ -468,7 +526,7 @@ static void find_skip(struct sc_context *ctx,
                              "%s: '%s' is not a number",
                              sc__truth_column_name(SC__TRUTH_SECONDS),
                              cell(row, SC__TRUTH_SECONDS));
-    else if (row->measured <= 0)
+    else if (row->measured <= 0 && !printed_rate(row))
         p->skip = "no time per step is published";
     else if (!*cell(row, SC__TRUTH_SEQ) || !*cell(row, SC__TRUTH_GLOBAL_BATCH))
         p->skip = "the batch or sequence is not known";
@@ -498,6 +556,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
+        imply_sequence_parallel(ctx, p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);

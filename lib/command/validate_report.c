@@ -196,6 +196,8 @@ static void json_row(struct sc__json *j, const struct sc__truth_row *r) {
         sc__json_double(j, "error_pct", validate_report_error_of(r));
     else
         sc__json_null(j, "error_pct");
+    if (r->measured_is_derived)
+        sc__json_bool(j, "measured_is_derived", true);
     sc__json_string(j, "skipped", r->skipped);
     sc__json_string(j, "source", r->cell[SC__TRUTH_SOURCE]);
     sc__json_string(j, "gpu", r->cell[SC__TRUTH_GPU]);

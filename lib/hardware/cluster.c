@@ -269,6 +269,37 @@ parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
     return parse_bytes(ctx, path, text, out);
 }
 
+/* "cluster.json:64": a file, and another number of GPUs than it names. */
+static sc_status parse_sized_file(struct sc_context *ctx,
+                                  const char *text,
+                                  struct sc__cluster *out,
+                                  const char **file,
+                                  bool *found) {
+    const char *colon = strrchr(text, ':');
+    uint32_t gpus = 0;
+    *found = false;
+    if (!colon || !sc__parse_u32(sc__str(colon + 1), &gpus) || !gpus ||
+        gpus > UINT32_MAX / 64)
+        return SC_OK;
+    *file = sc__strndup(&ctx->arena, text, (size_t)(colon - text));
+    if (sc__path_look(*file).kind == SC__PATH_NONE)
+        return SC_OK;
+    *found = true;
+    struct sc__place at = {.file = *file};
+    SC__TRY(parse_file(ctx, *file, out));
+    bool fixed = out->fabric.dims || out->fabric.kind == SC__FABRIC_LINKS;
+    if (fixed && out->gpus != gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        "leave the number out",
+                        "its links are those of %u GPUs, not of %u",
+                        out->gpus,
+                        gpus);
+    out->gpus = gpus;
+    return SC_OK;
+}
+
 /* As described, with nothing that follows from it. *file: what it came from. */
 static sc_status parse_text(struct sc_context *ctx,
                             const char *text,
@@ -282,6 +313,11 @@ static sc_status parse_text(struct sc_context *ctx,
     SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
     if (found)
         return SC_OK;
+    if (sc__path_look(text).kind == SC__PATH_NONE)
+        SC__TRY(parse_sized_file(ctx, text, out, file, &found));
+    if (found)
+        return SC_OK;
+    *file = NULL;
     if (sc__path_look(text).kind == SC__PATH_NONE && strcmp(text, "-") != 0)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -373,6 +409,8 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
         c->generation = generation;
     if (!(c->nvlink > 0))
         c->nvlink = rate;
+    if (generation && c->inside == SC__INSIDE_SWITCH && sc__constants_full_mesh(generation))
+        c->inside = SC__INSIDE_FULL;
     resolve_nvlink(ctx, c);
     if (c->generation)
         return;
@@ -400,6 +438,27 @@ static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
 static uint32_t whole_nodes(const struct sc__cluster *c, uint32_t gpus) {
     return gpus <= c->node_gpus ? c->node_gpus
                                 : (gpus + c->node_gpus - 1) / c->node_gpus * c->node_gpus;
+}
+
+/* Racks of which a job uses part: the most GPUs a node, in whole hosts, that divide the
+ * job. The NICs of idle hosts are idle. */
+static void resolve_racks(struct sc_context *ctx, struct sc__cluster *c, uint32_t gpus) {
+    if (!c->tray || gpus <= c->node_gpus || gpus % c->node_gpus == 0)
+        return;
+    uint32_t used = c->node_gpus / c->tray * c->tray;
+    while (used > c->tray && gpus % used)
+        used -= c->tray;
+    if (gpus % used)
+        return;
+    sc__note(ctx,
+             "part-of-racks",
+             "%u GPUs as %u nodes of %u of their %u GPUs",
+             gpus,
+             gpus / used,
+             used,
+             c->node_gpus);
+    c->node_nics = (uint32_t)((uint64_t)c->node_nics * used / c->node_gpus);
+    c->node_gpus = used;
 }
 
 static sc_status resolve_count(struct sc_context *ctx,
@@ -431,6 +490,7 @@ static sc_status resolve_count(struct sc_context *ctx,
     if (!c->node_gpus)
         c->node_gpus = c->fabric.dims ? 1 : 8;
     c->sized = c->gpus != 0;
+    resolve_racks(ctx, c, c->gpus ? c->gpus : gpus);
     if (!c->gpus)
         c->gpus = whole_nodes(c, gpus ? gpus : c->node_gpus);
     if (c->gpus > c->node_gpus && c->gpus % c->node_gpus)
@@ -558,6 +618,8 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_gpu(ctx, c);
     resolve_defaults(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
+    c->grade_inside = sc__constants_grade("generations", c->generation, c->gpu);
+    c->grade_between = sc__constants_grade("classes", c->fabric.class, c->generation);
     for (uint32_t i = 0; i < c->override_count; i++) {
         const struct sc__constant *k = c->overrides[i].constant;
         memcpy(sc__constant_at(&c->constants, k),

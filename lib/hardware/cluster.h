@@ -19,7 +19,13 @@
 #include "collective/constants.h"
 
 /* How the GPUs of a node reach each other. */
-enum sc__inside { SC__INSIDE_SWITCH, SC__INSIDE_MESH, SC__INSIDE_PCIE, SC__INSIDES };
+enum sc__inside {
+    SC__INSIDE_SWITCH,
+    SC__INSIDE_MESH, /* cube mesh of V100 */
+    SC__INSIDE_PCIE,
+    SC__INSIDE_FULL, /* a link to every other GPU (xGMI) */
+    SC__INSIDES
+};
 
 enum sc__fabric_kind {
     SC__FABRIC_NONE, /* one node, or nothing known: NICs are joined by one ideal switch */
@@ -144,11 +150,15 @@ struct sc__cluster {
     const char *source;     /* where its figures come from */
     const char *gpu;        /* a file of data/gpus, or NULL */
     const char *generation; /* of data/collectives.json */
-    bool ideal;             /* communication is free */
-    uint32_t gpus;          /* in all; 0 = as many as the job has */
-    bool sized;             /* the description itself says how many */
-    uint32_t node_gpus;     /* in a node (NVLink domain) */
+    /* how its collectives are known: "measured", "scaled" or "guessed" */
+    const char *grade_inside;
+    const char *grade_between;
+    bool ideal;         /* communication is free */
+    uint32_t gpus;      /* in all; 0 = as many as the job has */
+    bool sized;         /* the description itself says how many */
+    uint32_t node_gpus; /* in a node (NVLink domain) */
     uint32_t node_nics;
+    uint32_t tray; /* GPUs of a host inside the node: a job may leave whole ones idle */
     enum sc__inside inside;
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */

@@ -19,6 +19,7 @@ const struct sc__field sc__cluster_fields[] = {
     IN("node", "nvlink", "nvlink", RATE, nvlink),
     IN("node", "latency", "step", TIME, nvlink_latency),
     IN("node", "nics", "nics", COUNT, node_nics),
+    IN("node", "tray", "tray", COUNT, tray),
     IN("node", "nic", "nic", RATE, nic),
     IN("fabric", "kind", "fabric", KIND, fabric.kind),
     IN("fabric", "class", "class", TEXT, fabric.class),
@@ -52,7 +53,7 @@ const struct sc__field sc__cluster_fields[] = {
     {NULL, NULL, NULL, SC__FIELD_TEXT, 0},
 };
 
-static const char *const inside_names[] = {"nvswitch", "mesh", "pcie", NULL};
+static const char *const inside_names[] = {"nvswitch", "mesh", "pcie", "full", NULL};
 static const char *const kind_names[] = {
     "none", "rail", "fat-tree", "hpn", "dcn", "dims", "dragonfly", "links", NULL};
 
@@ -91,7 +92,7 @@ static const char *set_word(void *at, enum sc__field_type type, struct sc__str v
     unsigned i = 0;
     if (type == SC__FIELD_INSIDE) {
         if (!parse_word(value, inside_names, &i))
-            return "nvswitch, mesh or pcie";
+            return "nvswitch, mesh, pcie or full";
         *(enum sc__inside *)at = (enum sc__inside)i;
         return NULL;
     }

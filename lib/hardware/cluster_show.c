@@ -3,6 +3,7 @@
 #include "hardware/cluster_fields.h"
 
 #include <math.h>
+#include <string.h>
 
 static void put_rate(struct sc__buffer *out, double rate) {
     if (rate >= 1e12)
@@ -117,7 +118,7 @@ put_fabric(const struct sc__cluster *c, struct sc__buffer *out, uint32_t nodes) 
 }
 
 static void put_node(const struct sc__cluster *c, struct sc__buffer *out, uint32_t nodes) {
-    static const char *const inside[] = {"NVSwitch", "NVLink mesh", "PCIe"};
+    static const char *const inside[] = {"NVSwitch", "NVLink mesh", "PCIe", "full mesh"};
     sc__printf(out, "└─ %u node%s\n", nodes, nodes == 1 ? "" : "s");
     sc__printf(out,
                "   ├─ %u × %s",
@@ -138,6 +139,18 @@ static void put_node(const struct sc__cluster *c, struct sc__buffer *out, uint32
     }
 }
 
+/* How far to trust collectives on it. */
+static void put_grade(const struct sc__cluster *c, struct sc__buffer *out, uint32_t nodes) {
+    if (c->override_count)
+        sc__printf(out, "collectives: %u constants of its own\n", c->override_count);
+    if (!strcmp(c->fabric.class, "plain"))
+        return;
+    sc__printf(out, "collectives inside a node: %s (%s)", c->grade_inside, c->generation);
+    if (nodes > 1)
+        sc__printf(out, ", between nodes: %s (%s)", c->grade_between, c->fabric.class);
+    sc__putc(out, '\n');
+}
+
 void sc__cluster_show(const struct sc__cluster *c, struct sc__buffer *out) {
     uint32_t nodes = up((double)c->gpus / c->node_gpus);
     sc__printf(out,
@@ -153,6 +166,7 @@ void sc__cluster_show(const struct sc__cluster *c, struct sc__buffer *out) {
     }
     put_fabric(c, out, nodes);
     put_node(c, out, nodes);
+    put_grade(c, out, nodes);
     if (c->source)
         sc__printf(out, "source: %s\n", c->source);
 }

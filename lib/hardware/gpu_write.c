@@ -23,6 +23,18 @@ put_list(struct sc__json *j, const char *key, const double *values, unsigned cou
     sc__json_end_array(j);
 }
 
+static void put_tiles(struct sc__json *j, const struct sc__gemm_constants *c) {
+    if (!c->tile_count)
+        return;
+    sc__json_array(j, "tiles");
+    for (unsigned i = 0; i < c->tile_count; i++) {
+        const struct sc__gemm_tile *t = &c->tiles[i];
+        double values[4] = {t->m, t->n, t->step, t->epilogue};
+        put_list(j, NULL, values, 4);
+    }
+    sc__json_end_array(j);
+}
+
 static void put_sheet(struct sc__json *j, const struct sc__gpu *g) {
     struct sc__gpu sheet = *g;
     sheet.memory /= 0x1p30;
@@ -101,6 +113,7 @@ static void put_memory_op(struct sc__json *j,
 static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_object(j, "constants");
     put_fields(j, "gemm", sc__gpu_gemm_fields, g);
+    put_tiles(j, &g->gemm);
     sc__json_object(j, "dtype");
     for (unsigned t = 0; t < SC__DTYPES; t++)
         if (g->dtype[t].r > 0)
@@ -140,6 +153,7 @@ void sc__gpu_write(const struct sc__gpu *g,
         sc__json_string(&j, "source", g->source);
     put_sheet(&j, g);
     sc__json_row(&j, "fitted");
+    sc__json_string(&j, "grade", g->grade);
     sc__json_string(&j, "source", source);
     sc__json_string(&j, "quality", quality);
     sc__json_end_object(&j);

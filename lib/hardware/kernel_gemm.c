@@ -11,32 +11,34 @@
 
 #include <math.h>
 
+/* The shapes of a GPU whose file lists none. */
+static const struct sc__gemm_tile usual_tiles[] = {{256, 128, 1, 1},
+                                                   {128, 256, 1, 1},
+                                                   {192, 192, 1, 1},
+                                                   {320, 128, 1, 1},
+                                                   {128, 320, 1, 1},
+                                                   {192, 128, 1, 1},
+                                                   {128, 192, 1, 1},
+                                                   {160, 128, 1, 1},
+                                                   {128, 160, 1, 1},
+                                                   {128, 128, 1, 1},
+                                                   {96, 128, 1, 1},
+                                                   {128, 96, 1, 1},
+                                                   {64, 128, 1, 1},
+                                                   {128, 64, 1, 1},
+                                                   {64, 64, 1, 1},
+                                                   {64, 256, 1, 1},
+                                                   {256, 64, 1, 1},
+                                                   {64, 192, 1, 1},
+                                                   {192, 64, 1, 1}};
+
 static const struct tile {
     uint16_t m;
     uint16_t n;
-} tiles[] = {{256, 128},
-             {128, 256},
-             {192, 192},
-             {320, 128},
-             {128, 320},
-             {192, 128},
-             {128, 192},
-             {160, 128},
-             {128, 160},
-             {128, 128},
-             {96, 128},
-             {128, 96},
-             {64, 128},
-             {128, 64},
-             {64, 64},
-             {64, 256},
-             {256, 64},
-             {64, 192},
-             {192, 64}},
-  grouped_tiles[] = {{128, 128}, {128, 256}, {256, 128}, {64, 128}, {128, 64}, {64, 256}};
+} grouped_tiles[] = {{128, 128}, {128, 256}, {256, 128}, {64, 128}, {128, 64}, {64, 256}};
 
 enum {
-    TILES = sizeof tiles / sizeof *tiles,
+    USUAL_TILES = sizeof usual_tiles / sizeof *usual_tiles,
     GROUPED_TILES = sizeof grouped_tiles / sizeof *grouped_tiles
 };
 
@@ -66,6 +68,7 @@ struct gemm {
     uint64_t k_step;
     uint64_t sms;
     struct tile only; /* m 0: any tile */
+    uint64_t rows;    /* only tiles of so many rows, k never split; 0: all */
 };
 
 static double main_peak(const struct sc__gpu *g) {
@@ -88,6 +91,18 @@ static enum sc__dtype available(const struct sc__gpu *g, enum sc__dtype t) {
     if (g->peak[t] > 0)
         return t;
     return t == SC__TF32 ? SC__FP32 : SC__BF16;
+}
+
+/* us that the cache saves: of A, which the kernel before wrote, and of B, which an
+ * earlier call read, it finds as much as fits beside the rest. */
+static double
+cached_us(const struct sc__gemm_constants *c, double a, double b, double all) {
+    if (!(c->cache_bw > c->bw))
+        return 0;
+    double x = c->cache > 0 ? all / c->cache : INFINITY;
+    double y = c->cache_b > 0 ? all / c->cache_b : INFINITY;
+    double found = a / (1 + x * x * x) + b / (1 + y * y * y);
+    return found * (1 / c->bw - 1 / c->cache_bw);
 }
 
 static struct gemm describe(const struct sc__gpu *g,
@@ -122,11 +137,16 @@ static struct gemm describe(const struct sc__gpu *g,
     p.te = c->te * or_one(f->te);
     p.t0 = f->t0 > 0 ? f->t0 : c->t0;
     p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
-    p.memory = (double)batch * (e * (dm * dk + dn * dk) + p.out * c->w * dm * dn) / c->bw;
+    p.rows = (uint64_t)f->rows;
+    double operands = (double)batch * e * (dm * dk + dn * dk);
+    double output = (double)batch * p.out * dm * dn;
+    double input = (double)batch * e * dm * dk;
+    double saved = cached_us(c, input, operands - input, operands + output);
+    double slower = 1 / or_one(f->bw);
+    p.memory = ((operands + c->w * output) / c->bw - saved) * slower;
     p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
     if (c->write > 0)
-        p.floor =
-            (double)batch * (e * (dm * dk + dn * dk) / c->bw + p.out * dm * dn / c->write);
+        p.floor = (operands / c->bw + output / c->write - saved) * slower;
     return p;
 }
 
@@ -134,25 +154,74 @@ static double step_us(const struct gemm *p, const struct tile *t) {
     return 2.0 * t->m * t->n * (double)p->k_step / p->r + p->b * (t->m + t->n);
 }
 
-/* Waves of one tile shape, k split into s parts. */
-static double
-tile_us(const struct gemm *p, const struct tile *t, uint64_t s, uint64_t steps) {
-    uint64_t count = ceil_div(p->m, t->m) * ceil_div(p->n, t->n);
-    /* Split-k is for outputs whose tiles leave SMs idle. */
-    if (s > 1 && count >= p->sms)
-        return INFINITY;
-    return (double)ceil_div(count * s, p->sms) *
-           ((double)steps * step_us(p, t) + p->te * t->m * t->n);
+/* One shape of tile for one GEMM. */
+struct tiling {
+    uint64_t count;
+    uint64_t resident; /* tiles that an SM works on at a time */
+    double step;       /* us of one step along k */
+    double epilogue;   /* us */
+};
+
+static uint64_t resident_tiles(const struct gemm *p, const struct sc__gemm_tile *t) {
+    double tiles = p->gpu->gemm.resident / (t->m * t->n);
+    return tiles < 2 ? 1 : tiles < 4 ? (uint64_t)tiles : 4;
 }
 
-/* Least time of the waves over the tiles. */
-static double waves_us(const struct gemm *p, uint64_t s) {
-    uint64_t steps = ceil_div(ceil_div(p->k, p->k_step), s);
+static struct tiling tiling_of(const struct gemm *p, const struct sc__gemm_tile *t) {
+    struct tile shape = {(uint16_t)t->m, (uint16_t)t->n};
+    return (struct tiling){.count = ceil_div(p->m, shape.m) * ceil_div(p->n, shape.n),
+                           .resident = resident_tiles(p, t),
+                           .step = t->step * step_us(p, &shape),
+                           .epilogue = t->epilogue * p->te * t->m * t->n};
+}
+
+/* All shapes the GEMM may be cut in; returns how many. */
+static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TILES]) {
+    const struct sc__gemm_constants *c = &p->gpu->gemm;
+    const struct sc__gemm_tile only = {p->only.m, p->only.n, 1, 1};
+    const struct sc__gemm_tile *tiles = c->tile_count ? c->tiles : usual_tiles;
+    unsigned count = c->tile_count ? c->tile_count : USUAL_TILES;
+    unsigned taken = 0;
+    if (p->only.m) {
+        tiles = &only;
+        count = 1;
+    }
+    for (unsigned i = 0; i < count; i++)
+        if (!p->rows || (uint64_t)tiles[i].m == p->rows)
+            out[taken++] = tiling_of(p, &tiles[i]);
+    if (!taken) /* a list without tiles of so many rows */
+        out[taken++] = tiling_of(p, &(struct sc__gemm_tile){128, 128, 1, 1});
+    return taken;
+}
+
+/* Tiles of the busiest SM: whole waves, and to some part as many as there are
+ * tiles. Where an SM works on several tiles at a time, the last of them run beside
+ * each other, too. */
+static double wave_count(const struct gemm *p, const struct tiling *t, uint64_t s) {
+    double part = p->gpu->gemm.wave;
+    uint64_t waves = ceil_div(t->count * s, p->sms);
+    if (waves > t->resident)
+        waves = ceil_div(waves, t->resident) * t->resident;
+    if (!(part > 0))
+        return (double)waves;
+    return (1 - part) * (double)waves +
+           part * fmax(1, (double)(t->count * s) / (double)p->sms);
+}
+
+/* Least time of the waves over the tiles, k split into s parts. */
+static double
+waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uint64_t s) {
+    /* Kernels before Hopper's walk in halves of a step. */
+    uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
+    double steps = (double)ceil_div(ceil_div(parts * p->k, p->k_step), s) / (double)parts;
     double best = INFINITY;
-    if (p->only.m)
-        return tile_us(p, &p->only, s, steps);
-    for (unsigned i = 0; i < TILES; i++)
-        best = fmin(best, tile_us(p, &tiles[i], s, steps));
+    for (unsigned i = 0; i < count; i++) {
+        const struct tiling *t = &tilings[i];
+        /* Split-k is for outputs whose tiles leave SMs idle. */
+        if (s > 1 && t->count >= p->sms)
+            continue;
+        best = fmin(best, wave_count(p, t, s) * (steps * t->step + t->epilogue));
+    }
     return best;
 }
 
@@ -168,25 +237,39 @@ static double limited_by(const struct gemm *p, double waves, double memory) {
 /* What a split of k into s parts costs more: a second kernel that reads s
  * partial sums in fp32 (4 s bytes an element) and writes the result in bf16. */
 static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
-    return s > 1 ? gpu->gemm.ts + (4 * (double)s + 2) * area / gpu->gemm.bw : 0;
+    const struct sc__gemm_constants *c = &gpu->gemm;
+    if (s == 1)
+        return 0;
+    return c->ts + or_one(c->split) * (4 * (double)s + 2) * area / c->bw;
+}
+
+/* Whether k is long enough for s parts. */
+static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
+    double least = gpu->gemm.split_k > 0 ? gpu->gemm.split_k : 256;
+    return s == 1 || (double)k >= least * (double)s;
 }
 
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
     struct gemm p = describe(gpu, type, 1, m, n, k);
+    struct tiling tilings[SC__GEMM_TILES];
+    unsigned count = list_tilings(&p, tilings);
     double best = INFINITY;
     double floor = fmax(fmax(p.memory, p.chip), p.floor);
     double area = (double)m * (double)n;
-    for (unsigned i = 0; i < (p.only.m ? 1 : sizeof splits / sizeof *splits); i++) {
+    bool odd = m & 1;
+    bool whole = p.only.m || p.rows;
+    for (unsigned i = 0; i < (whole ? 1 : sizeof splits / sizeof *splits); i++) {
         uint64_t s = splits[i];
-        if (s > 1 && k < 256 * s)
+        if (!can_split(gpu, k, s))
             break;
-        double fixed = p.t0 + split_us(gpu, s, area);
+        double fixed =
+            p.t0 + split_us(gpu, s, area) + (s > 1 && odd ? gpu->gemm.split_odd : 0);
         /* The smooth maximum is never below its largest term, so neither this
          * test nor the one below can drop the best: they only save pow(). */
         if (floor + fixed >= best)
             continue;
-        double waves = waves_us(&p, s);
+        double waves = waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
         if (waves + fixed < best)
             best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
     }
@@ -248,6 +331,8 @@ bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
 }
 
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout) {
+    if (key->dtype == SC__TF32)
+        return layout;
     return (key->size[0] | key->size[1] | key->size[2]) & 7 ? layout : SC__LAYOUT_FORWARD;
 }
 
@@ -295,6 +380,22 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     return best + gpu->gemm.t0;
 }
 
+enum sc__memory_op sc__quantize_op(enum sc__dtype t) {
+    if (t == SC__FP8_BLOCK)
+        return SC__MEM_QUANTIZE_FP8_BLOCK;
+    return t == SC__FP4 ? SC__MEM_QUANTIZE_FP4 : SC__MEM_QUANTIZE_FP8;
+}
+
+/* tf32 has no instructions for transposed operands: gradients take longer. */
+static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    const struct sc__gemm_dtype *f = &gpu->dtype[key->dtype];
+    if (key->dtype != SC__TF32 || !(gpu->peak[SC__TF32] > 0))
+        return 1;
+    if (key->size[5] == SC__LAYOUT_DGRAD)
+        return or_one(f->dgrad);
+    return key->size[5] == SC__LAYOUT_WGRAD ? or_one(f->wgrad) : 1;
+}
+
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     uint64_t m = key->size[0];
     uint64_t n = key->size[1];
@@ -305,6 +406,10 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
     if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    us *= transposed(gpu, key);
+    enum sc__dtype type = available(gpu, key->dtype);
+    if (key->size[7] && sc__dtype_bytes(type) < 2)
+        us += sc__memory_op_us(gpu, sc__quantize_op(type), SC__BF16, m, k);
     /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
      * shorter k is. */
     if (key->size[6])

@@ -59,6 +59,17 @@ static bool of_modules(const struct kernel_layer_maker *m) {
 
 /* ---- linear layers ---- */
 
+enum { /* as in --lora-targets */
+       LORA_Q = 1,
+       LORA_K = 2,
+       LORA_V = 4,
+       LORA_QKV = 7,
+       LORA_OUT = 8,
+       LORA_GATE = 16,
+       LORA_UP = 32,
+       LORA_DOWN = 64
+};
+
 struct linear {
     const char *name;
     const char *dgrad;
@@ -67,6 +78,7 @@ struct linear {
     uint64_t out;
     uint64_t experts;  /* 0: one plain GEMM */
     bool bias_in_gemm; /* and its gradient a column sum */
+    unsigned targets;  /* bits of lora_targets it stands for */
 };
 
 static struct sc__kernel grouped(struct kernel_layer_maker *m,
@@ -116,6 +128,47 @@ cast(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows, uint64
         memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
 }
 
+/* Of a layer that stands for several (packed queries, keys and values), the adapters
+ * of those that have one are computed together. */
+static uint64_t adapter_rank(const struct kernel_layer_maker *m, const struct linear *l) {
+    uint64_t rank = 0;
+    for (unsigned bits = m->s->lora_targets & l->targets; bits; bits &= bits - 1)
+        rank += m->s->lora;
+    return rank;
+}
+
+/* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
+ * gradient of each. */
+static void adapter(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+    uint64_t rank = adapter_rank(m, l);
+    uint64_t all = rows * (l->experts ? l->experts : 1);
+    enum sc__dtype t = m->s->dtype;
+    double copies = l->experts ? (double)l->experts : 1;
+    if (m->s->four_bits)
+        push(m,
+             sc__elementwise(m->kernel_model,
+                             "unpack",
+                             (0.5 + sc__dtype_bytes(t)) * (double)(l->in * l->out) *
+                                 copies));
+    if (!rank)
+        return;
+    push(m,
+         sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
+    push(m,
+         sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
+    memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
+    if (!m->backward)
+        return;
+    struct sc__kernel a =
+        sc__gemm_wgrad(m->kernel_model, "lora_a_wgrad", t, rank, l->in, all, false);
+    struct sc__kernel b =
+        sc__gemm_wgrad(m->kernel_model, "lora_b_wgrad", t, l->out, rank, all, false);
+    a.phase = SC__WGRAD;
+    b.phase = SC__WGRAD;
+    push(m, a);
+    push(m, b);
+}
+
 static void
 linear_forward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
     cast(m, l, rows, l->in);
@@ -134,6 +187,8 @@ linear_backward(struct kernel_layer_maker *m, const struct linear *l, uint64_t r
          l->experts
              ? grouped(m, l, l->dgrad, rows, l->in, l->out)
              : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
+    if (m->s->lora)
+        return; /* frozen: no gradients of weight and bias */
     struct sc__kernel w = l->experts ? grouped(m, l, l->wgrad, l->out, l->in, rows)
                                      : sc__gemm_wgrad(m->kernel_model,
                                                       l->wgrad,
@@ -153,6 +208,8 @@ static void linear(struct kernel_layer_maker *m, const struct linear *l, uint64_
         linear_backward(m, l, rows);
     else
         linear_forward(m, l, rows);
+    if (m->s->lora)
+        adapter(m, l, rows);
 }
 
 /* Layers with one input; its gradient is the sum of theirs. */
@@ -264,23 +321,25 @@ static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     uint64_t q_in = s->q_rank ? s->q_rank : s->hidden;
     struct linear q_down =
-        {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false};
+        {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false, 0};
     struct linear q_up =
-        {"q_up", "q_up_dgrad", "q_up_wgrad", q_in, h->q * h->qk_dim, 0, false};
+        {"q_up", "q_up_dgrad", "q_up_wgrad", q_in, h->q * h->qk_dim, 0, false, LORA_Q};
     struct linear kv_down = {"kv_down",
                              "kv_down_dgrad",
                              "kv_down_wgrad",
                              s->hidden,
                              s->kv_rank + s->rope_dim,
                              0,
-                             false};
+                             false,
+                             0};
     struct linear kv_up = {"kv_up",
                            "kv_up_dgrad",
                            "kv_up_wgrad",
                            s->kv_rank,
                            h->q * (s->head_dim + s->v_dim),
                            0,
-                           false};
+                           false,
+                           LORA_K | LORA_V};
     if (m->backward)
         rotate(m, h);
     if (s->q_rank && !m->backward) {
@@ -326,10 +385,11 @@ static void project_qkv(struct kernel_layer_maker *m, const struct heads *h) {
     uint64_t q = h->q * s->head_dim;
     uint64_t kv = h->kv * s->head_dim;
     const struct linear one =
-        {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias};
-    const struct linear three[] = {{"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias},
-                                   {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias},
-                                   {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias}};
+        {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias, LORA_QKV};
+    const struct linear three[] = {
+        {"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias, LORA_Q},
+        {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias, LORA_K},
+        {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias, LORA_V}};
     if (m->backward && eager(m) && !apart)
         join_qkv_gradients(m, h);
     linears(m, apart ? three : &one, apart ? 3 : 1, m->tokens);
@@ -461,7 +521,8 @@ static void attention_out(struct kernel_layer_maker *m, const struct heads *h) {
                          h->q * h->v_dim,
                          s->hidden,
                          0,
-                         s->bias && eager(m)};
+                         s->bias && eager(m),
+                         LORA_OUT};
     m->part = SC__PART_ATTENTION_OUT;
     linear(m, &out, m->tokens);
 }
@@ -505,10 +566,21 @@ static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
                          s->hidden,
                          width,
                          f->experts,
-                         bias && (eager(m) || s->gated)};
-    const struct linear two[] = {fc1, fc1};
-    struct linear fc2 =
-        {"fc2", "fc2_dgrad", "fc2_wgrad", f->ffn, s->hidden, f->experts, bias && eager(m)};
+                         bias && (eager(m) || s->gated),
+                         s->gated ? LORA_GATE | LORA_UP : LORA_UP};
+    struct linear two[] = {fc1, fc1};
+    struct linear fc2 = {"fc2",
+                         "fc2_dgrad",
+                         "fc2_wgrad",
+                         f->ffn,
+                         s->hidden,
+                         f->experts,
+                         bias && eager(m),
+                         LORA_DOWN};
+    if (apart) {
+        two[0].targets = LORA_GATE;
+        two[1].targets = LORA_UP;
+    }
     if (m->backward) {
         m->part = f->out;
         linear(m, &fc2, f->rows);
@@ -528,7 +600,7 @@ static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
 static void router(struct kernel_layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
     struct linear gate =
-        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false};
+        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false, 0};
     m->part = SC__PART_ROUTER;
     if (!m->backward)
         linear(m, &gate, m->rows);

@@ -94,6 +94,10 @@ struct sc__layer_shape {
     bool looped;      /* one GEMM per expert after another, not a grouped GEMM */
     bool expert_bias; /* biases are added expert by expert, in fp32, outside the GEMMs */
     double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
+    /* Rank of adapters beside frozen weights; 0: all are trained. */
+    uint64_t lora;
+    unsigned lora_targets; /* which have one: q, k, v, out, gate, up, down from bit 0 */
+    bool four_bits;        /* frozen weights are unpacked for each use */
 };
 
 struct sc__layer_kernel {

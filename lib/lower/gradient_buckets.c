@@ -2,31 +2,49 @@
  * that are reduced as they fill, and the weights that ZeRO gathers. */
 #include "lower/step_blocks.h"
 
+/* Collectives that a unit's weights or gradients are cut into: some stacks move
+ * every tensor by itself. */
+static unsigned shard_messages(const struct sc__step_emitter *e) {
+    double n = e->l->constants.software.shard_messages;
+    return e->l->plan.zero >= 2 && n > 1 ? (unsigned)n : 1;
+}
+
+/* One after another on their stream; the last one's place. */
+static uint32_t emit_gathers(struct sc__step_emitter *e,
+                             enum sc__group_kind group,
+                             double bytes,
+                             uint32_t layer,
+                             bool wait_compute) {
+    unsigned messages = shard_messages(e);
+    uint16_t pending = e->pending;
+    uint32_t at = SC__NONE;
+    for (unsigned i = 0; i < messages; i++) {
+        at = sc__step_emit_collective(e,
+                                      SC__FORWARD,
+                                      SC__ALLGATHER,
+                                      group,
+                                      SC__STREAM_DP,
+                                      bytes / messages,
+                                      "weights",
+                                      layer);
+        e->pending = pending;
+        if (!wait_compute || i)
+            e->w->ops[e->w->op_count - 1].after = 0;
+    }
+    return at;
+}
+
 /* Weights of a unit, gathered from their shards; the next compute waits. */
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
-    double width = sc__plan_width(&e->l->plan);
+    double width = sc__plan_gathered_bytes(&e->l->plan);
     const double bytes[2] = {width * u->params.dense, width * u->params.experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
-    for (int i = 0; i < 2; i++) {
-        if (bytes[i] < 1 || sc__mesh_group_size(mesh, group[i]) == 1)
-            continue;
-        uint16_t pending = e->pending;
-        uint32_t at = sc__step_emit_collective(e,
-                                               SC__FORWARD,
-                                               SC__ALLGATHER,
-                                               group[i],
-                                               SC__STREAM_DP,
-                                               bytes[i],
-                                               "weights",
-                                               u->layer);
-        e->pending = pending;
-        if (!wait_compute)
-            e->w->ops[e->w->op_count - 1].after = 0;
-        e->dep[e->deps++] = at;
-    }
+    for (int i = 0; i < 2; i++)
+        if (bytes[i] >= 1 && sc__mesh_group_size(mesh, group[i]) > 1)
+            e->dep[e->deps++] = emit_gathers(e, group[i], bytes[i], u->layer, wait_compute);
 }
 
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
@@ -36,16 +54,19 @@ void sc__step_reduce_gradients(struct sc__step_emitter *e,
     const struct sc__plan *p = &e->l->plan;
     const double bytes[2] = {p->grad_bytes * s->dense, p->grad_bytes * s->experts};
     const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
-    for (int i = 0; i < 2; i++)
-        if (bytes[i] >= 1 && sc__mesh_group_size(&p->mesh, group[i]) > 1)
+    unsigned messages = shard_messages(e);
+    for (unsigned i = 0; i < 2 * messages; i++) {
+        unsigned kind = i / messages;
+        if (bytes[kind] >= 1 && sc__mesh_group_size(&p->mesh, group[kind]) > 1)
             sc__step_emit_collective(e,
                                      SC__UPDATE,
                                      p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                                     group[i],
+                                     group[kind],
                                      stream,
-                                     bytes[i],
+                                     bytes[kind] / messages,
                                      "gradients",
                                      layer);
+    }
 }
 
 /* Reduces what has come together once it is a bucket of at least so many bytes. */

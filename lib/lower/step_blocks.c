@@ -30,7 +30,8 @@ layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
     const struct sc__plan *p = &l->plan;
     struct sc__step_unit u = {.kind = SC__UNIT_LAYER,
                               .layer = layer,
-                              .params = sc__plan_layer_shard(p, l->model, layer)};
+                              .params = sc__plan_layer_shard(p, l->model, layer),
+                              .trained = sc__plan_layer_trained(p, l->model, layer)};
     u.layer_kind = (uint8_t)sc__layer_kind(l, layer);
     u.repeat = !p->recompute_block || at < p->recompute_layers;
     return u;
@@ -47,13 +48,15 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
         uint32_t unused;
         before += sc__plan_layers(p, l->model, stage, i, &unused);
     }
+    struct sc__shard none = {0};
     struct sc__shard ends = {.dense = sc__plan_embedding_shard(p, l->model)};
     if (c.first)
         push_unit(l,
                   &c,
                   (struct sc__step_unit){.kind = SC__UNIT_EMBEDDING,
                                          .layer = SC__NONE,
-                                         .params = ends});
+                                         .params = ends,
+                                         .trained = p->lora ? none : ends});
     for (uint32_t i = 0; i < n; i++)
         push_unit(l, &c, layer_unit(l, first + i, before + i));
     ends.dense = sc__plan_head_shard(p, l->model, stage);
@@ -62,7 +65,8 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                   &c,
                   (struct sc__step_unit){.kind = SC__UNIT_HEAD,
                                          .layer = SC__NONE,
-                                         .params = ends});
+                                         .params = ends,
+                                         .trained = p->lora ? none : ends});
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
         push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
         push_unit(l, &c, (struct sc__step_unit){.kind = SC__UNIT_HEAD, .layer = SC__NONE});
@@ -191,8 +195,10 @@ static void take_message(struct sc__step_emitter *e, enum sc__phase phase) {
              SC__NONE);
 }
 
+/* In a pipeline weights stay gathered from the first micro-batch to the last,
+ * unless they are given back after each use. */
 static bool sharded_weights(const struct sc__plan *p, bool edge) {
-    return p->zero >= 2 && (p->mesh.pp == 1 || edge);
+    return p->zero >= 2 && (p->mesh.pp == 1 || p->reshard || edge);
 }
 
 static void forward_unit(struct sc__step_emitter *e, const struct sc__step_unit *u) {
@@ -231,9 +237,12 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     step_blocks_begin(&e, l);
     if (!c->first)
         take_message(&e, SC__FORWARD);
-    if (sharded && c->count)
+    bool ahead = sharded && !p->shard_blocking;
+    if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[0], true);
     for (uint32_t i = 0; i < c->count; i++) {
+        if (sharded && !ahead)
+            sc__step_gather_weights(&e, &c->items[i], true);
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         if (updated) {
@@ -243,7 +252,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
             keep[1] = e.dep[1];
         }
         e.deps = 0;
-        if (sharded && i + 1 < c->count)
+        if (ahead && i + 1 < c->count)
             sc__step_gather_weights(&e, &c->items[i + 1], true);
         nexts = e.deps;
         next[0] = e.dep[0];
@@ -252,7 +261,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
         e.dep[0] = keep[0];
         e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        e.deps = sharded ? nexts : 0;
+        e.deps = ahead ? nexts : 0;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
     }
@@ -264,23 +273,26 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     const struct sc__plan *p = &l->plan;
     struct sc__step_emitter e;
     bool sharded = sharded_weights(p, last);
-    bool regather = sharded && p->zero == 3 && p->mesh.pp == 1;
+    bool regather = sharded && p->reshard;
     bool buckets =
         last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
     step_blocks_begin(&e, l);
     if (!c->last)
         take_message(&e, SC__BACKWARD);
-    if (regather && c->count)
+    bool ahead = regather && !p->shard_blocking;
+    if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[c->count - 1], true);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
+        if (regather && !ahead)
+            sc__step_gather_weights(&e, u, true);
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         uint32_t nexts;
         uint32_t next[2];
         e.deps = 0;
-        if (regather && i)
+        if (ahead && i)
             sc__step_gather_weights(&e, &c->items[i - 1], true);
         nexts = e.deps;
         next[0] = e.dep[0];
@@ -293,9 +305,9 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.dep[0] = next[0];
         e.dep[1] = next[1];
         if (sharded)
-            sc__step_reduce_gradients(&e, &u->params, SC__STREAM_REDUCE, u->layer);
-        sum.dense += u->params.dense;
-        sum.experts += u->params.experts;
+            sc__step_reduce_gradients(&e, &u->trained, SC__STREAM_REDUCE, u->layer);
+        sum.dense += u->trained.dense;
+        sum.experts += u->trained.experts;
         if (buckets)
             sc__step_flush_bucket(&e, &sum, (double)p->bucket);
     }
@@ -317,8 +329,8 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
         if (u->kind == SC__UNIT_LAYER)
             step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
-        sum.dense += u->params.dense;
-        sum.experts += u->params.experts;
+        sum.dense += u->trained.dense;
+        sum.experts += u->trained.experts;
         if (buckets)
             sc__step_flush_bucket(&e, &sum, (double)l->plan.bucket);
     }
@@ -370,15 +382,64 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
                          (uint64_t)(params / 1024) + 1);
 }
 
+/* State that is not there is not read and written: of Adam's two moments, in the type
+ * of the update. Muon has one of them, but for the embeddings. */
+static double saved_traffic(const struct sc__plan *p, double moment) {
+    if (p->optimizer_kind == SC__OPTIMIZER_SGD)
+        return 4 * moment;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT)
+        return 4 * (moment - 1);
+    return p->optimizer_kind == SC__OPTIMIZER_MUON ? 2 * moment : 0;
+}
+
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
-    bool wide = sc__plan_width(&l->plan) > 2;
-    if (l->plan.plain_update)
+    const struct sc__plan *p = &l->plan;
+    bool wide = sc__plan_weight_bytes(p) > 2;
+    bool plain = p->plain_update || p->amp;
+    double moment = plain && !wide ? 2 : 4;
+    double saved = saved_traffic(p, moment);
+    if (plain && saved <= 0)
         return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
+    if (plain) /* weight read and written, gradient, two moments likewise */
+        return sc__adamw(l->kernel_model, SC__FP32, params, 7 * moment - saved);
     /* fp32 weights are their own master copy: no bf16 ones to write */
     return sc__adamw(l->kernel_model,
                      SC__FP32,
                      params,
-                     l->constants.software.adam_bytes - (wide ? 2 : 0));
+                     l->constants.software.adam_bytes - (wide ? 2 : 0) - saved);
+}
+
+/* Muon makes the update of a matrix of a by b nearly orthogonal: five steps of
+ * Newton-Schulz, each XXᵀ, its square and their product with X (Jordan et al. 2024,
+ * kellerjordan.github.io/posts/muon), in bf16. Ranks that share the state share the
+ * matrices; tensor parallelism has gathered them. */
+static double muon_us(const struct sc__lowering *l, uint32_t stage) {
+    const struct sc__plan *p = &l->plan;
+    const struct sc__model *m = l->model;
+    uint64_t shapes[][2] = {{m->hidden, (uint64_t)m->heads * sc__model_qk_dim(m)},
+                            {m->hidden, 2ull * m->kv_heads * sc__model_qk_dim(m)},
+                            {m->hidden, (uint64_t)m->heads * sc__model_v_dim(m)},
+                            {m->hidden, (m->gated ? 2ull : 1ull) * m->ffn},
+                            {m->hidden, m->ffn}};
+    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP) : 1;
+    double layers = 0;
+    double us = 0;
+    if (p->optimizer_kind != SC__OPTIMIZER_MUON)
+        return 0;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        layers += sc__plan_layers(p, m, stage, c, &first);
+    }
+    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        uint64_t a = shapes[i][0] < shapes[i][1] ? shapes[i][0] : shapes[i][1];
+        uint64_t b = shapes[i][0] < shapes[i][1] ? shapes[i][1] : shapes[i][0];
+        struct sc__kernel square = sc__gemm(l->kernel_model, "muon", SC__BF16, a, a, b);
+        struct sc__kernel cube = sc__gemm(l->kernel_model, "muon", SC__BF16, a, a, a);
+        struct sc__kernel product = sc__gemm(l->kernel_model, "muon", SC__BF16, a, b, a);
+        us += sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
+              sc__step_kernel_us(l, &product);
+    }
+    return 5 * us * layers / ranks;
 }
 
 /* Not the tag of any micro-batch. */
@@ -421,26 +482,33 @@ static void sum_norm(struct sc__step_emitter *e, uint32_t stage) {
 static void
 optimizer(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
     double mine = updated(&e->l->plan, s);
-    if (!e->l->plan.plain_update) {
+    if (!e->l->plan.plain_update && !e->l->plan.amp) {
         update_compute(e, norm_kernel(e->l, mine), "gradient norm");
         sum_norm(e, stage);
     }
     update_compute(e, adam_kernel(e->l, mine), "optimizer");
+    struct sc__step_item x = {.phase = SC__UPDATE,
+                              .work = SC__WORK_OPTIMIZER,
+                              .us = muon_us(e->l, stage),
+                              .name = "Newton-Schulz"};
+    if (x.us > 0)
+        compute(e, &x, SC__NONE);
 }
 
 double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
-    struct sc__shard s = sc__plan_stage_shard(&l->plan, l->model, stage);
+    struct sc__shard s = sc__plan_stage_trained(&l->plan, l->model, stage);
     double mine = updated(&l->plan, &s);
     struct sc__kernel norm = norm_kernel(l, mine);
     struct sc__kernel adam = adam_kernel(l, mine);
-    return (l->plan.plain_update ? 0 : sc__step_kernel_us(l, &norm)) +
-           sc__step_kernel_us(l, &adam);
+    bool clips = !l->plan.plain_update && !l->plan.amp;
+    return (clips ? sc__step_kernel_us(l, &norm) : 0) + sc__step_kernel_us(l, &adam) +
+           muon_us(l, stage);
 }
 
 /* First and last stage hold a copy each of tied embeddings; the V has one. */
 static bool shares_embedding(const struct sc__lowering *l, uint32_t stage) {
     uint32_t last = sc__plan_last_stage(&l->plan);
-    return l->model->tied && last > 0 && (stage == 0 || stage == last);
+    return l->model->tied && last > 0 && !l->plan.lora && (stage == 0 || stage == last);
 }
 
 static double tied_bytes(const struct sc__lowering *l) {
@@ -467,7 +535,7 @@ static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
 
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
-    struct sc__shard s = sc__plan_stage_shard(p, l->model, stage);
+    struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
     struct sc__step_emitter e;
     step_blocks_begin(&e, l);
     e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
@@ -491,7 +559,7 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     if (p->optimizer)
         optimizer(&e, stage, &s);
     if (p->zero == 1 && !p->overlap_param) {
-        double width = sc__plan_width(p);
+        double width = sc__plan_gathered_bytes(p);
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, width * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
     }

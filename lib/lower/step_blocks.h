@@ -13,6 +13,7 @@ struct sc__step_unit {
     bool repeat; /* recomputed before its backward */
     uint32_t layer;
     struct sc__shard params;
+    struct sc__shard trained; /* of them */
 };
 
 /* A block while it is filled. */

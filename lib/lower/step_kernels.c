@@ -38,7 +38,10 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .q_rank = m->q_lora,
                                 .kv_rank = m->kv_lora,
                                 .rope_dim = m->rope_dim,
-                                .v_dim = m->v_dim};
+                                .v_dim = m->v_dim,
+                                .lora = p->lora,
+                                .lora_targets = p->lora_targets,
+                                .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     if (sc__kind_has_experts(kind)) {

@@ -453,6 +453,9 @@ static void accumulate(struct sc__script_maker *k, const struct sc__shard *param
     double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
                    (params->dense + params->experts);
+    /* amp casts every weight for its product and its gradient back */
+    if (p->amp)
+        bytes += 2 * (4 + sc__plan_width(p)) * (params->dense + params->experts);
     if (bytes < 1)
         return;
     struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
@@ -467,7 +470,7 @@ static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
     uint32_t i = 0;
     while (sc__layer_kind(l, i) != kind)
         i++;
-    return sc__plan_layer_shard(&l->plan, l->model, i);
+    return sc__plan_layer_trained(&l->plan, l->model, i);
 }
 
 static void
@@ -544,7 +547,8 @@ static void embedding_scripts(struct sc__lowering *l) {
                               activation_bytes(l),
                               false,
                               "tp embedding");
-    plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
+    if (!l->plan.lora)
+        plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
 /* Final norm, logits and loss. The loss over a cut vocabulary needs the
@@ -576,9 +580,11 @@ static void head_scripts(struct sc__lowering *l) {
                           activation_bytes(l),
                           p->tp_overlap != SC__TP_BLOCKING && !split,
                           "tp head");
-    plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
-    accumulate(split ? &w : &b, &params);
+    if (!p->lora) {
+        plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+        accumulate(split ? &w : &b, &params);
+    }
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
         join(&b, SC__STREAM_COMM);
 }

@@ -1,317 +1,546 @@
-/* model_megatron: the flags of a Megatron launch script.
+/* launch_script: the flags of a launch script.
  *
- * The script is not run. Its words are read as a shell would split them:
- * comments, quotes, line continuations and arrays go; NAME=value lines are
- * remembered and $NAME, ${NAME} and ${NAME:-value} are put in. What then
- * begins with "--" is a flag, with the words up to the next flag as its
- * value. Flags in the given option table are settings; those of a list of
- * harmless ones pass; the rest is named in one note. */
-#include "model/read.h"
+ *   text → evaluated (shell/shell.h) → the command that trains → its flags
+ *
+ * A script that runs nothing (a file of flags, or one that sets arrays for another
+ * script) gives the flags that its variables hold. A flag that decides the step
+ * must be known: where its value is not, or whether it is given, the error names
+ * the line it hangs on. */
+#include "model/launch.h"
 
 #include <string.h>
 
-struct flag {
-    const char *name;
-    const char *value;
-};
-
-struct flags {
-    struct sc_context *ctx;
-    const struct sc__settings *first; /* these win */
-    const struct sc__option *known;
-    struct flag *items;
-    uint32_t count;
-    uint32_t capacity;
-};
-
-struct words {
-    struct sc_context *ctx;
-    const char *file;
-    struct flag *variables;
-    uint32_t variable_count;
-    uint32_t variable_capacity;
-    const char **items;
-    uint32_t count;
-    uint32_t capacity;
-    struct sc__buffer unknown; /* variables without a value */
-};
-
-static const char *variable(const struct words *w, struct sc__str name) {
-    for (uint32_t i = w->variable_count; i-- > 0;)
-        if (sc__str_is(name, w->variables[i].name))
-            return w->variables[i].value;
+static const struct sc__option *known_option(const struct sc__launch *l, const char *name) {
+    for (const struct sc__option *o = l->known; o && o->name; o++)
+        if (!strcmp(o->name, name))
+            return o;
     return NULL;
 }
 
-static bool name_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_';
-}
+/* ---- what the command line says instead ---- */
 
-/* Puts the variable at s (after '$') into out; answers how much was read. */
-static size_t expand(struct words *w, struct sc__str s, struct sc__buffer *out) {
-    struct sc__str name = s;
-    struct sc__str otherwise = {NULL, 0};
-    size_t used = 0;
-    if (s.n && s.p[0] == '{') {
-        const char *end = memchr(s.p, '}', s.n);
-        if (!end)
-            return 0;
-        name = (struct sc__str){s.p + 1, (size_t)(end - s.p) - 1};
-        used = name.n + 2;
-        for (size_t i = 0; i < name.n; i++)
-            if (!name_char(name.p[i])) {
-                size_t skip = i + 1 < name.n && name.p[i] == ':' ? 2 : 1;
-                if (i + skip <= name.n)
-                    otherwise = (struct sc__str){name.p + i + skip, name.n - i - skip};
-                name.n = i;
-                break;
-            }
-    } else {
-        for (name.n = 0; name.n < s.n && name_char(s.p[name.n]);)
-            name.n++;
-        used = name.n;
-    }
-    const char *value = variable(w, name);
-    if (value)
-        sc__puts(out, value);
-    else if (otherwise.n && name.n)
-        sc__put(out, otherwise.p, otherwise.n);
-    else if (name.n)
-        sc__printf(&w->unknown, " %.*s", SC__SHOW(name));
-    return used;
-}
-
-static void push_word(struct words *w, const char *text) {
-    *SC__PUSH(&w->ctx->arena, w->items, w->count, w->capacity) =
-        sc__strdup(&w->ctx->arena, text);
-}
-
-/* An assignment NAME=value is remembered (once more splitting nothing), all
- * else is a word; a value with blanks in it, as "$ARGS" may have, is split. */
-static void take_word(struct words *w, const char *text) {
-    size_t n = 0;
-    while (name_char(text[n]))
-        n++;
-    if (n && text[n] == '=' && (text[0] < '0' || text[0] > '9')) {
-        *SC__PUSH(&w->ctx->arena, w->variables, w->variable_count, w->variable_capacity) =
-            (struct flag){sc__strndup(&w->ctx->arena, text, n),
-                          sc__strdup(&w->ctx->arena, text + n + 1)};
-        text += n + 1;
-        if (text[0] != '-')
-            return;
-    }
-    struct sc__str rest = sc__str(text);
-    struct sc__str part;
-    while (sc__split(&rest, ' ', &part))
-        if (part.n)
-            push_word(w, sc__strndup(&w->ctx->arena, part.p, part.n));
-}
-
-static bool model_launch_script_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '(' || c == ')' ||
-           c == ';';
-}
-
-struct cursor {
-    struct sc__str s;
-    size_t at;
-    char quote;
-};
-
-static void read_char(struct words *w, struct cursor *c, struct sc__buffer *word) {
-    char ch = c->s.p[c->at++];
-    if (c->quote && ch == c->quote)
-        c->quote = 0;
-    else if (!c->quote && (ch == '"' || ch == '\''))
-        c->quote = ch;
-    else if (ch == '\\' && c->at < c->s.n && c->quote != '\'') {
-        if (c->s.p[c->at] != '\n')
-            sc__putc(word, c->s.p[c->at]);
-        else if (c->quote)
-            sc__putc(word, ' ');
-        c->at++;
-    } else if (ch == '$' && c->quote != '\'')
-        c->at += expand(w, (struct sc__str){c->s.p + c->at, c->s.n - c->at}, word);
-    else
-        sc__putc(word, c->quote && model_launch_script_blank(ch) ? ' ' : ch);
-}
-
-/* A value in quotes that holds flags ("GPT_ARGS=\"--a 1 --b 2\"") counts where
- * it stands and again where the variable is used; equal flags do no harm. */
-static void split_words(struct words *w, struct sc__str text) {
-    struct cursor c = {.s = text};
-    while (c.at < text.n) {
-        struct sc__buffer word;
-        while (c.at < text.n && model_launch_script_blank(text.p[c.at]))
-            c.at++;
-        if (c.at < text.n && text.p[c.at] == '#') {
-            while (c.at < text.n && text.p[c.at] != '\n')
-                c.at++;
-            continue;
+/* Options that say in another way what this one says. */
+static bool says_the_same(const struct sc__option *a, const struct sc__option *b) {
+    static const char *const groups[][6] = {
+        {"vpp",
+         "num-virtual-stages-per-pipeline-rank",
+         "num-layers-per-virtual-pipeline-stage",
+         NULL},
+        {"gpus", "nodes", "dp", NULL},
+        {"micro-batches", "global-batch", "gbs", "global-batch-size", NULL},
+        {"cuda-graph", "cuda-graph-scope", "cuda-graph-impl", NULL},
+        {"precision", "bf16", "fp16", "dtype", NULL},
+        {"precision", "fp8-format", NULL},
+        {"vocab-size", "padded-vocab-size", NULL},
+    };
+    if (!strcmp(a->name, b->name))
+        return true;
+    if (a->in != SC__IN_NOTHING && a->in == b->in && a->offset == b->offset)
+        return true;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+        bool has_a = false;
+        bool has_b = false;
+        for (const char *const *n = groups[g]; *n; n++) {
+            has_a |= !strcmp(*n, a->name);
+            has_b |= !strcmp(*n, b->name);
         }
-        if (c.at + 1 < text.n && text.p[c.at] == '\\' && text.p[c.at + 1] == '\n') {
-            c.at += 2;
-            continue;
-        }
-        sc__buffer_init(&word, &w->ctx->arena);
-        while (c.at < text.n && (c.quote || !model_launch_script_blank(text.p[c.at])))
-            read_char(w, &c, &word);
-        if (word.size)
-            take_word(w, word.text);
+        if (has_a && has_b)
+            return true;
     }
+    return false;
 }
 
-static const struct sc__option *find_option(const struct sc__option *known,
-                                            const char *name) {
-    for (; known && known->name; known++)
-        if (!strcmp(known->name, name))
-            return known;
-    return NULL;
-}
-
-/* Flags of a launch that change nothing in the time of a step. */
-static const char *const harmless[] = {"save",
-                                       "load",
-                                       "data-path",
-                                       "split",
-                                       "log-interval",
-                                       "save-interval",
-                                       "eval-interval",
-                                       "eval-iters",
-                                       "lr",
-                                       "min-lr",
-                                       "lr-decay-style",
-                                       "lr-decay-iters",
-                                       "lr-warmup-iters",
-                                       "lr-warmup-fraction",
-                                       "lr-warmup-samples",
-                                       "train-iters",
-                                       "train-samples",
-                                       "weight-decay",
-                                       "adam-beta1",
-                                       "adam-beta2",
-                                       "init-method-std",
-                                       "tensorboard-dir",
-                                       "tokenizer-type",
-                                       "tokenizer-model",
-                                       "vocab-file",
-                                       "merge-file",
-                                       "seed",
-                                       "nproc_per_node",
-                                       "nnodes",
-                                       "node_rank",
-                                       "master_addr",
-                                       "master_port",
-                                       "nproc-per-node",
-                                       "node-rank",
-                                       "distributed-backend",
-                                       "mock-data",
-                                       "no-load-optim",
-                                       "no-load-rng",
-                                       "log-throughput",
-                                       "clip-grad",
-                                       "attention-dropout",
-                                       "hidden-dropout",
-                                       "norm-epsilon",
-                                       "rotary-base",
-                                       "rotary-percent",
-                                       "position-embedding-type",
-                                       "exit-duration-in-mins",
-                                       "wandb-project",
-                                       "wandb-exp-name",
-                                       "transformer-impl",
-                                       "use-mcore-models",
-                                       "num-workers",
-                                       "max-position-embeddings",
-                                       "attention-backend",
-                                       "lr-decay-samples",
-                                       NULL};
-
-static bool in_list(const char *const *list, const char *name) {
-    for (; *list; list++)
-        if (!strcmp(*list, name))
+bool sc__launch_overridden(const struct sc__launch *l, const char *name) {
+    const struct sc__option *o = known_option(l, name);
+    if (l->first.nth(l->first.self, name, 0))
+        return true;
+    if (!o)
+        return false;
+    for (const struct sc__option *p = l->known; p->name; p++)
+        if (l->first.nth(l->first.self, p->name, 0) && says_the_same(o, p))
             return true;
     return false;
 }
 
-static const char *nth_flag(const void *self, const char *name, unsigned i) {
-    const struct flags *f = self;
-    const char *given = f->first->nth(f->first->self, name, 0);
-    if (given)
-        return f->first->nth(f->first->self, name, i);
-    for (uint32_t k = 0; k < f->count; k++)
-        if (!strcmp(f->items[k].name, name) && i-- == 0)
-            return f->items[k].value;
-    return NULL;
+const char *sc__launch_nth(const void *self, const char *name, unsigned i) {
+    const struct sc__launch *l = self;
+    const char *own = l->first.nth(l->first.self, name, i);
+    if (own)
+        return own;
+    if (i || sc__launch_overridden(l, name))
+        return NULL;
+    const char *last = NULL; /* as argparse has it */
+    for (uint32_t k = 0; k < l->flags.count; k++)
+        if (!strcmp(l->flags.items[k].name, name))
+            last = l->flags.items[k].value;
+    return last;
 }
 
-static void collect(struct flags *f, const struct words *w, struct sc__buffer *ignored) {
-    for (uint32_t i = 0; i < w->count; i++) {
-        const char *word = w->items[i];
-        if (strncmp(word, "--", 2) || !word[2])
+/* ---- errors ---- */
+
+sc_status sc__launch_fail(
+    const struct sc__launch *l, uint32_t line, const char *hint, const char *fmt, ...) {
+    struct sc__place at = {.file = l->file, .line = line};
+    va_list ap;
+    va_start(ap, fmt);
+    sc_status status = sc__vfail(l->ctx, SC_INPUT, &at, hint, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+/* Where the script writes --name, and the word it puts behind it. */
+static uint32_t
+find_in_script(const struct sc__launch *l, const char *name, struct sc__str *behind) {
+    const char *flag = sc__format(&l->ctx->arena, "--%s", name);
+    size_t n = strlen(flag);
+    struct sc__str rest = l->text;
+    struct sc__str line;
+    *behind = (struct sc__str){"", 0};
+    for (uint32_t number = 1; sc__split(&rest, '\n', &line); number++) {
+        const char *at = sc__find_word(line.p, line.n, flag);
+        struct sc__str trimmed = sc__trim(line);
+        if (!at || (trimmed.n && *trimmed.p == '#'))
             continue;
-        struct sc__str rest = sc__str(word + 2);
-        struct sc__str name;
-        const char *value = "";
-        sc__split(&rest, '=', &name);
-        if (strchr(word, '='))
-            value = sc__strndup(&f->ctx->arena, rest.p, rest.n);
-        const char *key = sc__strndup(&f->ctx->arena, name.p, name.n);
-        const struct sc__option *o = find_option(f->known, key);
-        bool next = i + 1 < w->count && strncmp(w->items[i + 1], "--", 2);
-        if (o && o->arg && !*value && next)
-            value = w->items[i + 1];
-        if (o)
-            *SC__PUSH(&f->ctx->arena, f->items, f->count, f->capacity) =
-                (struct flag){key, value};
-        else if (!in_list(harmless, key))
-            sc__printf(ignored, "%s --%s", ignored->size ? "," : "", key);
-    }
-}
-
-/* The last value counts, as in a shell and in argparse; but a second command in
- * the script (an evaluation) or the other branch of an if is not what is trained,
- * and it looks the same here. */
-static void note_repeated_flags(const struct flags *f, const char *file) {
-    for (uint32_t i = 0; i < f->count; i++) {
-        const struct flag *flag = &f->items[i];
-        const char *last = flag->value;
-        for (uint32_t k = i + 1; k < f->count; k++)
-            if (!strcmp(f->items[k].name, flag->name))
-                last = f->items[k].value;
-        if (!strcmp(last, flag->value) || f->first->nth(f->first->self, flag->name, 0))
+        struct sc__str after = {at + n, line.n - (size_t)(at - line.p) - n};
+        if (after.n && after.p[0] != ' ' && after.p[0] != '=' && after.p[0] != '\t')
             continue;
-        sc__note(f->ctx,
-                 "megatron-flag-repeated",
-                 "%s: --%s is given more than once (%s, %s): %s counts",
-                 file,
-                 flag->name,
-                 flag->value,
-                 last,
-                 last);
+        while (after.n && strchr(" =\t", after.p[0])) {
+            after.p++;
+            after.n--;
+        }
+        behind->p = after.p;
+        while (behind->n < after.n && !strchr(" \t\\", after.p[behind->n]))
+            behind->n++;
+        return number;
+    }
+    return l->line;
+}
+
+/* The names of variables that had no value, as a hint. */
+static const char *unset_hint(const struct sc__launch *l) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &l->ctx->arena);
+    for (uint32_t i = 0; i < l->shell.unset_count && i < 12; i++)
+        sc__printf(&b,
+                   "%s%s",
+                   i ? ", " : "variables without a value: ",
+                   l->shell.unset[i].name);
+    if (b.size)
+        sc__puts(&b, "; give them with --set NAME=value");
+    if (l->shell.sourced_count)
+        sc__printf(&b,
+                   "%s%s (line %u) is not read: give what it sets with --set NAME=value",
+                   b.size ? "; " : "",
+                   sc__shell_mark(l->shell.sourced[0].name) ? "a file it sources"
+                                                            : l->shell.sourced[0].name,
+                   l->shell.sourced[0].line);
+    return b.size ? b.text : "it must run a command with flags such as --num-layers 32";
+}
+
+static sc_status no_value(const struct sc__launch *l, const char *name) {
+    struct sc__str behind;
+    uint32_t line = find_in_script(l, name, &behind);
+    if (behind.n && *behind.p == '$')
+        return sc__launch_fail(l,
+                               line,
+                               unset_hint(l),
+                               "--%s has no value: %.*s is not set",
+                               name,
+                               SC__SHOW(behind));
+    return sc__launch_fail(l, line, NULL, "--%s has no value", name);
+}
+
+static sc_status not_known(const struct sc__launch *l, const char *name, uint32_t mark) {
+    const struct sc__shell_unknown *u = &l->shell.unknowns[mark - 1];
+    struct sc__str behind;
+    uint32_t line = find_in_script(l, name, &behind);
+    size_t n = behind.n;
+    while (n && strchr("\"'}", behind.p[n - 1]))
+        n--;
+    size_t begin = 0;
+    while (begin < n && strchr("\"'${", behind.p[begin]))
+        begin++;
+    bool variable = begin && n > begin;
+    return sc__launch_fail(l,
+                           line,
+                           variable
+                               ? sc__format(&l->ctx->arena,
+                                            "give it with --set %.*s=value",
+                                            (int)(n - begin),
+                                            behind.p + begin)
+                               : "give the variable it comes from with --set NAME=value",
+                           "--%s cannot be known: it hangs on %s (line %u)",
+                           name,
+                           u->what,
+                           u->line);
+}
+
+/* ---- which command ---- */
+
+bool sc__is_flag(const char *word) {
+    return word[0] == '-' && word[1] == '-' && word[2];
+}
+
+/* The name of a flag, without what follows "=". */
+static const char *flag_name(const struct sc__launch *l, const char *word) {
+    const char *equals = strchr(word, '=');
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    return sc__strndup(&l->ctx->arena, word + 2, n - 2);
+}
+
+static uint32_t
+acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__flag as;
+        const char *why;
+        if (sc__is_flag(words[i]) &&
+            sc__flag_kind(l->known, flag_name(l, words[i]), &as, &why) == SC__FLAG_ACTS)
+            n++;
+    }
+    return n;
+}
+
+static bool same_words(const struct sc__shell_command *a,
+                       const struct sc__shell_command *b) {
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (strcmp(a->words[i], b->words[i]))
+            return false;
+    return true;
+}
+
+static void add_flag_word(struct sc__launch *l, const char *word, uint32_t *capacity) {
+    *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = word;
+}
+
+/* A file of nothing but flags: each line would be a command. */
+static bool take_bare_flags(struct sc__launch *l) {
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < l->shell.command_count; i++)
+        if (!sc__is_flag(l->shell.commands[i].words[0]))
+            return false;
+    for (uint32_t i = 0; i < l->shell.command_count; i++)
+        for (uint32_t k = 0; k < l->shell.commands[i].count; k++)
+            add_flag_word(l, l->shell.commands[i].words[k], &capacity);
+    return l->count && acting_flags(l, l->words, l->count);
+}
+
+/* The first of those with the most flags that mean something here. */
+static sc_status choose_command(struct sc__launch *l) {
+    const struct sc__shell_command *best = NULL;
+    uint32_t most = 0;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < l->shell.command_count; i++) {
+        const struct sc__shell_command *c = &l->shell.commands[i];
+        uint32_t n = acting_flags(l, c->words, c->count);
+        if (n > most) {
+            most = n;
+            best = c;
+            others = 0;
+        } else if (n && best && n == most && !same_words(c, best)) {
+            others = c->line;
+            if (c->undecided || best->undecided) {
+                uint32_t mark = c->undecided ? c->undecided : best->undecided;
+                return sc__launch_fail(
+                    l,
+                    l->shell.unknowns[mark - 1].line,
+                    "give the variable it comes from with --set NAME=value",
+                    "which command runs hangs on %s",
+                    l->shell.unknowns[mark - 1].what);
+            }
+        }
+    }
+    if (!best)
+        return SC_OK;
+    l->words = best->words;
+    l->count = best->count;
+    l->line = best->line;
+    if (others)
+        sc__note(l->ctx,
+                 "megatron-other-command",
+                 "%s: there is another command with as many flags in line %u: that of line "
+                 "%u counts",
+                 l->file,
+                 others,
+                 l->line);
+    return SC_OK;
+}
+
+/* Flags in variables, where nothing runs. A text is split at blanks; one that is
+ * part of another variable's counts twice, which does no harm. */
+static void take_variables(struct sc__launch *l) {
+    uint32_t capacity = 0;
+    struct sc__buffer names;
+    sc__buffer_init(&names, &l->ctx->arena);
+    for (uint32_t i = 0; i < l->shell.variable_count; i++) {
+        const struct sc__shell_variable *v = &l->shell.variables[i];
+        bool any = false;
+        for (uint32_t k = 0; v->set && k < v->count; k++)
+            any |= acting_flags(l, (const char *[]){sc__trim(sc__str(v->items[k])).p}, 1) ||
+                   strstr(v->items[k], "--") != NULL;
+        if (!any)
+            continue;
+        sc__printf(&names, "%s%s", names.size ? ", " : "", v->name);
+        for (uint32_t k = 0; k < v->count; k++) {
+            struct sc__str rest = sc__str(v->items[k]);
+            struct sc__str part;
+            while (sc__split(&rest, ' ', &part)) {
+                part = sc__trim(part);
+                if (part.n)
+                    add_flag_word(l,
+                                  sc__strndup(&l->ctx->arena, part.p, part.n),
+                                  &capacity);
+            }
+        }
+    }
+    if (!acting_flags(l, l->words, l->count))
+        l->count = 0;
+    if (l->count)
+        sc__note(l->ctx,
+                 "megatron-no-command",
+                 "%s runs no command with flags: those of %s are taken",
+                 l->file,
+                 names.text);
+}
+
+static sc_status find_words(struct sc__launch *l) {
+    if (take_bare_flags(l))
+        return SC_OK;
+    l->count = 0;
+    l->words = NULL;
+    SC__TRY(choose_command(l));
+    if (!l->words && !l->shell.exit_line)
+        take_variables(l);
+    if (l->count)
+        return SC_OK;
+    if (l->shell.exit_line)
+        return sc__launch_fail(l,
+                               l->shell.exit_line,
+                               unset_hint(l),
+                               "the script exits here before it trains%s%.80s%s",
+                               l->shell.last_words ? " (\"" : "",
+                               l->shell.last_words ? l->shell.last_words : "",
+                               l->shell.last_words ? "\")" : "");
+    return sc__launch_fail(l,
+                           0,
+                           unset_hint(l),
+                           "there is no Megatron flag that we know in this file");
+}
+
+/* ---- flags ---- */
+
+static void name_flag(struct sc__launch *l, enum sc__flag_kind kind, const char *name) {
+    struct sc__buffer *b = &l->by_kind[kind];
+    const char *item = sc__format(&l->ctx->arena, " --%s,", name);
+    if (!b->text || !strstr(b->text, item))
+        sc__puts(b, item);
+}
+
+/* The words behind a flag that are its value; those of a list go together. */
+static const char *
+words_behind(const struct sc__launch *l, const struct sc__option *o, uint32_t at) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &l->ctx->arena);
+    for (uint32_t i = at; i < l->count && !sc__is_flag(l->words[i]); i++) {
+        if (i > at && (!o || o->type != SC__TYPE_WORDS))
+            break;
+        sc__printf(&b, "%s%s", i > at ? " " : "", l->words[i]);
+    }
+    return b.text;
+}
+
+/* '[0,1]' or "x": eval takes quotes away, a direct call does not see them. */
+static const char *without_quotes(const struct sc__launch *l, const char *value) {
+    size_t n = strlen(value);
+    if (n > 1 && (value[0] == '\'' || value[0] == '"') && value[n - 1] == value[0])
+        return sc__strndup(&l->ctx->arena, value + 1, n - 2);
+    return value;
+}
+
+void sc__launch_add(struct sc__launch *l, const char *name, const char *value) {
+    *SC__PUSH(&l->ctx->arena, l->flags.items, l->flags.count, l->flags.capacity) =
+        (struct sc__flag){name, value};
+}
+
+static sc_status take_acting(struct sc__launch *l,
+                             const char *word,
+                             uint32_t at,
+                             const struct sc__flag *as) {
+    const struct sc__option *o = known_option(l, as->name);
+    const char *equals = strchr(word, '=');
+    const char *value = as->value;
+    if (!value && !o->arg)
+        value = "";
+    if (!value)
+        value = equals ? equals + 1 : words_behind(l, o, at + 1);
+    if (sc__launch_overridden(l, as->name))
+        return SC_OK;
+    if (!strcmp(as->name, "lora-targets") && value)
+        value = sc__launch_lora_targets(l, value);
+    if (!value || (o->arg && !*value))
+        return no_value(l, flag_name(l, word));
+    uint32_t mark = sc__shell_mark(value);
+    if (mark)
+        return not_known(l, flag_name(l, word), mark);
+    sc__launch_add(l, as->name, without_quotes(l, value));
+    return SC_OK;
+}
+
+/* A mark among the flags: it may stand for some. */
+static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
+    const struct sc__shell_unknown *u = &l->shell.unknowns[mark - 1];
+    for (uint32_t i = 0; i < u->way_count; i++) {
+        struct sc__str rest = sc__str(u->ways[i]);
+        struct sc__str part;
+        while (sc__split(&rest, ' ', &part)) {
+            struct sc__flag as;
+            const char *why;
+            const char *word = sc__strndup(&l->ctx->arena, part.p, part.n);
+            if (!sc__is_flag(word))
+                continue;
+            const char *name = flag_name(l, word);
+            enum sc__flag_kind kind = sc__flag_kind(l->known, name, &as, &why);
+            if (kind == SC__FLAG_NO_EFFECT ||
+                (kind == SC__FLAG_ACTS && sc__launch_overridden(l, as.name)))
+                continue;
+            return sc__launch_fail(l,
+                                   u->line,
+                                   "give the variable it comes from with --set NAME=value",
+                                   "whether --%s is given hangs on %s",
+                                   name,
+                                   u->what);
+        }
+    }
+    if (!u->way_count)
+        sc__note(l->ctx,
+                 "megatron-words-unknown",
+                 "%s:%u: %s stands among the flags and is not known: taken as none",
+                 l->file,
+                 u->line,
+                 u->what);
+    return SC_OK;
+}
+
+static sc_status refuse_mamba(const struct sc__launch *l, const char *word) {
+    if (!strstr(word, "mamba"))
+        return SC_OK;
+    return sc__launch_fail(l,
+                           l->line,
+                           "models of attention and feed-forward layers can be forecast",
+                           "'%.60s': layers of Mamba are not modelled",
+                           word);
+}
+
+static sc_status take_flag(struct sc__launch *l, uint32_t at) {
+    const char *word = l->words[at];
+    const char *name = flag_name(l, word);
+    const char *why = NULL;
+    struct sc__flag as;
+    struct sc__str behind;
+    enum sc__flag_kind kind = sc__flag_kind(l->known, name, &as, &why);
+    switch (kind) {
+    case SC__FLAG_ACTS:
+        return take_acting(l, word, at, &as);
+    case SC__FLAG_REFUSED:
+        return sc__launch_fail(l,
+                               find_in_script(l, name, &behind),
+                               "take the flag out to forecast the model without it",
+                               "--%s: %s",
+                               name,
+                               why);
+    default:
+        name_flag(l, kind, name);
+        return SC_OK;
     }
 }
 
-static void note_repeated_variables(const struct words *w) {
-    for (uint32_t i = 0; i < w->variable_count; i++) {
-        const struct flag *before = &w->variables[i];
-        uint32_t k = i + 1;
-        while (k < w->variable_count && strcmp(w->variables[k].name, before->name))
-            k++;
-        /* ARGS="$ARGS --more" goes on with what it had */
-        if (k < w->variable_count && !strstr(w->variables[k].value, before->value))
-            sc__note(
-                w->ctx,
-                "megatron-variable-repeated",
-                "%s: the variable %s is set more than once (%s, %s): where it is used, "
-                "the one before it counts",
-                w->file,
-                before->name,
-                before->value,
-                w->variables[k].value);
+/* Flags before the program are the launcher's: torchrun --nnodes 2 train.py … */
+static uint32_t first_own_word(const struct sc__launch *l) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *word = l->words[i];
+        bool module =
+            i && !strcmp(l->words[i - 1], "-m") && strncmp(word, "torch.distributed", 17);
+        if (module || sc__str_ends(sc__str(word), ".py"))
+            return i + 1;
+    }
+    return 0;
+}
+
+static sc_status take_flags(struct sc__launch *l) {
+    bool behind_flag = false;
+    uint32_t first = first_own_word(l);
+    if (first)
+        SC__TRY(refuse_mamba(l, l->words[first - 1]));
+    for (uint32_t i = first; i < l->count; i++) {
+        const char *word = l->words[i];
+        if (sc__is_flag(word)) {
+            SC__TRY(take_flag(l, i));
+            behind_flag = true;
+            continue;
+        }
+        SC__TRY(refuse_mamba(l, word));
+        if (!behind_flag && sc__shell_mark(word) == 0)
+            continue;
+        uint32_t mark = sc__shell_mark(word);
+        /* behind a flag it is its value, but for those that stand for several words */
+        if (mark && (!behind_flag || l->shell.unknowns[mark - 1].way_count))
+            SC__TRY(take_mark(l, mark));
+        behind_flag = false;
+    }
+    return SC_OK;
+}
+
+/* ---- notes ---- */
+
+static void note_flags(struct sc__launch *l) {
+    static const struct {
+        enum sc__flag_kind kind;
+        const char *code;
+        const char *text;
+    } notes[] = {
+        {SC__FLAG_NOT_MODELLED,
+         "megatron-flags-not-modelled",
+         "flags that change the step and are not modelled:"},
+        {SC__FLAG_UNKNOWN,
+         "megatron-flags-unknown",
+         "flags that we do not know, and that count for nothing:"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        struct sc__buffer *b = &l->by_kind[notes[i].kind];
+        if (b->size)
+            sc__note(l->ctx,
+                     notes[i].code,
+                     "%s: %s%.*s",
+                     l->file,
+                     notes[i].text,
+                     (int)b->size - 1,
+                     b->text);
     }
 }
+
+static void note_unset(struct sc__launch *l) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &l->ctx->arena);
+    for (uint32_t i = 0; i < l->shell.unset_count; i++)
+        sc__printf(&b, "%s %s", i ? "," : "", l->shell.unset[i].name);
+    if (b.size)
+        sc__note(l->ctx,
+                 "megatron-variables",
+                 "%s: shell variables without a value, taken as empty (--set NAME=value "
+                 "gives one):%s",
+                 l->file,
+                 b.text);
+    for (uint32_t i = 0; i < l->shell.sourced_count; i++)
+        sc__note(l->ctx,
+                 "megatron-sourced",
+                 "%s:%u: the file it sources is not read",
+                 l->file,
+                 l->shell.sourced[i].line);
+}
+
+/* ---- all of it ---- */
 
 static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text) {
     const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
@@ -332,45 +561,59 @@ static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc_
                     "NUL byte in a text file");
 }
 
+/* --set NAME=value, as often as it is given. */
+static sc_status read_pinned(const struct sc__settings *s, struct sc__setting_list *out) {
+    uint32_t n = 0;
+    while (s->nth(s->self, "set", n))
+        n++;
+    sc_setting *items = SC__NEW_ARRAY(&s->ctx->arena, sc_setting, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = s->nth(s->self, "set", i);
+        const char *equals = strchr(text, '=');
+        if (!equals || equals == text)
+            return sc__fail(s->ctx,
+                            SC_USAGE,
+                            NULL,
+                            "write it like --set NNODES=4; --set 1=… is the first argument",
+                            "--set takes NAME=value, not '%s'",
+                            text);
+        items[i] =
+            (sc_setting){.name = sc__strndup(&s->ctx->arena, text, (size_t)(equals - text)),
+                         .value = equals + 1};
+    }
+    *out = (struct sc__setting_list){items, n};
+    return SC_OK;
+}
+
 sc_status sc__megatron_parse(struct sc_context *ctx,
                              const char *file,
                              struct sc__str text,
                              const struct sc__option *known,
                              const struct sc__settings *settings,
                              struct sc__settings *out) {
-    struct words w = {.ctx = ctx, .file = file};
-    struct flags *f = SC__NEW(&ctx->arena, struct flags);
-    struct sc__settings *first = SC__NEW(&ctx->arena, struct sc__settings);
-    struct sc__buffer ignored;
-    struct sc__place at = {.file = file};
-    sc__buffer_init(&w.unknown, &ctx->arena);
-    sc__buffer_init(&ignored, &ctx->arena);
-    *first = *settings;
-    *f = (struct flags){.ctx = ctx, .first = first, .known = known};
+    struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
+    struct sc__setting_list pinned;
+    struct sc__setting_list slurm;
+    *l = (struct sc__launch){.ctx = ctx,
+                             .file = file,
+                             .text = text,
+                             .first = *settings,
+                             .known = known};
+    for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
+        sc__buffer_init(&l->by_kind[i], &ctx->arena);
     SC__TRY(refuse_nul(ctx, file, text));
-    split_words(&w, text);
-    collect(f, &w, &ignored);
-    note_repeated_flags(f, file);
-    note_repeated_variables(&w);
-    if (!f->count)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        &at,
-                        "it must hold flags such as --num-layers 32",
-                        "there is no Megatron flag that we know in this file");
-    if (ignored.size)
-        sc__note(ctx,
-                 "megatron-flags-ignored",
-                 "%s: flags without effect here:%s",
-                 file,
-                 ignored.text);
-    if (w.unknown.size)
-        sc__note(ctx,
-                 "megatron-variables",
-                 "%s: shell variables without a value in the script:%s",
-                 file,
-                 w.unknown.text);
-    *out = (struct sc__settings){.nth = nth_flag, .self = f, .ctx = ctx};
+    SC__TRY(read_pinned(settings, &pinned));
+    sc__launch_slurm(&ctx->arena, text, &slurm);
+    SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &pinned, &l->shell));
+    SC__TRY(find_words(l));
+    SC__TRY(take_flags(l));
+    SC__TRY(sc__launch_noop_layers(l));
+    SC__TRY(sc__launch_sharding(l));
+    SC__TRY(sc__launch_vocabulary(l));
+    sc__launch_gpus(l, &slurm);
+    note_flags(l);
+    note_unset(l);
+    *out = (struct sc__settings){.nth = sc__launch_nth, .self = l, .ctx = ctx};
     return SC_OK;
 }
 

@@ -96,13 +96,44 @@ static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) 
     SC__TRY(sc__setting_u32(s, "kv-channels", 1, &m->head_dim));
     SC__TRY(model_megatron_flags_read_groups(s, m));
     SC__TRY(sc__setting_u32(s, "ffn-hidden-size", 1, &m->ffn));
-    return sc__setting_u32(s, "vocab-size", 1, &m->vocab);
+    SC__TRY(sc__setting_u32(s, "vocab-size", 1, &m->vocab));
+    return sc__setting_u32(s, "padded-vocab-size", 1, &m->vocab);
+}
+
+/* --window-size 127,0: so many keys before a query, and itself;
+ * --window-attn-skip-freq N: each N-th layer sees all. */
+static sc_status read_window(const struct sc__settings *s, struct sc__model *m) {
+    const char *window = sc__setting(s, "window-size");
+    uint32_t before;
+    if (window) {
+        struct sc__str rest = sc__str(window);
+        struct sc__str part;
+        while (rest.n && strchr("([ ", rest.p[0])) {
+            rest.p++;
+            rest.n--;
+        }
+        sc__split(&rest, ',', &part);
+        if (!sc__parse_u32(sc__trim(part), &before) || before == UINT32_MAX)
+            return sc__fail(s->ctx,
+                            SC_USAGE,
+                            NULL,
+                            "write it like 127,0",
+                            "--window-size takes keys before and after, not '%s'",
+                            window);
+        m->window = before + 1;
+    }
+    return sc__setting_u32(s, "window-attn-skip-freq", 1, &m->window_every);
 }
 
 static sc_status read_norm(const struct sc__settings *s, struct sc__model *m) {
-    static const char *const norms[] = {"LayerNorm", "RMSNorm", NULL};
+    static const char *const norms[] = {"LayerNorm",
+                                        "RMSNorm",
+                                        "layernorm",
+                                        "rmsnorm",
+                                        NULL};
     unsigned norm = m->norm;
     SC__TRY(sc__setting_word(s, "normalization", norms, &norm));
+    norm %= 2;
     if (norm != m->norm)
         m->norm_bias = norm == SC__LAYERNORM;
     m->norm = norm;
@@ -125,10 +156,12 @@ static void read_switches(const struct sc__settings *s, struct sc__model *m) {
 static sc_status
 read_positions(const struct sc__settings *s, struct sc__model *m, bool preset) {
     static const char *const kinds[] =
-        {"learned_absolute", "rope", "none", "yarn", "mrope", NULL};
+        {"learned_absolute", "rope", "none", "yarn", "mrope", "alibi", NULL};
     unsigned kind = preset && !m->positions ? (m->no_rotary ? 2 : 1) : 0;
     bool same = preset && !sc__setting(s, "position-embedding-type");
     SC__TRY(sc__setting_word(s, "position-embedding-type", kinds, &kind));
+    if (kind == 5)
+        kind = 2; /* ALiBi adds to the scores what attention computes anyway */
     if (kind > 2)
         kind = 1; /* ways of rotating that cost the same */
     m->no_rotary = same ? m->no_rotary : kind == 2;
@@ -156,6 +189,11 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
     SC__TRY(sc__setting_u32(s, "moe-router-topk", 1, &m->topk));
     SC__TRY(sc__setting_u32(s, "moe-ffn-hidden-size", 1, &m->expert_ffn));
     SC__TRY(sc__setting_u32(s, "moe-shared-expert-intermediate-size", 1, &m->shared_ffn));
+    uint32_t shared_experts = 0;
+    SC__TRY(sc__setting_u32(s, "n-shared-experts", 1, &shared_experts));
+    if (shared_experts && !sc__setting(s, "moe-shared-expert-intermediate-size"))
+        m->shared_ffn = shared_experts * m->expert_ffn;
+    SC__TRY(sc__read_expert_layers(s, m));
     if (m->topk > m->experts)
         return sc__fail(s->ctx,
                         SC_USAGE,
@@ -184,6 +222,7 @@ static sc_status read_latent(const struct sc__settings *s, struct sc__model *m) 
     SC__TRY(sc__setting_u32(s, "qk-pos-emb-head-dim", 1, &m->rope_dim));
     SC__TRY(sc__setting_u32(s, "v-head-dim", 1, &m->v_dim));
     m->head_dim = m->nope_dim + m->rope_dim;
+    m->qk_norm = false; /* its norms are those of the ranks, which count anyway */
     return SC_OK;
 }
 
@@ -218,6 +257,7 @@ sc_status sc__model_settings(struct sc_context *ctx,
         *m = megatron_default();
     SC__TRY(read_shapes(s, m));
     SC__TRY(read_positions(s, m, name));
+    SC__TRY(read_window(s, m));
     SC__TRY(read_norm(s, m));
     read_switches(s, m);
     SC__TRY(sc__setting_u32(s, "mtp-num-layers", 0, &m->mtp_layers));

@@ -23,6 +23,10 @@ sc_status sc__model_settings(struct sc_context *ctx,
                              struct sc__model *out,
                              bool *given);
 
+/* Which layers have experts: --moe-layer-freq (a number, or a list as Python writes
+ * it: ([0]*3+[1]*58)) and --first-k-dense-replace. */
+sc_status sc__read_expert_layers(const struct sc__settings *s, struct sc__model *m);
+
 /* The flags of a launch script (or of a file with nothing but flags), behind
  * those of `settings`, which win. Shell variables set in the script are put
  * in. Flags that say nothing about the time of a step are named in a note. */

@@ -1,111 +1,16 @@
-/* memory: what one GPU holds. Weights, gradients and Adam's state by the
- * 18-bytes-a-parameter rule and its shardings; activations by the counts of
- * Korthikanti et al. 2022 (arXiv 2205.05198), for every operator that keeps
- * something for backward:
+/* memory: the moment at which one GPU holds most. A step has three:
  *
- *     layer, tp t, no sequence parallel   s·b·h·(10 + 24/t + 5·a·s/(h·t))
- *     with sequence parallel              s·b·h·(34 + 5·a·s/h)/t
- *     selective, or flash attention       without 5·a·s/h
- *     full recompute                      2·s·b·h
+ *   loss     activations of all micro-batches in flight, and the logits with their
+ *            gradients
+ *   layer    the same activations, a layer that is computed again, and the gradients
+ *            that backward of one layer has on the way
+ *   update   all gradients, no activations
  *
- * written so that GQA, gated feed-forwards and experts fit in. */
-#include "lower/model.h"
+ * Gradients that stay for the whole step count in all of them; where they appear as
+ * backward goes (plain PyTorch, one micro-batch), backward's end has them all. */
+#include "plan/memory.h"
 
-static bool keeps_scores(const struct sc__plan *p) {
-    bool core =
-        p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE;
-    return p->fusion == SC__FUSION_2021 && !core;
-}
-
-/* Attention: input of qkv, q, k, v, the core's output, and unless recomputed
- * the softmax, its dropout mask and its output. */
-static double attention_activations(const struct sc__model *m, const struct sc__plan *p) {
-    double n = sc__plan_tokens(p);
-    double t = p->mesh.tp;
-    double e = sc__plan_width(p);
-    double h = m->hidden;
-    double sp = p->sequence_parallel ? t : 1;
-    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m);
-    double out = (double)m->heads * sc__model_v_dim(m);
-    if (m->kv_lora)
-        qkv = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m)) +
-              (m->q_lora + m->kv_lora) * t;
-    double sum = n * (e * h / sp + e * (qkv + out) / t + (p->dropout ? h / sp : 0));
-    if (keeps_scores(p))
-        sum += 5.0 * m->heads / t * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
-    return sum;
-}
-
-static double mlp_activations(const struct sc__model *m,
-                              const struct sc__plan *p,
-                              double tokens,
-                              double ffn,
-                              double t) {
-    double e = sc__plan_width(p);
-    double g = m->gated ? 3 : 2;
-    return tokens * e * g * ffn / t;
-}
-
-double
-sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
-    double n = sc__plan_tokens(p);
-    double t = p->mesh.tp;
-    double e = sc__plan_width(p);
-    double h = m->hidden;
-    double sp = p->sequence_parallel ? t : 1;
-    if (p->recompute == SC__RECOMPUTE_FULL)
-        return n * e * h / (p->sequence_parallel ? t : 1);
-    double norms = 2 * n * e * h / sp;
-    double drop = p->dropout ? n * h / sp : 0;
-    double sum = norms + attention_activations(m, p) + drop;
-    bool moe = sc__model_has_experts(m, layer),
-         selective = p->recompute == SC__RECOMPUTE_SELECTIVE;
-    unsigned dropped = moe ? SC__MODULE_EXPERT_ACTIVATION | SC__MODULE_MOE
-                           : SC__MODULE_ACTIVATION | SC__MODULE_MLP;
-    double keep =
-        selective && p->recompute_modules & dropped ? (m->gated ? 2.0 / 3 : 0.5) : 1;
-    if (moe) {
-        double routed = n / (p->mesh.tp > 1 ? t : 1) * m->topk * p->imbalance;
-        sum += n * e * h / sp + routed * e * h * 2;
-        sum +=
-            keep * mlp_activations(m, p, routed * p->mesh.etp, m->expert_ffn, p->mesh.etp);
-        sum += keep * mlp_activations(m, p, n, m->shared_ffn, t);
-    } else
-        sum += n * e * h / sp + keep * mlp_activations(m, p, n, m->ffn, t);
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        sum *= 0.55;
-    return sum;
-}
-
-/* What the weight gradients of a layer need, held from input to weight
- * gradient where a schedule splits them: the inputs of its GEMMs and the
- * gradients of their outputs, 32·s·b·h bytes in a GPT layer (Qi et al.). */
-static double
-layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
-    double n = sc__plan_tokens(p);
-    double t = p->mesh.tp;
-    double e = sc__plan_width(p);
-    double h = m->hidden / (p->sequence_parallel ? t : 1);
-    double g = m->gated ? 3 : 2;
-    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m);
-    double out = (double)m->heads * sc__model_v_dim(m);
-    double sum = n * e * (2 * h + (qkv + out) / t);
-    if (!sc__model_has_experts(m, layer))
-        return sum + n * e * (2 * h + g * m->ffn / t);
-    double routed = n / t * m->topk * p->imbalance;
-    return sum + n * e * (2 * h + g * m->shared_ffn / t) +
-           routed * e * (2.0 * m->hidden + g * m->expert_ffn);
-}
-
-double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p) {
-    double kept = 0;
-    double whole = 0;
-    for (uint32_t i = 0; i < m->layers; i++) {
-        kept += layer_fragment(m, p, i);
-        whole += sc__layer_activations(m, p, i);
-    }
-    return whole > 0 ? kept / whole : 1;
-}
+#include <math.h>
 
 /* Micro-batches whose activations a stage holds at once. ZB-2p and ZB-V find
  * their order within this limit, and what waits for its weight gradients
@@ -126,12 +31,13 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
 }
 
 /* Of one micro-batch, in all layers of a stage. */
-struct kept {
+struct stage_keeps {
     /* for all of backward; from input to weight gradient */
     double activations;
     double fragment;
-    double whole;    /* of one layer that is computed again */
-    uint32_t layers; /* counted so far */
+    double again;     /* of one layer: what is computed again before its backward */
+    double workspace; /* of one layer: gradients on their way */
+    uint32_t layers;  /* counted so far */
 };
 
 /* Layers that are recomputed keep their input, and while one is, all it has;
@@ -139,22 +45,33 @@ struct kept {
 static void add_layer(const struct sc__model *m,
                       const struct sc__plan *p,
                       uint32_t layer,
-                      struct kept *k) {
+                      struct stage_keeps *k) {
     struct sc__plan once = *p;
     once.recompute = SC__RECOMPUTE_NONE;
     double whole = sc__layer_activations(m, &once, layer);
     bool repeated = !p->recompute_block || k->layers++ < p->recompute_layers;
-    k->activations += repeated ? sc__layer_activations(m, p, layer) : whole;
-    k->fragment += layer_fragment(m, p, layer);
-    if (p->recompute == SC__RECOMPUTE_FULL && whole > k->whole)
-        k->whole = whole;
+    double kept = repeated ? sc__layer_activations(m, p, layer) : whole;
+    k->activations += kept;
+    k->fragment += sc__layer_fragment(m, p, layer);
+    k->again = fmax(k->again, whole - kept);
+    k->workspace = fmax(k->workspace, sc__layer_workspace(m, p, layer));
+}
+
+/* The final norm's input and output, and the prediction layers behind it. */
+static void
+add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps *k) {
+    double norm = sc__plan_width(p) + (p->amp ? 4 : sc__plan_width(p));
+    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
+        norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
+    k->activations += sc__plan_tokens_sp(p) * m->hidden * norm;
+    for (uint32_t i = 0; i < m->mtp_layers; i++)
+        add_layer(m, p, m->layers - 1, k);
 }
 
 /* ZB-V limits the number of chunks: all may be of the larger kind. */
-static struct kept
+static struct stage_keeps
 stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    struct kept k = {0};
-    bool v = p->schedule == SC__SCHEDULE_ZBV;
+    struct stage_keeps k = {0};
     double larger = 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
@@ -162,125 +79,195 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
         double before = k.activations;
         for (uint32_t i = first; i < first + n; i++)
             add_layer(m, p, i, &k);
-        if (k.activations - before > larger)
-            larger = k.activations - before;
+        larger = fmax(larger, k.activations - before);
     }
-    if (v)
+    if (p->schedule == SC__SCHEDULE_ZBV)
         k.activations = 2 * larger;
-    if (stage == 0 && p->dropout)
+    if (stage == 0 && p->dropout && !p->lora)
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
+    if (stage == sc__plan_last_stage(p))
+        add_end(m, p, &k);
     return k;
 }
 
-static double
-stage_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    struct kept k = stage_keeps(m, p, stage);
-    double n = in_flight(p, stage);
-    double sum = k.activations * n + k.whole;
+/* Beside the activations in flight, where input and weight gradients are apart. */
+static double waiting_fragments(const struct sc__plan *p,
+                                uint32_t stage,
+                                const struct stage_keeps *k,
+                                double flying) {
+    double sum = 0;
     if (!sc__schedule_splits(p->schedule))
-        return sum;
+        return 0;
     /* recomputation keeps less than the weight gradients need */
-    if (k.fragment > k.activations)
-        sum += k.fragment - k.activations;
+    if (k->fragment > k->activations)
+        sum = k->fragment - k->activations;
     if (p->schedule != SC__SCHEDULE_ZBH1)
         return sum;
-    double waiting = p->micro_batches - n < stage ? p->micro_batches - n : stage;
-    return sum + waiting * k.fragment;
+    return sum + fmin(p->micro_batches - flying, stage) * k->fragment;
 }
 
-/* The logits, in type and in fp32 with their gradient. */
-static double logits(const struct sc__plan *p, uint32_t stage) {
+/* Megatron makes an fp32 copy of the logits its softmax and that its gradient, then
+ * narrows it; prediction layers keep theirs. PyTorch keeps the logarithm of the
+ * softmax, its gradient and theirs. */
+static double
+logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double head) {
     if (stage != sc__plan_last_stage(p))
         return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
-    return sc__fusion_eager(p->fusion) ? n * 10 : n * (sc__plan_width(p) + 4);
+    double e = sc__plan_width(p);
+    if (p->loss == SC__LOSS_CHUNKED)
+        return n * 3 * 4 / 16 + head;
+    if (p->loss == SC__LOSS_HALF)
+        return fmax(n * 3 * e, n * e + head);
+    if (p->loss == SC__LOSS_FLASH)
+        return fmax(n * 2 * e, n * e + head);
+    if (p->loss == SC__LOSS_TE)
+        return n * e * (1 + m->mtp_layers);
+    if (p->loss == SC__LOSS_FUSED)
+        return n * (4 * (1 + m->mtp_layers) + e);
+    return fmax(n * 3 * 4, n * e + head);
+}
+
+/* Channels, and a buffer for each protocol and neighbour in each; for exchanges of all
+ * with all a pair of channels for each peer. */
+static double communicators(const struct sc__plan *p) {
+    static const enum sc__group_kind groups[] = {SC__GROUP_TP,
+                                                 SC__GROUP_CP,
+                                                 SC__GROUP_DP_CP,
+                                                 SC__GROUP_DP_EP,
+                                                 SC__GROUP_EMBEDDING};
+    const struct sc__memory_figures *f = &p->figures;
+    uint32_t before = 1;
+    double sum = 0;
+    for (unsigned i = 0; i < sizeof groups / sizeof *groups; i++) {
+        uint32_t n = sc__mesh_group_size(&p->mesh, groups[i]);
+        bool again = groups[i] == SC__GROUP_DP_EP && (p->mesh.ep == 1 || n == before);
+        before = n;
+        if (n > 1 && !again)
+            sum += f->channels * f->channel_bytes;
+    }
+    if (p->mesh.ep > 1)
+        sum += 2.0 * fmin(p->mesh.ep, 64) * f->channel_bytes;
+    if (p->mesh.pp > 1)
+        sum += 4 * f->channel_bytes;
+    return sum;
 }
 
 struct sc__stage_memory
 sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    struct sc__shard s = sc__plan_stage_shard(p, m, stage);
-    double dp = (double)p->mesh.dp * p->mesh.cp;
-    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
-    double n = s.dense + s.experts;
-    double sharded = s.dense / dp + s.experts / (edp > 0 ? edp : 1);
-    double w = sc__plan_width(p);
-    double main = w > 2 ? 0 : 4;
-    double layers = 0;
-    struct sc__stage_memory out = {0};
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        layers += sc__plan_layers(p, m, stage, c, &first);
+    struct sc__training_state state = sc__plan_state(m, p, stage);
+    struct stage_keeps k = stage_keeps(m, p, stage);
+    bool plain = p->plain_update || p->amp;
+    bool added = p->micro_batches > 1; /* to gradients already there */
+    double head = plain ? sc__plan_weight_bytes(p) * p->vocab / p->mesh.tp * m->hidden : 0;
+    double flying = in_flight(p, stage);
+    double kept = k.activations * flying + waiting_fragments(p, stage, &k, flying);
+    double loss = logits(m, p, stage, p->lora ? 0 : head);
+    double layer = k.again + k.workspace + (added ? state.accumulated : 0);
+    double begin = kept + fmax(loss, layer) + state.casts;
+    double first = state.growing - state.last + k.workspace + k.again;
+    double end = fmax(first, state.growing + state.accumulated);
+    double update = state.growing + state.update;
+    struct sc__stage_memory out = {.weights = state.weights,
+                                   .gradients = state.gradients,
+                                   .optimizer = state.optimizer,
+                                   .workspace = p->figures.workspace};
+    bool of_backward = begin >= end && begin >= update;
+    if (of_backward && loss > layer)
+        out.logits = loss;
+    if (of_backward) {
+        out.weights += state.casts;
+        out.activations = kept;
+        out.workspace += loss > layer ? 0 : layer;
+    } else if (end > update && first >= end) {
+        out.gradients += state.growing - state.last;
+        out.workspace += k.workspace + k.again;
+    } else {
+        out.gradients += state.growing;
+        out.workspace += end > update ? state.accumulated : state.update;
     }
-    out.weights = w * (p->zero >= 3 ? sharded + 2 * n / (layers > 0 ? layers : 1) : n);
-    out.gradients =
-        (p->zero >= 3 || p->plain_update ? w : 4) * (p->zero >= 2 ? sharded : n);
-    if (p->optimizer)
-        out.optimizer = (p->plain_update ? 2 * w : main + 8) * (p->zero >= 1 ? sharded : n);
-    out.activations = stage_activations(m, p, stage);
-    out.logits = logits(p, stage);
-    out.buffers = 1.5e9; /* CUDA context, NCCL channels, workspace of cuBLAS */
+    out.communication = communicators(p);
+    out.context = p->figures.context;
+    out.fragmentation =
+        p->figures.fragmentation * (out.activations + out.logits + out.workspace);
     return out;
 }
 
-double sc__memory_sum(const struct sc__stage_memory *m) {
+double sc__memory_allocated(const struct sc__stage_memory *m) {
     return m->weights + m->gradients + m->optimizer + m->activations + m->logits +
-           m->buffers;
+           m->workspace;
+}
+
+double sc__memory_sum(const struct sc__stage_memory *m) {
+    return sc__memory_allocated(m) + m->communication + m->context + m->fragmentation;
+}
+
+struct sc__stage_memory
+sc__plan_most_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t *stage) {
+    struct sc__stage_memory most = sc__plan_memory(m, p, 0);
+    *stage = 0;
+    for (uint32_t s = 1; s < p->mesh.pp; s++) {
+        struct sc__stage_memory x = sc__plan_memory(m, p, s);
+        if (sc__memory_sum(&x) <= sc__memory_sum(&most))
+            continue;
+        most = x;
+        *stage = s;
+    }
+    return most;
 }
 
 static void put_item(struct sc__buffer *b, const char *name, double bytes) {
     if (bytes < 1e8)
         return;
-    sc__printf(b, "%s%s ", b->size ? ", " : "", name);
-    sc__put_bytes(b, (uint64_t)bytes);
+    sc__printf(b, "%s%s %.1f", b->size ? ", " : "", name, bytes / (1u << 30));
+}
+
+static const char *memory_hint(const struct sc__plan *p, const struct sc__stage_memory *x) {
+    if (x->activations + x->logits > x->optimizer + x->weights)
+        return "more recompute, or a smaller micro-batch; --ignore-memory goes on";
+    return p->zero ? "more tp or pp; --ignore-memory goes on"
+                   : "--zero 1, or more tp or pp; --ignore-memory goes on";
 }
 
 sc_status sc__memory_check(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *p,
                            double capacity) {
-    uint32_t worst = 0;
-    double most = 0;
-    for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        struct sc__stage_memory x = sc__plan_memory(m, p, s);
-        if (sc__memory_sum(&x) > most)
-            most = sc__memory_sum(&x), worst = s;
-    }
+    uint32_t worst;
+    struct sc__stage_memory x = sc__plan_most_memory(m, p, &worst);
+    double most = sc__memory_sum(&x);
     if (capacity <= 0 || most <= capacity)
         return SC_OK;
-    struct sc__stage_memory x = sc__plan_memory(m, p, worst);
     struct sc__buffer items;
-    struct sc__buffer sizes;
     sc__buffer_init(&items, &ctx->arena);
-    sc__buffer_init(&sizes, &ctx->arena);
     put_item(&items, "weights", x.weights);
     put_item(&items, "gradients", x.gradients);
     put_item(&items, "optimizer", x.optimizer);
     put_item(&items, "activations", x.activations);
     put_item(&items, "logits", x.logits);
-    put_item(&items, "buffers", x.buffers);
-    sc__put_bytes(&sizes, (uint64_t)most);
-    sc__puts(&sizes, " on a GPU of ");
-    sc__put_bytes(&sizes, (uint64_t)capacity);
+    put_item(&items, "workspace", x.workspace);
+    put_item(&items, "NCCL", x.communication);
+    put_item(&items, "CUDA context", x.context);
+    put_item(&items, "fragmentation", x.fragmentation);
+    const char *sizes = sc__format(&ctx->arena,
+                                   "%.1f GiB on a GPU of %.1f GiB",
+                                   most / (1u << 30),
+                                   capacity / (1u << 30));
     if (p->ignore_memory) {
         sc__note(ctx,
                  "memory-exceeded",
-                 "stage %u needs %s (%s)",
+                 "stage %u needs %s (GiB: %s)",
                  worst,
-                 sizes.text,
+                 sizes,
                  items.text);
         return SC_OK;
     }
-    const char *hint =
-        x.activations > x.optimizer + x.weights
-            ? "more recompute, or a smaller micro-batch; --ignore-memory goes on"
-        : p->zero ? "more tp or pp; --ignore-memory goes on"
-                  : "--zero 1, or more tp or pp; --ignore-memory goes on";
     return sc__fail(ctx,
                     SC_NO_FIT,
                     NULL,
-                    hint,
-                    "does not fit into memory: stage %u needs %s (%s)",
+                    memory_hint(p, &x),
+                    "does not fit into memory: stage %u needs %s (GiB: %s)",
                     worst,
-                    sizes.text,
+                    sizes,
                     items.text);
 }

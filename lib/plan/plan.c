@@ -18,6 +18,22 @@ double sc__plan_width(const struct sc__plan *p) {
     return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2;
 }
 
+double sc__plan_weight_bytes(const struct sc__plan *p) {
+    return p->amp ? 4 : sc__plan_width(p);
+}
+
+bool sc__plan_reshards(const struct sc__plan *p) {
+    return p->zero >= 2 && p->reshard;
+}
+
+/* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
+ * cast both ways. */
+double sc__plan_gathered_bytes(const struct sc__plan *p) {
+    bool by_blocks =
+        p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
+    return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
+}
+
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
     double whole = sc__plan_tokens(p) * m->hidden * sc__plan_width(p);
     bool cut =
@@ -63,6 +79,12 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
     return false;
 }
 
+/* Nothing is said about the ends, and all chunks have the same layers. */
+static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
+    bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;
+    return !said && m->layers % (p->mesh.pp * p->vpp) == 0 && !(p->uneven && m->mtp_layers);
+}
+
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
  * up; else with the ends counted as find_ends has it; else, where up to three
  * layers are missing, they are missing in the last chunk, which has the head;
@@ -84,7 +106,7 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
             return p->last_layers;
         return (l - p->first_layers - p->last_layers) / middle;
     }
-    if (l % chunks == 0 && !(p->uneven && m->mtp_layers))
+    if (is_even(p, m))
         return l / chunks;
     if (!find_ends(l, m->mtp_layers, chunks, &front, &back)) {
         uint32_t missing = (chunks - l % chunks) % chunks;
@@ -101,6 +123,11 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
                          uint32_t *first) {
     uint32_t at = sc__schedule_part(p->schedule, p->mesh.pp, stage, chunk);
     *first = 0;
+    if (is_even(p, m)) {
+        uint32_t each = m->layers / (p->mesh.pp * p->vpp);
+        *first = at * each;
+        return each;
+    }
     for (uint32_t i = 0; i < at; i++)
         *first += chunk_layers(p, m, i);
     return chunk_layers(p, m, at);
@@ -149,21 +176,89 @@ sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_
            m->hidden * (m->norm_bias ? 2.0 : 1.0);
 }
 
-struct sc__shard
-sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+/* An adapter of rank r beside a linear layer from a to b: r·(a + b). That of a layer
+ * cut by tp is cut on the same side. */
+struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
+                                        const struct sc__model *m,
+                                        uint32_t layer) {
+    if (!p->lora)
+        return sc__plan_layer_shard(p, m, layer);
+    unsigned on = p->lora_targets;
+    double h = m->hidden;
+    double tp = p->mesh.tp;
+    double q = (double)m->heads * sc__model_qk_dim(m) / tp;
+    double kv = (double)m->kv_heads * sc__model_qk_dim(m) / tp;
+    bool moe = sc__model_has_experts(m, layer);
+    double ffn = moe ? (double)m->expert_ffn / p->mesh.etp : m->ffn / tp;
+    double out = (double)m->heads * sc__model_v_dim(m) / tp;
+    double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
+                       (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
+    double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
+    double mlp = (h + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
+    struct sc__shard s = {.dense = p->lora * attention};
+    if (moe)
+        s.experts = p->lora * mlp * m->experts / p->mesh.ep;
+    else
+        s.dense += p->lora * mlp;
+    return s;
+}
+
+static struct sc__shard sum_layers(const struct sc__plan *p,
+                                   const struct sc__model *m,
+                                   uint32_t stage,
+                                   struct sc__shard (*of)(const struct sc__plan *,
+                                                          const struct sc__model *,
+                                                          uint32_t)) {
     struct sc__shard sum = {0};
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
-            struct sc__shard s = sc__plan_layer_shard(p, m, i);
+            struct sc__shard s = of(p, m, i);
             sum.dense += s.dense;
             sum.experts += s.experts;
         }
     }
+    return sum;
+}
+
+struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
+                                        const struct sc__model *m,
+                                        uint32_t stage) {
+    return p->lora ? sum_layers(p, m, stage, sc__plan_layer_trained)
+                   : sc__plan_stage_shard(p, m, stage);
+}
+
+/* Multi-token prediction: a layer, the projection of its two inputs, three norms, and
+ * where the embedding is on another stage a copy of it (DeepSeek-V3, section 2.2). */
+static struct sc__shard
+prediction_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard s = {0};
+    double h = m->hidden;
+    if (!m->mtp_layers)
+        return s;
+    struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
+    s.dense = m->mtp_layers * (layer.dense + 2 * h * h / p->mesh.tp + 3 * h);
+    s.experts = m->mtp_layers * layer.experts;
+    if (stage > 0)
+        s.dense += (double)p->vocab * h / p->mesh.tp;
+    return s;
+}
+
+struct sc__shard
+sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard sum = sum_layers(p, m, stage, sc__plan_layer_shard);
+    if (p->lora) {
+        struct sc__shard adapters = sum_layers(p, m, stage, sc__plan_layer_trained);
+        sum.dense += adapters.dense;
+        sum.experts += adapters.experts;
+    }
     if (stage == 0)
         sum.dense += sc__plan_embedding_shard(p, m);
-    if (stage == sc__plan_last_stage(p))
-        sum.dense += sc__plan_head_shard(p, m, stage);
+    if (stage == sc__plan_last_stage(p)) {
+        struct sc__shard mtp = prediction_shard(p, m, stage);
+        sum.dense += sc__plan_head_shard(p, m, stage) + mtp.dense;
+        sum.experts += mtp.experts;
+    }
     return sum;
 }

@@ -50,6 +50,45 @@ enum sc__tp_overlap {
 
 enum sc__cp_kind { SC__CP_RING, SC__CP_GATHER, SC__CP_ALLTOALL };
 
+enum sc__optimizer {
+    SC__OPTIMIZER_ADAM,
+    SC__OPTIMIZER_ADAM_LISTS,
+    SC__OPTIMIZER_ADAM_8BIT,
+    SC__OPTIMIZER_MUON,
+    SC__OPTIMIZER_SGD
+};
+
+enum sc__loss { /* how the cross entropy is computed */
+                SC__LOSS_FUSED,
+                SC__LOSS_FP32,
+                SC__LOSS_HALF,
+                SC__LOSS_CHUNKED,
+                SC__LOSS_FLASH,
+                SC__LOSS_TE
+};
+
+enum { /* --lora-targets */
+       SC__LORA_Q = 1,
+       SC__LORA_K = 2,
+       SC__LORA_V = 4,
+       SC__LORA_OUT = 8,
+       SC__LORA_GATE = 16,
+       SC__LORA_UP = 32,
+       SC__LORA_DOWN = 64
+};
+
+/* Memory that no tensor of the model takes (data/memory.json). Bytes, but for shares
+ * and counts. */
+struct sc__memory_figures {
+    double context;
+    double workspace;     /* of cuBLAS, forward and backward */
+    double fragmentation; /* share of what comes and goes */
+    double channels;      /* of a communicator of NCCL */
+    double channel_bytes;
+};
+
+sc_status sc__memory_figures(struct sc_context *ctx, struct sc__memory_figures *out);
+
 struct sc__plan {
     struct sc__mesh mesh;
     uint32_t gpus;
@@ -85,6 +124,7 @@ struct sc__plan {
     unsigned cp_kind;
     bool overlap_grad;
     bool overlap_param;
+    bool shard_blocking; /* ZeRO 2, 3: a unit's weights are gathered when it begins */
     bool overlap_p2p;
     bool overlap_moe;
     uint32_t grad_bytes; /* of one gradient on the wire */
@@ -96,9 +136,19 @@ struct sc__plan {
     double capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
-    bool optimizer;     /* the step ends with one */
-    bool plain_update;  /* weights, gradients and state of one type, no clipping: plain
-                           PyTorch on  one GPU */
+    bool optimizer;          /* the step ends with one */
+    bool plain_update;       /* weights, gradients and state of one type, no clipping: plain
+                                PyTorch on  one GPU */
+    bool amp;                /* weights, gradients and state in fp32, products in less */
+    unsigned optimizer_kind; /* enum sc__optimizer */
+    unsigned loss;           /* enum sc__loss */
+    bool reshard;            /* gathered weights are given back after each use */
+    bool fp8_params;
+    uint32_t lora; /* rank of adapters; 0: every weight is trained */
+    unsigned lora_targets;
+    bool lora_fp32;
+    bool qlora;
+    struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
     bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2,
@@ -161,6 +211,12 @@ const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *clu
 
 /* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
 double sc__plan_width(const struct sc__plan *p);
+/* Bytes of a weight as it is updated: of the main one with amp. */
+double sc__plan_weight_bytes(const struct sc__plan *p);
+/* Sharded weights are gathered anew for each use; otherwise they stay. */
+bool sc__plan_reshards(const struct sc__plan *p);
+/* Bytes of a weight that is gathered. */
+double sc__plan_gathered_bytes(const struct sc__plan *p);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 
@@ -178,6 +234,11 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 /* With what only the first and the last stage hold. */
 struct sc__shard
 sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* The same of those that are trained: all, or the adapters. */
+struct sc__shard
+sc__plan_layer_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
+struct sc__shard
+sc__plan_stage_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
 /* The stage with the head. */
 uint32_t sc__plan_last_stage(const struct sc__plan *p);
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m);

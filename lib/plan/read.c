@@ -77,6 +77,8 @@ sc_status sc__plan_read(const struct sc__settings *s, sc_plan *p) {
     /* whatever --use-distributed-optimizer says beside it */
     if (p->torch_fsdp2 == SC_ON && !sc__setting(s, "zero"))
         p->zero = 3;
+    if (sc__setting(s, "padded-vocab-size") && !p->vocab_multiple)
+        p->vocab_multiple = 1;
     /* a launch script says what overlaps, and is silent about what does not */
     if (sc__setting(s, "megatron-args") && p->overlap_grad == SC_AUTO)
         p->overlap_grad = SC_OFF;

@@ -204,6 +204,14 @@ static sc_status
 resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->torch_copies = on(g->torch_fsdp2);
     p->zero = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
+    p->fp8_params = on(g->fp8_params);
+    if (p->fp8_params && p->gemm != SC__FP8 && p->gemm != SC__FP4)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "add --fp8",
+                        "--fp8-param-gather keeps weights in fp8, but the GEMMs are not");
     uint64_t usual = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000
                                      : 40000000; /* Megatron's own rule */
     uint64_t counted = g->bucket_parameters ? g->bucket_parameters : usual;
@@ -226,6 +234,7 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
                            p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
+    p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
     p->overlap_moe = on(g->overlap_moe);
 }
 
@@ -271,6 +280,33 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
                  "weights, and "
                  "gradients are not clipped; --update mixed says otherwise");
     p->plain_update = g->update ? g->update == SC_UPDATE_PLAIN : plain;
+    p->amp = g->update == SC_UPDATE_AMP && sc__plan_width(p) < 4;
+    if (g->update == SC_UPDATE_AMP && !p->amp)
+        p->plain_update = true; /* fp32 throughout: there is nothing to cast */
+    p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
+    unsigned usual = sc__fusion_eager(p->fusion) ? SC__LOSS_FP32 : SC__LOSS_FUSED;
+    p->loss = choice(g->cross_entropy, usual);
+}
+
+/* Adapters, and what is frozen beside them. */
+static sc_status
+resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    p->lora = g->lora;
+    if (!p->lora && (g->lora_targets || on(g->lora_fp32) || on(g->qlora)))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "add --lora RANK",
+                        "--%s says nothing without adapters",
+                        on(g->qlora)       ? "qlora"
+                        : on(g->lora_fp32) ? "lora-fp32"
+                                           : "lora-targets");
+    if (!p->lora)
+        return SC_OK;
+    p->lora_targets = g->lora_targets ? g->lora_targets : SC__LORA_Q | SC__LORA_V;
+    p->lora_fp32 = on(g->lora_fp32) && sc__plan_width(p) < 4;
+    p->qlora = on(g->qlora);
+    return SC_OK;
 }
 
 /* Megatron pads; plain PyTorch does not. */
@@ -423,6 +459,8 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, p));
     resolve_update(ctx, &g, p);
+    SC__TRY(resolve_adapters(ctx, &g, p));
+    SC__TRY(sc__memory_figures(ctx, &p->figures));
     p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
         return sc__fail(ctx,
@@ -481,7 +519,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .attention = (sc_attention)(p->attention + 1),
         .dropout = toggle(p->dropout),
         .overlap_grad = toggle(p->overlap_grad),
-        .overlap_param = toggle(p->overlap_param),
+        .overlap_param = toggle(p->zero >= 2 ? !p->shard_blocking : p->overlap_param),
         .overlap_p2p = toggle(p->overlap_p2p),
         .overlap_moe = toggle(p->overlap_moe),
         .overlap_tp = (sc_tp_overlap)(p->tp_overlap + 1),
@@ -493,7 +531,17 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .moe_kernels = p->moe_unfused ? SC_MOE_KERNELS_UNFUSED : SC_MOE_KERNELS_FUSED,
         .host_launch_us = p->host_launch,
         .cuda_graphs = p->graphs,
-        .update = p->plain_update ? SC_UPDATE_PLAIN : SC_UPDATE_MIXED,
+        .update = p->amp            ? SC_UPDATE_AMP
+                  : p->plain_update ? SC_UPDATE_PLAIN
+                                    : SC_UPDATE_MIXED,
+        .optimizer_kind = (sc_optimizer)(p->optimizer_kind + 1),
+        .cross_entropy = (sc_cross_entropy)(p->loss + 1),
+        .reshard = toggle(p->reshard),
+        .fp8_params = toggle(p->fp8_params),
+        .lora = p->lora,
+        .lora_targets = p->lora_targets,
+        .lora_fp32 = toggle(p->lora_fp32),
+        .qlora = toggle(p->qlora),
         .optimizer = toggle(p->optimizer),
         .ignore_memory = toggle(p->ignore_memory),
         .vocab_multiple = p->vocab_multiple,

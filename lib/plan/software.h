@@ -27,6 +27,7 @@ struct sc__software_constants {
     double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
+    double shard_messages;   /* collectives per unit of sharded weights (ZeRO 2, 3) */
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double attention_64;     /* factor on attention with heads up to 64 wide */

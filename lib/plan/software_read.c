@@ -31,6 +31,7 @@ static const struct constant_name constant_table[] = {
     CONSTANT(moe_unfused),
     CONSTANT(tp_exposed),
     CONSTANT(comm_tax),
+    CONSTANT(shard_messages),
     CONSTANT(accumulate_bytes),
     CONSTANT(adam_bytes),
     CONSTANT(attention_64),

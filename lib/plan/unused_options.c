@@ -47,6 +47,7 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
     static const char one[] = "no other rank has the same weights";
     static const char always[] =
         "sharded gradients are reduced layer by layer beside backward";
+    static const char gathers[] = "only ZeRO gathers weights";
     static const char later[] = "gradients are reduced after backward, all at once";
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
@@ -62,13 +63,13 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
         {"overlap-grad-reduce", alone || sharded, alone ? one : always},
         {"bucket", no_buckets, why},
         {"ddp-bucket-size", no_buckets, why},
-        {"overlap-param",
-         alone || p->zero != 1,
-         alone ? one : "only ZeRO 1 gathers updated weights"},
-        {"overlap-param-gather",
-         alone || p->zero != 1,
-         alone ? one : "only ZeRO 1 gathers updated weights"},
+        {"overlap-param", alone || !p->zero, alone ? one : gathers},
+        {"overlap-param-gather", alone || !p->zero, alone ? one : gathers},
         {"update", !p->optimizer, "there is no optimizer"},
+        {"optimizer", !p->optimizer, "there is no optimizer"},
+        {"reshard-after-forward",
+         alone || p->zero != 3,
+         alone ? one : "only ZeRO 3 gathers weights for each use"},
     };
     PUT_NOTES(s, list);
 }

@@ -146,8 +146,7 @@ static void json_put_memory(struct sc__json *j, const struct sc__result *r) {
     if (!m)
         return;
     for (uint32_t i = 0; i < r->class_count; i++) {
-        uint64_t sum =
-            m[i].weights + m[i].gradients + m[i].optimizer + m[i].activations + m[i].other;
+        uint64_t sum = sc__memory_total(&m[i]);
         if (sum > total) {
             total = sum;
             most = i;
@@ -158,7 +157,11 @@ static void json_put_memory(struct sc__json *j, const struct sc__result *r) {
     sc__json_u64(j, "gradients", m[most].gradients);
     sc__json_u64(j, "optimizer", m[most].optimizer);
     sc__json_u64(j, "activations", m[most].activations);
-    sc__json_u64(j, "other", m[most].other);
+    sc__json_u64(j, "logits", m[most].logits);
+    sc__json_u64(j, "workspace", m[most].workspace);
+    sc__json_u64(j, "communication", m[most].communication);
+    sc__json_u64(j, "context", m[most].context);
+    sc__json_u64(j, "fragmentation", m[most].fragmentation);
     sc__json_u64(j, "total", total);
     sc__json_u64(j, "capacity", r->memory_capacity);
     sc__json_end_object(j);

@@ -198,7 +198,11 @@ static void details_put_class_memory(struct sc__json *j, const struct sc__worklo
         sc__json_u64(j, "gradients", m->gradients);
         sc__json_u64(j, "optimizer", m->optimizer);
         sc__json_u64(j, "activations", m->activations);
-        sc__json_u64(j, "other", m->other);
+        sc__json_u64(j, "logits", m->logits);
+        sc__json_u64(j, "workspace", m->workspace);
+        sc__json_u64(j, "communication", m->communication);
+        sc__json_u64(j, "context", m->context);
+        sc__json_u64(j, "fragmentation", m->fragmentation);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);

@@ -396,7 +396,7 @@ static void perfetto_put_memory(struct perfetto *c, const struct rank_trace *k) 
         sc__heap_push(&h, live[i].from, i, 0);
         sc__heap_push(&h, live[i].to, i, 1);
     }
-    double base = (double)(m->weights + m->gradients + m->optimizer + m->other) / 1e9;
+    double base = (double)(sc__memory_total(m) - m->activations) / 1e9;
     perfetto_put_changes(c, k, &h, by, "memory", "GB", base);
 }
 

@@ -165,6 +165,60 @@ static void text_put_headline(struct text_page *p) {
     sc__puts(p->out, "\n\n");
 }
 
+/* The fullest stage, part by part. */
+static void text_put_memory(struct text_page *p, unsigned width) {
+    const struct sc__workload *w = p->r->workload;
+    double gib = 1u << 30;
+    uint32_t most = 0;
+    if (!w->memory || !w->memory[0].weights)
+        return;
+    for (uint32_t i = 1; i < w->class_count; i++)
+        if (sc__memory_total(&w->memory[i]) > sc__memory_total(&w->memory[most]))
+            most = i;
+    const struct sc__memory *m = &w->memory[most];
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } parts[] = {{"weights", m->weights},
+                 {"gradients", m->gradients},
+                 {"optimizer", m->optimizer},
+                 {"activations", m->activations},
+                 {"logits", m->logits},
+                 {"workspace", m->workspace},
+                 {"NCCL", m->communication},
+                 {"CUDA context", m->context},
+                 {"fragmentation", m->fragmentation}};
+    double total = (double)sc__memory_total(m);
+    sc__printf(p->out, "\n  memory     %.1f GiB", total / gib);
+    if (w->memory_capacity)
+        sc__printf(p->out,
+                   " of %.1f (%.0f %%)",
+                   (double)w->memory_capacity / gib,
+                   100 * total / (double)w->memory_capacity);
+    sc__printf(p->out, " on a GPU of stage %u:", w->classes[most].stage);
+    size_t column = width;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char text[64];
+        int n = snprintf(text,
+                         sizeof text,
+                         "%s %.2f",
+                         parts[i].name,
+                         (double)parts[i].bytes / gib);
+        if (!parts[i].bytes)
+            continue;
+        if (column + (size_t)n + 3 > width) {
+            sc__puts(p->out, "\n            ");
+            column = 12;
+        } else {
+            sc__puts(p->out, " ·");
+            column += 2;
+        }
+        sc__printf(p->out, " %s", text);
+        column += (size_t)n + 1;
+    }
+    sc__putc(p->out, '\n');
+}
+
 static void text_put_traffic(struct text_page *p) {
     const struct sc__breakdown *b = &p->r->classes[p->r->slowest].breakdown;
     bool any = false;
@@ -301,6 +355,7 @@ void sc__write_text(const struct sc__result *r,
     text_put_breakdown(&p);
     text_put_traffic(&p);
     text_put_spread(&p);
+    text_put_memory(&p, width ? width : 100);
     if (r->shares)
         sc__shares_text(r->shares, 12, out);
     text_put_compat(&p);

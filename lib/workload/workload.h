@@ -150,8 +150,17 @@ struct sc__memory {
     uint64_t gradients;
     uint64_t optimizer;
     uint64_t activations;
-    uint64_t other;
+    uint64_t logits;
+    uint64_t workspace;
+    uint64_t communication;
+    uint64_t context;
+    uint64_t fragmentation;
 };
+
+static inline uint64_t sc__memory_total(const struct sc__memory *m) {
+    return m->weights + m->gradients + m->optimizer + m->activations + m->logits +
+           m->workspace + m->communication + m->context + m->fragmentation;
+}
 
 struct sc__workload {
     struct sc__arena *arena;

@@ -68,7 +68,7 @@ check file_before_spelling $? 0
 
 gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --gpu "$@"; }
 expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
-for name in MI100 mi250 Gaudi3 TPU-v5p "RX 7900" A770; do
+for name in Gaudi3 Trainium2 TPU-v5p "RX 7900" A770; do
     expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
     check "hint $name" "$(grep -c 'there are a100' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
 done
@@ -78,4 +78,4 @@ for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do
     expect "cluster $name" 0 "dgx-h100: 16 GPUs, h100-sxm" "$STEPCAST" show --cluster "$name"
 done
 expect cluster_ideal 0 "communication is free" "$STEPCAST" show --cluster IDEAL:8
-expect cluster_other_vendor 2 "there are a100-pcie, dgx-2, dgx-a100" "$STEPCAST" show --cluster mi300x:8
+expect cluster_other_vendor 2 "there are a100-pcie, amd-mi300x" "$STEPCAST" show --cluster gaudi3:8

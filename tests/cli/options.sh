@@ -37,7 +37,7 @@ a bucket of 0 bytes|--bucket 0
 --copies must be at least 1|--copies=-3
 a node has only 8|--gpus-per-process 9
 micro-batches on dp 2|--micro-batch 1 --micro-batches 3
---normalization: unknown|--normalization rmsnorm
+--normalization: unknown|--normalization batchnorm
 --position-embedding-type: unknown|--position-embedding-type rotary
 --fp8-format: unknown|--fp8-format e3m4
 --make-vocab-size-divisible-by takes a whole number|--make-vocab-size-divisible-by x

@@ -60,9 +60,12 @@ case $(spoil iter_seconds soon) in *"iter_seconds: 'soon' is not a number"*) ech
 # launch scripts: a second command in the file
 train="--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 8"
 printf 'python pretrain_gpt.py %s\npython eval.py --num-layers 2 --seq-length 128\n' "$train" >"$tmp/launch.sh"
-expect flag_twice_in_a_script 0 "launch.sh: --num-layers is given more than once (24, 2): 2 counts" "$STEPCAST" run --megatron-args "$tmp/launch.sh" --gpus 1 --json -
+"$STEPCAST" run --megatron-args "$tmp/launch.sh" --gpus 1 --json "$tmp/first.json" >/dev/null
+"$STEPCAST" run $train --gpus 1 --overlap-grad no --json "$tmp/direct.json" >/dev/null
+check the_command_that_trains "$(grep step_time_us "$tmp/first.json")" "$(grep step_time_us "$tmp/direct.json")"
 printf 'if true; then MODEL=24; else MODEL=2; fi\npython pretrain_gpt.py --num-layers $MODEL %s\n' "${train#--num-layers 24}" >"$tmp/branch.sh"
-expect variable_twice_in_a_script 0 "the variable MODEL is set more than once (24, 2)" "$STEPCAST" run --megatron-args "$tmp/branch.sh" --gpus 1 --json -
+"$STEPCAST" run --megatron-args "$tmp/branch.sh" --gpus 1 --json "$tmp/branch.json" >/dev/null
+check the_branch_that_is_taken "$(grep step_time_us "$tmp/branch.json")" "$(grep step_time_us "$tmp/direct.json")"
 printf 'A="--num-layers 24"\nA="$A %s"\npython pretrain_gpt.py $A\n' "$train" >"$tmp/append.sh"
 "$STEPCAST" run --megatron-args "$tmp/append.sh" --gpus 1 --json "$tmp/append.json" >/dev/null
 check appended_variable "$? $(grep -c "more than once" "$tmp/append.json")" "0 0"

@@ -190,13 +190,16 @@ class Plans(unittest.TestCase):
             "gemm_dtype": "fp8",
             "fp8_attention": "fp8-dot-product-attention",
             "torch_fsdp2": "use-torch-fsdp2",
+            "fp8_params": "fp8-param-gather",
+            "optimizer_kind": "optimizer",
+            "reshard": "reshard-after-forward",
             "optimizer": "no-optimizer",
             "bucket_parameters": "ddp-bucket-size",
             "vocab_multiple": "make-vocab-size-divisible-by",
             **_fields.OPTION_OF_FIELD,
         }
         words = {"overlap_grad": "no", "overlap_param": "yes", "overlap_p2p": "yes", "overlap_moe": "yes",
-                 "recompute_modules": "mlp", "cuda_graphs": "attn", "cp_comm": "a2a", "moe_dispatcher": "flex"}
+                 "recompute_modules": "mlp", "reshard": "yes", "lora_targets": "q_proj", "cuda_graphs": "attn", "cp_comm": "a2a", "moe_dispatcher": "flex"}
         for name, field in _header.PLAN_FIELDS.items():
             with self.subTest(field=name):
                 option = other_names.get(name, name.replace("_", "-"))

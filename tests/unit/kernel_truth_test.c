@@ -207,7 +207,7 @@ static void half_of_the_shapes(void **state) {
             *SC__PUSH(&ctx->arena, table.rows, table.count, table.capacity) = both.rows[i];
     }
     detune(&off);
-    sc__gpu_fit(ctx, &off, &table, &fit);
+    sc__gpu_fit(ctx, &off, &table, false, &fit);
     assert_int_equal(fit.count, 11);
     for (uint32_t i = 0; i < fit.count; i++) {
         const struct sc__fit_group *g = &fit.groups[i];

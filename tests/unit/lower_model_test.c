@@ -162,14 +162,17 @@ static void test_memory_of_korthikanti(void **state) {
             assert_true(fabs(sc__layer_activations(&m, &p, 0) / layer[k] - 1) < 1e-9);
             struct sc__stage_memory x = sc__plan_memory(&m, &p, 0);
             double in_flight = v > 1 ? pp * (1 + (pp - 1) / (pp * v)) : pp;
-            double recomputed =
-                k == 4 ? layer[0] : 0; /* one layer in full while it is computed again */
             double embedding =
                 sbh / (k == 1 || k == 2
                            ? t
                            : 1); /* mask of the embedding's dropout, section 4.3 */
-            double closed = (layer[k] * m.layers / pp + embedding) * in_flight + recomputed;
+            /* inputs of the last norm and of the output layer, section 4.3 */
+            double output = pp > 1 ? 0 : 4 * embedding;
+            double closed = (layer[k] * m.layers / pp + embedding + output) * in_flight;
             assert_true(fabs(x.activations / closed - 1) < 0.03);
+            /* one layer in full while it is computed again */
+            if (k == 4)
+                assert_true(x.workspace > layer[0] - layer[4]);
             double sum = 0;
             double whole =
                 12 * m.layers * h * h * (1 + 13 / (12 * h)) + (51200.0 + 2048) * h;
@@ -203,11 +206,14 @@ static void test_memory_of_zero_bubble(void **state) {
         same_share(sc__plan_kept(&m, &p), fragment / layer);
         for (uint32_t s = 1; s < 8; s++) {
             const double held[] = {(8 - s) * layer + s * fragment, 16 * layer, 8 * layer};
-            same_share(sc__plan_memory(&m, &p, s).activations, 4 * held[k]);
+            /* inputs of the last norm and of the output layer, of every micro-batch that is
+             * held */
+            double output = k == 2 || s < 7 ? 0 : 4 * sbh * (k == 1 ? 16 : 1);
+            same_share(sc__plan_memory(&m, &p, s).activations, 4 * held[k] + output);
             assert_true((sc__plan_memory(&m, &p, s).logits > 0) == (k != 2 && s == 7));
         }
         same_share(sc__plan_memory(&m, &p, 0).activations,
-                   (4 * layer + sbh) * (k == 1 ? 16 : 8));
+                   (4 * layer + sbh + (k == 2 ? 4 * sbh : 0)) * (k == 1 ? 16 : 8));
     }
 }
 

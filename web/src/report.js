@@ -126,7 +126,8 @@ export function commSection(r) {
 }
 
 const memoryParts = [["weights", "weights", "forward"], ["gradients", "gradients", "recompute"], ["optimizer", "optimizer", "update"],
-  ["activations", "activations", "backward"], ["other", "other", "other"]];
+  ["activations", "activations", "backward"], ["logits", "logits", "wgrad"], ["workspace", "workspace", "skew"],
+  ["communication", "NCCL", "comm"], ["context", "CUDA context", "hatch"], ["fragmentation", "fragmentation", "other"]];
 
 export function memorySection(r) {
   const by = r.class_memory_bytes ?? (r.memory_bytes?.total ? [{ stage: 0, ...r.memory_bytes }] : []);

@@ -59,7 +59,11 @@ class Memory(NamedTuple):
     gradients: int
     optimizer: int
     activations: int
-    other: int
+    logits: int
+    workspace: int
+    communication: int
+    context: int
+    fragmentation: int
     total: int
     capacity: int
 

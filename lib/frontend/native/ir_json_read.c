@@ -364,14 +364,31 @@ static sc_status read_memory(const struct sc__node *class,
     if (!w->memory)
         w->memory = SC__NEW_ARRAY(w->arena, struct sc__memory, count);
     struct sc__memory *m = &w->memory[index];
-    SC__TRY(sc__node_keys(
-        &n,
-        SC__IR_JSON_KEYS("weights", "gradients", "optimizer", "activations", "other")));
+    SC__TRY(sc__node_keys(&n,
+                          SC__IR_JSON_KEYS("weights",
+                                           "gradients",
+                                           "optimizer",
+                                           "activations",
+                                           "other",
+                                           "logits",
+                                           "workspace",
+                                           "communication",
+                                           "context",
+                                           "fragmentation")));
     SC__TRY(sc__node_u64(&n, "weights", &m->weights));
     SC__TRY(sc__node_u64(&n, "gradients", &m->gradients));
     SC__TRY(sc__node_u64(&n, "optimizer", &m->optimizer));
     SC__TRY(sc__node_u64(&n, "activations", &m->activations));
-    return sc__node_u64(&n, "other", &m->other);
+    SC__TRY(sc__node_u64(&n, "logits", &m->logits));
+    SC__TRY(sc__node_u64(&n, "workspace", &m->workspace));
+    SC__TRY(sc__node_u64(&n, "communication", &m->communication));
+    SC__TRY(sc__node_u64(&n, "context", &m->context));
+    SC__TRY(sc__node_u64(&n, "fragmentation", &m->fragmentation));
+    /* documents of before have one figure for all but the first four */
+    uint64_t other = 0;
+    SC__TRY(sc__node_u64(&n, "other", &other));
+    m->workspace += other;
+    return SC_OK;
 }
 
 static sc_status read_class(const struct sc__node *n,

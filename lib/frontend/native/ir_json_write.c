@@ -239,7 +239,11 @@ static void put_classes(struct ir_json_write_writing *w, const struct sc__worklo
             sc__json_u64(&w->j, "gradients", m->gradients);
             sc__json_u64(&w->j, "optimizer", m->optimizer);
             sc__json_u64(&w->j, "activations", m->activations);
-            sc__json_u64(&w->j, "other", m->other);
+            sc__json_u64(&w->j, "logits", m->logits);
+            sc__json_u64(&w->j, "workspace", m->workspace);
+            sc__json_u64(&w->j, "communication", m->communication);
+            sc__json_u64(&w->j, "context", m->context);
+            sc__json_u64(&w->j, "fragmentation", m->fragmentation);
             sc__json_end_object(&w->j);
         }
         sc__json_end_object(&w->j);

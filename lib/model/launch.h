@@ -1,0 +1,81 @@
+/* launch: a launch script as flags. launch_script.c evaluates the script and finds
+ * the command that trains; launch_flags.c says what each flag means here;
+ * launch_world.c how many GPUs its words ask for; launch_follow.c what several
+ * flags say together. */
+#ifndef SC_MODEL_LAUNCH_H
+#define SC_MODEL_LAUNCH_H
+
+#include "model/read.h"
+#include "shell/shell.h"
+
+struct sc__flag {
+    const char *name; /* without dashes */
+    const char *value;
+};
+
+struct sc__flag_list {
+    struct sc__flag *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* What a flag of a launch is to a forecast. */
+enum sc__flag_kind {
+    SC__FLAG_ACTS,         /* an option of ours */
+    SC__FLAG_NO_EFFECT,    /* nothing in the time of a step depends on it */
+    SC__FLAG_NOT_MODELLED, /* it does change the step, and is left out */
+    SC__FLAG_REFUSED,      /* the model is another one */
+    SC__FLAG_UNKNOWN
+};
+
+/* *as: the flag it stands for, where that has another name (value NULL: its own
+ * value). why: for those refused. */
+enum sc__flag_kind sc__flag_kind(const struct sc__option *known,
+                                 const char *name,
+                                 struct sc__flag *as,
+                                 const char **why);
+
+struct sc__launch {
+    struct sc_context *ctx;
+    const char *file;
+    struct sc__str text;
+    struct sc__settings first; /* of the command line: these win */
+    const struct sc__option *known;
+    struct sc__shell_result shell;
+    const char **words; /* of the command that trains */
+    uint32_t count;
+    uint32_t line;
+    struct sc__flag_list flags;
+    struct sc__buffer by_kind[SC__FLAG_UNKNOWN + 1]; /* names for the notes */
+};
+
+/* The last value that the command line gives a flag, else the script's; i: 0. */
+const char *sc__launch_nth(const void *self, const char *name, unsigned i);
+/* The command line gives this option, or another that says the same. */
+bool sc__launch_overridden(const struct sc__launch *l, const char *name);
+void sc__launch_add(struct sc__launch *l, const char *name, const char *value);
+sc_status sc__launch_fail(const struct sc__launch *l,
+                          uint32_t line,
+                          const char *hint,
+                          const char *fmt,
+                          ...) __attribute__((format(printf, 4, 5)));
+bool sc__is_flag(const char *word);
+
+/* Megatron's names of linear layers as those of Hugging Face, which we have;
+ * --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
+ * the number of GPUs, as flags of ours. */
+const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
+sc_status sc__launch_noop_layers(struct sc__launch *l);
+sc_status sc__launch_sharding(struct sc__launch *l);
+sc_status sc__launch_vocabulary(struct sc__launch *l);
+void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
+
+/* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
+ * names of other launchers; 0: they do not say. */
+uint32_t sc__launch_world(const char *const *words, uint32_t count);
+/* The variables that SLURM sets for the #SBATCH lines of a script. */
+void sc__launch_slurm(struct sc__arena *arena,
+                      struct sc__str text,
+                      struct sc__setting_list *out);
+
+#endif

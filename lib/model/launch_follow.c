@@ -1,0 +1,202 @@
+/* launch_follow: what follows from several flags of a launch together: layers that
+ * do nothing, what is sharded, the vocabulary, the number of GPUs. */
+#include "model/launch.h"
+
+#include <string.h>
+
+const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
+    static const char *const modules[][2] = {{"linear_qkv", "q_proj,k_proj,v_proj"},
+                                             {"query_key_value", "q_proj,k_proj,v_proj"},
+                                             {"linear_proj", "o_proj"},
+                                             {"dense", "o_proj"},
+                                             {"linear_fc1", "gate_proj,up_proj"},
+                                             {"dense_h_to_4h", "gate_proj,up_proj"},
+                                             {"linear_fc2", "down_proj"},
+                                             {"dense_4h_to_h", "down_proj"}};
+    struct sc__str rest = sc__str(names);
+    struct sc__str part;
+    struct sc__buffer b;
+    sc__buffer_init(&b, &l->ctx->arena);
+    while (sc__split(&rest, strchr(names, ' ') ? ' ' : ',', &part)) {
+        const char *name = sc__strndup(&l->ctx->arena, part.p, part.n);
+        for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+            if (sc__str_is(part, modules[i][0]))
+                name = modules[i][1];
+        if (part.n)
+            sc__printf(&b, "%s%s", b.size ? "," : "", name);
+    }
+    return b.text ? b.text : "";
+}
+
+/* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage. */
+sc_status sc__launch_noop_layers(struct sc__launch *l) {
+    const char *list = sc__launch_nth(l, "noop-layers", 0);
+    uint32_t layers = 0;
+    uint32_t pp = 1;
+    uint32_t idle = 0;
+    struct sc__str rest = sc__str(list ? list : "");
+    struct sc__str part;
+    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
+    if (!list)
+        return SC_OK;
+    SC__TRY(sc__setting_u32(&s, "num-layers", 1, &layers));
+    SC__TRY(sc__setting_u32(&s, "pipeline-model-parallel-size", 1, &pp));
+    while (sc__split(&rest, ',', &part)) {
+        uint32_t layer;
+        if (!sc__parse_u32(part, &layer) || layer + 16 < layers || layer >= layers)
+            return sc__launch_fail(l,
+                                   l->line,
+                                   NULL,
+                                   "--noop-layers %s: not the last ones",
+                                   list);
+        idle++;
+    }
+    if (layers % pp || idle >= layers / pp)
+        return sc__launch_fail(l,
+                               l->line,
+                               NULL,
+                               "--noop-layers %s: not on one stage",
+                               list);
+    sc__launch_add(l, "num-layers", sc__format(&l->ctx->arena, "%u", layers - idle));
+    if (pp > 1)
+        sc__launch_add(l,
+                       "decoder-last-pipeline-num-layers",
+                       sc__format(&l->ctx->arena, "%u", layers / pp - idle));
+    return SC_OK;
+}
+
+/* --data-parallel-sharding-strategy of Megatron-FSDP, as --zero. */
+sc_status sc__launch_sharding(struct sc__launch *l) {
+    static const char *const strategies[] = {"no_shard",
+                                             "optim",
+                                             "optim_grads",
+                                             "optim_grads_params",
+                                             NULL};
+    const char *given = sc__launch_nth(l, "data-parallel-sharding-strategy", 0);
+    if (!given || !sc__launch_nth(l, "use-megatron-fsdp", 0) ||
+        sc__launch_overridden(l, "zero"))
+        return SC_OK;
+    for (unsigned i = 0; strategies[i]; i++)
+        if (!strcmp(given, strategies[i])) {
+            sc__launch_add(l, "zero", sc__format(&l->ctx->arena, "%u", i));
+            return SC_OK;
+        }
+    return sc__launch_fail(l,
+                           l->line,
+                           "no_shard, optim, optim_grads or optim_grads_params",
+                           "--data-parallel-sharding-strategy: unknown '%s'",
+                           given);
+}
+
+/* ---- the vocabulary ---- */
+
+static const char *word_behind(const struct sc__launch *l, const char *flag) {
+    for (uint32_t i = 0; i + 1 < l->count; i++)
+        if (sc__is_flag(l->words[i]) && !strcmp(l->words[i] + 2, flag))
+            return l->words[i + 1];
+    return NULL;
+}
+
+/* Megatron asks the tokenizer; we know those of our presets, by id. */
+sc_status sc__launch_vocabulary(struct sc__launch *l) {
+    const char *type = word_behind(l, "tokenizer-type");
+    const char *name = word_behind(l, "tokenizer-model");
+    struct sc__model m;
+    uint32_t vocab = 0;
+    if (sc__launch_nth(l, "vocab-size", 0) || sc__launch_nth(l, "padded-vocab-size", 0) ||
+        sc__launch_nth(l, "model", 0))
+        return SC_OK;
+    if (!name)
+        name = word_behind(l, "tokenizer-name-or-path");
+    if (name && !sc__shell_mark(name) && strchr(name, '/') &&
+        sc__model_preset(&l->ctx->arena, name)) {
+        SC__TRY(sc__model_find(l->ctx, name, &m));
+        vocab = m.vocab;
+    } else if (type && !strcmp(type, "Llama2Tokenizer")) {
+        name = type;
+        vocab = 32000;
+    }
+    if (!vocab)
+        return SC_OK;
+    sc__note(l->ctx,
+             "vocab-of-tokenizer",
+             "no --vocab-size is given: %u, that of the tokenizer %s",
+             vocab,
+             name);
+    sc__launch_add(l, "vocab-size", sc__format(&l->ctx->arena, "%u", vocab));
+    return SC_OK;
+}
+
+/* ---- the world ---- */
+
+static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
+    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
+    uint32_t n = 1;
+    const char *text = sc__setting(&s, own);
+    if (!text)
+        text = sc__setting(&s, name);
+    if (text)
+        sc__parse_u32(sc__str(text), &n);
+    return n ? n : 1;
+}
+
+/* Scripts of several nodes are published with one node in them. */
+static uint32_t least_world(const struct sc__launch *l) {
+    uint64_t tp = flag_number(l, "tensor-model-parallel-size", "tp");
+    uint64_t pp = flag_number(l, "pipeline-model-parallel-size", "pp");
+    uint64_t cp = flag_number(l, "context-parallel-size", "cp");
+    uint64_t ep = flag_number(l, "expert-model-parallel-size", "ep");
+    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
+    bool has_etp = sc__setting(&s, "etp") || sc__setting(&s, "expert-tensor-parallel-size");
+    uint64_t etp = has_etp ? flag_number(l, "expert-tensor-parallel-size", "etp") : tp;
+    uint64_t dense = tp * cp * pp;
+    uint64_t experts = ep * etp * pp;
+    uint64_t a = dense;
+    uint64_t b = experts;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    uint64_t least = dense / a * experts;
+    return least <= UINT32_MAX ? (uint32_t)least : 0;
+}
+
+void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm) {
+    uint32_t world = sc__launch_world(l->words, l->count);
+    uint32_t least = least_world(l);
+    uint32_t nodes = 0;
+    uint32_t local = 0;
+    for (uint32_t i = 0; !world && i < l->shell.command_count; i++)
+        world = sc__launch_world(l->shell.commands[i].words, l->shell.commands[i].count);
+    for (size_t i = 0; !world && i < slurm->count; i++) {
+        if (!strcmp(slurm->items[i].name, "SLURM_NNODES"))
+            sc__parse_u32(sc__str(slurm->items[i].value), &nodes);
+        if (!strcmp(slurm->items[i].name, "SLURM_GPUS_PER_NODE"))
+            sc__parse_u32(sc__str(slurm->items[i].value), &local);
+    }
+    if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
+        world = nodes * local;
+    if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least)
+        return;
+    if (!world) {
+        sc__note(l->ctx,
+                 "megatron-world",
+                 "%s does not say how many GPUs it launches: %u, the fewest that its plan "
+                 "needs, are taken (--gpus says otherwise)",
+                 l->file,
+                 least);
+        world = least;
+    }
+    uint32_t gpus = world % least ? (world / least + 1) * least : world;
+    if (gpus != world)
+        sc__note(l->ctx,
+                 "megatron-world",
+                 "%s launches %u GPUs, but its plan needs a multiple of %u: %u are taken "
+                 "(--gpus says otherwise)",
+                 l->file,
+                 world,
+                 least,
+                 gpus);
+    sc__launch_add(l, "gpus", sc__format(&l->ctx->arena, "%u", gpus));
+}

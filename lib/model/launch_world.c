@@ -1,0 +1,137 @@
+/* launch_world: how many GPUs a launch asks for. */
+#include "model/launch.h"
+
+#include <string.h>
+
+/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4"; dashes and
+ * underscores are one); NULL where there is none. */
+static const char *
+launcher_value(const char *const *words, uint32_t count, const char *name) {
+    const char *value = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *w = words[i];
+        size_t n = 0;
+        if (w[0] != '-')
+            continue;
+        w += 1 + (w[1] == '-');
+        while (name[n] && (w[n] == name[n] || (w[n] == '_' && name[n] == '-')))
+            n++;
+        if (name[n])
+            continue;
+        if (w[n] == '=')
+            value = w + n + 1;
+        else if (!w[n] && i + 1 < count && words[i + 1][0] != '-')
+            value = words[i + 1];
+    }
+    return value;
+}
+
+static bool launcher_number(const char *const *words,
+                            uint32_t count,
+                            const char *const *names,
+                            uint32_t *out) {
+    for (; *names; names++) {
+        const char *text = launcher_value(words, count, *names);
+        if (text && sc__parse_u32(sc__str(text), out) && *out)
+            return true;
+    }
+    return false;
+}
+
+uint32_t sc__launch_world(const char *const *words, uint32_t count) {
+    static const char *const per_node[] = {"nproc-per-node",
+                                           "num-gpus",
+                                           "ntasks-per-node",
+                                           "gpus-per-node",
+                                           "num-proc",
+                                           NULL};
+    static const char *const nodes[] = {"nnodes", "num-nodes", "nodes", "N", NULL};
+    static const char *const all[] =
+        {"num-processes", "np", "ntasks", "world-size", "n", NULL};
+    uint32_t local;
+    uint32_t node_count = 1;
+    uint32_t world = 0;
+    if (launcher_number(words, count, per_node, &local)) {
+        bool given = launcher_number(words, count, nodes, &node_count);
+        uint64_t product = (uint64_t)local * node_count;
+        /* "--nnodes $N" with an N that is not known says nothing */
+        if (!given && (launcher_value(words, count, "nnodes") ||
+                       launcher_value(words, count, "num-nodes")))
+            return 0;
+        return product <= UINT32_MAX ? (uint32_t)product : 0;
+    }
+    launcher_number(words, count, all, &world);
+    return world;
+}
+
+/* ---- #SBATCH ---- */
+
+static void add_slurm(struct sc__arena *arena,
+                      struct sc__setting_list *out,
+                      const char *name,
+                      uint32_t value) {
+    sc_setting *items = SC__NEW_ARRAY(arena, sc_setting, out->count + 1);
+    for (size_t i = 0; i < out->count; i++)
+        items[i] = out->items[i];
+    items[out->count] = (sc_setting){.name = name, .value = sc__format(arena, "%u", value)};
+    out->items = items;
+    out->count++;
+}
+
+/* "--gres=gpu:4", "--gpus-per-node=a100:8": the number at its end. */
+static uint32_t number_at_end(const char *text) {
+    const char *colon = strrchr(text, ':');
+    uint32_t n = 0;
+    sc__parse_u32(sc__str(colon ? colon + 1 : text), &n);
+    return n;
+}
+
+static void split_line(struct sc__arena *arena,
+                       struct sc__str line,
+                       const char **words,
+                       uint32_t *count) {
+    struct sc__str part;
+    while (*count < 256 && sc__split(&line, ' ', &part)) {
+        part = sc__trim(part);
+        if (part.n && part.p[0] == '#')
+            return;
+        if (part.n)
+            words[(*count)++] = sc__strndup(arena, part.p, part.n);
+    }
+}
+
+void sc__launch_slurm(struct sc__arena *arena,
+                      struct sc__str text,
+                      struct sc__setting_list *out) {
+    static const char *const nodes[] = {"nodes", "N", NULL};
+    static const char *const tasks[] = {"ntasks-per-node", NULL};
+    static const char *const all[] = {"ntasks", "n", NULL};
+    const char *words[256];
+    uint32_t count = 0;
+    struct sc__str line;
+    uint32_t n;
+    uint32_t per_node = 1;
+    *out = (struct sc__setting_list){0};
+    while (sc__split(&text, '\n', &line))
+        if (sc__str_starts(line, "#SBATCH"))
+            split_line(arena, (struct sc__str){line.p + 7, line.n - 7}, words, &count);
+    if (!count)
+        return;
+    if (launcher_number(words, count, tasks, &per_node))
+        add_slurm(arena, out, "SLURM_NTASKS_PER_NODE", per_node);
+    if (launcher_number(words, count, nodes, &n)) {
+        add_slurm(arena, out, "SLURM_NNODES", n);
+        add_slurm(arena, out, "SLURM_JOB_NUM_NODES", n);
+        if ((uint64_t)n * per_node <= UINT32_MAX)
+            add_slurm(arena, out, "SLURM_NTASKS", n * per_node);
+    }
+    if (launcher_number(words, count, all, &n))
+        add_slurm(arena, out, "SLURM_NTASKS", n);
+    const char *gpus = launcher_value(words, count, "gpus-per-node");
+    if (!gpus)
+        gpus = launcher_value(words, count, "gres");
+    if (gpus && number_at_end(gpus)) {
+        add_slurm(arena, out, "SLURM_GPUS_PER_NODE", number_at_end(gpus));
+        add_slurm(arena, out, "SLURM_GPUS_ON_NODE", number_at_end(gpus));
+    }
+}

@@ -1,0 +1,65 @@
+/* memory: what one GPU holds at the moment it holds most, every term by name
+ * (docs/model/memory.md). The one memory function: run, plans, train, validate
+ * and the library all ask it. */
+#ifndef SC_PLAN_MEMORY_H
+#define SC_PLAN_MEMORY_H
+
+#include "plan/plan.h"
+
+/* Bytes of one rank of a stage at its peak. */
+struct sc__stage_memory {
+    double weights; /* with what ZeRO gathered */
+    double gradients;
+    double optimizer;
+    double activations;   /* kept for backward, of all micro-batches in flight */
+    double logits;        /* and their gradients, on the stage with the loss */
+    double workspace;     /* what one layer computes again, gradients of activations on
+                             their way, buffers of libraries */
+    double communication; /* buffers of NCCL */
+    double context;       /* CUDA's, with the code of the kernels */
+    double fragmentation; /* what the allocator holds and cannot give */
+};
+
+struct sc__stage_memory
+sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);
+double sc__memory_sum(const struct sc__stage_memory *m);
+/* What PyTorch's max_memory_allocated counts: all but NCCL, context, fragmentation. */
+double sc__memory_allocated(const struct sc__stage_memory *m);
+/* The stage that needs most, and what. */
+struct sc__stage_memory
+sc__plan_most_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t *stage);
+/* SC_NO_FIT when a stage needs more than capacity. */
+sc_status sc__memory_check(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *p,
+                           double capacity);
+
+/* Bytes of activations one layer keeps for one micro-batch. */
+double
+sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
+/* What backward of a layer needs beside them: gradients on their way. */
+double
+sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
+/* What its weight gradients need, held from input to weight gradient where a
+ * schedule splits them. */
+double
+sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);
+/* The share of its activations that is held from input to weight gradient
+ * where a schedule parts them; more than 1 where they are computed again. */
+double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p);
+
+/* Weights, gradients and state of the optimizer of a stage. */
+struct sc__training_state {
+    double weights;
+    double gradients; /* that stay from step to step, or micro-batch to micro-batch */
+    double growing;   /* gradients that appear as backward goes */
+    double last;      /* of them: those of the first layer and the embedding */
+    double optimizer;
+    double accumulated; /* the largest gradient that is added to one already there */
+    double update;      /* what the update needs beside them */
+    double casts;       /* copies of the weights in the type of the products (amp) */
+};
+struct sc__training_state
+sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);
+
+#endif

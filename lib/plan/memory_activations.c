@@ -1,0 +1,260 @@
+/* memory_activations: what a layer keeps for backward, operator by operator.
+ *
+ * With Megatron's operators a GPT layer comes out as Korthikanti et al. 2022
+ * (arXiv 2205.05198) count it:
+ *
+ *     layer, tp t, no sequence parallel   s·b·h·(10 + 24/t + 5·a·s/(h·t))
+ *     with sequence parallel              s·b·h·(34 + 5·a·s/h)/t
+ *     selective, or flash attention       without 5·a·s/h
+ *     full recompute                      2·s·b·h
+ *
+ * Plain PyTorch keeps the output of every elementwise operator its backward
+ * needs; the modules of transformers normalise in fp32 and keep that as well.
+ * A linear layer keeps its input for its weight gradient only: one that is
+ * frozen keeps nothing. */
+#include "plan/memory.h"
+
+#include <math.h>
+
+/* One micro-batch of one rank. */
+struct kept_sizes {
+    double tokens;
+    double tp;
+    double sp;       /* what sequence parallelism divides by */
+    double width;    /* bytes of an activation */
+    double residual; /* bytes of an element of the residual stream */
+    double cast;     /* bytes of a linear layer's kept input */
+    double hidden;
+};
+
+static struct kept_sizes kept_sizes(const struct sc__model *m, const struct sc__plan *p) {
+    struct kept_sizes s = {.tokens = sc__plan_tokens(p),
+                           .tp = p->mesh.tp,
+                           .sp = p->sequence_parallel ? p->mesh.tp : 1,
+                           .width = sc__plan_width(p),
+                           .hidden = m->hidden};
+    s.residual = p->amp ? 4 : s.width;
+    s.cast = p->gemm == SC__FP8 ? 1 : p->gemm == SC__FP4 ? 0.5625 : s.width;
+    return s;
+}
+
+static bool recomputes(const struct sc__plan *p, unsigned modules) {
+    return p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & modules;
+}
+
+static bool keeps_scores(const struct sc__plan *p) {
+    return p->fusion == SC__FUSION_2021 && !recomputes(p, SC__MODULE_CORE);
+}
+
+/* Of dropout in the residual stream: adapters have their own, beside a frozen model
+ * without. */
+static bool keeps_masks(const struct sc__plan *p) {
+    return p->dropout && !p->lora;
+}
+
+/* Bytes a token of a linear layer's input that is `width` wide and made for it
+ * (nothing else keeps it). targets: its adapters, whose inputs stay where the layer
+ * itself is frozen; an fp32 adapter has a copy of its own, and so has one with
+ * dropout, beside the mask. */
+static double
+linear_input(const struct sc__plan *p, double width, double bytes, unsigned targets) {
+    unsigned adapted = p->lora_targets & targets;
+    unsigned copies = 0;
+    if (!p->lora)
+        return width * bytes;
+    for (unsigned bit = 1; bit <= targets; bit <<= 1)
+        copies += adapted & bit ? 1 : 0;
+    double own = p->lora_fp32 ? 4 : bytes;
+    if (p->dropout)
+        return copies * width * (own + 1);
+    if (p->lora_fp32)
+        return copies * width * own;
+    return copies ? width * own : 0;
+}
+
+/* A norm keeps its input; the modules of transformers an fp32 copy of it, and the
+ * normalised values where their weights are trained. */
+static double norm_keeps(const struct sc__model *m,
+                         const struct sc__plan *p,
+                         const struct kept_sizes *s) {
+    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
+        return 4 + (p->lora ? 0 : s->width);
+    return s->residual;
+}
+
+static double
+norm_output(const struct kept_sizes *s, const struct sc__plan *p, unsigned targets) {
+    if (recomputes(p, SC__MODULE_NORM))
+        return 0;
+    return linear_input(p, s->hidden, s->cast, targets) / s->sp;
+}
+
+/* Queries, keys and values of all heads, and what was made on the way to them. */
+static double queries_and_keys(const struct sc__model *m,
+                               const struct sc__plan *p,
+                               struct kept_sizes *s) {
+    double t = s->tp;
+    double kv = fmax(m->kv_heads, t);
+    double qk = (m->heads + kv) * sc__model_qk_dim(m);
+    if (m->kv_lora) {
+        double up = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m));
+        double ranks = 2.0 * (m->q_lora + m->kv_lora) + m->rope_dim;
+        return s->width * ((recomputes(p, SC__MODULE_LATENT) ? 0 : up / t) + ranks / s->sp);
+    }
+    double sum = s->width * (qk + kv * sc__model_v_dim(m)) / t;
+    if (m->qk_norm)
+        sum +=
+            qk / t * (p->fusion == SC__FUSION_HF ? 4 + (p->lora ? 0 : s->width) : s->width);
+    return sum;
+}
+
+static double attention_keeps(const struct sc__model *m, const struct sc__plan *p) {
+    struct kept_sizes s = kept_sizes(m, p);
+    double out = (double)m->heads * sc__model_v_dim(m) / s.tp;
+    double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
+    sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | SC__LORA_V);
+    sum += queries_and_keys(m, p, &s);
+    sum += s.width * out;
+    if (p->fusion != SC__FUSION_2021)
+        sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
+    if (s.cast != s.width)
+        sum += s.cast * out; /* as the output's linear layer keeps it */
+    if ((p->lora_fp32 || p->dropout) && p->lora_targets & SC__LORA_OUT)
+        sum += linear_input(p, out, s.width, SC__LORA_OUT);
+    if (keeps_masks(p))
+        sum += s.hidden / s.sp;
+    sum *= s.tokens;
+    if (keeps_scores(p))
+        sum +=
+            5.0 * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
+    return sum;
+}
+
+/* Bytes a token between the two linear layers of a feed-forward. */
+static double between_linears(const struct sc__model *m,
+                              const struct sc__plan *p,
+                              const struct kept_sizes *s,
+                              double ffn,
+                              bool activation_again) {
+    double e = s->width;
+    bool apart = sc__fusion_eager(p->fusion);
+    double in = m->gated ? 2 * e : e;
+    double out = linear_input(p, 1, s->cast, SC__LORA_DOWN);
+    if (apart && m->gated)
+        in += e; /* the activation, before it is multiplied */
+    if (p->fusion == SC__FUSION_HF && m->new_gelu)
+        in += 3 * e; /* x/2, the tanh, and one more than that */
+    return ffn * (in + (activation_again ? 0 : out));
+}
+
+static double dense_keeps(const struct sc__model *m, const struct sc__plan *p) {
+    struct kept_sizes s = kept_sizes(m, p);
+    if (recomputes(p, SC__MODULE_MLP))
+        return 0;
+    return s.tokens *
+           between_linears(m, p, &s, m->ffn / s.tp, recomputes(p, SC__MODULE_ACTIVATION));
+}
+
+static double routed_tokens(const struct sc__model *m, const struct sc__plan *p) {
+    return sc__plan_tokens(p) / p->mesh.tp * m->topk * p->imbalance;
+}
+
+/* Permuted tokens, what the experts keep, and their outputs, which the weights of
+ * the router's choice are trained by; PyTorch's index_add keeps the product of both. */
+static double experts_keep(const struct sc__model *m, const struct sc__plan *p) {
+    struct kept_sizes s = kept_sizes(m, p);
+    if (recomputes(p, SC__MODULE_MOE))
+        return 0;
+    bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
+    double routed = routed_tokens(m, p);
+    double outputs = sc__fusion_eager(p->fusion) ? 2 : 1;
+    double each = s.cast * m->hidden + outputs * s.width * m->hidden;
+    double sum = routed * each;
+    sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
+    sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
+    if (!recomputes(p, SC__MODULE_SHARED))
+        sum += s.tokens * between_linears(m, p, &s, m->shared_ffn / s.tp, again);
+    return sum;
+}
+
+static double
+whole_layer(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct kept_sizes s = kept_sizes(m, p);
+    double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
+    sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
+    if (keeps_masks(p))
+        sum += s.hidden / s.sp;
+    sum *= s.tokens;
+    sum += attention_keeps(m, p);
+    return sum + (sc__model_has_experts(m, layer) ? experts_keep(m, p) : dense_keeps(m, p));
+}
+
+/* The outputs of attention and of those linear layers that are not run again: of q,
+ * k, v, out, gate, up, down the first, third, fifth and seventh; of packed ones q, k, v
+ * together and gate, up together. */
+static double
+kept_by_operator(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct kept_sizes s = kept_sizes(m, p);
+    bool packed = p->fusion == SC__FUSION_EAGER;
+    double d = sc__model_qk_dim(m);
+    double q = m->heads * d;
+    double kv = m->kv_heads * d;
+    double ffn = sc__model_has_experts(m, layer)
+                     ? (double)m->topk * p->imbalance * m->expert_ffn + m->shared_ffn
+                     : m->ffn;
+    double linears =
+        packed ? q + 2 * kv + (m->gated ? 2 : 1) * ffn : q + kv + ffn + s.hidden;
+    double attention = m->heads * sc__model_v_dim(m) * s.width + 4.0 * m->heads;
+    return s.tokens *
+           (s.residual * s.hidden / s.sp + s.width * linears / s.tp + attention / s.tp);
+}
+
+double
+sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct kept_sizes s = kept_sizes(m, p);
+    if (p->recompute == SC__RECOMPUTE_FULL)
+        return s.tokens * s.residual * s.hidden / s.sp;
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        return kept_by_operator(m, p, layer);
+    return whole_layer(m, p, layer);
+}
+
+/* Behind the feed-forward: the gradient of its output, and between its linear
+ * layers those of the parts that are multiplied. */
+double
+sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct kept_sizes s = kept_sizes(m, p);
+    double wide = m->gated ? 2 : 1;
+    double out = s.tokens * s.residual * s.hidden / s.sp;
+    if (!sc__model_has_experts(m, layer))
+        return out + s.tokens * s.width * wide * m->ffn / s.tp;
+    return out + routed_tokens(m, p) * s.width * (m->hidden + wide * m->expert_ffn);
+}
+
+/* The inputs of its GEMMs and the gradients of their outputs, 32·s·b·h bytes in a GPT
+ * layer (Qi et al.). */
+double
+sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    double n = sc__plan_tokens(p);
+    double t = p->mesh.tp;
+    double e = sc__plan_width(p);
+    double h = m->hidden / (p->sequence_parallel ? t : 1);
+    double g = m->gated ? 3 : 2;
+    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m);
+    double out = (double)m->heads * sc__model_v_dim(m);
+    double sum = n * e * (2 * h + (qkv + out) / t);
+    if (!sc__model_has_experts(m, layer))
+        return sum + n * e * (2 * h + g * m->ffn / t);
+    return sum + n * e * (2 * h + g * m->shared_ffn / t) +
+           routed_tokens(m, p) * e * (2.0 * m->hidden + g * m->expert_ffn);
+}
+
+double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p) {
+    double kept = 0;
+    double whole = 0;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        kept += sc__layer_fragment(m, p, i);
+        whole += sc__layer_activations(m, p, i);
+    }
+    return whole > 0 ? kept / whole : 1;
+}

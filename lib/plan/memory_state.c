@@ -1,0 +1,184 @@
+/* memory_state: weights, gradients and the optimizer's state of a stage: bytes a
+ * parameter by how the weights are updated, and how many of them a rank has.
+ *
+ *   mixed   weights in 2 bytes, gradients added up in 4 (or 2), 4 for the main copy,
+ *           and the optimizer's state: 18 bytes with Adam
+ *   plain   weights, gradients and state in the type of the weights; gradients appear
+ *           in backward and are gone after the update
+ *   amp     the same in fp32, and copies of the weights in the type of the products
+ *
+ * ZeRO shards the state (1), the gradients (2), the weights (3) over the ranks that
+ * hold the same. Weights that stay gathered from a step's first micro-batch to its
+ * last (ZeRO 2 and 3 in a pipeline, unless resharded) are whole, and so are the
+ * gradients that wait for the last one. */
+#include "plan/memory.h"
+
+#include <math.h>
+
+/* Of the parameters of a rank: how many, how many of them it shards to, how many are
+ * trained, and of these those in matrices of layers (which Muon updates). */
+struct parameter_counts {
+    double all;
+    double sharded;
+    double trained;
+    double trained_sharded;
+    double matrices; /* share of the trained ones */
+};
+
+static struct parameter_counts
+count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+    struct sc__shard whole = sc__plan_stage_shard(p, m, stage);
+    struct sc__shard trained = sc__plan_stage_trained(p, m, stage);
+    double dp = (double)p->mesh.dp * p->mesh.cp;
+    double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP));
+    double ends = stage == 0 ? sc__plan_embedding_shard(p, m) : 0;
+    if (stage == sc__plan_last_stage(p))
+        ends += sc__plan_head_shard(p, m, stage);
+    struct parameter_counts n = {.all = whole.dense + whole.experts,
+                                 .sharded = whole.dense / dp + whole.experts / edp,
+                                 .trained = trained.dense + trained.experts};
+    n.trained_sharded = trained.dense / dp + trained.experts / edp;
+    n.matrices = n.trained > 0 && !p->lora ? fmax(0, 1 - ends / n.trained) : 1;
+    return n;
+}
+
+/* The optimizer's state: bytes a parameter, without the main copy of the weights. */
+static double state_bytes(const struct sc__plan *p, const struct parameter_counts *n) {
+    double each = p->plain_update || p->amp ? sc__plan_weight_bytes(p) : 4;
+    switch (p->optimizer_kind) {
+    case SC__OPTIMIZER_ADAM_8BIT: /* a byte each, and a scale in fp32 for each 256 */
+        return 2 * (1 + 4.0 / 256);
+    case SC__OPTIMIZER_MUON:
+        return each * (n->matrices + 2 * (1 - n->matrices));
+    case SC__OPTIMIZER_SGD:
+        return 0;
+    default:
+        return 2 * each;
+    }
+}
+
+/* Weights that were gathered: two units of ZeRO-3, or the whole stage. */
+static double
+gathered(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double all) {
+    double largest = 0;
+    double ends = 0;
+    if (!sc__plan_reshards(p))
+        return all;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        uint32_t n = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++) {
+            struct sc__shard s = sc__plan_layer_shard(p, m, i);
+            largest = fmax(largest, s.dense + s.experts);
+        }
+    }
+    if (stage == 0)
+        ends = sc__plan_embedding_shard(p, m);
+    if (stage == sc__plan_last_stage(p))
+        ends = fmax(ends, sc__plan_head_shard(p, m, stage));
+    return fmax(2 * largest, largest + ends);
+}
+
+/* Bytes a weight takes where it is used. Transformer Engine keeps a copy in fp8 (fp4)
+ * and its transpose beside bf16 weights; weights kept in fp8 are those alone. */
+static double used_bytes(const struct sc__plan *p) {
+    double w = sc__plan_width(p);
+    double small = p->gemm == SC__FP8 ? 1 : p->gemm == SC__FP4 ? 0.5625 : 0;
+    if (p->qlora)
+        return 4.127 / 8; /* NF4 with scales that are quantised again (arXiv 2305.14314) */
+    if (p->fp8_params)
+        return 2 * small;
+    return w + (p->dynamic_casts ? 0 : 2 * small);
+}
+
+/* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
+ * one type. Of several micro-batches in a pipeline the gradients wait for the last. */
+static void state_of_shards(const struct sc__model *m,
+                            const struct sc__plan *p,
+                            uint32_t stage,
+                            const struct parameter_counts *n,
+                            struct sc__training_state *out) {
+    double used = used_bytes(p);
+    double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
+    double units = gathered(m, p, stage, n->all);
+    double trained = n->all > 0 ? n->trained / n->all : 0;
+    double passing = trained * units / 2 * (sc__plan_width(p) + p->grad_bytes);
+    bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
+    /* gathered ones of the shards' type that stay have the shards in them */
+    bool apart = shard != used || sc__plan_reshards(p);
+    out->weights = (apart ? shard * n->sharded : 0) + used * units;
+    if (p->torch_copies && sc__plan_reshards(p))
+        out->weights += used * units / 2; /* the buffer the next unit is gathered into */
+    if (!wait)
+        out->gradients = shard * n->trained_sharded + passing;
+    else
+        out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
+}
+
+/* embedding: parameters that no product needs. */
+static void state_of_whole_weights(const struct sc__plan *p,
+                                   const struct parameter_counts *n,
+                                   double embedding,
+                                   struct sc__training_state *out) {
+    bool alone = p->plain_update || p->amp;
+    double frozen = n->all - n->trained;
+    double w = sc__plan_weight_bytes(p);
+    out->weights = frozen * used_bytes(p);
+    out->weights +=
+        n->trained * (alone || p->lora ? (p->lora_fp32 ? 4 : w) : used_bytes(p));
+    if (p->amp)
+        out->casts = (n->trained - embedding) * sc__plan_width(p);
+    bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
+    double own = early ? n->trained_sharded : n->trained;
+    double each = p->lora_fp32 ? 4 : w;
+    if (!alone)
+        out->gradients = own * (p->grad_bytes == 2 && p->dtype == SC__BF16 ? 2 : 4);
+    else if (p->micro_batches > 1)
+        out->gradients = own * each;
+    else
+        out->growing = own * each;
+}
+
+static double optimizer_state(const struct sc__plan *p, const struct parameter_counts *n) {
+    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
+    double main = p->plain_update || p->amp || sc__plan_width(p) > 2 ? 0 : 4;
+    if (!p->optimizer)
+        return 0;
+    if (p->torch_copies && p->zero >= 3)
+        main = 0; /* the shards are it */
+    double state = state_bytes(p, n);
+    if (p->lora_fp32)
+        state *= 4 / sc__plan_weight_bytes(p);
+    return own * (main + state);
+}
+
+struct sc__training_state
+sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+    struct sc__training_state out = {0};
+    struct parameter_counts n = count_parameters(m, p, stage);
+    double embedding = stage == 0 && !p->lora ? sc__plan_embedding_shard(p, m) : 0;
+    if (p->zero >= 3 || (p->zero == 2 && p->torch_copies))
+        state_of_shards(m, p, stage, &n, &out);
+    else
+        state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
+    out.optimizer = optimizer_state(p, &n);
+    uint32_t first;
+    if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {
+        struct sc__shard s = sc__plan_layer_trained(p, m, first);
+        double layer = s.dense + s.experts;
+        double each = p->lora_fp32 ? 4 : sc__plan_weight_bytes(p);
+        out.last = each * (layer + (m->tied ? 0 : embedding));
+        out.accumulated = m->tied ? each * embedding : 0;
+    }
+    bool ends = stage == 0 || stage == sc__plan_last_stage(p);
+    bool plain = p->plain_update || p->amp;
+    if (plain && p->micro_batches > 1 && ends && !p->lora)
+        out.accumulated =
+            sc__plan_weight_bytes(p) * (double)p->vocab * m->hidden / p->mesh.tp;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
+        out.update = n.trained * sc__plan_weight_bytes(p);
+    /* gradients of 2 bytes are widened for the update */
+    if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
+        out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
+    return out;
+}

@@ -1,0 +1,106 @@
+# Files of other projects as their authors published them (../shared/inputs, not part of
+# this one; INDEX.md there says what each should give). Skipped where they are absent.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+inputs=../shared/inputs
+if [ ! -f "$inputs/INDEX.md" ]; then
+    echo "skip ../shared/inputs is not here"
+    exit 0
+fi
+check() { if [ "$2" = 0 ]; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+run_script() { # file, options…
+    file=$inputs/megatron/$1
+    shift
+    options=$*
+    "$S" run --megatron-args "$file" $options --json "$dir/out.json" >"$dir/out" 2>"$dir/err"
+}
+# Parameters in billions of the script just run: on one GPU that shards nothing, Adam
+# keeps 12 bytes for each.
+billions() {
+    "$S" run --megatron-args "$file" $options --seq 1024 --gpus 1 --tp 1 --pp 1 --cp 1 --ep 1 --etp 1 --vpp 1 --global-batch 1 \
+        --micro-batch 1 --zero 0 --dtype bf16 --grad-dtype fp32 --mtp-num-layers 0 --ignore-memory --json "$dir/one.json" >/dev/null 2>"$dir/err" || return 1
+    python3 - "$dir/one.json" "$1" "$2" <<'P'
+import json, sys
+n = json.load(open(sys.argv[1]))["memory_bytes"]["optimizer"] / 12e9
+assert abs(n - float(sys.argv[2])) <= float(sys.argv[3]) * n, n
+P
+}
+gpus() { grep -q "^$1 GPUs:" "$dir/out"; }
+refused() { [ "$1" = 3 ] && grep -q "$2" "$dir/err"; }
+
+# ---- launch scripts ----
+run_script meg_ds_3d_gpt2_perf_n16.slurm --ignore-memory && billions 52 0.01 && gpus 64 && grep -q '"recompute": "full"' "$dir/out.json"
+check "MSIZE=52 takes its branch, 16 nodes of 4" $?
+run_script train_gpt3_175b_distributed.sh --gpus 1024 --tp 4 --ignore-memory && gpus 1024 && grep -q 'tp 4' "$dir/out"
+check "the command line wins over the script" $?
+run_script train_gpt3_175b_distributed.sh && billions 175 0.01 && gpus 128 && grep -q 'needs a multiple of 128' "$dir/out.json"
+check "gpt3-175b as it stands" $?
+run_script train_mixtral_8x7b_distributed.sh && billions 46.7 0.005 && gpus 32
+check "mixtral as it stands" $?
+run_script pretrain_deepseek3_671b_4k_A3_ptd.sh --ignore-memory && billions 671.0 0.001 && gpus 512
+check "deepseek-v3 of MindSpeed: 512 GPUs, 61 layers of 64" $?
+run_script train_llama3_8b_h100_fp8.sh --ignore-memory && billions 8.03 0.001 && gpus 8
+check "llama3-8b in fp8: 8 GPUs" $?
+run_script deepseek-v3.sh --seq 4096 --gpus 8 --ignore-memory && billions 671.0 0.001
+check "deepseek-v3 of slime: --moe-layer-freq" $?
+run_script sbatch_mfsdp_deepseek_v3.sh --ignore-memory && billions 671.0 0.001 && gpus 8 && grep -q 'multi-token prediction' "$dir/out.json"
+check "deepseek-v3 in a here-document for sbatch" $?
+run_script llama3.1-8B-Instruct.sh --seq 4096 --ignore-memory && billions 8.030 0.0005
+check "--use-rotary-position-embeddings" $?
+run_script glm4.5-106B-A12B.sh --seq 4096 --ignore-memory && billions 106.85 0.005
+check "\$((…)) in an array" $?
+run_script moonlight.sh --seq 4096 --ignore-memory && billions 15.96 0.005
+check "a loop that builds --moe-layer-freq" $?
+run_script 02_train.sh --ignore-memory --uneven-stages && gpus 8 && grep -q 'pp 8' "$dir/out"
+check "gpt-oss: pp from \$WORLD_SIZE" $?
+run_script pretrain_deepseek2_lite_16b_ptd_16p.sh && billions 15.7 0.005 && gpus 16
+check "alltoall_seq, --n-shared-experts" $?
+run_script pretrain_qwen3_0point6b_4K_ptd.sh && billions 0.596 0.001 && gpus 8
+check "--padded-vocab-size" $?
+run_script rocm_mamba_train.sh
+refused $? 'layers of Mamba are not modelled'
+check "Mamba is refused" $?
+run_script run_32xH20.sh
+refused $? 'run_32xH20.sh:57: error: the script exits here before it trains' && grep -q 'WORLD_SIZE' "$dir/err"
+check "a script that wants WORLD_SIZE says so" $?
+run_script run_32xH20.sh --set WORLD_SIZE=4 --set RANK=0 --set MASTER_ADDR=x --set MASTER_PORT=1 --set 6=bf16 --set 4=false --set 5=false --ignore-memory && gpus 32 && grep -q '"dtype": "bf16"' "$dir/out.json"
+check "and runs with it" $?
+run_script finetune_llama.sbatch --ignore-memory && billions 6.9 0.02 && gpus 8
+check "rmsnorm, --zero-stage, the branch of the else" $?
+
+# ---- Kineto traces ----
+shown() { "$S" show "$@" >"$dir/out" 2>"$dir/err"; }
+kineto=$inputs/kineto
+shown "$kineto/resnet_act_checkpoint.json.gz" && grep -q 'ProfilerStep#15, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#16, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#17, 18.55 ms' "$dir/out"
+check "kernels launched before the profile belong to no step" $?
+shown "$kineto/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz" && grep -q 'ProfilerStep#6, 33.13 ms' "$dir/out" && ! grep -q 'no operator' "$dir/out"
+check "and every kernel of the step has its operator" $?
+shown "$kineto/alexnet_trace.json.gz" && ! grep -q empty_strided "$dir/out" && grep -q 'compute   10.69 ms per step' "$dir/out" && grep -q '55.50 ms  16 x aten::copy_' "$dir/out"
+check "operators by their launches; host and copies are not compute" $?
+"$S" run "$kineto/dlrm8" --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/out.json" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+share = sum(d["breakdown_us"]["exposed_comm"].values()) / d["step_time_us"]
+assert 0.28 < share < 0.59, share  # what `show` says of the eight ranks
+P
+check "NCCL kernels without metadata are communication in run as in show" $?
+"$S" run "$kineto/ns_resolution_rank0.json.gz" --dp 8 >"$dir/out" 2>"$dir/err" && grep -q '102.2 MB' "$dir/out"
+check "--dp takes the gradients of one step" $?
+
+# ---- Chakra, profiler tables, workloads ----
+"$S" run "$inputs"/chakra/T2D/*.et --comm-group "$inputs/chakra/T2D/comm_group.json" >"$dir/out" 2>"$dir/err" && grep -q '16 GPUs' "$dir/out" && grep -q 'group of 4 by 4' "$dir/out"
+check "process group \"0.0\" is 0" $?
+rt=$inputs/chakra/rt_template
+"$S" run "$rt"/*.et --astra-network "$rt/inputs/network_cfg.yml" --astra-system "$rt/inputs/system_cfg.json" --compat astra --json "$dir/out.json" >/dev/null 2>"$dir/err" &&
+    grep -q '"step_time_us": 117.78,' "$dir/out.json" && grep -q '117780' "$rt/refs/stdout.txt"
+check "ASTRA-sim's own regression: four splits, 117780 ns" $?
+shown "$inputs/profiler/commented_table.py" && grep -q 'aten::pow  *1.737 ms' "$dir/out"
+check "a profiler table behind '# '" $?
+shown "$inputs/profiler/dataloader_mul.txt" && ! grep -q elementwise "$dir/out" && grep -q 'host  *40.44 s' "$dir/out"
+check "a data loader is no multiplication" $?
+"$S" run "$inputs/workload/DLRM_HybridParallel.txt" --gpus 16 >"$dir/out" 2>"$dir/err" && grep -q '3.388 MB' "$dir/out"
+check "HYBRID_DLRM with its number" $?
+"$S" run "$inputs"/workload/L65B* >"$dir/out" 2>"$dir/err"
+refused $? 'ends after 33 of 839 rows'
+check "a workload that is cut" $?

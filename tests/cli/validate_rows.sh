@@ -1,0 +1,79 @@
+#!/bin/sh
+# Rows that were once read as something else: GPUs, names, types and words of published tables.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+header='id,source,model,params_b,layers,hidden,heads,kv_heads,ffn,vocab,seq,gpu,gpus,gpus_per_node,intra_gbs_uni,nic_gbps_per_gpu,tp,pp,dp,ep,cp,vpp,micro_batch,global_batch,precision,recompute,sequence_parallel,zero_distopt,quantity,value,confidence,iter_seconds,iter_conf,notes'
+# row SOURCE MODEL DIMS(layers,hidden,heads,kv,ffn,vocab) GPU GPUS TP PP EP PRECISION RECOMPUTE ZERO QUANTITY VALUE SECONDS NOTES
+row() {
+    printf '%s\nr,%s,%s,,%s,2048,%s,%s,8,,,%s,%s,,%s,1,,1,%s,%s,%s,no,%s,%s,%s,,%s,,%s\n' "$header" \
+        "$1" "$2" "$3" "$4" "$5" "$6" "$7" "$8" "$5" "$9" "${10}" "${11}" "${12}" "${13}" "${14}" "${15}" >"$tmp/row.csv"
+}
+llama7=32,4096,32,32,11008,32000
+none=,,,,,
+validate() { "$STEPCAST" validate "$tmp/row.csv" --json "$tmp/row.json" "$@"; }
+command_of() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["command"] or r["skipped"])' "$tmp/row.json"; }
+has() { # name, text wanted in the command
+    validate >/dev/null 2>"$tmp/err"
+    if command_of | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(command_of)"; fi
+}
+lacks() {
+    validate >/dev/null 2>"$tmp/err"
+    if command_of | grep -qF -- "$2"; then echo "not ok $1: $(command_of)"; else echo "ok $1"; fi
+}
+
+row "NeMo" "LLAMA3_70B" $none GB200 72 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has nvl72_all_of_it "node=72"
+row "NeMo" "LLAMA3_70B" $none GB200 64 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has nvl72_part_of_it "gb200-nvl72:64"
+row "x" "Grok-1" $none H100 64 1 1 8 bf16 full dist-opt "iteration seconds" "" 10 ""
+has grok "--model grok-1"
+row "Megatron-LM v2.5" "GPT 1.5B" 24,2048,16,16,8192,51200 V100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
+has v100 "--gpu v100"
+row "HuggingFace transformers" "LLAMA2-7B" $none A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+has any_case "--model llama2-7b"
+row "HuggingFace transformers" "LLAMA 7B" $llama7 A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+has family_in_any_case "--swiglu"
+row "x" "Mamba 2.8B" $llama7 A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+has family_unknown 'the family of the model "Mamba 2.8B" is not known'
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" fp32 full "FSDP" "iteration seconds" "" 10 ""
+has fp32 "--dtype fp32"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" tf32 full "FSDP" "iteration seconds" "" 10 ""
+has tf32 "--dtype tf32"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" "bf17" full "FSDP" "iteration seconds" "" 10 ""
+has precision_unknown "precision: 'bf17' is not understood"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" bf16 "full (assumed)" "FSDP" "iteration seconds" "" 10 ""
+has assumed "--recompute full"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" bf16 "selective layer (every second)" "FSDP" "iteration seconds" "" 10 ""
+has every_second "--recompute-layers 16"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" bf16 "sometimes" "FSDP" "iteration seconds" "" 10 ""
+has recompute_unknown "recompute: 'sometimes' is not understood"
+row "x" "Llama 7B" $llama7 A100 8 1 1 "" bf16 none "ZeRO-9" "iteration seconds" "" 10 ""
+has zero_unknown "zero_distopt: 'ZeRO-9' is not understood"
+row "NeMo Framework" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "LoRA"
+has lora "--lora 32"
+row "megatron" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "tp-comm-overlap"
+has tp_comm_overlap "--overlap-tp chunks"
+row "x" "DeepSeekV3 (w/o MTP)" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
+has without_mtp "--mtp-num-layers 0"
+row "x" "DeepSeekV3" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
+lacks with_mtp "--mtp-num-layers"
+row "some MLPerf training v4.0 log" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has software_by_text "--software mlperf-v4"
+
+# times from rates: 16 sequences of 2048 on 8 GPUs at 1000 tokens/s each take 2.048 s (8 sequences)
+measured() { python3 -c 'import json,sys; print(round(json.load(open(sys.argv[1]))["rows"][0]["measured_s"], 6))' "$tmp/row.json"; }
+row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "tokens/s/GPU" 1000 "" ""
+validate >/dev/null
+check derived_from_tokens "$(measured)" 2.048
+row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "sequences/s" 4 "" ""
+validate >/dev/null
+check derived_from_sequences "$(measured)" 2
+# 6 · tokens · (matrices + s·h attention, the whole square) by hand: 32 layers of 4·4096² + 3·4096·11008, logits 32000·4096
+row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "TFLOP/s/GPU" 400 "" ""
+validate >/dev/null
+check derived_from_tflops "$(measured)" "$(python3 -c '
+n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
+print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
+row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 "" ""
+has no_known_rate "no time per step is published"

@@ -1,0 +1,8 @@
+#!/bin/bash
+COMMON="--num-layers 96 --hidden-size 12288"
+python tools/prepare.py --input x
+if [ ! -f /nonexistent/stepcast/file ]; then
+    echo "no file"
+fi
+torchrun --nproc_per_node 8 train.py $COMMON --lr 1e-4
+python eval.py --num-layers 1

@@ -1,0 +1,150 @@
+/* GEMM times against a slow search over every tile and every split. */
+#include "test.h"
+
+#include "hardware/kernel.h"
+
+#include <math.h>
+
+#include "context.h"
+
+static const struct sc__gpu *gpu(const char *name) {
+    const struct sc__gpu *g;
+    if (sc__gpu_find(ctx, name, &g) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    return g;
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+/* ---- GEMMs by trying everything ---- */
+
+/* One tile and one split, straight from the page that explains them. */
+static double one_way(const struct sc__gpu *g,
+                      double m,
+                      double n,
+                      double k,
+                      const struct sc__gemm_tile *tile,
+                      int s) {
+    const struct sc__gemm_constants *c = &g->gemm;
+    double count = ceil(m / tile->m) * ceil(n / tile->n);
+    if (s > 1 && (count >= g->sms || k < 256 * s))
+        return INFINITY;
+    double area = tile->m * tile->n;
+    double step = tile->step * (2 * area * 64 / c->r + c->b * (tile->m + tile->n));
+    double whole = ceil(count * s / g->sms);
+    double together = fmin(4, fmax(1, floor(c->resident / area)));
+    if (whole > together)
+        whole = together * ceil(whole / together);
+    double waves = (1 - c->wave) * whole + c->wave * fmax(1, count * s / g->sms);
+    double parts = c->resident > 0 ? 2 : 1;
+    double steps = ceil(ceil(parts * k / 64) / s) / parts;
+    double tiles = waves * (steps * step + tile->epilogue * c->te * area);
+    bool odd = fmod(m, 2) > 0;
+    if (odd)
+        tiles *= 1 + c->odd;
+    double all = 2 * (m * k + n * k + m * n);
+    double found = 2 * m * k / (1 + pow(all / c->cache, 3)) +
+                   2 * n * k / (1 + pow(all / c->cache_b, 3));
+    double saved = found * (1 / c->bw - 1 / c->cache_bw);
+    double memory = 2 * (m * k + n * k + c->w * m * n) / c->bw - saved;
+    double chip = 2 * m * n * k / c->rp;
+    double us = pow(pow(tiles, c->q) + pow(memory, c->q) + pow(chip, c->q), 1 / c->q);
+    us = fmax(us, 2 * (m * k + n * k) / c->bw + 2 * m * n / c->write - saved) + c->t0;
+    if (s > 1)
+        us += c->ts + c->split * (4 * s + 2) * m * n / c->bw + (odd ? c->split_odd : 0);
+    return us;
+}
+
+static void gemms_of(const struct sc__gpu *g) {
+    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+    uint64_t seed = 3;
+    assert_true(g->gemm.tile_count > 0 && g->gemm.cache > 0 && g->gemm.cache_b > 0);
+    for (int round = 0; round < 1000; round++) {
+        uint64_t size[3];
+        for (int i = 0; i < 3; i++)
+            size[i] =
+                8 * (1 + sc__random(&seed) % ((uint64_t)1 << (sc__random(&seed) % 12)));
+        size[0] -= round & 1;
+        double best = INFINITY;
+        for (unsigned t = 0; t < g->gemm.tile_count; t++)
+            for (int s = 0; s < 7; s++)
+                best = fmin(best,
+                            one_way(g,
+                                    (double)size[0],
+                                    (double)size[1],
+                                    (double)size[2],
+                                    &g->gemm.tiles[t],
+                                    splits[s]));
+        near(sc__gemm(p, NULL, SC__BF16, size[0], size[1], size[2]).us, best);
+        near(sc__gemm_bias(p, NULL, SC__BF16, size[0], size[1], size[2]).us, 1.01 * best);
+    }
+}
+
+/* Persistent kernels, several tiles at a time on an SM, odd sizes. */
+static void gemms_by_brute_force(void **state) {
+    (void)state;
+    gemms_of(gpu("h200"));
+    gemms_of(gpu("a100-80"));
+    gemms_of(gpu("b200"));
+}
+
+/* One kernel for a GEMM whose leading dimensions are no multiples of 8. */
+static double one_unaligned_way(
+    double m, double n, double k, const int *tile, int s, double rate, double te) {
+    double count = ceil(m / tile[0]) * ceil(n / tile[1]);
+    if (s > 1 && (count >= 4 * 132 || k < 256 * s))
+        return INFINITY;
+    double one = 2.0 * tile[0] * tile[1] * 32 * ceil(ceil(k / 32) / s) / (rate / 132) +
+                 te * tile[0] * tile[1];
+    const struct sc__gemm_constants *c = &gpu("h200")->gemm;
+    return ceil(count * s / 132) * one + c->t0 +
+           (s > 1 ? c->ts + c->split * (4 * s + 2) * m * n / c->bw : 0);
+}
+
+static double by_trying(double m, double n, double k, double rate, double te) {
+    static const int shapes[][2] = {{128, 128}, {128, 256}, {256, 128}};
+    static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
+    double best = INFINITY;
+    for (int t = te > 0; t < 3; t++) /* even ones have no square tile */
+        for (int s = 0; s < 7; s++)
+            best = fmin(best, one_unaligned_way(m, n, k, shapes[t], splits[s], rate, te));
+    return best;
+}
+
+/* Which rate: by the leading dimensions k, k, n (forward), k, n, n (input
+ * gradient), m, n, n (weight gradient). m alone does not matter but there. */
+static void unaligned_gemms(void **state) {
+    (void)state;
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("h200"));
+    const struct sc__unaligned_constants *u = &gpu("h200")->unaligned;
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 4096).us,
+         by_trying(2048, 4097, 4096, u->odd_n, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4097, 2050).us,
+         by_trying(2048, 4097, 2050, u->odd, 0));
+    near(sc__gemm(p, NULL, SC__BF16, 2048, 4096, 4097).us,
+         by_trying(2048, 4096, 4097, u->odd, 0));
+    near(sc__gemm_dgrad(p, NULL, SC__BF16, 2048, 4097, 4096).us,
+         by_trying(2048, 4097, 4096, u->odd_dgrad, 0));
+    near(sc__gemm_wgrad(p, NULL, SC__BF16, 4097, 512, 2048, false).us,
+         by_trying(4097, 512, 2048, u->odd_wgrad, 0));
+    near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us,
+         by_trying(8192, 1028, 4090, u->even, u->te));
+    double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
+    assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
+    assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) <
+                0.01);
+    assert_true(fabs(sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, 4095, false).us / whole -
+                     1) < 0.01);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
