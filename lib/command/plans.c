@@ -125,7 +125,8 @@ static sc_status write_plans(const struct sc__plans *x) {
     struct sc_request *req = x->req;
     const char *json = sc__option(req, "json");
     struct sc__buffer b;
-    if (!json || strcmp(json, "-"))
+    req->out.for_people = !json || strcmp(json, "-");
+    if (req->out.for_people)
         sc__plans_put_text(x, &req->out);
     if (!json)
         return SC_OK;
