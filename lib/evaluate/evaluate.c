@@ -89,11 +89,11 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
     return sc__workload_change(ctx, &ev->options, ev->workload);
 }
 
-/* Whether transfers take at least the time the step's lowering knows: on the
- * engine that takes it from there too, and where ranks are on their usual GPUs. */
+/* Transfers take at least the time the step's lowering knows: on the engine that
+ * takes it from there too, with ranks on GPUs of their own number. */
 static bool transfers_are_known(const sc_options *o) {
     bool analytic = !o->net || !strcmp(o->net, "analytic");
-    return analytic && !o->rank_order && !o->rank_file;
+    return analytic && !o->rank_file;
 }
 
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
@@ -104,11 +104,14 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  struct sc__plan_outlook *out) {
     SC__TRY(begin_model(ctx, in, model, plan, ev));
     const sc_options *o = &ev->options;
+    struct sc__mesh placed = ev->plan.mesh;
+    if (o->rank_order)
+        SC__TRY(sc__mesh_order(ctx, &placed, o->rank_order));
     SC__TRY(sc__plan_outlook(ctx,
                              model,
                              &ev->plan,
                              &ev->cluster,
-                             transfers_are_known(o),
+                             transfers_are_known(o) ? &placed : NULL,
                              o->comm_sm_tax > 0,
                              out));
     /* a rank that --slow makes faster, or a workload that is changed afterwards */
