@@ -196,6 +196,9 @@ static sc_status show_execute(struct sc_request *req) {
     struct sc__buffer b;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
         return show_cluster(req);
+    if (!req->input_count && sc__option(req, "gpu") && !sc__option(req, "model") &&
+        !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
+        return sc__show_gpu(req);
     if (!req->input_count && sc__option(req, "software") && !sc__option(req, "model") &&
         !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
         return sc__show_software(req);
