@@ -268,6 +268,7 @@ static sc_status compare_write_comparison(struct sc_request *req,
         SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req))
         return SC_OK;
+    req->out.for_people = true;
     compare_put_text(&req->out, c, sc__flag(req, "all"));
     compare_put_notes(&req->out, sides);
     if (tolerance < 0)

@@ -17,7 +17,7 @@ struct text_page {
 
 static void text_paint(struct text_page *p, const char *code) {
     if (p->colour)
-        sc__printf(p->out, "\033[%sm", code);
+        sc__put_colour(p->out, code);
 }
 
 /* Eighths of a character, so that small shares show. */
