@@ -114,8 +114,8 @@ static const struct config_key {
 };
 
 static bool means_nothing(const char *v) {
-    static const char *const words[] = {
-        "", "auto", "null", "None", "none", "~", "default", NULL};
+    static const char *const words[] =
+        {"", "auto", "null", "None", "none", "~", "default", NULL};
     for (const char *const *w = words; *w; w++)
         if (!strcmp(v, *w))
             return true;
@@ -145,8 +145,7 @@ static void add_flag(struct config_taking *t, const char *flag, const char *valu
 }
 
 /* What "from=to" words make of a value: NULL: none of them; "-": nothing. */
-static const char *
-mapped(struct sc__arena *arena, const char *words, const char *value) {
+static const char *mapped(struct sc__arena *arena, const char *words, const char *value) {
     struct sc__str rest = sc__str(words);
     struct sc__str word;
     while (sc__split(&rest, ' ', &word)) {
@@ -170,7 +169,8 @@ static sc_status take_key(struct config_taking *t,
         double number;
         /* 1.0 for 1, as YAML of Python has it */
         size_t n = strlen(value);
-        if (n > 2 && !strcmp(value + n - 2, ".0") && sc__parse_double(sc__str(value), &number))
+        if (n > 2 && !strcmp(value + n - 2, ".0") &&
+            sc__parse_double(sc__str(value), &number))
             value = sc__strndup(arena, value, n - 2);
         if (!means_nothing(value))
             add_flag(t, k->flag, value);
@@ -212,7 +212,8 @@ static bool key_is(const struct sc__config_item *item, const char *key) {
 }
 
 /* A key that is a flag of Megatron's with underscores for dashes. */
-static void take_megatron_name(struct config_taking *t, const struct sc__config_item *item) {
+static void take_megatron_name(struct config_taking *t,
+                               const struct sc__config_item *item) {
     char *name = sc__strdup(&t->l->ctx->arena, item->last);
     for (char *c = name; *c; c++)
         if (*c == '_')
@@ -303,10 +304,14 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *converters = sc__config_value(c, "model.converters");
     if (converters && strstr(converters, "float8"))
         add_flag(t, "fp8", NULL);
-    const char *replicas = sc__config_value(c, "parallelism.data_parallel_replicate_degree");
+    const char *replicas =
+        sc__config_value(c, "parallelism.data_parallel_replicate_degree");
     uint32_t shards = config_number(c, "parallelism.data_parallel_shard_degree", 0);
     if (shards) {
-        uint64_t dp = (uint64_t)shards * (replicas ? config_number(c, "parallelism.data_parallel_replicate_degree", 1) : 1);
+        uint64_t dp =
+            (uint64_t)shards *
+            (replicas ? config_number(c, "parallelism.data_parallel_replicate_degree", 1)
+                      : 1);
         add_flag(t, "dp", sc__format(arena, "%llu", (unsigned long long)dp));
     }
     if (replicas && strcmp(replicas, "1"))
@@ -338,8 +343,8 @@ static sc_status take_trainer(struct config_taking *t) {
     const char *deepspeed = sc__config_value(c, "deepspeed");
     const char *tuning = sc__config_value(c, "finetuning_type");
     const char *adapter = sc__config_value(c, "adapter");
-    static const char *const stages[] = {"zero1", "zero2", "zero3", "z0",      "z2",
-                                         "z3",    "stage2", "stage3", "stage1", NULL};
+    static const char *const stages[] =
+        {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
     for (const char *const *s = stages; deepspeed && *s; s++)
         if (strstr(deepspeed, *s))
             add_flag(t, "zero", *s + strlen(*s) - 1);
@@ -354,8 +359,7 @@ static sc_status take_trainer(struct config_taking *t) {
                                "finetuning_type full and lora can be forecast",
                                "training with frozen layers is not modelled");
     bool no_rank = !sc__config_value(c, "lora_r") && !sc__config_value(c, "lora_rank");
-    bool lora = (tuning && !strcmp(tuning, "lora")) ||
-                (adapter && strstr(adapter, "lora"));
+    bool lora = (tuning && !strcmp(tuning, "lora")) || (adapter && strstr(adapter, "lora"));
     if (lora && no_rank)
         add_flag(t, "lora", "8"); /* what peft takes */
     return SC_OK;

@@ -37,8 +37,8 @@ const char *sc__config_value(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++) {
         struct sc__str whole = sc__str(c->items[i].key);
         size_t n = strlen(key);
-        if (sc__str_is(whole, key) || (sc__str_ends(whole, key) && whole.n > n &&
-                                       whole.p[whole.n - n - 1] == '.'))
+        if (sc__str_is(whole, key) ||
+            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.'))
             return c->items[i].value;
     }
     return NULL;
@@ -206,8 +206,8 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
         if (!equals || equals == line.p || out->count >= CONFIG_ITEMS)
             return config_error(ctx, file, number, "not TOML: key = value is missing");
         struct sc__str key = sc__trim((struct sc__str){line.p, (size_t)(equals - line.p)});
-        struct sc__str value = sc__trim(
-            (struct sc__str){equals + 1, line.n - (size_t)(equals - line.p) - 1});
+        struct sc__str value =
+            sc__trim((struct sc__str){equals + 1, line.n - (size_t)(equals - line.p) - 1});
         key = without_quotes_around(key);
         value = without_quotes_around(value);
         add_item(ctx,
