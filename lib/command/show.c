@@ -185,6 +185,7 @@ static sc_status show_cluster(struct sc_request *req) {
         if (!strcmp(sc__option(req, "json"), "-"))
             return SC_OK;
     }
+    req->out.for_people = true;
     sc__cluster_show(&c, &req->out);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
@@ -206,14 +207,17 @@ static sc_status show_execute(struct sc_request *req) {
     sc__job_not_simulated(req);
     sc__job_note_unused(req);
     if (!sc__flag(req, "json")) {
+        req->out.for_people = true;
         show_write_text(req->ctx, &job, &req->out);
         return SC_OK;
     }
     sc__buffer_init(&b, &req->ctx->arena);
     write_json(req->ctx, &job, &b);
     SC__TRY(sc__job_output(req, "json", &b));
-    if (strcmp(sc__option(req, "json"), "-"))
-        show_write_text(req->ctx, &job, &req->out);
+    if (!strcmp(sc__option(req, "json"), "-"))
+        return SC_OK;
+    req->out.for_people = true;
+    show_write_text(req->ctx, &job, &req->out);
     return SC_OK;
 }
 
