@@ -25,10 +25,15 @@ static void near(double a, double b) {
 static void closed_form(void **state) {
     (void)state;
     struct sc__gpu g = *gpu("h200");
-    g.exchange[SC__EXCHANGE_DISPATCH] = (struct sc__exchange_constants){
-        .fixed = 3, .expert = 0.5, .row = 2, .sm_bw = 100, .sm_power = 1, .link_bw = 50,
-        .sharpness = 1};
-    struct sc__exchange_load one = {.tokens = 10, .hidden = 25, .topk = 1, .experts = 4, .sms = 5, .ranks = 2};
+    g.exchange[SC__EXCHANGE_DISPATCH] = (struct sc__exchange_constants){.fixed = 3,
+                                                                        .expert = 0.5,
+                                                                        .row = 2,
+                                                                        .sm_bw = 100,
+                                                                        .sm_power = 1,
+                                                                        .link_bw = 50,
+                                                                        .sharpness = 1};
+    struct sc__exchange_load one =
+        {.tokens = 10, .hidden = 25, .topk = 1, .experts = 4, .sms = 5, .ranks = 2};
     /* 10 rows of 50 B: 0.5 * 4 + 3 + 10 (2 + 50/100)/5 + 500/50 */
     near(sc__exchange_us(&g, SC__EXCHANGE_DISPATCH, &one), 2 + 3 + 5 + 10);
     one.topk = 2; /* 1 - 1/4 of two GPUs: 1.5 copies */
@@ -45,11 +50,15 @@ static void closed_form(void **state) {
 /* More of anything but SMs never takes less; a GPU without links has no such kernels. */
 static void monotonous(void **state) {
     (void)state;
-    static const char *const names[] = {"h100-sxm", "h200", "b200", "b300", "gb200", "gb300"};
+    static const char *const names[] =
+        {"h100-sxm", "h200", "b200", "b300", "gb200", "gb300"};
     for (unsigned i = 0; i < 6; i++)
         for (unsigned kind = 0; kind < SC__EXCHANGES; kind++) {
-            struct sc__exchange_load load = {
-                .tokens = 1, .hidden = 7168, .topk = 8, .experts = 256, .sms = 24};
+            struct sc__exchange_load load = {.tokens = 1,
+                                             .hidden = 7168,
+                                             .topk = 8,
+                                             .experts = 256,
+                                             .sms = 24};
             double before = 0;
             for (; load.tokens <= 65536; load.tokens *= 2) {
                 double us = sc__exchange_us(gpu(names[i]), kind, &load);
@@ -61,7 +70,11 @@ static void monotonous(void **state) {
             load.topk = 4;
             assert_true(sc__exchange_us(gpu(names[i]), kind, &load) > 0);
         }
-    struct sc__exchange_load load = {.tokens = 64, .hidden = 4096, .topk = 2, .experts = 8, .sms = 8};
+    struct sc__exchange_load load = {.tokens = 64,
+                                     .hidden = 4096,
+                                     .topk = 2,
+                                     .experts = 8,
+                                     .sms = 8};
     near(sc__exchange_us(gpu("l40s"), SC__EXCHANGE_DISPATCH, &load), 0);
 }
 
@@ -99,15 +112,19 @@ static void public_table(void **state) {
                    &combine) != 8 ||
             strcmp(name, "h200_sxm"))
             continue;
-        errors[0][count] = fabs(sc__exchange_us(g, SC__EXCHANGE_DISPATCH, &load) / dispatch - 1);
-        errors[1][count] = fabs(sc__exchange_us(g, SC__EXCHANGE_COMBINE, &load) / combine - 1);
+        errors[0][count] =
+            fabs(sc__exchange_us(g, SC__EXCHANGE_DISPATCH, &load) / dispatch - 1);
+        errors[1][count] =
+            fabs(sc__exchange_us(g, SC__EXCHANGE_COMBINE, &load) / combine - 1);
         count++;
     }
     fclose(f);
     assert_true(count > 1000);
     for (unsigned i = 0; i < 2; i++) {
         qsort(errors[i], count, sizeof errors[i][0], by_size);
-        printf("%s: median error %.1f %%\n", i ? "combine" : "dispatch", 100 * errors[i][count / 2]);
+        printf("%s: median error %.1f %%\n",
+               i ? "combine" : "dispatch",
+               100 * errors[i][count / 2]);
         assert_true(errors[i][count / 2] < 0.08);
     }
 }
