@@ -12,7 +12,7 @@ OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers
 CPPFLAGS += -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
-LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
+LDLIBS  += -ljansson -lyaml -lsqlite3 -lz -lm -lpthread
 # No path of this machine in what is built: the same sources give the same bytes.
 CFLAGS  += -ffile-prefix-map=$(CURDIR)=.
 
@@ -57,7 +57,7 @@ SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
 # the Python package as files, for PYTHONPATH
-PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
+PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*.py bindings/python/stepcast/*/*.py)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
 .PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-smoke check-reproducible sbom

@@ -238,6 +238,7 @@ static void kernels_cmd_write_text(struct sc_request *req,
                                    const struct sc__lowering *l,
                                    const struct layer kinds[SC__LAYER_KINDS]) {
     struct sc__buffer *out = &req->out;
+    out->for_people = true;
     const struct sc__throttling *h = &kinds[sc__layer_kind(l, 0)].throttling;
     sc__printf(out, "%s: %s\n", l->model->name ? l->model->name : "model", l->gpu->title);
     sc__printf(

@@ -586,9 +586,51 @@ static void enter_language_model(struct model_hf_config_reading *r) {
                  r->file);
 }
 
+/* Keys that are true or false: another value would count as if it were not there. */
+static sc_status check_truths(const struct model_hf_config_reading *r) {
+    static const char *const keys[] = {"tie_word_embeddings",
+                                       "attention_bias",
+                                       "mlp_bias",
+                                       "use_sliding_window",
+                                       "alibi",
+                                       "parallel_attn",
+                                       "multi_query",
+                                       "use_qk_norm",
+                                       NULL};
+    struct sc__place at = model_hf_config_whole(r);
+    for (const char *const *key = keys; *key; key++) {
+        json_t *v = json_object_get(r->root, *key);
+        if (v && !json_is_boolean(v) && !json_is_null(v))
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            NULL,
+                            "\"%s\" takes true or false",
+                            *key);
+    }
+    return SC_OK;
+}
+
+/* What changes the model or its training, but not the forecast. */
+static void note_uncounted(const struct model_hf_config_reading *r) {
+    if (truth(r, "mlp_bias", false))
+        sc__note(r->ctx,
+                 "mlp-bias",
+                 "%s: the biases of feed-forward parts (mlp_bias) are not counted",
+                 r->file);
+    if (json_is_object(json_object_get(r->root, "quantization_config")))
+        sc__note(r->ctx,
+                 "quantization",
+                 "%s: quantization_config is how the weights are stored, and does not "
+                 "count; --fp8 and --dtype say how it is trained",
+                 r->file);
+}
+
 static sc_status read_model(const struct model_hf_config_reading *r, struct sc__model *m) {
     const struct sc__hf_family *f = NULL;
+    SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
+    note_uncounted(r);
     fill_defaults(r, f);
     *m = (struct sc__model){.family = f->type};
     apply_traits(f->traits, m);
