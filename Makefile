@@ -12,7 +12,7 @@ OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers
 CPPFLAGS += -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
-LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
+LDLIBS  += -ljansson -lyaml -lsqlite3 -lz -lm -lpthread
 # No path of this machine in what is built: the same sources give the same bytes.
 CFLAGS  += -ffile-prefix-map=$(CURDIR)=.
 

@@ -52,6 +52,7 @@ static const struct units_unit time_units[] = {{"ps", 1},
                                                {"ms", 1e9},
                                                {"s", 1e12},
                                                {"min", 6e13},
+                                               {"h", 3.6e15},
                                                {NULL, 0}};
 
 /* The number at the head of s; the rest is its unit. */

@@ -195,7 +195,9 @@ static sc_status write_plans(const struct sc__plans *x) {
     struct sc_request *req = x->req;
     const char *json = sc__option(req, "json");
     struct sc__buffer b;
-    if (!json || strcmp(json, "-"))
+    SC__TRY(sc__plans_write_launch(x));
+    req->out.for_people = !sc__stdout_taken(req);
+    if (req->out.for_people)
         sc__plans_put_text(x, &req->out);
     if (!json)
         return SC_OK;
@@ -288,6 +290,13 @@ static const struct sc__option options[] = {
      "simulate every plan: the same answer, slower",
      0},
     {"top", 0, "N", "10", "Output", "how many families of plans to show", 0},
+    {"write-launch",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the best plan as a launch script of Megatron-LM; - for standard output",
+     0},
     {"json", 0, "FILE", NULL, "Output", "the plans as JSON; - for standard output", 0},
     {0}};
 

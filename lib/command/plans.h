@@ -25,6 +25,8 @@ double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p
 void sc__plans_put_command(const struct sc__plans *x,
                            const struct sc__search_plan *p,
                            struct sc__buffer *out);
+/* --write-launch: the best plan as a script of Megatron-LM. */
+sc_status sc__plans_write_launch(const struct sc__plans *x);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
 

@@ -17,7 +17,8 @@ static bool is_search_option(const char *name) {
                                         "price",
                                         "train-tokens",
                                         "days",
-                                        "failures"};
+                                        "failures",
+                                        "write-launch"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;

@@ -227,8 +227,12 @@ parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
                                 "cluster '%s': unknown preset '%.*s'",
                                 text,
                                 SC__SHOW(word));
-        } else
+        } else {
             SC__TRY(set_word(ctx, text, word, out));
+            /* a preset that something was changed in is named with it */
+            if (found && !sc__str_starts(word, "gpus="))
+                out->name = sc__format(&ctx->arena, "%s %.*s", out->name, SC__SHOW(word));
+        }
         first = false;
     }
     return SC_OK;

@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row. */
+/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row; SC__FP8_BLOCK: one per
+ * 128 elements of the input and per 128 x 128 of the weights. */
 enum sc__dtype {
     SC__FP32,
     SC__TF32,
@@ -18,6 +19,7 @@ enum sc__dtype {
     SC__FP8,
     SC__FP4,
     SC__FP8_ROW,
+    SC__FP8_BLOCK,
     SC__DTYPES
 };
 
@@ -87,7 +89,10 @@ enum sc__memory_op {
     SC__MEM_UNPERMUTE_B,
     SC__MEM_ROUTER_F, /* softmax and top-k; rows = tokens, cols = experts */
     SC__MEM_ROUTER_B,
-    SC__MEM_CAST_FP8,        /* cast with transpose, as Transformer Engine's */
+    SC__MEM_CAST_FP8,     /* cast with transpose, as Transformer Engine's */
+    SC__MEM_QUANTIZE_FP8, /* input of a linear layer: largest value, scale, cast */
+    SC__MEM_QUANTIZE_FP8_BLOCK,
+    SC__MEM_QUANTIZE_FP4,
     SC__MEM_ACCUMULATE_FP32, /* bf16 gradient into an fp32 buffer */
     SC__MEM_FILL,
     SC__MEM_SUM_SQUARES_FP32, /* gradient norm */
@@ -148,8 +153,14 @@ struct sc__gemm_dtype {
     double b;
     double rp;
     double te;
-    double t0;     /* us instead of the above; 0: as above */
+    double t0; /* us instead of the above; 0: as above */
+    double bw; /* factor on the bandwidth; 0: 1 */
+    /* of input and weight gradients, whose operands lie transposed, over a forward
+     * product of the same sizes (tf32); 0: 1 */
+    double dgrad;
+    double wgrad;
     double tile;   /* only square tiles of this size, k never split; 0: all */
+    double rows;   /* only tiles of 64 or 128 rows, k never split; 0: all */
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
 };
 
@@ -202,6 +213,26 @@ struct sc__attention_constants {
 };
 
 enum { SC__HEAD_CLASSES = 6 };
+
+/* Exchange of tokens among the GPUs of a node that hold the experts (DeepEP);
+ * hardware/expert_exchange.h has the formula. */
+enum sc__exchange {
+    SC__EXCHANGE_DISPATCH,
+    SC__EXCHANGE_COMBINE,
+    SC__EXCHANGE_DISPATCH_LL, /* low latency */
+    SC__EXCHANGE_COMBINE_LL,
+    SC__EXCHANGES
+};
+
+struct sc__exchange_constants {
+    double fixed;    /* us */
+    double expert;   /* us for each expert */
+    double row;      /* us for each row sent, on one SM */
+    double sm_bw;    /* B/us of one SM; 0: not a limit */
+    double sm_power; /* of the number of SMs that work goes down with */
+    double link_bw;  /* B/us of the GPU's links */
+    double sharpness;
+};
 
 /* Older attention kernels: factors on forward and backward. */
 enum sc__attention_software {
@@ -256,6 +287,7 @@ struct sc__gpu {
     const char *title;
     const char *source;       /* of the datasheet values */
     const char *fitted;       /* what the constants were fitted to, and how well */
+    const char *grade;        /* "measured", "scaled" from a relative, or "guessed" */
     const char *architecture; /* "volta", "ampere", "ada", "hopper", "blackwell" */
     const char *base;         /* the GPU its constants were carried over from, or NULL */
 
@@ -285,6 +317,8 @@ struct sc__gpu {
     double elementwise_t0;
     double embedding[6]; /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */
     double adamw[3];     /* fixed, per 1e6 parameters all bf16, all fp32 */
+    struct sc__exchange_constants exchange[SC__EXCHANGES];
+    double exchange_ranks; /* GPUs of the node they were measured on */
     struct sc__power_constants power;
     double gap;                        /* us between kernels */
     double launches[SC__KERNEL_KINDS]; /* kernels per operator, eager PyTorch */

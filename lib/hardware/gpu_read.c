@@ -3,7 +3,7 @@
  *     { "name", "title", "aliases", "architecture", "source",
  *       "datasheet": { "peak_tflops": {"bf16": 989.4, …}, "memory_gib", … },
  *       "base": "h200",                          or none, and every constant
- *       "fitted": { "source", "date", "quality" },
+ *       "fitted": { "grade", "source", "date", "quality" },
  *       "constants": { "gemm": {…}, "attention": […], "memory": {…}, … } }
  *
  * Tables say which keys there are and where their numbers go, so an unknown
@@ -51,7 +51,11 @@ const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"rp", DTYPE(rp)},
                                                      {"te", DTYPE(te)},
                                                      {"t0", DTYPE(t0)},
+                                                     {"bw", DTYPE(bw)},
+                                                     {"dgrad", DTYPE(dgrad)},
+                                                     {"wgrad", DTYPE(wgrad)},
                                                      {"tile", DTYPE(tile)},
+                                                     {"rows", DTYPE(rows)},
                                                      {"energy", DTYPE(energy)},
                                                      {0}};
 const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)},
@@ -105,6 +109,8 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
     {0}};
 
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
+const char *const sc__gpu_exchange_names[] = {
+    "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
 const char *const sc__gpu_host_names[] = {"gpt", "llama", NULL};
 
 struct gpu_read_reader {
@@ -197,6 +203,7 @@ static sc_status read_sheet(struct gpu_read_reader *r, json_t *sheet) {
     g->memory *= 0x1p30;
     g->l2 *= 1e6;
     g->peak[SC__FP8_ROW] = g->peak[SC__FP8];
+    g->peak[SC__FP8_BLOCK] = g->peak[SC__FP8];
     if (g->sms > 0 && (g->sms < 1 || g->sms > 1e6))
         return bad(r, NULL, "%s.%s is from 1 to 1000000", "datasheet", "sms");
     if (!(g->sms > 0 && g->dram > 0 && g->boost_mhz > 0 && g->tdp > 0 &&
@@ -322,6 +329,9 @@ static sc_status read_dtypes(struct gpu_read_reader *r, json_t *types) {
         double tile = r->gpu->dtype[t].tile;
         if (tile > 0 && (tile < 16 || tile > 1024))
             return bad(r, "0 allows all", "%s.%s is from 16 to 1024", key, "tile");
+        double rows = r->gpu->dtype[t].rows;
+        if (rows != 0 && rows != 64 && rows != 128)
+            return bad(r, "0 allows all", "%s.%s is 0, 64 or 128", key, "rows");
     }
     return SC_OK;
 }
@@ -400,6 +410,39 @@ static sc_status read_other(struct gpu_read_reader *r, json_t *o) {
 static sc_status read_embedding(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "embedding", o, 6, r->gpu->embedding);
 }
+/* {"ranks": 8, "dispatch": [fixed, expert, row, sm_bw, sm_power, link_bw, sharpness], …} */
+static sc_status read_deepep(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_exchange_names, key);
+        if (!strcmp(key, "ranks")) {
+            SC__TRY(read_number(r, "deepep", key, v, &r->gpu->exchange_ranks));
+            continue;
+        }
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "deepep", key);
+        struct sc__exchange_constants *c = &r->gpu->exchange[i];
+        double list[7];
+        SC__TRY(read_list(r, key, v, 7, list));
+        *c = (struct sc__exchange_constants){list[0],
+                                             list[1],
+                                             list[2],
+                                             list[3],
+                                             list[4],
+                                             list[5],
+                                             list[6]};
+        if (!(c->link_bw > 0 && c->sharpness >= 0.1 && c->sharpness <= 100))
+            return bad(r,
+                       "the sixth is B/us above 0, the seventh from 0.1 to 100",
+                       "%s.%s",
+                       "deepep",
+                       key);
+    }
+    if (!(r->gpu->exchange_ranks >= 1 && r->gpu->exchange_ranks <= 1e6))
+        return bad(r, NULL, "%s.%s is from 1 to 1000000", "deepep", "ranks");
+    return SC_OK;
+}
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }
@@ -421,6 +464,7 @@ static const struct section {
                 {"embedding", read_embedding},
                 {"adamw", read_adamw},
                 {"batched", read_batched},
+                {"deepep", read_deepep},
                 {"unaligned", read_unaligned},
                 {0}};
 
@@ -461,6 +505,24 @@ static const char *fit_text(struct gpu_read_reader *r, const json_t *fitted) {
                                quality ? ": " : "",
                                quality ? quality : "")
                   : NULL;
+}
+
+/* How well it is known; who says nothing and has a base is scaled from that. */
+static sc_status read_grade(struct gpu_read_reader *r, json_t *root) {
+    static const char *const grades[] = {"measured", "scaled", "guessed", NULL};
+    const char *grade =
+        json_string_value(json_object_get(json_object_get(root, "fitted"), "grade"));
+    if (!grade)
+        grade = json_object_get(root, "base") ? "scaled" : "measured";
+    int i = word_index(grades, grade);
+    if (i < 0)
+        return bad(r,
+                   "measured, scaled or guessed",
+                   "%s.grade is not '%s'",
+                   "fitted",
+                   grade);
+    r->gpu->grade = grades[i];
+    return SC_OK;
 }
 
 static sc_status check_keys(struct gpu_read_reader *r, json_t *root) {
@@ -515,6 +577,7 @@ static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
     g->source = text_of(r, root, "source");
     g->architecture = text_of(r, root, "architecture");
     g->fitted = fit_text(r, json_object_get(root, "fitted"));
+    SC__TRY(read_grade(r, root));
     SC__TRY(read_sheet(r, json_object_get(root, "datasheet")));
     const char *base = text_of(r, root, "base");
     if (base)

@@ -13,7 +13,8 @@ struct sc__kernel_key {
 };
 
 enum sc__kernel_op {
-    SC__KERNEL_OP_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
+    /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated, input cast before */
+    SC__KERNEL_OP_GEMM,
     SC__KERNEL_OP_GROUPED,
     SC__KERNEL_OP_BATCHED,
     /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
@@ -23,10 +24,13 @@ enum sc__kernel_op {
     SC__KERNEL_OP_EMBEDDING_B,
     SC__KERNEL_OP_ADAMW, /* parameters, bytes of each */
     SC__KERNEL_OP_ELEMENTWISE,
+    /* tokens, hidden, topk, experts, SMs, enum sc__exchange */
+    SC__KERNEL_OP_EXCHANGE,
     SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
-/* Which operands lie transposed; told apart only where a size is no multiple of 8. */
+/* Which operands lie transposed; told apart only where a size is no multiple of 8,
+ * and in tf32. */
 enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 
 struct sc__kernel_model {
@@ -49,12 +53,16 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__exchange_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
 /* Whether a leading dimension keeps it from the library's main kernels. */
 bool sc__gemm_unaligned(const struct sc__kernel_key *key);
 struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,
                                         const struct sc__attention *a);
+
+/* The kernel that casts the input of a linear layer to a narrow type. */
+enum sc__memory_op sc__quantize_op(enum sc__dtype t);
 
 /* The closed forms, cold. */
 double sc__gemm_us(

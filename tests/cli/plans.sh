@@ -135,6 +135,30 @@ expect "sizes that are none" 2 "is no number of GPUs" "$S" plans $small --sizes 
 expect "days of nothing" 2 "how many tokens" "$S" plans $few --days 3
 expect "failures of nothing" 2 "--failures says" "$S" plans $few --failures llama3
 expect "no price is known" 2 "is not known" "$S" plans --model gpt2 --global-batch 8 --seq 512 --cluster 'gpu=v100 gpus=8 node=8 nvlink=150GB/s nics=4 nic=12GB/s class=ib' --objective cheapest
+# The best plan as a launch script: reading it back gives the same step.
+for m in "llama3-8b --gpus 32" "mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1" "gpt3-1.3b --gpus 16 --pp 4 --recompute full" \
+    "qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2"; do
+    rm -f "$tmp/l.sh" "$tmp/l.json" "$tmp/r.json"
+    words="--global-batch 64 --seq 4096 --software megatron-core-2025"
+    "$S" plans --model $m $words --write-launch "$tmp/l.sh" --json "$tmp/l.json" >/dev/null
+    "$S" run --megatron-args "$tmp/l.sh" --software megatron-core-2025 --json "$tmp/r.json" >/dev/null
+    check "a launch script is read back: $m" "$(python3 -c "
+import json
+print(json.load(open('$tmp/l.json'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.json'))['step_time_us'])")" True
+done
+expect "a plan without flags" 1 "cannot be said to Megatron-LM" "$S" plans $few --zero 3 --write-launch "$tmp/no.sh"
+check "and no script" "$(ls "$tmp/no.sh" 2>&1 | grep -c 'cannot access')" 1
+# run --plan auto is the first of plans.
+"$S" run $few --plan auto --json "$tmp/auto.json" >/dev/null
+"$S" plans $few --json "$tmp/first.json" >/dev/null
+check "run --plan auto" "$(python3 -c "
+import json
+a, p = json.load(open('$tmp/auto.json')), json.load(open('$tmp/first.json'))
+print(a['step_time_us'] == p['plans'][0]['step_time_us'], '--plan auto: of' in json.dumps(a))")" "True True"
+expect "a plan that is no word" 2 "--plan: unknown 'x'" "$S" run $few --plan x
+expect "auto without a batch" 2 "the batch decides" "$S" run --model gpt2 --gpus 2 --plan auto
+expect "auto does not fit" 1 "none of" "$S" run --model llama3-405b --gpus 8 --global-batch 8 --seq 8192 --plan auto
+expect "what would fit" 1 "stepcast plans --model llama3-70b --gpus 8 --global-batch 8" "$S" run --model llama3-70b --gpus 8 --global-batch 8 --seq 8192
 expect "nothing of the name to try" 2 "--try: unknown 'x'" "$S" plans $few --try zero,x
 expect "no margin" 2 "memory-margin" "$S" plans $few --memory-margin 100%
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
