@@ -5,6 +5,7 @@
  * do not know are named in a note, keys that change the architecture in a way we do not
  * model are errors. */
 #include "model/hf_family.h"
+#include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
 #include "model/python_json.h"
 #include "model/read.h"
@@ -20,7 +21,8 @@ static const char *const layer_keys[] = {
 static const char *const head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
 static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
 static const char *const group_keys[] = {"multi_query_group_num", NULL};
-static const char *const dim_keys[] = {"head_dim", "kv_channels", NULL};
+static const char *const dim_keys[] = {
+    "head_dim", "attention_head_dim", "kv_channels", NULL};
 static const char *const ffn_keys[] = {
     "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", NULL};
 /* Of the dense layers, where "intermediate_size" is an expert's (Llama 4). */
@@ -39,8 +41,10 @@ static const char *const topk_keys[] = {
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", NULL};
 static const char *const expert_ffn_keys[] = {
     "moe_intermediate_size", "expert_intermediate_size", NULL};
-static const char *const shared_ffn_keys[] = {
-    "shared_expert_intermediate_size", "shared_intermediate_size", NULL};
+static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size",
+                                              "moe_shared_expert_intermediate_size",
+                                              "shared_intermediate_size",
+                                              NULL};
 static const char *const shared_count_keys[] = {"n_shared_experts", NULL};
 static const char *const first_dense_keys[] = {"first_k_dense_replace", NULL};
 static const char *const every_keys[] = {
@@ -52,7 +56,8 @@ static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {"sliding_window", "sliding_window_size", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
-static const char *const mtp_keys[] = {"num_nextn_predict_layers", "num_mtp_modules", NULL};
+static const char *const mtp_keys[] = {
+    "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
 static const char *const *const number_keys[] = {hidden_keys,       layer_keys,
                                                  head_keys,         kv_keys,
@@ -423,15 +428,18 @@ static uint32_t full_every(const json_t *types) {
 }
 
 static sc_status check_layer_types(const struct model_hf_config_reading *r,
+                                   unsigned traits,
                                    const json_t *types) {
     static const char *const known[] = {"full_attention",
                                         "sliding_attention",
                                         "chunked_attention",
+                                        "linear_attention",
                                         NULL};
     struct sc__place at = model_hf_config_whole(r);
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *word = json_string_value(json_array_get(types, i));
-        if (!word || !in_list(word, known))
+        bool linear = word && !strcmp(word, "linear_attention");
+        if (!word || !in_list(word, known) || (linear && !(traits & SC__HF_DELTA)))
             return sc__fail(
                 r->ctx,
                 SC_INPUT,
@@ -448,7 +456,7 @@ static sc_status check_layer_types(const struct model_hf_config_reading *r,
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
     const json_t *types = json_object_get(r->root, "layer_types");
-    SC__TRY(check_layer_types(r, types));
+    SC__TRY(check_layer_types(r, traits, types));
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
     if (!truth(r, "use_sliding_window", true))
         m->window = 0;
@@ -500,6 +508,7 @@ check_only_value(const struct model_hf_config_reading *r, const char *key, uint3
 }
 
 static sc_status check_keys(const struct model_hf_config_reading *r,
+                            const struct sc__hf_family *f,
                             const struct sc__model *m) {
     struct sc__place at = model_hf_config_whole(r);
     const char *key;
@@ -507,7 +516,7 @@ static sc_status check_keys(const struct model_hf_config_reading *r,
     SC__TRY(check_only_value(r, "word_embed_proj_dim", m->hidden));
     SC__TRY(check_only_value(r, "mtp_transformer_layers", 1));
     json_object_foreach(r->root, key, value) {
-        if (known_key(key))
+        if (known_key(key) || sc__hf_hybrid_key(f, key))
             continue;
         if (sc__hf_key_shapes_model(key, value))
             return sc__fail(
@@ -634,7 +643,8 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     SC__TRY(model_hf_config_read_experts(r, f, m));
     SC__TRY(read_latent(r, m));
     SC__TRY(read_window(r, f->traits, m));
-    SC__TRY(check_keys(r, m));
+    SC__TRY(sc__hf_hybrid_read(r->ctx, r->file, r->root, f, m));
+    SC__TRY(check_keys(r, f, m));
     return model_hf_config_check(r, m);
 }
 
