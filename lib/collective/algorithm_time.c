@@ -113,14 +113,23 @@ ring_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r, doub
     return share * transfer_us(slice * ring_channels(m), r->rate);
 }
 
+/* Of two things that go on at once the longer, and of the shorter what does not hide
+ * behind it: all of it where overlap is 1, less the larger that is. */
+static double overlapped(double one, double other, double overlap) {
+    if (overlap <= 1)
+        return one + other;
+    double longer = fmax(one, other);
+    double share = fmin(one, other) / longer;
+    return longer * pow(1 + pow(share, overlap), 1 / overlap);
+}
+
 /* Simple in one node: the steps hide behind the bytes as far as ring_overlap says. */
 static struct sc__coll_terms ring_simple_inside(const struct sc__coll_model *m,
                                                 const struct ring_cost *r) {
     const struct sc__constants *k = m->k;
     double bytes = transfer_us(r->volume, r->rate) + r->own;
-    double both = pow(pow(r->latency, k->ring_overlap) + pow(bytes, k->ring_overlap),
-                      1 / k->ring_overlap);
-    return terms(k->base[2] + both - bytes + ring_slice_alone(m, r, k->slice), bytes);
+    double steps = overlapped(r->latency, bytes, k->ring_overlap) - bytes;
+    return terms(k->base[2] + steps + ring_slice_alone(m, r, k->slice), bytes);
 }
 
 static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned proto) {
