@@ -67,8 +67,10 @@ static void look_into(const char *folder, unsigned depth, struct tally *t) {
 }
 
 static void test_one_reader_is_the_surest(void **state) {
-    static const char *const folders[] = {
-        "tests/data", "tests/fuzz/corpus", "../shared/inputs", "../shared/seeds"};
+    static const char *const folders[] = {"tests/data",
+                                          "tests/fuzz/corpus",
+                                          "../shared/inputs",
+                                          "../shared/seeds"};
     struct tally t = {0};
     (void)state;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -104,7 +106,8 @@ static void test_other_formats(void **state) {
         assert_non_null(is);
         assert_non_null(strstr(is->what, samples[i].what));
     }
-    static const char *const none[] = {"", "hello", "{}", "1 2 3\n", "\1\2\3", "{\"a\": 1}"};
+    static const char *const none[] =
+        {"", "hello", "{}", "1 2 3\n", "\1\2\3", "{\"a\": 1}"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_null(sc__identify(none[i], strlen(none[i])));
 }
