@@ -99,6 +99,10 @@ static double queries_and_keys(const struct sc__model *m,
     if (m->kv_lora) {
         double up = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m));
         double ranks = 2.0 * (m->q_lora + m->kv_lora) + m->rope_dim;
+        /* the indexer's queries and key, and four bytes for each key that is picked */
+        if (m->index_heads)
+            up += (double)m->index_heads * m->index_dim +
+                  (m->index_dim + 4 / s->width * fmin(m->window, p->seq)) * t;
         return s->width * ((recomputes(p, SC__MODULE_LATENT) ? 0 : up / t) + ranks / s->sp);
     }
     double sum = s->width * (qk + kv * sc__model_v_dim(m)) / t;
