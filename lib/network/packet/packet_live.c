@@ -196,3 +196,11 @@ sc_status sc__packet_live_run(struct sc__packet_live *l,
         return stuck(l);
     return SC_OK;
 }
+
+bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copies) {
+    double peak = (double)l->sim->peak_shared;
+    if (copies < 2)
+        return true;
+    return !l->counters.pauses && !l->counters.buffer_losses &&
+           peak * (8 + (double)copies) < (double)l->ports.least_shared;
+}

@@ -46,4 +46,9 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
 sc_status
 sc__packet_live_run(struct sc__packet_live *l, int64_t until, struct sc__packet_run **over);
 
+/* Whether so many sets alike, in one simulation, would have done the same: a switch pauses
+ * a port that has an eighth of what is free of its buffer or more, and others leave of it
+ * at least what all of them had at most. */
+bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copies);
+
 #endif

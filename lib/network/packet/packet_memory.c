@@ -1,5 +1,7 @@
 #include "network/packet/packet_memory.h"
 
+#include "network/packet/packet_sets.h"
+
 #define NS ((int64_t)1000) /* ps */
 
 struct memory_entry {
@@ -20,6 +22,14 @@ struct memory_future {
     int64_t known_until; /* ns: no other end up to here */
 };
 
+/* Who plays in a period: of each kind in it the groups that stand for all. */
+struct memory_cast {
+    const struct sc__packet_kind **kinds;     /* in the order in which they came */
+    const struct sc__packet_traffic *traffic; /* of each */
+    uint32_t count;
+    uint32_t most_copies; /* of a set: 1 where every group is there */
+};
+
 struct sc__packet_memory {
     struct sc__packet_alone *alone;
     struct sc__arena *arena;
@@ -33,6 +43,12 @@ struct sc__packet_memory {
     uint32_t taken;   /* ends of the future that were told */
     struct memory_future *future;
     struct sc__map futures; /* by history */
+    /* kinds of the period, and their cast once there is a simulation */
+    struct sc__packet_kind **kinds;
+    uint32_t kind_count;
+    uint32_t kind_capacity;
+    struct memory_cast *cast;
+    struct sc__map casts; /* by kinds */
     /* the simulation, where there is one: it has the first `simulated` entries */
     struct sc__packet_live *live;
     uint32_t simulated;
@@ -43,6 +59,7 @@ struct sc__packet_memory *sc__packet_memory_new(struct sc__packet_alone *a) {
     m->alone = a;
     m->arena = a->builder.arena;
     sc__map_init(&m->futures, m->arena);
+    sc__map_init(&m->casts, m->arena);
     return m;
 }
 
@@ -77,6 +94,15 @@ longer_history(uint64_t history, const struct memory_entry *e, uint32_t ended) {
     return sc__hash(key, sizeof key, 7);
 }
 
+/* A kind that was not in the period: whoever stood for all may not do so beside it. */
+static void add_kind(struct sc__packet_memory *m, struct sc__packet_kind *k) {
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        if (m->kinds[i] == k)
+            return;
+    *SC__PUSH(m->arena, m->kinds, m->kind_count, m->kind_capacity) = k;
+    sc__packet_memory_free(m);
+}
+
 void sc__packet_memory_begin(struct sc__packet_memory *m,
                              struct sc__packet_kind *k,
                              uint32_t user,
@@ -85,9 +111,11 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
         sc__packet_memory_free(m);
         m->begin = now;
         m->count = 0;
+        m->kind_count = 0;
         m->history = 0;
         m->taken = 0;
     }
+    add_kind(m, k);
     struct memory_entry *e = SC__PUSH(m->arena, m->entries, m->count, m->capacity);
     *e = (struct memory_entry){.kind = k, .user = user};
     /* the ns in which it begins is not over */
@@ -115,18 +143,69 @@ int64_t sc__packet_memory_known(const struct sc__packet_memory *m) {
 
 /* ---- the simulation ---- */
 
-static sc_status add_entry(struct sc__packet_memory *m, uint32_t entry) {
-    struct sc__packet_kind *k = m->entries[entry].kind;
-    if (!k->traffic) {
-        struct sc__packet_traffic *t = SC__NEW(m->arena, struct sc__packet_traffic);
-        SC__TRY(sc__packet_shape_traffic(&m->alone->builder,
-                                         k->shape,
-                                         &k->shape->all,
-                                         k->bytes,
-                                         t));
-        k->traffic = t;
+/* reduced: of sets that look alike, one. */
+static sc_status
+make_cast(struct sc__packet_memory *m, struct memory_cast *cast, bool reduced) {
+    const struct sc__packet_traffic_builder *b = &m->alone->builder;
+    const struct sc__packet_shape **shapes =
+        SC__NEW_ARRAY(m->arena, const struct sc__packet_shape *, m->kind_count);
+    struct sc__packet_traffic *traffic =
+        SC__NEW_ARRAY(m->arena, struct sc__packet_traffic, m->kind_count);
+    struct sc__packet_sets sets = {0};
+    cast->count = m->kind_count;
+    cast->kinds = SC__NEW_ARRAY(m->arena, const struct sc__packet_kind *, m->kind_count);
+    cast->traffic = traffic;
+    cast->most_copies = 1;
+    for (uint32_t k = 0; k < m->kind_count; k++) {
+        cast->kinds[k] = m->kinds[k];
+        shapes[k] = m->kinds[k]->shape;
     }
-    sc__packet_live_add(m->live, k->traffic, k->use, false, entry, m->entries[entry].at);
+    if (reduced)
+        sc__packet_sets_find(m->arena, b->fabric, shapes, m->kind_count, &sets);
+    for (uint32_t k = 0; k < m->kind_count; k++) {
+        for (uint32_t i = 0; i < sets.count; i++)
+            SC__TRY(sc__packet_shape_add(b,
+                                         shapes[k],
+                                         &sets.items[i].parts[k],
+                                         m->kinds[k]->bytes,
+                                         &traffic[k]));
+        if (!reduced)
+            SC__TRY(sc__packet_shape_add(b,
+                                         shapes[k],
+                                         &shapes[k]->all,
+                                         m->kinds[k]->bytes,
+                                         &traffic[k]));
+        sc__packet_traffic_close(b, &traffic[k]);
+    }
+    for (uint32_t i = 0; i < sets.count; i++)
+        if (sets.items[i].copies > cast->most_copies)
+            cast->most_copies = sets.items[i].copies;
+    return SC_OK;
+}
+
+static sc_status find_cast(struct sc__packet_memory *m) {
+    uint64_t hash = m->kind_count;
+    for (uint32_t i = 0; i < m->kind_count; i++)
+        hash = sc__packet_mix(hash, m->kinds[i]->id);
+    bool fresh;
+    uint64_t *slot = sc__map_at(&m->casts, hash, &fresh);
+    if (fresh)
+        *slot = (uintptr_t)SC__NEW(m->arena, struct memory_cast);
+    m->cast = (struct memory_cast *)(uintptr_t)*slot;
+    return fresh ? make_cast(m, m->cast, !m->alone->settings->exact) : SC_OK;
+}
+
+static sc_status add_entry(struct sc__packet_memory *m, uint32_t entry) {
+    const struct sc__packet_kind *k = m->entries[entry].kind;
+    uint32_t i = 0;
+    while (m->cast->kinds[i] != k)
+        i++;
+    sc__packet_live_add(m->live,
+                        &m->cast->traffic[i],
+                        k->use,
+                        false,
+                        entry,
+                        m->entries[entry].at);
     return SC_OK;
 }
 
@@ -153,16 +232,46 @@ static sc_status simulate(struct sc__packet_memory *m, int64_t until, bool *foun
 static sc_status catch_up(struct sc__packet_memory *m, bool *found) {
     const struct sc__packet_alone *a = m->alone;
     *found = false;
-    if (!m->live)
+    if (!m->live) {
+        SC__TRY(find_cast(m));
         m->live = sc__packet_live_new(a->builder.fabric,
                                       &a->settings->steps,
                                       &a->settings->random);
+    }
     while (m->simulated < m->count) {
         SC__TRY(simulate(m, m->entries[m->simulated].at, found));
         if (*found)
             return SC_OK;
         SC__TRY(add_entry(m, m->simulated++));
     }
+    return SC_OK;
+}
+
+/* Where buffers fill, those who are not in the simulation would have filled them too:
+ * then again with everybody. */
+static sc_status with_everybody(struct sc__packet_memory *m, bool *again) {
+    *again = m->live && m->cast->most_copies > 1 &&
+             !sc__packet_buffers_untouched(m->live, m->cast->most_copies);
+    if (!*again)
+        return SC_OK;
+    sc__packet_memory_free(m);
+    return make_cast(m, m->cast, false);
+}
+
+static sc_status look_on(struct sc__packet_memory *m, int64_t until, bool *found) {
+    bool again;
+    do {
+        uint32_t learned = m->future->count;
+        int64_t known = m->future->known_until;
+        SC__TRY(catch_up(m, found));
+        if (!*found)
+            SC__TRY(simulate(m, until, found));
+        SC__TRY(with_everybody(m, &again));
+        if (again) {
+            m->future->count = learned;
+            m->future->known_until = known;
+        }
+    } while (again);
     return SC_OK;
 }
 
@@ -176,9 +285,7 @@ sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when
         int64_t until = limit == INT64_MAX ? INT64_MAX : (limit - m->begin) / NS;
         if (until <= m->future->known_until)
             return SC_OK;
-        SC__TRY(catch_up(m, &found));
-        if (!found)
-            SC__TRY(simulate(m, until, &found));
+        SC__TRY(look_on(m, until, &found));
         if (!found) {
             m->future->known_until = until;
             return SC_OK;

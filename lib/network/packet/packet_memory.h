@@ -20,7 +20,6 @@ struct sc__packet_kind {
     int64_t software; /* ps that pass before them */
     uint32_t id;
     uint32_t domain;
-    const struct sc__packet_traffic *traffic; /* of all groups, once it was needed */
 };
 
 struct sc__packet_memory;
