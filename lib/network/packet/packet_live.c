@@ -67,6 +67,7 @@ static sc_status send_part(struct sc__packet_live *l,
     if (w->spray_count)
         p->pair.spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
     p->pair.limiter = limiter_of(l, run, w->from);
+    p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
     sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_LAUNCH, at);
@@ -161,6 +162,8 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
     l->running++;
     for (uint32_t i = 0; i < t->count; i++)
         run->waits[i] = t->messages[i].waits;
+    for (uint32_t i = 0; i < t->count; i++)
+        run->bytes += t->messages[i].from == t->messages[i].to ? 0 : t->messages[i].bytes;
     for (uint32_t i = 0; i < t->count; i++)
         if (!t->messages[i].waits && l->status == SC_OK)
             l->status = send_message(l, run, i, at);

@@ -13,6 +13,9 @@ struct sc__packet_run {
     int64_t *delivered; /* by message, ns; NULL: nobody asks */
     struct sc__map limiters; /* by host */
     uint32_t user;
+    /* bytes that have arrived, and of all messages */
+    uint64_t received;
+    uint64_t bytes;
 };
 
 struct sc__packet_live {

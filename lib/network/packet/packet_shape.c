@@ -164,6 +164,29 @@ static void collect_components(struct shape_maker *m) {
     s->component_count = sets.count;
 }
 
+static int compare_cables(const void *a, const void *b, void *self) {
+    (void)self;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void collect_cables(struct shape_maker *m) {
+    struct sc__packet_shape *s = m->shape;
+    const uint32_t *reverse = m->b.fabric->reverse;
+    uint32_t kept = 0;
+    s->cables = SC__NEW_ARRAY(m->arena, uint32_t, s->load_count);
+    for (uint32_t i = 0; i < s->load_count; i++) {
+        uint32_t link = s->loads[i].link;
+        s->cables[i] = link < reverse[link] ? link : reverse[link];
+    }
+    sc__sort(s->cables, s->load_count, sizeof *s->cables, compare_cables, NULL);
+    for (uint32_t i = 0; i < s->load_count; i++)
+        if (!kept || s->cables[i] != s->cables[kept - 1])
+            s->cables[kept++] = s->cables[i];
+    s->cable_count = kept;
+}
+
 static void find_port_time(struct shape_maker *m) {
     const struct sc__packet_fabric *f = m->b.fabric;
     struct sc__packet_shape *s = m->shape;
@@ -189,6 +212,7 @@ static sc_status make_shape(struct shape_maker *m,
     for (uint32_t i = 0; i < s->group_count; i++)
         SC__TRY(look_at_group(m, i));
     find_port_time(m);
+    collect_cables(m);
     collect_components(m);
     return SC_OK;
 }

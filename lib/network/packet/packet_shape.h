@@ -47,6 +47,8 @@ struct sc__packet_shape {
     struct sc__packet_load *loads;
     uint32_t load_count;
     uint32_t load_capacity;
+    uint32_t *cables; /* the links with the lower number of each cable, sorted */
+    uint32_t cable_count;
     bool network;             /* some of it leaves the nodes */
     double sent_per_byte;     /* bytes that hosts send, for a byte of the transfer */
     double port_time;         /* seconds per byte that its busiest port needs */
