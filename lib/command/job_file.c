@@ -48,26 +48,24 @@ static bool was_given(const struct sc_request *req, uint32_t count, const char *
     return false;
 }
 
-static sc_status take_option(struct sc_request *req,
-                             const char *file,
-                             const struct sc__config_item *item,
-                             uint32_t given,
-                             sc_status (*set)(struct sc_request *req,
-                                              const char *name,
-                                              const char *value)) {
+static sc_status
+take_option(struct sc_request *req,
+            const char *file,
+            const struct sc__config_item *item,
+            uint32_t given,
+            sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
     struct sc__place at = {.file = file, .line = item->line};
     const char *name = option_name(req->ctx, item);
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
-        return sc__fail(req->ctx,
-                        SC_INPUT,
-                        &at,
-                        sc__format(&req->ctx->arena,
-                                   "see 'stepcast help %s'",
-                                   req->command->name),
-                        "%s has no option --%s",
-                        req->command->name,
-                        name);
+        return sc__fail(
+            req->ctx,
+            SC_INPUT,
+            &at,
+            sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name),
+            "%s has no option --%s",
+            req->command->name,
+            name);
     if (was_given(req, given, o->name))
         return SC_OK;
     if (o->arg)
@@ -125,9 +123,8 @@ static void put_scalar(struct sc__buffer *out, const char *text) {
 }
 
 /* All values of an option that may be repeated. */
-static void put_list(const struct sc_request *req,
-                     const struct sc__option *o,
-                     struct sc__buffer *out) {
+static void
+put_list(const struct sc_request *req, const struct sc__option *o, struct sc__buffer *out) {
     sc__printf(out, "  %s:\n", o->name);
     for (uint32_t i = 0; i < req->value_count; i++)
         if (req->values[i].option == o) {
