@@ -1,5 +1,6 @@
 /* run: simulate a step. */
 #include "command/job.h"
+#include "command/job_file.h"
 #include "command/jobs.h"
 #include "command/pictures.h"
 #include "report/write.h"
@@ -25,6 +26,13 @@ static const struct sc__option options[] = {
      NULL,
      "Output",
      "the result as JSON; - for standard output and nothing else there",
+     0},
+    {"job",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the job file that repeats this run: stepcast run FILE",
      0},
     {"csv",
      0,
@@ -118,6 +126,11 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
         sc__write_json(&job->ev->result, sc__pictures_sections(req), &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
+    if (sc__flag(req, "job")) {
+        sc__buffer_init(&b, &req->ctx->arena);
+        sc__job_file_write(req, &b);
+        SC__TRY(sc__job_output(req, "job", &b));
+    }
     if (sc__flag(req, "csv")) {
         sc__buffer_init(&b, &req->ctx->arena);
         sc__write_csv(&job->ev->result, &b);
@@ -161,6 +174,7 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__pictures_write(req, &job->ev->result));
     if (sc__stdout_taken(req))
         return SC_OK;
+    req->out.for_people = true;
     sc__write_text(&job->ev->result, req->terminal, req->width, &req->out);
     if (job->ev->result.software)
         sc__write_software(&job->ev->result, &req->out);

@@ -59,6 +59,11 @@ static sc_status begin_model(struct sc_context *ctx,
     bool sized = in->cluster && in->cluster->sized;
     ev->given_options = in->options;
     ev->has_experts = model->experts > 0;
+    struct sc__model_params params;
+    sc__model_count(model, &params);
+    ev->model = (struct sc__result_model){.name = model->name ? model->name : "a model",
+                                          .parameters = params.total,
+                                          .active = params.active};
     ev->software_said = plan->software != NULL;
     ev->options = *in->options;
     ev->in.options = &ev->options;
@@ -166,6 +171,9 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);
+    ev->result.model = ev->model;
+    if (ev->model.name)
+        ev->result.model.name = sc__strdup(&ev->result.arena, ev->model.name);
     return ev->from_model ? sc__evaluation_band(ctx, ev) : SC_OK;
 }
 
