@@ -360,6 +360,20 @@ static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigne
         transfer_us(c.sent * m->bytes, share_of(m, proto) * ring_bandwidth(m, proto)));
 }
 
+/* One kernel of a serving stack. One shot: every rank reads the whole buffer of every other
+ * one; two: each reduces its part, then all gather. */
+static struct sc__coll_terms custom_terms(const struct sc__coll_model *m, unsigned proto) {
+    const double *c = m->k->custom;
+    double peers = m->ranks - 1;
+    double start = c[0] + c[1] * peers;
+    (void)proto;
+    if (!(c[0] > 0))
+        return never;
+    double one = transfer_us(m->bytes * peers, c[2] * m->port);
+    double two = transfer_us(2 * m->bytes * peers / m->ranks, c[4] * m->port);
+    return one < c[3] + two ? terms(start, one) : terms(start + c[3], two);
+}
+
 typedef struct sc__coll_terms algorithm_terms(const struct sc__coll_model *m,
                                               unsigned proto);
 
@@ -374,6 +388,7 @@ static algorithm_terms *const terms_of[SC__ALGOS] = {
     [SC__ALGO_PXN] = pxn_terms,
     [SC__ALGO_HIERARCHICAL] = two_level_terms,
     [SC__ALGO_CHAIN] = chain_terms,
+    [SC__ALGO_CUSTOM] = custom_terms,
 };
 
 bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_rule *rule) {

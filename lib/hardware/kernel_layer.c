@@ -339,6 +339,16 @@ static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
                            0,
                            false,
                            LORA_K | LORA_V};
+    struct linear index = {"index",
+                           "index_dgrad",
+                           "index_wgrad",
+                           q_in,
+                           s->index_heads * s->index_dim / s->tp,
+                           0,
+                           false,
+                           0};
+    if (s->index_heads)
+        linear(m, &index, m->tokens);
     if (m->backward)
         rotate(m, h);
     if (s->q_rank && !m->backward) {
@@ -528,12 +538,24 @@ static void attention_out(struct kernel_layer_maker *m, const struct heads *h) {
     linear(m, &out, m->tokens);
 }
 
+static void push_list(struct kernel_layer_maker *m, const struct sc__kernels *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        push(m, list->items[i]);
+}
+
 static void scan_core(struct kernel_layer_maker *m) {
     struct sc__kernels list = {0};
     m->part = SC__PART_ATTENTION_CORE;
     sc__scan_kernels(m->arena, m->kernel_model, m->s, m->tokens, m->backward, &list);
-    for (uint32_t i = 0; i < list.count; i++)
-        push(m, list.items[i]);
+    push_list(m, &list);
+}
+
+static void pick_keys(struct kernel_layer_maker *m) {
+    struct sc__kernels list = {0};
+    m->part = SC__PART_ATTENTION_CORE;
+    if (m->s->index_heads && m->s->window)
+        sc__index_kernels(m->arena, m->kernel_model, m->s, m->backward, &list);
+    push_list(m, &list);
 }
 
 static void scan_half(struct kernel_layer_maker *m) {
@@ -576,6 +598,7 @@ static void attention_half(struct kernel_layer_maker *m) {
     if (!m->backward) {
         head_norm(m, SC__PART_ATTENTION_NORM);
         attention_in(m, &h);
+        pick_keys(m);
         attention_core(m, &h);
         attention_out(m, &h);
         residual(m, SC__PART_ATTENTION_ADD);
@@ -583,6 +606,7 @@ static void attention_half(struct kernel_layer_maker *m) {
         residual(m, SC__PART_ATTENTION_ADD);
         attention_out(m, &h);
         attention_core(m, &h);
+        pick_keys(m);
         attention_in(m, &h);
         head_norm(m, SC__PART_ATTENTION_NORM);
     }

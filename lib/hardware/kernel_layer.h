@@ -97,6 +97,8 @@ struct sc__layer_shape {
     /* A layer without one of its halves. */
     bool no_mixer;
     bool no_feed_forward;
+    uint64_t index_heads; /* an indexer picks `window` keys for each query */
+    uint64_t index_dim;
     bool attention_gate; /* the output of attention is multiplied by a gate */
     /* Mamba-2, or with delta_rule a gated delta net, in place of attention; 0: none */
     uint64_t scan_heads;
@@ -138,6 +140,12 @@ void sc__scan_kernels(struct sc__arena *arena,
                       uint64_t tokens,
                       bool backward,
                       struct sc__kernels *out);
+/* The indexer of sparse attention, kernel_scan.c. Appends. */
+void sc__index_kernels(struct sc__arena *arena,
+                       struct sc__kernel_model *p,
+                       const struct sc__layer_shape *s,
+                       bool backward,
+                       struct sc__kernels *out);
 /* Measured times of pieces of a layer, kernel_pieces.c. */
 void sc__layer_apply_pieces(const struct sc__kernel_model *p,
                             struct sc__layer_kernels *list);

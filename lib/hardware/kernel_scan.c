@@ -1,4 +1,5 @@
-/* kernel_scan: the core of a Mamba-2 layer and of a gated delta net, which take a
+/* kernel_scan: what is done beside attention, or in its place: the indexer that picks
+ * keys, and the core of a Mamba-2 layer and of a gated delta net, which take a
  * sequence in chunks of Q tokens (Dao and Gu 2024, arXiv 2405.21060; Yang et al. 2024,
  * arXiv 2412.06464). Of each chunk and head, with heads of d and a state of N by d:
  *
@@ -78,4 +79,24 @@ void sc__scan_kernels(struct sc__arena *arena,
     }
     scan_bytes(&c, "scan_pass", 2 * 2 * 4 * states);
     scan_bytes(&c, "scan_gate", 3 * e * rows * width);
+}
+
+/* Scores of every query with every key before it, for each head of the indexer, their
+ * weighted sum in fp32, and the choice of the largest. The indexer is trained as well. */
+void sc__index_kernels(struct sc__arena *arena,
+                       struct sc__kernel_model *p,
+                       const struct sc__layer_shape *s,
+                       bool backward,
+                       struct sc__kernels *out) {
+    uint64_t sq = s->seq / s->cp;
+    uint64_t heads = s->index_heads / s->tp ? s->index_heads / s->tp : 1;
+    struct scan c = {.model = p,
+                     .s = s,
+                     .arena = arena,
+                     .out = out,
+                     .backward = backward,
+                     .chunks = s->batch};
+    double pairs = (double)s->batch * (double)sq * (double)s->seq / 2;
+    scan_product(&c, "index_scores", heads, sq, (s->seq + 1) / 2, s->index_dim);
+    scan_bytes(&c, "index_pick", 2 * 4 * pairs);
 }

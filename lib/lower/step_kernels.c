@@ -15,6 +15,8 @@ int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
 static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_shape *s) {
     enum sc__mixer mixer = sc__kind_mixer(kind);
     s->attention_gate = m->attention_gate;
+    s->index_heads = m->index_heads;
+    s->index_dim = m->index_dim;
     s->no_mixer = mixer == SC__MIXER_NONE;
     s->no_feed_forward = kind & SC__LAYER_MIXER_ONLY;
     if (mixer != SC__MIXER_MAMBA && mixer != SC__MIXER_DELTA)

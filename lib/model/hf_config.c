@@ -53,25 +53,44 @@ static const char *const q_lora_keys[] = {"q_lora_rank", NULL};
 static const char *const kv_lora_keys[] = {"kv_lora_rank", NULL};
 static const char *const nope_keys[] = {"qk_nope_head_dim", NULL};
 static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
+static const char *const index_heads_keys[] = {"index_n_heads", NULL};
+static const char *const index_dim_keys[] = {"index_head_dim", NULL};
+static const char *const index_topk_keys[] = {"index_topk", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {"sliding_window", "sliding_window_size", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
 static const char *const mtp_keys[] = {
     "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
-static const char *const *const number_keys[] = {hidden_keys,       layer_keys,
-                                                 head_keys,         kv_keys,
-                                                 dim_keys,          ffn_keys,
-                                                 vocab_keys,        position_keys,
-                                                 expert_keys,       topk_keys,
-                                                 expert_ffn_keys,   shared_ffn_keys,
-                                                 shared_count_keys, first_dense_keys,
-                                                 every_keys,        q_lora_keys,
-                                                 kv_lora_keys,      nope_keys,
-                                                 rope_keys,         v_keys,
-                                                 mtp_keys,          window_keys,
-                                                 pattern_keys,      group_keys,
-                                                 dense_ffn_keys,    NULL};
+static const char *const *const number_keys[] = {hidden_keys,
+                                                 layer_keys,
+                                                 head_keys,
+                                                 kv_keys,
+                                                 dim_keys,
+                                                 ffn_keys,
+                                                 vocab_keys,
+                                                 position_keys,
+                                                 expert_keys,
+                                                 topk_keys,
+                                                 expert_ffn_keys,
+                                                 shared_ffn_keys,
+                                                 shared_count_keys,
+                                                 first_dense_keys,
+                                                 every_keys,
+                                                 q_lora_keys,
+                                                 kv_lora_keys,
+                                                 nope_keys,
+                                                 rope_keys,
+                                                 v_keys,
+                                                 mtp_keys,
+                                                 window_keys,
+                                                 pattern_keys,
+                                                 group_keys,
+                                                 dense_ffn_keys,
+                                                 index_heads_keys,
+                                                 index_dim_keys,
+                                                 index_topk_keys,
+                                                 NULL};
 
 struct model_hf_config_reading {
     struct sc_context *ctx;
@@ -452,6 +471,31 @@ static sc_status check_layer_types(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* Sparse attention: an indexer picks the keys of a query, which then are as many as a
+ * window has. */
+static sc_status read_indexer(const struct model_hf_config_reading *r,
+                              struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
+    SC__TRY(number(r, index_heads_keys, 1u << 16, &m->index_heads));
+    if (!m->index_heads)
+        return SC_OK;
+    if (!m->q_lora)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "an indexer (\"index_n_heads\") needs a \"q_lora_rank\"");
+    SC__TRY(need(r, index_dim_keys, 1u << 16, &m->index_dim));
+    SC__TRY(need(r, index_topk_keys, UINT32_MAX, &m->window));
+    sc__note(r->ctx,
+             "sparse-attention",
+             "%s: attention to the %u keys an indexer picks is timed as attention to a "
+             "window of as many: what picking them one by one costs was not measured",
+             r->file,
+             m->window);
+    return SC_OK;
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
@@ -643,6 +687,7 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     SC__TRY(model_hf_config_read_experts(r, f, m));
     SC__TRY(read_latent(r, m));
     SC__TRY(read_window(r, f->traits, m));
+    SC__TRY(read_indexer(r, m));
     SC__TRY(sc__hf_hybrid_read(r->ctx, r->file, r->root, f, m));
     SC__TRY(check_keys(r, f, m));
     return model_hf_config_check(r, m);

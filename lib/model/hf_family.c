@@ -66,6 +66,8 @@ static const struct sc__hf_family families[] = {
     {"deepseek", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
     {"deepseek_v2", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
     {"deepseek_v3", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"deepseek_v32", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"glm_moe_dsa", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"kimi_k2", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"gpt_oss",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_OUT_BIAS | SC__HF_ROUTER_BIAS |
@@ -94,8 +96,6 @@ static const struct {
     const char *type;
     const char *what;
 } refused[] = {
-    {"deepseek_v32", "attention to the keys an indexer picks (index_topk)"},
-    {"glm_moe_dsa", "attention to the keys an indexer picks (index_topk)"},
     {"minimax", "layers of linear attention (attn_type_list)"},
     {"minimax_text_01", "layers of linear attention (attn_type_list)"},
     {"kimi_linear", "layers of linear attention (linear_attn_config)"},

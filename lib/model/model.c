@@ -36,6 +36,14 @@ uint32_t sc__model_v_dim(const struct sc__model *m) {
     return m->kv_lora ? m->v_dim : m->head_dim;
 }
 
+/* The indexer's queries come from the rank of queries, its one key and a weight for each
+ * head from the hidden state (DeepSeek-V3.2-Exp, section 2). */
+static double index_matrix(const struct sc__model *m) {
+    double queries = (double)m->q_lora * m->index_heads * m->index_dim;
+    return queries +
+           (double)m->hidden * (m->index_heads ? m->index_dim + m->index_heads : 0);
+}
+
 /* Weights of the matrices of attention: what a token is multiplied with. */
 static double attention_matrix(const struct sc__model *m) {
     double h = m->hidden;
@@ -46,7 +54,7 @@ static double attention_matrix(const struct sc__model *m) {
     double qk = sc__model_qk_dim(m);
     double q = m->q_lora ? h * m->q_lora + m->q_lora * a * qk : h * a * qk;
     double kv = h * (m->kv_lora + m->rope_dim) + m->kv_lora * a * (m->nope_dim + m->v_dim);
-    return q + kv + a * m->v_dim * h;
+    return q + kv + a * m->v_dim * h + index_matrix(m);
 }
 
 static double attention_params(const struct sc__model *m) {
@@ -54,6 +62,8 @@ static double attention_params(const struct sc__model *m) {
     double d = m->head_dim;
     if (m->kv_lora)
         n += m->q_lora + m->kv_lora;
+    if (m->index_heads)
+        n += 2.0 * m->index_dim; /* a LayerNorm of the key */
     if (m->linear_bias || m->qkv_bias)
         n += (m->heads + 2.0 * m->kv_heads) * d;
     if (m->linear_bias || m->out_bias)
@@ -169,8 +179,11 @@ double sc__model_attention_core_flops(
         return 0;
     if (mixer != SC__MIXER_ATTENTION)
         return 3 * sequences * seq * scan_flops(m, mixer);
-    double pairs = sc__model_windowed(m, layer, seq) ? 2 * seq * w - w * w : seq * seq;
-    return 3 * 2 * sequences * pairs * width * (causal ? 0.5 : 1);
+    bool windowed = sc__model_windowed(m, layer, seq);
+    double pairs = windowed ? 2 * seq * w - w * w : seq * seq;
+    /* of the indexer, where there is something to pick */
+    double scores = windowed ? seq * seq * m->index_heads * m->index_dim : 0;
+    return 3 * 2 * sequences * (pairs * width + scores) * (causal ? 0.5 : 1);
 }
 
 double sc__model_layer_flops(

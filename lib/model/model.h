@@ -90,6 +90,10 @@ struct sc__model {
     uint32_t state_dim;
     uint32_t conv_kernel;
     uint32_t scan_chunk; /* tokens that are multiplied as one block */
+    /* An indexer picks the keys of a query (DeepSeek sparse attention): its heads and
+     * their size, and how many are picked, which is the window; 0 = none */
+    uint32_t index_heads;
+    uint32_t index_dim;
     bool attention_gate; /* the output of attention is gated: queries are twice as wide */
     uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count
                             of   parameters */

@@ -39,3 +39,9 @@ holds "a hybrid grows slower with the sequence" \
     "$(seconds --model nemotron-h-8b --seq 131072) / $(seconds --model nemotron-h-8b --seq 16384) < 0.7 * $(seconds --model llama3-8b --seq 131072) / $(seconds --model llama3-8b --seq 16384)"
 holds "activations are linear in the tokens" \
     "abs($(value "['memory_bytes']['activations']" $nemotron --gpus 1 --micro-batch 2 --global-batch 2) / $(value "['memory_bytes']['activations']" $nemotron --gpus 1 --micro-batch 1 --global-batch 1) - 2) < 1e-6"
+# an indexer costs at any length and pays at great ones: DeepSeek-V3 with and without, cut
+# to four layers
+v3="--num-layers 4 --mtp-num-layers 0"
+expect "the indexer's kernels" 0 "index_pick" "$STEPCAST" kernels --model deepseek-v3.2 --gpus 1 --seq 8192 --global-batch 1 --mtp-num-layers 0
+holds "sparse attention pays at 128k" "$(seconds --model deepseek-v3.2 $v3 --seq 131072) < 0.8 * $(seconds --model deepseek-v3 $v3 --seq 131072)"
+holds "and costs at 2k" "$(seconds --model deepseek-v3.2 $v3 --seq 2048) > $(seconds --model deepseek-v3 $v3 --seq 2048)"

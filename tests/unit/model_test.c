@@ -237,7 +237,8 @@ static void test_shapes_not_modelled_are_refused(void **state) {
          "does not have a word for each layer"},
         {"\"model_type\": \"qwen3_5_text\", \"linear_num_value_heads\": 4",
          "\"linear_value_head_dim\" must be"},
-        {"\"model_type\": \"deepseek_v32\"", "index_topk"},
+        {"\"model_type\": \"deepseek_v32\"", "\"n_routed_experts\" is missing"},
+        {"\"model_type\": \"llama\", \"index_n_heads\": 4", "needs a \"q_lora_rank\""},
         {"\"model_type\": \"unheard\"", "\"hidden_act\" is not \"silu\""},
         {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"is_encoder_decoder\": "
          "true",
