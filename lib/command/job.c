@@ -64,6 +64,33 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     return sc__workload_change(req->ctx, &job->options, job->workload);
 }
 
+/* ---- launch scripts and configurations ---- */
+
+/* Whether a file is one, by its name or its first bytes. */
+static bool is_launch(struct sc_request *req, const char *path) {
+    struct sc__input in;
+    bool launch = sc__launch_named(path);
+    if (launch || sc__path_is_stream(path) || sc__path_is_folder(path))
+        return launch;
+    if (sc__input_open(req->ctx, path, &in) != SC_OK) {
+        sc__clear_error(req->ctx); /* whoever reads it says so */
+        return false;
+    }
+    if (sc__input_fill_text(&in, 65536) == SC_OK)
+        launch = sc__launch_begins((const char *)in.bytes + in.begin, in.end - in.begin);
+    sc__clear_error(req->ctx);
+    sc__input_close(&in);
+    return launch;
+}
+
+/* --megatron-args, or an input that is no workload but says how one is launched. */
+static const char *job_script(struct sc_request *req) {
+    const char *given = sc__option(req, "megatron-args");
+    if (given || req->input_count != 1 || sc__option(req, "format"))
+        return given;
+    return is_launch(req, req->inputs[0]) ? req->inputs[0] : NULL;
+}
+
 /* ---- a model: --model, Megatron's flags, or a launch script that holds them ---- */
 
 /* GPUs of a node; of the cluster that is taken where none is given, too. */
@@ -108,7 +135,7 @@ static sc_status read_nodes(struct sc_request *req, struct sc__job *job) {
 
 /* --software auto: a launch script may name its container or its version. */
 static sc_status job_software(struct sc_request *req, struct sc__job *job) {
-    const char *script = sc__option(req, "megatron-args");
+    const char *script = job_script(req);
     const struct sc__software *found;
     struct sc__str text = {"", 0};
     if (!job->plan.software || strcmp(job->plan.software, "auto"))
@@ -129,12 +156,17 @@ static sc_status job_software(struct sc_request *req, struct sc__job *job) {
 
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given) {
     struct sc__model *model = SC__NEW(&req->ctx->arena, struct sc__model);
-    const char *script = sc__option(req, "megatron-args");
+    const char *script = job_script(req);
     struct sc__settings own = job->settings;
     if (script)
         SC__TRY(
             sc__megatron_read(req->ctx, script, sc__model_options, &own, &job->settings));
     SC__TRY(sc__model_settings(req->ctx, &job->settings, model, given));
+    if (!*given && script)
+        return sc__usage(req,
+                         "name it with --model (stepcast list models)",
+                         "%s says how, and not what model is trained",
+                         script);
     if (!*given)
         return SC_OK;
     job->model = model;
@@ -151,7 +183,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     bool model = false;
     const char *name = sc__option(req, "model");
-    if (name && req->input_count)
+    bool launch = req->input_count && job_script(req) == req->inputs[0];
+    if (name && req->input_count && !launch)
         return sc__usage(req,
                          "give one of them",
                          "both an input (%s) and --model %s say what is trained",
@@ -161,7 +194,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     SC__TRY(read_options(req, job));
     job->ev = SC__NEW(&req->ctx->arena, struct sc__evaluation);
     struct sc__evaluation_input in = job_input(req, job);
-    if (!req->input_count)
+    if (!req->input_count || launch)
         SC__TRY(sc__job_model(req, job, &model));
     if (model) {
         SC__TRY(sc__job_auto_plan(req, job));

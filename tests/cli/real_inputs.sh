@@ -104,3 +104,18 @@ check "HYBRID_DLRM with its number" $?
 "$S" run "$inputs"/workload/L65B* >"$dir/out" 2>"$dir/err"
 refused $? 'ends after 33 of 839 rows'
 check "a workload that is cut" $?
+
+# ---- configurations ----
+megatron=$inputs/megatron
+"$S" run "$megatron/MoEZoo_DeepSeek-V3.yaml" >"$dir/out" 2>"$dir/err"
+refused $? 'has no value: ${TP} is not set' && grep -q 'give it with --set TP=value' "$dir/err"
+check "flags in YAML whose variables are not given" $?
+"$S" run "$megatron/MoEZoo_DeepSeek-V3.yaml" --set TP=2 --set PP=8 --set EP=64 --set CP=1 --set MBS=1 --set GBS=2048 --set SEQ_LEN=4096 --uneven-stages \
+    --ignore-memory >"$dir/out" 2>"$dir/err" && gpus 512
+check "and with them" $?
+"$S" run "$megatron/functional_model_config.yaml" >"$dir/out" 2>"$dir/err" && gpus 4 && grep -q 'tp 2 · pp 2' "$dir/out"
+check "a functional test of Megatron" $?
+"$S" run "$megatron/gptneox_20B.yml" --gpus 96 --ignore-memory >"$dir/out" 2>"$dir/err" && grep -q '^96 GPUs: tp 2 · pp 4 · dp 12 · 32 micro-batches' "$dir/out"
+check "GPT-NeoX-20B on its 96 GPUs" $?
+"$S" run "$megatron/ds_zero3.json" --model llama3-8b --gpus 8 --seq 4096 --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && grep -q '"zero": "*3' "$dir/out.json"
+check "DeepSpeed's ZeRO 3" $?
