@@ -1,6 +1,7 @@
 #include "command/job.h"
 
 #include "base/file.h"
+#include "frontend/identify.h"
 #include "frontend/megatron_trace/replay.h"
 #include "model/read.h"
 
@@ -11,10 +12,33 @@ static void job_begin(struct sc_request *req, struct sc__job *job) {
     job->settings = sc__settings(req);
 }
 
+sc_status
+sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status) {
+    const char *title;
+    if (status != SC_INPUT)
+        return status;
+    struct sc_context own;
+    sc__context_init(&own, req->ctx);
+    const struct sc__identity *is = sc__identify_file(&own, cluster, &title);
+    sc__context_end(&own);
+    struct sc__place at = {.file = cluster};
+    if (!is || !strcmp(is->what, "a topology of SimAI"))
+        return status; /* the error that is there says what is wrong with it */
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &at,
+                    is->advice,
+                    "is %s, which is not read as a cluster",
+                    is->what);
+}
+
 static sc_status read_options(struct sc_request *req, struct sc__job *job) {
     const char *cluster = sc__option(req, "cluster");
     SC__TRY(sc__options_read(&job->settings, &job->options));
-    return cluster ? sc__cluster_describe(req->ctx, cluster, &job->cluster_given) : SC_OK;
+    if (!cluster)
+        return SC_OK;
+    sc_status status = sc__cluster_describe(req->ctx, cluster, &job->cluster_given);
+    return sc__job_name_cluster(req, cluster, status);
 }
 
 /* The size of the cluster where the description names one. */
@@ -175,7 +199,10 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     if (script && job_gpus(job) && !sc__option(req, "gpus"))
         job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
-    return read_nodes(req, job);
+    SC__TRY(read_nodes(req, job));
+    if (!script || job->plan.gpus || job->plan.dp || job_gpus(job))
+        return SC_OK;
+    return sc__setting_u32(&job->settings, "fewest-gpus", 1, &job->plan.gpus);
 }
 
 /* ---- all of it ---- */
