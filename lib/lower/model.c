@@ -12,10 +12,24 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
            (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
 }
 
-double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+/* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
+ * gradients of the products, a third of them; those of the adapters are not counted. */
+static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
     double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double core = 0;
+    if (!p->lora)
+        return sum;
+    for (uint32_t i = 0; i < m->layers; i++)
+        core += sc__model_attention_core_flops(m, i, b, s, false);
+    return sum - (sum - core) / 3;
+}
+
+double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+    double b = p->global_batch;
+    double s = p->seq;
+    double sum = plan_model_flops(m, p);
     double layers = 0;
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
@@ -61,8 +75,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->micro_batches = p->micro_batches;
     w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
-    w->model_flops = sc__model_flops(l->model, p->global_batch, p->seq, false) +
-                     mtp_flops(l->model, p->global_batch, p->seq, false);
+    w->model_flops = plan_model_flops(l->model, p);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
@@ -157,11 +170,12 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
-sc_status sc__step_prepare(struct sc_context *ctx,
-                           const struct sc__model *m,
-                           const struct sc__plan *plan,
-                           const struct sc__cluster *cluster,
-                           struct sc__lowering *l) {
+static sc_status prepare_lowering(struct sc_context *ctx,
+                                  const struct sc__model *m,
+                                  const struct sc__plan *plan,
+                                  const struct sc__cluster *cluster,
+                                  bool fits,
+                                  struct sc__lowering *l) {
     *l = (struct sc__lowering){.ctx = ctx,
                                .arena = &ctx->arena,
                                .model = m,
@@ -169,7 +183,8 @@ sc_status sc__step_prepare(struct sc_context *ctx,
                                .plan = *plan};
     SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(plan, cluster), &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
-    SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
+    if (!fits)
+        SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx,
                                plan->constants,
                                l->gpu,
@@ -182,6 +197,14 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     sc__step_kernels(l);
     sc__step_scripts(l);
     return SC_OK;
+}
+
+sc_status sc__step_prepare(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           struct sc__lowering *l) {
+    return prepare_lowering(ctx, m, plan, cluster, false, l);
 }
 
 sc_status sc__lower_plan(struct sc_context *ctx,
@@ -206,7 +229,7 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            bool other_tax,
                            struct sc__plan_outlook *out) {
     struct sc__lowering l;
-    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
+    SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
     *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),
