@@ -3,10 +3,12 @@
  * scatter inside an expert that is cut itself, and the host's part. */
 #include "lower/step_scripts.h"
 
-/* Bytes one rank sends to the experts. */
+/* Bytes one rank sends to the experts. Kernels of DeepEP and HybridEP are not those
+ * of NCCL, by which an all-to-all is priced. */
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
+    double share = p->dedup ? l->constants.software.flex_share : 1;
+    return share * sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
            l->model->hidden * sc__plan_width(p) * p->imbalance;
 }
 
@@ -36,7 +38,9 @@ void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) 
  * prepares the exchange, half feeds the experts one by one. */
 double sc__expert_host_us(const struct sc__script_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    return k->moe && p->moe_unfused ? k->l->constants.software.host_moe_us *
-                                          (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
-                                    : 0;
+    /* with a capacity every shape is known beforehand: nobody waits for counts */
+    bool waits = p->moe_unfused && !(p->capacity > 0);
+    return k->moe && waits ? k->l->constants.software.host_moe_us *
+                                 (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
+                           : 0;
 }
