@@ -57,7 +57,7 @@ SHARED  := $(BUILD)/libstepcast.so.$(VERSION)
 PROGRAM := $(BUILD)/stepcast
 
 # the Python package as files, for PYTHONPATH
-PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*)
+PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*.py bindings/python/stepcast/*/*.py)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
 .PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-smoke check-reproducible sbom

@@ -181,7 +181,7 @@ def read_counts():
         for line in open(COUNTS):
             if line.strip() and not line.startswith("#"):
                 name, lacking, count = line.split()
-                counts[name, lacking] = int(count)
+                counts[name, lacking] = max(int(count), counts.get((name, lacking), 0))
     return counts
 
 

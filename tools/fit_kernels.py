@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the GEMM constants of data/gpus to the public tables of kernels, and scores them.
+"""Fits the constants of GEMMs and linear layers in data/gpus to the public tables of kernels, and scores them.
 
     python3 tools/fit_kernels.py score  TABLES [GPU ...]     errors of the shipped constants, by half
     python3 tools/fit_kernels.py fit    TABLES [GPU ...]     fits to one half, scores the other, then fits to all
@@ -12,6 +12,7 @@ standard library and build/stepcast (STEPCAST names another).
 """
 import csv
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -22,7 +23,9 @@ import tempfile
 
 GPUS = {"a100-80": "a100_sxm", "h100-sxm": "h100_sxm", "h200": "h200_sxm", "b200": "b200_sxm", "b300": "b300_sxm",
         "gb200": "gb200", "gb300": "gb300", "l40s": "l40s"}
-TYPES = {"bfloat16": "bf16"}
+LINEAR = {"fp8": "fp8", "fp8_block": "fp8-block", "nvfp4": "fp4"}  # rows are linear layers: cast of the input and product
+TYPES = {"bfloat16": "bf16", **LINEAR}
+CASTS = ["quantize_fp8", "quantize_fp8_block", "quantize_fp4"]
 # Two frameworks timed the same cuBLAS. TRT-LLM's rows ran at the GPU's power limit, as training does, and agree with our
 # own table of the H200; vLLM's are up to 12 % faster on Blackwell. Where both agree (A100, within 1 %) both are fitted.
 BOTH = {"a100-80"}
@@ -55,7 +58,8 @@ def write_table(path, rows):
     with open(path, "w") as f:
         f.write("op,dtype,m,n,k,us\n")
         for t, m, n, k, us in rows:
-            f.write(f"gemm,{t},{m},{n},{k},{us}\n")
+            op = "gemm" if t == "bf16" else "linear"
+            f.write(f"{op},{t},{m},{n},{k},{us}\n")
 
 
 def errors(gpu_file, rows, work):
@@ -67,13 +71,15 @@ def errors(gpu_file, rows, work):
 
 def score_text(rows, e):
     parts = []
-    for name, some in (("m >= 64", [x for x, r in zip(e, rows) if r[1] >= 64]),
-                       ("m < 64", [x for x, r in zip(e, rows) if r[1] < 64])):
+    for t, name, small in itertools.product(dict.fromkeys(r[0] for r in rows), ("m >= 64", "m < 64"), (False, True)):
+        some = [x for x, r in zip(e, rows) if r[0] == t and (r[1] < 64) == small]
+        if small != (name == "m < 64") or not some:
+            continue
         size = sorted(abs(x) for x in some)
-        parts.append("%s: median %.1f %%, 90 %% within %.1f %%, within 12 %%: %.0f %%, bias %+.1f %%" % (
-            name, statistics.median(size), size[int(0.9 * len(size))],
+        parts.append("%s, %s: median %.1f %%, 90 %% within %.1f %%, within 12 %%: %.0f %%, bias %+.1f %%" % (
+            t, name, statistics.median(size), size[int(0.9 * len(size))],
             100 * sum(x <= 12 for x in size) / len(size), statistics.median(some)))
-    return "; ".join(parts)
+    return "\n    " + "\n    ".join(parts)
 
 
 def score(folder, gpu, gpu_file, work, half=None):
@@ -95,22 +101,38 @@ def short(x):
     return int(value) if value == int(value) else value
 
 
+def rounded(numbers):
+    return {k: short(v) for k, v in numbers.items()}
+
+
+def put(text, key, value):
+    """Replaces the line of a key of `constants`, or adds it at their beginning."""
+    pattern = r'"%s": (\[\[.*?\]\]|\[[^\[\]]*\]|\{[^{}]*\}|\{.*?\}\})' % re.escape(key)
+    line = '"%s": %s' % (key, value)
+    if re.search(pattern, text, re.S):
+        return re.sub(pattern, lambda _: line, text, count=1, flags=re.S)
+    return text.replace('"constants": {', '"constants": {\n    ' + line + ",", 1)
+
+
 def install(gpu, fitted):
     """The new constants into the text of data/gpus/GPU.json; the rest of it stays as it is."""
     path = f"data/gpus/{gpu}.json"
     constants = json.load(open(fitted))["constants"]
-    gemm = {k: short(v) for k, v in constants["gemm"].items()}
+    text = open(path).read()
     tiles = [[short(x) for x in t] for t in constants["tiles"]]
     lines = [json.dumps(tiles[i:i + 4])[1:-1] for i in range(0, len(tiles), 4)]
-    text = '"gemm": %s,\n    "tiles": [%s]' % (json.dumps(gemm), (",\n              ").join(lines))
-    old = open(path).read()
-    pattern = r'"gemm": \{[^}]*\}(,\s*"tiles": \[\[.*?\]\])?'
-    if re.search(pattern, old, re.S):
-        new = re.sub(pattern, lambda _: text, old, count=1, flags=re.S)
-    else:
-        new = old.replace('"constants": {', '"constants": {\n    ' + text + ",", 1)
-    json.loads(new)
-    open(path, "w").write(new)
+    text = put(text, "tiles", "[" + ",\n              ".join(lines) + "]")
+    text = put(text, "gemm", json.dumps(rounded(constants["gemm"])))
+    types = {t: rounded(constants["dtype"][t]) for t in LINEAR.values() if t in constants["dtype"]}
+    casts = {c: [short(x) for x in constants["memory"][c]] for c in CASTS if gpu in GPUS}
+    if gpu == "h200":  # it has more in both
+        for key, value in list(types.items()) + list(casts.items()):
+            text = put(text, key, json.dumps(value))
+    elif types:
+        text = put(text, "dtype", json.dumps(types))
+        text = put(text, "memory", json.dumps(casts))
+    json.loads(text)
+    open(path, "w").write(text)
 
 
 def main():

@@ -72,8 +72,12 @@ def _library() -> str:
 
 def _package() -> Dict[str, bytes]:
     """The files of the package, by name."""
-    names = sorted(name for name in os.listdir(SOURCES) if name.endswith((".py", ".typed")))
-    files = {f"stepcast/{name}": _read(os.path.join(SOURCES, name)) for name in names}
+    files = {}
+    for folder in ("", "capture"):
+        for name in sorted(os.listdir(os.path.join(SOURCES, folder))):
+            if name.endswith((".py", ".typed")):
+                inside = os.path.join(folder, name)
+                files[f"stepcast/{inside}"] = _read(os.path.join(SOURCES, inside))
     parsed = header.Header(_read(C_HEADER).decode())
     files["stepcast/_header.py"] = header.module(parsed, C_HEADER).encode()
     return files
@@ -83,7 +87,7 @@ def stage(folder: str) -> None:
     """Writes the package into a folder for PYTHONPATH; nothing stale stays."""
     target = os.path.join(folder, "stepcast")
     shutil.rmtree(target, ignore_errors=True)
-    os.makedirs(target)
+    os.makedirs(os.path.join(target, "capture"))
     for name, data in _package().items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)

@@ -230,6 +230,7 @@ static sc_status check_format_names(struct sc_context *own,
                                                       sc__profile_options,
                                                       sc__chakra_options,
                                                       sc__kineto_options,
+                                                      sc__capture_options,
                                                       sc__astra_options,
                                                       sc__job_options,
                                                       NULL};

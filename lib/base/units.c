@@ -52,6 +52,7 @@ static const struct units_unit time_units[] = {{"ps", 1},
                                                {"ms", 1e9},
                                                {"s", 1e12},
                                                {"min", 6e13},
+                                               {"h", 3.6e15},
                                                {NULL, 0}};
 
 /* The number at the head of s; the rest is its unit. */
@@ -168,4 +169,21 @@ void sc__put_bytes(struct sc__buffer *b, uint64_t bytes) {
         put_figures(b, v / 1e3, "kB");
     else
         sc__printf(b, "%llu B", (unsigned long long)bytes);
+}
+
+bool sc__parse_count(struct sc__str s, double *out) {
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+    double factor = 1;
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (factor == 1 && sc__str_ends(s, units[i].suffix)) {
+            factor = units[i].factor;
+            s.n--;
+        }
+    if (!sc__parse_double(s, out))
+        return false;
+    *out *= factor;
+    return *out > 0;
 }

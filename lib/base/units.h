@@ -40,4 +40,7 @@ static inline int64_t sc__from_us(double us) {
                          : (int64_t)llround(us * 1e6);
 }
 
+/* "15T", above 0: decimal, as tokens are counted. */
+bool sc__parse_count(struct sc__str s, double *out);
+
 #endif

@@ -16,6 +16,25 @@ static bool same_param(const struct sc__fit_param *p, const char *name, unsigned
     return p->index == index && !strcmp(p->name, name);
 }
 
+struct sc__fit_param *sc__fit_param_new(struct sc__arena *arena,
+                                        struct sc__coll_fit *fit,
+                                        const char *name,
+                                        bool added,
+                                        double low,
+                                        double high) {
+    struct sc__fit_param *p = SC__PUSH(arena, fit->params, fit->count, fit->capacity);
+    *p = (struct sc__fit_param){.name = name,
+                                .added = added,
+                                .low = low,
+                                .high = high,
+                                .value = added ? 0 : 1};
+    return p;
+}
+
+void sc__fit_place_add(struct sc__arena *arena, struct sc__fit_param *p, double *at) {
+    *SC__PUSH(arena, p->places, p->count, p->capacity) = (struct sc__fit_place){at, *at};
+}
+
 void sc__fit_add(struct sc__arena *arena,
                  struct sc__coll_fit *fit,
                  const char *scope,
@@ -23,23 +42,30 @@ void sc__fit_add(struct sc__arena *arena,
                  unsigned index,
                  struct sc__constants *constants) {
     char *name = sc__format(arena, "%s%s%s", scope, *scope ? "." : "", k->name);
+    double *at = sc__constant_at(constants, k) + index;
     struct sc__fit_param *p = NULL;
     for (uint32_t i = 0; i < fit->count; i++)
         if (same_param(&fit->params[i], name, index))
             p = &fit->params[i];
-    double *at = sc__constant_at(constants, k) + index;
     if (!p) {
-        p = SC__PUSH(arena, fit->params, fit->count, fit->capacity);
-        *p = (struct sc__fit_param){.name = name, .index = index, .low = 0.2, .high = 5};
-        p->began = p->ended = *at;
+        p = *at > 0 ? sc__fit_param_new(arena, fit, name, false, 0.2, 5)
+                    : sc__fit_param_new(arena, fit, name, true, 0, 100);
+        p->index = index;
     }
-    *SC__PUSH(arena, p->at, p->count, p->capacity) = at;
+    sc__fit_place_add(arena, p, at);
 }
 
 static void set_param(struct sc__fit_param *p, double value) {
-    for (uint32_t i = 0; i < p->count; i++)
-        *p->at[i] = value;
-    p->ended = value;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct sc__fit_place *place = &p->places[i];
+        *place->at = p->added ? place->start + value : place->start * value;
+    }
+    p->value = value;
+}
+
+void sc__fit_restore(struct sc__coll_fit *fit) {
+    for (uint32_t i = 0; i < fit->count; i++)
+        set_param(&fit->params[i], fit->params[i].added ? 0 : 1);
 }
 
 static void predict_sample(struct sc__sample *s) {
@@ -75,14 +101,14 @@ static bool fit_concerns(const struct sc__fit_param *p, const struct sc__sample 
     const char *begin = (const char *)&s->cluster->constants;
     const char *end = begin + sizeof s->cluster->constants;
     for (uint32_t i = 0; i < p->count; i++)
-        if ((const char *)p->at[i] >= begin && (const char *)p->at[i] < end)
+        if ((const char *)p->places[i].at >= begin && (const char *)p->places[i].at < end)
             return true;
     return false;
 }
 
-/* How far a parameter has moved; one that began at nothing counts in tens. */
+/* How far a parameter has moved; what is added counts in tens. */
 static double fit_pull(const struct sc__fit_param *p) {
-    return p->began > 0 ? log(p->ended / p->began) : p->ended / 10;
+    return p->added ? p->value / 10 : log(p->value);
 }
 
 /* The loss of what this parameter touches, with its present value. */
@@ -107,12 +133,12 @@ static void improve_param(struct sc__coll_fit *fit,
                           struct sc__fit_param *p,
                           struct sc__samples *samples,
                           uint32_t without) {
-    double old = p->ended;
+    double old = p->value;
     double least = fit_loss(fit, p, samples, without);
     double kept = old;
     for (int sign = -1; sign <= 1; sign += 2) {
-        double value = old > 0 ? old * exp(sign * p->step) : sign > 0 ? 5 * p->step : 0;
-        if (p->began > 0 && (value < p->began * p->low || value > p->began * p->high))
+        double value = p->added ? old + sign * 10 * p->step : old * exp(sign * p->step);
+        if (value < p->low || value > p->high)
             continue;
         set_param(p, value);
         double now = fit_loss(fit, p, samples, without);

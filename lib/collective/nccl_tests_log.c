@@ -1,24 +1,29 @@
-/* nccl_tests_log: reads what nccl-tests prints. Rows are
+/* nccl_tests_log: reads what nccl-tests and rccl-tests print. Rows are
  *
  *     size count type redop [root] time algbw busbw #wrong [time algbw busbw #wrong]
  *
- * among comments and whatever else went to the same log. A line that begins
- * with two whole numbers and a type is a row and must be whole. */
+ * among comments and whatever else went to the same log: prefixes of mpirun and srun,
+ * Markdown, command lines. Two whole numbers and a type begin a row, which must be
+ * whole. A log may hold several tables; each belongs to the operation named last before
+ * it, and lists its ranks before its rows. */
 #include "collective/operations.h"
 
+#include <math.h>
 #include <string.h>
 
-#define TOKENS 20
+#define TOKENS 24
+#define PREFIX 3 /* words that may stand before a row */
 
+/* Words between blanks and the bars of Markdown tables. */
 static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) {
     unsigned n = 0;
     const char *p = line.p;
     const char *end = line.p + line.n;
     while (p < end && n < TOKENS) {
-        while (p < end && (*p == ' ' || *p == '\t'))
+        while (p < end && strchr(" \t\r|", *p))
             p++;
         const char *from = p;
-        while (p < end && *p != ' ' && *p != '\t')
+        while (p < end && !strchr(" \t\r|", *p))
             p++;
         if (p > from)
             token[n++] = (struct sc__str){from, (size_t)(p - from)};
@@ -57,11 +62,19 @@ static bool is_type(struct sc__str s) {
     return false;
 }
 
-static bool is_row(const struct sc__str *token, unsigned n) {
+static bool row_begins(const struct sc__str *token, unsigned n) {
     uint64_t size;
     uint64_t count;
     return n > 3 && sc__parse_u64(token[0], &size) && sc__parse_u64(token[1], &count) &&
            is_type(token[2]);
+}
+
+/* Where the row of a line begins, behind "0:" of srun -l and the like; n: nowhere. */
+static unsigned row_start(const struct sc__str *token, unsigned n) {
+    for (unsigned i = 0; i <= PREFIX && i < n; i++)
+        if (row_begins(token + i, n - i))
+            return i;
+    return n;
 }
 
 /* Words after the figures (the algorithm, in tables of our own) do not count. */
@@ -72,9 +85,10 @@ static unsigned without_words(const struct sc__str *token, unsigned n) {
     return n;
 }
 
-/* The out-of-place time: after type and redop, and after root where there is
- * an odd number of columns left (1 + 4, 1 + 8). */
-static bool row_time(const struct sc__str *token, unsigned n, double *us) {
+/* The out-of-place time and bandwidths: after type and redop, and after root where there
+ * is an odd number of columns left (1 + 4, 1 + 8). */
+static bool
+row_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r) {
     unsigned first = 3;
     double ignored;
     if (!sc__parse_double(token[first], &ignored))
@@ -83,27 +97,67 @@ static bool row_time(const struct sc__str *token, unsigned n, double *us) {
     unsigned left = n > first ? n - first : 0;
     if (left == 5 || left == 9)
         first++, left--;
-    return (left == 4 || left == 8) && sc__parse_double(token[first], us) && *us > 0;
+    return (left == 4 || left == 8) && sc__parse_double(token[first], &r->us) &&
+           r->us > 0 && sc__parse_double(token[first + 1], &r->algbw) &&
+           sc__parse_double(token[first + 2], &r->busbw);
 }
 
-static sc_status take_row(struct sc_context *ctx,
-                          const struct sc__input *in,
+/* --- tables ---------------------------------------------------------------- */
+
+struct log_reader {
+    struct sc_context *ctx;
+    struct sc__input *in;
+    struct sc__coll_log *log;
+    struct sc__coll_log_table next; /* what was told of the table that comes */
+    struct sc__names hosts;
+    bool open; /* rows go to the last table */
+};
+
+/* What comes belongs to another table: a header, a new list of ranks. */
+static void close_table(struct log_reader *r) {
+    if (!r->open)
+        return;
+    r->open = false;
+    r->next.ranks = 0;
+    sc__names_init(&r->hosts, &r->ctx->arena);
+}
+
+static struct sc__coll_log_table *open_table(struct log_reader *r) {
+    struct sc__coll_log *log = r->log;
+    if (r->open)
+        return &log->tables[log->count - 1];
+    r->open = true;
+    struct sc__coll_log_table *t =
+        SC__PUSH(&r->ctx->arena, log->tables, log->count, log->capacity);
+    *t = r->next;
+    t->nodes = r->hosts.count;
+    t->line = (uint32_t)r->in->line;
+    t->rows = NULL;
+    t->count = t->capacity = 0;
+    return t;
+}
+
+static sc_status take_row(struct log_reader *r,
                           struct sc__str line,
                           const struct sc__str *token,
-                          unsigned n,
-                          struct sc__coll_log *out) {
-    struct sc__coll_log_row row = {.line = (uint32_t)in->line};
-    if (!sc__parse_u64(token[0], &row.bytes) || !row_time(token, n, &row.us)) {
-        struct sc__place at = sc__input_place(in, line, token[0].p);
+                          unsigned n) {
+    struct sc__coll_log_row row = {.line = (uint32_t)r->in->line};
+    if (!sc__parse_u64(token[0], &row.bytes) || !row_figures(token, n, &row)) {
+        struct sc__place at = sc__input_place(r->in, line, token[0].p);
         return sc__fail(
-            ctx,
+            r->ctx,
             SC_INPUT,
             &at,
             "a row has size, count, type, redop, root, time, algbw, busbw, #wrong",
             "this row of the nccl-tests table is not whole");
     }
+    struct sc__coll_log_table *t = open_table(r);
+    if (t->count && row.bytes < t->rows[t->count - 1].bytes) {
+        r->open = false; /* the same once more, without a header */
+        t = open_table(r);
+    }
     if (row.bytes)
-        *SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity) = row;
+        *SC__PUSH(&r->ctx->arena, t->rows, t->count, t->capacity) = row;
     return SC_OK;
 }
 
@@ -115,65 +169,140 @@ parse_after(const struct sc__str *token, unsigned n, const char *word, uint32_t 
     return false;
 }
 
-/* "# nThread 1 nGpus 8 minBytes …", "#  Rank  0 … on HOST device  0 …",
- * "# Collective test starting: all_reduce_perf" */
-static void take_comment(struct sc_context *ctx,
-                         const struct sc__str *token,
-                         unsigned n,
-                         struct sc__names *hosts,
-                         struct sc__coll_log *out) {
+/* "./build/all_reduce_perf", "all_reduce_perf,"; a line that names several tells none. */
+static const struct sc__coll_op *
+named_operation(struct sc_context *ctx, const struct sc__str *token, unsigned n) {
+    const struct sc__coll_op *found = NULL;
     for (unsigned i = 0; i < n; i++) {
-        const struct sc__coll_op *op =
-            sc__str_ends(token[i], "_perf")
-                ? sc__coll_op_find(sc__strndup(&ctx->arena, token[i].p, token[i].n))
-                : NULL;
-        if (op)
-            out->op = op;
+        char *word = sc__strndup(&ctx->arena, token[i].p, token[i].n);
+        char *name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
+        char *end = strstr(name, "_perf");
+        if (!end)
+            continue;
+        end[strlen("_perf")] = 0;
+        const struct sc__coll_op *op = sc__coll_op_find(name);
+        if (op && found && op != found)
+            return NULL;
+        found = op ? op : found;
     }
-    parse_after(token, n, "nGpus", &out->gpus_per_process);
-    if (n > 2 && (sc__str_is(token[1], "Rank") || sc__str_is(token[0], "#Rank"))) {
-        out->ranks++;
-        for (unsigned i = 0; i + 1 < n; i++)
-            if (sc__str_is(token[i], "on"))
-                sc__names_add(hosts, token[i + 1].p, token[i + 1].n);
+    return found;
+}
+
+/* "Rank  0 Group  0 Pid  1 on   HOST device  0 …", with or without "#". */
+static bool take_rank(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    uint32_t rank;
+    uint32_t device;
+    if (!(parse_after(token, n, "Rank", &rank) || parse_after(token, n, "#Rank", &rank)) ||
+        !parse_after(token, n, "device", &device))
+        return false;
+    close_table(r);
+    if (rank < UINT32_MAX / 64 && rank + 1 > r->next.ranks)
+        r->next.ranks = rank + 1;
+    for (unsigned i = 0; i + 1 < n; i++)
+        if (sc__str_is(token[i], "on"))
+            sc__names_add(&r->hosts, token[i + 1].p, token[i + 1].n);
+    return true;
+}
+
+/* "# nThread 1 nGpus 8 minBytes …", "# Collective test starting: all_reduce_perf", a
+ * command line, the heads of the columns. */
+static void take_other(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    const struct sc__coll_op *op = named_operation(r->ctx, token, n);
+    if (op && op != r->next.op)
+        close_table(r);
+    if (op)
+        r->next.op = op;
+    uint32_t per;
+    if (parse_after(token, n, "nGpus", &per)) {
+        close_table(r);
+        r->next.gpus_per_process = per;
     }
 }
 
-static sc_status
-read_lines(struct sc_context *ctx, struct sc__input *in, struct sc__coll_log *out) {
-    struct sc__names hosts;
+static sc_status read_lines(struct log_reader *r) {
     struct sc__str line;
     struct sc__str token[TOKENS];
     bool more = true;
-    sc__names_init(&hosts, &ctx->arena);
     for (;;) {
-        SC__TRY(sc__input_line(in, &line, &more));
+        SC__TRY(sc__input_line(r->in, &line, &more));
         if (!more)
-            break;
+            return SC_OK;
         unsigned n = split_tokens(without_tag(line), token);
-        if (n && token[0].p[0] == '#')
-            take_comment(ctx, token, n, &hosts, out);
-        else if (is_row(token, n))
-            SC__TRY(take_row(ctx, in, line, token, n, out));
+        unsigned start = n && token[0].p[0] != '#' ? row_start(token, n) : n;
+        if (start < n)
+            SC__TRY(take_row(r, line, token + start, n - start));
+        else if (!take_rank(r, token, n))
+            take_other(r, token, n);
     }
-    out->nodes = hosts.count;
-    return SC_OK;
+}
+
+/* --- how many GPUs ----------------------------------------------------------- */
+
+/* busbw / algbw of the row that tells it best, and how wrong that may be: both have two
+ * decimals. */
+static double bus_factor(const struct sc__coll_log_table *t, double *wrong) {
+    double factor = 0;
+    *wrong = 1;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct sc__coll_log_row *r = &t->rows[i];
+        if (!(r->algbw > 0) || 0.01 / r->algbw >= *wrong)
+            continue;
+        *wrong = 0.01 / r->algbw;
+        factor = r->busbw / r->algbw;
+    }
+    return factor;
+}
+
+/* GPUs by the factor: 2(n-1)/n or (n-1)/n; 0 where it does not tell them to one. */
+static uint32_t ranks_by_factor(const struct sc__coll_op *op, double factor, double wrong) {
+    double passes = sc__coll_bus_factor(op, 2) * 2;
+    if (passes > 2 || !(factor > 0) || factor >= passes || op->coll == SC__COLLS ||
+        sc__coll_bus_factor(op, 2) == sc__coll_bus_factor(op, 4))
+        return 0;
+    double ranks = passes / (passes - factor);
+    double off = ranks * ranks / passes * wrong;
+    return off < 0.4 && fabs(ranks - round(ranks)) < 0.4 ? (uint32_t)round(ranks) : 0;
+}
+
+/* The ranks listed, unless the bandwidths say otherwise. */
+static void
+check_ranks(struct sc_context *ctx, const char *path, struct sc__coll_log_table *t) {
+    double wrong;
+    double factor = bus_factor(t, &wrong);
+    uint32_t ranks = t->op ? ranks_by_factor(t->op, factor, wrong) : 0;
+    if (ranks && t->ranks && ranks != t->ranks)
+        sc__note(ctx,
+                 "log-ranks",
+                 "%s:%u: %u ranks are listed, but busbw / algbw is that of %u GPUs, which "
+                 "is taken",
+                 path,
+                 t->line,
+                 t->ranks,
+                 ranks);
+    if (ranks)
+        t->ranks = ranks;
 }
 
 sc_status
 sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log *out) {
     struct sc__input in;
     struct sc__place at = {.file = path};
+    struct log_reader r = {.ctx = ctx, .in = &in, .log = out};
     memset(out, 0, sizeof *out);
+    sc__names_init(&r.hosts, &ctx->arena);
     SC__TRY(sc__input_open(ctx, path, &in));
-    sc_status status = read_lines(ctx, &in, out);
+    sc_status status = read_lines(&r);
     sc__input_close(&in);
-    if (status == SC_OK && !out->count)
+    if (status != SC_OK)
+        return status;
+    for (uint32_t i = 0; i < out->count; i++)
+        check_ranks(ctx, path, &out->tables[i]);
+    if (!out->count)
         return sc__fail(
             ctx,
             SC_INPUT,
             &at,
             "give what nccl-tests prints, e.g. all_reduce_perf -b 8 -e 8G -f 2 > log",
             "there is no row of an nccl-tests table in it");
-    return status;
+    return SC_OK;
 }

@@ -40,18 +40,29 @@ struct sc__samples {
     uint32_t capacity;
 };
 
-/* An nccl-tests log: its rows, and what its header tells (0 and NULL where it
- * does not). */
-struct sc__coll_log {
+/* A table of an nccl-tests log: its rows, and what was told before it (0 and NULL where
+ * nothing was). */
+struct sc__coll_log_row {
+    uint64_t bytes;
+    double us; /* out of place */
+    double algbw;
+    double busbw;
+    uint32_t line;
+};
+
+struct sc__coll_log_table {
     const struct sc__coll_op *op;
     uint32_t ranks;
     uint32_t nodes;
     uint32_t gpus_per_process;
-    struct sc__coll_log_row {
-        uint64_t bytes;
-        double us; /* out of place */
-        uint32_t line;
-    } * rows;
+    uint32_t line; /* of its first row */
+    struct sc__coll_log_row *rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct sc__coll_log {
+    struct sc__coll_log_table *tables;
     uint32_t count;
     uint32_t capacity;
 };
@@ -61,19 +72,23 @@ sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log 
 
 /* --- calibration --------------------------------------------------------- */
 
-/* A constant that may move: every place that holds it, in all clusters that
- * share it. */
+/* A constant that may move, or several together: every place that holds one, in all
+ * clusters that share it. */
+struct sc__fit_place {
+    double *at;
+    double start;
+};
+
 struct sc__fit_param {
     const char *name;
     unsigned index;
-    double **at;
+    struct sc__fit_place *places;
     uint32_t count;
     uint32_t capacity;
-    /* bounds, relative to where it starts */
-    double low;
+    bool added; /* the value is added to its starts, not a factor on them */
+    double low; /* of the value */
     double high;
-    double began;
-    double ended;
+    double value;
     double step;
 };
 
@@ -86,6 +101,14 @@ struct sc__coll_fit {
     uint32_t sweeps; /* at most; 0 = many */
 };
 
+/* A parameter without places; low and high bound the factor, or what is added. */
+struct sc__fit_param *sc__fit_param_new(struct sc__arena *arena,
+                                        struct sc__coll_fit *fit,
+                                        const char *name,
+                                        bool added,
+                                        double low,
+                                        double high);
+void sc__fit_place_add(struct sc__arena *arena, struct sc__fit_param *p, double *at);
 /* Adds the place to the parameter (scope, constant, index), made when new. */
 void sc__fit_add(struct sc__arena *arena,
                  struct sc__coll_fit *fit,
@@ -93,6 +116,8 @@ void sc__fit_add(struct sc__arena *arena,
                  const struct sc__constant *k,
                  unsigned index,
                  struct sc__constants *constants);
+/* Every constant as it was before. */
+void sc__fit_restore(struct sc__coll_fit *fit);
 /* Moves the parameters to least squares of ln(predicted/measured) over the
  * samples whose source is not `without`. Deterministic. */
 void sc__fit_run(struct sc__coll_fit *fit, struct sc__samples *samples, uint32_t without);

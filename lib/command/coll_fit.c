@@ -1,55 +1,152 @@
-/* coll --against and --fit: a forecast beside an nccl-tests log, and the
+/* coll --against and --fit: forecasts beside the tables of nccl-tests logs, and the
  * constants that would have made them meet. */
 #include "command/coll.h"
 #include "evaluate/evaluate.h"
 #include "hardware/cluster_fields.h"
 
 #include <math.h>
+#include <string.h>
 
-/* The cluster to compare on, and the log's group on it. */
-static sc_status take_log(struct sc_request *req,
-                          const char *path,
-                          struct sc__cluster *c,
-                          struct sc__coll_log *log,
-                          struct sc__shape *shape) {
+/* --- tables of logs -------------------------------------------------------- */
+
+/* The tables to compare with: all rows as samples on one machine. */
+struct log_tables {
+    struct sc__cluster machine; /* what a fit moves; the clusters of samples are it */
+    struct sc__samples samples; /* source: the table */
+    uint32_t count;
+    bool one_kind;        /* the same operation on the same number of nodes */
+    bool some_on_one;     /* tables on one node … */
+    bool some_on_several; /* … and on several */
+    const struct sc__coll_op *op;
+    uint32_t nodes;
+};
+
+static sc_status
+take_machine(struct sc_request *req, uint32_t ranks, struct sc__cluster *c) {
     struct sc__settings s = sc__settings(req);
     sc_options tuning;
-    const char *text = sc__option(req, "cluster");
-    uint32_t ranks = 0;
-    SC__TRY(sc__coll_log_read(req->ctx, path, log));
-    if (req->input_count)
-        log->op = sc__coll_op_find(req->inputs[0]);
-    if (!log->op)
+    SC__TRY(sc__cluster_parse(req->ctx, sc__option(req, "cluster"), ranks, c));
+    SC__TRY(sc__options_read(&s, &tuning));
+    SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks ? ranks : c->gpus, c));
+    c->tuning.eager_timer = sc__option(req, "eager") != NULL;
+    return SC_OK;
+}
+
+static sc_status
+check_table(struct sc_request *req, const char *path, const struct sc__coll_log_table *t) {
+    if (!t->op)
         return sc__usage(req,
                          "name it: stepcast coll all_reduce …",
-                         "%s does not say which operation it measured",
-                         path);
-    SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
-    if (!ranks)
-        ranks = log->ranks;
-    if (!text)
+                         "%s:%u: the log does not say which operation was measured",
+                         path,
+                         t->line);
+    if (!sc__option(req, "cluster"))
         return sc__usage(req,
                          "give --cluster, e.g. dgx-h100:16",
                          "what machine was %s measured on?",
                          path);
-    SC__TRY(sc__cluster_parse(req->ctx, text, ranks, c));
-    SC__TRY(sc__options_read(&s, &tuning));
-    SC__TRY(sc__cluster_apply(req->ctx, &tuning, ranks ? ranks : c->gpus, c));
-    c->tuning.eager_timer = sc__option(req, "eager") != NULL;
-    if (!c->tuning.gpus_per_process)
-        c->tuning.gpus_per_process = log->gpus_per_process;
-    *shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);
-    if (log->nodes && log->nodes != shape->nodes)
+    return SC_OK;
+}
+
+static void note_hosts(struct sc_request *req,
+                       const char *path,
+                       const struct sc__coll_log_table *t,
+                       const struct sc__shape *shape,
+                       const struct sc__cluster *c) {
+    if (t->nodes && t->nodes != shape->nodes)
         sc__note(req->ctx,
                  "log-nodes",
-                 "%s ran on %u hosts; %u ranks lie on %u nodes of %s",
+                 "%s:%u ran on %u hosts; %u ranks lie on %u nodes of %s",
                  path,
-                 log->nodes,
+                 t->line,
+                 t->nodes,
                  shape->ranks,
                  shape->nodes,
                  c->name);
+}
+
+static void add_samples(struct sc_request *req,
+                        const struct sc__coll_log_table *t,
+                        struct sc__cluster *c,
+                        const struct sc__shape *shape,
+                        struct log_tables *out) {
+    struct sc__samples *samples = &out->samples;
+    for (uint32_t i = 0; i < t->count; i++)
+        *SC__PUSH(&req->ctx->arena, samples->items, samples->count, samples->capacity) =
+            (struct sc__sample){.op = t->op,
+                                .cluster = c,
+                                .shape = *shape,
+                                .bytes = t->rows[i].bytes,
+                                .us = t->rows[i].us,
+                                .source = out->count};
+    bool same = !out->count || (out->op == t->op && out->nodes == shape->nodes);
+    out->one_kind = same && (out->one_kind || !out->count);
+    out->some_on_one |= shape->nodes == 1;
+    out->some_on_several |= shape->nodes > 1;
+    out->op = t->op;
+    out->nodes = shape->nodes;
+    out->count++;
+}
+
+/* One table; those of other operations than the one asked for, and of one GPU, are left
+ * out. */
+static sc_status take_table(struct sc_request *req,
+                            const char *path,
+                            struct sc__coll_log_table *t,
+                            struct log_tables *out) {
+    struct sc__settings s = sc__settings(req);
+    const struct sc__coll_op *asked =
+        req->input_count ? sc__coll_op_find(req->inputs[0]) : NULL;
+    uint32_t ranks = 0;
+    if (asked && !t->op)
+        t->op = asked;
+    SC__TRY(check_table(req, path, t));
+    SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
+    if (!ranks)
+        ranks = t->ranks;
+    if ((asked && asked != t->op) || ranks == 1 || !t->count) {
+        sc__note(req->ctx,
+                 "log-table",
+                 "%s:%u: the table of %s on %u GPU%s is left out",
+                 path,
+                 t->line,
+                 t->op->name,
+                 ranks,
+                 ranks == 1 ? "" : "s");
+        return SC_OK;
+    }
+    struct sc__cluster *c = SC__NEW(&req->ctx->arena, struct sc__cluster);
+    SC__TRY(take_machine(req, ranks, c));
+    struct sc__shape shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);
+    note_hosts(req, path, t, &shape, c);
+    if (!out->count)
+        out->machine = *c;
+    if (!c->tuning.gpus_per_process) /* how the test was run, not what the machine is */
+        c->tuning.gpus_per_process = t->gpus_per_process;
+    add_samples(req, t, c, &shape, out);
     return SC_OK;
 }
+
+static sc_status
+take_log(struct sc_request *req, const char *path, struct log_tables *out) {
+    struct sc__coll_log log;
+    SC__TRY(sc__coll_log_read(req->ctx, path, &log));
+    for (uint32_t i = 0; i < log.count; i++)
+        SC__TRY(take_table(req, path, &log.tables[i], out));
+    return SC_OK;
+}
+
+static sc_status
+check_any(struct sc_request *req, const char *path, const struct log_tables *tables) {
+    if (tables->count)
+        return SC_OK;
+    return sc__usage(req,
+                     "see the notes above: tables of one GPU or of other operations",
+                     "%s has no table to compare with",
+                     path);
+}
+
+/* --- against --------------------------------------------------------------- */
 
 static void coll_fit_put_row(struct sc__buffer *out, const struct sc__sample *s) {
     struct sc__coll_cost p = sc__coll_op_cost(s->cluster, s->op, &s->shape, s->bytes);
@@ -64,12 +161,25 @@ static void coll_fit_put_row(struct sc__buffer *out, const struct sc__sample *s)
                sc__proto_name(p.proto));
 }
 
-static void coll_fit_put_rows(struct sc__buffer *out, const struct sc__samples *samples) {
+static void put_table_head(struct sc__buffer *out, const struct sc__sample *s) {
+    sc__printf(out,
+               "# %s, %u GPUs on %u node%s of %s\n",
+               s->op->name,
+               s->shape.ranks,
+               s->shape.nodes,
+               s->shape.nodes == 1 ? "" : "s",
+               s->cluster->name);
     sc__puts(
         out,
         "#     size (B)     measured    predicted    ratio     error  algo     proto\n");
-    for (uint32_t i = 0; i < samples->count; i++)
+}
+
+static void coll_fit_put_rows(struct sc__buffer *out, const struct sc__samples *samples) {
+    for (uint32_t i = 0; i < samples->count; i++) {
+        if (!i || samples->items[i].source != samples->items[i - 1].source)
+            put_table_head(out, &samples->items[i]);
         coll_fit_put_row(out, &samples->items[i]);
+    }
 }
 
 static void coll_fit_put_notes(struct sc_request *req) {
@@ -77,83 +187,261 @@ static void coll_fit_put_notes(struct sc_request *req) {
         sc__printf(&req->out, "# note: %s\n", req->ctx->notes[i].text);
 }
 
-static void add_samples(struct sc_context *ctx,
-                        const struct sc__coll_log *log,
-                        struct sc__cluster *c,
-                        const struct sc__shape *shape,
-                        uint32_t source,
-                        struct sc__samples *out) {
-    for (uint32_t i = 0; i < log->count; i++)
-        *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) =
-            (struct sc__sample){.op = log->op,
-                                .cluster = c,
-                                .shape = *shape,
-                                .bytes = log->rows[i].bytes,
-                                .us = log->rows[i].us,
-                                .source = source};
-}
-
 sc_status sc__coll_against(struct sc_request *req, const char *path) {
-    struct sc__cluster c;
-    struct sc__coll_log log;
-    struct sc__shape shape;
-    struct sc__samples samples = {0};
-    SC__TRY(take_log(req, path, &c, &log, &shape));
-    add_samples(req->ctx, &log, &c, &shape, 0, &samples);
-    sc__samples_predict(&samples);
-    sc__printf(&req->out,
-               "# %s, %u GPUs on %u nodes of %s against %s\n",
-               log.op->name,
-               shape.ranks,
-               shape.nodes,
-               c.name,
-               path);
-    coll_fit_put_rows(&req->out, &samples);
+    struct log_tables tables = {0};
+    SC__TRY(take_log(req, path, &tables));
+    SC__TRY(check_any(req, path, &tables));
+    sc__samples_predict(&tables.samples);
+    sc__printf(&req->out, "# against %s\n", path);
+    coll_fit_put_rows(&req->out, &tables.samples);
     sc__printf(&req->out,
                "# root mean square of ln(predicted/measured): %.4f\n",
-               sc__samples_residual(&samples));
+               sc__samples_residual(&tables.samples));
     coll_fit_put_notes(req);
+    return SC_OK;
+}
+
+/* --- what a fit may move ---------------------------------------------------- */
+
+#define MEMBERS 5
+
+/* Constants that one cause moves together, as far as machines differ in it. */
+struct fit_cause {
+    const char *name;
+    struct {
+        const char *constant;
+        unsigned index;
+    } members[MEMBERS];
+    bool added;  /* us more, else a factor */
+    bool shared; /* by operations and numbers of nodes that a log may not hold */
+    enum { ANYWHERE, ONE_NODE, SEVERAL_NODES } needs; /* a table on so many nodes */
+    double low;
+    double high;
+};
+
+static const struct fit_cause causes[] = {
+    {"launch of a process", {{"launch", 0}}, false, false, ANYWHERE, 0.5, 2},
+    {"LL128 inside a node", {{"ll128", 0}}, false, false, ONE_NODE, 0.8, 1},
+    {"start inside a node",
+     {{"base", 0}, {"base", 1}, {"base", 2}, {"nvls_base", 0}, {"p2p_base", 0}},
+     false,
+     true,
+     ONE_NODE,
+     0.7,
+     1.4},
+    {"steps inside a node",
+     {{"ring_step", 0}, {"ring_step", 1}},
+     false,
+     true,
+     ONE_NODE,
+     0.7,
+     1.4},
+    {"rate of rings over NVLink", {{"nvlink", 0}}, false, true, ONE_NODE, 0.75, 1.1},
+    {"rate of NVLS",
+     {{"nvls_rate", 0}, {"nvls_line", 0}},
+     false,
+     false,
+     ONE_NODE,
+     0.75,
+     1.15},
+    {"rounds that fill NVLS", {{"nvls_fill", 0}}, false, false, ONE_NODE, 0.5, 2},
+    {"rate of all-to-all over NVLink", {{"p2p_share", 0}}, false, true, ONE_NODE, 0.7, 1.2},
+    {"start between nodes",
+     {{"net_base", 0}, {"net_base", 1}, {"net_base", 2}, {"nvls_tree", 0}, {"p2p_net", 0}},
+     false,
+     true,
+     SEVERAL_NODES,
+     0.6,
+     2},
+    {"a hop between nodes", {{"hop", 0}}, true, true, SEVERAL_NODES, -5, 100},
+    {"share of the wire", {{"wire", 0}}, false, true, SEVERAL_NODES, 0.5, 1.03},
+    {"rate of NVLSTree",
+     {{"nvls_tree", 2}, {"nvls_tree", 3}},
+     false,
+     false,
+     SEVERAL_NODES,
+     0.75,
+     1.1},
+    {"rounds that fill NVLSTree", {{"nvls_tree", 4}}, false, false, SEVERAL_NODES, 0.5, 2},
+};
+
+#define CAUSES (sizeof causes / sizeof *causes)
+
+/* The place of a member in a cluster's constants; NULL behind the last. */
+static double *
+member_at(const struct fit_cause *cause, unsigned i, struct sc__constants *constants) {
+    if (i >= MEMBERS || !cause->members[i].constant)
+        return NULL;
+    const struct sc__constant *k = sc__constant_find(cause->members[i].constant);
+    return sc__constant_at(constants, k) + cause->members[i].index;
+}
+
+/* Times must not come out below nothing, however low the hop. */
+static double least_value(const struct fit_cause *cause, const struct sc__cluster *c) {
+    return cause->added ? fmax(cause->low, -c->constants.hop) : cause->low;
+}
+
+static void add_cause(struct sc_context *ctx,
+                      struct sc__coll_fit *fit,
+                      const struct fit_cause *cause,
+                      const struct sc__samples *samples) {
+    struct sc__fit_param *p =
+        sc__fit_param_new(&ctx->arena,
+                          fit,
+                          cause->name,
+                          cause->added,
+                          least_value(cause, samples->items[0].cluster),
+                          cause->high);
+    for (uint32_t i = 0; i < samples->count; i++) {
+        struct sc__cluster *c = samples->items[i].cluster;
+        double *at;
+        if (i && samples->items[i - 1].cluster == c)
+            continue;
+        for (unsigned m = 0; (at = member_at(cause, m, &c->constants)); m++)
+            sc__fit_place_add(&ctx->arena, p, at);
+    }
+}
+
+static void add_causes(struct sc_context *ctx,
+                       struct sc__coll_fit *fit,
+                       uint32_t chosen,
+                       const struct sc__samples *samples) {
+    for (unsigned i = 0; i < CAUSES; i++)
+        if (chosen >> i & 1)
+            add_cause(ctx, fit, &causes[i], samples);
+}
+
+/* --- which causes the logs can decide --------------------------------------- */
+
+#define SIZE_FOLDS 3
+
+/* The part of the left-out error that a cause may leave to be taken. One kind of table
+ * must speak clearly, most of all where others share the cause. */
+static double gain_needed(const struct log_tables *tables, const struct fit_cause *cause) {
+    if (!tables->one_kind)
+        return 0.95;
+    return cause->shared ? 0.6 : 0.8;
+}
+
+static struct sc__coll_fit new_fit(const struct log_tables *tables) {
+    /* one table tells little about other operations and numbers of nodes */
+    return (struct sc__coll_fit){.prior = tables->one_kind ? 0.3 : 0.05, .sweeps = 40};
+}
+
+/* Tables are left out in turn; of one kind of table every third size. */
+static uint32_t make_folds(const struct log_tables *tables, struct sc__samples *copy) {
+    for (uint32_t i = 0; i < copy->count && tables->one_kind; i++)
+        copy->items[i].source = i % SIZE_FOLDS;
+    return tables->one_kind ? SIZE_FOLDS : tables->count;
+}
+
+static double mean_error(const struct sc__samples *samples, uint32_t fold) {
+    double sum = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const struct sc__sample *s = &samples->items[i];
+        if (s->source != fold)
+            continue;
+        sum += fabs(log(s->model_us / s->us));
+        n++;
+    }
+    return n ? sum / n : 0;
+}
+
+/* Mean error of rows on which nothing was fitted, with these causes free; *worst: how
+ * much worse the fold became that became worst. */
+static double left_out_error(struct sc_context *ctx,
+                             const struct log_tables *tables,
+                             uint32_t chosen,
+                             double *worst) {
+    uint32_t count = tables->samples.count;
+    struct sc__samples copy = {SC__NEW_ARRAY(&ctx->arena, struct sc__sample, count),
+                               count,
+                               0};
+    double sum = 0;
+    memcpy(copy.items, tables->samples.items, count * sizeof *copy.items);
+    uint32_t folds = make_folds(tables, &copy);
+    *worst = 0;
+    for (uint32_t fold = 0; fold < folds; fold++) {
+        struct sc__coll_fit fit = new_fit(tables);
+        sc__samples_predict(&copy);
+        double before = mean_error(&copy, fold);
+        add_causes(ctx, &fit, chosen, &copy);
+        sc__fit_run(&fit, &copy, fold);
+        double after = mean_error(&copy, fold);
+        *worst = fmax(*worst, after - before);
+        sum += after;
+        sc__fit_restore(&fit);
+    }
+    return sum / folds;
+}
+
+/* What happens inside a node is seen on one node only: between nodes it hides behind
+ * other things. */
+static bool can_decide(const struct log_tables *tables, const struct fit_cause *cause) {
+    return cause->needs == ONE_NODE        ? tables->some_on_one
+           : cause->needs == SEVERAL_NODES ? tables->some_on_several
+                                           : true;
+}
+
+/* Takes in turn the cause that helps rows left out most, while one helps and none of the
+ * tables left out is the worse for it. */
+static sc_status choose_causes(struct sc_context *ctx,
+                               const struct log_tables *tables,
+                               uint32_t *chosen,
+                               double *before,
+                               double *after) {
+    double unused;
+    *chosen = 0;
+    *before = *after = left_out_error(ctx, tables, 0, &unused);
+    for (unsigned round = 0; round < CAUSES; round++) {
+        uint32_t best = 0;
+        double least = *after;
+        for (unsigned i = 0; i < CAUSES; i++) {
+            double worst;
+            SC__TRY(sc__progress(ctx,
+                                 "what the logs decide",
+                                 (round + (double)i / CAUSES) / CAUSES));
+            if (*chosen >> i & 1 || !can_decide(tables, &causes[i]))
+                continue;
+            double error = left_out_error(ctx, tables, *chosen | 1u << i, &worst);
+            if (error < least && error < *after * gain_needed(tables, &causes[i]) &&
+                worst < 0.01) {
+                least = error;
+                best = 1u << i;
+            }
+        }
+        if (!best)
+            return SC_OK;
+        *chosen |= best;
+        *after = least;
+    }
     return SC_OK;
 }
 
 /* --- fit ------------------------------------------------------------------- */
 
-static const char *const inside[] = {"base",
-                                     "ring_step",
-                                     "tree_hop",
-                                     "nvlink",
-                                     "share",
-                                     "slice",
-                                     "nvls_rate",
-                                     "nvls_chunk_cost",
-                                     "nvls_base",
-                                     "nvls_line",
-                                     NULL};
-static const char *const between[] = {"net_ring", "net_tree", "proxy", "wire", "hop", NULL};
-
-static void free_constants(struct sc_context *ctx,
-                           struct sc__coll_fit *fit,
-                           const char *const *names,
-                           struct sc__constants *constants) {
-    for (; *names; names++) {
-        const struct sc__constant *k = sc__constant_find(*names);
-        for (unsigned i = 0; i < k->count; i++)
-            sc__fit_add(&ctx->arena, fit, "", k, i, constants);
-    }
+/* A protocol is used or not. */
+static double kept_value(const struct sc__constant *k, double value) {
+    return strcmp(k->name, "ll128") ? value : value >= 1;
 }
 
 /* Every constant that moved becomes part of the written cluster. */
 static void keep_changes(struct sc_context *ctx,
-                         const struct sc__coll_fit *fit,
+                         const struct log_tables *tables,
+                         uint32_t chosen,
                          struct sc__cluster *c) {
-    for (uint32_t i = 0; i < fit->count; i++) {
-        const struct sc__fit_param *p = &fit->params[i];
-        const struct sc__constant *k = sc__constant_find(p->name);
-        if (p->index || !k)
+    c->constants = tables->samples.items[0].cluster->constants;
+    for (const struct sc__constant *k = sc__constant_table; k->name; k++) {
+        bool moved = false;
+        for (unsigned i = 0; i < CAUSES; i++)
+            for (unsigned m = 0; m < MEMBERS && causes[i].members[m].constant; m++)
+                moved |= chosen >> i & 1 && !strcmp(causes[i].members[m].constant, k->name);
+        if (!moved)
             continue;
         struct sc__override o = {.constant = k};
         for (unsigned j = 0; j < k->count; j++)
-            o.value[j] = sc__constant_at(&c->constants, k)[j];
+            o.value[j] = kept_value(k, sc__constant_at(&c->constants, k)[j]);
         *SC__PUSH(&ctx->arena, c->overrides, c->override_count, c->override_capacity) = o;
     }
 }
@@ -162,14 +450,37 @@ static void put_moves(struct sc__buffer *out, const struct sc__coll_fit *fit) {
     sc__puts(out, "# constants that moved\n");
     for (uint32_t i = 0; i < fit->count; i++) {
         const struct sc__fit_param *p = &fit->params[i];
-        if (fabs(p->ended - p->began) > 1e-9 * fabs(p->began))
+        if (strstr(p->name, "LL128"))
+            sc__printf(out, "#   %s: %s\n", p->name, p->value < 1 ? "not used" : "used");
+        else
             sc__printf(out,
-                       "#   %s[%u] %.4g -> %.4g\n",
+                       p->added ? "#   %s: %+.2f us\n" : "#   %s: x %.3f\n",
                        p->name,
-                       p->index,
-                       p->began,
-                       p->ended);
+                       p->value);
     }
+}
+
+static void put_left_out(struct sc_request *req,
+                         const struct log_tables *tables,
+                         uint32_t chosen,
+                         double before,
+                         double after) {
+    sc__printf(
+        &req->out,
+        "# mean error of what was left out (%s in turn): %.1f %% before, %.1f %% after\n",
+        tables->one_kind ? "every third size" : "each table",
+        100 * before,
+        100 * after);
+    if (!chosen)
+        sc__note(
+            req->ctx,
+            "fit-undecided",
+            "no constant moves: none would have helped rows that it was not fitted on");
+    if (tables->one_kind)
+        sc__note(req->ctx,
+                 "fit-one-kind",
+                 "the logs hold one operation on one number of nodes: others are "
+                 "predicted as before where they do not share its causes");
 }
 
 static sc_status write_cluster(struct sc_request *req,
@@ -193,37 +504,30 @@ static sc_status write_cluster(struct sc_request *req,
 
 sc_status sc__coll_fit(struct sc_request *req) {
     struct sc__settings settings = sc__settings(req);
-    struct sc__cluster first = {0};
-    struct sc__samples samples = {0};
-    struct sc__coll_fit fit = {.prior = 0.01};
-    bool several = false;
+    struct log_tables tables = {0};
     const char *path;
-    for (uint32_t i = 0; (path = sc__setting_nth(&settings, "fit", i)); i++) {
-        struct sc__cluster c;
-        struct sc__coll_log log;
-        struct sc__shape shape;
-        SC__TRY(take_log(req, path, &c, &log, &shape));
-        if (!i)
-            first = c;
-        several |= shape.nodes > 1;
-        add_samples(req->ctx, &log, &first, &shape, i, &samples);
-    }
-    free_constants(req->ctx, &fit, inside, &first.constants);
-    if (several)
-        free_constants(req->ctx, &fit, between, &first.constants);
-    sc__samples_predict(&samples);
-    double before = sc__samples_residual(&samples);
-    sc__fit_run(&fit, &samples, UINT32_MAX);
-    double after = sc__samples_residual(&samples);
-    coll_fit_put_rows(&req->out, &samples);
+    uint32_t chosen;
+    double left[2];
+    for (uint32_t i = 0; (path = sc__setting_nth(&settings, "fit", i)); i++)
+        SC__TRY(take_log(req, path, &tables));
+    SC__TRY(check_any(req, sc__setting_nth(&settings, "fit", 0), &tables));
+    SC__TRY(choose_causes(req->ctx, &tables, &chosen, &left[0], &left[1]));
+    struct sc__coll_fit fit = new_fit(&tables);
+    sc__samples_predict(&tables.samples);
+    double before = sc__samples_residual(&tables.samples);
+    add_causes(req->ctx, &fit, chosen, &tables.samples);
+    sc__fit_run(&fit, &tables.samples, UINT32_MAX);
+    double after = sc__samples_residual(&tables.samples);
+    coll_fit_put_rows(&req->out, &tables.samples);
     put_moves(&req->out, &fit);
+    put_left_out(req, &tables, chosen, left[0], left[1]);
     sc__printf(
         &req->out,
         "# root mean square of ln(predicted/measured): %.4f before, %.4f after, %u rows\n",
         before,
         after,
-        samples.count);
+        tables.samples.count);
     coll_fit_put_notes(req);
-    keep_changes(req->ctx, &fit, &first);
-    return write_cluster(req, &first, before, after);
+    keep_changes(req->ctx, &tables, chosen, &tables.machine);
+    return write_cluster(req, &tables.machine, before, after);
 }

@@ -143,12 +143,6 @@ static void free_all(struct sc_context *ctx,
     }
 }
 
-static void restore(struct sc__coll_fit *fit) {
-    for (uint32_t i = 0; i < fit->count; i++)
-        for (uint32_t j = 0; j < fit->params[i].count; j++)
-            *fit->params[i].at[j] = fit->params[i].began;
-}
-
 static sc_status leave_one_out(struct sc_context *ctx,
                                struct sc__samples *samples,
                                uint32_t sources,
@@ -166,7 +160,7 @@ static sc_status leave_one_out(struct sc_context *ctx,
         for (uint32_t i = 0; i < copy.count; i++)
             if (copy.items[i].source == source)
                 errors_add(e, &copy.items[i]);
-        restore(&fit);
+        sc__fit_restore(&fit);
     }
     return SC_OK;
 }

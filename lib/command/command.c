@@ -147,8 +147,15 @@ command_suggest(struct sc_context *ctx, const struct sc__command *c, const char 
 }
 
 /* Options that name a file to write. */
-static const char *const outputs[] = {
-    "json", "csv", "csv-simai", "html", "trace", "output", "markdown", "plot"};
+static const char *const outputs[] = {"json",
+                                      "csv",
+                                      "csv-simai",
+                                      "html",
+                                      "trace",
+                                      "output",
+                                      "markdown",
+                                      "plot",
+                                      "write-launch"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
 static bool is_output(const char *name) {

@@ -53,6 +53,11 @@ static void write_groups(struct sc_request *req, const struct sc__gpu_fit *fit) 
         else
             sc__printf(&req->out, "%10s\n", "-");
     }
+    if (fit->kernels_of)
+        sc__printf(&req->out,
+                   "GEMM kernels as on %s: with the base's, %.2f %% on rows left out\n",
+                   fit->kernels_of,
+                   fit->base_held_out);
     if (fit->unused)
         sc__printf(&req->out, "%u rows have no time\n", fit->unused);
 }
@@ -96,6 +101,7 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
                         "%s holds no measured time",
                         req->inputs[0]);
     sc__buffer_init(&b, &req->ctx->arena);
+    fit.gpu->grade = "measured";
     sc__gpu_write(fit.gpu,
                   sc__format(&req->ctx->arena, "%s, from %s", req->inputs[0], name),
                   quality_of(req->ctx, &fit),

@@ -164,6 +164,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     if (!req->input_count)
         SC__TRY(sc__job_model(req, job, &model));
     if (model) {
+        SC__TRY(sc__job_auto_plan(req, job));
         SC__TRY(sc__evaluation_model(req->ctx, &in, job->model, &job->plan, job->ev));
         job->workload = job->ev->workload;
         return SC_OK;

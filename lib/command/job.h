@@ -52,6 +52,10 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job);
  * is false when there are none. job->settings is set, and job->cluster_given with
  * --cluster. */
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given);
+/* --plan auto: the best plan in place of what job->plan leaves open. */
+sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job);
+/* What does not fit gets a hint to the command that finds what does. */
+sc_status sc__job_suggest_plans(struct sc_request *req, sc_status status);
 /* The timeline of an input that is a measurement, in doc.measured; NULL there
  * where it is none. After sc__job_read. */
 sc_status sc__job_measured(struct sc_request *req, struct sc__job *job);

@@ -6,6 +6,8 @@
 #include "command/plans.h"
 
 #include "base/platform.h"
+#include "base/units.h"
+#include "train/failures.h"
 
 #include <string.h>
 
@@ -21,7 +23,9 @@ static void keep_given(struct sc__plans *x) {
 
 static sc_status read_job(struct sc__plans *x) {
     struct sc_request *req = x->req;
-    const char *cluster = sc__option(req, "cluster");
+    const char *text = sc__option(req, "cluster");
+    struct sc__str rest = sc__str(text ? text : "");
+    const char *cluster = text ? sc__plans_next_cluster(&req->ctx->arena, &rest) : NULL;
     bool given;
     x->job.settings = sc__settings(req);
     if (cluster)
@@ -56,6 +60,33 @@ static sc_status read_tries(struct sc__plans *x) {
     return SC_OK;
 }
 
+/* The run that is planned: its tokens and how many days it may take. */
+static sc_status read_run(struct sc__plans *x) {
+    static const char *const objectives[] = {"fastest",
+                                             "cheapest",
+                                             "energy",
+                                             "goodput",
+                                             NULL};
+    struct sc__settings settings = sc__settings(x->req);
+    const char *tokens = sc__option(x->req, "train-tokens");
+    unsigned objective = SC__SEARCH_FASTEST;
+    SC__TRY(sc__setting_word(&settings, "objective", objectives, &objective));
+    x->search.objective = (enum sc__search_objective)objective;
+    if (tokens && !sc__parse_count(sc__str(tokens), &x->tokens))
+        return sc__usage(x->req,
+                         "a number above 0, like 15T or 300B",
+                         "--train-tokens: '%s' is no value for it",
+                         tokens);
+    SC__TRY(sc__setting_double(&settings, "days", &x->days));
+    if (sc__option(x->req, "days") && !(x->days > 0))
+        return sc__usage(x->req, NULL, "--days takes a number above 0");
+    if (x->days > 0 && !tokens)
+        return sc__usage(x->req,
+                         "--train-tokens 15T",
+                         "--days: how many tokens the run has is not said");
+    return SC_OK;
+}
+
 static sc_status read_search(struct sc__plans *x) {
     struct sc_request *req = x->req;
     struct sc__search *s = &x->search;
@@ -68,6 +99,7 @@ static sc_status read_search(struct sc__plans *x) {
         return sc__usage(req,
                          "a share of the memory that stays free, such as 8%",
                          "--memory-margin must be at least 0 and below 1");
+    SC__TRY(read_run(x));
     s->exhaustive = sc__flag(req, "exhaustive");
     s->pareto = sc__flag(req, "pareto");
     return read_tries(x);
@@ -83,14 +115,52 @@ static sc_status prepare(struct sc__plans *x) {
     s->given = x->job.plan;
     s->options = x->job.options;
     s->engine_settings = x->given;
-    s->machines = SC__NEW(&req->ctx->arena, struct sc__search_machine);
-    s->machine_count = 1;
-    return sc__search_machine(req->ctx,
-                              &s->options,
-                              &x->given,
-                              sc__option(req, "cluster"),
-                              x->job.plan.gpus,
-                              &s->machines[0]);
+    return sc__plans_machines(x);
+}
+
+double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p) {
+    const struct sc__search *s = &x->search;
+    double steps = x->tokens / ((double)s->given.global_batch * s->seq);
+    double ettr = s->machines[p->machine].ettr > 0 ? s->machines[p->machine].ettr : 1;
+    return steps * (double)p->step * 1e-12 / ettr / SC__DAY_S;
+}
+
+/* The machines from the smallest on, until one reaches the deadline. */
+static sc_status search_smallest(struct sc__plans *x) {
+    struct sc__search *s = &x->search;
+    struct sc__search_machine *all = s->machines;
+    uint32_t count = s->machine_count;
+    const struct sc__search start = *s;
+    for (uint32_t i = 1; i < count; i++) {
+        struct sc__search_machine m = all[i];
+        uint32_t k = i;
+        for (; k > 0 && all[k - 1].gpus > m.gpus; k--)
+            all[k] = all[k - 1];
+        all[k] = m;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        *s = start;
+        s->machines = &all[i];
+        s->machine_count = 1;
+        SC__TRY(sc__search_run(s));
+        if (s->best_count && sc__plans_days(x, &s->plans[s->best[0]]) <= x->days)
+            return SC_OK;
+        if (s->best_count)
+            sc__note(x->req->ctx,
+                     "too-few",
+                     "%u GPUs of %s take %.1f days",
+                     all[i].gpus,
+                     all[i].cluster ? all[i].cluster : "dgx-h100",
+                     sc__plans_days(x, &s->plans[s->best[0]]));
+    }
+    return sc__fail(x->req->ctx,
+                    SC_NO,
+                    NULL,
+                    "more GPUs (--sizes), a larger --global-batch, or more --days",
+                    "none of %u machines trains %g tokens in %g days",
+                    count,
+                    x->tokens,
+                    x->days);
 }
 
 static void note_assumptions(const struct sc__plans *x) {
@@ -116,7 +186,7 @@ static sc_status nothing_fits(const struct sc__plans *x) {
     return sc__usage(x->req,
                      "a global batch that more splits divide, or fewer options fixed",
                      "no plan can be made for %u GPUs%s%s",
-                     s->machines[0].gpus,
+                     s->machines[s->machine_count - 1].gpus,
                      s->why ? ": " : "",
                      s->why ? s->why : "");
 }
@@ -125,7 +195,8 @@ static sc_status write_plans(const struct sc__plans *x) {
     struct sc_request *req = x->req;
     const char *json = sc__option(req, "json");
     struct sc__buffer b;
-    if (!json || strcmp(json, "-"))
+    SC__TRY(sc__plans_write_launch(x));
+    if (!sc__stdout_taken(req))
         sc__plans_put_text(x, &req->out);
     if (!json)
         return SC_OK;
@@ -144,14 +215,50 @@ static sc_status plans_execute(struct sc_request *req) {
     keep_given(x);
     SC__TRY(prepare(x));
     note_assumptions(x);
-    SC__TRY(sc__search_run(&x->search));
+    SC__TRY(x->days > 0 ? search_smallest(x) : sc__search_run(&x->search));
     if (!x->search.best_count)
         return nothing_fits(x);
     sc__job_note_unused(req);
     return write_plans(x);
 }
 
+static const struct sc__choice objectives[] = {
+    {"fastest", 0}, {"cheapest", 1}, {"energy", 2}, {"goodput", 3}, {0}};
+
 static const struct sc__option options[] = {
+    {"objective",
+     0,
+     "WORD",
+     "fastest",
+     "Search",
+     "what is best: fastest step, cheapest token, least energy, goodput (most of a run "
+     "with failures)",
+     0,
+     .choices = objectives},
+    {"sizes",
+     0,
+     "LIST",
+     NULL,
+     "Search",
+     "numbers of GPUs to compare, like 256,512; --cluster may name several: a:512,b:256",
+     0},
+    {"price", 0, "USD", "data/prices.json", "Search", "of a GPU-hour", 0},
+    {"train-tokens", 0, "N", NULL, "Search", "tokens of the run: 15T, 300B", 0},
+    {"days",
+     0,
+     "N",
+     NULL,
+     "Search",
+     "the smallest machine that trains them in so many days",
+     0},
+    {"failures",
+     0,
+     "SET",
+     "llama3",
+     "Search",
+     "with goodput: what breaks and how often, a set or a file",
+     0,
+     .folder = "failures/"},
     {"try",
      0,
      "LIST",
@@ -182,6 +289,13 @@ static const struct sc__option options[] = {
      "simulate every plan: the same answer, slower",
      0},
     {"top", 0, "N", "10", "Output", "how many families of plans to show", 0},
+    {"write-launch",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the best plan as a launch script of Megatron-LM; - for standard output",
+     0},
     {"json", 0, "FILE", NULL, "Output", "the plans as JSON; - for standard output", 0},
     {0}};
 

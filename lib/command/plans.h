@@ -9,13 +9,24 @@ struct sc__plans {
     struct sc_request *req;
     struct sc__setting_list given; /* the request's options, for all threads */
     struct sc__job job;            /* model, plan and options as given */
+    double tokens;                 /* of a run; 0: not asked for */
+    double days;                   /* it may take; 0: any */
     struct sc__search search;
 };
+
+/* --cluster, --sizes, --price, --failures: the machines of the search. */
+sc_status sc__plans_machines(struct sc__plans *x);
+/* The next of several clusters, or NULL. */
+const char *sc__plans_next_cluster(struct sc__arena *arena, struct sc__str *rest);
+/* Days of the run with a plan, failures included where they were asked for. */
+double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p);
 
 /* The command that runs a plan. */
 void sc__plans_put_command(const struct sc__plans *x,
                            const struct sc__search_plan *p,
                            struct sc__buffer *out);
+/* --write-launch: the best plan as a script of Megatron-LM. */
+sc_status sc__plans_write_launch(const struct sc__plans *x);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
 

@@ -5,8 +5,20 @@
 
 /* Options of the search itself, not of the plan. */
 static bool is_search_option(const char *name) {
-    static const char *const names[] =
-        {"top", "json", "jobs", "try", "memory-margin", "pareto", "exhaustive"};
+    static const char *const names[] = {"top",
+                                        "json",
+                                        "jobs",
+                                        "try",
+                                        "memory-margin",
+                                        "pareto",
+                                        "exhaustive",
+                                        "objective",
+                                        "sizes",
+                                        "price",
+                                        "train-tokens",
+                                        "days",
+                                        "failures",
+                                        "write-launch"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
@@ -19,13 +31,29 @@ static void put_option(void *self, const char *name, const char *text) {
     sc__printf(out, " --%s%s%s%s%s", name, *text ? " " : "", quote, text, quote);
 }
 
+/* Several machines were looked at: a plan says which is its own. */
+static bool has_machines(const struct sc__plans *x) {
+    return x->search.machine_count > 1 || x->days > 0 || sc__option(x->req, "sizes");
+}
+
+static bool is_machine_option(const char *name) {
+    return !strcmp(name, "cluster") || !strcmp(name, "gpus") || !strcmp(name, "nodes");
+}
+
 void sc__plans_put_command(const struct sc__plans *x,
                            const struct sc__search_plan *p,
                            struct sc__buffer *out) {
     sc__puts(out, "stepcast run");
-    for (size_t i = 0; i < x->given.count; i++)
-        if (!is_search_option(x->given.items[i].name))
-            put_option(out, x->given.items[i].name, x->given.items[i].value);
+    const struct sc__search_machine *m = &x->search.machines[p->machine];
+    for (size_t i = 0; i < x->given.count; i++) {
+        const char *name = x->given.items[i].name;
+        if (!is_search_option(name) && !(has_machines(x) && is_machine_option(name)))
+            put_option(out, name, x->given.items[i].value);
+    }
+    if (has_machines(x) && m->cluster)
+        put_option(out, "cluster", m->cluster);
+    if (has_machines(x))
+        sc__printf(out, " --gpus %u", m->gpus);
     sc__space_settings(x->req->ctx, &x->search, p, put_option, out);
 }
 
@@ -67,11 +95,14 @@ static const struct sc__search_machine *machine_of(const struct sc__search *s,
 /* ---- text ---- */
 
 static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
+    sc__printf(out, "%u plans for ", s->tried);
+    if (s->machine_count > 1)
+        sc__printf(out, "%u machines", s->machine_count);
+    else
+        sc__printf(out, "%u GPUs", s->machines[0].gpus);
     sc__printf(out,
-               "%u plans for %u GPUs: %u fit with %g %% of the memory free, %u do not, %u "
-               "cannot be; %u simulated\n\n",
-               s->tried,
-               s->machines[0].gpus,
+               ": %u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
+               "simulated\n\n",
                s->fit,
                100 * s->memory_margin,
                s->too_large,
@@ -79,7 +110,26 @@ static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
                s->evaluated);
 }
 
-static void put_head(const struct sc__search *s, struct sc__buffer *out) {
+/* US dollars for a billion tokens. */
+static double usd_per_billion(const struct sc__search *s, const struct sc__search_plan *p) {
+    double tokens = (double)s->given.global_batch * s->seq;
+    return sc__search_usd(s, p) / tokens * 1e9;
+}
+
+static double kwh_per_billion(const struct sc__search *s, const struct sc__search_plan *p) {
+    double tokens = (double)s->given.global_batch * s->seq;
+    return sc__search_joule(s, p) / tokens * 1e9 / 3.6e6;
+}
+
+/* The columns beside the usual ones are of interest. */
+static bool has_costs(const struct sc__plans *x) {
+    return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST;
+}
+
+static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
+    const struct sc__search *s = &x->search;
+    if (has_machines(x))
+        sc__printf(out, "%-20s %6s ", "cluster", "GPUs");
     for (int i = 0; i < SC__NUMBERS; i++)
         if (i != SC__NUMBER_ETP)
             sc__printf(out,
@@ -88,12 +138,23 @@ static void put_head(const struct sc__search *s, struct sc__buffer *out) {
                        sc__space_number_name(i));
     sc__puts(out,
              "   dp  recompute      step      MFU   bubble  exposed     memory  capacity");
+    if (has_costs(x))
+        sc__puts(out, "    $/Gtok  kWh/Gtok");
+    if (x->tokens > 0)
+        sc__puts(out, "     days");
     sc__puts(out, s->tries ? "  with\n" : "\n");
 }
 
-static void put_row(const struct sc__search *s,
+static void put_row(const struct sc__plans *x,
                     const struct sc__search_plan *p,
                     struct sc__buffer *out) {
+    const struct sc__search *s = &x->search;
+    const char *cluster = machine_of(s, p)->cluster;
+    if (has_machines(x))
+        sc__printf(out,
+                   "%-20.20s %6u ",
+                   cluster ? cluster : "dgx-h100",
+                   machine_of(s, p)->gpus);
     for (int i = 0; i < SC__NUMBERS; i++)
         if (i != SC__NUMBER_ETP)
             sc__printf(out, "%*u ", i == SC__NUMBER_MICRO_BATCH ? 11 : 4, p->number[i]);
@@ -107,6 +168,10 @@ static void put_row(const struct sc__search *s,
                100 * p->shares.exposed,
                p->memory / 1e9,
                100 * p->memory / machine_of(s, p)->capacity);
+    if (has_costs(x))
+        sc__printf(out, " %9.2f %9.1f", usd_per_billion(s, p), kwh_per_billion(s, p));
+    if (x->tokens > 0)
+        sc__printf(out, " %8.2f", sc__plans_days(x, p));
     if (s->tries) {
         sc__puts(out, "  ");
         if (p->number[SC__NUMBER_ETP])
@@ -121,7 +186,12 @@ static void put_changes(const struct sc__search *s,
                         const struct sc__search_plan *from,
                         const struct sc__search_plan *to,
                         struct sc__buffer *out) {
-    bool any = false;
+    bool any = from->machine != to->machine;
+    if (any)
+        sc__printf(out,
+                   "%u GPUs of %s",
+                   machine_of(s, to)->gpus,
+                   machine_of(s, to)->cluster ? machine_of(s, to)->cluster : "dgx-h100");
     for (int i = 0; i < SC__NUMBERS; i++) {
         if (from->number[i] == to->number[i])
             continue;
@@ -156,28 +226,29 @@ static void put_next(const struct sc__search *s, struct sc__buffer *out) {
     sc__puts(out, "\nthe next best family: ");
     put_changes(s, a, b, out);
     sc__printf(out,
-               "; the step is %.2f %% longer, memory %+.1f GB\n",
+               "; the step changes by %+.2f %%, memory by %+.1f GB\n",
                100 * ((double)b->step / (double)a->step - 1),
                (b->memory - a->memory) / 1e9);
 }
 
-static void put_front(const struct sc__search *s, struct sc__buffer *out) {
+static void put_front(const struct sc__plans *x, struct sc__buffer *out) {
+    const struct sc__search *s = &x->search;
     if (!s->front_count)
         return;
     sc__puts(out, "\nnot beaten in time, memory, cost and energy by any other:\n");
-    put_head(s, out);
+    put_head(x, out);
     for (uint32_t i = 0; i < s->front_count; i++)
-        put_row(s, &s->plans[s->front[i]], out);
+        put_row(x, &s->plans[s->front[i]], out);
 }
 
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
     const struct sc_context *ctx = x->req->ctx;
     put_counts(s, out);
-    put_head(s, out);
+    put_head(x, out);
     for (uint32_t i = 0; i < s->best_count; i++)
-        put_row(s, &s->plans[s->best[i]], out);
-    put_front(s, out);
+        put_row(x, &s->plans[s->best[i]], out);
+    put_front(x, out);
     sc__puts(out, "\nthe best:\n  ");
     sc__plans_put_command(x, &s->plans[s->best[0]], out);
     sc__putc(out, '\n');
@@ -204,6 +275,18 @@ static void plans_put_plan(const struct sc__plans *x,
     sc__json_string(j, "with", text.text ? text.text : "");
     sc__json_us(j, "step_time_us", p->step);
     sc__json_us(j, "bound_us", p->bound);
+    sc__json_string(j,
+                    "cluster",
+                    machine_of(s, p)->cluster ? machine_of(s, p)->cluster : "dgx-h100");
+    sc__json_u64(j, "gpus", machine_of(s, p)->gpus);
+    if (p->usd_per_hour > 0)
+        sc__json_double(j, "usd_per_billion_tokens", usd_per_billion(s, p));
+    if (p->watts > 0)
+        sc__json_double(j, "kwh_per_billion_tokens", kwh_per_billion(s, p));
+    if (x->tokens > 0)
+        sc__json_double(j, "days", sc__plans_days(x, p));
+    if (machine_of(s, p)->ettr > 0)
+        sc__json_double(j, "ettr", machine_of(s, p)->ettr);
     sc__json_double(j, "mfu", p->mfu);
     sc__json_double(j, "bubble_share", p->shares.bubble);
     sc__json_double(j, "exposed_share", p->shares.exposed);

@@ -8,7 +8,17 @@
 
 static const struct sc__choice tools[] = {{"simai", 0}, {"astra", 0}, {0}};
 
+static const struct sc__choice plan_words[] = {{"auto", 0}, {0}};
+
 static const struct sc__option options[] = {
+    {"plan",
+     0,
+     "auto",
+     NULL,
+     "Plan",
+     "auto: the fastest plan of those that the other options leave open (stepcast plans)",
+     0,
+     .choices = plan_words},
     {"json",
      0,
      "FILE",
@@ -172,7 +182,8 @@ static sc_status run_execute(struct sc_request *req) {
     SC__TRY(check_pairs(req));
     if (sc__flag(req, "place"))
         return sc__jobs_run(req);
-    SC__TRY(sc__job_run(req, &job, sc__flag(req, "csv") || sc__pictures_wanted(req)));
+    bool timeline = sc__flag(req, "csv") || sc__pictures_wanted(req);
+    SC__TRY(sc__job_suggest_plans(req, sc__job_run(req, &job, timeline)));
     sc_status status = check_explain(req, &job);
     if (status == SC_OK)
         status = write_result(req, &job);

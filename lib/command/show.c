@@ -14,7 +14,9 @@ static const struct sc__option *const tables[] = {SC__JOB_TABLES, options, NULL}
 struct show_sums {
     uint64_t ops;
     uint64_t bytes;
-    int64_t compute;
+    int64_t compute; /* on the device, but for copies */
+    int64_t copies;
+    int64_t host;
 };
 
 /* What one rank of the class does in a step. */
@@ -29,7 +31,11 @@ static struct show_sums sum_class(const struct sc__workload *w,
         for (uint32_t i = 0; i < b->ops; i++) {
             const struct sc__op *op = &w->ops[b->first_op + i];
             unsigned kind = op->kind == SC__OP_COLLECTIVE ? op->coll : SC__COLLS;
-            if (op->kind == SC__OP_COMPUTE)
+            if (op->kind == SC__OP_COMPUTE && op->work == SC__WORK_HOST)
+                s.host += op->cost;
+            else if (op->kind == SC__OP_COMPUTE && op->work == SC__WORK_COPY)
+                s.copies += op->cost;
+            else if (op->kind == SC__OP_COMPUTE)
                 s.compute += op->cost;
             if (op->kind != SC__OP_COLLECTIVE && op->kind != SC__OP_SEND)
                 continue;
@@ -90,6 +96,12 @@ static void put_volumes(struct sc__buffer *out, uint64_t by_kind[SC__COLLS + 1][
     }
 }
 
+static void put_sum(struct sc__buffer *out, const char *name, int64_t time) {
+    sc__printf(out, "  %-9s ", name);
+    sc__put_time(out, time);
+    sc__puts(out, " per step and rank\n");
+}
+
 static void
 show_write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer *out) {
     const struct sc__workload *w = job->workload;
@@ -111,9 +123,11 @@ show_write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__bu
                w->class_count,
                w->classes[0].rank,
                (unsigned long long)s.ops);
-    sc__puts(out, "  compute   ");
-    sc__put_time(out, s.compute);
-    sc__puts(out, " per step and rank\n");
+    put_sum(out, "compute", s.compute);
+    if (s.copies)
+        put_sum(out, "copies", s.copies);
+    if (s.host)
+        put_sum(out, "host", s.host);
     put_volumes(out, by_kind);
     if (reader && reader->show)
         reader->show(ctx, &job->doc, out, NULL);
@@ -136,6 +150,8 @@ write_json(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer 
     sc__json_u64(&j, "rows", job->doc.layers ? job->doc.layers->count : 0);
     sc__json_u64(&j, "operations", s.ops);
     sc__json_us(&j, "compute_us", s.compute);
+    sc__json_us(&j, "copies_us", s.copies);
+    sc__json_us(&j, "host_us", s.host);
     sc__json_object(&j, "sends");
     for (unsigned k = 0; k <= SC__COLLS; k++) {
         if (!by_kind[k][0])
@@ -180,6 +196,9 @@ static sc_status show_execute(struct sc_request *req) {
     struct sc__buffer b;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
         return show_cluster(req);
+    if (!req->input_count && sc__option(req, "gpu") && !sc__option(req, "model") &&
+        !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
+        return sc__show_gpu(req);
     if (!req->input_count && sc__option(req, "software") && !sc__option(req, "model") &&
         !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
         return sc__show_software(req);

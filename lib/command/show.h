@@ -5,5 +5,7 @@
 
 /* Without an input or a model: the profile that --software names. */
 sc_status sc__show_software(struct sc_request *req);
+/* Without an input or a model: the GPU that --gpu names, and how well it is known. */
+sc_status sc__show_gpu(struct sc_request *req);
 
 #endif

@@ -8,6 +8,8 @@
 #define GROUP "Run"
 /* bf16 weights, fp32 master weights and Adam's two moments */
 #define BYTES_PER_PARAMETER 14
+/* measured: 0.2 to 1.8 s (docs/goodput.md) */
+#define IN_MEMORY_BLOCKING_S 1.8
 #define MOST_SEEDS 10000u
 #define MOST_WORK_S (1000 * 365 * SC__DAY_S)
 /* Failures of all seeds together: minutes. */
@@ -66,7 +68,7 @@ static const struct sc__option options[] = {
      "POLICY",
      "requeue",
      GROUP,
-     "requeue, hot, spares=N, spares=2%, drop-replica, shrink",
+     "requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink",
      0},
     {"price", 0, "USD", NULL, GROUP, "of a GPU-hour; usually that of the GPU's data", 0},
     {"carbon", 0, "G", NULL, GROUP, "g of CO2 per kWh", 0},
@@ -100,27 +102,9 @@ train_bad_value(struct sc_request *req, const char *name, const char *hint) {
                      sc__option(req, name));
 }
 
-/* "15T": decimal, as tokens are counted. */
-static bool parse_count(struct sc__str s, double *out) {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-    double factor = 1;
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-        if (factor == 1 && sc__str_ends(s, units[i].suffix)) {
-            factor = units[i].factor;
-            s.n--;
-        }
-    if (!sc__parse_double(s, out))
-        return false;
-    *out *= factor;
-    return *out > 0;
-}
-
 static sc_status train_count(struct sc_request *req, const char *name, double *out) {
     const char *text = sc__option(req, name);
-    if (text && !parse_count(sc__str(text), out))
+    if (text && !sc__parse_count(sc__str(text), out))
         return train_bad_value(req, name, "a number above 0, like 15T, 300B or 1000");
     return SC_OK;
 }
@@ -240,13 +224,36 @@ static void train_note_unread(struct sc_request *req) {
                      names[i]);
 }
 
+/* The policy that implies a kind of checkpoint. */
+static bool train_restores_from_memory(struct sc_request *req) {
+    const char *recovery = sc__option(req, "recovery");
+    return recovery && !strcmp(recovery, "in-memory");
+}
+
 static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train *t) {
     struct sc__settings settings = sc__settings(req);
     unsigned kind = KIND_SYNC;
     double transfer = 0;
     bool blocking = sc__flag(req, "blocking");
+    bool in_memory = train_restores_from_memory(req);
+    if (in_memory)
+        kind = KIND_MEMORY;
     SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, &kind));
+    if (in_memory && kind != KIND_MEMORY)
+        return sc__usage(req,
+                         "leave --checkpoint-kind away",
+                         "--recovery in-memory reads checkpoints that lie in memory");
     t->kind = kind_words[kind];
+    if (in_memory && !blocking) {
+        t->in.blocking_s = IN_MEMORY_BLOCKING_S;
+        blocking = true;
+        sc__note(
+            req->ctx,
+            "blocking-assumed",
+            "no --blocking is given: %g s, the upper end of what checkpoints in memory "
+            "take",
+            IN_MEMORY_BLOCKING_S);
+    }
     if (kind != KIND_SYNC && !blocking)
         return sc__usage(req,
                          kind == KIND_ASYNC ? "measured: 10ms to 500ms"
@@ -259,7 +266,8 @@ static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train
         SC__TRY(train_transfer(req, t, &transfer));
     else
         train_note_unread(req);
-    t->in.blocking_s = kind == KIND_SYNC ? transfer : 0;
+    if (kind != KIND_MEMORY)
+        t->in.blocking_s = kind == KIND_SYNC ? transfer : 0;
     t->in.write_s = kind == KIND_ASYNC ? transfer : 0;
     t->in.restore_s = transfer;
     SC__TRY(train_time(req, "blocking", &t->in.blocking_s));
@@ -332,7 +340,7 @@ static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
     t->recovery = text ? text : "requeue";
     if (!strncmp(t->recovery, "spares=", 7))
         return train_spares(req, t, t->recovery + 7);
-    if (!strcmp(t->recovery, "hot"))
+    if (!strcmp(t->recovery, "hot") || !strcmp(t->recovery, "in-memory"))
         t->in.recovery = SC__RECOVERY_HOT;
     else if (!strcmp(t->recovery, "drop-replica"))
         t->in.recovery = SC__RECOVERY_DROP;
@@ -342,7 +350,7 @@ static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
         return train_bad_value(
             req,
             "recovery",
-            "one of: requeue, hot, spares=N, spares=2%, drop-replica, shrink");
+            "one of: requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink");
     if (t->in.recovery == SC__RECOVERY_REQUEUE || t->in.recovery == SC__RECOVERY_HOT)
         sc__note(req->ctx,
                  "machines-from-queue",
@@ -352,6 +360,12 @@ static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
 
 static sc_status train_failures(struct sc_request *req, struct sc__train *t) {
     const char *name = sc__option(req, "failures");
+    if (name && !strcmp(name, "byterobust")) {
+        name = "byterobust-dense";
+        sc__note(req->ctx,
+                 "failures-byterobust",
+                 "byterobust: those of its dense job; byterobust-moe are the other's");
+    }
     SC__TRY(sc__failures_load(req->ctx, name ? name : "llama3", &t->in.set));
     if (!name)
         sc__note(req->ctx,

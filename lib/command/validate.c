@@ -173,6 +173,8 @@ static sc_status validate_execute(struct sc_request *req) {
         return sc__usage(req,
                          "stepcast validate TRUTH.csv",
                          "one table of measured steps is needed");
+    if (sc__flag(req, "memory"))
+        return sc__validate_memory(req, req->inputs[0]);
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
     filter(&truth, sc__option(req, "only"));
     if (!truth.count && sc__flag(req, "only"))
@@ -203,6 +205,14 @@ static const struct sc__option options[] = {
      0},
     {"markdown", 0, "FILE", NULL, "Output", "the tables as Markdown", 0},
     {"plot", 0, "FILE", NULL, "Output", "measured against predicted, as SVG", 0},
+    {"memory",
+     0,
+     NULL,
+     NULL,
+     "Input",
+     "memory instead of time: a table of figures and of jobs that fit or fail, or of "
+     "steps, all of which ran",
+     0},
     {"only", 0, "TEXT", NULL, "Input", "only rows whose source or id holds this", 0},
     {"software",
      0,

@@ -67,6 +67,22 @@ struct sc__truth {
     uint32_t capacity;
 };
 
+#define SC__CSV_COLUMNS 256
+struct sc__csv {
+    struct sc_context *ctx;
+    const char *file;
+    struct sc__str text;
+    size_t at;
+    uint64_t line;
+};
+/* One record; *more is false at the end of the text. cells: SC__CSV_COLUMNS. */
+sc_status
+sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more);
+sc_status sc__csv_error(struct sc__csv *c, const char *what);
+
+/* validate_memory.c: `validate --memory`. */
+sc_status sc__validate_memory(struct sc_request *req, const char *path);
+
 sc_status
 sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);
 sc_status sc__truth_parse(struct sc_context *ctx,
@@ -100,6 +116,8 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
                          bool nearest,
                          struct sc__truth_plan *out);
+/* "--name value --flag", as on the command line. */
+void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text);
 struct sc__settings sc__truth_settings(struct sc_context *ctx,
                                        const struct sc__truth_plan *plan);
 const char *sc__truth_command(struct sc_context *ctx, const struct sc__truth_plan *plan);

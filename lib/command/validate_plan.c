@@ -23,7 +23,7 @@ set(struct sc_context *ctx, struct sc__truth_plan *p, const char *name, const ch
 }
 
 /* "--name value --flag": words as on the command line. */
-static void set_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text) {
+void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text) {
     struct sc__str rest = sc__str(text);
     struct sc__str word;
     const char *name = NULL;
@@ -131,7 +131,7 @@ static void apply_list(struct sc_context *ctx,
         if (!matches(row, entry))
             continue;
         if (options)
-            set_words(ctx, p, fill_in(ctx, row, options));
+            sc__truth_words(ctx, p, fill_in(ctx, row, options));
         if (cluster)
             p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
@@ -237,7 +237,7 @@ static void set_model(struct sc_context *ctx,
     }
     set_dimensions(ctx, row, p);
     if (family)
-        set_words(ctx, p, json_string_value(json_object_get(family, "options")));
+        sc__truth_words(ctx, p, json_string_value(json_object_get(family, "options")));
     else if (!p->skip)
         p->skip =
             sc__format(&ctx->arena, "the family of the model \"%s\" is not known", name);
@@ -332,7 +332,7 @@ static void read_words(struct sc_context *ctx,
     char *text = sc__strdup(&ctx->arena, cell(row, c));
     const char *options;
     while ((options = take_phrase(table, text)))
-        set_words(ctx, p, fill_in(ctx, row, options));
+        sc__truth_words(ctx, p, fill_in(ctx, row, options));
     for (const char *at = text; *at; at++)
         if (isalnum((unsigned char)*at)) {
             struct sc__str left = sc__trim(sc__str(at));

@@ -37,29 +37,19 @@ static const char *const names[SC__TRUTH_COLUMNS] = {"id",
                                                      "iter_seconds",
                                                      "notes"};
 
-#define MOST_COLUMNS 256
-
 const char *sc__truth_column_name(enum sc__truth_column c) {
     return names[c];
 }
 
-struct csv {
-    struct sc_context *ctx;
-    const char *file;
-    struct sc__str text;
-    size_t at;
-    uint64_t line;
-};
-
-static sc_status csv_error(struct csv *c, const char *what) {
+sc_status sc__csv_error(struct sc__csv *c, const char *what) {
     struct sc__place at = {.file = c->file, .line = c->line, .column = 1};
     return sc__fail(c->ctx, SC_INPUT, &at, NULL, "%s", what);
 }
 
-static sc_status quoted_cell(struct csv *c, struct sc__buffer *b) {
+static sc_status quoted_cell(struct sc__csv *c, struct sc__buffer *b) {
     for (c->at++;; c->at++) {
         if (c->at >= c->text.n)
-            return csv_error(c, "a quoted cell is not closed");
+            return sc__csv_error(c, "a quoted cell is not closed");
         char ch = c->text.p[c->at];
         if (ch == '\n')
             c->line++;
@@ -74,15 +64,16 @@ static sc_status quoted_cell(struct csv *c, struct sc__buffer *b) {
 }
 
 /* One record; *more is false at the end of the text. */
-static sc_status record(struct csv *c, const char **cells, uint32_t *count, bool *more) {
+sc_status
+sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more) {
     *count = 0;
     *more = c->at < c->text.n;
     while (*more) {
         struct sc__buffer b;
         sc__buffer_init(&b, &c->ctx->arena);
         sc__puts(&b, "");
-        if (*count == MOST_COLUMNS)
-            return csv_error(c, "too many columns");
+        if (*count == SC__CSV_COLUMNS)
+            return sc__csv_error(c, "too many columns");
         if (c->at < c->text.n && c->text.p[c->at] == '"')
             SC__TRY(quoted_cell(c, &b));
         size_t start = c->at;
@@ -102,13 +93,13 @@ static sc_status record(struct csv *c, const char **cells, uint32_t *count, bool
 }
 
 static sc_status
-header(struct csv *c, const char **cells, uint32_t count, uint32_t *column) {
+header(struct sc__csv *c, const char **cells, uint32_t count, uint32_t *column) {
     for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++) {
         uint32_t k = 0;
         while (k < count && strcmp(cells[k], names[i]))
             k++;
         if (k == count)
-            return csv_error(
+            return sc__csv_error(
                 c,
                 sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
         column[i] = k;
@@ -120,27 +111,27 @@ sc_status sc__truth_parse(struct sc_context *ctx,
                           const char *file,
                           struct sc__str text,
                           struct sc__truth *out) {
-    struct csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
-    const char *cells[MOST_COLUMNS];
+    struct sc__csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
+    const char *cells[SC__CSV_COLUMNS];
     uint32_t count;
     uint32_t width;
     uint32_t column[SC__TRUTH_COLUMNS];
     bool more;
     *out = (struct sc__truth){.file = file};
-    SC__TRY(record(&c, cells, &width, &more));
+    SC__TRY(sc__csv_record(&c, cells, &width, &more));
     if (!more)
-        return csv_error(&c, "the file is empty");
+        return sc__csv_error(&c, "the file is empty");
     SC__TRY(header(&c, cells, width, column));
     for (;;) {
         c.line++;
         uint64_t line = c.line;
-        SC__TRY(record(&c, cells, &count, &more));
+        SC__TRY(sc__csv_record(&c, cells, &count, &more));
         if (!more)
             return SC_OK;
         if (count == 1 && !*cells[0])
             continue;
         if (count != width)
-            return csv_error(
+            return sc__csv_error(
                 &c,
                 sc__format(&ctx->arena, "%u cells, but the header has %u", count, width));
         struct sc__truth_row *row =

@@ -56,7 +56,7 @@ static struct sc__band find_band(struct sc__arena *arena,
                                  const json_t *groups,
                                  const struct wanted *own,
                                  bool assumed) {
-    const char *kind = own->experts ? "with experts" : "dense";
+    const char *kind = own->experts ? "models with experts" : "dense models";
     const struct {
         struct wanted wanted;
         const char *grade;
@@ -65,13 +65,13 @@ static struct sc__band find_band(struct sc__arena *arena,
         {*own, "measured", sc__format(arena, "%s on %s", own->software, own->gpu)},
         {{NULL, own->gpu, own->experts, true},
          "calibrated",
-         sc__format(arena, "%s models on %s, other software", kind, own->gpu)},
+         sc__format(arena, "%s on %s, other software", kind, own->gpu)},
         {{own->software, NULL, own->experts, false},
          "calibrated",
          sc__format(arena, "%s, other GPUs", own->software)},
         {{NULL, NULL, own->experts, true},
          "extrapolated",
-         sc__format(arena, "%s models, other software and GPUs", kind)},
+         sc__format(arena, "%s, other software and GPUs", kind)},
     };
     struct sc__band band = {0};
     for (unsigned i = assumed ? 1 : 0; i < sizeof levels / sizeof *levels; i++) {

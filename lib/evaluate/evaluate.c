@@ -59,6 +59,11 @@ static sc_status begin_model(struct sc_context *ctx,
     bool sized = in->cluster && in->cluster->sized;
     ev->given_options = in->options;
     ev->has_experts = model->experts > 0;
+    struct sc__model_params params;
+    sc__model_count(model, &params);
+    ev->model = (struct sc__result_model){.name = model->name ? model->name : "a model",
+                                          .parameters = params.total,
+                                          .active = params.active};
     ev->software_said = plan->software != NULL;
     ev->options = *in->options;
     ev->in.options = &ev->options;
@@ -89,11 +94,11 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
     return sc__workload_change(ctx, &ev->options, ev->workload);
 }
 
-/* Whether transfers take at least the time the step's lowering knows: on the
- * engine that takes it from there too, and where ranks are on their usual GPUs. */
+/* Transfers take at least the time the step's lowering knows: on the engine that
+ * takes it from there too, with ranks on GPUs of their own number. */
 static bool transfers_are_known(const sc_options *o) {
     bool analytic = !o->net || !strcmp(o->net, "analytic");
-    return analytic && !o->rank_order && !o->rank_file;
+    return analytic && !o->rank_file;
 }
 
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
@@ -104,11 +109,14 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  struct sc__plan_outlook *out) {
     SC__TRY(begin_model(ctx, in, model, plan, ev));
     const sc_options *o = &ev->options;
+    struct sc__mesh placed = ev->plan.mesh;
+    if (o->rank_order)
+        SC__TRY(sc__mesh_order(ctx, &placed, o->rank_order));
     SC__TRY(sc__plan_outlook(ctx,
                              model,
                              &ev->plan,
                              &ev->cluster,
-                             transfers_are_known(o),
+                             transfers_are_known(o) ? &placed : NULL,
                              o->comm_sm_tax > 0,
                              out));
     /* a rank that --slow makes faster, or a workload that is changed afterwards */
@@ -163,6 +171,9 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);
+    ev->result.model = ev->model;
+    if (ev->model.name)
+        ev->result.model.name = sc__strdup(&ev->result.arena, ev->model.name);
     return ev->from_model ? sc__evaluation_band(ctx, ev) : SC_OK;
 }
 

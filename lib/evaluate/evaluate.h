@@ -35,6 +35,7 @@ struct sc__evaluation {
     sc_plan settings;           /* the same, as the public structure */
     sc_options options;         /* as given, and filled by the software's profile */
     const sc_options *given_options;
+    struct sc__result_model model;
     bool has_experts;
     bool software_said; /* and not assumed */
     bool from_model;

@@ -5,6 +5,7 @@
 
 #define HEAD ((size_t)64 << 10)
 
+extern const struct sc__reader sc__reader_capture;
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
 extern const struct sc__reader sc__reader_ir_json;
@@ -22,6 +23,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_goal,
     &sc__reader_operator_table,
     &sc__reader_profiler_table,
+    &sc__reader_capture,
     &sc__reader_ir_json,
     &sc__reader_kineto,
     NULL,

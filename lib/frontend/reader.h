@@ -47,6 +47,7 @@ extern const struct sc__reader *const sc__readers[]; /* NULL-terminated */
 /* Their option tables, for the commands that read. */
 extern const struct sc__option sc__chakra_options[];
 extern const struct sc__option sc__kineto_options[];
+extern const struct sc__option sc__capture_options[];
 
 struct sc__input;
 /* Copies a stream of a known format to memory, to be read from *path (sc__spool);

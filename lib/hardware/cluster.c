@@ -227,8 +227,12 @@ parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
                                 "cluster '%s': unknown preset '%.*s'",
                                 text,
                                 SC__SHOW(word));
-        } else
+        } else {
             SC__TRY(set_word(ctx, text, word, out));
+            /* a preset that something was changed in is named with it */
+            if (found && !sc__str_starts(word, "gpus="))
+                out->name = sc__format(&ctx->arena, "%s %.*s", out->name, SC__SHOW(word));
+        }
         first = false;
     }
     return SC_OK;
@@ -269,6 +273,37 @@ parse_file(struct sc_context *ctx, const char *path, struct sc__cluster *out) {
     return parse_bytes(ctx, path, text, out);
 }
 
+/* "cluster.json:64": a file, and another number of GPUs than it names. */
+static sc_status parse_sized_file(struct sc_context *ctx,
+                                  const char *text,
+                                  struct sc__cluster *out,
+                                  const char **file,
+                                  bool *found) {
+    const char *colon = strrchr(text, ':');
+    uint32_t gpus = 0;
+    *found = false;
+    if (!colon || !sc__parse_u32(sc__str(colon + 1), &gpus) || !gpus ||
+        gpus > UINT32_MAX / 64)
+        return SC_OK;
+    *file = sc__strndup(&ctx->arena, text, (size_t)(colon - text));
+    if (sc__path_look(*file).kind == SC__PATH_NONE)
+        return SC_OK;
+    *found = true;
+    struct sc__place at = {.file = *file};
+    SC__TRY(parse_file(ctx, *file, out));
+    bool fixed = out->fabric.dims || out->fabric.kind == SC__FABRIC_LINKS;
+    if (fixed && out->gpus != gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        "leave the number out",
+                        "its links are those of %u GPUs, not of %u",
+                        out->gpus,
+                        gpus);
+    out->gpus = gpus;
+    return SC_OK;
+}
+
 /* As described, with nothing that follows from it. *file: what it came from. */
 static sc_status parse_text(struct sc_context *ctx,
                             const char *text,
@@ -282,6 +317,11 @@ static sc_status parse_text(struct sc_context *ctx,
     SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
     if (found)
         return SC_OK;
+    if (sc__path_look(text).kind == SC__PATH_NONE)
+        SC__TRY(parse_sized_file(ctx, text, out, file, &found));
+    if (found)
+        return SC_OK;
+    *file = NULL;
     if (sc__path_look(text).kind == SC__PATH_NONE && strcmp(text, "-") != 0)
         return sc__fail(ctx,
                         SC_USAGE,

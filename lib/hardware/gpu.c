@@ -19,6 +19,7 @@ static const struct dtype_name {
     {"fp8", SC__FP8},
     {"fp4", SC__FP4},
     {"fp8-rowwise", SC__FP8_ROW},
+    {"fp8-block", SC__FP8_BLOCK},
     {"float32", SC__FP32},
     {"float16", SC__FP16},
     {"half", SC__FP16},
@@ -26,7 +27,9 @@ static const struct dtype_name {
     {"float8_e4m3fn", SC__FP8},
     {"float8_e5m2", SC__FP8},
     {"mxfp8", SC__FP8},
+    {"fp8_block", SC__FP8_BLOCK},
     {"nvfp4", SC__FP4},
+    {"mxfp4", SC__FP4},
 };
 
 const char *sc__dtype_name(enum sc__dtype t) {
@@ -43,7 +46,7 @@ bool sc__dtype_parse(struct sc__str s, enum sc__dtype *out) {
 }
 
 double sc__dtype_bytes(enum sc__dtype t) {
-    static const double bytes[SC__DTYPES] = {4, 4, 2, 2, 1, 0.5, 1};
+    static const double bytes[SC__DTYPES] = {4, 4, 2, 2, 1, 0.5, 1, 1};
     return bytes[t];
 }
 
@@ -135,6 +138,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->title = sheet.title;
     g->source = sheet.source;
     g->fitted = sheet.fitted;
+    g->grade = sheet.grade;
     g->architecture = sheet.architecture;
     g->base = base->name;
     memcpy(g->peak, sheet.peak, sizeof g->peak);

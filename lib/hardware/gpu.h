@@ -9,7 +9,8 @@
 
 #include "base/base.h"
 
-/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row. */
+/* SC__FP8: one scale per tensor; SC__FP8_ROW: one per row; SC__FP8_BLOCK: one per
+ * 128 elements of the input and per 128 x 128 of the weights. */
 enum sc__dtype {
     SC__FP32,
     SC__TF32,
@@ -18,6 +19,7 @@ enum sc__dtype {
     SC__FP8,
     SC__FP4,
     SC__FP8_ROW,
+    SC__FP8_BLOCK,
     SC__DTYPES
 };
 
@@ -87,7 +89,10 @@ enum sc__memory_op {
     SC__MEM_UNPERMUTE_B,
     SC__MEM_ROUTER_F, /* softmax and top-k; rows = tokens, cols = experts */
     SC__MEM_ROUTER_B,
-    SC__MEM_CAST_FP8,        /* cast with transpose, as Transformer Engine's */
+    SC__MEM_CAST_FP8,     /* cast with transpose, as Transformer Engine's */
+    SC__MEM_QUANTIZE_FP8, /* input of a linear layer: largest value, scale, cast */
+    SC__MEM_QUANTIZE_FP8_BLOCK,
+    SC__MEM_QUANTIZE_FP4,
     SC__MEM_ACCUMULATE_FP32, /* bf16 gradient into an fp32 buffer */
     SC__MEM_FILL,
     SC__MEM_SUM_SQUARES_FP32, /* gradient norm */
@@ -148,8 +153,14 @@ struct sc__gemm_dtype {
     double b;
     double rp;
     double te;
-    double t0;     /* us instead of the above; 0: as above */
+    double t0; /* us instead of the above; 0: as above */
+    double bw; /* factor on the bandwidth; 0: 1 */
+    /* of input and weight gradients, whose operands lie transposed, over a forward
+     * product of the same sizes (tf32); 0: 1 */
+    double dgrad;
+    double wgrad;
     double tile;   /* only square tiles of this size, k never split; 0: all */
+    double rows;   /* only tiles of 64 or 128 rows, k never split; 0: all */
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
 };
 
@@ -256,6 +267,7 @@ struct sc__gpu {
     const char *title;
     const char *source;       /* of the datasheet values */
     const char *fitted;       /* what the constants were fitted to, and how well */
+    const char *grade;        /* "measured", "scaled" from a relative, or "guessed" */
     const char *architecture; /* "volta", "ampere", "ada", "hopper", "blackwell" */
     const char *base;         /* the GPU its constants were carried over from, or NULL */
 

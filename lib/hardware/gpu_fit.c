@@ -13,8 +13,9 @@ enum { MOST = 8 + 4 + 2 * SC__GEMM_TILES }; /* constants of a group */
 
 struct parameter {
     double *value;
-    bool rate;  /* larger is faster */
-    bool ratio; /* of others: stays when all are scaled */
+    bool rate;   /* larger is faster */
+    bool ratio;  /* of others: stays when all are scaled */
+    double most; /* what physics allows; 0: anything */
 };
 
 struct group {
@@ -24,12 +25,21 @@ struct group {
     uint32_t count;
     struct parameter parameters[MOST];
     unsigned parameter_count;
-    bool tiles; /* the factors of the tiles are fitted, too */
+    bool tiles;  /* the factors of the tiles are fitted, too */
+    bool linear; /* rows with the cast of the input are among them */
 };
 
 static void offer(struct group *g, double *value, bool rate) {
     if (*value > 0 && g->parameter_count < MOST)
-        g->parameters[g->parameter_count++] = (struct parameter){value, rate, false};
+        g->parameters[g->parameter_count++] = (struct parameter){value, rate, false, 0};
+}
+
+/* At most so much; what is beyond is brought there. */
+static void offer_up_to(struct group *g, double *value, double most) {
+    if (*value > most)
+        *value = most;
+    offer(g, value, true);
+    g->parameters[g->parameter_count - 1].most = most;
 }
 
 static void offer_ratio(struct group *g, double *value) {
@@ -76,13 +86,29 @@ static void offer_tiles(struct group *g, struct sc__gemm_constants *c) {
     offer_ratio(g, &c->wave);
     offer_ratio(g, &c->split_odd);
     offer_ratio(g, &c->odd);
-    offer(g, &c->cache_bw, true);
-    offer_ratio(g, &c->cache);
-    offer_ratio(g, &c->cache_b);
     for (unsigned i = 0; i < c->tile_count; i++) {
         offer_ratio(g, &c->tiles[i].step);
         offer_ratio(g, &c->tiles[i].epilogue);
     }
+}
+
+/* A linear layer in a narrow type: the product and the cast of its input. */
+static void
+offer_linear(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    struct sc__gemm_dtype *f = &u->dtype[k->dtype];
+    struct sc__memory_constants *m = &u->memory_op[sc__quantize_op(k->dtype)];
+    /* A chip does not exceed its peak; an SM alone, at a higher clock, may. */
+    double peak = 1e6 * u->peak[k->dtype];
+    offer_up_to(g, &f->rp, peak / u->gemm.rp);
+    offer(g, &m->part[0].a, false);
+    offer_up_to(g, &f->r, 1.5 * peak / u->sms / u->gemm.r);
+    offer(g, &m->part[0].element, false);
+    offer(g, &f->b, false);
+    offer(g, &f->te, false);
+    offer(g, &f->t0, false);
+    offer(g, &f->bw, true);
+    offer(g, &m->part[0].row, false);
+    offer(g, &m->part[0].col, false);
 }
 
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
@@ -108,10 +134,16 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &u->batched.memory, false);
         offer(g, &u->batched.t0, false);
         offer(g, &u->batched.step, false);
+    } else if (k->size[7]) {
+        offer_linear(g, u, k);
     } else if (!main_type(k)) {
         offer(g, &f->r, true);
         offer(g, &f->rp, true);
         offer(g, &f->b, false);
+        if (k->dtype == SC__TF32) {
+            offer_ratio(g, &f->dgrad);
+            offer_ratio(g, &f->wgrad);
+        }
     } else {
         offer(g, &c->r, true);
         offer(g, &c->rp, true);
@@ -121,6 +153,9 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &c->te, false);
         offer(g, &c->write, true);
         offer_ratio(g, &c->w);
+        offer(g, &c->cache_bw, true);
+        offer_ratio(g, &c->cache_b);
+        offer_ratio(g, &c->cache);
         if (g->tiles)
             offer_tiles(g, c);
     }
@@ -229,6 +264,8 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
         if (g->parameters[i].ratio)
             continue;
         *g->parameters[i].value *= g->parameters[i].rate ? 1 / median : median;
+        if (g->parameters[i].most > 0)
+            *g->parameters[i].value = fmin(*g->parameters[i].value, g->parameters[i].most);
     }
     if (gpu_fit_error_of(g) <= before)
         return;
@@ -241,23 +278,42 @@ static void scale_to_median(struct sc__arena *arena, struct group *g) {
 struct descent {
     struct group *g;
     unsigned n;
-    double step[MOST]; /* logarithm of the factor tried next */
+    double step[MOST];  /* logarithm of the factor tried next */
+    double moved[MOST]; /* logarithm of the factor so far */
     double error;
 };
 
 enum { ROUNDS = 60 };
 
+/* A few rows must not bend what they say little about: a constant that moves by a
+ * factor e has to make up for 0.3 of a row's error, and with fewer than 400 rows
+ * none moves by more than e². */
+static const double PRICE_OF_MOVING = 0.3;
+static const double FARTHEST = 2;
+
+enum { FEW_ROWS = 400 };
+
 static const double FIRST_STEP = 0.1;
 static const double LAST_STEP = 0.002;
 
-/* Keeps a change of one constant by a factor if the error falls. */
-static bool try_factor(struct descent *d, unsigned i, double factor) {
+static double price(double moved, const struct group *g) {
+    return PRICE_OF_MOVING * moved * moved / g->count;
+}
+
+/* Keeps a change of one constant if the error, and what the change costs, falls. */
+static bool try_step(struct descent *d, unsigned i, double step) {
     double *value = d->g->parameters[i].value;
     double kept = *value;
-    *value *= factor;
+    double moved = d->moved[i] + step;
+    double most = d->g->parameters[i].most;
+    bool far = d->g->count < FEW_ROWS && fabs(moved) > FARTHEST;
+    if (far || (most > 0 && kept * exp(step) > most))
+        return false;
+    *value *= exp(step);
     double error = gpu_fit_error_of(d->g);
-    if (error < d->error - 1e-7) {
+    if (error + price(moved, d->g) < d->error + price(d->moved[i], d->g) - 1e-7) {
         d->error = error;
+        d->moved[i] = moved;
         return true;
     }
     *value = kept;
@@ -270,20 +326,22 @@ static bool descend_once(struct descent *d) {
     for (unsigned i = 0; i < d->n; i++) {
         if (d->step[i] < LAST_STEP)
             continue;
-        bool better =
-            try_factor(d, i, exp(d->step[i])) || try_factor(d, i, exp(-d->step[i]));
+        bool better = try_step(d, i, d->step[i]) || try_step(d, i, -d->step[i]);
         d->step[i] *= better ? 1.3 : 0.6;
         more = true;
     }
     return more;
 }
 
+/* Three times from the first step: what moved later may free what moved before. */
 static void descend(struct group *g, unsigned n) {
     struct descent d = {.g = g, .n = n, .error = gpu_fit_error_of(g)};
-    for (unsigned i = 0; i < n; i++)
-        d.step[i] = FIRST_STEP;
-    for (unsigned round = 0; round < ROUNDS && descend_once(&d); round++)
-        ;
+    for (unsigned again = 0; again < 3; again++) {
+        for (unsigned i = 0; i < n; i++)
+            d.step[i] = FIRST_STEP;
+        for (unsigned round = 0; round < ROUNDS && descend_once(&d); round++)
+            ;
+    }
 }
 
 /* One constant for two rows at most, one at least; they are offered in the order
@@ -296,9 +354,7 @@ static unsigned fitted_constants(const struct group *g) {
 static void fit_group(struct sc__arena *arena, struct group *g) {
     unsigned most = fitted_constants(g);
     scale_to_median(arena, g);
-    /* Again from the first step: what moved later may free what moved before. */
-    for (unsigned again = 0; again < 3; again++)
-        descend(g, most);
+    descend(g, most);
 }
 
 /* ---- halves ---- */
@@ -388,7 +444,11 @@ static struct group collect(struct sc_context *ctx,
         const struct sc__kernel_row *r = &table->rows[i];
         if (!(r->us > 0) || gpu_fit_group_of(fit->gpu, &r->key) != number)
             continue;
-        if (!g.count) {
+        /* Products alone say nothing of the cast, layers with it of both. */
+        bool linear = r->key.what == SC__KERNEL_OP_GEMM && r->key.size[7];
+        if (!g.count || (linear && !g.linear)) {
+            g.linear = linear;
+            g.parameter_count = 0;
             offer_constants(&g, fit->gpu, &r->key);
             g.name = r->op;
         }
@@ -417,10 +477,61 @@ static void fit_one(struct sc_context *ctx, struct sc__gpu_fit *fit, struct grou
     *out = (struct sc__fit_group){.name = group_name(ctx, g),
                                   .rows = g->count,
                                   .before = mean_percent(g)};
+    if (fit->kernels_of && gpu_fit_group_of(fit->gpu, &g->rows[0]->key) == 0)
+        out->before = fit->base_before;
     out->held_out = held_out_error(&ctx->arena, g);
     fit_group(&ctx->arena, g);
     out->after = mean_percent(g);
     out->constants = fitted_constants(g);
+}
+
+/* ---- whose kernels ---- */
+
+/* Libraries have other tiles for other architectures. With few rows that cannot
+ * tell one tile from another, the kernels of the measured GPUs are tried as they
+ * are, and those that forecast rows left out of their fit best are taken. */
+static const char *const relatives[] = {"a100-80", "h200", "b200", "l40s"};
+
+enum { ENOUGH_ROWS = 16 };
+
+/* The error on rows left out, with the GEMM constants of one of them. */
+static double relative_error(struct sc_context *ctx,
+                             struct sc__gpu_fit *fit,
+                             const struct sc__kernel_table *table,
+                             const struct sc__gemm_constants *gemm) {
+    struct sc__gemm_constants own = fit->gpu->gemm;
+    fit->gpu->gemm = *gemm;
+    struct group g = collect(ctx, fit, table, 0);
+    scale_to_median(&ctx->arena, &g);
+    double error = held_out_error(&ctx->arena, &g);
+    fit->gpu->gemm = own;
+    return error;
+}
+
+static void choose_kernels(struct sc_context *ctx,
+                           struct sc__gpu_fit *fit,
+                           const struct sc__kernel_table *table) {
+    struct group g = collect(ctx, fit, table, 0);
+    if (fit->tiles || g.count < ENOUGH_ROWS || g.count > FEW_ROWS)
+        return;
+    double best = relative_error(ctx, fit, table, &fit->gpu->gemm);
+    fit->base_held_out = best;
+    fit->base_before = mean_percent(&g);
+    const struct sc__gemm_constants *found = NULL;
+    for (unsigned i = 0; i < sizeof relatives / sizeof *relatives; i++) {
+        const struct sc__gpu *r;
+        if (sc__gpu_find(ctx, relatives[i], &r) != SC_OK)
+            continue;
+        double error = relative_error(ctx, fit, table, &r->gemm);
+        /* by a tenth at least: less is noise */
+        if (error >= 0 && error < 0.9 * best) {
+            best = error;
+            found = &r->gemm;
+            fit->kernels_of = relatives[i];
+        }
+    }
+    if (found)
+        fit->gpu->gemm = *found;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -446,6 +557,7 @@ void sc__gpu_fit(struct sc_context *ctx,
             fit->unused++;
     }
     qsort(numbers, count, sizeof *numbers, by_number);
+    choose_kernels(ctx, fit, table);
     for (uint32_t i = 0; i < count; i++) {
         if (i && numbers[i] == numbers[i - 1])
             continue;

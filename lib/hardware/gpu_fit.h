@@ -24,6 +24,11 @@ struct sc__gpu_fit {
     uint32_t capacity;
     uint32_t unused; /* rows without a time */
     bool tiles;
+    /* The GPU whose GEMM kernels forecast rows left out better than the base's, or
+     * NULL; the mean error of the base's in %, as they are and on rows left out. */
+    const char *kernels_of;
+    double base_before;
+    double base_held_out;
 };
 
 /* tiles: the factors of the library's kernels, too; for tables of hundreds of GEMMs. */

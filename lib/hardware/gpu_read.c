@@ -3,7 +3,7 @@
  *     { "name", "title", "aliases", "architecture", "source",
  *       "datasheet": { "peak_tflops": {"bf16": 989.4, …}, "memory_gib", … },
  *       "base": "h200",                          or none, and every constant
- *       "fitted": { "source", "date", "quality" },
+ *       "fitted": { "grade", "source", "date", "quality" },
  *       "constants": { "gemm": {…}, "attention": […], "memory": {…}, … } }
  *
  * Tables say which keys there are and where their numbers go, so an unknown
@@ -51,7 +51,11 @@ const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"rp", DTYPE(rp)},
                                                      {"te", DTYPE(te)},
                                                      {"t0", DTYPE(t0)},
+                                                     {"bw", DTYPE(bw)},
+                                                     {"dgrad", DTYPE(dgrad)},
+                                                     {"wgrad", DTYPE(wgrad)},
                                                      {"tile", DTYPE(tile)},
+                                                     {"rows", DTYPE(rows)},
                                                      {"energy", DTYPE(energy)},
                                                      {0}};
 const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)},
@@ -197,6 +201,7 @@ static sc_status read_sheet(struct gpu_read_reader *r, json_t *sheet) {
     g->memory *= 0x1p30;
     g->l2 *= 1e6;
     g->peak[SC__FP8_ROW] = g->peak[SC__FP8];
+    g->peak[SC__FP8_BLOCK] = g->peak[SC__FP8];
     if (g->sms > 0 && (g->sms < 1 || g->sms > 1e6))
         return bad(r, NULL, "%s.%s is from 1 to 1000000", "datasheet", "sms");
     if (!(g->sms > 0 && g->dram > 0 && g->boost_mhz > 0 && g->tdp > 0 &&
@@ -322,6 +327,9 @@ static sc_status read_dtypes(struct gpu_read_reader *r, json_t *types) {
         double tile = r->gpu->dtype[t].tile;
         if (tile > 0 && (tile < 16 || tile > 1024))
             return bad(r, "0 allows all", "%s.%s is from 16 to 1024", key, "tile");
+        double rows = r->gpu->dtype[t].rows;
+        if (rows != 0 && rows != 64 && rows != 128)
+            return bad(r, "0 allows all", "%s.%s is 0, 64 or 128", key, "rows");
     }
     return SC_OK;
 }
@@ -463,6 +471,24 @@ static const char *fit_text(struct gpu_read_reader *r, const json_t *fitted) {
                   : NULL;
 }
 
+/* How well it is known; who says nothing and has a base is scaled from that. */
+static sc_status read_grade(struct gpu_read_reader *r, json_t *root) {
+    static const char *const grades[] = {"measured", "scaled", "guessed", NULL};
+    const char *grade =
+        json_string_value(json_object_get(json_object_get(root, "fitted"), "grade"));
+    if (!grade)
+        grade = json_object_get(root, "base") ? "scaled" : "measured";
+    int i = word_index(grades, grade);
+    if (i < 0)
+        return bad(r,
+                   "measured, scaled or guessed",
+                   "%s.grade is not '%s'",
+                   "fitted",
+                   grade);
+    r->gpu->grade = grades[i];
+    return SC_OK;
+}
+
 static sc_status check_keys(struct gpu_read_reader *r, json_t *root) {
     static const char *const keys[] = {"name",
                                        "title",
@@ -515,6 +541,7 @@ static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
     g->source = text_of(r, root, "source");
     g->architecture = text_of(r, root, "architecture");
     g->fitted = fit_text(r, json_object_get(root, "fitted"));
+    SC__TRY(read_grade(r, root));
     SC__TRY(read_sheet(r, json_object_get(root, "datasheet")));
     const char *base = text_of(r, root, "base");
     if (base)

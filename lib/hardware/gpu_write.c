@@ -153,6 +153,7 @@ void sc__gpu_write(const struct sc__gpu *g,
         sc__json_string(&j, "source", g->source);
     put_sheet(&j, g);
     sc__json_row(&j, "fitted");
+    sc__json_string(&j, "grade", g->grade);
     sc__json_string(&j, "source", source);
     sc__json_string(&j, "quality", quality);
     sc__json_end_object(&j);

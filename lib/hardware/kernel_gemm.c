@@ -68,6 +68,7 @@ struct gemm {
     uint64_t k_step;
     uint64_t sms;
     struct tile only; /* m 0: any tile */
+    uint64_t rows;    /* only tiles of so many rows, k never split; 0: all */
 };
 
 static double main_peak(const struct sc__gpu *g) {
@@ -136,14 +137,16 @@ static struct gemm describe(const struct sc__gpu *g,
     p.te = c->te * or_one(f->te);
     p.t0 = f->t0 > 0 ? f->t0 : c->t0;
     p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
+    p.rows = (uint64_t)f->rows;
     double operands = (double)batch * e * (dm * dk + dn * dk);
     double output = (double)batch * p.out * dm * dn;
     double input = (double)batch * e * dm * dk;
     double saved = cached_us(c, input, operands - input, operands + output);
-    p.memory = (operands + c->w * output) / c->bw - saved;
+    double slower = 1 / or_one(f->bw);
+    p.memory = ((operands + c->w * output) / c->bw - saved) * slower;
     p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
     if (c->write > 0)
-        p.floor = operands / c->bw + output / c->write - saved;
+        p.floor = (operands / c->bw + output / c->write - saved) * slower;
     return p;
 }
 
@@ -178,13 +181,17 @@ static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TI
     const struct sc__gemm_tile only = {p->only.m, p->only.n, 1, 1};
     const struct sc__gemm_tile *tiles = c->tile_count ? c->tiles : usual_tiles;
     unsigned count = c->tile_count ? c->tile_count : USUAL_TILES;
+    unsigned taken = 0;
     if (p->only.m) {
         tiles = &only;
         count = 1;
     }
     for (unsigned i = 0; i < count; i++)
-        out[i] = tiling_of(p, &tiles[i]);
-    return count;
+        if (!p->rows || (uint64_t)tiles[i].m == p->rows)
+            out[taken++] = tiling_of(p, &tiles[i]);
+    if (!taken) /* a list without tiles of so many rows */
+        out[taken++] = tiling_of(p, &(struct sc__gemm_tile){128, 128, 1, 1});
+    return taken;
 }
 
 /* Tiles of the busiest SM: whole waves, and to some part as many as there are
@@ -251,7 +258,8 @@ double sc__gemm_us(
     double floor = fmax(fmax(p.memory, p.chip), p.floor);
     double area = (double)m * (double)n;
     bool odd = m & 1;
-    for (unsigned i = 0; i < (p.only.m ? 1 : sizeof splits / sizeof *splits); i++) {
+    bool whole = p.only.m || p.rows;
+    for (unsigned i = 0; i < (whole ? 1 : sizeof splits / sizeof *splits); i++) {
         uint64_t s = splits[i];
         if (!can_split(gpu, k, s))
             break;
@@ -323,6 +331,8 @@ bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
 }
 
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout) {
+    if (key->dtype == SC__TF32)
+        return layout;
     return (key->size[0] | key->size[1] | key->size[2]) & 7 ? layout : SC__LAYOUT_FORWARD;
 }
 
@@ -370,6 +380,22 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     return best + gpu->gemm.t0;
 }
 
+enum sc__memory_op sc__quantize_op(enum sc__dtype t) {
+    if (t == SC__FP8_BLOCK)
+        return SC__MEM_QUANTIZE_FP8_BLOCK;
+    return t == SC__FP4 ? SC__MEM_QUANTIZE_FP4 : SC__MEM_QUANTIZE_FP8;
+}
+
+/* tf32 has no instructions for transposed operands: gradients take longer. */
+static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    const struct sc__gemm_dtype *f = &gpu->dtype[key->dtype];
+    if (key->dtype != SC__TF32 || !(gpu->peak[SC__TF32] > 0))
+        return 1;
+    if (key->size[5] == SC__LAYOUT_DGRAD)
+        return or_one(f->dgrad);
+    return key->size[5] == SC__LAYOUT_WGRAD ? or_one(f->wgrad) : 1;
+}
+
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     uint64_t m = key->size[0];
     uint64_t n = key->size[1];
@@ -380,6 +406,10 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
     if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    us *= transposed(gpu, key);
+    enum sc__dtype type = available(gpu, key->dtype);
+    if (key->size[7] && sc__dtype_bytes(type) < 2)
+        us += sc__memory_op_us(gpu, sc__quantize_op(type), SC__BF16, m, k);
     /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
      * shorter k is. */
     if (key->size[6])

@@ -75,6 +75,10 @@ static const struct memory_name {
     [SC__MEM_ROUTER_F] = {"router_f", SC__WORK_ROUTER, SC__FORWARD, 0, 0},
     [SC__MEM_ROUTER_B] = {"router_b", SC__WORK_ROUTER, SC__BACKWARD, 0, 0},
     [SC__MEM_CAST_FP8] = {"cast_fp8", SC__WORK_ELEMENTWISE, SC__FORWARD, 0, 2},
+    [SC__MEM_QUANTIZE_FP8] = {"quantize_fp8", SC__WORK_ELEMENTWISE, SC__FORWARD, 2, 2},
+    [SC__MEM_QUANTIZE_FP8_BLOCK] =
+        {"quantize_fp8_block", SC__WORK_ELEMENTWISE, SC__FORWARD, 0, 2},
+    [SC__MEM_QUANTIZE_FP4] = {"quantize_fp4", SC__WORK_ELEMENTWISE, SC__FORWARD, 0, 2},
     [SC__MEM_ACCUMULATE_FP32] = {"accumulate_fp32", SC__WORK_ELEMENTWISE, SC__WGRAD, 0, 2},
     [SC__MEM_FILL] = {"fill", SC__WORK_ELEMENTWISE, SC__FORWARD, 0, 2},
     [SC__MEM_SUM_SQUARES_FP32] = {"sum_squares_fp32", SC__WORK_OPTIMIZER, SC__UPDATE, 0, 0},

@@ -13,7 +13,8 @@ struct sc__kernel_key {
 };
 
 enum sc__kernel_op {
-    SC__KERNEL_OP_GEMM, /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated */
+    /* m, n, k, batch, with bias, enum sc__gemm_layout, accumulated, input cast before */
+    SC__KERNEL_OP_GEMM,
     SC__KERNEL_OP_GROUPED,
     SC__KERNEL_OP_BATCHED,
     /* batch, heads, kv heads, sq, skv, head size, v size, causal or share in 1e-6 */
@@ -26,7 +27,8 @@ enum sc__kernel_op {
     SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
-/* Which operands lie transposed; told apart only where a size is no multiple of 8. */
+/* Which operands lie transposed; told apart only where a size is no multiple of 8,
+ * and in tf32. */
 enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 
 struct sc__kernel_model {
@@ -55,6 +57,9 @@ uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout 
 bool sc__gemm_unaligned(const struct sc__kernel_key *key);
 struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,
                                         const struct sc__attention *a);
+
+/* The kernel that casts the input of a linear layer to a narrow type. */
+enum sc__memory_op sc__quantize_op(enum sc__dtype t);
 
 /* The closed forms, cold. */
 double sc__gemm_us(

@@ -1,5 +1,7 @@
 /* kernel_table: the reader. The first line that is no remark names the columns,
- * in any order; cells a kernel has no use for are empty. */
+ * in any order; cells a kernel has no use for are empty. A table of GEMMs alone
+ * may have no column op, as the public ones of ai-dynamo/aiconfigurator: a row is
+ * then a product, or in a narrow type a linear layer with the cast of its input. */
 #include "hardware/kernel_table.h"
 
 #include <string.h>
@@ -26,13 +28,18 @@ enum column {
     BYTES,
     US,
     KERNEL,
+    /* remarks of the public tables */
+    GPU,
+    FRAMEWORK,
+    VERSION,
     COLUMNS
 };
 
 static const char *const column_names[] = {
-    "op",     "dtype",  "m",        "n",     "k",      "batch", "heads", "kv_heads",
-    "sq",     "skv",    "head_dim", "v_dim", "causal", "rows",  "cols",  "vocab",
-    "hidden", "params", "bytes",    "us",    "kernel", NULL};
+    "op",       "dtype",     "m",       "n",        "k",     "batch",  "heads",
+    "kv_heads", "sq",        "skv",     "head_dim", "v_dim", "causal", "rows",
+    "cols",     "vocab",     "hidden",  "params",   "bytes", "us",     "kernel",
+    "gpu",      "framework", "version", NULL};
 
 /* Columns of the sizes of a key, in their order; COLUMNS: unused. */
 static const struct operation {
@@ -46,6 +53,7 @@ static const struct operation {
     {"gemm_dgrad", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
     {"gemm_wgrad", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
     {"gemm_accumulate", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
+    {"linear", SC__KERNEL_OP_GEMM, {M, N, K}, 3},
     {"gemm_grouped", SC__KERNEL_OP_GROUPED, {M, N, K, BATCH}, 4},
     {"gemm_batched", SC__KERNEL_OP_BATCHED, {M, N, K, BATCH}, 4},
     {"attention_f", SC__KERNEL_OP_ATTENTION_F, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
@@ -65,6 +73,7 @@ struct kernel_table_reader {
     struct sc__str cells[COLUMNS];
     uint8_t order[2 * COLUMNS];
     unsigned columns;
+    bool gemms; /* no column op: products and linear layers */
 };
 
 const char *const *sc__kernel_table_ops(void) {
@@ -135,8 +144,11 @@ static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
     for (rest = r->line; next_cell(&rest, &cell);) {
         unsigned c = 0;
         cell = sc__trim(cell);
-        while (c < COLUMNS && !sc__str_is(cell, column_names[c]))
-            c++;
+        if (sc__str_is(cell, "gemm_dtype"))
+            c = DTYPE;
+        else
+            while (c < COLUMNS && !sc__str_is(cell, column_names[c]))
+                c++;
         if (c == COLUMNS)
             return fail(r,
                         cell.p,
@@ -148,12 +160,13 @@ static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
         seen[c] = true;
         r->order[r->columns++] = (uint8_t)c;
     }
-    return seen[OP] ? SC_OK
-                    : fail(r,
-                           r->line.p,
-                           "the first line names the columns",
-                           "there is no column",
-                           SC__STR("op"));
+    r->gemms = !seen[OP] && seen[M] && seen[N] && seen[K];
+    return seen[OP] || r->gemms ? SC_OK
+                                : fail(r,
+                                       r->line.p,
+                                       "the first line names the columns",
+                                       "there is no column",
+                                       SC__STR("op"));
 }
 
 static sc_status split_line(struct kernel_table_reader *r) {
@@ -218,6 +231,7 @@ static void read_gemm(const char *name, struct sc__kernel_key *key) {
     key->size[3] = 1;
     key->size[4] = !strcmp(name, "gemm_bias");
     key->size[6] = !strcmp(name, "gemm_accumulate");
+    key->size[7] = !strcmp(name, "linear") && sc__dtype_bytes(key->dtype) < 2;
     if (!strcmp(name, "gemm_dgrad"))
         layout = SC__LAYOUT_DGRAD;
     if (key->size[6] || !strcmp(name, "gemm_wgrad"))
@@ -277,11 +291,13 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
     if (cell.n && !sc__dtype_parse(cell, &t))
         return fail(r,
                     cell.p,
-                    "one of: fp32, tf32, fp16, bf16, fp8, fp4, fp8-rowwise",
+                    "one of: fp32, tf32, fp16, bf16, fp8, fp4, fp8-rowwise, fp8-block",
                     "unknown dtype",
                     cell);
     row->key.dtype = t;
     row->line = (uint32_t)r->in->line;
+    if (r->gemms)
+        r->cells[OP] = sc__str(sc__dtype_bytes(t) < 2 ? "linear" : "gemm");
     SC__TRY(read_operation(r, row));
     if (row->key.what >= SC__KERNEL_OP_MEMORY ||
         row->key.what == SC__KERNEL_OP_EMBEDDING_F ||

@@ -202,14 +202,14 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *plan,
                            const struct sc__cluster *cluster,
-                           bool transfers,
+                           const struct sc__mesh *placed,
                            bool other_tax,
                            struct sc__plan_outlook *out) {
     struct sc__lowering l;
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     if (!other_tax)
         set_tax(&l);
-    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, transfers),
+    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),
                                      .watts = step_watts(&l),
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};

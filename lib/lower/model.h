@@ -22,12 +22,12 @@ struct sc__plan_outlook {
     double usd_per_hour;
     double capacity; /* bytes of memory of one GPU */
 };
-/* transfers: see sc__step_bound. other_tax: compute is not taxed as the plan says. */
+/* placed: see sc__step_bound. other_tax: compute is not taxed as the plan says. */
 sc_status sc__plan_outlook(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *plan,
                            const struct sc__cluster *cluster,
-                           bool transfers,
+                           const struct sc__mesh *placed,
                            bool other_tax,
                            struct sc__plan_outlook *out);
 

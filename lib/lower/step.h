@@ -109,9 +109,10 @@ void sc__step_scripts(struct sc__lowering *l);
 sc_status sc__step_blocks(struct sc__lowering *l);
 
 /* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
- * workload is of no other use then. transfers: they take at least the time alone,
- * which holds for the analytic engine and ranks in the usual places. */
-int64_t sc__step_bound(struct sc__lowering *l, bool transfers);
+ * workload is of no other use then. placed: how ranks are numbered on the cluster,
+ * where transfers take at least the time alone, as on the analytic engine; NULL: they
+ * are not counted. */
+int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed);
 
 /* Everything up to the scripts. */
 sc_status sc__step_prepare(struct sc_context *ctx,

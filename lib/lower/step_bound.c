@@ -54,8 +54,9 @@ struct price {
 
 struct bounding {
     struct sc__lowering *l;
-    bool transfers; /* take time */
-    double taxed;   /* what a transfer beside compute adds to it, of its own length */
+    struct sc__mesh mesh; /* as ranks are placed */
+    bool transfers;       /* take time */
+    double taxed;         /* what a transfer beside compute adds to it, of its own length */
     struct stage_place *places;
     uint32_t place_count;
     uint32_t place_capacity;
@@ -74,7 +75,7 @@ static void find_shape(const struct bounding *b,
                        uint32_t stage,
                        enum sc__group_kind kind,
                        struct sc__shape *out) {
-    const struct sc__mesh *mesh = &b->l->plan.mesh;
+    const struct sc__mesh *mesh = &b->mesh;
     uint32_t n = sc__mesh_group_size(mesh, kind);
     uint32_t rank = sc__mesh_move(mesh, 0, SC__DIM_PP, stage);
     uint32_t *gpu = SC__NEW_ARRAY(b->l->arena, uint32_t, n);
@@ -128,8 +129,8 @@ static int64_t message_alone(const struct bounding *b, uint32_t from) {
     const struct sc__lowering *l = b->l;
     if (!b->transfers || l->cluster->ideal)
         return 0;
-    uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, from);
-    uint32_t next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, from + 1);
+    uint32_t here = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from);
+    uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from + 1);
     uint32_t node = l->cluster->node_gpus;
     return sc__message_time(l->cluster,
                             here / node == next / node,
@@ -294,9 +295,12 @@ static void take_larger(int64_t *most, int64_t x) {
         *most = x;
 }
 
-int64_t sc__step_bound(struct sc__lowering *l, bool transfers) {
+int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     double tax = l->workload->comm_tax;
-    struct bounding b = {.l = l, .transfers = transfers, .taxed = tax / (1 + tax)};
+    struct bounding b = {.l = l,
+                         .mesh = placed ? *placed : l->plan.mesh,
+                         .transfers = placed != NULL,
+                         .taxed = tax / (1 + tax)};
     const struct sc__plan *p = &l->plan;
     bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
     bool split = sc__schedule_splits(p->schedule);

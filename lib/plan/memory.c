@@ -119,6 +119,10 @@ logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, doub
         return n * 3 * 4 / 16 + head;
     if (p->loss == SC__LOSS_HALF)
         return fmax(n * 3 * e, n * e + head);
+    if (p->loss == SC__LOSS_FLASH)
+        return fmax(n * 2 * e, n * e + head);
+    if (p->loss == SC__LOSS_TE)
+        return n * e * (1 + m->mtp_layers);
     if (p->loss == SC__LOSS_FUSED)
         return n * (4 * (1 + m->mtp_layers) + e);
     return fmax(n * 3 * 4, n * e + head);

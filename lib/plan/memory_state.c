@@ -91,25 +91,28 @@ static double used_bytes(const struct sc__plan *p) {
     return w + (p->dynamic_casts ? 0 : 2 * small);
 }
 
+/* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
+ * one type. Of several micro-batches in a pipeline the gradients wait for the last. */
 static void state_of_shards(const struct sc__model *m,
                             const struct sc__plan *p,
                             uint32_t stage,
                             const struct parameter_counts *n,
                             struct sc__training_state *out) {
     double used = used_bytes(p);
-    double sharded = p->torch_copies ? 4 : sc__plan_weight_bytes(p);
+    double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
     double units = gathered(m, p, stage, n->all);
-    /* gathered ones that stay have the shards in them, but for fp32 shards */
-    bool apart = p->torch_copies || sc__plan_reshards(p);
-    out->weights = (apart ? sharded * n->sharded : 0) + used * units;
+    double trained = n->all > 0 ? n->trained / n->all : 0;
+    double passing = trained * units / 2 * (sc__plan_width(p) + p->grad_bytes);
+    bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
+    /* gathered ones of the shards' type that stay have the shards in them */
+    bool apart = shard != used || sc__plan_reshards(p);
+    out->weights = (apart ? shard * n->sharded : 0) + used * units;
     if (p->torch_copies && sc__plan_reshards(p))
         out->weights += used * units / 2; /* the buffer the next unit is gathered into */
-    double trained = n->all > 0 ? n->trained / n->all : 0;
-    double each = p->torch_copies ? 4 : sc__plan_width(p);
-    bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
-    out->gradients = wait ? p->grad_bytes * n->trained
-                          : each * n->trained_sharded +
-                                trained * units / 2 * (sc__plan_width(p) + p->grad_bytes);
+    if (!wait)
+        out->gradients = shard * n->trained_sharded + passing;
+    else
+        out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
 }
 
 /* embedding: parameters that no product needs. */
@@ -143,8 +146,6 @@ static double optimizer_state(const struct sc__plan *p, const struct parameter_c
         return 0;
     if (p->torch_copies && p->zero >= 3)
         main = 0; /* the shards are it */
-    if (main > 0 && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
-        main += 4; /* gradients of 2 bytes are widened for the update */
     double state = state_bytes(p, n);
     if (p->lora_fp32)
         state *= 4 / sc__plan_weight_bytes(p);
@@ -176,5 +177,8 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
             sc__plan_weight_bytes(p) * (double)p->vocab * m->hidden / p->mesh.tp;
     if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
         out.update = n.trained * sc__plan_weight_bytes(p);
+    /* gradients of 2 bytes are widened for the update */
+    if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
+        out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
     return out;
 }

@@ -114,6 +114,8 @@ static const struct sc__choice entropies[] = {{"fused", SC_CROSS_ENTROPY_FUSED},
                                               {"fp32", SC_CROSS_ENTROPY_FP32},
                                               {"half", SC_CROSS_ENTROPY_HALF},
                                               {"chunked", SC_CROSS_ENTROPY_CHUNKED},
+                                              {"flash", SC_CROSS_ENTROPY_FLASH},
+                                              {"te", SC_CROSS_ENTROPY_TE},
                                               {0}};
 #define LORA_QKV (SC_LORA_QUERY | SC_LORA_KEY | SC_LORA_VALUE)
 #define LORA_MLP (SC_LORA_GATE | SC_LORA_UP | SC_LORA_DOWN)
@@ -471,7 +473,7 @@ const struct sc__option sc__model_options[] = {
          NULL,
          TRAIN,
          "the loss: fused (Megatron), fp32 or half (PyTorch, of logits in fp32 or as they "
-         "are), chunked (never all logits at once)",
+         "are), flash or te (one kernel), chunked (never all logits at once)",
          entropies,
          cross_entropy),
     WORD("reshard-after-forward",

@@ -26,8 +26,12 @@ bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
 
+/* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
+ * cast both ways. */
 double sc__plan_gathered_bytes(const struct sc__plan *p) {
-    return p->fp8_params ? (p->gemm == SC__FP4 ? 0.5625 : 1) : sc__plan_width(p);
+    bool by_blocks =
+        p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
+    return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
 }
 
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
@@ -75,6 +79,12 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
     return false;
 }
 
+/* Nothing is said about the ends, and all chunks have the same layers. */
+static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
+    bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;
+    return !said && m->layers % (p->mesh.pp * p->vpp) == 0 && !(p->uneven && m->mtp_layers);
+}
+
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
  * up; else with the ends counted as find_ends has it; else, where up to three
  * layers are missing, they are missing in the last chunk, which has the head;
@@ -96,7 +106,7 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
             return p->last_layers;
         return (l - p->first_layers - p->last_layers) / middle;
     }
-    if (l % chunks == 0 && !(p->uneven && m->mtp_layers))
+    if (is_even(p, m))
         return l / chunks;
     if (!find_ends(l, m->mtp_layers, chunks, &front, &back)) {
         uint32_t missing = (chunks - l % chunks) % chunks;
@@ -113,6 +123,11 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
                          uint32_t *first) {
     uint32_t at = sc__schedule_part(p->schedule, p->mesh.pp, stage, chunk);
     *first = 0;
+    if (is_even(p, m)) {
+        uint32_t each = m->layers / (p->mesh.pp * p->vpp);
+        *first = at * each;
+        return each;
+    }
     for (uint32_t i = 0; i < at; i++)
         *first += chunk_layers(p, m, i);
     return chunk_layers(p, m, at);

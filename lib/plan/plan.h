@@ -62,7 +62,9 @@ enum sc__loss { /* how the cross entropy is computed */
                 SC__LOSS_FUSED,
                 SC__LOSS_FP32,
                 SC__LOSS_HALF,
-                SC__LOSS_CHUNKED
+                SC__LOSS_CHUNKED,
+                SC__LOSS_FLASH,
+                SC__LOSS_TE
 };
 
 enum { /* --lora-targets */

@@ -209,6 +209,16 @@ static void json_put_rates(struct sc__json *j, const struct sc__result *r) {
         sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
+static void json_put_model(struct sc__json *j, const struct sc__result_model *m) {
+    if (!m->name)
+        return;
+    sc__json_object(j, "model");
+    sc__json_string(j, "name", m->name);
+    sc__json_double(j, "parameters", m->parameters);
+    sc__json_double(j, "active_parameters", m->active);
+    sc__json_end_object(j);
+}
+
 static void json_put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
     if (!settings->count)
         return;
@@ -243,6 +253,7 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
         sc__json_string(j, NULL, r->argv[i]);
     sc__json_end_array(j);
     json_put_input(j, r);
+    json_put_model(j, &r->model);
     json_put_settings(j, &r->settings);
     json_put_sources(j, &r->sources);
     json_put_plan(j, r->workload);

@@ -101,6 +101,38 @@ static void text_put_plan(struct text_page *p) {
         sc__printf(p->out, " · %s", w->schedule);
 }
 
+static const char *setting_of(const struct sc__result *r, const char *name) {
+    for (uint32_t i = 0; i < r->settings.count; i++)
+        if (!strcmp(r->settings.items[i].name, name))
+            return r->settings.items[i].value;
+    return NULL;
+}
+
+/* " · zero 1", where it is something and not the word for nothing. */
+static void put_setting(struct text_page *p, const char *name, const char *title) {
+    const char *value = setting_of(p->r, name);
+    if (value && strcmp(value, "none") != 0 && strcmp(value, "0") != 0 &&
+        strcmp(value, "no") != 0)
+        sc__printf(p->out, " · %s%s", title, value);
+}
+
+static void text_put_model(struct text_page *p) {
+    const struct sc__result_model *m = &p->r->model;
+    if (!m->name)
+        return;
+    sc__printf(p->out, "%s: %.4g B parameters", m->name, m->parameters / 1e9);
+    if (m->active < m->parameters * 0.999)
+        sc__printf(p->out, " (%.4g B active)", m->active / 1e9);
+    put_setting(p, "seq", "seq ");
+    put_setting(p, "global-batch", "batch ");
+    put_setting(p, "micro-batch", "micro-batch ");
+    put_setting(p, "dtype", "");
+    put_setting(p, "recompute", "recompute ");
+    put_setting(p, "zero", "ZeRO ");
+    put_setting(p, "software", "");
+    sc__putc(p->out, '\n');
+}
+
 static void text_put_head(struct text_page *p) {
     const struct sc__result *r = p->r;
     const struct sc__workload *w = r->workload;
@@ -111,6 +143,7 @@ static void text_put_head(struct text_page *p) {
                    r->files[0],
                    r->file_count > 1 ? " …" : "",
                    w->format);
+    text_put_model(p);
     sc__printf(p->out, "%u GPU%s", ranks, ranks > 1 ? "s" : "");
     if (has_plan(w))
         text_put_plan(p);
@@ -141,7 +174,10 @@ static void text_put_headline(struct text_page *p) {
     sc__put_time(p->out, r->step);
     text_paint(p, "0");
     if (r->tokens_per_s > 0)
-        sc__printf(p->out, "    %.0f tokens/s", r->tokens_per_s);
+        sc__printf(p->out,
+                   "    %.0f tokens/s (%.0f per GPU)",
+                   r->tokens_per_s,
+                   r->tokens_per_s / sc__mesh_ranks(&r->workload->mesh));
     else if (seconds > 0 && has_plan(r->workload))
         sc__printf(p->out,
                    "    %.3g micro-batches/s per replica",

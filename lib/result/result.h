@@ -92,6 +92,13 @@ struct sc__result_facts {
     uint32_t capacity;
 };
 
+/* The model that was trained; no name where the input is something else. */
+struct sc__result_model {
+    const char *name;
+    double parameters;
+    double active; /* that a token uses */
+};
+
 /* How far published steps like this one were from their forecasts. */
 struct sc__band {
     uint32_t count; /* of published steps; 0: there is no band */
@@ -137,6 +144,7 @@ struct sc__result {
     int argc;
     struct sc__note *notes;
     uint32_t note_count;
+    struct sc__result_model model;
     struct sc__result_facts settings;
     struct sc__result_facts sources;
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUND = 16, MOST_MEMOS = 64 };
+enum { ROUND = 8, MOST_MEMOS = 64 };
 
 /* Found once on a thread, used by every plan that it looks at. */
 struct memos {
@@ -166,6 +166,8 @@ static sc_status find_recomputes(void *self) {
                 needed = false;
         if (needed && fullest_stage(s->model, &resolved) <= room)
             p->recomputes |= (uint16_t)(1u << r);
+        if (r == 0 && p->recomputes)
+            break; /* it fits as it is */
     }
     p->choice[SC__CHOICE_RECOMPUTE] = 0;
     p->outcome = p->recomputes ? SC__PLAN_FITS
@@ -187,7 +189,7 @@ static double score_factor(const struct sc__search *s, const struct sc__search_p
     case SC__SEARCH_ENERGY:
         return p->watts * gpus * 1e-12;
     case SC__SEARCH_GOODPUT:
-        return p->ettr > 0 ? 1e-12 / p->ettr : INFINITY;
+        return 1e-12 / s->machines[p->machine].ettr;
     default:
         return 1e-12;
     }
@@ -210,7 +212,6 @@ static sc_status find_bound(void *self) {
     p->usd_per_hour =
         machine->usd_per_hour > 0 ? machine->usd_per_hour : outlook.usd_per_hour;
     p->memory = fullest_stage(s->model, &ev->plan);
-    p->ettr = s->ettr ? s->ettr(s->ettr_self, machine, &ev->plan) : 1;
     p->factor = score_factor(s, p);
     return SC_OK;
 }
@@ -527,11 +528,14 @@ static sc_status search_all(struct work *w) {
     return SC_OK;
 }
 
+const char *sc__search_gpu(const sc_plan *given, const struct sc__search_machine *m) {
+    const char *gpu = m->description.cluster.gpu;
+    return given->gpu ? given->gpu : gpu ? gpu : "h100";
+}
+
 static sc_status find_capacity(struct sc__search *s, struct sc__search_machine *m) {
-    const struct sc__cluster *c = &m->description.cluster;
-    const char *name = s->given.gpu ? s->given.gpu : c->gpu ? c->gpu : "h100";
     const struct sc__gpu *gpu;
-    SC__TRY(sc__gpu_find(s->ctx, name, &gpu));
+    SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, m), &gpu));
     m->capacity = gpu->memory;
     return SC_OK;
 }

@@ -81,6 +81,7 @@ struct sc__search_machine {
     uint32_t node_gpus;
     double capacity;     /* bytes of memory of a GPU; filled by the search */
     double usd_per_hour; /* of a GPU; 0: unknown */
+    double ettr;         /* productive share of the time of a run; 0: not asked for */
 };
 
 enum sc__search_objective {
@@ -108,7 +109,6 @@ struct sc__search_plan {
     double memory;       /* bytes of the fullest stage */
     double watts;        /* of one GPU */
     double usd_per_hour;
-    double ettr; /* with the goodput objective; 1 */
     /* where it was evaluated */
     int64_t step;
     double mfu;
@@ -130,14 +130,10 @@ struct sc__search {
     bool exhaustive;      /* every plan is evaluated */
     bool pareto;          /* the front of time, memory, cost and energy is wanted */
     enum sc__search_objective objective;
-    /* Productive share of the time of a run with this plan; NULL: 1. */
-    double (*ettr)(const void *self,
-                   const struct sc__search_machine *machine,
-                   const struct sc__plan *plan);
-    const void *ettr_self;
 
     /* filled here */
     struct sc__search_axis axes[SC__CHOICES];
+    uint32_t seq; /* tokens of a sequence */
     struct sc__search_plan *plans;
     uint32_t count;
     uint32_t room;
@@ -160,6 +156,10 @@ sc_status sc__search_machine(struct sc_context *ctx,
                              const char *cluster,
                              uint32_t gpus,
                              struct sc__search_machine *out);
+/* Of data/prices.json; 0 where it does not have the GPU. */
+sc_status sc__search_price(struct sc_context *ctx, const char *gpu, double *usd_per_hour);
+/* The GPU of a machine, where the plan does not name one. */
+const char *sc__search_gpu(const sc_plan *given, const struct sc__search_machine *m);
 /* Everything. SC_OK also where nothing fits: then best_count is 0. */
 sc_status sc__search_run(struct sc__search *s);
 

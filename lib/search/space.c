@@ -70,7 +70,8 @@ static const struct axis_text axis_texts[] = {
       "ZeRO 3|zero=3"}},
     {SC__CHOICE_SEQUENCE,
      SC__TRY_SEQUENCE,
-     {"sequence parallel|sequence-parallel=", "no sequence parallel"}},
+     {"sequence parallel|sequence-parallel=",
+      "no sequence parallel|no-sequence-parallel="}},
     {SC__CHOICE_TP_OVERLAP,
      SC__TRY_OVERLAP,
      {"", "tensor parallel in chunks|overlap-tp=chunks"}},
@@ -368,6 +369,7 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
     SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    s->seq = e.base.seq;
     return enumerate_numbers(&e, 0);
 }
 

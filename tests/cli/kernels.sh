@@ -55,6 +55,59 @@ import json
 s = json.load(open('$tmp/fit.json'))['summary']
 assert len(s) == 4 and all(x['mean_pct'] < 1 for x in s), s
 print('fit ok')"
+# A new GPU from a few rows, in our columns and in those of the public tables.
+expect fit_gpu_no_base 2 "base is missing" "$STEPCAST" fit-gpu "$tmp/slow.csv"
+expect fit_gpu_unknown_base 2 "there is no GPU" "$STEPCAST" fit-gpu "$tmp/slow.csv" --base h2000
+printf 'm,n,k,gemm_dtype\n1024,1024,1024,bfloat16\n' >"$tmp/none.csv"
+expect fit_gpu_no_times 3 "no measured time" "$STEPCAST" fit-gpu "$tmp/none.csv" --base h200
+printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,bfloat16,-3\n' >"$tmp/bad.csv"
+expect fit_gpu_bad_time 3 "bad.csv:2" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
+printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,int9,3\n' >"$tmp/bad.csv"
+expect fit_gpu_bad_type 3 "unknown dtype 'int9'" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
+printf 'gpu,m,n,us\nx,1,1,1\n' >"$tmp/bad.csv"
+expect fit_gpu_no_k 3 "no column 'op'" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
+if [ -f "$shared/calibration/kernels/gemm.csv" ]; then
+    # 50 rows of an H100 from the constants of an A100; the other 2450 decide.
+    python3 - "$shared/calibration/kernels/gemm.csv" "$tmp" <<'END'
+import csv, random, sys
+path, tmp = sys.argv[1:]
+rows = [r for r in csv.reader(open(path)) if r[:2] == ["h100_sxm", "trtllm"] and r[6] == "bfloat16"]
+random.Random(7).shuffle(rows)
+for name, some in (("few", rows[:50]), ("others", rows[50:])):
+    with open(f"{tmp}/{name}.csv", "w") as f:
+        f.write("gpu,framework,version,m,n,k,gemm_dtype,us\n")
+        f.writelines(",".join(r) + "\n" for r in some)
+END
+    expect fit_gpu_few_rows 0 "held out" "$STEPCAST" fit-gpu "$tmp/few.csv" --base a100-80 -o "$tmp/few.json"
+    "$STEPCAST" kernels "$tmp/others.csv" --gpu "$tmp/few.json" --json "$tmp/others.json" >/dev/null
+    cat >"$tmp/median.py" <<'END'
+import json, statistics, sys
+errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
+print("median %.1f %%" % statistics.median(errors))
+sys.exit(statistics.median(errors) > 8)
+END
+    expect fit_gpu_other_rows 0 "median" python3 "$tmp/median.py" "$tmp/others.json"
+fi
+
+# How well a GPU is known.
+expect show_gpu_measured 0 "grade     measured" "$STEPCAST" show --gpu b200
+expect show_gpu_scaled 0 "grade     scaled from h100-sxm" "$STEPCAST" show --gpu h100-nvl
+expect show_gpu_guessed 0 "grade     guessed" "$STEPCAST" show --gpu mi300x
+expect show_gpu_unknown 2 "there is no GPU" "$STEPCAST" show --gpu mi300y
+"$STEPCAST" show --gpu b200 --json "$tmp/b200.json" >/dev/null
+expect show_gpu_json 0 "grade     measured" "$STEPCAST" show --gpu "$tmp/b200.json"
+sed 's/"grade": "measured"/"grade": "sure"/' "$tmp/b200.json" >"$tmp/sure.json"
+expect show_gpu_bad_grade 3 "measured, scaled or guessed" "$STEPCAST" show --gpu "$tmp/sure.json"
+
+# A linear layer in a narrow type is a product and the cast of its input, each of which can be had alone.
+printf 'op,dtype,m,n,k,rows,cols\nlinear,fp8,4096,4096,8192,,\ngemm,fp8,4096,4096,8192,,\nquantize_fp8,bf16,,,,4096,8192\n' >"$tmp/parts.csv"
+"$STEPCAST" kernels "$tmp/parts.csv" --gpu b200 --json "$tmp/parts.json" >/dev/null
+cat >"$tmp/parts.py" <<'END'
+import json, sys
+layer, product, cast = (r["us"] for r in json.load(open(sys.argv[1]))["rows"])
+print("same" if abs(layer - product - cast) < 1e-9 * layer else (layer, product, cast))
+END
+expect linear_is_cast_and_product 0 "same" python3 "$tmp/parts.py" "$tmp/parts.json"
 
 # Whole layers in a loop of forward and backward, measured on an H200; none of
 # the constants was fitted to them.

@@ -22,7 +22,8 @@ holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok memory: 
 
 n=8030261248 # parameters of llama3-8b
 holds "mixed: 2, 4 and 12 bytes" "($(value weights $llama), $(value gradients $llama), $(value optimizer $llama)) == (2*$n, 4*$n, 12*$n)"
-holds "gradients in bf16 are widened for the update" "($(value gradients $llama --grad-reduce-in-bf16), $(value optimizer $llama --grad-reduce-in-bf16)) == (2*$n, 16*$n)"
+small="$llama --seq 128 --grad-reduce-in-bf16 --cross-entropy te" # the update is the largest moment
+holds "gradients in bf16 are widened for the update" "($(value gradients $small), $(value optimizer $small), $(value workspace $small)) == (2*$n, 12*$n, 4*$n + 2**26)"
 holds "8-bit Adam" "$(value optimizer $llama --optimizer adam-8bit) == int($n * (4 + 2 * (1 + 4/256)))"
 holds "SGD has the main copy alone" "$(value optimizer $llama --optimizer sgd) == 4*$n"
 # embedding and head, 2·128256·4096, and the last norm are Adam's
@@ -57,3 +58,35 @@ expect "an optimizer that is none" 2 "optimizer" "$STEPCAST" run $llama --optimi
 expect "fp8 weights without fp8" 2 "add --fp8" "$STEPCAST" run $llama --fp8-param-gather
 expect "nothing to reshard" 0 "reshard-after-forward has no effect" "$STEPCAST" run $llama --reshard-after-forward yes
 expect "too large, in GiB" 1 "GiB: weights" "$STEPCAST" run --model llama3-70b --gpus 8 --seq 4096 --global-batch 8
+
+# against measurement: what docs/validation-memory.md says
+V="$STEPCAST validate --memory"
+summary() { $V "$1" --json - | python3 -c "
+import json, sys
+rows = [r for r in json.load(sys.stdin)['rows'] if r['skipped'] is None]
+off = [abs(r['forecast_gib'] / r['measured_gib'] - 1) for r in rows if 'measured_gib' in r and r['kind'] != 'used' and ($2)]
+print(sum(off) / max(1, len(off)), max(off, default=0), len(off), sum(r.get('wrong', False) for r in rows), len(rows))"; }
+within() { holds "$1" "(lambda mean, worst, n, wrong, all: $3)(*'$2'.split())"; }
+within "H200 peaks" "$(summary data/truth/h200_memory.csv True)" "float(mean) < 0.05 and float(worst) < 0.12 and int(n) >= 20"
+within "H200 peaks, held out" "$(summary data/truth/h200_memory.csv "r['held_out']")" "float(mean) < 0.05 and float(worst) < 0.12 and int(n) >= 10"
+within "Korthikanti; jobs that fit and that fail" "$(summary data/truth/memory.csv True)" "float(worst) < 0.03 and wrong == '0' and int(all) >= 30"
+within "published steps fit" "$(summary data/truth/training_steps.csv True)" "wrong == '0' and int(all) > 700"
+within "more of them" "$(summary data/truth/training_steps_2.csv True)" "wrong == '0' and int(all) > 100"
+
+table() { printf '%s\n' "$@" >"$tmp/t.csv"; }
+head="id,source,kind,gib,held_out,options"
+table "$head" 'a,b,peak,10,no,--model llama2-7b --gpus 1 --gpu h200'
+expect "a table of one row" 0 "peak         all          1 rows" $V "$tmp/t.csv"
+table "$head" 'a,b,tall,10,no,--model llama2-7b'
+expect "an unknown kind" 3 "t.csv:2:1: error: kind \"tall\"" $V "$tmp/t.csv"
+table "$head" 'a,b,peak,-1,no,--model llama2-7b'
+expect "a figure below 0" 3 "is not a positive number" $V "$tmp/t.csv"
+table "id,source,kind,options" 'a,b,peak,'
+expect "a column too few" 3 '"gib" is missing' $V "$tmp/t.csv"
+table "$head" 'a,b,peak,10'
+expect "a cell too few" 3 "4 cells, but the header has 6" $V "$tmp/t.csv"
+table "$head" 'a,b,fits,,no,--model nothing-7b' 'c,d,fits,,no,--gpus 1'
+expect "a row that cannot be built is named" 0 "there is no model 'nothing-7b'" $V "$tmp/t.csv"
+expect "a row without a model" 0 "the options name no model" $V "$tmp/t.csv"
+printf '' >"$tmp/t.csv"
+expect "an empty table" 3 "error" $V "$tmp/t.csv"

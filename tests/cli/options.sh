@@ -62,7 +62,7 @@ this input is a model|--csv-simai out.csv
 P
 
 # --micro-batches gives what is left open
-check micro_batches "$(run --model gpt2 --gpus 2 --micro-batches 6 --micro-batch 2 --seq 512 | head -1)" \
+check micro_batches "$(run --model gpt2 --gpus 2 --micro-batches 6 --micro-batch 2 --seq 512 | grep "GPUs:")" \
     "2 GPUs: tp 1 · pp 1 · dp 2 · 6 micro-batches · 1f1b"
 check micro_batch "$(run --model gpt2 --gpus 2 --micro-batches 6 --global-batch 24 --seq 512 --json - | sed -n 's/.*"micro_batches": \([0-9]*\).*/\1/p')" 6
 
@@ -89,3 +89,9 @@ expect no_bf16 0 "has no bf16: GEMMs are timed as fp16" run $one --gpu v100
 seed=tests/data/seed_003.txt
 expect no_exchange 0 "--two-level has no effect: there is no all-to-all" run $seed --two-level
 expect idle_chunks 0 "--a2a-chunks has no effect" run tests/data/seed_001.txt --a2a-chunks 8
+
+# the answer says what was run: llama2-7b has 6,738,415,616 parameters as published
+"$STEPCAST" run --model llama2-7b --cluster "dgx-h100:8 nic=800Gbps" --tp 8 --seq 2048 --global-batch 8 --recompute full --json "$tmp/what.json" >"$tmp/what"
+expect says_model 0 "llama2-7b: 6.738 B parameters · seq 2048 · batch 8 · micro-batch 1" sed -n 1p "$tmp/what"
+expect says_machine 0 "on dgx-h100 nic=800Gbps" cat "$tmp/what"
+expect json_model 0 '"parameters": 6738415616' cat "$tmp/what.json"

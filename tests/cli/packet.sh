@@ -222,3 +222,8 @@ check engine-stuck 3 "$STEPCAST" coll alltoall --gpus 64 --cluster "gpu=h100 nod
 says engine-stuck-says 'stuck'
 check engine-unused 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --cc hpcc
 says engine-unused-says 'no effect without --net packet'
+# a pipeline: messages of stages overlap, and what ends in one place starts something in another
+"$STEPCAST" run --model llama3-8b --gpus 32 --tp 8 --pp 4 --micro-batches 8 --cluster dgx-h100 --net packet --json "$dir/j" >/dev/null 2>"$dir/err"
+"$STEPCAST" run --model llama3-8b --gpus 32 --tp 8 --pp 4 --micro-batches 8 --cluster dgx-h100 --net flow --json "$dir/l" >/dev/null 2>&1
+if python3 -c "import json,sys; a,b=(json.load(open(f))['step_time_us'] for f in sys.argv[1:]); sys.exit(abs(a/b-1)>0.01)" "$dir/j" "$dir/l"
+then echo "ok engine-pipeline"; else echo "not ok engine-pipeline"; cat "$dir/err"; fi

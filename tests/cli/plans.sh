@@ -101,6 +101,64 @@ P
 )" yes
 grep -q "the next best family" "$tmp/a.out"
 check "what the next best changes" $? 0
+# Machines: the cheapest, the one with most tokens a day and the smallest that keeps a deadline, each by hand.
+small="--model llama3.2-1b --global-batch 64 --seq 4096 --tp 1 --cp 1 --pp 1"
+"$S" plans $small --cluster dgx-h100:16,dgx-a100:32 --objective cheapest --top 2 --json "$tmp/c.json" >"$tmp/c.out"
+check "the cheapest of two clusters" "$(python3 - "$S" "$tmp/c.json" <<'P'
+import json, shlex, subprocess, sys
+plans = json.load(open(sys.argv[2]))["plans"]
+usd = {"dgx-h100:16": 3.0 * 16, "dgx-a100:32": 1.3 * 32}  # data/prices.json
+for p in plans:
+    step = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(p["command"])[1:], "--json", "-"]))["step_time_us"]
+    want = usd[p["cluster"]] / 3600 * step / 1e6 / (64 * 4096) * 1e9
+    assert abs(p["usd_per_billion_tokens"] / want - 1) < 1e-9, (p, want)
+print(len(plans), plans[0]["usd_per_billion_tokens"] <= plans[1]["usd_per_billion_tokens"])
+P
+)" "2 True"
+"$S" plans $small --sizes 8,16,32 --train-tokens 1T --days 16 --json "$tmp/d.json" >/dev/null
+check "the smallest machine in time" "$(python3 - "$S" "$tmp/d.json" <<'P'
+import json, subprocess, sys
+best = json.load(open(sys.argv[2]))["plans"][0]
+days = {}
+for gpus in (8, 16, 32):
+    words = "plans --model llama3.2-1b --global-batch 64 --seq 4096 --tp 1 --cp 1 --pp 1 --json - --gpus"
+    plan = json.loads(subprocess.check_output([sys.argv[1], *words.split(), str(gpus)]))["plans"][0]
+    days[gpus] = 1e12 / (64 * 4096) * plan["step_time_us"] / 1e6 / 86400
+first = min(g for g in days if days[g] <= 16)
+print(best["gpus"] == first and abs(best["days"] / days[first] - 1) < 1e-9, len({d <= 16 for d in days.values()}))
+P
+)" "True 2"
+expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+expect "goodput counts failures" 0 "Llama 3 405B" "$S" plans $small --sizes 8,16 --objective goodput
+expect "a price that is none" 2 "is no price" "$S" plans $few --price -1
+expect "sizes that are none" 2 "is no number of GPUs" "$S" plans $small --sizes 8,x
+expect "days of nothing" 2 "how many tokens" "$S" plans $few --days 3
+expect "failures of nothing" 2 "--failures says" "$S" plans $few --failures llama3
+expect "no price is known" 2 "is not known" "$S" plans --model gpt2 --global-batch 8 --seq 512 --cluster 'gpu=v100 gpus=8 node=8 nvlink=150GB/s nics=4 nic=12GB/s class=ib' --objective cheapest
+# The best plan as a launch script: reading it back gives the same step.
+for m in "llama3-8b --gpus 32" "mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1" "gpt3-1.3b --gpus 16 --pp 4 --recompute full" \
+    "qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2"; do
+    rm -f "$tmp/l.sh" "$tmp/l.json" "$tmp/r.json"
+    words="--global-batch 64 --seq 4096 --software megatron-core-2025"
+    "$S" plans --model $m $words --write-launch "$tmp/l.sh" --json "$tmp/l.json" >/dev/null
+    "$S" run --megatron-args "$tmp/l.sh" --software megatron-core-2025 --json "$tmp/r.json" >/dev/null
+    check "a launch script is read back: $m" "$(python3 -c "
+import json
+print(json.load(open('$tmp/l.json'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.json'))['step_time_us'])")" True
+done
+expect "a plan without flags" 1 "cannot be said to Megatron-LM" "$S" plans $few --zero 3 --write-launch "$tmp/no.sh"
+check "and no script" "$(ls "$tmp/no.sh" 2>&1 | grep -c 'cannot access')" 1
+# run --plan auto is the first of plans.
+"$S" run $few --plan auto --json "$tmp/auto.json" >/dev/null
+"$S" plans $few --json "$tmp/first.json" >/dev/null
+check "run --plan auto" "$(python3 -c "
+import json
+a, p = json.load(open('$tmp/auto.json')), json.load(open('$tmp/first.json'))
+print(a['step_time_us'] == p['plans'][0]['step_time_us'], '--plan auto: of' in json.dumps(a))")" "True True"
+expect "a plan that is no word" 2 "--plan: unknown 'x'" "$S" run $few --plan x
+expect "auto without a batch" 2 "the batch decides" "$S" run --model gpt2 --gpus 2 --plan auto
+expect "auto does not fit" 1 "none of" "$S" run --model llama3-405b --gpus 8 --global-batch 8 --seq 8192 --plan auto
+expect "what would fit" 1 "stepcast plans --model llama3-70b --gpus 8 --global-batch 8" "$S" run --model llama3-70b --gpus 8 --global-batch 8 --seq 8192
 expect "nothing of the name to try" 2 "--try: unknown 'x'" "$S" plans $few --try zero,x
 expect "no margin" 2 "memory-margin" "$S" plans $few --memory-margin 100%
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x

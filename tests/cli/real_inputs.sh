@@ -68,3 +68,39 @@ run_script run_32xH20.sh --set WORLD_SIZE=4 --set RANK=0 --set MASTER_ADDR=x --s
 check "and runs with it" $?
 run_script finetune_llama.sbatch --ignore-memory && billions 6.9 0.02 && gpus 8
 check "rmsnorm, --zero-stage, the branch of the else" $?
+
+# ---- Kineto traces ----
+shown() { "$S" show "$@" >"$dir/out" 2>"$dir/err"; }
+kineto=$inputs/kineto
+shown "$kineto/resnet_act_checkpoint.json.gz" && grep -q 'ProfilerStep#15, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#16, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#17, 18.55 ms' "$dir/out"
+check "kernels launched before the profile belong to no step" $?
+shown "$kineto/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz" && grep -q 'ProfilerStep#6, 33.13 ms' "$dir/out" && ! grep -q 'no operator' "$dir/out"
+check "and every kernel of the step has its operator" $?
+shown "$kineto/alexnet_trace.json.gz" && ! grep -q empty_strided "$dir/out" && grep -q 'compute   10.69 ms per step' "$dir/out" && grep -q '55.50 ms  16 x aten::copy_' "$dir/out"
+check "operators by their launches; host and copies are not compute" $?
+"$S" run "$kineto/dlrm8" --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/out.json" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+share = sum(d["breakdown_us"]["exposed_comm"].values()) / d["step_time_us"]
+assert 0.28 < share < 0.59, share  # what `show` says of the eight ranks
+P
+check "NCCL kernels without metadata are communication in run as in show" $?
+"$S" run "$kineto/ns_resolution_rank0.json.gz" --dp 8 >"$dir/out" 2>"$dir/err" && grep -q '102.2 MB' "$dir/out"
+check "--dp takes the gradients of one step" $?
+
+# ---- Chakra, profiler tables, workloads ----
+"$S" run "$inputs"/chakra/T2D/*.et --comm-group "$inputs/chakra/T2D/comm_group.json" >"$dir/out" 2>"$dir/err" && grep -q '16 GPUs' "$dir/out" && grep -q 'group of 4 by 4' "$dir/out"
+check "process group \"0.0\" is 0" $?
+rt=$inputs/chakra/rt_template
+"$S" run "$rt"/*.et --astra-network "$rt/inputs/network_cfg.yml" --astra-system "$rt/inputs/system_cfg.json" --compat astra --json "$dir/out.json" >/dev/null 2>"$dir/err" &&
+    grep -q '"step_time_us": 117.78,' "$dir/out.json" && grep -q '117780' "$rt/refs/stdout.txt"
+check "ASTRA-sim's own regression: four splits, 117780 ns" $?
+shown "$inputs/profiler/commented_table.py" && grep -q 'aten::pow  *1.737 ms' "$dir/out"
+check "a profiler table behind '# '" $?
+shown "$inputs/profiler/dataloader_mul.txt" && ! grep -q elementwise "$dir/out" && grep -q 'host  *40.44 s' "$dir/out"
+check "a data loader is no multiplication" $?
+"$S" run "$inputs/workload/DLRM_HybridParallel.txt" --gpus 16 >"$dir/out" 2>"$dir/err" && grep -q '3.388 MB' "$dir/out"
+check "HYBRID_DLRM with its number" $?
+"$S" run "$inputs"/workload/L65B* >"$dir/out" 2>"$dir/err"
+refused $? 'ends after 33 of 839 rows'
+check "a workload that is cut" $?

@@ -103,3 +103,10 @@ train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 
 check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if not w["days_saved"] > 0 and w["key"] != "detection"]')" "[]"
 # a set that notices at once gains nothing from faster detection
 check whatif_detection "$(figure "$tmp/w.json" '[abs(w["days_saved"]) < 1e-9 for w in d["what_if"] if w["key"] == "detection"]')" "[True]"
+
+# words that mean the same
+days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }
+check hours "$(days --checkpoint 2h)" "$(days --checkpoint 120min)"
+check byterobust "$(days --failures byterobust)" "$(days --failures byterobust-dense)"
+check in_memory "$(days --recovery in-memory)" "$(days --recovery hot --checkpoint-kind memory --blocking 1800ms)"
+expect in_memory_kind 2 "reads checkpoints that lie in memory" "$STEPCAST" train $model --train-tokens 2T --recovery in-memory --checkpoint-kind sync

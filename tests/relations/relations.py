@@ -96,6 +96,8 @@ def check_sums(book, r, plan):
     for group, c in r["comm"].items():
         book.hold("exposed is at most busy", c["exposed_us"] <= c["busy_us"] + Decimal("0.001"), r)
         book.hold("exposed is that of the breakdown", c["exposed_us"] == r["breakdown_us"]["exposed_comm"][group], r)
+    sent = sum(v["bytes"] for v in r["volumes"]), sum(c["bytes"] for c in r["comm"].values())
+    book.hold("volumes are what was sent", sent[0] == sent[1], r, why=f"{sent}")
     m = r["memory_bytes"]
     book.hold("memory adds up", m["total"] == sum(v for k, v in m.items() if k not in ("total", "capacity")), r)
     tokens = Decimal(plan["global-batch"] * plan["seq"]) / (step / second)
@@ -148,6 +150,9 @@ def check_work(c, rng):
         r = c.other(moe_imbalance=1.5)
         c.slower("uneven experts are slower", r)
         c.memory("uneven experts need memory", r, "more")
+        if r and p["recompute"] == "none" and p.get("moe-imbalance", 1) < 1.5:
+            kept = [x["memory_bytes"]["activations"] for x in (c.base, r)]
+            c.hold("uneven experts keep more", kept[0] < kept[1], r, f"{kept}")
 
 
 def check_plan(c, rng):
@@ -171,7 +176,11 @@ def check_plan(c, rng):
             c.hold("more micro-batches have less bubble", share[0] <= share[1], r, f"bubbles {share}")
             c.hold("more micro-batches give more tokens", c.base["tokens_per_s"] <= r["tokens_per_s"] * Decimal("1.005"), r)
     if p["zero"] == 1:
-        c.faster("gathering weights beside forward is not slower", c.other(overlap_param="yes"), BUCKETS)
+        r = c.other(overlap_param="yes")
+        c.faster("gathering weights beside forward is not slower", r, BUCKETS)
+        if r and shown_stage(r) == shown_stage(c.base):
+            sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
+            c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
         c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"))
     # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
@@ -189,6 +198,8 @@ def check_bytes(c, rng):
     """Activations on the wire: four bytes an element are twice two."""
     narrow, wide = c.other(dtype="bf16"), c.other(dtype="fp32")
     if narrow and wide and shown_stage(narrow) == shown_stage(wide):
+        a, b = (sum(v["bytes"] for v in r["volumes"] if v["collective"] == "ALLGATHER" and v["group"].startswith("dp")) for r in (narrow, wide))
+        c.book.hold("bytes of gathered weights double with fp32", abs(b - 2 * a) <= 8 * len(wide["volumes"]) * c.layers, wide, narrow, f"{a} and {b}")
         for group in ("tp", "cp", "ep", "pp"):
             a, b = (r["comm"].get(group, {}).get("bytes", 0) for r in (narrow, wide))
             narrow_case = f"{group}: {a} bytes in bf16, {b} in fp32"
@@ -270,6 +281,10 @@ def check_commands(c, rng):
         return  # nothing fits
     for p in found:
         r = c.program.result(shlex.split(p["command"])[2:])
+        b = r["breakdown_us"]
+        for key, part in (("bubble_share", b["bubble"]), ("exposed_share", sum(b["exposed_comm"].values()))):
+            off = abs(p[key] - part / r["step_time_us"])
+            c.book.hold(f"plans and run: the same {key}", off < Decimal("1e-9"), r, {"shown": shown(words)}, f"{p[key]}")
         for key, value in (("step_time_us", r["step_time_us"]), ("mfu", r["mfu"]), ("memory_bytes", r["memory_bytes"]["total"])):
             room = 8 if key == "memory_bytes" else 0  # parts of a byte, of each part
             c.book.hold(f"plans and run: the same {key}", abs(p[key] - value) <= room, r, {"shown": shown(words)}, f"{p[key]} and {value}")

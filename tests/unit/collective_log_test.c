@@ -41,13 +41,58 @@ static void new_and_old_columns(void **state) {
         "  1048576  262144  float  sum  27.5  38.13  66.7  0e+00  27.0  38.1  66.7  0e+00\n"
         "# Out of bounds values : 0 OK\n");
     assert_int_equal(read_log(text, &log), SC_OK);
-    assert_int_equal(log.count, 2);
-    assert_true(log.rows[0].bytes == 8 && log.rows[0].us == 13.67);
-    assert_true(log.rows[1].bytes == 1048576 && log.rows[1].us == 27.5);
-    assert_int_equal(log.ranks, 4);
-    assert_int_equal(log.nodes, 2);
-    assert_int_equal(log.gpus_per_process, 2);
-    assert_string_equal(log.op->name, "all_gather");
+    assert_int_equal(log.count, 1);
+    const struct sc__coll_log_table *t = &log.tables[0];
+    assert_int_equal(t->count, 2);
+    assert_true(t->rows[0].bytes == 8 && t->rows[0].us == 13.67);
+    assert_true(t->rows[1].bytes == 1048576 && t->rows[1].us == 27.5);
+    assert_int_equal(t->ranks, 4);
+    assert_int_equal(t->nodes, 2);
+    assert_int_equal(t->gpus_per_process, 2);
+    assert_string_equal(t->op->name, "all_gather");
+}
+
+/* Two tests in one Markdown file, told apart by their command lines; srun -l in front;
+ * rank lines without "#", some of them missing; a table of one GPU; a third run of the
+ * second test without a header. */
+static void several_tables(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    const char *text =
+        "# Tests: all_reduce_perf, all_gather_perf\n```\n"
+        "$ srun -l ./build/all_reduce_perf -b 1M -e 2M -f 2\n"
+        "0: # nThread 1 nGpus 1 minBytes 1048576\n"
+        "0:   Rank  0 Group  0 Pid 1 on a device  0 [0x07] NVIDIA H100\n"
+        "3:   Rank  7 Group  0 Pid 1 on a device  7 [0x07] NVIDIA H100\n"
+        "0:  1048576  262144  float  sum  -1  25.40  41.28  72.24  0  25.0  41.9  73.4  0\n"
+        "0:  2097152  524288  float  sum  -1  38.18  54.93  96.13  0  38.0  55.2  96.6  0\n"
+        "```\n"
+        "| $ /opt/rccl-tests/build/all_gather_perf -g 4 |\n"
+        "# nThread 1 nGpus 4 minBytes 8\n"
+        "#  Rank  0 Pid 1 on b device  0 [0x07] AMD Instinct MI300X\n"
+        "#  Rank  1 Pid 1 on b device  1 [0x0f] AMD Instinct MI300X\n"
+        "| 67108864 | 4194304 | float | none | -1 | 240.0 | 279.62 | 209.71 | 0 |\n"
+        "  33554432  2097152  float  none  -1  140.0  239.67  179.75  0\n"
+        "# ./build/reduce_perf\n# nThread 1 nGpus 1 minBytes 8\n"
+        "#  Rank  0 Pid 1 on b device  0 [0x07] NVIDIA H100\n"
+        "  8  2  float  sum  0  4.21  0.00  0.00  0\n";
+    static const struct {
+        const char *op;
+        uint32_t ranks;
+        uint32_t rows;
+    } wanted[] = {{"all_reduce", 8, 2},
+                  {"all_gather", 4, 1},
+                  {"all_gather", 4, 1},
+                  {"reduce", 1, 1}};
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_int_equal(log.count, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_string_equal(log.tables[i].op->name, wanted[i].op);
+        assert_int_equal(log.tables[i].ranks, wanted[i].ranks);
+        assert_int_equal(log.tables[i].count, wanted[i].rows);
+    }
+    /* two ranks are listed, but 209.71 / 279.62 is 3/4 */
+    assert_string_equal(ctx->notes[ctx->note_count - 1].code, "log-ranks");
 }
 
 static void bad_logs(void **state) {
@@ -121,6 +166,7 @@ static void operations_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_and_old_columns),
+        cmocka_unit_test(several_tables),
         cmocka_unit_test(bad_logs),
         cmocka_unit_test(finds_hidden_constants),
         cmocka_unit_test(operations_by_name),

@@ -383,7 +383,9 @@ static void every_gpu_reads(void **state) {
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
-        if (!(rate > 0.55 * peak && rate < peak))
+        /* AMD's own best is 0.54 to 0.64 of the peak */
+        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.55;
+        if (!(rate > least * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
         double copy =
             4 * 1e9 / sc__memory_op(p, SC__MEM_COPY, SC__BF16, 1000000, 1000).us * 1e-6;
@@ -536,7 +538,7 @@ static void expect_table(const char *text, const char *error) {
 static void bad_tables(void **state) {
     (void)state;
     expect_table("", "empty");
-    expect_table("m,n,k\n", "no column");
+    expect_table("m,n,us\n", "no column");
     expect_table("op,opp\n", "did you mean 'op'");
     expect_table("op,m,m\n", "a second column");
     expect_table("op,m,n,k\ngemm,1,2\n", ":2");

@@ -277,6 +277,13 @@ find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16
     uint32_t id = n->pg_name.n
                       ? sc__names_find(&r->groups.names, n->pg_name.p, n->pg_name.n)
                       : SC__NO_NAME;
+    /* "0.0" is 0 to ASTRA-sim, which reads the whole number in front */
+    size_t whole = 0;
+    while (whole < n->pg_name.n && n->pg_name.p[whole] >= '0' && n->pg_name.p[whole] <= '9')
+        whole++;
+    bool decimal = whole && whole < n->pg_name.n && n->pg_name.p[whole] == '.';
+    if (id == SC__NO_NAME && decimal)
+        id = sc__names_find(&r->groups.names, n->pg_name.p, whole);
     if (id != SC__NO_NAME)
         *group = r->groups.group[id];
     else if (!n->pg_name.n || sc__str_is(n->pg_name, "0"))

@@ -42,6 +42,23 @@ struct sc__kineto_comm {
     uint64_t in_bytes;
     uint64_t out_bytes;
     bool has_elements; /* the trace says how many: 0 is no gap in it */
+    bool by_name;      /* only the name of the kernel says what it is */
+    int64_t start;     /* of the record on the host */
+};
+
+/* An operator on the host. */
+struct sc__kineto_call {
+    int64_t start;
+    int64_t end;
+    uint32_t thread;
+    uint32_t name;
+    uint32_t parent; /* the call it was made in; SC__NONE */
+};
+
+/* An operator that updates parameters. */
+struct sc__kineto_update {
+    int64_t start;
+    uint64_t elements;
 };
 
 struct sc__kineto_step {
@@ -92,7 +109,12 @@ struct sc__kineto_trace {
     uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count;
     uint32_t operator_capacity;
-    uint64_t optimizer_elements; /* of the parameters the optimizer touches */
+    struct sc__kineto_call *calls; /* by thread and start */
+    uint32_t call_count;
+    uint32_t call_capacity;
+    struct sc__kineto_update *updates;
+    uint32_t update_count;
+    uint32_t update_capacity;
 };
 
 sc_status sc__kineto_read_trace(struct sc_context *ctx,
@@ -130,6 +152,12 @@ sc__kineto_break_down(const struct sc__kineto_trace *t, int64_t start, int64_t e
 /* The launch of a kernel, or NULL. */
 const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t,
                                                      uint32_t correlation);
+
+/* Sorts the operators of the host, and finds which was made in which. */
+void sc__kineto_sort_calls(struct sc__kineto_trace *t);
+/* The name of the innermost operator that launched a kernel; SC__NO_NAME. */
+uint32_t sc__kineto_operator_of(const struct sc__kineto_trace *t,
+                                const struct sc__kineto_kernel *k);
 
 enum sc__work sc__kineto_work(const char *kernel_name);
 

@@ -14,7 +14,8 @@
 
 struct last {
     int64_t end;
-    uint32_t op; /* index in the block + 1; 0: none yet */
+    uint32_t op;   /* index in the block + 1; 0: none yet */
+    bool nameless; /* a collective of which only the name is known */
 };
 
 struct replay {
@@ -39,6 +40,7 @@ struct replay {
     uint64_t sizeless; /* collectives whose bytes the trace does not tell */
     uint64_t comms;
     struct sc__kineto_groups groups;
+    bool every_rank;                 /* each has a trace of its own */
     bool meshed;                     /* groups are those of the workload's mesh */
     struct sc__map *lists;           /* hash of ranks → group of the workload */
     const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
@@ -117,6 +119,27 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
     return SC_OK;
 }
 
+/* A collective that only its kernel's name tells of. It keeps the time it took, so
+ * nobody needs to be waited for: a group of the rank alone, where every rank has its
+ * trace; else that of all, as one trace stands for several. */
+static sc_status group_of_nameless(struct replay *r, uint16_t *out) {
+    struct sc__kineto_group alone = {.ranks = SC__NEW(&r->ctx->arena, uint32_t),
+                                     .size = 1,
+                                     .label = "world"};
+    alone.ranks[0] = r->t->rank;
+    struct sc__place at = {.file = r->t->file};
+    uint32_t group =
+        r->every_rank ? group_list(r, &alone) : sc__workload_group(r->w, SC__GROUP_WORLD);
+    if (group == SC__NONE)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "more than 65535 process groups in all");
+    *out = (uint16_t)group;
+    return SC_OK;
+}
+
 /* ---- transfers ---- */
 
 /* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
@@ -173,7 +196,10 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
                                                     const struct sc__kineto_kernel *k,
                                                     const struct sc__kineto_comm *c) {
     uint16_t group = 0;
-    SC__TRY(kineto_dependencies_group_of(r, c, &group));
+    if (c->by_name)
+        SC__TRY(group_of_nameless(r, &group));
+    else
+        SC__TRY(kineto_dependencies_group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w,
                                       SC__OP_COLLECTIVE,
                                       k->phase,
@@ -185,7 +211,9 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
     if (sc__coll_rooted(c->coll))
         op->peer = sc__group_member(r->w, group, r->t->rank, 0);
     bool sizeless = !op->bytes && c->coll != SC__BARRIER && !c->has_elements;
-    if (sizeless)
+    if (c->by_name)
+        r->unknown++;
+    else if (sizeless)
         r->sizeless++;
     if (r->plan->measured_comm || sizeless) {
         op->flags |= SC__OP_MEASURED;
@@ -221,7 +249,9 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
         if (s == lane || !l->op || l->end <= r->last[lane].end ||
             (best.op && l->end <= best.end))
             continue;
-        if (of_comm || k->start - l->end <= WAIT_WINDOW)
+        /* of a collective without a record it is not known who waited for it: whoever
+         * comes next, or its time would count as the host's */
+        if (of_comm || l->nameless || k->start - l->end <= WAIT_WINDOW)
             best = *l;
     }
     return best;
@@ -295,7 +325,7 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
                                   k->start,
                                   k->start + k->dur,
                                   c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
-    r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1};
+    r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1, c && c->by_name};
     if (k->phase == SC__BACKWARD)
         r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update)
@@ -305,6 +335,14 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
 
 /* ---- gradients of a step that was measured on one GPU ---- */
 
+/* Of the step that is replayed; all where the trace has none. */
+static bool in_step(const struct replay *r, int64_t at) {
+    uint32_t step = r->plan->step == SC__NONE ? 0 : r->plan->step;
+    if (!r->t->step_count)
+        return true;
+    return at >= r->t->steps[step].start && at < r->t->steps[step].end;
+}
+
 static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
     const struct sc__kineto_trace *t = r->t;
     struct sc__place at = {.file = t->file};
@@ -312,7 +350,7 @@ static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
     if (*bytes)
         return SC_OK;
     for (uint32_t i = 0; i < t->recorded_count; i++)
-        if (t->recorded[i].coll == SC__ALLREDUCE)
+        if (t->recorded[i].coll == SC__ALLREDUCE && in_step(r, t->recorded[i].start))
             *bytes += t->recorded[i].in_bytes;
     if (*bytes) {
         sc__note(
@@ -323,7 +361,9 @@ static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
             (unsigned long long)*bytes);
         return SC_OK;
     }
-    *bytes = t->optimizer_elements * 4; /* fp32 */
+    for (uint32_t i = 0; i < t->update_count; i++)
+        if (in_step(r, t->updates[i].start))
+            *bytes += t->updates[i].elements * 4; /* fp32 */
     if (!*bytes)
         return sc__fail(r->ctx,
                         SC_INPUT,
@@ -443,7 +483,7 @@ static void notes(const struct replay *r, const char *whose) {
     if (r->unknown)
         sc__note(r->ctx,
                  "kineto-unknown",
-                 "%s: %llu NCCL kernels without a known collective name keep their "
+                 "%s: %llu NCCL kernels of which only the name is known keep their "
                  "measured times",
                  whose,
                  (unsigned long long)r->unknown);
@@ -618,6 +658,7 @@ replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t co
                         count);
     if (world > count)
         return replay_some(r, traces, count, world);
+    r->every_rank = true;
     r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {

@@ -168,7 +168,7 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
     memset(out, 0, sizeof *out);
     sc__map_init(&out->at, &ctx->arena);
     for (uint32_t i = 0; i < t->comm_count; i++)
-        if (t->comms[i].coll < SC__COLLS &&
+        if (t->comms[i].coll < SC__COLLS && !t->comms[i].by_name &&
             sc__kineto_group_index(out, &t->comms[i]) == SC__NONE)
             SC__TRY(add_group(ctx, t, &t->comms[i], world, out));
     return SC_OK;

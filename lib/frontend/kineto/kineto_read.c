@@ -99,6 +99,24 @@ static uint8_t collective_of(struct sc__str name, bool *send) {
     return SC__COLLS + 1;
 }
 
+/* What the name of a kernel says where nothing else does; pairs of sends and
+ * receives are most often those of an all-to-all. */
+static uint8_t collective_of_kernel(struct sc__str name) {
+    static const struct {
+        const char *word;
+        uint8_t coll;
+    } words[] = {{"_AllReduce", SC__ALLREDUCE},
+                 {"_AllGather", SC__ALLGATHER},
+                 {"_ReduceScatter", SC__REDUCESCATTER},
+                 {"_Broadcast", SC__BROADCAST},
+                 {"_SendRecv", SC__ALLTOALL},
+                 {"_Reduce", SC__REDUCE}};
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        if (sc__find_word(name.p, name.n, words[i].word))
+            return words[i].coll;
+    return SC__COLLS + 1;
+}
+
 static uint64_t volume(int64_t elements, uint32_t each) {
     return elements > 0 ? (uint64_t)elements * each : 0;
 }
@@ -159,7 +177,14 @@ static void add_kernel(struct parser *p,
     if (!comm)
         return;
     k->comm = t->comm_count;
-    *SC__PUSH(t->arena, t->comms, t->comm_count, t->comm_capacity) = comm_of(p, e);
+    struct sc__kineto_comm *c =
+        SC__PUSH(t->arena, t->comms, t->comm_count, t->comm_capacity);
+    *c = comm_of(p, e);
+    if (!e->coll.n) {
+        c->by_name = true;
+        c->coll = collective_of_kernel(e->name);
+        c->seq = -1;
+    }
 }
 
 static uint32_t thread_of(const struct sc__kineto_event *e) {
@@ -221,17 +246,28 @@ static void remember_operator(struct sc__kineto_trace *t,
         t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
 }
 
-static void add_operator(struct parser *p, const struct sc__kineto_event *e) {
+static void add_operator(struct parser *p,
+                         const struct sc__kineto_event *e,
+                         int64_t start,
+                         int64_t dur) {
     struct sc__kineto_trace *t = p->t;
     remember_operator(t, e);
-    if (SC__KINETO_IS(e->name, "record_param_comms") && e->coll.n)
-        *SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity) =
-            comm_of(p, e);
-    else if (sc__str_starts(e->name, "autograd::engine"))
+    *SC__PUSH(t->arena, t->calls, t->call_count, t->call_capacity) =
+        (struct sc__kineto_call){.start = start,
+                                 .end = start + dur,
+                                 .thread = thread_of(e),
+                                 .name = sc__names_add(&t->names, e->name.p, e->name.n)};
+    if (SC__KINETO_IS(e->name, "record_param_comms") && e->coll.n) {
+        struct sc__kineto_comm *c =
+            SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity);
+        *c = comm_of(p, e);
+        c->start = start;
+    } else if (sc__str_starts(e->name, "autograd::engine"))
         sc__map_at(&t->backward, thread_of(e), NULL);
     else if (sc__str_starts(e->name, "aten::_fused_") ||
              sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
-        t->optimizer_elements += first_list_elements(e->dims);
+        *SC__PUSH(t->arena, t->updates, t->update_count, t->update_capacity) =
+            (struct sc__kineto_update){start, first_list_elements(e->dims)};
 }
 
 static void add_annotation(struct parser *p,
@@ -272,7 +308,7 @@ static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
         add_launch(p, e, start, dur);
         break;
     case CAT_CPU_OP:
-        add_operator(p, e);
+        add_operator(p, e, start, dur);
         break;
     default:
         add_annotation(p, e, start, dur);
@@ -644,7 +680,9 @@ static void set_rising(struct sc__kineto_trace *t) {
         const struct sc__kineto_kernel *k = &t->kernels[i];
         const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
         t->ended[i] = end = later(end, k->start + k->dur);
-        t->launched[i] = launch = later(launch, l ? l->start : k->start);
+        /* one that was launched before the profile began belongs to no step */
+        int64_t at = l ? l->start : t->launch_count ? INT64_MIN : k->start;
+        t->launched[i] = launch = later(launch, at);
     }
 }
 
@@ -693,6 +731,7 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
     SC__TRY(check_twice(ctx, t));
     note_overlaps(ctx, t);
     set_phases(t);
+    sc__kineto_sort_calls(t);
     set_rising(t);
     return SC_OK;
 }

@@ -162,13 +162,6 @@ static int by_time(const void *a, const void *b) {
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
-static uint32_t operator_of(const struct sc__kineto_trace *t,
-                            const struct sc__kineto_kernel *k) {
-    return k->external < t->operator_count && t->operators[k->external]
-               ? t->operators[k->external] - 1
-               : SC__NO_NAME;
-}
-
 void sc__kineto_total(const struct sc__kineto_trace *t,
                       int64_t start,
                       int64_t end,
@@ -193,7 +186,7 @@ void sc__kineto_total(const struct sc__kineto_trace *t,
             out->work[k->kind == SC__KINETO_MEMORY
                           ? SC__WORK_COPY
                           : sc__kineto_work(t->names.text[k->name])] += k->dur;
-        uint32_t name = operator_of(t, k);
+        uint32_t name = sc__kineto_operator_of(t, k);
         bool fresh;
         uint64_t *at = sc__map_at(&by_name, name, &fresh);
         if (fresh) {

@@ -266,7 +266,15 @@ static sc_status workload_text_read_read_header(struct workload_text_read_readin
         return fail_at(r, r->line.p, NULL, "the header line is empty");
     SC__TRY(check_policy(r, r->token[0]));
     r->out->policy = sc__strndup(r->arena, r->token[0].p, r->token[0].n);
-    for (uint32_t i = 1; i < r->tokens; i++)
+    uint32_t first = 1;
+    /* HYBRID_DLRM 4: ASTRA-sim's own files write the last bottom layer so */
+    bool bare = r->tokens > 1 && !strncmp(r->out->policy, "HYBRID_DLRM", 11) &&
+                r->token[1].n && r->token[1].p[0] >= '0' && r->token[1].p[0] <= '9';
+    if (bare) {
+        SC__TRY(take_value(r, KEY_DLRM, &first));
+        first++;
+    }
+    for (uint32_t i = first; i < r->tokens; i++)
         SC__TRY(take_key(r, &i));
     if (!r->out->tp && !strncmp(r->out->policy, "HYBRID_TRANSFORMER", 18))
         return fail_at(r,

@@ -9,6 +9,7 @@ static const struct {
     const char *word; /* anywhere in the name, in small letters */
     uint8_t class;
 } class_words[] = {
+    {"dataloader", SC__WORK_HOST},
     {"nccl", SC__CLASS_COMM},
     {"rccl", SC__CLASS_COMM},
     {"hccl", SC__CLASS_COMM},
@@ -322,7 +323,8 @@ void sc__profile_add_up(struct sc__arena *a,
         if (!t)
             continue;
         uint8_t class = p->rows[i].class;
-        if (class == SC__WORK_HOST && basis != HOST)
+        bool runtime = p->rows[i].kind == SC__PROFILE_RUNTIME;
+        if (class == SC__WORK_HOST && basis != HOST && runtime)
             class = SC__WORK_OTHER; /* kernels launched by the runtime itself */
         *SC__PUSH(a, sum->parts, sum->count, sum->capacity) =
             (struct sc__profile_part){&p->rows[i], t, class};

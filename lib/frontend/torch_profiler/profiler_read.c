@@ -64,6 +64,15 @@ static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text)
             break; /* after the last newline */
         if (line.n && line.p[line.n - 1] == '\r')
             line.n--;
+        /* tutorials print tables as comments */
+        if (line.n && line.p[0] == '#') {
+            line.p++;
+            line.n--;
+            if (line.n && line.p[0] == ' ') {
+                line.p++;
+                line.n--;
+            }
+        }
         *SC__PUSH(&p->ctx->arena, p->lines, p->count, p->capacity) = line;
     }
     return SC_OK;

@@ -39,6 +39,7 @@ struct sc__astra {
     bool local_bw_aware;   /* all-reduce as reduce-scatter up and all-gather down the
                               dimensions */
     bool compat;           /* count as its binary does */
+    uint32_t splits; /* pieces of a collective that go one after the other; 1: whole */
 };
 
 /* most: how many dimensions there may be, up to SC__ASTRA_DIMS. */

@@ -80,7 +80,8 @@ static sc_status take_algorithm(struct sc_context *ctx,
     return SC_OK;
 }
 
-static void name_keys(struct sc_context *ctx, const char *path, json_t *root) {
+static void
+name_keys(struct sc_context *ctx, const char *path, json_t *root, bool counts_splits) {
     const char *key;
     json_t *value;
     json_object_foreach(root, key, value) {
@@ -97,7 +98,7 @@ static void name_keys(struct sc_context *ctx, const char *path, json_t *root) {
                  near ? "'?)" : "");
     }
     double splits = json_number_value(json_object_get(root, "preferred-dataset-splits"));
-    if (splits > 1)
+    if (splits > 1 && !counts_splits)
         sc__note(ctx,
                  "astra-splits",
                  "%s: collectives are counted whole, not in %g splits",
@@ -120,7 +121,13 @@ take_system(struct sc_context *ctx, const char *path, json_t *root, struct sc__a
     const char *optimization =
         json_string_value(json_object_get(root, "collective-optimization"));
     a->local_bw_aware = optimization && !strcmp(optimization, "localBWAware");
-    name_keys(ctx, path, root);
+    double splits = json_number_value(json_object_get(root, "preferred-dataset-splits"));
+    double active = json_number_value(json_object_get(root, "active-chunks-per-dimension"));
+    /* the physical count takes a collective whole */
+    bool counts_splits =
+        a->compat && splits > 1 && splits <= 1 << 20 && active == 1 && a->net.dims == 1;
+    a->splits = counts_splits ? (uint32_t)splits : 1;
+    name_keys(ctx, path, root, counts_splits);
     return SC_OK;
 }
 

@@ -124,10 +124,10 @@ static uint32_t spanned(const struct sc__astra *a, const uint32_t *size) {
     return n;
 }
 
-int64_t sc__astra_collective(const struct sc__astra *a,
-                             enum sc__astra_collective kind,
-                             const uint32_t *size,
-                             uint64_t bytes) {
+static int64_t whole_collective(const struct sc__astra *a,
+                                enum sc__astra_collective kind,
+                                const uint32_t *size,
+                                uint64_t bytes) {
     double all = 1;
     double ns;
     for (uint32_t d = 0; d < a->net.dims; d++)
@@ -139,6 +139,19 @@ int64_t sc__astra_collective(const struct sc__astra *a,
     else
         ns = through(a, kind, size, (double)bytes);
     return ns < 9e15 ? llround(ns * 1000) : INT64_MAX / 8;
+}
+
+/* preferred-dataset-splits: a dimension works at one piece after the other
+ * (active-chunks-per-dimension 1), so each step's latency counts once a piece. Over
+ * several dimensions pieces overtake each other, which is not counted. */
+int64_t sc__astra_collective(const struct sc__astra *a,
+                             enum sc__astra_collective kind,
+                             const uint32_t *size,
+                             uint64_t bytes) {
+    if (a->splits < 2 || spanned(a, size) != 1)
+        return whole_collective(a, kind, size, bytes);
+    int64_t piece = whole_collective(a, kind, size, bytes / a->splits);
+    return piece < INT64_MAX / 8 / a->splits ? piece * a->splits : INT64_MAX / 8;
 }
 
 int64_t sc__astra_message(const struct sc__astra *a, const uint32_t *hops, uint64_t bytes) {

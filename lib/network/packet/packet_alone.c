@@ -1,5 +1,7 @@
 #include "network/packet/packet_alone.h"
 
+#include <string.h>
+
 /* Phases that are compared, and by which share they may differ for the rest to be
  * taken to be like them. */
 #define PHASES_COMPARED 4u
@@ -8,11 +10,20 @@
         */
 #define PHASE_TOLERANCE 0.002
 
+/* Sizes are simulated at which a component has so many packets, twice and three times as
+ * many; larger ones follow if time grows with size alike between them. */
+#define PACKETS_AT_FIRST 60000.0
+#define GROWTH_TOLERANCE 0.002
+#define PACKETS_TRIED 4.0 /* times more, where it does not */
+
 struct alone_result {
-    int64_t time;   /* ns */
-    double bound;   /* share of it */
-    bool steady;    /* the phases left out are like those simulated */
-    bool separable; /* no other set could have had an effect through a shared buffer */
+    int64_t time; /* ns */
+    double bound; /* share of it by which it may be wrong */
+    bool steady;  /* the phases left out are like those simulated */
+    bool paused;  /* or lost packets */
+    /* bytes of a shared buffer that it had at most, and that it could have had */
+    int64_t peak_shared;
+    int64_t least_shared;
 };
 
 void sc__packet_effort_add(struct sc__packet_effort *e,
@@ -61,32 +72,33 @@ static void go_on(struct sc__arena *arena,
 
 /* A switch pauses a port that has an eighth of what is free or more; sets beside this one
  * leave at least what they and it had at most. */
-static bool buffers_untouched(const struct sc__packet_live *l, uint32_t copies) {
-    double peak = (double)l->sim->peak_shared;
-    return !l->counters.pauses && !l->counters.buffer_losses &&
-           peak * (8 + (double)copies) < (double)l->ports.least_shared;
+static bool buffers_untouched(const struct alone_result *r, uint32_t copies) {
+    return copies < 2 || (!r->paused && (double)r->peak_shared * (8 + (double)copies) <
+                                            (double)r->least_shared);
 }
 
-static sc_status run_component(struct sc__packet_alone *a,
-                               const struct sc__packet_shape *s,
-                               const struct sc__packet_component *c,
-                               uint64_t bytes,
-                               double use,
-                               struct alone_result *r) {
+static sc_status simulate_component(struct sc__packet_alone *a,
+                                    const struct sc__packet_shape *s,
+                                    const struct sc__packet_component *c,
+                                    uint64_t bytes,
+                                    double use,
+                                    struct alone_result *r) {
     struct sc__packet_live *l =
         sc__packet_live_new(a->builder.fabric, &a->settings->steps, &a->settings->random);
     struct sc__packet_traffic_builder b = a->builder;
     struct sc__packet_traffic t = {0};
     struct sc__packet_run *over = NULL;
     b.arena = &l->arena;
-    *r = (struct alone_result){.steady = true, .separable = true};
+    *r = (struct alone_result){.steady = true};
     sc_status status = sc__packet_shape_traffic(&b, s, c, bytes, &t);
     if (status == SC_OK && t.count) {
         bool cut = t.phases < t.all_phases;
         sc__packet_live_add(l, &t, use, cut, 0, 0);
         status = sc__packet_live_run(l, INT64_MAX, &over);
         r->time = l->sim->queue.now;
-        r->separable = c->copies < 2 || buffers_untouched(l, c->copies);
+        r->paused = l->counters.pauses || l->counters.buffer_losses;
+        r->peak_shared = l->sim->peak_shared;
+        r->least_shared = l->ports.least_shared;
         if (status == SC_OK && cut)
             go_on(&l->arena, &t, over->delivered, r);
         sc__packet_effort_add(a->effort, &l->counters);
@@ -95,28 +107,95 @@ static sc_status run_component(struct sc__packet_alone *a,
     return status;
 }
 
-/* All components one by one; *good: and what was left out is like what was not. */
-static sc_status run_components(struct sc__packet_alone *a,
-                                const struct sc__packet_shape *s,
-                                uint64_t bytes,
-                                double use,
-                                int64_t *time,
-                                bool *steady,
-                                bool *separable) {
-    double bound = 0;
-    *time = 0;
-    *steady = true;
-    *separable = true;
-    for (uint32_t i = 0; i < s->component_count; i++) {
-        struct alone_result r;
-        SC__TRY(run_component(a, s, &s->components[i], bytes, use, &r));
-        *time = r.time > *time ? r.time : *time;
-        *steady = *steady && r.steady;
-        *separable = *separable && r.separable;
-        bound = fmax(bound, r.bound);
+/* With as many phases of rings as are needed. */
+static sc_status run_phases(struct sc__packet_alone *a,
+                            const struct sc__packet_shape *s,
+                            const struct sc__packet_component *c,
+                            uint64_t bytes,
+                            double use,
+                            struct alone_result *r) {
+    a->builder.first_phases = !a->settings->exact;
+    sc_status status = simulate_component(a, s, c, bytes, use, r);
+    a->builder.first_phases = false;
+    if (status == SC_OK && !r->steady)
+        status = simulate_component(a, s, c, bytes, use, r);
+    return status;
+}
+
+/* Packets of a component of so many bytes. */
+static double packets_of(const struct sc__packet_alone *a,
+                         const struct sc__packet_shape *s,
+                         const struct sc__packet_component *c,
+                         uint64_t bytes) {
+    double groups = s->group_count ? (double)c->count / s->group_count : 0;
+    return s->sent_per_byte * groups * (double)bytes / a->settings->config.payload;
+}
+
+/* Three sizes, and the rest as they grow; false where they do not grow alike. */
+static sc_status run_growing(struct sc__packet_alone *a,
+                             const struct sc__packet_shape *s,
+                             const struct sc__packet_component *c,
+                             uint64_t bytes,
+                             uint64_t unit,
+                             double use,
+                             struct alone_result *r,
+                             bool *alike) {
+    struct alone_result at[3];
+    for (unsigned i = 0; i < 3; i++)
+        SC__TRY(run_phases(a, s, c, (i + 1) * unit, use, &at[i]));
+    double first = (double)(at[1].time - at[0].time);
+    double second = (double)(at[2].time - at[1].time);
+    double units = (double)(bytes - 3 * unit) / (double)unit;
+    *r = at[2];
+    r->time += (int64_t)llround(second * units);
+    r->bound += fabs(second - first) * units / (double)r->time;
+    *alike = second > 0 && fabs(second - first) <= GROWTH_TOLERANCE * second + 2;
+    return SC_OK;
+}
+
+static sc_status run_size(struct sc__packet_alone *a,
+                          const struct sc__packet_shape *s,
+                          const struct sc__packet_component *c,
+                          uint64_t bytes,
+                          double use,
+                          struct alone_result *r) {
+    bool alike;
+    double packets = packets_of(a, s, c, bytes);
+    double first = PACKETS_AT_FIRST;
+    for (; !a->settings->exact && packets > 2 * 6 * first; first *= PACKETS_TRIED) {
+        /* whole packets for every part of the buffer */
+        uint64_t grain = (uint64_t)a->settings->config.payload << 10;
+        uint64_t unit = (uint64_t)((double)bytes * first / packets) / grain * grain;
+        if (!unit)
+            break;
+        SC__TRY(run_growing(a, s, c, bytes, unit, use, r, &alike));
+        if (alike)
+            return SC_OK;
     }
-    if (*steady)
-        a->effort->largest_bound = fmax(a->effort->largest_bound, bound);
+    return run_phases(a, s, c, bytes, use, r);
+}
+
+static sc_status run_component(struct sc__packet_alone *a,
+                               const struct sc__packet_shape *s,
+                               const struct sc__packet_component *c,
+                               uint64_t bytes,
+                               double use,
+                               struct alone_result *r) {
+    uint64_t key[3] = {c->look, bytes, 0};
+    memcpy(&key[2], &use, sizeof use);
+    uint64_t hash = sc__hash(key, sizeof key, 11);
+    const uint64_t *known = c->look ? sc__map_find(&a->results, hash) : NULL;
+    if (known) {
+        *r = *(const struct alone_result *)(uintptr_t)*known;
+        return SC_OK;
+    }
+    SC__TRY(run_size(a, s, c, bytes, use, r));
+    a->effort->largest_bound = fmax(a->effort->largest_bound, r->bound);
+    if (!c->look)
+        return SC_OK;
+    struct alone_result *kept = SC__NEW(a->builder.arena, struct alone_result);
+    *kept = *r;
+    *sc__map_at(&a->results, hash, NULL) = (uintptr_t)kept;
     return SC_OK;
 }
 
@@ -126,16 +205,14 @@ sc_status sc__packet_time_alone(struct sc__packet_alone *a,
                                 double use,
                                 int64_t *time) {
     struct alone_result r;
-    bool steady;
-    bool separable;
-    a->builder.first_phases = !a->settings->exact;
-    SC__TRY(run_components(a, s, bytes, use, time, &steady, &separable));
-    if (!steady) {
-        a->builder.first_phases = false;
-        SC__TRY(run_components(a, s, bytes, use, time, &steady, &separable));
+    bool apart = true;
+    *time = 0;
+    for (uint32_t i = 0; i < s->component_count && apart; i++) {
+        SC__TRY(run_component(a, s, &s->components[i], bytes, use, &r));
+        apart = buffers_untouched(&r, s->components[i].copies);
+        *time = r.time > *time ? r.time : *time;
     }
-    a->builder.first_phases = false;
-    if (separable)
+    if (apart)
         return SC_OK;
     SC__TRY(run_component(a, s, &s->all, bytes, use, &r));
     *time = r.time;

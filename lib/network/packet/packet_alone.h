@@ -22,6 +22,7 @@ struct sc__packet_effort {
 };
 
 struct sc__packet_alone {
+    struct sc__map results; /* of components, by look and size */
     struct sc__packet_traffic_builder builder;
     const struct sc__packet_engine_settings *settings;
     struct sc__packet_effort *effort;

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORTED 64u /* links in a report */
+#define REPORTED 64u              /* links in a report */
+#define NS ((int64_t)1000)        /* ps */
+#define SLICE ((int64_t)50000000) /* ps that a domain is simulated at a time */
 #define DEFAULT_NETWORK "simai-400g"
 #define DEFAULT_CONTROL "dcqcn"
 
@@ -266,16 +268,42 @@ static sc_status packet_passed(void *self, const struct sc_transfer *t, uint64_t
     return SC_OK;
 }
 
+/* The domain that is known least far. */
+static struct sc__packet_memory *last_domain(struct packet_net *n, int64_t *known) {
+    struct sc__packet_memory *last = NULL;
+    *known = INT64_MAX;
+    for (uint32_t i = 0; i < n->domain_count; i++) {
+        int64_t here = sc__packet_memory_known(n->domains[i]);
+        if (here >= *known)
+            continue;
+        *known = here;
+        last = n->domains[i];
+    }
+    return last;
+}
+
+/* Domains are simulated side by side: what ends in one may start something in another
+ * that has then not run on too far. */
 static sc_status packet_next(void *self, int64_t *when) {
     struct packet_net *n = self;
     int64_t limit = *when;
     int64_t begin = sc__heap_time(&n->begins);
     int64_t first = sc__heap_time(&n->over);
+    int64_t known;
+    int64_t end;
     first = begin < first ? begin : first;
     for (uint32_t i = 0; i < n->domain_count; i++) {
-        int64_t end;
+        SC__TRY(sc__packet_memory_next(n->domains[i], 0, &end));
+        first = end < first ? end : first;
+    }
+    for (;;) {
+        struct sc__packet_memory *m = last_domain(n, &known);
         int64_t until = first < limit ? first : limit;
-        SC__TRY(sc__packet_memory_next(n->domains[i], until, &end));
+        if (!m || until < known + NS)
+            break;
+        if (n->running > 1 && until - known > SLICE)
+            until = known + SLICE;
+        SC__TRY(sc__packet_memory_next(m, until, &end));
         first = end < first ? end : first;
     }
     *when = first;
@@ -427,6 +455,7 @@ sc_status sc__net_packet(struct sc_context *ctx,
                                                      .sliced = true},
                                          .settings = &n->settings,
                                          .effort = &n->effort};
+    sc__map_init(&n->alone.results, n->arena);
     return w ? sc__net_packet_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
 }
 

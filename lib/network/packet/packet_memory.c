@@ -98,6 +98,19 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
     m->future = future_of(m, m->history);
     if (m->count == 1 && !m->future->count)
         learn_end(m, 0, k->alone);
+    if (m->future->known_until < e->at)
+        m->future->known_until = e->at;
+    /* it was let run on, and what ended elsewhere first has brought this one */
+    if (m->live && m->live->sim->queue.now > e->at)
+        sc__packet_memory_free(m);
+}
+
+int64_t sc__packet_memory_known(const struct sc__packet_memory *m) {
+    if (!m->running || m->taken < m->future->count)
+        return INT64_MAX;
+    if (m->future->known_until > (INT64_MAX - m->begin) / NS)
+        return INT64_MAX;
+    return m->begin + m->future->known_until * NS;
 }
 
 /* ---- the simulation ---- */

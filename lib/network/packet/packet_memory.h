@@ -31,9 +31,10 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
                              struct sc__packet_kind *k,
                              uint32_t user,
                              int64_t now);
-/* When the next one ends, if that is before `limit`, up to which none begins; else
- * INT64_MAX. */
+/* When the next one ends, if that is by `limit`; else INT64_MAX. */
 sc_status sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when);
+/* Up to when it is known that none ends; INT64_MAX where the next end is known. */
+int64_t sc__packet_memory_known(const struct sc__packet_memory *m);
 /* One that has ended by `to`; false when there is none. */
 bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user);
 /* Gives its simulation back. */

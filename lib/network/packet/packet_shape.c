@@ -190,7 +190,7 @@ static sc_status
 look_of_set(struct shape_maker *m, const struct sc__packet_component *c, uint64_t *hash) {
     struct sc__map numbers;
     sc__map_init(&numbers, m->b.arena);
-    *hash = c->count;
+    *hash = mix(c->count, (uint64_t)m->shape->coll << 16 | m->shape->algo);
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(look_of_group(m, &m->traffic[c->groups[i]], &numbers, hash));
     return SC_OK;
@@ -223,6 +223,7 @@ static sc_status collect_components(struct shape_maker *m) {
         uint64_t *slot = sc__map_at(&looks, hash, &fresh);
         if (fresh) {
             *slot = s->component_count;
+            sets[i].look = hash;
             s->components[s->component_count++] = sets[i];
         }
         s->components[*slot].copies++;
@@ -238,6 +239,8 @@ static void find_port_time(struct shape_maker *m) {
         double time = s->loads[i].per_byte / f->graph->capacity[s->loads[i].link];
         if (ends[0] < f->graph->hosts || ends[1] < f->graph->hosts)
             s->port_time = fmax(s->port_time, time);
+        if (ends[0] < f->graph->hosts)
+            s->sent_per_byte += s->loads[i].per_byte;
     }
 }
 

@@ -17,6 +17,7 @@ struct sc__packet_component {
     uint32_t count;
     uint32_t capacity;
     uint32_t copies;
+    uint64_t look; /* equal: the same messages over links that are alike */
 };
 
 struct sc__packet_shape {
@@ -33,6 +34,7 @@ struct sc__packet_shape {
     uint32_t load_count;
     uint32_t load_capacity;
     bool network;             /* some of it leaves the nodes */
+    double sent_per_byte;     /* bytes that hosts send, for a byte of the transfer */
     double port_time;         /* seconds per byte that its busiest port needs */
     double wire_latency;      /* ns of a message, on average */
     uint32_t critical_phases; /* messages one after the other */

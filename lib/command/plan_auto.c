@@ -1,0 +1,103 @@
+/* plan_auto: run --plan auto, the plan that `plans` would put first; and what to ask
+ * where a plan does not fit. */
+#include "base/platform.h"
+#include "command/job.h"
+#include "search/search.h"
+
+#include <string.h>
+
+/* As `plans` has it. */
+#define AUTO_MARGIN 0.08
+
+static void keep_settings(struct sc_request *req, struct sc__setting_list *out) {
+    sc_setting *list = SC__NEW_ARRAY(&req->ctx->arena, sc_setting, req->value_count + 1);
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const char *text = req->values[i].text;
+        list[i] = (sc_setting){req->values[i].option->name, text ? text : ""};
+    }
+    *out = (struct sc__setting_list){list, req->value_count};
+}
+
+static void put_setting(void *self, const char *name, const char *text) {
+    sc__printf(self, " --%s%s%s", name, *text ? " " : "", text);
+}
+
+static sc_status
+take_best(struct sc_request *req, struct sc__job *job, struct sc__search *s) {
+    const struct sc__search_plan *best = &s->plans[s->best[0]];
+    const char *order;
+    struct sc__buffer said;
+    SC__TRY(sc__space_plan(req->ctx, s, best, &job->plan, &order));
+    sc__buffer_init(&said, &req->ctx->arena);
+    sc__space_settings(req->ctx, s, best, put_setting, &said);
+    sc__note(req->ctx,
+             "plan-auto",
+             "--plan auto: of %u plans that fit with %g %% of the memory free the fastest "
+             "has%s",
+             s->fit,
+             100 * s->memory_margin,
+             said.text ? said.text : " nothing to say");
+    return SC_OK;
+}
+
+sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
+    const char *word = sc__option(req, "plan");
+    struct sc__search s = {.ctx = req->ctx,
+                           .model = job->model,
+                           .given = job->plan,
+                           .options = job->options,
+                           .memory_margin = AUTO_MARGIN,
+                           .top = 1};
+    if (!word)
+        return SC_OK;
+    if (strcmp(word, "auto"))
+        return sc__usage(req, "--plan auto", "--plan: unknown '%s'", word);
+    if (!job->plan.global_batch)
+        return sc__usage(req,
+                         "--global-batch N: the sequences of a step",
+                         "--plan auto: the batch decides which plan is best");
+    keep_settings(req, &s.engine_settings);
+    s.machines = SC__NEW(&req->ctx->arena, struct sc__search_machine);
+    s.machine_count = 1;
+    SC__TRY(sc__search_machine(req->ctx,
+                               &s.options,
+                               &s.engine_settings,
+                               sc__option(req, "cluster"),
+                               job->plan.gpus,
+                               s.machines));
+    if (!sc__option(req, "jobs"))
+        req->ctx->jobs = sc__cores();
+    SC__TRY(sc__search_run(&s));
+    if (s.best_count)
+        return take_best(req, job, &s);
+    return sc__fail(req->ctx,
+                    s.too_large ? SC_NO_FIT : SC_USAGE,
+                    NULL,
+                    "stepcast plans with the same options and --try all looks further",
+                    "--plan auto: none of %u plans %s%s%s",
+                    s.tried,
+                    s.too_large ? "fits into memory" : "can be run",
+                    s.why ? ": " : "",
+                    s.why ? s.why : "");
+}
+
+sc_status sc__job_suggest_plans(struct sc_request *req, sc_status status) {
+    static const char *const names[] =
+        {"model", "megatron-args", "cluster", "gpus", "nodes", "global-batch", "seq"};
+    struct sc_context *ctx = req->ctx;
+    struct sc__buffer command;
+    if (status != SC_NO_FIT || sc__option(req, "plan"))
+        return status;
+    sc__buffer_init(&command, &ctx->arena);
+    sc__printf(&command, "%s; what fits: stepcast plans", sc_error_hint(ctx));
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = sc__option(req, names[i]);
+        const char *quote = text && strchr(text, ' ') ? "'" : "";
+        if (text)
+            sc__printf(&command, " --%s %s%s%s", names[i], quote, text, quote);
+    }
+    if (!sc__option(req, "global-batch"))
+        sc__puts(&command, " --global-batch N");
+    const char *message = sc__strdup(&ctx->arena, sc_error_message(ctx));
+    return sc__fail(ctx, status, NULL, command.text, "%s", message);
+}

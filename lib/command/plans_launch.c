@@ -1,0 +1,238 @@
+/* plans_launch: a plan as the script that launches it with Megatron-LM. Reading it
+ * back (--megatron-args) gives the same step. What its flags cannot say is refused. */
+#include "command/plans.h"
+
+#include <string.h>
+
+static void put_flag(struct sc__buffer *out, const char *name) {
+    sc__printf(out, " \\\n    --%s", name);
+}
+
+static void put_number(struct sc__buffer *out, const char *name, uint32_t n) {
+    sc__printf(out, " \\\n    --%s %u", name, n);
+}
+
+static void put_word(struct sc__buffer *out, const char *name, const char *word) {
+    sc__printf(out, " \\\n    --%s %s", name, word);
+}
+
+static void put_experts(const struct sc__model *m, struct sc__buffer *out) {
+    if (!m->experts)
+        return;
+    put_number(out, "num-experts", m->experts);
+    put_number(out, "moe-router-topk", m->topk);
+    put_number(out, "moe-ffn-hidden-size", m->expert_ffn);
+    if (m->shared_ffn)
+        put_number(out, "moe-shared-expert-intermediate-size", m->shared_ffn);
+    if (m->first_dense)
+        sc__printf(out,
+                   " \\\n    --moe-layer-freq '([0]*%u+[1]*%u)'",
+                   m->first_dense,
+                   m->layers - m->first_dense);
+    else if (m->moe_every > 1)
+        put_number(out, "moe-layer-freq", m->moe_every);
+}
+
+static void put_latent(const struct sc__model *m, struct sc__buffer *out) {
+    put_flag(out, "multi-latent-attention");
+    if (m->q_lora)
+        put_number(out, "q-lora-rank", m->q_lora);
+    put_number(out, "kv-lora-rank", m->kv_lora);
+    put_number(out, "qk-head-dim", m->nope_dim);
+    put_number(out, "qk-pos-emb-head-dim", m->rope_dim);
+    put_number(out, "v-head-dim", m->v_dim);
+}
+
+static void put_attention(const struct sc__model *m, struct sc__buffer *out) {
+    put_number(out, "num-attention-heads", m->heads);
+    if (m->kv_lora) {
+        put_latent(m, out);
+        return;
+    }
+    put_number(out, "kv-channels", m->head_dim);
+    if (m->kv_heads == m->heads)
+        return;
+    put_flag(out, "group-query-attention");
+    put_number(out, "num-query-groups", m->kv_heads);
+}
+
+static void put_model(const struct sc__model *m, struct sc__buffer *out) {
+    put_number(out, "num-layers", m->layers);
+    put_number(out, "hidden-size", m->hidden);
+    put_attention(m, out);
+    put_number(out, "ffn-hidden-size", m->ffn);
+    put_number(out, "vocab-size", m->vocab);
+    put_word(out,
+             "position-embedding-type",
+             m->positions   ? "learned_absolute"
+             : m->no_rotary ? "none"
+                            : "rope");
+    if (m->positions)
+        put_number(out, "max-position-embeddings", m->positions);
+    put_word(out, "normalization", m->norm == SC__RMSNORM ? "RMSNorm" : "LayerNorm");
+    if (m->gated)
+        put_flag(out, "swiglu");
+    if (!m->tied)
+        put_flag(out, "untie-embeddings-and-output-weights");
+    if (!m->linear_bias)
+        put_flag(out, "disable-bias-linear");
+    if (m->qkv_bias)
+        put_flag(out, "add-qkv-bias");
+    if (m->qk_norm)
+        put_flag(out, "qk-layernorm");
+    put_experts(m, out);
+    if (m->mtp_layers)
+        put_number(out, "mtp-num-layers", m->mtp_layers);
+}
+
+static void put_sizes(const struct sc__plan *p, struct sc__buffer *out) {
+    put_number(out, "tensor-model-parallel-size", p->mesh.tp);
+    put_number(out, "pipeline-model-parallel-size", p->mesh.pp);
+    put_number(out, "context-parallel-size", p->mesh.cp);
+    if (p->mesh.ep > 1)
+        put_number(out, "expert-model-parallel-size", p->mesh.ep);
+    if (p->mesh.etp != p->mesh.tp)
+        put_number(out, "expert-tensor-parallel-size", p->mesh.etp);
+    if (p->vpp > 1)
+        put_number(out, "num-virtual-stages-per-pipeline-rank", p->vpp);
+    if (p->first_layers)
+        put_number(out, "decoder-first-pipeline-num-layers", p->first_layers);
+    if (p->last_layers)
+        put_number(out, "decoder-last-pipeline-num-layers", p->last_layers);
+    if (p->count_embedding)
+        put_flag(out, "account-for-embedding-in-pipeline-split");
+    if (p->count_loss)
+        put_flag(out, "account-for-loss-in-pipeline-split");
+    put_number(out, "seq-length", p->seq);
+    put_number(out, "micro-batch-size", p->micro_batch);
+    put_number(out, "global-batch-size", p->global_batch);
+}
+
+static void put_recompute(const struct sc__plan *p, struct sc__buffer *out) {
+    static const struct {
+        unsigned module;
+        const char *name;
+    } modules[] = {{SC__MODULE_CORE, "core_attn"},
+                   {SC__MODULE_NORM, "layernorm"},
+                   {SC__MODULE_ACTIVATION, "act"},
+                   {SC__MODULE_MLP, "mlp"},
+                   {SC__MODULE_MOE, "moe"},
+                   {SC__MODULE_SHARED, "shared_experts"},
+                   {SC__MODULE_LATENT, "mla_up_proj"}};
+    if (p->recompute == SC__RECOMPUTE_NONE)
+        return;
+    bool full = p->recompute == SC__RECOMPUTE_FULL;
+    put_word(out, "recompute-granularity", full ? "full" : "selective");
+    if (full) {
+        put_word(out, "recompute-method", p->recompute_block ? "block" : "uniform");
+        put_number(out,
+                   "recompute-num-layers",
+                   p->recompute_block ? p->recompute_layers : 1);
+        return;
+    }
+    sc__puts(out, " \\\n    --recompute-modules");
+    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (p->recompute_modules & modules[i].module)
+            sc__printf(out, " %s", modules[i].name);
+}
+
+static void
+put_training(const struct sc__model *m, const struct sc__plan *p, struct sc__buffer *out) {
+    static const char *const cp_kinds[] = {"p2p", "all_gather", "a2a"};
+    put_flag(out, p->dtype == SC__FP16 ? "fp16" : "bf16");
+    if (p->gemm == SC__FP8)
+        put_word(out, "fp8-format", "hybrid");
+    if (p->sequence_parallel)
+        put_flag(out, "sequence-parallel");
+    if (p->zero)
+        put_flag(out, "use-distributed-optimizer");
+    if (p->overlap_grad)
+        put_flag(out, "overlap-grad-reduce");
+    if (p->overlap_param)
+        put_flag(out, "overlap-param-gather");
+    if (p->tp_overlap == SC__TP_CHUNKS)
+        put_flag(out, "tp-comm-overlap");
+    if (p->mesh.cp > 1)
+        put_word(out, "cp-comm-type", cp_kinds[p->cp_kind]);
+    if (m->experts)
+        put_word(out, "moe-token-dispatcher-type", p->dedup ? "flex" : "alltoall");
+    if (p->overlap_moe)
+        put_flag(out, "overlap-moe-expert-parallel-comm");
+    put_recompute(p, out);
+}
+
+/* What the flags have no word for. */
+static const char *
+unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
+    bool given = p->first_layers || p->last_layers || p->count_embedding || p->count_loss;
+    if (p->zero > 1)
+        return "ZeRO 2 and 3 are another trainer's";
+    if (p->schedule != SC__SCHEDULE_1F1B && p->schedule != SC__SCHEDULE_INTERLEAVED)
+        return "its schedules are 1F1B and interleaved";
+    if (m->layers % (p->mesh.pp * p->vpp) && !given)
+        return "stages of unequal layers have no flag of their own";
+    if (p->gemm == SC__FP4 || p->dtype == SC__FP32 || p->dtype == SC__TF32)
+        return "of the types bf16, fp16 and fp8 are written";
+    if (p->recompute == SC__RECOMPUTE_OPS)
+        return "recomputation by operators is PyTorch's";
+    if (order)
+        return "another order of ranks is not written";
+    if (m->post_norms || m->one_norm || m->window || m->expert_bias || m->shared_gate ||
+        m->router_bias || (m->first_dense && m->moe_every > 1))
+        return "the model has parts without a flag";
+    return NULL;
+}
+
+static sc_status
+resolve_best(const struct sc__plans *x, struct sc__plan *plan, const char **order) {
+    struct sc_context *ctx = x->req->ctx;
+    const struct sc__search *s = &x->search;
+    const struct sc__search_plan *best = &s->plans[s->best[0]];
+    sc_plan given;
+    sc_options options = s->options;
+    SC__TRY(sc__space_plan(ctx, s, best, &given, order));
+    const struct sc__plan_surroundings around = {
+        .gpus = given.gpus,
+        .gpu = s->machines[best->machine].description.cluster.gpu,
+        .options = &options};
+    return sc__plan_resolve(ctx, &given, s->model, &around, plan);
+}
+
+sc_status sc__plans_write_launch(const struct sc__plans *x) {
+    const char *path = sc__option(x->req, "write-launch");
+    const struct sc__search *s = &x->search;
+    struct sc__plan plan;
+    const char *order;
+    struct sc__buffer b;
+    if (!path)
+        return SC_OK;
+    SC__TRY(resolve_best(x, &plan, &order));
+    const char *why = unsaid(s->model, &plan, order);
+    if (why)
+        return sc__fail(x->req->ctx,
+                        SC_NO,
+                        NULL,
+                        "fix what it cannot say: --zero 1, --schedule, --pp",
+                        "--write-launch: the best plan cannot be said to Megatron-LM: %s",
+                        why);
+    uint32_t node = s->machines[s->plans[s->best[0]].machine].node_gpus;
+    if (node > plan.gpus)
+        node = plan.gpus;
+    sc__buffer_init(&b, &x->req->ctx->arena);
+    sc__printf(&b,
+               "#!/bin/bash\n# %s on %u GPUs: %.4f s a step as stepcast forecasts it. "
+               "Data, checkpoints, learning rate and the\n# rendezvous of the nodes are "
+               "yours to add.\n",
+               s->model->name,
+               plan.gpus,
+               (double)s->plans[s->best[0]].step * 1e-12);
+    sc__printf(&b,
+               "torchrun --nproc_per_node %u --nnodes %u pretrain_gpt.py",
+               node,
+               plan.gpus / node);
+    put_model(s->model, &b);
+    put_sizes(&plan, &b);
+    put_training(s->model, &plan, &b);
+    sc__putc(&b, '\n');
+    return sc__job_output(x->req, "write-launch", &b);
+}

@@ -1,0 +1,188 @@
+/* plans_machines: the clusters and numbers of GPUs that are compared, what they cost,
+ * and how much of the time of a run on them counts. */
+#include "command/plans.h"
+
+#include "base/data.h"
+#include "base/units.h"
+#include "train/goodput.h"
+
+#include <string.h>
+
+enum { MOST_MACHINES = 64, LARGEST = 65536, SEEDS = 20 };
+
+/* As stepcast train has it: bf16 and fp32 weights, Adam's two moments; a middle of
+ * what jobs have seen. */
+#define STATE_BYTES_PER_PARAMETER 14
+#define STORAGE_RATE 100e9
+
+static sc_status add_machine(struct sc__plans *x, const char *cluster, uint32_t gpus) {
+    struct sc__search *s = &x->search;
+    if (s->machine_count == MOST_MACHINES)
+        return sc__usage(x->req,
+                         "fewer clusters or sizes",
+                         "more than %d machines to compare",
+                         MOST_MACHINES);
+    if (!s->machines)
+        s->machines =
+            SC__NEW_ARRAY(&x->req->ctx->arena, struct sc__search_machine, MOST_MACHINES);
+    return sc__search_machine(x->req->ctx,
+                              &s->options,
+                              &x->given,
+                              cluster,
+                              gpus,
+                              &s->machines[s->machine_count++]);
+}
+
+/* --sizes 256,512: the cluster with each of them. */
+static sc_status add_sizes(struct sc__plans *x, const char *cluster) {
+    struct sc__str rest = sc__str(sc__option(x->req, "sizes"));
+    struct sc__str part;
+    while (sc__split(&rest, ',', &part)) {
+        uint32_t gpus;
+        if (!sc__parse_u32(part, &gpus) || !gpus || gpus > 1u << 24)
+            return sc__usage(x->req,
+                             "numbers of GPUs, like 256,512,1024",
+                             "--sizes: '%.*s' is no number of GPUs",
+                             SC__SHOW(part));
+        SC__TRY(add_machine(x, cluster, gpus));
+    }
+    return SC_OK;
+}
+
+/* Without a size, where a deadline asks for one: whole nodes, doubled. */
+static sc_status add_doubled(struct sc__plans *x, const char *cluster) {
+    struct sc__cluster_description d;
+    SC__TRY(sc__cluster_describe(x->req->ctx, cluster ? cluster : "dgx-h100", &d));
+    uint32_t node = d.cluster.node_gpus ? d.cluster.node_gpus : 1;
+    for (uint64_t gpus = node; gpus <= LARGEST; gpus *= 2)
+        SC__TRY(add_machine(x, cluster, (uint32_t)gpus));
+    return SC_OK;
+}
+
+static sc_status add_cluster(struct sc__plans *x, const char *cluster) {
+    struct sc__cluster_description d = {.sized = false};
+    uint32_t gpus = x->job.plan.gpus;
+    if (cluster)
+        SC__TRY(sc__cluster_describe(x->req->ctx, cluster, &d));
+    if (sc__option(x->req, "sizes") && !d.sized)
+        return add_sizes(x, cluster);
+    if (!gpus && !d.sized && x->days > 0)
+        return add_doubled(x, cluster);
+    return add_machine(x, cluster, d.sized && !gpus ? 0 : gpus);
+}
+
+const char *sc__plans_next_cluster(struct sc__arena *arena, struct sc__str *rest) {
+    struct sc__str part;
+    if (rest->p &&
+        memchr(rest->p, '=', rest->n)) { /* a description has commas of its own */
+        part = *rest;
+        *rest = (struct sc__str){NULL, 0};
+        return sc__strndup(arena, part.p, part.n);
+    }
+    return sc__split(rest, ',', &part) ? sc__strndup(arena, part.p, part.n) : NULL;
+}
+
+static sc_status add_machines(struct sc__plans *x) {
+    const char *text = sc__option(x->req, "cluster");
+    const char *cluster;
+    struct sc__str rest = sc__str(text ? text : "");
+    if (!text)
+        return add_cluster(x, NULL);
+    while ((cluster = sc__plans_next_cluster(&x->req->ctx->arena, &rest)))
+        SC__TRY(add_cluster(x, cluster));
+    return SC_OK;
+}
+
+/* ---- what they cost ---- */
+
+static sc_status read_prices(struct sc__plans *x) {
+    struct sc__search *s = &x->search;
+    const char *text = sc__option(x->req, "price");
+    double price = 0;
+    if (text && (!sc__parse_double(sc__str(text), &price) || !(price > 0)))
+        return sc__usage(x->req,
+                         "US dollars for a GPU-hour, like 2.5",
+                         "--price: '%s' is no price",
+                         text);
+    for (uint32_t i = 0; i < s->machine_count; i++) {
+        struct sc__search_machine *m = &s->machines[i];
+        const char *gpu = sc__search_gpu(&s->given, m);
+        SC__TRY(sc__search_price(x->req->ctx, gpu, &m->usd_per_hour));
+        if (text)
+            m->usd_per_hour = price;
+        if (m->usd_per_hour <= 0 && s->objective == SC__SEARCH_CHEAPEST)
+            return sc__usage(x->req,
+                             "--price USD, of a GPU-hour",
+                             "--objective cheapest: what a %s costs is not known",
+                             gpu);
+    }
+    if (!text && s->objective == SC__SEARCH_CHEAPEST)
+        sc__note(x->req->ctx,
+                 "prices-assumed",
+                 "no --price is given: GPU-hours at what data/prices.json quotes");
+    return SC_OK;
+}
+
+/* ---- how much of the time counts ---- */
+
+static double mean_ettr(struct sc_context *ctx, const struct sc__goodput_input *in) {
+    double sum = 0;
+    if (sc__goodput_is_closed(in))
+        return sc__goodput_closed(in);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sc__goodput run;
+        sc__goodput_simulate(in, seed, &ctx->arena, &run);
+        sum += run.unfinished ? 0 : run.ettr;
+    }
+    return sum / SEEDS;
+}
+
+static sc_status read_goodput(struct sc__plans *x) {
+    struct sc__search *s = &x->search;
+    struct sc_context *ctx = x->req->ctx;
+    const char *name = sc__option(x->req, "failures");
+    struct sc__goodput_input in = {.work_s = (x->days > 0 ? x->days : 30) * SC__DAY_S};
+    struct sc__model_params n;
+    if (s->objective != SC__SEARCH_GOODPUT) {
+        if (name)
+            return sc__usage(x->req,
+                             "--objective goodput",
+                             "--failures says how much of the time of a run counts");
+        return SC_OK;
+    }
+    SC__TRY(sc__failures_load(ctx, name ? name : "llama3", &in.set));
+    double *paces = SC__NEW_ARRAY(&ctx->arena, double, in.set->class_count);
+    for (uint32_t i = 0; i < in.set->class_count; i++)
+        paces[i] = in.set->classes[i].slowdown > 1 ? 1 / in.set->classes[i].slowdown : 1;
+    in.slow_share = paces;
+    sc__model_count(s->model, &n);
+    in.blocking_s = STATE_BYTES_PER_PARAMETER * n.total / STORAGE_RATE;
+    in.restore_s = in.blocking_s;
+    for (uint32_t i = 0; i < s->machine_count; i++) {
+        in.gpus = s->machines[i].gpus;
+        double rate = sc__goodput_losing_rate(&in);
+        in.interval_s =
+            rate > 0 ? sc__best_interval(rate, in.blocking_s, in.write_s) : in.work_s;
+        s->machines[i].ettr = mean_ettr(ctx, &in);
+        if (!(s->machines[i].ettr > 0))
+            return sc__usage(x->req,
+                             "fewer GPUs, or another set of failures",
+                             "a run on %u GPUs does not get on",
+                             s->machines[i].gpus);
+    }
+    sc__note(ctx,
+             "goodput-of-machines",
+             "failures of %s, every one through the queue; checkpoints of %d bytes per "
+             "parameter at %g GB/s as often as is best: the share of the time that counts "
+             "depends on the number of GPUs, not on the plan",
+             in.set->title ? in.set->title : in.set->name,
+             STATE_BYTES_PER_PARAMETER,
+             STORAGE_RATE / 1e9);
+    return SC_OK;
+}
+
+sc_status sc__plans_machines(struct sc__plans *x) {
+    SC__TRY(add_machines(x));
+    SC__TRY(read_prices(x));
+    return read_goodput(x);
+}

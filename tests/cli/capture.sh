@@ -1,0 +1,47 @@
+#!/bin/sh
+# Captured PyTorch steps: forecasts beside measured steps, traffic of FSDP, what-if by
+# module, and refusals.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+folder=tests/data/captures
+
+expect measured 0 "gpt-8" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_captures.csv
+
+# FSDP2 gathers bf16 parameters in forward and again in backward, and reduces gradients
+# once: by layer two square products, keys and values of 8 of 32 heads, three of the
+# feed-forward and two norms; embedding, head and the last norm
+layer=$((2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096))
+parameters=$((32 * layer + 2 * 128256 * 4096 + 4096))
+"$STEPCAST" run $folder/llama-8b-fsdp64.json.gz --cluster dgx-h100 --json "$tmp/fsdp.json" >"$tmp/fsdp.txt"
+moved() { python3 -c 'import json,sys
+c = json.load(open(sys.argv[1]))["comm"]
+print(sum(v["bytes"] for v in c.values()))' "$1"; }
+check fsdp_bytes "$(moved "$tmp/fsdp.json")" "$((3 * 2 * parameters))"
+
+# a module made twice as fast; a host that costs nothing
+step() { "$STEPCAST" run "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
+less() { awk -v a="$1" -v b="$2" 'BEGIN { print (a + 0 < b + 0) ? "yes" : "no" }'; }
+machine="gpu=h200 gpus=1 node=8"
+whole=$(step $folder/gpt-8.json.gz --cluster "$machine")
+check what_if_module "$(less "$(step $folder/gpt-8.json.gz --cluster "$machine" --scale 'layers.0.*=0.5')" "$whole")" yes
+check host_scale "$(less "$whole" "$(step $folder/gpt-8.json.gz --cluster "$machine" --host-scale 100)")" yes
+expect show 0 "kernels of rank 0 by module" "$STEPCAST" show $folder/gpt-8.json.gz
+expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json -
+
+# broken
+gzip -dc $folder/unet-32.json.gz >"$tmp/good.json"
+head -c 2000 "$tmp/good.json" >"$tmp/cut.json"
+expect cut 3 "error" "$STEPCAST" run "$tmp/cut.json"
+sed 's/aten\.convolution"/aten.convolutino"/' "$tmp/good.json" >"$tmp/other.json"
+expect unknown_operator 0 "go by their bytes: aten.convolutino" "$STEPCAST" run "$tmp/other.json"
+sed 's/"world":1/"world":8/' "$tmp/good.json" >"$tmp/world.json"
+expect other_world 3 "the classes have 1 ranks, the world 8" "$STEPCAST" run "$tmp/world.json"
+expect bad_scale 2 "--host-scale must be a number from 0 on" "$STEPCAST" run "$tmp/good.json" --host-scale -1
+expect pipe 0 "step time" sh -c "cat '$tmp/good.json' | '$STEPCAST' run -"
+
+# without PyTorch the message says so
+if ! python3 -c "import torch" 2>/dev/null; then
+    expect no_torch 3 "PyTorch is not installed" env PYTHONPATH=build/python STEPCAST_LIBRARY="$PWD/build/libstepcast.so.0" python3 -m stepcast.capture examples/capture_llama.py
+fi
+expect no_mesh 2 "is not NAME=SIZE" env PYTHONPATH=build/python python3 -m stepcast.capture --mesh pp8 examples/capture_llama.py

@@ -1,0 +1,62 @@
+#!/bin/sh
+# Results against numbers that can be worked out by hand.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+# of NAME EXPRESSION options: the expression on the result r of a run
+of() {
+    name=$1 expression=$2 wanted=$3
+    shift 3
+    "$STEPCAST" run "$@" --ignore-memory --json "$tmp/$name.json" >/dev/null 2>"$tmp/err"
+    check "$name" "$(python3 -c "
+import json, sys
+r = json.load(open(sys.argv[1]))
+print($expression)" "$tmp/$name.json" 2>&1)" "$wanted"
+}
+
+# money: GPUs times hours times the price of an hour
+python3 - "$tmp/priced.json" <<'P'
+import json, sys
+gpu = json.load(open("data/gpus/h200.json"))
+gpu["datasheet"]["usd_per_hour"] = 3.5
+json.dump(gpu, open(sys.argv[1], "w"))
+P
+gpt="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 128 --micro-batch 8 --global-batch 16 --gpus 2"
+of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True $gpt --gpu "$tmp/priced.json" --cluster hgx-h200:2
+
+# HFU counts what is computed again: with full recomputation the forward of the layers, a third of theirs
+# (per token and layer 6·12h² FLOP and 12·s·h of attention, 6·V·h of the head)
+of hfu 'abs(r["hfu"] / r["mfu"] - (1 + (72 * 4096 ** 2 + 12 * 128 * 4096) * 4 / 3 / ((72 * 4096 ** 2 + 12 * 128 * 4096) * 4 + 6 * 1024 * 4096))) < 0.01' True \
+    $gpt --recompute full --cluster dgx-h100:2
+of hfu_is_mfu 'abs(r["hfu"] / r["mfu"] - 1) < 1e-9' True $gpt --recompute none --cluster dgx-h100:2
+
+# memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
+ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
+of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0
+of states_zero_1 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8, 2) for k in ("gradients", "optimizer")]' '[16.0, 6.0]' $ways --zero 1
+of states_zero_2 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8, 2) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 2
+"$STEPCAST" run $ways --zero 0 >"$tmp/out" 2>"$tmp/err"
+check half_too_large "$? $(grep -c 'does not fit into memory' "$tmp/err")" "1 1"
+# … of which fp32 weights need no copy: the optimizer reads and writes less
+of adam 'r["work_us"]["optimizer"] < json.load(open("'"$tmp"'/states.json"))["work_us"]["optimizer"]' True $ways --zero 0 --dtype fp32
+
+# a message of a graph: 1 us of latency and 100 us for its bytes, after 1 us of work
+printf 'num_ranks 2\nrank 0 {\na: calc 1000\nb: send 1000001b to 1 tag 1\nb requires a\n}\nrank 1 {\na: recv 1000001b from 0 tag 1\n}\n' >"$tmp/message.goal"
+"$STEPCAST" run "$tmp/message.goal" --loggops 1us,0,0,0.1ns --json "$tmp/message.json" >/dev/null
+check message "$(python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))
+print(r["step_time_us"], r["comm"]["p2p"]["busy_us"], r["comm"]["p2p"]["exposed_us"])' "$tmp/message.json" 2>&1)" "102 101 101"
+
+# rows of a table count from 0; those of no row have no number
+"$STEPCAST" run tests/data/seed_003.txt --csv "$tmp/rows.csv" >/dev/null
+check row_numbers "$(grep -c '^0,' "$tmp/rows.csv") $(grep -c '^1,' "$tmp/rows.csv") $(grep -c '^,' "$tmp/rows.csv" | sed 's/[1-9].*/some/')" "1 1 some"
+
+# tokens for experts: as many bytes as the fullest rank takes
+experts="--model mixtral-8x7b --gpus 8 --ep 8 --etp 1 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
+of even '"ep" in r["comm"]' True $experts
+of uneven 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 1.5) < 1e-6' True $experts --moe-imbalance 1.5
+# half of the host's part of unfused routing prepares the exchange, and a graph of the router saves it
+of unfused 'r["step_time_us"] > json.load(open("'"$tmp"'/even.json"))["step_time_us"]' True $experts --moe-kernels unfused
+of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/unfused.json"))["breakdown_us"]["other"]' True $experts --moe-kernels unfused --cuda-graph moe_router

@@ -1,0 +1,292 @@
+/* Captures of PyTorch steps: prices against the kernel model by hand, the peak of
+ * memory by hand, a host that is the limit, a pipeline of two stages; broken documents
+ * are refused with their place. */
+#include "table_helpers.h"
+
+#include "frontend/capture/capture.h"
+
+#include <math.h>
+
+extern const struct sc__reader sc__reader_capture;
+
+/* A document from its parts; the rest is that of one rank. */
+struct parts {
+    const char *world;
+    const char *mesh;
+    const char *groups;
+    const char *tensors;
+    const char *calls;
+    const char *classes;
+    const char *programs;
+};
+
+static const char *document(struct parts p) {
+    return sc__format(&ctx->arena,
+                      "{\"schema\": \"stepcast/capture/1\", \"made_by\": \"a test\", "
+                      "\"world\": %s, \"mesh\": %s, \"groups\": %s, \"modules\": [\"\", "
+                      "\"encoder.0.fc\"], \"tensors\": %s, \"calls\": %s, \"classes\": %s, "
+                      "\"programs\": %s, \"notes\": []}",
+                      p.world ? p.world : "1",
+                      p.mesh ? p.mesh : "[]",
+                      p.groups ? p.groups : "[]",
+                      p.tensors ? p.tensors : "[]",
+                      p.calls,
+                      p.classes ? p.classes
+                                : "[{\"rank\": 0, \"ranks\": 1, \"program\": 0}]",
+                      p.programs);
+}
+
+static struct sc__workload *read_document(const char *text, const char *host_scale) {
+    struct sc__document doc;
+    const char *scale = sc__format(&ctx->arena, "host-scale=%s", host_scale);
+    must(read_text(&sc__reader_capture,
+                   SETTINGS("gpu=h200", scale),
+                   text,
+                   strlen(text),
+                   &doc));
+    return doc.workload;
+}
+
+/* One operation on its tensors, without a host: its time in us. */
+static double us_of(const char *tensors, const char *call) {
+    struct parts p = {.tensors = tensors,
+                      .calls = sc__format(&ctx->arena, "[%s]", call),
+                      .programs = "[{\"storages\": [], \"alive\": [], \"ops\": "
+                                  "[[0, 1, \"f\", 0, 0, 0, [], [], []]]}]"};
+    const struct sc__workload *w = read_document(document(p), "0");
+    assert_int_equal(w->op_count, 2);
+    const char *name = w->names.text[w->ops[1].name];
+    assert_int_equal(strncmp(name, "encoder.0.fc.", 13), 0);
+    return (double)w->ops[1].cost * 1e-6;
+}
+
+static struct sc__kernel_model *h200(const struct sc__gpu **gpu) {
+    must(sc__gpu_find(ctx, "h200", gpu));
+    return sc__kernel_model_new(&ctx->arena, *gpu);
+}
+
+static void test_products(void **state) {
+    const struct sc__gpu *gpu;
+    struct sc__kernel_model *model = h200(&gpu);
+    (void)state;
+    /* [m, k] by [k, n]; the clock of one small product is the full one */
+    double mm = us_of("[[\"bf16\", [512, 1024]], [\"bf16\", [1024, 256]], "
+                      "[\"bf16\", [512, 256]]]",
+                      "{\"op\": \"aten.mm\", \"in\": [0, 1], \"out\": [2]}");
+    assert_within(mm, sc__gemm(model, NULL, SC__BF16, 512, 256, 1024).us + gpu->gap, 1e-6);
+    double bmm = us_of("[[\"bf16\", [8, 64, 128]], [\"bf16\", [8, 128, 32]], "
+                       "[\"bf16\", [8, 64, 32]]]",
+                       "{\"op\": \"aten.bmm\", \"in\": [0, 1], \"out\": [2]}");
+    assert_within(bmm,
+                  sc__gemm_batched(model, NULL, SC__BF16, 8, 64, 32, 128).us + gpu->gap,
+                  1e-6);
+}
+
+/* Channels side by side: a convolution is the product of windows, taps and channels. */
+static void test_convolution(void **state) {
+    const struct sc__gpu *gpu;
+    struct sc__kernel_model *model = h200(&gpu);
+    const char *tensors = "[[\"bf16\", [4, 64, 16, 16], [16384, 1, 1024, 64]], "
+                          "[\"bf16\", [128, 64, 3, 3]], "
+                          "[\"bf16\", [4, 128, 16, 16], [32768, 1, 2048, 128]]]";
+    (void)state;
+    double forward = us_of(tensors,
+                           "{\"op\": \"aten.convolution\", \"in\": [0, 1], \"out\": [2], "
+                           "\"with\": {\"stride\": [1, 1], \"groups\": 1}}");
+    assert_within(forward,
+                  sc__gemm(model, NULL, SC__BF16, 4 * 256, 128, 64 * 9).us + gpu->gap,
+                  1e-6);
+    double weight = us_of(
+        tensors,
+        "{\"op\": \"aten.convolution_backward\", \"in\": [2, 0, 1], \"out\": [1], "
+        "\"with\": {\"stride\": [1, 1], \"groups\": 1, \"output_mask\": [false, true, "
+        "false]}}");
+    assert_within(weight,
+                  sc__gemm(model, NULL, SC__BF16, 128, 64 * 9, 4 * 256).us + gpu->gap,
+                  1e-6);
+}
+
+/* An expanded tensor is read once; twice the bytes take twice the time but for the
+ * start. */
+static void test_bytes(void **state) {
+    const struct sc__gpu *gpu;
+    (void)state;
+    h200(&gpu);
+    const char *add = "{\"op\": \"aten.add\", \"in\": [0, 1], \"out\": [2]}";
+    double us = us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [1024, 4096], [0, 1]], "
+                      "[\"fp32\", [1024, 4096]]]",
+                      add);
+    double bytes = 4 * (2.0 * 1024 * 4096 + 4096);
+    assert_within(us, gpu->elementwise_t0 + bytes / gpu->elementwise_bw + gpu->gap, 1e-6);
+}
+
+static void test_unknown_operator(void **state) {
+    (void)state;
+    us_of("[[\"fp32\", [1024]]]", "{\"op\": \"mine.special\", \"in\": [0], \"out\": [0]}");
+    assert_true(noted("capture-operators"));
+}
+
+/* By hand, in whole blocks of 512 bytes: 1 KiB of weights alive, then 2 KiB more, then
+ * half a KiB of gradients, then 4 KiB for the 2 that are freed: the peak is 5.5 KiB. */
+static void test_memory(void **state) {
+    struct parts p = {.tensors = "[[\"fp32\", [16]]]",
+                      .calls = "[{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}]",
+                      .programs =
+                          "[{\"storages\": [[1024, \"weights\"], [2000, \"other\"], [4096, "
+                          "\"other\"], [1, \"gradients\"]], \"alive\": [0], \"ops\": ["
+                          "[0, 0, \"f\", 0, 0, 0, [1], [], []],"
+                          "[0, 0, \"b\", 0, 0, 0, [3], [], []],"
+                          "[0, 0, \"b\", 0, 0, 0, [2], [1], []],"
+                          "[0, 0, \"u\", 0, 0, 0, [], [2, 3], []]]}]"};
+    (void)state;
+    const struct sc__workload *w = read_document(document(p), "1");
+    assert_int_equal(w->memory[0].weights, 1024);
+    assert_int_equal(w->memory[0].activations, 4096);
+    assert_int_equal(w->memory[0].gradients, 512);
+    assert_int_equal(w->memory[0].optimizer, 0);
+}
+
+/* The host starts kernels one after another: their start waits for it. */
+static void test_host_is_the_limit(void **state) {
+    struct parts p = {.tensors = "[[\"fp32\", [16]]]",
+                      .calls = "[{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}]",
+                      .programs = "[{\"storages\": [], \"alive\": [], \"ops\": ["
+                                  "[0, 0, \"f\", 0, 0, 0, [], [], []],"
+                                  "[0, 0, \"f\", 0, 0, 0, [], [], []]]}]"};
+    (void)state;
+    const struct sc__workload *slow = read_document(document(p), "10");
+    const struct sc__workload *fast = read_document(document(p), "1");
+    assert_int_equal(slow->ops[0].work, SC__WORK_HOST);
+    assert_within(slow->ops[0].cost, 10.0 * (double)fast->ops[0].cost, 1e-9);
+    assert_int_equal(slow->ops[1].after, 1u << slow->ops[0].stream);
+}
+
+static const char *two_stages(const char *peer) {
+    struct parts p = {
+        .world = "4",
+        .mesh = "[[\"pp\", 2], [\"tp\", 2]]",
+        .groups = "[{\"dims\": [\"tp\"]}, {\"dims\": [\"pp\"]}]",
+        .tensors = "[[\"fp32\", [1048576]]]",
+        .calls =
+            sc__format(&ctx->arena,
+                       "[{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}, "
+                       "{\"op\": \"c10d.send\", \"in\": [], \"out\": [], \"with\": "
+                       "{\"group\": 1, \"bytes\": 4096, \"peer\": %s}}, "
+                       "{\"op\": \"c10d.recv\", \"in\": [], \"out\": [], \"with\": "
+                       "{\"group\": 1, \"bytes\": 4096, \"peer\": %s}}, "
+                       "{\"op\": \"c10d.all_reduce\", \"in\": [], \"out\": [], \"with\": "
+                       "{\"group\": 0, \"bytes\": 1024}}]",
+                       peer,
+                       peer),
+        .classes = "[{\"rank\": 0, \"ranks\": 2, \"program\": 0}, "
+                   "{\"rank\": 2, \"ranks\": 2, \"program\": 1}]",
+        .programs = "[{\"storages\": [], \"alive\": [], \"ops\": ["
+                    "[0, 0, \"f\", 0, 0, 0, [], [], []],"
+                    "[3, 0, \"f\", -1, 0, 0, [], [], [0]],"
+                    "[1, 0, \"f\", -2, 0, 0, [], [], [1]]]},"
+                    "{\"storages\": [], \"alive\": [], \"ops\": ["
+                    "[2, 0, \"f\", -2, 0, 0, [], [], []],"
+                    "[0, 0, \"f\", 0, 0, 0, [], [], [0]],"
+                    "[3, 0, \"f\", -1, 0, 0, [], [], [1]]]}]"};
+    return document(p);
+}
+
+static void test_two_stages(void **state) {
+    (void)state;
+    const struct sc__workload *w =
+        read_document(two_stages("{\"dim\": \"pp\", \"by\": 1}"), "0");
+    assert_int_equal(w->mesh.pp, 2);
+    assert_int_equal(w->mesh.tp, 2);
+    assert_int_equal(w->class_count, 2);
+    const struct sc__op *send = NULL;
+    const struct sc__op *reduce = NULL;
+    for (uint32_t i = 0; i < w->op_count; i++) {
+        if (w->ops[i].kind == SC__OP_SEND)
+            send = &w->ops[i];
+        if (w->ops[i].kind == SC__OP_COLLECTIVE && !reduce)
+            reduce = &w->ops[i];
+    }
+    assert_non_null(send);
+    assert_true(send->flags & SC__OP_PEER_NEXT);
+    assert_int_equal(send->bytes, 4096);
+    assert_int_equal(send->deps, 1);
+    assert_int_equal(w->groups[reduce->group].kind, SC__GROUP_TP);
+    assert_int_equal(sc__op_peer(w, send, 0), 2);
+}
+
+static void refused(const char *text, const char *why) {
+    struct sc__document doc;
+    sc_status status =
+        read_text(&sc__reader_capture, SETTINGS("gpu=h200"), text, strlen(text), &doc);
+    if (status != SC_INPUT || !strstr(sc_error_text(ctx), why))
+        fail_msg("wanted '%s', got %d: %s", why, status, sc_error_text(ctx));
+}
+
+static void test_refused(void **state) {
+    static const char op[] = "[{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}]";
+    static const char run[] = "[{\"storages\": [], \"alive\": [], \"ops\": "
+                              "[[0, 0, \"f\", 0, 0, 0, [], [], []]]}]";
+    static const char one[] = "[[\"fp32\", [16]]]";
+    (void)state;
+    refused("{\"schema\": \"stepcast/capture/9\"}", "another schema");
+    refused("{\"schema\": \"stepcast/capture/1\", \"wrold\": 1}", "wrold");
+    refused(
+        document((struct parts){.tensors = one,
+                                .calls = op,
+                                .programs = "[{\"storages\": [], \"alive\": [], \"ops\": "
+                                            "[[1, 0, \"f\", 0, 0, 0, [], [], []]]}]"}),
+        "programs[0].ops[0][0]");
+    refused(
+        document((struct parts){.tensors = one,
+                                .calls = op,
+                                .programs = "[{\"storages\": [], \"alive\": [], \"ops\": "
+                                            "[[0, 0, \"f\", 0, 0, 0, [], [], [0]]]}]"}),
+        "nothing of that kind");
+    refused(
+        document(
+            (struct parts){.tensors = "[[\"fp33\", [16]]]", .calls = op, .programs = run}),
+        "fp33");
+    refused(
+        document(
+            (struct parts){.tensors = "[[\"fp32\", [-1]]]", .calls = op, .programs = run}),
+        "tensors[0][1][0]");
+    refused(document((struct parts){.tensors = "[[\"fp32\", [1000000, 1000000, 1000000]]]",
+                                    .calls = op,
+                                    .programs = run}),
+            "2^45");
+    refused(document(
+                (struct parts){.world = "8", .tensors = one, .calls = op, .programs = run}),
+            "the classes have 1 ranks, the world 8");
+    refused(document((struct parts){.world = "8",
+                                    .mesh = "[[\"dp\", 4]]",
+                                    .tensors = one,
+                                    .calls = op,
+                                    .programs = run}),
+            "has 4 ranks, the world 8");
+    refused(document((struct parts){.world = "8",
+                                    .mesh = "[[\"spice\", 8]]",
+                                    .tensors = one,
+                                    .calls = op,
+                                    .programs = run,
+                                    .classes = "[{\"rank\": 0, \"ranks\": 8, \"program\": "
+                                               "0}]"}),
+            "'spice'");
+    refused(two_stages("{\"dim\": \"tp\", \"by\": 1}"), "not to the next stage");
+    refused(two_stages("{\"dim\": \"pp\", \"by\": 7}"), "by");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_products, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_convolution, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_bytes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_host_is_the_limit,
+                                        open_context,
+                                        close_context),
+        cmocka_unit_test_setup_teardown(test_two_stages, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_refused, open_context, close_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
