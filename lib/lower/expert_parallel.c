@@ -3,23 +3,35 @@
  * scatter inside an expert that is cut itself, and the host's part. */
 #include "lower/step_scripts.h"
 
-/* Bytes one rank sends to the experts. Kernels of DeepEP and HybridEP are not those
- * of NCCL, by which an all-to-all is priced. */
+/* Bytes one rank sends to the experts. */
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    double share = p->dedup ? l->constants.software.flex_share : 1;
-    return share * sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
            l->model->hidden * sc__plan_width(p) * p->imbalance;
 }
 
-void sc__expert_all_to_all(struct sc__script_maker *k) {
+static void exchange(struct sc__script_maker *k, double bytes, bool async) {
     sc__script_collective(k,
                           SC__ALLTOALL,
                           SC__GROUP_EP,
                           SC__STREAM_EP,
-                          dispatch_bytes(k->l),
-                          k->l->plan.overlap_moe,
+                          bytes,
+                          async,
                           "expert exchange");
+}
+
+/* DeepEP and HybridEP send in chunks and permute what has arrived meanwhile: a share
+ * of the exchange runs beside that and the first products. */
+void sc__expert_all_to_all(struct sc__script_maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    double bytes = dispatch_bytes(k->l);
+    double exposed = p->dedup ? k->l->constants.software.flex_exposed : 1;
+    if (p->overlap_moe || exposed >= 1) {
+        exchange(k, bytes, p->overlap_moe);
+        return;
+    }
+    exchange(k, bytes * exposed, false);
+    exchange(k, bytes * (1 - exposed), true);
 }
 
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {

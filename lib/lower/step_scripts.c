@@ -66,6 +66,13 @@ static void join(struct sc__script_maker *k, uint8_t stream) {
     close_segment(k);
 }
 
+/* With --overlap-moe the exchange of a layer of one micro-batch runs beside a whole
+ * layer of another: here, until the next layer's experts. */
+static void await_exchange(struct sc__script_maker *k) {
+    if (k->l->plan.overlap_moe)
+        join(k, SC__STREAM_EP);
+}
+
 static const char *part_name(enum sc__work work) {
     static const char *const names[SC__WORKS] = {[SC__WORK_GEMM] = "linear",
                                                  [SC__WORK_ATTENTION] = "attention",
@@ -334,6 +341,7 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
         end_reduce(k);
         return;
     }
+    await_exchange(k);
     step_scripts_part(k, f, SC__PART_ROUTER, all);
     step_scripts_part(k, f, SC__PART_SHARED, all);
     sc__expert_all_to_all(k);
@@ -342,8 +350,6 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
     step_scripts_part(k, f, SC__PART_MLP_OUT, all);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
-    if (k->l->plan.overlap_moe)
-        join(k, SC__STREAM_EP);
     step_scripts_part(k, f, SC__PART_UNROUTE, all);
 }
 
@@ -450,6 +456,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
         backward_column(k, b, SC__PART_MLP_IN);
         return;
     }
+    await_exchange(k);
     backward_part(k, b, SC__PART_UNROUTE);
     sc__expert_all_to_all(k);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
@@ -457,8 +464,6 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     backward_part(k, b, SC__PART_MLP_IN);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
-    if (k->l->plan.overlap_moe)
-        join(k, SC__STREAM_EP);
     backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
 }

@@ -25,8 +25,8 @@ struct sc__software_constants {
     /* factor on memory-bound kernels of routing and experts: fused, kernel by kernel */
     double moe_fused;
     double moe_unfused;
-    double flex_share; /* time of a flex dispatch over that of NCCL's all-to-all */
-    double tp_exposed; /* share of a chunked collective that stays exposed */
+    double flex_exposed; /* share of a flex exchange that hides behind nothing */
+    double tp_exposed;   /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages;   /* collectives per unit of sharded weights (ZeRO 2, 3) */

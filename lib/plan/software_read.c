@@ -30,7 +30,7 @@ static const struct constant_name constant_table[] = {
     CONSTANT(host_moe_us),
     CONSTANT(moe_fused),
     CONSTANT(moe_unfused),
-    CONSTANT(flex_share),
+    CONSTANT(flex_exposed),
     CONSTANT(tp_exposed),
     CONSTANT(comm_tax),
     CONSTANT(shard_messages),
