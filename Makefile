@@ -12,7 +12,7 @@ OPT     ?= -O2
 WARN    := -Wall -Wextra -Wshadow -Wconversion -Werror -Wno-missing-field-initializers
 CPPFLAGS += -Iinclude -Ilib -I$(BUILD)/gen -Itests/unit
 CFLAGS  += -std=c17 -g $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-math-errno
-LDLIBS  += -ljansson -lyaml -lz -lm -lpthread
+LDLIBS  += -ljansson -lyaml -lsqlite3 -lz -lm -lpthread
 # No path of this machine in what is built: the same sources give the same bytes.
 CFLAGS  += -ffile-prefix-map=$(CURDIR)=.
 
@@ -60,7 +60,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*.py bindings/python/stepcast/*/*.py)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-smoke check-reproducible sbom
+.PHONY: all static deb release uninstall python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-smoke check-reproducible sbom
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -215,6 +215,29 @@ check-format: deps
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# One file without libraries of its own, for any Linux of this processor.
+$(BUILD)/stepcast-static: $(CMD_C:%.c=$(BUILD)/%.o) $(STATIC)
+	$(call say,LD,$@)
+	$(Q)$(CC) -static $(filter-out -pie,$(LDFLAGS)) $^ $(LDLIBS) -o $@.tmp
+	$(Q)strip $@.tmp && mv $@.tmp $@
+
+static: $(BUILD)/stepcast-static ## one file that runs on any Linux of this processor
+
+deb: all ## a Debian package, in build/release
+	@sh scripts/deb.sh $(PROGRAM) $(BUILD)/release
+
+release: all ## static program, Debian package, wheel, sources and their checksums, in build/release
+	@sh scripts/release.sh $(BUILD) $(VERSION)
+
+uninstall: ## what install put into PREFIX (and DESTDIR)
+	rm -f $(DESTDIR)$(PREFIX)/bin/stepcast $(DESTDIR)$(PREFIX)/lib/libstepcast.*
+	rm -f $(DESTDIR)$(PREFIX)/lib/pkgconfig/stepcast.pc
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/stepcast.1 $(DESTDIR)$(PREFIX)/share/man/man1/stepcast-*.1
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stepcast
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_stepcast
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/stepcast.fish
+	rm -rf $(DESTDIR)$(PREFIX)/include/stepcast $(DESTDIR)$(PREFIX)/share/stepcast
 
 install: all ## into PREFIX (and DESTDIR)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/stepcast

@@ -19,6 +19,17 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* "  1:05 left", once there is something to go by. */
+static void put_left(double spent, double share) {
+    if (share < 0.05 || share >= 1)
+        return;
+    double left = spent * (1 - share) / share;
+    if (left >= 3600)
+        fprintf(stderr, "  %.1f h left ", left / 3600);
+    else
+        fprintf(stderr, "  %d:%02d left ", (int)(left / 60), (int)left % 60);
+}
+
 static int show(void *user, const char *what, double share) {
     double now = seconds();
     (void)user;
@@ -27,13 +38,14 @@ static int show(void *user, const char *what, double share) {
     int filled = share < 0 ? 0 : share > 1 ? WIDTH : (int)(share * WIDTH);
     shown = now;
     fprintf(stderr,
-            "\r%-12s [%.*s%.*s] %3.0f %%",
+            "\r%-16s [%.*s%.*s] %3.0f %%",
             what,
             filled,
             "################################",
             WIDTH - filled,
             "                                ",
             100 * share);
+    put_left(now - began, share);
     fflush(stderr);
     return 0;
 }
@@ -48,5 +60,5 @@ void progress_begin(sc_context *ctx) {
 
 void progress_end(void) {
     if (shown > 0)
-        fprintf(stderr, "\r%*s\r", WIDTH + 24, "");
+        fprintf(stderr, "\r%*s\r", WIDTH + 40, "");
 }

@@ -6,8 +6,8 @@
 # What a build needs is in every group; GROUP adds what its users need.
 set -eu
 group=${1:-build}
-wanted="gcc make pkg-config libc6-dev libjansson-dev libyaml-dev zlib1g-dev"
-headers="jansson.h yaml.h zlib.h"
+wanted="gcc make pkg-config libc6-dev libjansson-dev libyaml-dev libsqlite3-dev zlib1g-dev"
+headers="jansson.h yaml.h sqlite3.h zlib.h"
 tools=""
 case "$group" in
 build) ;;

@@ -44,8 +44,8 @@ if grep -rnE '\b(printf|puts|exit|abort)\(' lib --include='*.c' | grep -vE 'sc__
     echo "lib/ must not print or exit"
     bad=1
 fi
-# What C17 and the three libraries have, less <setjmp.h>, <signal.h> and <threads.h>.
-plain='assert|ctype|errno|fenv|float|inttypes|limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time|jansson|yaml|zlib'
+# What C17 and the four libraries have, less <setjmp.h>, <signal.h> and <threads.h>.
+plain='assert|ctype|errno|fenv|float|inttypes|limits|math|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time|jansson|yaml|sqlite3|zlib'
 if grep -rnE '#include <' lib --include='*.[ch]' | grep -v '^lib/base/platform_' | grep -vE "#include <($plain)\.h>"; then
     echo "lib/ is plain C17: what the system has is in lib/base/platform.h"
     bad=1

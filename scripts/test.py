@@ -57,6 +57,8 @@ def met(need, build):
         return os.path.isdir(os.environ.get("STEPCAST_SHARED", "../shared"))
     if kind == "no-root":
         return os.geteuid() != 0
+    if kind == "root":
+        return os.geteuid() == 0
     if kind == "no-sanitizer":
         return "san" not in os.path.normpath(build).split(os.sep)[-1]
     if kind == "page":

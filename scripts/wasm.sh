@@ -17,10 +17,10 @@ command -v "$clang" >/dev/null 2>&1 || skip "there is no $clang"
 "$clang" --print-targets | grep -q wasm32 || skip "$clang does not know wasm32"
 [ -f "$libc/stdio.h" ] || skip "no C library for wasm32 in $libc (Debian: wasi-libc)"
 
-# Of the system's headers only those of the three libraries: /usr/include as a
+# Of the system's headers only those of the four libraries: /usr/include as a
 # whole would bring in another C library.
 mkdir -p "$out/include"
-for h in jansson.h jansson_config.h zlib.h zconf.h yaml.h; do
+for h in jansson.h jansson_config.h zlib.h zconf.h yaml.h sqlite3.h; do
     from=$(echo "#include <$h>" | ${CC:-cc} -E - | sed -n "s|^# 1 \"\(.*/$h\)\".*|\1|p" | head -1)
     ln -sf "$from" "$out/include/$h"
 done

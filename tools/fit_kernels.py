@@ -4,6 +4,8 @@
     python3 tools/fit_kernels.py score  TABLES [GPU ...]     errors of the shipped constants, by half
     python3 tools/fit_kernels.py fit    TABLES [GPU ...]     fits to one half, scores the other, then fits to all
                                                              shapes and writes data/gpus/GPU.json
+    python3 tools/fit_kernels.py deepep TABLES [GPU ...]     errors of dispatch and combine: as shipped, and of a fit to one
+                                                             half on the other
 
 TABLES is the folder with gemm.csv (gpu,framework,version,m,n,k,gemm_dtype,us; ai-dynamo/aiconfigurator,
 systems/data). Shapes are parted by a hash of their sizes, so that all frameworks of a shape fall in the same half.
@@ -32,9 +34,9 @@ BOTH = {"a100-80"}
 STEPCAST = os.environ.get("STEPCAST", "build/stepcast")
 
 
-def left_out(m, n, k):
+def left_out(*sizes):
     """One half of the shapes is never fitted while the other is scored."""
-    return hashlib.sha256(f"{m},{n},{k}".encode()).digest()[0] & 1
+    return hashlib.sha256(",".join(str(x) for x in sizes if x != "").encode()).digest()[0] & 1
 
 
 def rows_of(folder, gpu):
@@ -46,12 +48,46 @@ def rows_of(folder, gpu):
                 yield TYPES[r["gemm_dtype"]], int(r["m"]), int(r["n"]), int(r["k"]), float(r["us"])
 
 
+def exchange_rows(folder, gpu):
+    """DeepEP's dispatch and combine: (op, hidden, tokens, topk, experts, sms or "", us)."""
+    for name, low, times in (("deepep_normal.csv", "", "_transmit_us"), ("deepep_ll.csv", "_ll", "_avg_t_us")):
+        with open(os.path.join(folder, name), newline="") as f:
+            for r in csv.DictReader(f):
+                if r["gpu"] != GPUS[gpu]:
+                    continue
+                for what in ("dispatch", "combine"):
+                    yield (f"deepep_{what}{low}", r["hidden_size"], r["num_token"], r["num_topk"], r["num_experts"],
+                           r.get("dispatch_sms", ""), r[what + times])
+
+
 def own_rows(folder):
     """Our own table of the same GPU, cold and with the cache flushed: the constants must hold for both."""
     path = os.path.join(folder, "..", "h200", "gemm_cold.csv")
     with open(path, newline="") as f:
         for r in csv.DictReader(f):
             yield "bf16", int(r["m"]), int(r["n"]), int(r["k"]), float(r["us"])
+
+
+def write_exchanges(path, rows):
+    with open(path, "w") as f:
+        f.write("op,hidden,tokens,topk,experts,sms,us\n")
+        f.writelines(",".join(r) + "\n" for r in rows)
+
+
+def fit_exchanges(folder, gpu, half, base, out, work):
+    rows = [r for r in exchange_rows(folder, gpu) if half is None or left_out(*r[1:6]) == half]
+    table = os.path.join(work, "exchange.csv")
+    write_exchanges(table, rows)
+    subprocess.check_call([STEPCAST, "fit-gpu", table, "--base", base, "-o", out], stdout=subprocess.DEVNULL)
+
+
+def score_exchanges(folder, gpu, gpu_file, work, half=None):
+    rows = [r for r in exchange_rows(folder, gpu) if half is None or left_out(*r[1:6]) == half]
+    table = os.path.join(work, "exchange.csv")
+    write_exchanges(table, rows)
+    out = json.loads(subprocess.check_output([STEPCAST, "kernels", table, "--gpu", gpu_file, "--json", "-"]))
+    return "".join("\n    %s: median %.1f %%, 90 %% within %.1f %%" % (x["op"], x["median_pct"], x["p90_pct"])
+                   for x in out["summary"])
 
 
 def write_table(path, rows):
@@ -136,12 +172,20 @@ def install(gpu, fitted):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "fit"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "fit", "deepep"):
         sys.exit(__doc__)
     command, folder, gpus = sys.argv[1], sys.argv[2], sys.argv[3:] or list(GPUS)
     with tempfile.TemporaryDirectory() as work:
         for gpu in gpus:
             file = f"data/gpus/{gpu}.json"
+            if command == "deepep":
+                half = os.path.join(work, "half.json")
+                if not any(True for _ in exchange_rows(folder, gpu)):
+                    continue
+                print(f"{gpu}, shipped, all shapes:{score_exchanges(folder, gpu, file, work)}", flush=True)
+                fit_exchanges(folder, gpu, 0, file, half, work)
+                print(f"{gpu}, fitted again, shapes left out:{score_exchanges(folder, gpu, half, work, 1)}", flush=True)
+                continue
             if command == "fit":
                 half, whole = os.path.join(work, "half.json"), os.path.join(work, "all.json")
                 fit(folder, gpu, 0, file, half, work)

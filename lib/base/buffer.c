@@ -52,10 +52,32 @@ static void buffer_reserve(struct sc__buffer *b, size_t extra) {
     b->capacity = fresh;
 }
 
+void sc__show_controls(char *text, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        unsigned char next = i + 1 < n ? (unsigned char)text[i + 1] : 0;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            text[i] = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) { /* the controls of C1 */
+            text[i] = '?';
+            text[i + 1] = '?';
+        }
+    }
+}
+
+void sc__put_colour(struct sc__buffer *b, const char *code) {
+    bool for_people = b->for_people;
+    b->for_people = false;
+    sc__printf(b, "\033[%sm", code);
+    b->for_people = for_people;
+}
+
 void sc__put(struct sc__buffer *b, const char *s, size_t n) {
     buffer_reserve(b, n);
     if (n)
         memcpy(b->text + b->size, s, n);
+    if (b->for_people)
+        sc__show_controls(b->text + b->size, n);
     b->size += n;
     b->text[b->size] = '\0';
 }
@@ -77,6 +99,8 @@ void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap) {
         return;
     buffer_reserve(b, (size_t)n);
     vsnprintf(b->text + b->size, (size_t)n + 1, fmt, ap);
+    if (b->for_people)
+        sc__show_controls(b->text + b->size, (size_t)n);
     b->size += (size_t)n;
 }
 

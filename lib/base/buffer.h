@@ -6,6 +6,7 @@
 #include "base/arena.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 struct sc__buffer {
     struct sc__arena *arena;
@@ -14,6 +15,10 @@ struct sc__buffer {
     size_t capacity;
     void (*take)(void *user, const char *bytes, size_t n); /* or NULL: all is kept */
     void *user;
+    /* A report for people: names from inputs stand in it and it goes to a terminal,
+     * so that control characters are written as question marks. Colours of ours
+     * come by sc__put_colour. */
+    bool for_people;
 };
 
 void sc__buffer_init(struct sc__buffer *b, struct sc__arena *arena);
@@ -33,6 +38,10 @@ void sc__printf(struct sc__buffer *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void sc__vprintf(struct sc__buffer *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+/* Sequences that drive a terminal: "1", "38;5;16"; none of an input's. */
+void sc__put_colour(struct sc__buffer *b, const char *code);
+/* What would move a terminal's cursor, or set its title, becomes a question mark. */
+void sc__show_controls(char *text, size_t n);
 /* A number without printf: traces and pages hold millions. */
 void sc__put_u64(struct sc__buffer *b, uint64_t v);
 /* n copies of s. */

@@ -162,16 +162,6 @@ sc_status sc__fail(struct sc_context *ctx,
     return status;
 }
 
-/* Names and paths of inputs stand in these texts, and the texts go to a terminal:
- * what would move its cursor or set its title is shown as a question mark. */
-static void show_control_characters(struct sc__buffer *b) {
-    for (size_t i = 0; i < b->size; i++) {
-        unsigned char c = (unsigned char)b->text[i];
-        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            b->text[i] = '?';
-    }
-}
-
 /* The texts of an error are made in a small arena and then copied to one block:
  * the arguments may point into the error before. */
 static bool error_texts(struct sc__error *e,
@@ -188,8 +178,8 @@ static bool error_texts(struct sc__error *e,
     sc__printf(&text, "error: %s\n", message.text);
     if (hint && *hint)
         sc__printf(&text, "  hint: %s\n", hint);
-    show_control_characters(&message);
-    show_control_characters(&text);
+    sc__show_controls(message.text, message.size);
+    sc__show_controls(text.text, text.size);
     const char *const parts[] = {text.text,
                                  message.text,
                                  hint ? hint : "",
@@ -263,7 +253,7 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     va_start(ap, fmt);
     sc__vprintf(&b, fmt, ap);
     va_end(ap);
-    show_control_characters(&b);
+    sc__show_controls(b.text, b.size);
     bool fresh;
     uint64_t *at = sc__map_at(&ctx->note_at,
                               sc__hash(b.text, b.size, sc__hash(code, strlen(code), 0)),

@@ -113,14 +113,23 @@ ring_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r, doub
     return share * transfer_us(slice * ring_channels(m), r->rate);
 }
 
+/* Of two things that go on at once the longer, and of the shorter what does not hide
+ * behind it: all of it where overlap is 1, less the larger that is. */
+static double overlapped(double one, double other, double overlap) {
+    if (overlap <= 1)
+        return one + other;
+    double longer = fmax(one, other);
+    double share = fmin(one, other) / longer;
+    return longer * pow(1 + pow(share, overlap), 1 / overlap);
+}
+
 /* Simple in one node: the steps hide behind the bytes as far as ring_overlap says. */
 static struct sc__coll_terms ring_simple_inside(const struct sc__coll_model *m,
                                                 const struct ring_cost *r) {
     const struct sc__constants *k = m->k;
     double bytes = transfer_us(r->volume, r->rate) + r->own;
-    double both = pow(pow(r->latency, k->ring_overlap) + pow(bytes, k->ring_overlap),
-                      1 / k->ring_overlap);
-    return terms(k->base[2] + both - bytes + ring_slice_alone(m, r, k->slice), bytes);
+    double steps = overlapped(r->latency, bytes, k->ring_overlap) - bytes;
+    return terms(k->base[2] + steps + ring_slice_alone(m, r, k->slice), bytes);
 }
 
 static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -351,6 +360,20 @@ static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigne
         transfer_us(c.sent * m->bytes, share_of(m, proto) * ring_bandwidth(m, proto)));
 }
 
+/* One kernel of a serving stack. One shot: every rank reads the whole buffer of every other
+ * one; two: each reduces its part, then all gather. */
+static struct sc__coll_terms custom_terms(const struct sc__coll_model *m, unsigned proto) {
+    const double *c = m->k->custom;
+    double peers = m->ranks - 1;
+    double start = c[0] + c[1] * peers;
+    (void)proto;
+    if (!(c[0] > 0))
+        return never;
+    double one = transfer_us(m->bytes * peers, c[2] * m->port);
+    double two = transfer_us(2 * m->bytes * peers / m->ranks, c[4] * m->port);
+    return one < c[3] + two ? terms(start, one) : terms(start + c[3], two);
+}
+
 typedef struct sc__coll_terms algorithm_terms(const struct sc__coll_model *m,
                                               unsigned proto);
 
@@ -365,6 +388,7 @@ static algorithm_terms *const terms_of[SC__ALGOS] = {
     [SC__ALGO_PXN] = pxn_terms,
     [SC__ALGO_HIERARCHICAL] = two_level_terms,
     [SC__ALGO_CHAIN] = chain_terms,
+    [SC__ALGO_CUSTOM] = custom_terms,
 };
 
 bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_rule *rule) {

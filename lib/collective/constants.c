@@ -62,6 +62,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(hop),
     MANY(ll128, 2),
     MANY(mesh_rings, SC__MESH_RINGS),
+    MANY(custom, 5),
     MANY(two_level, 3),
     {NULL, 0, 0},
 };

@@ -69,6 +69,9 @@ struct sc__constants {
     double hop;       /* us a network hop costs more than on InfiniBand */
     double ll128[2];  /* 1 where LL128 may be used: inside a node, across the network */
     double mesh_rings[SC__MESH_RINGS]; /* cube mesh: links used, by ranks */
+    /* serving stacks: us, us a peer, share of NVLink in one shot, us more and share in two
+     */
+    double custom[5];
     double two_level[3]; /* DeepEP: share of the NIC, share of NVLink, base us */
 };
 

@@ -19,6 +19,7 @@ static const char *const algo_names[] = {"auto",
                                          "hierarchical",
                                          "torus",
                                          "chain",
+                                         "custom",
                                          NULL};
 static const char *const proto_names[] = {"auto", "ll", "ll128", "simple", NULL};
 
@@ -217,7 +218,9 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
         return sc__plain_cost(c, coll, s, bytes);
     struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
     struct choice best = choose_forced(&m);
-    double us = timed_us(c, s, best.time);
+    /* serving stacks launch whole CUDA graphs */
+    bool in_graph = best.algo == SC__ALGO_CUSTOM;
+    double us = in_graph ? best.time : timed_us(c, s, best.time);
     struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
                               .algo = (uint8_t)best.algo,
                               .proto = (uint8_t)(best.proto + 1)};

@@ -23,6 +23,7 @@ static const struct {
     [SC__ALGO_PXN] = {SC__FAMILY_PAIRS, SC__RELAY_AT_SOURCE},
     [SC__ALGO_HIERARCHICAL] = {SC__FAMILY_PAIRS, SC__RELAY_AT_DESTINATION},
     [SC__ALGO_TORUS] = {SC__FAMILY_TORUS, SC__RELAY_NONE},
+    [SC__ALGO_CUSTOM] = {SC__FAMILY_PAIRS, SC__RELAY_NONE},
 };
 
 enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll) {
@@ -112,6 +113,8 @@ static const struct sc__coll_rule nccl_rules[] = {
      SC__RULE_SEVERAL_NODES | SC__RULE_SEVERAL_PER_NODE | SC__RULE_PXN},
     {SC__ALGO_HIERARCHICAL, ALL_TO_ALL, SIMPLE, SC__RULE_ASKED_FOR},
     {SC__ALGO_CHAIN, CHAINS, ANY_PROTOCOL, 0},
+    /* of another library, beside NCCL's */
+    {SC__ALGO_CUSTOM, ALL_REDUCE, SIMPLE, SC__RULE_ONE_NODE | SC__RULE_ASKED_FOR},
 };
 
 static const struct sc__coll_rule deepep_rules[] = {

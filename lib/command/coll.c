@@ -449,6 +449,7 @@ static sc_status coll_cmd_execute(struct sc_request *req) {
     sc__job_note_unused(req);
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
+    req->out.for_people = !alone;
     if (!alone)
         put_table(req, &q, &req->out);
     return SC_OK;

@@ -15,6 +15,7 @@ extern const struct sc__command sc__command_plans;
 extern const struct sc__command sc__command_report;
 extern const struct sc__command sc__command_run;
 extern const struct sc__command sc__command_show;
+extern const struct sc__command sc__command_sweep;
 extern const struct sc__command sc__command_train;
 extern const struct sc__command sc__command_validate;
 
@@ -23,6 +24,7 @@ const struct sc__command *const sc__commands[] = {
     &sc__command_show,
     &sc__command_list,
     &sc__command_plans,
+    &sc__command_sweep,
     &sc__command_train,
     &sc__command_kernels,
     &sc__command_coll,

@@ -9,6 +9,7 @@
 
 #define MOST_BYTES ((size_t)256 << 20)
 #define MOST_LINES 15
+#define MOST_CAUSES 8
 
 static const struct sc__option options[] = {
     {"tolerance",
@@ -137,6 +138,22 @@ static void compare_put_pairs(struct sc__buffer *out,
         sc__printf(out, "  … and %u more that differ less (--all)\n", p->count - most);
 }
 
+/* Most of a difference has few causes. */
+static void compare_put_causes(struct sc__buffer *out, const struct sc__comparison *c) {
+    double difference = c->step.b - c->step.a;
+    if (!c->causes.count)
+        return;
+    sc__puts(out, "\nwhat explains the difference, largest first\n");
+    for (uint32_t i = 0; i < c->causes.count && i < MOST_CAUSES; i++) {
+        const struct sc__pair *p = &c->causes.items[i];
+        sc__printf(out, "  %u. %-25s", i + 1, p->key);
+        compare_put_figure(out, p->b - p->a);
+        if (difference != 0)
+            sc__printf(out, "  %5.0f %% of it", 100 * (p->b - p->a) / difference);
+        sc__putc(out, '\n');
+    }
+}
+
 static void
 compare_put_text(struct sc__buffer *out, const struct sc__comparison *c, bool all) {
     for (int side = 0; side < 2; side++)
@@ -148,6 +165,8 @@ compare_put_text(struct sc__buffer *out, const struct sc__comparison *c, bool al
     sc__printf(out, "\n%-30s %12s %12s %12s\n", "", "A", "B", "B - A");
     compare_put_pair(out, &c->step);
     compare_put_pairs(out, "by part, mean over ranks", &c->parts, UINT32_MAX);
+    compare_put_pairs(out, "compute of the slowest rank", &c->work, UINT32_MAX);
+    compare_put_causes(out, c);
     compare_put_pairs(out, "communication, on the wire", &c->groups, UINT32_MAX);
     compare_put_pairs(out, "by operation", &c->operations, all ? UINT32_MAX : MOST_LINES);
     for (int side = 0; side < 2 && c->operations.count; side++)
@@ -200,6 +219,8 @@ static void compare_put_json(struct sc__buffer *out,
     }
     compare_put_json_pair(&j, "step", &c->step);
     compare_put_json_pairs(&j, "classes", &c->parts);
+    compare_put_json_pairs(&j, "work", &c->work);
+    compare_put_json_pairs(&j, "causes", &c->causes);
     compare_put_json_pairs(&j, "groups", &c->groups);
     compare_put_json_pairs(&j, "operations", &c->operations);
     sc__json_row(&j, "worst");
@@ -247,6 +268,7 @@ static sc_status compare_write_comparison(struct sc_request *req,
         SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req))
         return SC_OK;
+    req->out.for_people = true;
     compare_put_text(&req->out, c, sc__flag(req, "all"));
     compare_put_notes(&req->out, sides);
     if (tolerance < 0)

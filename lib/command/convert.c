@@ -250,6 +250,7 @@ static sc_status convert_execute(struct sc_request *req) {
     }
     sc__job_not_simulated(req);
     sc__job_note_unused(req);
+    req->out.for_people = true;
     sc__printf(&req->out,
                "%s: %s, from %s\n",
                path,

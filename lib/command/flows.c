@@ -212,6 +212,7 @@ static void flows_cmd_put_text(struct sc_request *req,
                                bool checked,
                                double worst) {
     struct sc__buffer *out = &req->out;
+    out->for_people = true;
     if (!checked)
         for (uint32_t i = 0; i < l->count; i++) {
             const struct sc__flow *f = &l->flows[i];

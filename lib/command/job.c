@@ -1,6 +1,7 @@
 #include "command/job.h"
 
 #include "base/file.h"
+#include "frontend/identify.h"
 #include "frontend/megatron_trace/replay.h"
 #include "model/read.h"
 
@@ -11,10 +12,33 @@ static void job_begin(struct sc_request *req, struct sc__job *job) {
     job->settings = sc__settings(req);
 }
 
+sc_status
+sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status) {
+    const char *title;
+    if (status != SC_INPUT)
+        return status;
+    struct sc_context own;
+    sc__context_init(&own, req->ctx);
+    const struct sc__identity *is = sc__identify_file(&own, cluster, &title);
+    sc__context_end(&own);
+    struct sc__place at = {.file = cluster};
+    if (!is || !strcmp(is->what, "a topology of SimAI"))
+        return status; /* the error that is there says what is wrong with it */
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &at,
+                    is->advice,
+                    "is %s, which is not read as a cluster",
+                    is->what);
+}
+
 static sc_status read_options(struct sc_request *req, struct sc__job *job) {
     const char *cluster = sc__option(req, "cluster");
     SC__TRY(sc__options_read(&job->settings, &job->options));
-    return cluster ? sc__cluster_describe(req->ctx, cluster, &job->cluster_given) : SC_OK;
+    if (!cluster)
+        return SC_OK;
+    sc_status status = sc__cluster_describe(req->ctx, cluster, &job->cluster_given);
+    return sc__job_name_cluster(req, cluster, status);
 }
 
 /* The size of the cluster where the description names one. */
@@ -64,6 +88,33 @@ sc_status sc__job_lower(struct sc_request *req, struct sc__job *job) {
     return sc__workload_change(req->ctx, &job->options, job->workload);
 }
 
+/* ---- launch scripts and configurations ---- */
+
+/* Whether a file is one, by its name or its first bytes. */
+static bool is_launch(struct sc_request *req, const char *path) {
+    struct sc__input in;
+    bool launch = sc__launch_named(path);
+    if (launch || sc__path_is_stream(path) || sc__path_is_folder(path))
+        return launch;
+    if (sc__input_open(req->ctx, path, &in) != SC_OK) {
+        sc__clear_error(req->ctx); /* whoever reads it says so */
+        return false;
+    }
+    if (sc__input_fill_text(&in, 65536) == SC_OK)
+        launch = sc__launch_begins((const char *)in.bytes + in.begin, in.end - in.begin);
+    sc__clear_error(req->ctx);
+    sc__input_close(&in);
+    return launch;
+}
+
+/* --megatron-args, or an input that is no workload but says how one is launched. */
+static const char *job_script(struct sc_request *req) {
+    const char *given = sc__option(req, "megatron-args");
+    if (given || req->input_count != 1 || sc__option(req, "format"))
+        return given;
+    return is_launch(req, req->inputs[0]) ? req->inputs[0] : NULL;
+}
+
 /* ---- a model: --model, Megatron's flags, or a launch script that holds them ---- */
 
 /* GPUs of a node; of the cluster that is taken where none is given, too. */
@@ -108,7 +159,7 @@ static sc_status read_nodes(struct sc_request *req, struct sc__job *job) {
 
 /* --software auto: a launch script may name its container or its version. */
 static sc_status job_software(struct sc_request *req, struct sc__job *job) {
-    const char *script = sc__option(req, "megatron-args");
+    const char *script = job_script(req);
     const struct sc__software *found;
     struct sc__str text = {"", 0};
     if (!job->plan.software || strcmp(job->plan.software, "auto"))
@@ -129,12 +180,17 @@ static sc_status job_software(struct sc_request *req, struct sc__job *job) {
 
 sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given) {
     struct sc__model *model = SC__NEW(&req->ctx->arena, struct sc__model);
-    const char *script = sc__option(req, "megatron-args");
+    const char *script = job_script(req);
     struct sc__settings own = job->settings;
     if (script)
         SC__TRY(
             sc__megatron_read(req->ctx, script, sc__model_options, &own, &job->settings));
     SC__TRY(sc__model_settings(req->ctx, &job->settings, model, given));
+    if (!*given && script)
+        return sc__usage(req,
+                         "name it with --model (stepcast list models)",
+                         "%s says how, and not what model is trained",
+                         script);
     if (!*given)
         return SC_OK;
     job->model = model;
@@ -143,7 +199,10 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     if (script && job_gpus(job) && !sc__option(req, "gpus"))
         job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
-    return read_nodes(req, job);
+    SC__TRY(read_nodes(req, job));
+    if (!script || job->plan.gpus || job->plan.dp || job_gpus(job))
+        return SC_OK;
+    return sc__setting_u32(&job->settings, "fewest-gpus", 1, &job->plan.gpus);
 }
 
 /* ---- all of it ---- */
@@ -151,7 +210,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     bool model = false;
     const char *name = sc__option(req, "model");
-    if (name && req->input_count)
+    bool launch = req->input_count && job_script(req) == req->inputs[0];
+    if (name && req->input_count && !launch)
         return sc__usage(req,
                          "give one of them",
                          "both an input (%s) and --model %s say what is trained",
@@ -161,7 +221,7 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     SC__TRY(read_options(req, job));
     job->ev = SC__NEW(&req->ctx->arena, struct sc__evaluation);
     struct sc__evaluation_input in = job_input(req, job);
-    if (!req->input_count)
+    if (!req->input_count || launch)
         SC__TRY(sc__job_model(req, job, &model));
     if (model) {
         SC__TRY(sc__job_auto_plan(req, job));

@@ -90,4 +90,9 @@ sc_status sc__sink_end(struct sc__sink *sink, sc_status status);
 sc_status
 sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 
+/* The status of reading a cluster's description; where the file is something else
+ * that we know, the error says so. */
+sc_status
+sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status);
+
 #endif

@@ -131,6 +131,7 @@ static double slowdown(const struct placed *p) {
 static void
 jobs_put_text(struct sc_request *req, const struct placed *jobs, uint32_t count) {
     struct sc__buffer *out = &req->out;
+    out->for_people = true;
     for (uint32_t i = 0; i < count; i++) {
         sc__write_text(&jobs[i].job.ev->result, req->terminal, req->width, out);
         sc__putc(out, '\n');

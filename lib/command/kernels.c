@@ -34,8 +34,23 @@ static const char *const part_names[] = {[SC__PART_ATTENTION_NORM] = "attention 
                                          [SC__PART_MLP_ADD] = "mlp add"};
 
 static const char *const kind_names[] = {"gemm", "attention", "memory"};
-static const char *const layer_names[SC__LAYER_KINDS] = {
-    "dense", "moe", "dense, windowed", "moe, windowed"};
+
+/* "mamba", "delta + moe", "dense, windowed". */
+static const char *layer_name(struct sc__arena *arena, unsigned kind) {
+    static const char *const mixers[] = {"", "mamba", "delta", ""};
+    const char *mixer = mixers[sc__kind_mixer((int)kind)];
+    bool alone = sc__kind_mixer((int)kind) == SC__MIXER_NONE;
+    bool moe = sc__kind_has_experts((int)kind);
+    const char *rest = moe ? "moe" : "dense";
+    if (kind & SC__LAYER_MIXER_ONLY)
+        return *mixer ? mixer : "attention";
+    if (alone)
+        return moe ? "moe alone" : "dense alone";
+    if (*mixer)
+        return sc__format(arena, "%s + %s", mixer, rest);
+    return sc__format(arena, "%s%s", rest, kind & SC__LAYER_WINDOW ? ", windowed" : "");
+}
+
 static const char *const direction_names[] = {"forward", "backward"};
 
 /* One kind of layer, alone in a loop of forward and backward. */
@@ -169,7 +184,7 @@ static sc_status write_json(struct sc_request *req,
     sc__json_array(&j, "layers");
     for (unsigned k = 0; k < SC__LAYER_KINDS; k++)
         if (l->has_kind[k])
-            put_layer_json(&j, NULL, layer_names[k], &kinds[k]);
+            put_layer_json(&j, NULL, layer_name(&req->ctx->arena, k), &kinds[k]);
     sc__json_end_array(&j);
     put_ops_json(&j, main);
     put_ends_json(&j, "embedding", l->embedding);
@@ -223,6 +238,7 @@ static void kernels_cmd_write_text(struct sc_request *req,
                                    const struct sc__lowering *l,
                                    const struct layer kinds[SC__LAYER_KINDS]) {
     struct sc__buffer *out = &req->out;
+    out->for_people = true;
     const struct sc__throttling *h = &kinds[sc__layer_kind(l, 0)].throttling;
     sc__printf(out, "%s: %s\n", l->model->name ? l->model->name : "model", l->gpu->title);
     sc__printf(
@@ -234,7 +250,7 @@ static void kernels_cmd_write_text(struct sc_request *req,
         h->factor[SC__KERNEL_MEMORY]);
     for (unsigned k = 0; k < SC__LAYER_KINDS; k++)
         if (l->has_kind[k])
-            put_layer(out, layer_names[k], &kinds[k]);
+            put_layer(out, layer_name(&req->ctx->arena, k), &kinds[k]);
     put_ends(out, "embedding (cold)", l->embedding);
     put_ends(out, "head (cold)", l->head);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)

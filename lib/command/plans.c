@@ -196,7 +196,8 @@ static sc_status write_plans(const struct sc__plans *x) {
     const char *json = sc__option(req, "json");
     struct sc__buffer b;
     SC__TRY(sc__plans_write_launch(x));
-    if (!sc__stdout_taken(req))
+    req->out.for_people = !sc__stdout_taken(req);
+    if (req->out.for_people)
         sc__plans_put_text(x, &req->out);
     if (!json)
         return SC_OK;

@@ -161,6 +161,7 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     SC__TRY(sc__pictures_write(req, &job->ev->result));
     if (sc__stdout_taken(req))
         return SC_OK;
+    req->out.for_people = true;
     sc__write_text(&job->ev->result, req->terminal, req->width, &req->out);
     if (job->ev->result.software)
         sc__write_software(&job->ev->result, &req->out);

@@ -2,8 +2,11 @@
 #include "command/show.h"
 
 #include "command/job.h"
+#include "frontend/identify.h"
 #include "hardware/cluster_fields.h"
+#include "model/read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct sc__option options[] = {
@@ -176,7 +179,9 @@ write_json(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer 
 /* Without an input: the cluster itself. */
 static sc_status show_cluster(struct sc_request *req) {
     struct sc__cluster c;
-    SC__TRY(sc__cluster_parse(req->ctx, sc__option(req, "cluster"), 0, &c));
+    const char *cluster = sc__option(req, "cluster");
+    SC__TRY(
+        sc__job_name_cluster(req, cluster, sc__cluster_parse(req->ctx, cluster, 0, &c)));
     if (sc__flag(req, "json")) {
         struct sc__buffer b;
         sc__buffer_init(&b, &req->ctx->arena);
@@ -185,15 +190,95 @@ static sc_status show_cluster(struct sc_request *req) {
         if (!strcmp(sc__option(req, "json"), "-"))
             return SC_OK;
     }
+    req->out.for_people = true;
     sc__cluster_show(&c, &req->out);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
     return SC_OK;
 }
 
+/* ---- files that no reader takes, and folders of all kinds ---- */
+
+#define SHOWN_FILES 200
+
+static void put_identity(struct sc__buffer *out,
+                         const char *path,
+                         const struct sc__identity *identity) {
+    sc__printf(out,
+               "%s\n  is        %s\n  do        %s\n",
+               path,
+               identity->what,
+               identity->advice);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Each file of a folder with what it is. */
+static void put_folder(struct sc_request *req, const char *path, struct sc__buffer *out) {
+    int reason = 0;
+    struct sc__folder *f = sc__folder_open(path, &reason);
+    const char **names = NULL;
+    uint32_t count = 0;
+    uint32_t capacity = 0;
+    for (const char *name; f && count < SHOWN_FILES && (name = sc__folder_next(f));)
+        if (name[0] != '.')
+            *SC__PUSH(&req->ctx->arena, names, count, capacity) =
+                sc__strdup(&req->ctx->arena, name);
+    if (f)
+        sc__folder_close(f);
+    if (count)
+        qsort(names, count, sizeof *names, by_text);
+    sc__printf(out,
+               "%s: %u files%s\n",
+               path,
+               count,
+               count == SHOWN_FILES ? " and more" : "");
+    for (uint32_t i = 0; i < count; i++) {
+        const char *file = sc__format(&req->ctx->arena, "%s/%s", path, names[i]);
+        const char *title = NULL;
+        const struct sc__identity *identity =
+            sc__path_is_folder(file) ? NULL : sc__identify_file(req->ctx, file, &title);
+        const char *what = sc__path_is_folder(file) ? "a folder"
+                           : title                  ? title
+                           : identity               ? identity->what
+                           : sc__launch_named(file) ? "a script or a configuration"
+                                                    : "not known";
+        sc__printf(out, "  %-40s %s\n", names[i], what);
+    }
+}
+
+/* Says what the input is where it is nothing to run; *done: it was said. */
+static sc_status show_identity(struct sc_request *req, bool *done) {
+    const char *path = req->inputs[0];
+    const char *title;
+    *done = false;
+    if (sc__path_is_stream(path))
+        return SC_OK;
+    if (sc__path_is_folder(path)) {
+        *done = !sc__folder_is_input(path);
+        if (*done)
+            put_folder(req, path, &req->out);
+        return SC_OK;
+    }
+    const struct sc__identity *identity = sc__identify_file(req->ctx, path, &title);
+    if (!identity || !strcmp(identity->advice, "stepcast run FILE") ||
+        sc__str_starts(sc__str(identity->advice), "stepcast run FILE,"))
+        return SC_OK;
+    put_identity(&req->out, path, identity);
+    *done = true;
+    return SC_OK;
+}
+
 static sc_status show_execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
+    bool done = false;
+    if (req->input_count == 1 && !sc__flag(req, "json") && !sc__option(req, "format"))
+        SC__TRY(show_identity(req, &done));
+    if (done)
+        return SC_OK;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
         return show_cluster(req);
     if (!req->input_count && sc__option(req, "gpu") && !sc__option(req, "model") &&
@@ -206,14 +291,17 @@ static sc_status show_execute(struct sc_request *req) {
     sc__job_not_simulated(req);
     sc__job_note_unused(req);
     if (!sc__flag(req, "json")) {
+        req->out.for_people = true;
         show_write_text(req->ctx, &job, &req->out);
         return SC_OK;
     }
     sc__buffer_init(&b, &req->ctx->arena);
     write_json(req->ctx, &job, &b);
     SC__TRY(sc__job_output(req, "json", &b));
-    if (strcmp(sc__option(req, "json"), "-"))
-        show_write_text(req->ctx, &job, &req->out);
+    if (!strcmp(sc__option(req, "json"), "-"))
+        return SC_OK;
+    req->out.for_people = true;
+    show_write_text(req->ctx, &job, &req->out);
     return SC_OK;
 }
 

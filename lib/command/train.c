@@ -465,7 +465,8 @@ static sc_status train_write(struct sc_request *req, struct sc__train *t) {
         sc__train_write_json(t, req->ctx, &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
-    if (!sc__stdout_taken(req))
+    req->out.for_people = !sc__stdout_taken(req);
+    if (req->out.for_people)
         sc__train_write_text(t, req->ctx, &req->out);
     return SC_OK;
 }

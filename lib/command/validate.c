@@ -188,7 +188,8 @@ static sc_status validate_execute(struct sc_request *req) {
     SC__TRY(check_software(req, &job));
     SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
-    if (!sc__stdout_taken(req))
+    req->out.for_people = !sc__stdout_taken(req);
+    if (req->out.for_people)
         sc__truth_text(req->ctx, &truth, &req->out);
     SC__TRY(write_document(req, &truth, "json", sc__truth_json));
     SC__TRY(write_document(req, &truth, "markdown", sc__truth_markdown));

@@ -1,4 +1,5 @@
 /* detect: looks at the first bytes and picks a reader. */
+#include "frontend/identify.h"
 #include "frontend/reader.h"
 
 #include <string.h>
@@ -54,13 +55,26 @@ sniff_input(struct sc__input *in, const char *path, const struct sc__reader **be
     return SC_OK;
 }
 
-static sc_status unknown(struct sc_context *ctx, const char *path) {
+/* identity: what it is, where that is known. */
+static sc_status
+unknown(struct sc_context *ctx, const char *path, const struct sc__identity *identity) {
     struct sc__buffer b;
     struct sc__place at = {.file = strcmp(path, "-") ? path : "<stdin>"};
+    if (identity)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        identity->advice,
+                        "is %s, which is no workload that can be run",
+                        identity->what);
     sc__buffer_init(&b, &ctx->arena);
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         sc__printf(&b, "%s%s", r == sc__readers ? "known: " : "; ", (*r)->title);
     return sc__fail(ctx, SC_INPUT, &at, b.text, "unknown format");
+}
+
+bool sc__folder_is_input(const char *path) {
+    return surest_reader(NULL, 0, path, true) != NULL;
 }
 
 static const char *known_names(struct sc_context *ctx) {
@@ -87,14 +101,17 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     if (!stream && sc__path_is_folder(*path)) {
         if (!*reader)
             *reader = surest_reader(NULL, 0, *path, true);
-        return *reader ? SC_OK : unknown(ctx, *path);
+        return *reader ? SC_OK : unknown(ctx, *path, NULL);
     }
     if (!stream && *reader)
         return SC_OK;
     SC__TRY(sc__input_open(ctx, *path, &in));
     sc_status status = *reader ? SC_OK : sniff_input(&in, *path, reader);
     if (status == SC_OK && !*reader)
-        status = unknown(ctx, *path);
+        status =
+            unknown(ctx,
+                    *path,
+                    sc__identify((const char *)in.bytes + in.begin, in.end - in.begin));
     if (status == SC_OK && stream)
         status = sc__spool(&in, path);
     sc__input_close(&in);
@@ -104,7 +121,11 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
 sc_status sc__import_keep(struct sc__input *in, const char **path) {
     const struct sc__reader *reader = NULL;
     SC__TRY(sniff_input(in, *path, &reader));
-    return reader ? sc__spool(in, path) : unknown(in->ctx, *path);
+    return reader ? sc__spool(in, path)
+                  : unknown(in->ctx,
+                            *path,
+                            sc__identify((const char *)in->bytes + in->begin,
+                                         in->end - in->begin));
 }
 
 /* A step of 0 us would be the answer to a damaged or wrong file. */

@@ -49,6 +49,9 @@ extern const struct sc__option sc__chakra_options[];
 extern const struct sc__option sc__kineto_options[];
 extern const struct sc__option sc__capture_options[];
 
+/* Some reader takes this folder as one job. */
+bool sc__folder_is_input(const char *path);
+
 struct sc__input;
 /* Copies a stream of a known format to memory, to be read from *path (sc__spool);
  * one of no known format is refused. */

@@ -17,6 +17,30 @@ static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
 }
 
+/* What people type for a machine → the preset that is such a machine. */
+static const char *other_name(const char *name) {
+    static const char *const names[][2] = {
+        {"h100", "dgx-h100"},       {"hgx-h100", "dgx-h100"},
+        {"h200", "hgx-h200"},       {"dgx-h200", "hgx-h200"},
+        {"b200", "dgx-b200"},       {"hgx-b200", "dgx-b200"},
+        {"a100", "dgx-a100"},       {"hgx-a100", "dgx-a100"},
+        {"v100", "dgx-v100"},       {"gb200", "gb200-nvl72"},
+        {"nvl72", "gb200-nvl72"},   {"mi300x", "amd-mi300x"},
+        {"mi325x", "amd-mi325x"},   {"mi350x", "amd-mi350x"},
+        {"mi355x", "amd-mi355x"},   {"p4d", "aws-p4d"},
+        {"p4de", "aws-p4de"},       {"p5", "aws-p5"},
+        {"p5e", "aws-p5e"},         {"p5en", "aws-p5en"},
+        {"p6-b200", "aws-p6-b200"}, {"a3-high", "gcp-a3-high"},
+        {"a3-mega", "gcp-a3-mega"}, {"a3-ultra", "gcp-a3-ultra"},
+        {"a4", "gcp-a4"},           {"a4x", "gcp-a4x"},
+        {"ndv4", "azure-ndv4"},     {"ndv5", "azure-ndv5"},
+        {"ndv6", "azure-ndv6"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (sc__str_is_any_case(sc__str(name), names[i][0]))
+            return names[i][1];
+    return name;
+}
+
 /* name: of the preset, in any case; but what is the name of a file is a file. */
 static sc_status read_preset(struct sc_context *ctx,
                              const char *name,
@@ -28,7 +52,7 @@ static sc_status read_preset(struct sc_context *ctx,
     bool ideal =
         is_file ? !strcmp(name, "ideal") : sc__str_is_any_case(sc__str(name), "ideal");
     if (!file && !is_file)
-        file = sc__data_find_loosely(&ctx->arena, "clusters/", name);
+        file = sc__data_find_loosely(&ctx->arena, "clusters/", other_name(name));
     *found = file || ideal;
     if (ideal) {
         *out = (struct sc__cluster){.name = "ideal",

@@ -115,8 +115,9 @@ enum sc__algo {
     SC__ALGO_PXN,    /* all-to-all over the destination's rail */
     /* two-level all-to-all as DeepEP: one copy a node over the NIC, then NVLink */
     SC__ALGO_HIERARCHICAL,
-    SC__ALGO_TORUS, /* dimension by dimension */
-    SC__ALGO_CHAIN, /* broadcast, reduce */
+    SC__ALGO_TORUS,  /* dimension by dimension */
+    SC__ALGO_CHAIN,  /* broadcast, reduce */
+    SC__ALGO_CUSTOM, /* all-reduce of serving stacks, in one node */
     SC__ALGOS
 };
 

@@ -19,6 +19,7 @@ static const struct sc__choice algorithms[] = {{"auto", SC__ALGO_AUTO},
                                                {"hierarchical", SC__ALGO_HIERARCHICAL},
                                                {"torus", SC__ALGO_TORUS},
                                                {"chain", SC__ALGO_CHAIN},
+                                               {"custom", SC__ALGO_CUSTOM},
                                                {0}};
 static const struct sc__choice protocols[] = {{"auto", SC__PROTO_AUTO},
                                               {"ll", SC__PROTO_LL},
@@ -32,7 +33,8 @@ const struct sc__option sc__cluster_options[] = {
      "A",
      "auto",
      "Collectives",
-     "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus or chain",
+     "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, torus, chain or "
+     "custom (one- and two-shot, of serving stacks)",
      0,
      .choices = algorithms,
      SC__OPTIONS_FIELD(algo)},
@@ -126,7 +128,7 @@ tune_words(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {
                 SC_USAGE,
                 NULL,
                 "ring, tree, nvls, nvlstree, collnet, pat, direct, pxn, hierarchical, "
-                "torus, chain or auto",
+                "torus, chain, custom or auto",
                 "there is no algorithm '%s'",
                 algo);
     }

@@ -131,6 +131,12 @@ static void carry_power(struct sc__power_constants *p, double tdp) {
     p->slope /= tdp;
 }
 
+/* A GPU without such links has no such kernels. */
+static void carry_exchange(struct sc__exchange_constants *c, double links) {
+    c->link_bw *= links;
+    c->sm_bw *= links;
+}
+
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     struct sc__gpu sheet = *g;
     *g = *base;
@@ -172,6 +178,8 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
             g->embedding[i] /= dram;
     g->adamw[1] /= dram;
     g->adamw[2] /= dram;
+    for (unsigned i = 0; i < SC__EXCHANGES; i++)
+        carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);
 }
 

@@ -214,6 +214,26 @@ struct sc__attention_constants {
 
 enum { SC__HEAD_CLASSES = 6 };
 
+/* Exchange of tokens among the GPUs of a node that hold the experts (DeepEP);
+ * hardware/expert_exchange.h has the formula. */
+enum sc__exchange {
+    SC__EXCHANGE_DISPATCH,
+    SC__EXCHANGE_COMBINE,
+    SC__EXCHANGE_DISPATCH_LL, /* low latency */
+    SC__EXCHANGE_COMBINE_LL,
+    SC__EXCHANGES
+};
+
+struct sc__exchange_constants {
+    double fixed;    /* us */
+    double expert;   /* us for each expert */
+    double row;      /* us for each row sent, on one SM */
+    double sm_bw;    /* B/us of one SM; 0: not a limit */
+    double sm_power; /* of the number of SMs that work goes down with */
+    double link_bw;  /* B/us of the GPU's links */
+    double sharpness;
+};
+
 /* Older attention kernels: factors on forward and backward. */
 enum sc__attention_software {
     SC__ATTENTION_CURRENT,
@@ -297,6 +317,8 @@ struct sc__gpu {
     double elementwise_t0;
     double embedding[6]; /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */
     double adamw[3];     /* fixed, per 1e6 parameters all bf16, all fp32 */
+    struct sc__exchange_constants exchange[SC__EXCHANGES];
+    double exchange_ranks; /* GPUs of the node they were measured on */
     struct sc__power_constants power;
     double gap;                        /* us between kernels */
     double launches[SC__KERNEL_KINDS]; /* kernels per operator, eager PyTorch */

@@ -75,6 +75,8 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
         return 100 + 20 * k->what + attention_class(g, k);
     if (k->what == SC__KERNEL_OP_ADAMW)
         return 200 + k->dtype;
+    if (k->what == SC__KERNEL_OP_EXCHANGE)
+        return 250 + (uint32_t)k->size[5];
     return 300 + k->what;
 }
 
@@ -188,6 +190,16 @@ offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     }
 }
 
+static void offer_exchange(struct group *g, struct sc__exchange_constants *c) {
+    offer(g, &c->sm_bw, true);
+    offer(g, &c->fixed, false);
+    offer(g, &c->link_bw, true);
+    offer(g, &c->row, false);
+    offer(g, &c->expert, false);
+    offer_ratio(g, &c->sm_power);
+    offer_ratio(g, &c->sharpness);
+}
+
 static void
 offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     double *e = u->embedding;
@@ -213,6 +225,9 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         break;
     case SC__KERNEL_OP_ADAMW:
         offer(g, &u->adamw[k->dtype == SC__FP32 || k->size[1] ? 2 : 1], false);
+        break;
+    case SC__KERNEL_OP_EXCHANGE:
+        offer_exchange(g, &u->exchange[k->size[5]]);
         break;
     case SC__KERNEL_OP_ELEMENTWISE:
         offer(g, &u->elementwise_bw, true);

@@ -109,6 +109,8 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
     {0}};
 
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
+const char *const sc__gpu_exchange_names[] = {
+    "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
 const char *const sc__gpu_host_names[] = {"gpt", "llama", NULL};
 
 struct gpu_read_reader {
@@ -408,6 +410,39 @@ static sc_status read_other(struct gpu_read_reader *r, json_t *o) {
 static sc_status read_embedding(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "embedding", o, 6, r->gpu->embedding);
 }
+/* {"ranks": 8, "dispatch": [fixed, expert, row, sm_bw, sm_power, link_bw, sharpness], …} */
+static sc_status read_deepep(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_exchange_names, key);
+        if (!strcmp(key, "ranks")) {
+            SC__TRY(read_number(r, "deepep", key, v, &r->gpu->exchange_ranks));
+            continue;
+        }
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "deepep", key);
+        struct sc__exchange_constants *c = &r->gpu->exchange[i];
+        double list[7];
+        SC__TRY(read_list(r, key, v, 7, list));
+        *c = (struct sc__exchange_constants){list[0],
+                                             list[1],
+                                             list[2],
+                                             list[3],
+                                             list[4],
+                                             list[5],
+                                             list[6]};
+        if (!(c->link_bw > 0 && c->sharpness >= 0.1 && c->sharpness <= 100))
+            return bad(r,
+                       "the sixth is B/us above 0, the seventh from 0.1 to 100",
+                       "%s.%s",
+                       "deepep",
+                       key);
+    }
+    if (!(r->gpu->exchange_ranks >= 1 && r->gpu->exchange_ranks <= 1e6))
+        return bad(r, NULL, "%s.%s is from 1 to 1000000", "deepep", "ranks");
+    return SC_OK;
+}
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }
@@ -429,6 +464,7 @@ static const struct section {
                 {"embedding", read_embedding},
                 {"adamw", read_adamw},
                 {"batched", read_batched},
+                {"deepep", read_deepep},
                 {"unaligned", read_unaligned},
                 {0}};
 

@@ -19,6 +19,7 @@ extern const struct sc__gpu_field sc__gpu_sheet_fields[], sc__gpu_gemm_fields[],
     sc__gpu_power_fields[], sc__gpu_dtype_fields[], sc__gpu_host_fields[],
     sc__gpu_other_fields[];
 
+extern const char *const sc__gpu_exchange_names[];
 extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];
 
 /* Carries the constants of base over to g, whose datasheet is set. */

@@ -110,6 +110,21 @@ static void put_memory_op(struct sc__json *j,
     sc__json_end_object(j);
 }
 
+static void put_deepep(struct sc__json *j, const struct sc__gpu *g) {
+    if (!(g->exchange_ranks > 0))
+        return;
+    sc__json_row(j, "deepep");
+    sc__json_double(j, "ranks", g->exchange_ranks);
+    for (unsigned i = 0; i < SC__EXCHANGES; i++) {
+        const struct sc__exchange_constants *c = &g->exchange[i];
+        double values[7] =
+            {c->fixed, c->expert, c->row, c->sm_bw, c->sm_power, c->link_bw, c->sharpness};
+        if (c->link_bw > 0)
+            put_list(j, sc__gpu_exchange_names[i], values, 7);
+    }
+    sc__json_end_object(j);
+}
+
 static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_object(j, "constants");
     put_fields(j, "gemm", sc__gpu_gemm_fields, g);
@@ -127,6 +142,7 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         put_memory_op(j, i, &g->memory_op[i]);
     sc__json_end_object(j);
+    put_deepep(j, g);
     put_list(j, "embedding", g->embedding, 6);
     put_list(j, "adamw", g->adamw, 3);
     put_fields(j, "power", sc__gpu_power_fields, g);

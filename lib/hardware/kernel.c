@@ -39,6 +39,8 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
         return sc__gemm_cost(gpu, key);
     if (key->what <= SC__KERNEL_OP_ATTENTION_B)
         return sc__attention_cost(gpu, key);
+    if (key->what == SC__KERNEL_OP_EXCHANGE)
+        return sc__exchange_cost(gpu, key);
     return sc__memory_cost(gpu, key);
 }
 

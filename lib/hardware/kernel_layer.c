@@ -10,7 +10,6 @@
 #include "hardware/kernel_layer.h"
 
 #include <math.h>
-#include <string.h>
 
 struct kernel_layer_maker {
     struct sc__arena *arena;
@@ -299,7 +298,7 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
         h.v_dim = s->v_dim;
         h.kv = h.q;
     }
-    h.width = (h.q + 2 * h.kv) * s->head_dim;
+    h.width = ((s->attention_gate ? 2 : 1) * h.q + 2 * h.kv) * s->head_dim;
     return h;
 }
 
@@ -340,6 +339,16 @@ static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
                            0,
                            false,
                            LORA_K | LORA_V};
+    struct linear index = {"index",
+                           "index_dgrad",
+                           "index_wgrad",
+                           q_in,
+                           s->index_heads * s->index_dim / s->tp,
+                           0,
+                           false,
+                           0};
+    if (s->index_heads)
+        linear(m, &index, m->tokens);
     if (m->backward)
         rotate(m, h);
     if (s->q_rank && !m->backward) {
@@ -524,14 +533,72 @@ static void attention_out(struct kernel_layer_maker *m, const struct heads *h) {
                          s->bias && eager(m),
                          LORA_OUT};
     m->part = SC__PART_ATTENTION_OUT;
+    if (s->attention_gate)
+        either(m, SC__MEM_FUSED_SWIGLU_F, m->tokens, h->q * h->v_dim);
     linear(m, &out, m->tokens);
+}
+
+static void push_list(struct kernel_layer_maker *m, const struct sc__kernels *list) {
+    for (uint32_t i = 0; i < list->count; i++)
+        push(m, list->items[i]);
+}
+
+static void scan_core(struct kernel_layer_maker *m) {
+    struct sc__kernels list = {0};
+    m->part = SC__PART_ATTENTION_CORE;
+    sc__scan_kernels(m->arena, m->kernel_model, m->s, m->tokens, m->backward, &list);
+    push_list(m, &list);
+}
+
+static void pick_keys(struct kernel_layer_maker *m) {
+    struct sc__kernels list = {0};
+    m->part = SC__PART_ATTENTION_CORE;
+    if (m->s->index_heads && m->s->window)
+        sc__index_kernels(m->arena, m->kernel_model, m->s, m->backward, &list);
+    push_list(m, &list);
+}
+
+static void scan_half(struct kernel_layer_maker *m) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t width = s->scan_heads * s->scan_head_dim / s->tp;
+    uint64_t wide = s->scan_input / s->tp;
+    struct linear in =
+        {"scan_in", "scan_in_dgrad", "scan_in_wgrad", s->hidden, wide, 0, false, 0};
+    struct linear out =
+        {"scan_out", "scan_out_dgrad", "scan_out_wgrad", width, s->hidden, 0, false, 0};
+    for (unsigned i = 0; i < 5; i++)
+        switch (m->backward ? 4 - i : i) {
+        case 0:
+            head_norm(m, SC__PART_ATTENTION_NORM);
+            break;
+        case 1:
+            m->part = SC__PART_ATTENTION_IN;
+            linear(m, &in, m->tokens);
+            break;
+        case 2:
+            scan_core(m);
+            break;
+        case 3:
+            m->part = SC__PART_ATTENTION_OUT;
+            linear(m, &out, m->tokens);
+            break;
+        default:
+            residual(m, SC__PART_ATTENTION_ADD);
+        }
 }
 
 static void attention_half(struct kernel_layer_maker *m) {
     struct heads h = heads_of(m->s);
+    if (m->s->no_mixer)
+        return;
+    if (m->s->scan_heads) {
+        scan_half(m);
+        return;
+    }
     if (!m->backward) {
         head_norm(m, SC__PART_ATTENTION_NORM);
         attention_in(m, &h);
+        pick_keys(m);
         attention_core(m, &h);
         attention_out(m, &h);
         residual(m, SC__PART_ATTENTION_ADD);
@@ -539,6 +606,7 @@ static void attention_half(struct kernel_layer_maker *m) {
         residual(m, SC__PART_ATTENTION_ADD);
         attention_out(m, &h);
         attention_core(m, &h);
+        pick_keys(m);
         attention_in(m, &h);
         head_norm(m, SC__PART_ATTENTION_NORM);
     }
@@ -666,6 +734,8 @@ static void dense_mlp(struct kernel_layer_maker *m) {
 }
 
 static void mlp_half(struct kernel_layer_maker *m) {
+    if (m->s->no_feed_forward)
+        return;
     if (!m->backward)
         head_norm(m, SC__PART_MLP_NORM);
     if (m->backward)
@@ -687,48 +757,6 @@ static void mlp_half(struct kernel_layer_maker *m) {
         residual(m, SC__PART_MLP_ADD);
     if (m->backward)
         head_norm(m, SC__PART_MLP_NORM);
-}
-
-/* ---- AIOB's pieces ---- */
-
-/* The kernels a piece stands for, by the beginning of their names: forward
- * takes the piece's time, and so does each of the two gradients, as in AICB. */
-static const struct kernel_layer_piece {
-    const char *name;
-    uint8_t part;
-    const char *kernel;
-} pieces[] = {{"layernorm", SC__PART_ATTENTION_NORM, "layernorm"},
-              {"layernorm", SC__PART_ATTENTION_NORM, "rmsnorm"},
-              {"atten_qkv", SC__PART_ATTENTION_IN, "qkv"},
-              {"atten_flash", SC__PART_ATTENTION_CORE, "attention"},
-              {"atten_linear", SC__PART_ATTENTION_OUT, "proj"},
-              {"layernorm2", SC__PART_MLP_NORM, "layernorm"},
-              {"layernorm2", SC__PART_MLP_NORM, "rmsnorm"},
-              {"mlp_linear_1", SC__PART_MLP_IN, "fc1"},
-              {"mlp_gelu", SC__PART_MLP_IN, "gelu"},
-              {"mlp_gelu", SC__PART_MLP_IN, "bias_gelu"},
-              {"mlp_gelu", SC__PART_MLP_IN, "fused_swiglu"},
-              {"mlp_gelu", SC__PART_MLP_IN, "swiglu"},
-              {"mlp_linear_2", SC__PART_MLP_OUT, "fc2"}};
-
-static void apply_piece(const struct sc__kernel_model *p, struct sc__layer_kernel *k) {
-    double us;
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
-        const struct kernel_layer_piece *x = &pieces[i];
-        if (k->part != x->part || strncmp(k->kernel.name, x->kernel, strlen(x->kernel)))
-            continue;
-        if (!sc__kernel_model_piece(p, x->name, &us))
-            continue;
-        /* a kernel that is no GEMM has both gradients in one */
-        bool whole = k->kernel.phase == SC__BACKWARD && k->kernel.kind != SC__KERNEL_GEMM;
-        k->kernel.us = whole ? 2 * us : us;
-        k->kernel.measured = true;
-    }
-}
-
-static void apply_pieces(const struct sc__kernel_model *p, struct sc__layer_kernels *list) {
-    for (uint32_t i = 0; i < list->count; i++)
-        apply_piece(p, &list->items[i]);
 }
 
 void sc__norm_kernels(struct sc__arena *arena,
@@ -762,6 +790,6 @@ void sc__layer_kernels(struct sc__arena *arena,
     m.backward = true;
     mlp_half(&m);
     attention_half(&m);
-    apply_pieces(p, forward);
-    apply_pieces(p, backward);
+    sc__layer_apply_pieces(p, forward);
+    sc__layer_apply_pieces(p, backward);
 }

@@ -94,6 +94,20 @@ struct sc__layer_shape {
     bool looped;      /* one GEMM per expert after another, not a grouped GEMM */
     bool expert_bias; /* biases are added expert by expert, in fp32, outside the GEMMs */
     double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
+    /* A layer without one of its halves. */
+    bool no_mixer;
+    bool no_feed_forward;
+    uint64_t index_heads; /* an indexer picks `window` keys for each query */
+    uint64_t index_dim;
+    bool attention_gate; /* the output of attention is multiplied by a gate */
+    /* Mamba-2, or with delta_rule a gated delta net, in place of attention; 0: none */
+    uint64_t scan_heads;
+    uint64_t scan_head_dim;
+    uint64_t scan_groups;
+    uint64_t state_dim;
+    uint64_t scan_chunk;
+    uint64_t scan_input; /* width of the projection before it */
+    bool delta_rule;
     /* Rank of adapters beside frozen weights; 0: all are trained. */
     uint64_t lora;
     unsigned lora_targets; /* which have one: q, k, v, out, gate, up, down from bit 0 */
@@ -119,6 +133,22 @@ void sc__norm_kernels(struct sc__arena *arena,
                       bool backward,
                       uint64_t rows,
                       struct sc__layer_kernels *out);
+/* The core of a scan, kernel_scan.c. Appends. */
+void sc__scan_kernels(struct sc__arena *arena,
+                      struct sc__kernel_model *p,
+                      const struct sc__layer_shape *s,
+                      uint64_t tokens,
+                      bool backward,
+                      struct sc__kernels *out);
+/* The indexer of sparse attention, kernel_scan.c. Appends. */
+void sc__index_kernels(struct sc__arena *arena,
+                       struct sc__kernel_model *p,
+                       const struct sc__layer_shape *s,
+                       bool backward,
+                       struct sc__kernels *out);
+/* Measured times of pieces of a layer, kernel_pieces.c. */
+void sc__layer_apply_pieces(const struct sc__kernel_model *p,
+                            struct sc__layer_kernels *list);
 /* Appends to forward and backward. */
 void sc__layer_kernels(struct sc__arena *arena,
                        struct sc__kernel_model *p,

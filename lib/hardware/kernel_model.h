@@ -24,6 +24,8 @@ enum sc__kernel_op {
     SC__KERNEL_OP_EMBEDDING_B,
     SC__KERNEL_OP_ADAMW, /* parameters, bytes of each */
     SC__KERNEL_OP_ELEMENTWISE,
+    /* tokens, hidden, topk, experts, SMs, enum sc__exchange */
+    SC__KERNEL_OP_EXCHANGE,
     SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
@@ -51,6 +53,7 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__exchange_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
 /* Whether a leading dimension keeps it from the library's main kernels. */

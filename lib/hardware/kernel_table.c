@@ -26,6 +26,10 @@ enum column {
     HIDDEN,
     PARAMS,
     BYTES,
+    TOKENS,
+    TOPK,
+    EXPERTS,
+    SMS,
     US,
     KERNEL,
     /* remarks of the public tables */
@@ -36,10 +40,10 @@ enum column {
 };
 
 static const char *const column_names[] = {
-    "op",       "dtype",     "m",       "n",        "k",     "batch",  "heads",
-    "kv_heads", "sq",        "skv",     "head_dim", "v_dim", "causal", "rows",
-    "cols",     "vocab",     "hidden",  "params",   "bytes", "us",     "kernel",
-    "gpu",      "framework", "version", NULL};
+    "op",     "dtype",  "m",         "n",       "k",      "batch",   "heads", "kv_heads",
+    "sq",     "skv",    "head_dim",  "v_dim",   "causal", "rows",    "cols",  "vocab",
+    "hidden", "params", "bytes",     "tokens",  "topk",   "experts", "sms",   "us",
+    "kernel", "gpu",    "framework", "version", NULL};
 
 /* Columns of the sizes of a key, in their order; COLUMNS: unused. */
 static const struct operation {
@@ -62,6 +66,10 @@ static const struct operation {
     {"embedding_b", SC__KERNEL_OP_EMBEDDING_B, {ROWS, VOCAB, HIDDEN}, 3},
     {"adamw", SC__KERNEL_OP_ADAMW, {PARAMS}, 1},
     {"elementwise", SC__KERNEL_OP_ELEMENTWISE, {BYTES}, 1},
+    {"deepep_dispatch", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
+    {"deepep_combine", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
+    {"deepep_dispatch_ll", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS}, 4},
+    {"deepep_combine_ll", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS}, 4},
 };
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };
@@ -239,6 +247,13 @@ static void read_gemm(const char *name, struct sc__kernel_key *key) {
     key->size[5] = sc__gemm_layout(key, layout);
 }
 
+static enum sc__exchange exchange_named(const char *name) {
+    bool combine = strstr(name, "combine") != NULL;
+    if (strstr(name, "_ll"))
+        return combine ? SC__EXCHANGE_COMBINE_LL : SC__EXCHANGE_DISPATCH_LL;
+    return combine ? SC__EXCHANGE_COMBINE : SC__EXCHANGE_DISPATCH;
+}
+
 static sc_status read_sizes(struct kernel_table_reader *r,
                             const struct operation *o,
                             struct sc__kernel_key *key) {
@@ -251,6 +266,9 @@ static sc_status read_sizes(struct kernel_table_reader *r,
     case SC__KERNEL_OP_EMBEDDING_F:
         key->size[2] = key->size[1];
         key->size[1] = 0;
+        return SC_OK;
+    case SC__KERNEL_OP_EXCHANGE:
+        key->size[5] = exchange_named(o->name);
         return SC_OK;
     case SC__KERNEL_OP_ADAMW:
         return read_size_or(r, BYTES, 0, &key->size[1]);
@@ -303,7 +321,8 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
         row->key.what == SC__KERNEL_OP_EMBEDDING_F ||
         row->key.what == SC__KERNEL_OP_EMBEDDING_B)
         row->key.dtype = sc__element_type(t);
-    if (row->key.what == SC__KERNEL_OP_ELEMENTWISE)
+    if (row->key.what == SC__KERNEL_OP_ELEMENTWISE ||
+        row->key.what == SC__KERNEL_OP_EXCHANGE)
         row->key.dtype = 0;
     cell = r->cells[US];
     if (cell.n && (!sc__parse_double(cell, &row->us) || !(row->us > 0)))

@@ -58,10 +58,8 @@ layers_group_of(struct layers_lowering *l, const struct sc__row *row, unsigned p
         return SC__GROUP_TP;
     sc__note(l->ctx,
              "tp1-to-dp",
-             "tp is 1: the collectives of forward and input gradient (first: '%s', line "
-             "%u) run in the data-parallel group, as in ZeRO-3",
-             row->name,
-             row->line);
+             "tp is 1: the collectives of forward and input gradient run in the "
+             "data-parallel group, as in ZeRO-3");
     return SC__GROUP_DP;
 }
 

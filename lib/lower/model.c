@@ -12,10 +12,24 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
            (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
 }
 
-double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+/* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
+ * gradients of the products, a third of them; those of the adapters are not counted. */
+static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
     double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double core = 0;
+    if (!p->lora)
+        return sum;
+    for (uint32_t i = 0; i < m->layers; i++)
+        core += sc__model_attention_core_flops(m, i, b, s, false);
+    return sum - (sum - core) / 3;
+}
+
+double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+    double b = p->global_batch;
+    double s = p->seq;
+    double sum = plan_model_flops(m, p);
     double layers = 0;
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
@@ -61,8 +75,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->micro_batches = p->micro_batches;
     w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
-    w->model_flops = sc__model_flops(l->model, p->global_batch, p->seq, false) +
-                     mtp_flops(l->model, p->global_batch, p->seq, false);
+    w->model_flops = plan_model_flops(l->model, p);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);

@@ -337,7 +337,9 @@ static void step_rows(struct model_rows_rows *r, uint32_t stage) {
     weight_row(r, "moe_grad_norm2", coll, SC__SUFFIX_DP_EP, after * s.experts);
 }
 
-static const char *not_in_rows(const struct sc__plan *p) {
+static const char *not_in_rows(const struct sc__model *m, const struct sc__plan *p) {
+    if (m->pattern)
+        return "layers of several kinds";
     if (p->mesh.cp > 1)
         return "context parallelism";
     if (p->zero >= 2)
@@ -349,8 +351,10 @@ static const char *not_in_rows(const struct sc__plan *p) {
     return NULL;
 }
 
-static sc_status model_rows_check(struct sc_context *ctx, const struct sc__plan *p) {
-    const char *what = not_in_rows(p);
+static sc_status model_rows_check(struct sc_context *ctx,
+                                  const struct sc__model *m,
+                                  const struct sc__plan *p) {
+    const char *what = not_in_rows(m, p);
     if (!what)
         return SC_OK;
     return sc__fail(ctx,
@@ -368,7 +372,7 @@ sc_status sc__model_rows(struct sc_context *ctx,
                          const struct sc__row_fit *fit,
                          struct sc__layers **out) {
     struct sc__lowering l;
-    SC__TRY(model_rows_check(ctx, plan));
+    SC__TRY(model_rows_check(ctx, m, plan));
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     struct sc__layers *rows = SC__NEW(&ctx->arena, struct sc__layers);
     struct model_rows_rows r = {.l = &l, .out = rows, .fit = *fit};

@@ -56,13 +56,20 @@ struct sc__script {
     double us; /* compute */
 };
 
-/* Kinds of layers: with experts or not, and the same under a window of attention. */
+/* Kinds of layers: with experts or not, the same under a window of attention, by what
+ * mixes the tokens, and without a feed-forward. */
 enum {
     SC__LAYER_DENSE,
     SC__LAYER_MOE,
     SC__LAYER_WINDOW,
-    SC__LAYER_KINDS = 2 * SC__LAYER_WINDOW
+    SC__LAYER_MIXER = 4, /* times enum sc__mixer */
+    SC__LAYER_MIXER_ONLY = 16,
+    SC__LAYER_KINDS = 32
 };
+
+static inline enum sc__mixer sc__kind_mixer(int kind) {
+    return (enum sc__mixer)(kind / SC__LAYER_MIXER % 4);
+}
 
 struct sc__lowering {
     struct sc_context *ctx;

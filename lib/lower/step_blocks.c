@@ -411,35 +411,63 @@ static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params
 
 /* Muon makes the update of a matrix of a by b nearly orthogonal: five steps of
  * Newton-Schulz, each XXᵀ, its square and their product with X (Jordan et al. 2024,
- * kellerjordan.github.io/posts/muon), in bf16. Ranks that share the state share the
- * matrices; tensor parallelism has gathered them. */
+ * kellerjordan.github.io/posts/muon), in bf16. */
+static double newton_schulz_us(const struct sc__lowering *l, double a, double b) {
+    uint64_t rows = (uint64_t)(a < b ? a : b);
+    uint64_t cols = (uint64_t)(a < b ? b : a);
+    struct sc__kernel_model *q = l->kernel_model;
+    struct sc__kernel square = sc__gemm(q, "muon", SC__BF16, rows, rows, cols);
+    struct sc__kernel cube = sc__gemm(q, "muon", SC__BF16, rows, rows, rows);
+    struct sc__kernel product = sc__gemm(q, "muon", SC__BF16, rows, cols, rows);
+    return 5 * (sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
+                sc__step_kernel_us(l, &product));
+}
+
+static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
+    const struct sc__model *m = l->model;
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    double h = m->hidden;
+    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * sc__model_qk_dim(m);
+    double kv = 2.0 * m->kv_heads * sc__model_qk_dim(m);
+    double out = (double)m->heads * sc__model_v_dim(m);
+    if (mixer == SC__MIXER_NONE)
+        return 0;
+    if (mixer != SC__MIXER_ATTENTION)
+        return newton_schulz_us(l, h, sc__model_scan_input(m, mixer)) +
+               newton_schulz_us(l, h, sc__model_scan_width(m));
+    return newton_schulz_us(l, h, q) + newton_schulz_us(l, h, kv) +
+           newton_schulz_us(l, h, out);
+}
+
+static double muon_mlp_us(const struct sc__lowering *l, double ffn) {
+    double h = l->model->hidden;
+    double wide = l->model->gated ? 2 : 1;
+    return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
+}
+
+/* Ranks that share the state share the matrices; tensor parallelism has gathered them. */
 static double muon_us(const struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
-    uint64_t shapes[][2] = {{m->hidden, (uint64_t)m->heads * sc__model_qk_dim(m)},
-                            {m->hidden, 2ull * m->kv_heads * sc__model_qk_dim(m)},
-                            {m->hidden, (uint64_t)m->heads * sc__model_v_dim(m)},
-                            {m->hidden, (m->gated ? 2ull : 1ull) * m->ffn},
-                            {m->hidden, m->ffn}};
     double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP) : 1;
-    double layers = 0;
+    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) : 1;
+    double each = (double)m->experts / p->mesh.ep;
     double us = 0;
     if (p->optimizer_kind != SC__OPTIMIZER_MUON)
         return 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
-        layers += sc__plan_layers(p, m, stage, c, &first);
+        uint32_t n = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++) {
+            us += muon_mixer_us(l, i) / ranks;
+            if (sc__model_has_experts(m, i))
+                us += each * muon_mlp_us(l, m->expert_ffn) / expert_ranks +
+                      muon_mlp_us(l, m->shared_ffn) / ranks;
+            else if (sc__model_has_feed_forward(m, i))
+                us += muon_mlp_us(l, m->ffn) / ranks;
+        }
     }
-    for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        uint64_t a = shapes[i][0] < shapes[i][1] ? shapes[i][0] : shapes[i][1];
-        uint64_t b = shapes[i][0] < shapes[i][1] ? shapes[i][1] : shapes[i][0];
-        struct sc__kernel square = sc__gemm(l->kernel_model, "muon", SC__BF16, a, a, b);
-        struct sc__kernel cube = sc__gemm(l->kernel_model, "muon", SC__BF16, a, a, a);
-        struct sc__kernel product = sc__gemm(l->kernel_model, "muon", SC__BF16, a, b, a);
-        us += sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
-              sc__step_kernel_us(l, &product);
-    }
-    return 5 * us * layers / ranks;
+    return us;
 }
 
 /* Not the tag of any micro-batch. */

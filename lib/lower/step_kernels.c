@@ -3,8 +3,31 @@
 #include "lower/step.h"
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
-    return (sc__model_has_experts(l->model, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE) +
-           (sc__model_windowed(l->model, layer, l->plan.seq) ? SC__LAYER_WINDOW : 0);
+    const struct sc__model *m = l->model;
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    bool windowed =
+        mixer == SC__MIXER_ATTENTION && sc__model_windowed(m, layer, l->plan.seq);
+    return (sc__model_has_experts(m, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE) +
+           (windowed ? SC__LAYER_WINDOW : 0) + (int)mixer * SC__LAYER_MIXER +
+           (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY);
+}
+
+static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_shape *s) {
+    enum sc__mixer mixer = sc__kind_mixer(kind);
+    s->attention_gate = m->attention_gate;
+    s->index_heads = m->index_heads;
+    s->index_dim = m->index_dim;
+    s->no_mixer = mixer == SC__MIXER_NONE;
+    s->no_feed_forward = kind & SC__LAYER_MIXER_ONLY;
+    if (mixer != SC__MIXER_MAMBA && mixer != SC__MIXER_DELTA)
+        return;
+    s->delta_rule = mixer == SC__MIXER_DELTA;
+    s->scan_heads = m->scan_heads;
+    s->scan_head_dim = m->scan_head_dim;
+    s->scan_groups = m->scan_groups;
+    s->state_dim = m->state_dim;
+    s->scan_chunk = m->scan_chunk;
+    s->scan_input = (uint64_t)sc__model_scan_input(m, mixer);
 }
 
 static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind) {
@@ -44,6 +67,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
+    shape_mixer(m, kind, &s);
     if (sc__kind_has_experts(kind)) {
         s.experts = m->experts;
         s.topk = m->topk;

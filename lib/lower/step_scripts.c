@@ -353,6 +353,56 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
     step_scripts_part(k, f, SC__PART_UNROUTE, all);
 }
 
+/* A scan goes along the sequence: under context parallelism heads are exchanged for
+ * tokens before it and back after it (as Megatron does). */
+static void scan(struct sc__script_maker *k,
+                 const struct sc__layer_kernels *list,
+                 int kind,
+                 unsigned phases) {
+    const struct sc__model *m = k->l->model;
+    double each =
+        sc__plan_tokens(&k->l->plan) * sc__plan_width(&k->l->plan) / k->l->plan.mesh.tp;
+    double in = each * sc__model_scan_input(m, sc__kind_mixer(kind));
+    double out = each * sc__model_scan_width(m);
+    bool backward = !(phases & 1u << SC__FORWARD);
+    for (int i = 0; i < 2; i++) {
+        sc__script_collective(k,
+                              SC__ALLTOALL,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              (i == 0) != backward ? in : out,
+                              false,
+                              "cp exchange");
+        if (i == 0)
+            step_scripts_part(k, list, SC__PART_ATTENTION_CORE, phases);
+    }
+}
+
+static void mix(struct sc__script_maker *k,
+                const struct sc__layer_kernels *list,
+                int kind,
+                bool backward) {
+    unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
+    if (sc__kind_mixer(kind) == SC__MIXER_ATTENTION)
+        core(k, list, backward);
+    else
+        scan(k, list, kind, phases);
+}
+
+static void
+forward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *f, int kind) {
+    unsigned all = 1u << SC__FORWARD;
+    step_scripts_part(k, f, SC__PART_ATTENTION_NORM, all);
+    gather_tokens(k);
+    step_scripts_part(k, f, SC__PART_ATTENTION_IN, all);
+    join_chunks(k);
+    mix(k, f, kind, false);
+    begin_reduce(k);
+    step_scripts_part(k, f, SC__PART_ATTENTION_OUT, all);
+    end_reduce(k);
+    step_scripts_part(k, f, SC__PART_ATTENTION_ADD, all);
+}
+
 static void
 forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script *out) {
     struct sc__script_maker k = {.l = l,
@@ -360,19 +410,13 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
                                  .phase = phase,
                                  .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
-    unsigned all = 1u << SC__FORWARD;
-    step_scripts_part(&k, f, SC__PART_ATTENTION_NORM, all);
-    gather_tokens(&k);
-    step_scripts_part(&k, f, SC__PART_ATTENTION_IN, all);
-    join_chunks(&k);
-    core(&k, f, false);
-    begin_reduce(&k);
-    step_scripts_part(&k, f, SC__PART_ATTENTION_OUT, all);
-    end_reduce(&k);
-    step_scripts_part(&k, f, SC__PART_ATTENTION_ADD, all);
-    step_scripts_part(&k, f, SC__PART_MLP_NORM, all);
-    forward_mlp(&k, f, k.moe);
-    step_scripts_part(&k, f, SC__PART_MLP_ADD, all);
+    if (sc__kind_mixer(kind) != SC__MIXER_NONE)
+        forward_mixer(&k, f, kind);
+    if (!(kind & SC__LAYER_MIXER_ONLY)) {
+        step_scripts_part(&k, f, SC__PART_MLP_NORM, 1u << SC__FORWARD);
+        forward_mlp(&k, f, k.moe);
+        step_scripts_part(&k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+    }
     host(&k);
 }
 
@@ -497,6 +541,17 @@ static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
 }
 
 static void
+backward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *b, int kind) {
+    backward_part(k, b, SC__PART_ATTENTION_ADD);
+    gather_tokens(k);
+    backward_part(k, b, SC__PART_ATTENTION_OUT);
+    join_chunks(k);
+    mix(k, b, kind, true);
+    backward_column(k, b, SC__PART_ATTENTION_IN);
+    backward_part(k, b, SC__PART_ATTENTION_NORM);
+}
+
+static void
 backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__script *out) {
     struct sc__script_maker k = {.l = l,
                                  .script = out,
@@ -504,16 +559,13 @@ backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__scrip
                                  .skip = skip,
                                  .moe = sc__kind_has_experts(kind)};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
-    backward_part(&k, b, SC__PART_MLP_ADD);
-    backward_mlp(&k, b, k.moe);
-    backward_part(&k, b, SC__PART_MLP_NORM);
-    backward_part(&k, b, SC__PART_ATTENTION_ADD);
-    gather_tokens(&k);
-    backward_part(&k, b, SC__PART_ATTENTION_OUT);
-    join_chunks(&k);
-    core(&k, b, true);
-    backward_column(&k, b, SC__PART_ATTENTION_IN);
-    backward_part(&k, b, SC__PART_ATTENTION_NORM);
+    if (!(kind & SC__LAYER_MIXER_ONLY)) {
+        backward_part(&k, b, SC__PART_MLP_ADD);
+        backward_mlp(&k, b, k.moe);
+        backward_part(&k, b, SC__PART_MLP_NORM);
+    }
+    if (sc__kind_mixer(kind) != SC__MIXER_NONE)
+        backward_mixer(&k, b, kind);
     struct sc__shard params = kind_shard(l, kind);
     if (!(skip & 1u << SC__WGRAD))
         accumulate(&k, &params);

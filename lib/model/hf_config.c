@@ -5,6 +5,7 @@
  * do not know are named in a note, keys that change the architecture in a way we do not
  * model are errors. */
 #include "model/hf_family.h"
+#include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
 #include "model/python_json.h"
 #include "model/read.h"
@@ -20,7 +21,8 @@ static const char *const layer_keys[] = {
 static const char *const head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
 static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
 static const char *const group_keys[] = {"multi_query_group_num", NULL};
-static const char *const dim_keys[] = {"head_dim", "kv_channels", NULL};
+static const char *const dim_keys[] = {
+    "head_dim", "attention_head_dim", "kv_channels", NULL};
 static const char *const ffn_keys[] = {
     "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", NULL};
 /* Of the dense layers, where "intermediate_size" is an expert's (Llama 4). */
@@ -39,8 +41,10 @@ static const char *const topk_keys[] = {
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", NULL};
 static const char *const expert_ffn_keys[] = {
     "moe_intermediate_size", "expert_intermediate_size", NULL};
-static const char *const shared_ffn_keys[] = {
-    "shared_expert_intermediate_size", "shared_intermediate_size", NULL};
+static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size",
+                                              "moe_shared_expert_intermediate_size",
+                                              "shared_intermediate_size",
+                                              NULL};
 static const char *const shared_count_keys[] = {"n_shared_experts", NULL};
 static const char *const first_dense_keys[] = {"first_k_dense_replace", NULL};
 static const char *const every_keys[] = {
@@ -49,24 +53,44 @@ static const char *const q_lora_keys[] = {"q_lora_rank", NULL};
 static const char *const kv_lora_keys[] = {"kv_lora_rank", NULL};
 static const char *const nope_keys[] = {"qk_nope_head_dim", NULL};
 static const char *const rope_keys[] = {"qk_rope_head_dim", NULL};
+static const char *const index_heads_keys[] = {"index_n_heads", NULL};
+static const char *const index_dim_keys[] = {"index_head_dim", NULL};
+static const char *const index_topk_keys[] = {"index_topk", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {"sliding_window", "sliding_window_size", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
-static const char *const mtp_keys[] = {"num_nextn_predict_layers", "num_mtp_modules", NULL};
+static const char *const mtp_keys[] = {
+    "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
-static const char *const *const number_keys[] = {hidden_keys,       layer_keys,
-                                                 head_keys,         kv_keys,
-                                                 dim_keys,          ffn_keys,
-                                                 vocab_keys,        position_keys,
-                                                 expert_keys,       topk_keys,
-                                                 expert_ffn_keys,   shared_ffn_keys,
-                                                 shared_count_keys, first_dense_keys,
-                                                 every_keys,        q_lora_keys,
-                                                 kv_lora_keys,      nope_keys,
-                                                 rope_keys,         v_keys,
-                                                 mtp_keys,          window_keys,
-                                                 pattern_keys,      group_keys,
-                                                 dense_ffn_keys,    NULL};
+static const char *const *const number_keys[] = {hidden_keys,
+                                                 layer_keys,
+                                                 head_keys,
+                                                 kv_keys,
+                                                 dim_keys,
+                                                 ffn_keys,
+                                                 vocab_keys,
+                                                 position_keys,
+                                                 expert_keys,
+                                                 topk_keys,
+                                                 expert_ffn_keys,
+                                                 shared_ffn_keys,
+                                                 shared_count_keys,
+                                                 first_dense_keys,
+                                                 every_keys,
+                                                 q_lora_keys,
+                                                 kv_lora_keys,
+                                                 nope_keys,
+                                                 rope_keys,
+                                                 v_keys,
+                                                 mtp_keys,
+                                                 window_keys,
+                                                 pattern_keys,
+                                                 group_keys,
+                                                 dense_ffn_keys,
+                                                 index_heads_keys,
+                                                 index_dim_keys,
+                                                 index_topk_keys,
+                                                 NULL};
 
 struct model_hf_config_reading {
     struct sc_context *ctx;
@@ -423,15 +447,18 @@ static uint32_t full_every(const json_t *types) {
 }
 
 static sc_status check_layer_types(const struct model_hf_config_reading *r,
+                                   unsigned traits,
                                    const json_t *types) {
     static const char *const known[] = {"full_attention",
                                         "sliding_attention",
                                         "chunked_attention",
+                                        "linear_attention",
                                         NULL};
     struct sc__place at = model_hf_config_whole(r);
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *word = json_string_value(json_array_get(types, i));
-        if (!word || !in_list(word, known))
+        bool linear = word && !strcmp(word, "linear_attention");
+        if (!word || !in_list(word, known) || (linear && !(traits & SC__HF_DELTA)))
             return sc__fail(
                 r->ctx,
                 SC_INPUT,
@@ -444,11 +471,36 @@ static sc_status check_layer_types(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* Sparse attention: an indexer picks the keys of a query, which then are as many as a
+ * window has. */
+static sc_status read_indexer(const struct model_hf_config_reading *r,
+                              struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
+    SC__TRY(number(r, index_heads_keys, 1u << 16, &m->index_heads));
+    if (!m->index_heads)
+        return SC_OK;
+    if (!m->q_lora)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "an indexer (\"index_n_heads\") needs a \"q_lora_rank\"");
+    SC__TRY(need(r, index_dim_keys, 1u << 16, &m->index_dim));
+    SC__TRY(need(r, index_topk_keys, UINT32_MAX, &m->window));
+    sc__note(r->ctx,
+             "sparse-attention",
+             "%s: attention to the %u keys an indexer picks is timed as attention to a "
+             "window of as many: what picking them one by one costs was not measured",
+             r->file,
+             m->window);
+    return SC_OK;
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
     const json_t *types = json_object_get(r->root, "layer_types");
-    SC__TRY(check_layer_types(r, types));
+    SC__TRY(check_layer_types(r, traits, types));
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
     if (!truth(r, "use_sliding_window", true))
         m->window = 0;
@@ -500,6 +552,7 @@ check_only_value(const struct model_hf_config_reading *r, const char *key, uint3
 }
 
 static sc_status check_keys(const struct model_hf_config_reading *r,
+                            const struct sc__hf_family *f,
                             const struct sc__model *m) {
     struct sc__place at = model_hf_config_whole(r);
     const char *key;
@@ -507,7 +560,7 @@ static sc_status check_keys(const struct model_hf_config_reading *r,
     SC__TRY(check_only_value(r, "word_embed_proj_dim", m->hidden));
     SC__TRY(check_only_value(r, "mtp_transformer_layers", 1));
     json_object_foreach(r->root, key, value) {
-        if (known_key(key))
+        if (known_key(key) || sc__hf_hybrid_key(f, key))
             continue;
         if (sc__hf_key_shapes_model(key, value))
             return sc__fail(
@@ -577,9 +630,51 @@ static void enter_language_model(struct model_hf_config_reading *r) {
                  r->file);
 }
 
+/* Keys that are true or false: another value would count as if it were not there. */
+static sc_status check_truths(const struct model_hf_config_reading *r) {
+    static const char *const keys[] = {"tie_word_embeddings",
+                                       "attention_bias",
+                                       "mlp_bias",
+                                       "use_sliding_window",
+                                       "alibi",
+                                       "parallel_attn",
+                                       "multi_query",
+                                       "use_qk_norm",
+                                       NULL};
+    struct sc__place at = model_hf_config_whole(r);
+    for (const char *const *key = keys; *key; key++) {
+        json_t *v = json_object_get(r->root, *key);
+        if (v && !json_is_boolean(v) && !json_is_null(v))
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            NULL,
+                            "\"%s\" takes true or false",
+                            *key);
+    }
+    return SC_OK;
+}
+
+/* What changes the model or its training, but not the forecast. */
+static void note_uncounted(const struct model_hf_config_reading *r) {
+    if (truth(r, "mlp_bias", false))
+        sc__note(r->ctx,
+                 "mlp-bias",
+                 "%s: the biases of feed-forward parts (mlp_bias) are not counted",
+                 r->file);
+    if (json_is_object(json_object_get(r->root, "quantization_config")))
+        sc__note(r->ctx,
+                 "quantization",
+                 "%s: quantization_config is how the weights are stored, and does not "
+                 "count; --fp8 and --dtype say how it is trained",
+                 r->file);
+}
+
 static sc_status read_model(const struct model_hf_config_reading *r, struct sc__model *m) {
     const struct sc__hf_family *f = NULL;
+    SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
+    note_uncounted(r);
     fill_defaults(r, f);
     *m = (struct sc__model){.family = f->type};
     apply_traits(f->traits, m);
@@ -592,7 +687,9 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     SC__TRY(model_hf_config_read_experts(r, f, m));
     SC__TRY(read_latent(r, m));
     SC__TRY(read_window(r, f->traits, m));
-    SC__TRY(check_keys(r, m));
+    SC__TRY(read_indexer(r, m));
+    SC__TRY(sc__hf_hybrid_read(r->ctx, r->file, r->root, f, m));
+    SC__TRY(check_keys(r, f, m));
     return model_hf_config_check(r, m);
 }
 

@@ -55,9 +55,19 @@ static const struct sc__hf_family families[] = {
      "num_experts"},
     {"qwen3_moe", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
     {"qwen3_vl_moe_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
+    {"nemotron_h", SC__HF_RMS | SC__HF_ALIBI | SC__HF_ROUTER_BIAS | SC__HF_LETTERS, NULL},
+    {"qwen3_next",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_SHARED_GATE | SC__HF_DELTA,
+     "num_experts"},
+    {"qwen3_5_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_DELTA, NULL},
+    {"qwen3_5_moe_text",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_SHARED_GATE | SC__HF_DELTA,
+     "num_experts"},
     {"deepseek", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
     {"deepseek_v2", SC__HF_GATED | SC__HF_RMS, "n_routed_experts"},
     {"deepseek_v3", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"deepseek_v32", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"glm_moe_dsa", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"kimi_k2", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"gpt_oss",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_OUT_BIAS | SC__HF_ROUTER_BIAS |
@@ -86,11 +96,6 @@ static const struct {
     const char *type;
     const char *what;
 } refused[] = {
-    {"deepseek_v32", "attention to the keys an indexer picks (index_topk)"},
-    {"glm_moe_dsa", "attention to the keys an indexer picks (index_topk)"},
-    {"qwen3_next", "layers of linear attention (linear_num_value_heads)"},
-    {"qwen3_5_text", "layers of linear attention (linear_num_value_heads)"},
-    {"qwen3_5_moe_text", "layers of linear attention (linear_num_value_heads)"},
     {"minimax", "layers of linear attention (attn_type_list)"},
     {"minimax_text_01", "layers of linear attention (attn_type_list)"},
     {"kimi_linear", "layers of linear attention (linear_attn_config)"},
@@ -100,7 +105,6 @@ static const struct {
     {"gemma3n_text",
      "embeddings of each layer and layers that share keys and values "
      "(hidden_size_per_layer_input)"},
-    {"nemotron_h", "Mamba layers (hybrid_override_pattern)"},
     {"mamba", "Mamba layers"},
     {"mamba2", "Mamba layers"},
     {"falcon_mamba", "Mamba layers"},

@@ -29,7 +29,9 @@ enum sc__hf_trait {
     SC__HF_MULTI_QUERY = 1 << 19, /* one key-value head unless "multi_query" is false */
     SC__HF_LLAMA4 = 1 << 20,      /* one shared expert as wide as a routed one; dense layers
                                      have a size of their own */
-    SC__HF_PARALLEL = 1 << 21     /* "use_parallel_residual" drops the second norm */
+    SC__HF_PARALLEL = 1 << 21,    /* "use_parallel_residual" drops the second norm */
+    SC__HF_LETTERS = 1 << 22,     /* a letter for each layer says what it is (Nemotron-H) */
+    SC__HF_DELTA = 1 << 23        /* gated delta nets between layers of gated attention */
 };
 
 struct sc__hf_family {

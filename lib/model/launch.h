@@ -41,6 +41,8 @@ struct sc__launch {
     struct sc__str text;
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
+    struct sc__setting_list pinned; /* --set */
+    bool other_program;             /* than Megatron, which must be told what overlaps */
     struct sc__shell_result shell;
     const char **words; /* of the command that trains */
     uint32_t count;

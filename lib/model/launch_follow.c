@@ -180,13 +180,15 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
     if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least)
         return;
     if (!world) {
+        /* the cluster may say it; where it does not, sc__job_model takes the fewest */
+        sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
         sc__note(l->ctx,
                  "megatron-world",
-                 "%s does not say how many GPUs it launches: %u, the fewest that its plan "
-                 "needs, are taken (--gpus says otherwise)",
+                 "%s does not say how many GPUs it launches: those of the cluster, or %u, "
+                 "the fewest that its plan needs, are taken (--gpus says otherwise)",
                  l->file,
                  least);
-        world = least;
+        return;
     }
     uint32_t gpus = world % least ? (world / least + 1) * least : world;
     if (gpus != world)

@@ -6,6 +6,7 @@
  * script) gives the flags that its variables hold. A flag that decides the step
  * must be known: where its value is not, or whether it is given, the error names
  * the line it hangs on. */
+#include "model/config.h"
 #include "model/launch.h"
 
 #include <string.h>
@@ -64,6 +65,8 @@ bool sc__launch_overridden(const struct sc__launch *l, const char *name) {
 
 const char *sc__launch_nth(const void *self, const char *name, unsigned i) {
     const struct sc__launch *l = self;
+    if (!strcmp(name, "megatron-args"))
+        return i || l->other_program ? NULL : l->file;
     const char *own = l->first.nth(l->first.self, name, i);
     if (own)
         return own;
@@ -102,9 +105,9 @@ find_in_script(const struct sc__launch *l, const char *name, struct sc__str *beh
         if (!at || (trimmed.n && *trimmed.p == '#'))
             continue;
         struct sc__str after = {at + n, line.n - (size_t)(at - line.p) - n};
-        if (after.n && after.p[0] != ' ' && after.p[0] != '=' && after.p[0] != '\t')
+        if (after.n && !strchr(" =:\t", after.p[0]))
             continue;
-        while (after.n && strchr(" =\t", after.p[0])) {
+        while (after.n && strchr(" =:\t", after.p[0])) {
             after.p++;
             after.n--;
         }
@@ -114,6 +117,15 @@ find_in_script(const struct sc__launch *l, const char *name, struct sc__str *beh
         return number;
     }
     return l->line;
+}
+
+static size_t name_length(struct sc__str s) {
+    size_t n = 0;
+    while (n < s.n &&
+           (s.p[n] == '_' || (s.p[n] >= '0' && s.p[n] <= '9') ||
+            (s.p[n] >= 'A' && s.p[n] <= 'Z') || (s.p[n] >= 'a' && s.p[n] <= 'z')))
+        n++;
+    return n;
 }
 
 /* The names of variables that had no value, as a hint. */
@@ -137,13 +149,28 @@ static const char *unset_hint(const struct sc__launch *l) {
     return b.size ? b.text : "it must run a command with flags such as --num-layers 32";
 }
 
+/* "${TP}" → how to give it. */
+static const char *set_hint(const struct sc__launch *l, struct sc__str variable) {
+    while (variable.n && strchr("${\"", *variable.p)) {
+        variable.p++;
+        variable.n--;
+    }
+    size_t n = name_length(variable);
+    if (!n || l->shell.unset_count > 1)
+        return unset_hint(l);
+    return sc__format(&l->ctx->arena,
+                      "give it with --set %.*s=value, or the option itself",
+                      (int)n,
+                      variable.p);
+}
+
 static sc_status no_value(const struct sc__launch *l, const char *name) {
     struct sc__str behind;
     uint32_t line = find_in_script(l, name, &behind);
     if (behind.n && *behind.p == '$')
         return sc__launch_fail(l,
                                line,
-                               unset_hint(l),
+                               set_hint(l, behind),
                                "--%s has no value: %.*s is not set",
                                name,
                                SC__SHOW(behind));
@@ -592,8 +619,8 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
                              const struct sc__settings *settings,
                              struct sc__settings *out) {
     struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
-    struct sc__setting_list pinned;
     struct sc__setting_list slurm;
+    enum sc__config_kind kind;
     *l = (struct sc__launch){.ctx = ctx,
                              .file = file,
                              .text = text,
@@ -602,10 +629,13 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
         sc__buffer_init(&l->by_kind[i], &ctx->arena);
     SC__TRY(refuse_nul(ctx, file, text));
-    SC__TRY(read_pinned(settings, &pinned));
+    SC__TRY(read_pinned(settings, &l->pinned));
+    SC__TRY(sc__config_words(l, &kind));
     sc__launch_slurm(&ctx->arena, text, &slurm);
-    SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &pinned, &l->shell));
-    SC__TRY(find_words(l));
+    if (!kind) {
+        SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &l->pinned, &l->shell));
+        SC__TRY(find_words(l));
+    }
     SC__TRY(take_flags(l));
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
@@ -615,6 +645,30 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     note_unset(l);
     *out = (struct sc__settings){.nth = sc__launch_nth, .self = l, .ctx = ctx};
     return SC_OK;
+}
+
+bool sc__launch_named(const char *path) {
+    static const char *const ends[] =
+        {".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", NULL};
+    for (const char *const *e = ends; *e; e++)
+        if (sc__str_ends(sc__str(path), *e))
+            return true;
+    return false;
+}
+
+bool sc__launch_begins(const char *head, size_t n) {
+    static const char *const keys[] = {"\"zero_optimization\"",
+                                       "\"train_micro_batch_size_per_gpu\"",
+                                       "\"per_device_train_batch_size\"",
+                                       NULL};
+    struct sc__str text = {head, n};
+    if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
+        return true;
+    struct sc__str trimmed = sc__trim(text);
+    for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)
+        if (sc__find_word(head, n, *k))
+            return true;
+    return false;
 }
 
 sc_status sc__megatron_read(struct sc_context *ctx,

@@ -1,6 +1,18 @@
 #include "model/model.h"
 
+enum sc__mixer sc__model_mixer(const struct sc__model *m, uint32_t layer) {
+    if (!m->pattern)
+        return SC__MIXER_ATTENTION;
+    return m->layer_parts[layer % m->pattern] & SC__PART_OF_MIXER;
+}
+
+bool sc__model_has_feed_forward(const struct sc__model *m, uint32_t layer) {
+    return !m->pattern || !(m->layer_parts[layer % m->pattern] & SC__WITHOUT_FEED_FORWARD);
+}
+
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer) {
+    if (m->pattern)
+        return m->layer_parts[layer % m->pattern] & SC__WITH_EXPERTS;
     return m->experts && layer >= m->first_dense &&
            (layer - m->first_dense + 1) % m->moe_every == 0;
 }
@@ -24,16 +36,25 @@ uint32_t sc__model_v_dim(const struct sc__model *m) {
     return m->kv_lora ? m->v_dim : m->head_dim;
 }
 
+/* The indexer's queries come from the rank of queries, its one key and a weight for each
+ * head from the hidden state (DeepSeek-V3.2-Exp, section 2). */
+static double index_matrix(const struct sc__model *m) {
+    double queries = (double)m->q_lora * m->index_heads * m->index_dim;
+    return queries +
+           (double)m->hidden * (m->index_heads ? m->index_dim + m->index_heads : 0);
+}
+
 /* Weights of the matrices of attention: what a token is multiplied with. */
 static double attention_matrix(const struct sc__model *m) {
     double h = m->hidden;
     double a = m->heads;
+    double gate = m->attention_gate ? a : 0;
     if (!m->kv_lora)
-        return h * m->head_dim * (2 * a + 2.0 * m->kv_heads);
+        return h * m->head_dim * (2 * a + gate + 2.0 * m->kv_heads);
     double qk = sc__model_qk_dim(m);
     double q = m->q_lora ? h * m->q_lora + m->q_lora * a * qk : h * a * qk;
     double kv = h * (m->kv_lora + m->rope_dim) + m->kv_lora * a * (m->nope_dim + m->v_dim);
-    return q + kv + a * m->v_dim * h;
+    return q + kv + a * m->v_dim * h + index_matrix(m);
 }
 
 static double attention_params(const struct sc__model *m) {
@@ -41,6 +62,8 @@ static double attention_params(const struct sc__model *m) {
     double d = m->head_dim;
     if (m->kv_lora)
         n += m->q_lora + m->kv_lora;
+    if (m->index_heads)
+        n += 2.0 * m->index_dim; /* a LayerNorm of the key */
     if (m->linear_bias || m->qkv_bias)
         n += (m->heads + 2.0 * m->kv_heads) * d;
     if (m->linear_bias || m->out_bias)
@@ -56,6 +79,61 @@ static double mlp_matrix(const struct sc__model *m, double width) {
 
 static double mlp_params(const struct sc__model *m, double width, bool bias) {
     return mlp_matrix(m, width) + (bias ? (m->gated ? 2 : 1) * width + m->hidden : 0);
+}
+
+/* ---- scans ---- */
+
+double sc__model_scan_width(const struct sc__model *m) {
+    return (double)m->scan_heads * m->scan_head_dim;
+}
+
+double sc__model_conv_width(const struct sc__model *m) {
+    return sc__model_scan_width(m) + 2.0 * m->scan_groups * m->state_dim;
+}
+
+/* What goes through the convolution, a gate as wide as the heads, and for each head
+ * its step (Mamba), or its decay and strength (delta net). */
+double sc__model_scan_input(const struct sc__model *m, enum sc__mixer mixer) {
+    double each = mixer == SC__MIXER_DELTA ? 2 : 1;
+    return sc__model_conv_width(m) + sc__model_scan_width(m) + each * m->scan_heads;
+}
+
+static double scan_matrix(const struct sc__model *m, enum sc__mixer mixer) {
+    return m->hidden * (sc__model_scan_input(m, mixer) + sc__model_scan_width(m));
+}
+
+/* Mamba-2: a bias of the convolution, three numbers a head, a norm of all heads. The
+ * delta net: no bias, two numbers a head, one norm for every head. */
+static double scan_params(const struct sc__model *m, enum sc__mixer mixer) {
+    bool mamba = mixer == SC__MIXER_MAMBA;
+    double conv = sc__model_conv_width(m) * (m->conv_kernel + (mamba ? 1.0 : 0.0));
+    double heads = (mamba ? 3.0 : 2.0) * m->scan_heads;
+    double norm = mamba ? sc__model_scan_width(m) : m->scan_head_dim;
+    return scan_matrix(m, mixer) + conv + heads + norm;
+}
+
+/* Forward FLOPs a token beside the matrices, as Megatron-LM counts them
+ * (training.py): 7·d·N for Mamba-2, four products of a head's size squared a head for
+ * the delta net. */
+static double scan_flops(const struct sc__model *m, enum sc__mixer mixer) {
+    double conv = 2.0 * m->conv_kernel * sc__model_conv_width(m);
+    if (mixer == SC__MIXER_MAMBA)
+        return conv + 7 * sc__model_scan_width(m) * m->state_dim;
+    return conv + 8.0 * m->scan_heads * m->scan_head_dim * m->scan_head_dim;
+}
+
+double sc__model_mixer_params(const struct sc__model *m, uint32_t layer) {
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_NONE)
+        return 0;
+    return mixer == SC__MIXER_ATTENTION ? attention_params(m) : scan_params(m, mixer);
+}
+
+double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
+    double norm = m->hidden * (m->norm_bias ? 2.0 : 1.0);
+    bool half = sc__model_mixer(m, layer) == SC__MIXER_NONE ||
+                !sc__model_has_feed_forward(m, layer);
+    return (m->post_norms ? 4 : m->one_norm || half ? 1 : 2) * norm;
 }
 
 void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
@@ -78,8 +156,14 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
                         ? mlp_params(m, m->shared_ffn, false) + (m->shared_gate ? h : 0)
                         : 0;
     }
-    double common = m->layers * (p->attention + p->norms) +
-                    (m->layers - moe) * p->dense_mlp + moe * (p->router + p->shared);
+    double common = 0;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        common += sc__model_mixer_params(m, i) + sc__model_layer_norms(m, i);
+        if (sc__model_has_experts(m, i))
+            common += p->router + p->shared;
+        else if (sc__model_has_feed_forward(m, i))
+            common += p->dense_mlp;
+    }
     p->total =
         common + moe * p->experts + p->embedding + p->positions + p->head + p->final_norm;
     p->active =
@@ -90,17 +174,30 @@ double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
     double width = (double)m->heads * (sc__model_qk_dim(m) + sc__model_v_dim(m));
     double w = m->window;
-    double pairs = sc__model_windowed(m, layer, seq) ? 2 * seq * w - w * w : seq * seq;
-    return 3 * 2 * sequences * pairs * width * (causal ? 0.5 : 1);
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_NONE)
+        return 0;
+    if (mixer != SC__MIXER_ATTENTION)
+        return 3 * sequences * seq * scan_flops(m, mixer);
+    bool windowed = sc__model_windowed(m, layer, seq);
+    double pairs = windowed ? 2 * seq * w - w * w : seq * seq;
+    /* of the indexer, where there is something to pick */
+    double scores = windowed ? seq * seq * m->index_heads * m->index_dim : 0;
+    return 3 * 2 * sequences * (pairs * width + scores) * (causal ? 0.5 : 1);
 }
 
 double sc__model_layer_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
-    double weights = attention_matrix(m);
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    double weights = 0;
+    if (mixer == SC__MIXER_ATTENTION)
+        weights = attention_matrix(m);
+    else if (mixer != SC__MIXER_NONE)
+        weights = scan_matrix(m, mixer);
     if (sc__model_has_experts(m, layer))
         weights += m->topk * mlp_matrix(m, m->expert_ffn) + mlp_matrix(m, m->shared_ffn) +
                    (double)m->hidden * m->experts;
-    else
+    else if (sc__model_has_feed_forward(m, layer))
         weights += mlp_matrix(m, m->ffn);
     return 6 * sequences * seq * weights +
            sc__model_attention_core_flops(m, layer, sequences, seq, causal);

@@ -16,6 +16,20 @@
 
 enum sc__norm { SC__LAYERNORM, SC__RMSNORM };
 
+/* What mixes the tokens of a layer. */
+enum sc__mixer {
+    SC__MIXER_ATTENTION,
+    SC__MIXER_MAMBA, /* Mamba-2: a selective state space, in chunks */
+    SC__MIXER_DELTA, /* gated delta net: linear attention by the delta rule */
+    SC__MIXER_NONE   /* a layer that is a feed-forward alone */
+};
+
+enum { /* a layer of a pattern: its mixer, and */
+       SC__PART_OF_MIXER = 3,
+       SC__WITHOUT_FEED_FORWARD = 4,
+       SC__WITH_EXPERTS = 8
+};
+
 struct sc__model {
     const char *name;
     const char
@@ -64,8 +78,25 @@ struct sc__model {
     uint32_t v_dim;
     uint32_t window; /* keys a query of a windowed layer sees, itself among them; 0 = all */
     uint32_t window_every; /* each n-th layer sees all keys; 0 = every layer is windowed */
-    uint32_t mtp_layers;   /* multi-token prediction layers after the last; not in the count
-                              of   parameters */
+    /* Layers of several kinds: that of layer i is layer_parts[i % pattern]; 0: all are
+     * attention and a feed-forward. */
+    uint32_t pattern;
+    uint8_t layer_parts[SC__MOST_LAYERS];
+    /* Mamba-2 and gated delta net: heads and their size; groups (keys of the delta net)
+     * share queries and keys of state_dim each */
+    uint32_t scan_heads;
+    uint32_t scan_head_dim;
+    uint32_t scan_groups;
+    uint32_t state_dim;
+    uint32_t conv_kernel;
+    uint32_t scan_chunk; /* tokens that are multiplied as one block */
+    /* An indexer picks the keys of a query (DeepSeek sparse attention): its heads and
+     * their size, and how many are picked, which is the window; 0 = none */
+    uint32_t index_heads;
+    uint32_t index_dim;
+    bool attention_gate; /* the output of attention is gated: queries are twice as wide */
+    uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count
+                            of   parameters */
 };
 
 /* Parameters of the parts; a layer's are one layer's. */
@@ -85,6 +116,15 @@ struct sc__model_params {
     double active; /* what one token passes through */
 };
 
+enum sc__mixer sc__model_mixer(const struct sc__model *m, uint32_t layer);
+bool sc__model_has_feed_forward(const struct sc__model *m, uint32_t layer);
+/* Channels of the scan's heads, of its convolution, and of the projection before it. */
+double sc__model_scan_width(const struct sc__model *m);
+double sc__model_conv_width(const struct sc__model *m);
+double sc__model_scan_input(const struct sc__model *m, enum sc__mixer mixer);
+/* Parameters of a layer's mixer, and of its norms. */
+double sc__model_mixer_params(const struct sc__model *m, uint32_t layer);
+double sc__model_layer_norms(const struct sc__model *m, uint32_t layer);
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer);
 uint32_t sc__model_moe_layers(const struct sc__model *m);
 /* Attention of this layer is cut to a window shorter than the sequence. */

@@ -35,6 +35,10 @@ sc_status sc__megatron_read(struct sc_context *ctx,
                             const struct sc__option *known,
                             const struct sc__settings *settings,
                             struct sc__settings *out);
+/* A file whose name, or whose first bytes, are those of a launch script or of a
+ * configuration of a training program. */
+bool sc__launch_named(const char *path);
+bool sc__launch_begins(const char *head, size_t n);
 sc_status sc__megatron_parse(struct sc_context *ctx,
                              const char *file,
                              struct sc__str text,

@@ -111,6 +111,23 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "tp %u does not divide the feed-forward size %u",
                         tp,
                         m->ffn);
+    if (m->scan_heads % tp || m->scan_groups % tp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->scan_groups, tp, "tp"),
+                        "tp %u does not divide the %u heads and %u groups of the scans",
+                        tp,
+                        m->scan_heads,
+                        m->scan_groups);
+    if (m->pattern && p->recompute == SC__RECOMPUTE_OPS)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "none, selective or full",
+                        "--recompute ops counts the GEMMs of attention and feed-forward, "
+                        "and %s has other layers",
+                        m->name);
     if (p->mesh.ep > 1 && !m->experts)
         return sc__fail(ctx,
                         SC_USAGE,

@@ -99,6 +99,10 @@ static double queries_and_keys(const struct sc__model *m,
     if (m->kv_lora) {
         double up = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m));
         double ranks = 2.0 * (m->q_lora + m->kv_lora) + m->rope_dim;
+        /* the indexer's queries and key, and four bytes for each key that is picked */
+        if (m->index_heads)
+            up += (double)m->index_heads * m->index_dim +
+                  (m->index_dim + 4 / s->width * fmin(m->window, p->seq)) * t;
         return s->width * ((recomputes(p, SC__MODULE_LATENT) ? 0 : up / t) + ranks / s->sp);
     }
     double sum = s->width * (qk + kv * sc__model_v_dim(m)) / t;
@@ -114,7 +118,7 @@ static double attention_keeps(const struct sc__model *m, const struct sc__plan *
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
     sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | SC__LORA_V);
     sum += queries_and_keys(m, p, &s);
-    sum += s.width * out;
+    sum += s.width * out * (m->attention_gate ? 3 : 1); /* the gate, and what it gated */
     if (p->fusion != SC__FUSION_2021)
         sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
     if (s.cast != s.width)
@@ -128,6 +132,29 @@ static double attention_keeps(const struct sc__model *m, const struct sc__plan *
         sum +=
             5.0 * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
     return sum;
+}
+
+/* A scan: the norm's input and output, the projection before it, its output before and
+ * after gate and norm; the kernels of Mamba-2 compute the rest again. Those of the delta
+ * net keep what the convolution made, and a row of a chunk for each head. */
+static double
+scan_keeps(const struct sc__model *m, const struct sc__plan *p, enum sc__mixer mixer) {
+    struct kept_sizes s = kept_sizes(m, p);
+    double width = sc__model_scan_width(m);
+    double inner = sc__model_scan_input(m, mixer) + 2 * width;
+    if (mixer == SC__MIXER_DELTA)
+        inner += sc__model_conv_width(m) + (double)m->scan_chunk * m->scan_heads;
+    double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
+    sum += linear_input(p, s.hidden, s.cast, 0) / s.sp;
+    return s.tokens * (sum + s.width * inner / s.tp);
+}
+
+static double
+mixer_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_NONE)
+        return 0;
+    return mixer == SC__MIXER_ATTENTION ? attention_keeps(m, p) : scan_keeps(m, p, mixer);
 }
 
 /* Bytes a token between the two linear layers of a feed-forward. */
@@ -155,6 +182,22 @@ static double dense_keeps(const struct sc__model *m, const struct sc__plan *p) {
            between_linears(m, p, &s, m->ffn / s.tp, recomputes(p, SC__MODULE_ACTIVATION));
 }
 
+/* Widths of what a mixer's first linear layer makes and of what its last one takes. */
+static double mixer_input(const struct sc__model *m, uint32_t layer) {
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+        return sc__model_scan_input(m, mixer);
+    double heads = (m->attention_gate ? 2.0 : 1.0) * m->heads + 2.0 * m->kv_heads;
+    return mixer == SC__MIXER_NONE ? 0 : heads * sc__model_qk_dim(m);
+}
+
+static double mixer_output(const struct sc__model *m, uint32_t layer) {
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+        return sc__model_scan_width(m);
+    return (double)m->heads * sc__model_v_dim(m);
+}
+
 static double routed_tokens(const struct sc__model *m, const struct sc__plan *p) {
     return sc__plan_tokens(p) / p->mesh.tp * m->topk * p->imbalance;
 }
@@ -178,15 +221,21 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
 }
 
 static double
-whole_layer(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
+    if (!sc__model_has_feed_forward(m, layer))
+        return 0;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
     sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
     if (keeps_masks(p))
         sum += s.hidden / s.sp;
-    sum *= s.tokens;
-    sum += attention_keeps(m, p);
-    return sum + (sc__model_has_experts(m, layer) ? experts_keep(m, p) : dense_keeps(m, p));
+    bool moe = sc__model_has_experts(m, layer);
+    return s.tokens * sum + (moe ? experts_keep(m, p) : dense_keeps(m, p));
+}
+
+static double
+whole_layer(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    return mixer_keeps(m, p, layer) + feed_forward_keeps(m, p, layer);
 }
 
 /* The outputs of attention and of those linear layers that are not run again: of q,
@@ -214,18 +263,21 @@ sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint3
     struct kept_sizes s = kept_sizes(m, p);
     if (p->recompute == SC__RECOMPUTE_FULL)
         return s.tokens * s.residual * s.hidden / s.sp;
-    if (p->recompute == SC__RECOMPUTE_OPS)
+    if (p->recompute == SC__RECOMPUTE_OPS && !m->pattern)
         return kept_by_operator(m, p, layer);
     return whole_layer(m, p, layer);
 }
 
 /* Behind the feed-forward: the gradient of its output, and between its linear
- * layers those of the parts that are multiplied. */
+ * layers those of the parts that are multiplied; of a layer without one, the gradient of
+ * what its mixer was given. */
 double
 sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
     double wide = m->gated ? 2 : 1;
     double out = s.tokens * s.residual * s.hidden / s.sp;
+    if (!sc__model_has_feed_forward(m, layer))
+        return out + s.tokens * s.width * mixer_input(m, layer) / s.tp;
     if (!sc__model_has_experts(m, layer))
         return out + s.tokens * s.width * wide * m->ffn / s.tp;
     return out + routed_tokens(m, p) * s.width * (m->hidden + wide * m->expert_ffn);
@@ -240,9 +292,11 @@ sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t
     double e = sc__plan_width(p);
     double h = m->hidden / (p->sequence_parallel ? t : 1);
     double g = m->gated ? 3 : 2;
-    double qkv = ((double)m->heads + 2.0 * m->kv_heads) * sc__model_qk_dim(m);
-    double out = (double)m->heads * sc__model_v_dim(m);
-    double sum = n * e * (2 * h + (qkv + out) / t);
+    double sum = 0;
+    if (sc__model_mixer(m, layer) != SC__MIXER_NONE)
+        sum = n * e * (2 * h + (mixer_input(m, layer) + mixer_output(m, layer)) / t);
+    if (!sc__model_has_feed_forward(m, layer))
+        return sum;
     if (!sc__model_has_experts(m, layer))
         return sum + n * e * (2 * h + g * m->ffn / t);
     return sum + n * e * (2 * h + g * m->shared_ffn / t) +

@@ -141,15 +141,17 @@ static double rank_share(const struct sc__plan *p,
     double tp = p->mesh.tp;
     sc__model_count(m, &n);
     *experts = 0;
-    double whole = n.norms;
-    double cut = n.attention;
+    double whole = sc__model_layer_norms(m, layer);
+    double cut = sc__model_mixer_params(m, layer);
+    bool feed_forward = sc__model_has_feed_forward(m, layer);
     if (m->linear_bias)
         whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
         return whole + cut / tp + n.router + n.shared / tp;
     }
-    cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
+    if (feed_forward)
+        cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
     return whole + cut / tp;
 }
 
@@ -193,8 +195,12 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     double out = (double)m->heads * sc__model_v_dim(m) / tp;
     double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
                        (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
+    if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
+        attention = 0;
     double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
     double mlp = (h + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
+    if (!sc__model_has_feed_forward(m, layer))
+        mlp = 0;
     struct sc__shard s = {.dense = p->lora * attention};
     if (moe)
         s.experts = p->lora * mlp * m->experts / p->mesh.ep;
@@ -229,10 +235,10 @@ struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
                    : sc__plan_stage_shard(p, m, stage);
 }
 
-/* Multi-token prediction: a layer, the projection of its two inputs, three norms, and
- * where the embedding is on another stage a copy of it (DeepSeek-V3, section 2.2). */
-static struct sc__shard
-prediction_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+/* Multi-token prediction: a layer, the projection of its two inputs, three norms; the
+ * embedding and the head are the model's (DeepSeek-V3, sections 2.2 and 3.2.2). */
+static struct sc__shard prediction_shard(const struct sc__plan *p,
+                                         const struct sc__model *m) {
     struct sc__shard s = {0};
     double h = m->hidden;
     if (!m->mtp_layers)
@@ -240,8 +246,6 @@ prediction_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t s
     struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
     s.dense = m->mtp_layers * (layer.dense + 2 * h * h / p->mesh.tp + 3 * h);
     s.experts = m->mtp_layers * layer.experts;
-    if (stage > 0)
-        s.dense += (double)p->vocab * h / p->mesh.tp;
     return s;
 }
 
@@ -256,7 +260,7 @@ sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32
     if (stage == 0)
         sum.dense += sc__plan_embedding_shard(p, m);
     if (stage == sc__plan_last_stage(p)) {
-        struct sc__shard mtp = prediction_shard(p, m, stage);
+        struct sc__shard mtp = prediction_shard(p, m);
         sum.dense += sc__plan_head_shard(p, m, stage) + mtp.dense;
         sum.experts += mtp.experts;
     }

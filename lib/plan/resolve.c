@@ -22,6 +22,20 @@ static uint32_t at_least_1(uint32_t n) {
     return n ? n : 1;
 }
 
+/* The fewest ranks of a stage that both tp·cp and ep·etp divide. */
+static uint64_t fewest_of_stage(const sc_plan *g, uint64_t tp_cp) {
+    uint64_t experts = (uint64_t)at_least_1(g->ep) * (g->etp ? g->etp : at_least_1(g->tp));
+    uint64_t a = tp_cp;
+    uint64_t b = g->ep > 1 ? experts : 1;
+    uint64_t whole = b;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return whole / a <= (1u << 30) / tp_cp ? tp_cp * (whole / a) : tp_cp;
+}
+
 static sc_status resolve_sizes(struct sc_context *ctx,
                                const sc_plan *g,
                                uint32_t cluster_gpus,
@@ -39,6 +53,15 @@ static sc_status resolve_sizes(struct sc_context *ctx,
     p->gpus = g->gpus;
     if (!p->gpus && !dp)
         p->gpus = cluster_gpus;
+    if (!p->gpus && !dp)
+        dp = (uint32_t)(fewest_of_stage(g, tp_cp) / tp_cp);
+    if (!p->gpus && cut * at_least_1(dp) > 1u << 30)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "tp·cp·pp·dp = %llu is too many ranks",
+                        (unsigned long long)(cut * at_least_1(dp)));
     if (!p->gpus)
         p->gpus = (uint32_t)cut * at_least_1(dp);
     if (!dp)

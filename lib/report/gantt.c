@@ -30,10 +30,16 @@ static void gantt_put_cell(struct sc__buffer *out, unsigned kind, bool colour) {
     const struct look *l = &looks[kind];
     if (!colour || kind == SC__SEGMENT_OTHER)
         sc__puts(out, l->letter);
-    else if (kind == SC__SEGMENT_BUBBLE)
-        sc__printf(out, "\033[38;5;%sm·\033[0m", l->colour);
-    else
-        sc__printf(out, "\033[48;5;%sm\033[38;5;16m%s\033[0m", l->colour, l->letter);
+    else {
+        bool bubble = kind == SC__SEGMENT_BUBBLE;
+        char code[32];
+        snprintf(code, sizeof code, "%s;5;%s", bubble ? "38" : "48", l->colour);
+        sc__put_colour(out, code);
+        if (!bubble)
+            sc__put_colour(out, "38;5;16");
+        sc__puts(out, bubble ? "·" : l->letter);
+        sc__put_colour(out, "0");
+    }
 }
 
 /* The kind that fills most of [from, to); *i: a segment not after it. */

@@ -1,6 +1,7 @@
 #include "report/json_details.h"
 
 #include "report/write.h"
+#include "result/stragglers.h"
 
 #include <math.h>
 #include <string.h>
@@ -187,6 +188,26 @@ static void details_put_operations(struct sc__json *j, const struct sc__result *
     details_put_left_out(j, r);
 }
 
+static void details_put_stragglers(struct sc__json *j, const struct sc__result *r) {
+    struct sc__stragglers s = sc__stragglers_find(j->out->arena, r);
+    if (!s.count)
+        return;
+    sc__json_array(j, "stragglers");
+    for (uint32_t i = 0; i < s.count; i++) {
+        const struct sc__straggler *one = &s.items[i];
+        const struct sc__class *class = r->classes[one->class].class;
+        sc__json_row(j, NULL);
+        sc__json_u64(j, "rank", class->rank);
+        sc__json_u64(j, "ranks", class->ranks);
+        sc__json_u64(j, "stage", class->stage);
+        sc__json_us(j, "compute_us", one->compute);
+        sc__json_us(j, "median_us", one->median);
+        sc__json_us(j, "others_wait_us", one->waited);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
 static void details_put_class_memory(struct sc__json *j, const struct sc__workload *w) {
     sc__json_array(j, "class_memory_bytes");
     for (uint32_t c = 0; c < w->class_count; c++) {
@@ -276,6 +297,7 @@ void sc__json_put_details(struct sc__json *j,
         sc__json_bool(j, "measured", true);
     if (details_knows_memory(r->workload))
         details_put_class_memory(j, r->workload);
+    details_put_stragglers(j, r);
     if (r->band.count)
         details_put_band(j, &r->band);
     if (r->software)

@@ -1,10 +1,12 @@
 /* text: the answer on a terminal, to be read in ten seconds. */
 #include "report/write.h"
+#include "result/stragglers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define BAR 30
+#define MOST_STRAGGLERS 5
 
 struct text_page {
     struct sc__buffer *out;
@@ -15,7 +17,7 @@ struct text_page {
 
 static void text_paint(struct text_page *p, const char *code) {
     if (p->colour)
-        sc__printf(p->out, "\033[%sm", code);
+        sc__put_colour(p->out, code);
 }
 
 /* Eighths of a character, so that small shares show. */
@@ -381,6 +383,38 @@ static void text_put_spread(struct text_page *p) {
     sc__puts(p->out, overlap ? " less\n" : " earlier\n");
 }
 
+/* Who is slow, and what that costs the others. */
+static void text_put_stragglers(struct text_page *p) {
+    struct sc__stragglers s = sc__stragglers_find(p->out->arena, p->r);
+    if (!s.count)
+        return;
+    sc__puts(p->out,
+             "\n  slow ranks                compute  over the median   others wait\n");
+    for (uint32_t i = 0; i < s.count && i < MOST_STRAGGLERS; i++) {
+        const struct sc__straggler *one = &s.items[i];
+        struct sc__buffer name;
+        struct sc__buffer time[3];
+        struct text_page into = *p;
+        sc__buffer_init(&name, p->out->arena);
+        into.out = &name;
+        text_put_ranks(&into, p->r->classes[one->class].class);
+        for (unsigned k = 0; k < 3; k++)
+            sc__buffer_init(&time[k], p->out->arena);
+        sc__put_time(&time[0], one->compute);
+        sc__put_time(&time[1], one->compute - one->median);
+        sc__put_time(&time[2], one->waited);
+        sc__printf(p->out,
+                   "  %-20s %12s  %9s %+4.1f %%  %12s\n",
+                   name.text,
+                   time[0].text,
+                   time[1].text,
+                   100 * (double)(one->compute - one->median) / (double)one->median,
+                   time[2].text);
+    }
+    if (s.count > MOST_STRAGGLERS)
+        sc__printf(p->out, "  … and %u more\n", s.count - MOST_STRAGGLERS);
+}
+
 void sc__write_text(const struct sc__result *r,
                     bool colour,
                     unsigned width,
@@ -391,6 +425,7 @@ void sc__write_text(const struct sc__result *r,
     text_put_breakdown(&p);
     text_put_traffic(&p);
     text_put_spread(&p);
+    text_put_stragglers(&p);
     text_put_memory(&p, width ? width : 100);
     if (r->shares)
         sc__shares_text(r->shares, 12, out);

@@ -54,6 +54,17 @@ static void compare_add_operations(struct sc__arena *a,
     }
 }
 
+/* The host's waiting is no compute: it is among the parts, as "other". */
+static void
+compare_add_work(struct sc__arena *a, struct sc__compared *to, const struct sc__result *r) {
+    for (unsigned k = 0; k < SC__WORKS; k++)
+        if (r->work[k] && k != SC__WORK_HOST)
+            sc__amounts_add(a,
+                            &to->work,
+                            sc__work_name((enum sc__work)k),
+                            sc__us(r->work[k]));
+}
+
 void sc__compared_result(struct sc__arena *a,
                          const char *name,
                          const struct sc__result *r,
@@ -70,6 +81,7 @@ void sc__compared_result(struct sc__arena *a,
                               &r->classes[c].breakdown,
                               r->labels,
                               r->classes[c].class->ranks / all);
+    compare_add_work(a, out, r);
     compare_add_operations(a, out, r);
 }
 
@@ -125,6 +137,29 @@ static void compare_find_worst(struct sc__comparison *c) {
     }
 }
 
+static bool is_compute(const char *key) {
+    return !strcmp(key, "compute") || !strcmp(key, "recompute");
+}
+
+static void
+compare_add_cause(struct sc__arena *a, const struct sc__pair *p, struct sc__pairs *out) {
+    if (p->a != p->b)
+        *SC__PUSH(a, out->items, out->count, out->capacity) = *p;
+}
+
+static void compare_find_causes(struct sc__arena *a, struct sc__comparison *c) {
+    for (uint32_t i = 0; i < c->work.count; i++)
+        compare_add_cause(a, &c->work.items[i], &c->causes);
+    for (uint32_t i = 0; i < c->parts.count; i++)
+        if (!c->work.count || !is_compute(c->parts.items[i].key))
+            compare_add_cause(a, &c->parts.items[i], &c->causes);
+    if (c->causes.count)
+        qsort(c->causes.items,
+              c->causes.count,
+              sizeof *c->causes.items,
+              compare_largest_first);
+}
+
 void sc__compare(struct sc__arena *a,
                  const struct sc__compared side[2],
                  struct sc__comparison *out) {
@@ -136,6 +171,8 @@ void sc__compare(struct sc__arena *a,
         out->left_out[i] = side[i].left_out;
     }
     compare_pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
+    if (side[0].work.count && side[1].work.count)
+        compare_pair_up(a, &side[0].work, &side[1].work, &out->work);
     if (listed) {
         compare_pair_up(a, &side[0].groups, &side[1].groups, &out->groups);
         compare_pair_up(a, &side[0].operations, &side[1].operations, &out->operations);
@@ -148,4 +185,5 @@ void sc__compare(struct sc__arena *a,
               sizeof *out->operations.items,
               compare_largest_first);
     compare_find_worst(out);
+    compare_find_causes(a, out);
 }

@@ -20,6 +20,7 @@ struct sc__compared {
     bool measured;
     double step;                   /* us */
     struct sc__amounts parts;      /* of the breakdown: they add up to the step */
+    struct sc__amounts work;       /* of the slowest rank's compute, by kind: "gemm" … */
     struct sc__amounts groups;     /* communication: time on the wire */
     struct sc__amounts operations; /* by name */
     uint64_t left_out;             /* shorter operations that a saved one does not list */
@@ -44,6 +45,10 @@ struct sc__comparison {
     uint64_t left_out[2]; /* operations that a side has and does not list */
     struct sc__pair step;
     struct sc__pairs parts;
+    struct sc__pairs work; /* empty where one side does not know */
+    /* What explains the difference: compute by kind of work where both sides know it,
+     * and all other parts; largest difference first. */
+    struct sc__pairs causes;
     /* empty when one side has no timeline */
     struct sc__pairs groups;
     struct sc__pairs operations; /* largest difference first */

@@ -45,6 +45,18 @@ static void measured_add_spans(struct sc__result *r, uint32_t c) {
     }
 }
 
+/* Kinds of work of the slowest rank. */
+static void measured_add_work(struct sc__result *r) {
+    const struct sc__by_class *index = &r->by_class;
+    const struct sc__timeline *t = r->timeline;
+    for (uint32_t i = index->first[r->slowest]; i < index->first[r->slowest + 1]; i++) {
+        const struct sc__span *s = &t->spans[index->spans[i]];
+        const struct sc__op *op = &t->workload->ops[s->op];
+        if (op->kind == SC__OP_COMPUTE)
+            r->work[op->work] += s->end - s->start;
+    }
+}
+
 sc_status sc__result_of_measured(struct sc_context *ctx,
                                  const struct sc__timeline *t,
                                  struct sc__result *out) {
@@ -68,6 +80,7 @@ sc_status sc__result_of_measured(struct sc_context *ctx,
             out->slowest = c;
     }
     sc__arena_free(&scratch);
+    measured_add_work(out);
     sc__result_take_notes(ctx, out);
     return SC_OK;
 }

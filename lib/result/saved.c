@@ -74,6 +74,16 @@ saved_add_parts(struct sc__arena *a, struct sc__amounts *to, const json_t *root)
 }
 
 static void
+saved_add_work(struct sc__arena *a, struct sc__compared *to, const json_t *root) {
+    const char *kind;
+    json_t *us;
+    json_object_foreach(json_object_get(root, "work_us"), kind, us) {
+        if (strcmp(kind, sc__work_name(SC__WORK_HOST)) != 0)
+            sc__amounts_add(a, &to->work, kind, json_number_value(us));
+    }
+}
+
+static void
 saved_add_operations(struct sc__arena *a, struct sc__compared *to, const json_t *root) {
     size_t i;
     json_t *o;
@@ -111,6 +121,7 @@ sc_status sc__compared_saved(struct sc_context *ctx,
         .measured = json_is_true(json_object_get(root, "measured")),
         .step = json_number_value(json_object_get(root, "step_time_us"))};
     saved_add_parts(&ctx->arena, &out->parts, root);
+    saved_add_work(&ctx->arena, out, root);
     saved_add_operations(&ctx->arena, out, root);
     saved_add_left_out(&ctx->arena, out, root);
     json_decref(root);

@@ -250,6 +250,25 @@ static void parts(struct range *r, uint32_t n, uint32_t most) {
             add_value(r, d);
 }
 
+enum { MOST_CHUNKS = 12 };
+
+/* Chunks of a stage: even ones, and those that come out even with the embedding and
+ * the head counted as a layer each (126 layers on 16 stages: 8). */
+static void chunk_values(uint32_t layers, uint32_t pp, struct range *r) {
+    if (pp == 1) {
+        add_value(r, 1);
+        return;
+    }
+    parts(r, layers / pp, MOST_CHUNKS);
+    for (uint32_t d = 2; d <= MOST_CHUNKS; d++) {
+        bool known = false;
+        for (uint32_t i = 0; i < r->count; i++)
+            known |= r->value[i] == d;
+        if (!known && (layers + 2) % (pp * d) == 0)
+            add_value(r, d);
+    }
+}
+
 struct enumeration {
     struct sc__search *s;
     const struct sc__search_machine *machine;
@@ -279,7 +298,7 @@ static void number_values(const struct enumeration *e, int which, struct range *
         if (m->experts && e->s->tries & SC__TRY_ETP && e->at.number[SC__NUMBER_TP] > 1)
             add_value(r, 1);
     } else if (which == SC__NUMBER_VPP)
-        parts(r, pp > 1 ? m->layers / pp : 1, 12);
+        chunk_values(m->layers, pp, r);
     else
         powers(r, 1, 8);
 }

@@ -252,7 +252,18 @@ slow_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
 
 sc_status
 sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w) {
-    for (; slow && *slow; slow++)
-        SC__TRY(slow_one(ctx, w, *slow));
+    for (const char *const *one = slow; one && *one; one++) {
+        size_t name = strcspn(*one, "=");
+        for (const char *const *before = slow; before < one; before++)
+            if (strcspn(*before, "=") == name && !strncmp(*before, *one, name))
+                return sc__fail(ctx,
+                                SC_USAGE,
+                                NULL,
+                                "write the product, if both are meant",
+                                "--slow: %.*s is given twice",
+                                (int)name,
+                                *one);
+        SC__TRY(slow_one(ctx, w, *one));
+    }
     return SC_OK;
 }

@@ -60,3 +60,11 @@ of uneven 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))[
 # half of the host's part of unfused routing prepares the exchange, and a graph of the router saves it
 of unfused 'r["step_time_us"] > json.load(open("'"$tmp"'/even.json"))["step_time_us"]' True $experts --moe-kernels unfused
 of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/unfused.json"))["breakdown_us"]["other"]' True $experts --moe-kernels unfused --cuda-graph moe_router
+
+# adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
+lora() { "$STEPCAST" run --model llama3-8b --gpus 1 --gpu h100 --seq 8192 --lora 16 --json - | python3 -c 'import json,sys
+d = json.load(sys.stdin)
+n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
+wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
+print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
+check lora_flops "$(lora)" 1.0

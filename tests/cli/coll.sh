@@ -30,6 +30,9 @@ expect forced 0 "ring         simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 
 expect cannot_force 2 "cannot run as ring" "$STEPCAST" coll alltoall -c dgx-h100:8 --algo ring
 expect no_nvls_on_a100 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c dgx-a100:8 --algo nvls
 expect no_nvls_ll 2 "no protocol ll" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo nvls --proto ll
+expect custom 0 "custom       simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo custom -b 64K -e 64K
+expect no_custom_between 2 "cannot run as custom" "$STEPCAST" coll all_reduce -c dgx-h100:16 --algo custom
+expect no_custom_known 2 "cannot run as custom" "$STEPCAST" coll all_reduce -c amd-mi300x:8 --algo custom
 expect unknown_algo 2 "ring, tree" "$STEPCAST" coll all_reduce --algo rng
 expect unknown_op 2 "all_reduce, all_gather" "$STEPCAST" coll all_redcue
 expect no_op 2 "one operation" "$STEPCAST" coll

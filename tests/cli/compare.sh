@@ -50,3 +50,24 @@ else
 fi
 "$STEPCAST" report "$t/w.txt" -o "$t/x.html" 2>/dev/null; ok "report of what is no result" $? 3
 "$STEPCAST" report "$t/a.json" 2>/dev/null; ok "report without -o" $? 2
+
+# what explains a difference adds up to it: one kind of rank, so means are the rank's own
+$STEPCAST run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --zero 1 --recompute full --json "$t/full.json" >/dev/null
+$STEPCAST run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --zero 1 --recompute selective --json "$t/less.json" >/dev/null
+$STEPCAST compare "$t/full.json" "$t/less.json" --json "$t/why.json" >"$t/why.txt"
+adds_up() { python3 -c 'import json,sys
+d = json.load(open(sys.argv[1]))
+step = d["step"]["b_us"] - d["step"]["a_us"]
+causes = [c["b_us"] - c["a_us"] for c in d["causes"]]
+order = [abs(c) for c in causes]
+print(abs(sum(causes) - step) < 0.02 * abs(step), order == sorted(order, reverse=True), len(causes) > 3)' "$1"; }
+ok "causes add up" "$(adds_up "$t/why.json")" "True True True"
+ok "causes in text" "$(grep -c "^what explains the difference" "$t/why.txt")" 1
+
+# who is slow: one rank of sixteen computes 1.3 times as long, and is named
+$STEPCAST run --model llama3-8b --gpus 16 --zero 1 --recompute full --slow rank:5=1.3 --json "$t/slow.json" >"$t/slow.txt"
+named() { python3 -c 'import json,sys
+s = json.load(open(sys.argv[1]))["stragglers"]
+print(len(s), s[0]["rank"], round(s[0]["compute_us"] / s[0]["median_us"], 2), s[0]["others_wait_us"] > 0)' "$1"; }
+ok straggler "$(named "$t/slow.json")" "1 5 1.3 True"
+ok "straggler in text" "$(grep -c "over the median" "$t/slow.txt")" 1

@@ -20,16 +20,16 @@ debian() { # the packages that are installed
 rm -f "$tmp/calls"
 
 # another system
-echo "jansson.h yaml.h zlib.h" >"$tmp/headers"
+echo "jansson.h yaml.h sqlite3.h zlib.h" >"$tmp/headers"
 check build_without_test_packages "$(deps 2>&1; echo $?)" 0
 expect test_without_cmocka 1 "not found: <cmocka.h>, protoc, python3" deps test
 echo "yaml.h cmocka.h" >"$tmp/headers"
-expect build_without_headers 1 "not found: <jansson.h>, <zlib.h>" deps
+expect build_without_headers 1 "not found: <jansson.h>, <sqlite3.h>, <zlib.h>" deps
 
 # Debian without root: packages are named, and only where the thing itself is not there
 debian gcc make pkg-config libc6-dev libyaml-dev
-expect debian_without_root 1 "apt-get install libjansson-dev zlib1g-dev" deps
-echo "jansson.h yaml.h zlib.h" >"$tmp/headers"
+expect debian_without_root 1 "apt-get install libjansson-dev libsqlite3-dev zlib1g-dev" deps
+echo "jansson.h yaml.h sqlite3.h zlib.h" >"$tmp/headers"
 check debian_other_sources "$(deps 2>&1; echo $?)" 0
 check_empty nothing_installed "$(cat "$tmp/calls" 2>/dev/null)"
 
@@ -39,8 +39,8 @@ tool node true
 tool npm true
 debian gcc make pkg-config libc6-dev libyaml-dev
 deps >/dev/null
-check root_installs "$(awk '/ install/ {print $(NF - 1), $NF}' "$tmp/calls")" "libjansson-dev zlib1g-dev"
-debian gcc make pkg-config libc6-dev libyaml-dev libjansson-dev zlib1g-dev
+check root_installs "$(awk '/ install/ {print $(NF - 1), $NF}' "$tmp/calls")" "libsqlite3-dev zlib1g-dev"
+debian gcc make pkg-config libc6-dev libyaml-dev libjansson-dev libsqlite3-dev zlib1g-dev
 rm "$tmp/calls"
 deps
 check_empty root_has_all "$(cat "$tmp/calls" 2>/dev/null)"

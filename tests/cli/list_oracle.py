@@ -34,9 +34,13 @@ def unused_expert_parameters(c):
     used = first(c, "num_experts_per_tok", "experts_per_token")
     hidden = c["hidden_size"]
     width = first(c, "moe_intermediate_size", "intermediate_size")
-    layers = c["num_hidden_layers"] - c.get("first_k_dense_replace", 0)
+    layers = (c["num_hidden_layers"] - c.get("first_k_dense_replace", 0)) // c.get("interleave_moe_layer_step", 1)
+    matrices = 3
+    if c["model_type"] == "nemotron_h":  # a letter a layer, and no gates
+        layers = c["hybrid_override_pattern"].count("E")
+        matrices = 2
     biases = 2 * width + hidden if c["model_type"] == "gpt_oss" else 0
-    return layers * (experts - used) * (3 * hidden * width + biases)
+    return layers * (experts - used) * (matrices * hidden * width + biases)
 
 
 def check_model(row, c):

@@ -49,3 +49,40 @@ sed '1s/^[A-Z_]*/DATA/' $seed >"$tmp/policy.txt"
 expect policy_noted 0 "policy DATA: collectives are those the rows name, whatever the policy" "$STEPCAST" run "$tmp/policy.txt" --json -
 "$STEPCAST" run $seed --json "$tmp/seed.json" >/dev/null
 check policy_of_the_seed "$? $(grep -c -e 'whatever the policy' -e 'has no ga' "$tmp/seed.json")" "0 0"
+
+# names and paths do not drive the terminal, whatever report they stand in
+escape=$(printf '\033[31mX\007\b\033]0;title\007')
+name="$tmp/odd$escape.txt"
+printf 'name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_time\tbackward_comm_type\tbackward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_comm_size\tprocess_time\n%s\t10\tNONE\t0\t0\tNONE\t0\t0\tNONE\t0\t0\n' "row$escape" >"$name"
+while read -r words; do
+    set --
+    for word in $words; do
+        [ "$word" = FILE ] && word=$name
+        set -- "$@" "$word"
+    done
+    "$STEPCAST" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    check "harmless: $words" "$(cat "$tmp/out" "$tmp/err" | grep -c '?\[31mX' | sed 's/[1-9].*/some/') $(cat "$tmp/out" "$tmp/err" | tr -cd '\033\007\b' | wc -c)" "some 0"
+done <<'P'
+run FILE
+run FILE --what-if --amdahl
+run FILE --backward synth
+show FILE
+compare FILE FILE
+run FILE --gpu FILE
+run --model FILE
+flows FILE --fabric ls:8:8
+P
+check colours_stay "$(python3 tests/tools/terminal.py 80 "$STEPCAST" run tests/data/seed_004.txt --gantt | tr -cd '\033' | wc -c | awk '{print ($1 > 20)}')" 1
+expect slow_twice 2 "--slow: rank:0 is given twice" "$STEPCAST" run --model gpt2 --gpus 2 --global-batch 2 --slow rank:0=2 --slow rank:0=3
+
+# Hugging Face configurations: a truth that is none, and what does not count
+config() { printf '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 8, "vocab_size": 32000, "max_position_embeddings": 2048, %s}\n' "$1" >"$tmp/config.json"; }
+for value in '"false"' 1; do
+    config "\"tie_word_embeddings\": $value"
+    expect "tied $value" 3 'config.json' "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1
+    check "tied $value says" "$(grep -c '"tie_word_embeddings" takes true or false' "$tmp/err")" 1
+done
+config '"mlp_bias": true'
+expect mlp_bias 0 "the biases of feed-forward parts (mlp_bias) are not counted" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -
+config '"quantization_config": {"quant_method": "fp8"}'
+expect quantization 0 "quantization_config is how the weights are stored" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -

@@ -104,3 +104,46 @@ check "HYBRID_DLRM with its number" $?
 "$S" run "$inputs"/workload/L65B* >"$dir/out" 2>"$dir/err"
 refused $? 'ends after 33 of 839 rows'
 check "a workload that is cut" $?
+
+# ---- configurations ----
+megatron=$inputs/megatron
+"$S" run "$megatron/MoEZoo_DeepSeek-V3.yaml" >"$dir/out" 2>"$dir/err"
+refused $? 'has no value: ${TP} is not set' && grep -q 'give it with --set TP=value' "$dir/err"
+check "flags in YAML whose variables are not given" $?
+"$S" run "$megatron/MoEZoo_DeepSeek-V3.yaml" --set TP=2 --set PP=8 --set EP=64 --set CP=1 --set MBS=1 --set GBS=2048 --set SEQ_LEN=4096 --uneven-stages \
+    --ignore-memory >"$dir/out" 2>"$dir/err" && gpus 512
+check "and with them" $?
+"$S" run "$megatron/functional_model_config.yaml" >"$dir/out" 2>"$dir/err" && gpus 4 && grep -q 'tp 2 · pp 2' "$dir/out"
+check "a functional test of Megatron" $?
+"$S" run "$megatron/gptneox_20B.yml" --gpus 96 --ignore-memory >"$dir/out" 2>"$dir/err" && grep -q '^96 GPUs: tp 2 · pp 4 · dp 12 · 32 micro-batches' "$dir/out"
+check "GPT-NeoX-20B on its 96 GPUs" $?
+"$S" run "$megatron/ds_zero3.json" --model llama3-8b --gpus 8 --seq 4096 --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && grep -q '"zero": "*3' "$dir/out.json"
+check "DeepSpeed's ZeRO 3" $?
+
+# ---- show says what a file is, and what to do with it ----
+is() { # name, text, file
+    "$S" show "$inputs/$3" >"$dir/out" 2>"$dir/err" && grep -qF "is        $2" "$dir/out" && grep -q '^  do        .' "$dir/out"
+    check "show knows $1" $?
+}
+is "a host trace of PyTorch" "an execution trace of PyTorch's host" chakra/pytorch_host_et.json.gz
+is "AICB's other workload" "a workload of AICB for real clusters" workload/aicb_physical_head200.csv
+is "NeuSight's own output" "operators of NeuSight with its forecast" neusight/bert_large-train-512-8.csv
+is "htsim's topologies" "a fat tree of htsim" topology/8nodes.topo
+is "networks of ASTRA-sim 1" "a network of ASTRA-sim 1" topology/astra1_dgx2.json
+is "topologies of ns-3" "a topology of ns-3" topology/astra_ns3_topology.txt
+is "NCCL's topologies" "NCCL's description of a node" topology/topo_8A100_4CX6.xml
+is "topologies of SimAI" "a topology of SimAI" topology/Meta_Topo_256g_8gps_400Gbps_A100
+is "models" "a model of Hugging Face" hf/bloom_config.json
+is "logs of nccl-tests" "a log of nccl-tests" nccl/autodl_2x2080ti.md
+for f in 8nodes.topo astra1_dgx2.json astra_ns3_topology.txt topo_8A100_4CX6.xml; do
+    "$S" show --cluster "$inputs/topology/$f" >"$dir/out" 2>"$dir/err"
+    refused $? 'which is not read as a cluster'
+    check "--cluster $f says what it is" $?
+done
+"$S" run "$inputs/chakra/pytorch_host_et.json.gz" >"$dir/out" 2>"$dir/err"
+refused $? "is an execution trace of PyTorch's host"
+check "run names what it cannot run" $?
+shown "$inputs/megatron" && grep -q 'ds_zero3.json  *a configuration of DeepSpeed' "$dir/out" && grep -q '20 files' "$dir/out"
+check "a folder of all kinds is sorted out" $?
+"$S" run "$inputs"/workload/L7B* --gpus 64 >"$dir/out" 2>"$dir/err" && [ "$(grep -c 'tp is 1: the collectives' "$dir/out")" = 1 ]
+check "equal notes are printed once" $?

@@ -23,7 +23,7 @@ else
         elf stack_protector __stack_chk_fail --dyn-syms -W
         elf fortified '__[a-z]*_chk@' --dyn-syms -W
         check stack_not_executable "$(readelf -lW "$program" 2>/dev/null | awk '/GNU_STACK/ {print $7}')" RW
-        check linked_with "$(readelf -d "$program" 2>/dev/null | sed -n 's/.*NEEDED.*\[\(lib[a-z]*\)[-.].*/\1/p' | sort | paste -sd ' ')" "libc libjansson libm libyaml libz"
+        check linked_with "$(readelf -d "$program" 2>/dev/null | sed -n 's/.*NEEDED.*\[\(lib[a-z0-9]*\)[-.].*/\1/p' | sort | paste -sd ' ')" "libc libjansson libm libsqlite3 libyaml libz"
         ;;
     esac
     python3 -B scripts/sbom.py "$program" "$tmp/a.json" >/dev/null && python3 -B scripts/sbom.py "$program" "$tmp/b.json" >/dev/null

@@ -98,6 +98,30 @@ static void messages_by_channels(void **state) {
                 "NIC");
 }
 
+/* TensorRT-LLM's all-reduce in one kernel: one shot below, two above. */
+static void custom_kernels(void **state) {
+    static const struct {
+        const char *cluster;
+        uint32_t ranks;
+        uint64_t bytes;
+        double us;
+    } measured[] = {{"dgx-h100:8", 8, 1024, 3.41},
+                    {"dgx-h100:8", 4, 524288, 12.9},
+                    {"dgx-h100:8", 8, 65536, 6.2},
+                    {"dgx-b200:8", 8, 16384, 6.09},
+                    {"dgx-a100:8", 8, 131072, 16.3}};
+    (void)state;
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        struct sc__cluster c = cluster(measured[i].cluster);
+        struct sc__shape s = sc__cluster_shape(&c, NULL, measured[i].ranks);
+        c.tuning.algo = SC__ALGO_CUSTOM;
+        struct sc__coll_cost p =
+            sc__collective_cost(&c, SC__ALLREDUCE, &s, measured[i].bytes);
+        assert_int_equal(p.algo, SC__ALGO_CUSTOM);
+        assert_near(sc__us(p.time), measured[i].us, 0.12, measured[i].cluster);
+    }
+}
+
 struct anchor {
     const char *cluster;
     enum sc__algo algo;
@@ -727,6 +751,7 @@ static void pxn_avoids_the_spine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spec_vectors),
+        cmocka_unit_test(custom_kernels),
         cmocka_unit_test(messages_by_channels),
         cmocka_unit_test(published_plateaus),
         cmocka_unit_test(alltoall_at_the_nic),

@@ -220,8 +220,25 @@ static void test_shapes_not_modelled_are_refused(void **state) {
          "layer 1 of \"layer_types\" is \"linear_attention\""},
         {"\"model_type\": \"chatglm\", \"multi_query_attention\": true",
          "\"multi_query_group_num\" is missing"},
-        {"\"model_type\": \"nemotron_h\"", "has Mamba layers"},
-        {"\"model_type\": \"deepseek_v32\"", "index_topk"},
+        {"\"model_type\": \"jamba\"", "has Mamba layers"},
+        {"\"model_type\": \"nemotron_h\"", "\"hybrid_override_pattern\" is missing"},
+        {"\"model_type\": \"nemotron_h\", \"hybrid_override_pattern\": \"M-\"",
+         "has 2 layers, \"num_hidden_layers\" is 12"},
+        {"\"model_type\": \"nemotron_h\", \"hybrid_override_pattern\": "
+         "\"M-M-M-M-M-Q-\"",
+         "layer 10 of \"hybrid_override_pattern\" is 'Q'"},
+        {"\"model_type\": \"nemotron_h\", \"hybrid_override_pattern\": "
+         "\"M-M-M-M-M-E-\"",
+         "\"n_routed_experts\" is missing"},
+        {"\"model_type\": \"nemotron_h\", \"hybrid_override_pattern\": "
+         "\"M-M-M-M-M-*-\", \"mamba_num_heads\": 0",
+         "\"mamba_num_heads\" must be"},
+        {"\"model_type\": \"qwen3_5_text\", \"layer_types\": [\"full_attention\"]",
+         "does not have a word for each layer"},
+        {"\"model_type\": \"qwen3_5_text\", \"linear_num_value_heads\": 4",
+         "\"linear_value_head_dim\" must be"},
+        {"\"model_type\": \"deepseek_v32\"", "\"n_routed_experts\" is missing"},
+        {"\"model_type\": \"llama\", \"index_n_heads\": 4", "needs a \"q_lora_rank\""},
         {"\"model_type\": \"unheard\"", "\"hidden_act\" is not \"silu\""},
         {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"is_encoder_decoder\": "
          "true",
@@ -238,6 +255,61 @@ static void test_shapes_not_modelled_are_refused(void **state) {
         if (!strstr(sc_error_text(*state), cases[i].error))
             fail_msg("%s: %s", cases[i].more, sc_error_text(*state));
     }
+}
+
+/* h 512, ffn 1024, vocabulary 1000, added up by hand. Mamba-2 with 16 heads of 64, 2
+ * groups, a state of 32, a convolution of 4:
+ *     in    512 · (1024 + 1024 + 2·2·32 + 16)     out   1024 · 512
+ *     convolution (1024 + 128) · (4 + 1)           heads 3 · 16     norms 1024 + 512
+ * A layer that is a feed-forward alone: 2·512·1024 and a norm; attention alone 4·512²
+ * and a norm. */
+static void test_layers_by_letters(void **state) {
+    struct sc__model m;
+    struct sc__model_params p;
+    double mamba =
+        512.0 * (1024 + 1024 + 128 + 16) + 1024 * 512 + 1152 * 5 + 48 + 1024 + 512;
+    double mlp = 2.0 * 512 * 1024 + 512;
+    double attention = 4.0 * 512 * 512 + 512;
+    assert_int_equal(parse(*state,
+                           "\"model_type\": \"nemotron_h\", "
+                           "\"hybrid_override_pattern\": \"M-M-M*-M-M-M\", "
+                           "\"mamba_num_heads\": 16, \"mamba_head_dim\": 64, "
+                           "\"n_groups\": 2, \"ssm_state_size\": 32, "
+                           "\"conv_kernel\": 4, \"chunk_size\": 128",
+                           &m),
+                     SC_OK);
+    sc__model_count(&m, &p);
+    double sum = 6 * mamba + 5 * mlp + attention + 2 * 1000 * 512 + 512;
+    assert_true(p.total == sum);
+    /* Megatron's count: in and out, 7·d·N of the scan, the convolution; three times */
+    double flops = 3 * 8 *
+                   (2.0 * 512 * (1024 + 1024 + 128 + 16) + 2 * 1024 * 512 +
+                    7.0 * 1024 * 32 + 2 * 4 * 1152);
+    assert_true(fabs(sc__model_layer_flops(&m, 0, 1, 8, false) / flops - 1) < 1e-12);
+    assert_true(sc__model_layer_flops(&m, 1, 1, 8, false) == 6.0 * 8 * 2 * 512 * 1024);
+}
+
+/* A gated delta net with 4 keys of 32 and 8 values of 64, a convolution of 4:
+ *     in    512 · (2·128 + 2·512 + 2·8)            out   512 · 512
+ *     convolution (2·128 + 512) · 4                heads 2 · 8      norm 64
+ * and attention whose queries come with a gate: 5·512², norms of a head of 64. */
+static void test_delta_nets(void **state) {
+    struct sc__model m;
+    struct sc__model_params p;
+    double delta = 512.0 * (256 + 1024 + 16) + 512 * 512 + 768 * 4 + 16 + 64;
+    double attention = 5.0 * 512 * 512 + 2 * 64;
+    double rest = 3.0 * 512 * 1024 + 2 * 512;
+    assert_int_equal(parse(*state,
+                           "\"model_type\": \"qwen3_5_text\", "
+                           "\"full_attention_interval\": 4, "
+                           "\"linear_num_value_heads\": 8, "
+                           "\"linear_value_head_dim\": 64, "
+                           "\"linear_num_key_heads\": 4, \"linear_key_head_dim\": 32, "
+                           "\"linear_conv_kernel_dim\": 4",
+                           &m),
+                     SC_OK);
+    sc__model_count(&m, &p);
+    assert_true(p.total == 9 * delta + 3 * attention + 12 * rest + 2 * 1000 * 512 + 512);
 }
 
 /* Layers 12 × (4·512² + 3·512·1024 + 2·512), one norm of 512, embeddings of
@@ -521,6 +593,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_shapes_not_modelled_are_refused,
                                         setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_layers_by_letters, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_delta_nets, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unknown_type_like_llama, setup, teardown),
         cmocka_unit_test_setup_teardown(test_language_model_of_a_multimodal_one,
                                         setup,

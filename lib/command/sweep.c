@@ -1,0 +1,468 @@
+/* sweep: every combination of the values of some options, in a database.
+ *
+ *   --axis NAME=VALUES …  → axes; the last one changes fastest
+ *   every point           → evaluated as `run --model` with these options, in a context
+ *                           of its own, on all cores
+ *   rounds of points      → rows (sweep_store.c); what is there already is not done
+ *                           again, so that a sweep that was stopped goes on */
+#include "command/sweep.h"
+
+#include "base/parallel.h"
+#include "base/platform.h"
+#include "model/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_AXES = 16, MOST_POINTS = 10000000, ROUND = 64, SHOWN = 10 };
+
+struct sweep_axis {
+    const struct sc__option *option;
+    const char **values;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct sweep {
+    struct sc_request *req;
+    struct sweep_axis axes[MOST_AXES];
+    uint32_t axis_count;
+    sc_setting *given; /* what is not of the sweep itself */
+    uint32_t given_count;
+    uint32_t points;
+    struct sc__store *store;
+    uint32_t ids[ROUND];
+    struct sc__sweep_row rows[ROUND];
+    struct sc_context *contexts[ROUND]; /* which hold the rows' texts */
+    uint32_t done_before;
+};
+
+/* ---- axes ---- */
+
+static sc_status
+add_value(struct sweep *s, struct sweep_axis *a, const char *text, size_t n) {
+    struct sc__arena *arena = &s->req->ctx->arena;
+    if (a->count >= MOST_POINTS)
+        return sc__usage(s->req, "a shorter range", "--axis: too many values");
+    *SC__PUSH(arena, a->values, a->count, a->capacity) = sc__strndup(arena, text, n);
+    return SC_OK;
+}
+
+static sc_status bad_range(const struct sweep *s, struct sc__str text) {
+    return sc__usage(s->req,
+                     "write it like 1..8 (every one), 16..64+16 or 1..64*2",
+                     "--axis: '%.*s' is no range",
+                     SC__SHOW(text));
+}
+
+/* "1..8", "16..64+16", "1..64*2". */
+static sc_status
+add_range(struct sweep *s, struct sweep_axis *a, struct sc__str text, const char *dots) {
+    struct sc__str low = {text.p, (size_t)(dots - text.p)};
+    struct sc__str high = {dots + 2, text.n - low.n - 2};
+    uint32_t from;
+    uint32_t to;
+    uint32_t step = 1;
+    bool factor = memchr(high.p, '*', high.n) != NULL;
+    const char *at = memchr(high.p, factor ? '*' : '+', high.n);
+    if (at) {
+        struct sc__str by = {at + 1, high.n - (size_t)(at - high.p) - 1};
+        high.n = (size_t)(at - high.p);
+        if (!sc__parse_u32(by, &step))
+            return bad_range(s, text);
+    }
+    if (!sc__parse_u32(low, &from) || !sc__parse_u32(high, &to) || from > to ||
+        step < (factor ? 2u : 1u) || (factor && !from))
+        return bad_range(s, text);
+    for (uint64_t x = from; x <= to; x = factor ? x * step : x + step) {
+        const char *value = sc__format(&s->req->ctx->arena, "%llu", (unsigned long long)x);
+        SC__TRY(add_value(s, a, value, strlen(value)));
+    }
+    return SC_OK;
+}
+
+static const char *find_dots(struct sc__str text) {
+    for (size_t i = 0; i + 1 < text.n; i++)
+        if (text.p[i] == '.' && text.p[i + 1] == '.')
+            return text.p + i;
+    return NULL;
+}
+
+static sc_status read_axis(struct sweep *s, const char *text) {
+    struct sweep_axis *a = &s->axes[s->axis_count];
+    const char *equals = strchr(text, '=');
+    struct sc__str part;
+    if (!equals || equals == text || !equals[1])
+        return sc__usage(s->req,
+                         "--axis tp=1,2,4 or --axis micro-batch=1..8*2",
+                         "--axis: '%s' is no option with values",
+                         text);
+    if (s->axis_count == MOST_AXES)
+        return sc__usage(s->req, NULL, "more than %d axes", MOST_AXES);
+    const char *name = sc__strndup(&s->req->ctx->arena, text, (size_t)(equals - text));
+    a->option = sc__command_option(s->req->command, name);
+    if (!a->option || a->option->in == SC__IN_NOTHING) {
+        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster"));
+        if (!known)
+            return sc__usage(s->req,
+                             "an option of run --model, such as tp or cluster",
+                             "--axis: there is no option '%s' to sweep",
+                             name);
+    }
+    if (sc__option(s->req, name))
+        return sc__usage(s->req, "give one of them", "--%s is given and an axis", name);
+    s->axis_count++;
+    struct sc__str rest = sc__str(equals + 1);
+    while (sc__split(&rest, ',', &part)) {
+        const char *dots = find_dots(part);
+        if (!part.n)
+            return sc__usage(s->req, NULL, "--axis %s: an empty value", name);
+        SC__TRY(dots ? add_range(s, a, part, dots) : add_value(s, a, part.p, part.n));
+    }
+    return SC_OK;
+}
+
+static sc_status read_axes(struct sweep *s) {
+    struct sc__settings settings = sc__settings(s->req);
+    const char *text;
+    uint64_t points = 1;
+    for (unsigned i = 0; (text = sc__setting_nth(&settings, "axis", i)); i++)
+        SC__TRY(read_axis(s, text));
+    for (uint32_t i = 0; i < s->axis_count; i++) {
+        points *= s->axes[i].count;
+        if (points > MOST_POINTS)
+            return sc__usage(s->req,
+                             "shorter axes",
+                             "the sweep has more than %d points",
+                             MOST_POINTS);
+    }
+    if (!s->axis_count)
+        return sc__usage(s->req, "--axis tp=1,2,4", "there is nothing to sweep");
+    s->points = (uint32_t)points;
+    return SC_OK;
+}
+
+/* ---- points ---- */
+
+static bool is_of_sweep(const char *name) {
+    static const char *const names[] = {"axis", "db", "csv", "jobs"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+static void keep_given(struct sweep *s) {
+    const struct sc_request *req = s->req;
+    s->given = SC__NEW_ARRAY(&req->ctx->arena, sc_setting, req->value_count + 1);
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const char *text = req->values[i].text;
+        const char *name = req->values[i].option->name;
+        if (!is_of_sweep(name))
+            s->given[s->given_count++] = (sc_setting){name, text ? text : ""};
+    }
+}
+
+static const char *value_at(const struct sweep *s, uint32_t axis, uint32_t point) {
+    for (uint32_t i = s->axis_count; i-- > axis + 1;)
+        point /= s->axes[i].count;
+    return s->axes[axis].values[point % s->axes[axis].count];
+}
+
+/* All options of a point. A flag is an axis of yes and no. */
+static struct sc__setting_list
+settings_of(struct sc_context *ctx, const struct sweep *s, uint32_t point) {
+    sc_setting *list =
+        SC__NEW_ARRAY(&ctx->arena, sc_setting, s->given_count + s->axis_count + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->given_count; i++)
+        list[n++] = s->given[i];
+    for (uint32_t i = 0; i < s->axis_count; i++) {
+        const struct sc__option *o = s->axes[i].option;
+        const char *value = value_at(s, i, point);
+        if (!o->arg && !strcmp(value, "no"))
+            continue;
+        list[n++] = (sc_setting){o->name, o->arg ? value : ""};
+    }
+    return (struct sc__setting_list){list, n};
+}
+
+static const char *settings_text(struct sc_context *ctx,
+                                 const struct sc__setting_list *list) {
+    struct sc__buffer b;
+    struct sc__json j;
+    sc__buffer_init(&b, &ctx->arena);
+    sc__json_init(&j, &b);
+    sc__json_row(&j, NULL);
+    for (size_t i = 0; i < list->count; i++)
+        sc__json_string(&j, list->items[i].name, list->items[i].value);
+    sc__json_end_object(&j);
+    while (b.size && b.text[b.size - 1] == '\n')
+        b.size--; /* rows of a document end their line */
+    return sc__strndup(&ctx->arena, b.text, b.size);
+}
+
+struct point_trial {
+    const struct sweep *sweep;
+    struct sc_context *ctx;
+    uint32_t point;
+    struct sc__sweep_row *row;
+};
+
+static sc_status evaluate_point(void *self) {
+    const struct point_trial *t = self;
+    struct sc_context *ctx = t->ctx;
+    struct sc__setting_list list = settings_of(ctx, t->sweep, t->point);
+    struct sc__settings settings = sc__settings_of(ctx, &list);
+    struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
+    struct sc__model *model = SC__NEW(&ctx->arena, struct sc__model);
+    struct sc__cluster_description cluster;
+    const char *text = sc__setting(&settings, "cluster");
+    sc_plan plan;
+    sc_options options;
+    bool given;
+    t->row->settings = settings_text(ctx, &list);
+    SC__TRY(sc__model_settings(ctx, &settings, model, &given));
+    if (!given)
+        return sc__fail(ctx, SC_USAGE, NULL, "--model NAME", "no model is given");
+    SC__TRY(sc__plan_read(&settings, &plan));
+    SC__TRY(sc__options_read(&settings, &options));
+    if (text)
+        SC__TRY(sc__cluster_describe(ctx, text, &cluster));
+    const struct sc__evaluation_input in = {.cluster = text ? &cluster : NULL,
+                                            .options = &options,
+                                            .engine = settings};
+    SC__TRY(sc__evaluation_model(ctx, &in, model, &plan, ev));
+    SC__TRY(sc__evaluation_run(ctx, ev, false));
+    struct sc__step_shares shares = sc__result_step_shares(&ev->result);
+    double memory = 0;
+    for (uint32_t i = 0; i < ev->plan.mesh.pp; i++) {
+        struct sc__stage_memory x = sc__plan_memory(model, &ev->plan, i);
+        memory = fmax(memory, sc__memory_sum(&x));
+    }
+    t->row->step_us = (double)ev->result.step / 1e6;
+    t->row->mfu = ev->result.mfu;
+    t->row->bubble_share = shares.bubble;
+    t->row->exposed_share = shares.exposed;
+    t->row->tokens_per_s =
+        (double)ev->plan.global_batch * ev->plan.seq / ((double)ev->result.step * 1e-12);
+    t->row->memory_bytes = memory;
+    sc__result_free(&ev->result);
+    return SC_OK;
+}
+
+static void evaluate_one(void *self, uint32_t i) {
+    struct sweep *s = self;
+    struct sc__sweep_row *row = &s->rows[i];
+    *row = (struct sc__sweep_row){.outcome = "refused", .settings = "{}", .message = ""};
+    s->contexts[i] = sc_open();
+    if (!s->contexts[i])
+        return;
+    s->contexts[i]->engines = s->req->ctx->engines;
+    struct point_trial t = {s, s->contexts[i], s->ids[i], row};
+    sc_status status = sc__guarded(s->contexts[i], evaluate_point, &t);
+    row->outcome = status == SC_OK ? "ok" : status == SC_NO_FIT ? "no-fit" : "refused";
+    row->message = sc_error_message(s->contexts[i]);
+}
+
+/* ---- all of them ---- */
+
+static sc_status run_round(struct sweep *s, uint32_t count, double from, double to) {
+    sc_status status =
+        sc__parallel_part(s->req->ctx, "sweeping", from, to, count, evaluate_one, s);
+    if (status == SC_OK)
+        status = sc__store_add(s->store, s->ids, s->rows, count);
+    for (uint32_t i = 0; i < count; i++) {
+        sc_close(s->contexts[i]);
+        s->contexts[i] = NULL;
+    }
+    return status;
+}
+
+static sc_status run_points(struct sweep *s) {
+    bool *done = SC__NEW_ARRAY(&s->req->ctx->arena, bool, s->points);
+    uint32_t at = 0;
+    SC__TRY(sc__store_done(s->store, done, s->points));
+    for (uint32_t i = 0; i < s->points; i++)
+        s->done_before += done[i];
+    while (at < s->points) {
+        uint32_t count = 0;
+        double from = (double)at / s->points;
+        for (; at < s->points && count < ROUND; at++)
+            if (!done[at])
+                s->ids[count++] = at;
+        if (count)
+            SC__TRY(run_round(s, count, from, (double)at / s->points));
+    }
+    return SC_OK;
+}
+
+/* ---- what comes out ---- */
+
+struct summary {
+    struct sweep *s;
+    struct sc__buffer *csv; /* or NULL */
+    uint32_t ok;
+    uint32_t no_fit;
+    uint32_t refused;
+    const char *why;
+    uint32_t best[SHOWN]; /* fastest first */
+    double best_us[SHOWN];
+    uint32_t best_count;
+};
+
+static void keep_best(struct summary *x, uint32_t id, double us) {
+    uint32_t k = x->best_count < SHOWN ? x->best_count++ : SHOWN;
+    if (k == SHOWN && us >= x->best_us[SHOWN - 1])
+        return;
+    if (k == SHOWN)
+        k--;
+    for (; k > 0 && x->best_us[k - 1] > us; k--) {
+        x->best_us[k] = x->best_us[k - 1];
+        x->best[k] = x->best[k - 1];
+    }
+    x->best_us[k] = us;
+    x->best[k] = id;
+}
+
+static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
+    for (uint32_t i = 0; i < x->s->axis_count; i++)
+        sc__printf(x->csv, "%s,", value_at(x->s, i, id));
+    sc__printf(x->csv, "%s", row->outcome);
+    if (!strcmp(row->outcome, "ok"))
+        sc__printf(x->csv,
+                   ",%.6f,%.6g,%.6g,%.6g,%.9g,%.9g\n",
+                   row->step_us,
+                   row->mfu,
+                   row->bubble_share,
+                   row->exposed_share,
+                   row->tokens_per_s,
+                   row->memory_bytes);
+    else
+        sc__puts(x->csv, ",,,,,,\n");
+}
+
+static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
+    struct summary *x = self;
+    if (!strcmp(row->outcome, "ok")) {
+        x->ok++;
+        keep_best(x, id, row->step_us);
+    } else {
+        x->no_fit += !strcmp(row->outcome, "no-fit");
+        x->refused += !strcmp(row->outcome, "refused");
+        if (!x->why)
+            x->why = sc__strdup(&x->s->req->ctx->arena, row->message);
+    }
+    if (x->csv)
+        put_csv_row(x, id, row);
+}
+
+static void put_summary(const struct summary *x, struct sc__buffer *out) {
+    const struct sweep *s = x->s;
+    sc__printf(out,
+               "%u points: %u ran, %u do not fit, %u cannot be; %u were there before\n\n",
+               s->points,
+               x->ok,
+               x->no_fit,
+               x->refused,
+               s->done_before);
+    for (uint32_t i = 0; i < x->best_count; i++) {
+        sc__printf(out, "%12.4f s ", x->best_us[i] * 1e-6);
+        for (uint32_t k = 0; k < s->axis_count; k++)
+            sc__printf(out, " %s=%s", s->axes[k].option->name, value_at(s, k, x->best[i]));
+        sc__putc(out, '\n');
+    }
+}
+
+static sc_status write_sweep(struct sweep *s) {
+    struct sc_request *req = s->req;
+    struct sc__buffer csv;
+    struct summary x = {.s = s};
+    sc__buffer_init(&csv, &req->ctx->arena);
+    if (sc__option(req, "csv")) {
+        x.csv = &csv;
+        for (uint32_t i = 0; i < s->axis_count; i++)
+            sc__printf(&csv, "%s,", s->axes[i].option->name);
+        sc__puts(&csv,
+                 "outcome,step_us,mfu,bubble_share,exposed_share,tokens_per_s,"
+                 "memory_bytes\n");
+    }
+    SC__TRY(sc__store_read(s->store, take_row, &x));
+    if (x.csv)
+        SC__TRY(sc__job_output(req, "csv", &csv));
+    if (!x.ok)
+        return sc__fail(req->ctx,
+                        SC_NO,
+                        NULL,
+                        NULL,
+                        "none of %u points could be run; the first: %s",
+                        s->points,
+                        x.why ? x.why : "");
+    if (!sc__stdout_taken(req))
+        put_summary(&x, &req->out);
+    return SC_OK;
+}
+
+/* What decides the rows: version, options, axes. */
+static const char *definition_of(const struct sweep *s) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &s->req->ctx->arena);
+    sc__printf(&b, "stepcast/sweep/1 %s", sc_version());
+    for (uint32_t i = 0; i < s->given_count; i++)
+        sc__printf(&b, " --%s %s", s->given[i].name, s->given[i].value);
+    for (uint32_t i = 0; i < s->axis_count; i++) {
+        sc__printf(&b, " --axis %s=", s->axes[i].option->name);
+        for (uint32_t k = 0; k < s->axes[i].count; k++)
+            sc__printf(&b, "%s%s", k ? "," : "", s->axes[i].values[k]);
+    }
+    return b.text;
+}
+
+static sc_status sweep_execute(struct sc_request *req) {
+    struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
+    const char *path = sc__option(req, "db");
+    s->req = req;
+    if (req->input_count)
+        return sc__usage(req, "--model NAME", "sweep takes a model, not a file");
+    if (!path)
+        return sc__usage(req, "--db FILE", "where the points go is not said");
+    if (!sc__option(req, "jobs"))
+        req->ctx->jobs = sc__cores();
+    SC__TRY(read_axes(s));
+    keep_given(s);
+    sc_status status = sc__store_open(req->ctx, path, definition_of(s), &s->store);
+    if (status == SC_OK)
+        status = run_points(s);
+    if (status == SC_OK)
+        status = write_sweep(s);
+    sc__store_close(s->store);
+    return status;
+}
+
+static const struct sc__option options[] = {
+    {"axis",
+     0,
+     "NAME=LIST",
+     NULL,
+     "Sweep",
+     "an option and its values: tp=1,2,4, gpus=64..512*2, seq=4096..16384+4096",
+     SC__OPT_REPEAT},
+    {"db", 0, "FILE", NULL, "Sweep", "SQLite database of the points; resumed if there", 0},
+    {"csv", 0, "FILE", NULL, "Output", "the points as CSV; - for standard output", 0},
+    {0}};
+
+static const struct sc__option *const tables[] = {
+    sc__job_options, sc__cluster_options, sc__model_options, options, NULL};
+
+const struct sc__command sc__command_sweep = {
+    .name = "sweep",
+    .args = "--db FILE --axis NAME=LIST … --model M …",
+    .summary = "simulate every combination of the values of some options",
+    .text = "Takes the options of 'run --model'; each --axis gives one of them several "
+            "values (yes and no for a flag).\n"
+            "Every point is simulated as 'run' does and becomes a row of the database. "
+            "Stopped and started again with the\n"
+            "same options, it goes on where it was.",
+    .options = tables,
+    .execute = sweep_execute,
+};

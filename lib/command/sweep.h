@@ -1,0 +1,42 @@
+/* sweep: what the parts of the command share. */
+#ifndef SC_COMMAND_SWEEP_H
+#define SC_COMMAND_SWEEP_H
+
+#include "command/job.h"
+
+/* What came of a point. */
+struct sc__sweep_row {
+    const char *outcome;  /* "ok", "no-fit", "refused" */
+    const char *settings; /* all of it, a JSON object */
+    double step_us;
+    double mfu;
+    double bubble_share;
+    double exposed_share;
+    double tokens_per_s;
+    double memory_bytes;
+    const char *message; /* why not, or "" */
+};
+
+struct sc__store;
+
+/* Opens the database, or makes it. definition: what the sweep is; one that holds
+ * another is refused. */
+sc_status sc__store_open(struct sc_context *ctx,
+                         const char *path,
+                         const char *definition,
+                         struct sc__store **out);
+void sc__store_close(struct sc__store *store);
+/* done[i] for every point that is in it already. */
+sc_status sc__store_done(struct sc__store *store, bool *done, uint32_t count);
+/* Rows of the points ids[0] … all of them or none. */
+sc_status sc__store_add(struct sc__store *store,
+                        const uint32_t *ids,
+                        const struct sc__sweep_row *rows,
+                        uint32_t count);
+/* Calls take for every row in the order of points. */
+sc_status
+sc__store_read(struct sc__store *store,
+               void (*take)(void *self, uint32_t id, const struct sc__sweep_row *row),
+               void *self);
+
+#endif

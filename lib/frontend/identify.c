@@ -1,0 +1,172 @@
+#include "frontend/identify.h"
+
+#include "frontend/reader.h"
+
+#include <string.h>
+
+#define IDENTIFY_HEAD ((size_t)64 << 10)
+
+/* All words of a row stand in the first bytes; the first row that fits counts. */
+static const struct {
+    const char *begins; /* the first characters that are no blanks, or NULL */
+    const char *words[4];
+    struct sc__identity is;
+} identities[] = {
+    {"{",
+     {"\"stepcast/result/"},
+     {"a result of stepcast", "stepcast report FILE, stepcast compare FILE OTHER"}},
+    {"{",
+     {"\"model_type\""},
+     {"a model of Hugging Face (config.json)", "stepcast run --model FILE"}},
+    {"{",
+     {"\"architectures\""},
+     {"a model of Hugging Face (config.json)", "stepcast run --model FILE"}},
+    {"{",
+     {"\"schema\"", "\"nodes\"", "\"op_schema\""},
+     {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
+      "it has no times of the device: give the Kineto trace of the same run; "
+      "chakra_trace_link and chakra_converter make a Chakra trace of the two"}},
+    {"{",
+     {"\"schema\"", "\"nodes\"", "\"fw_parent\""},
+     {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
+      "it has no times of the device: give the Kineto trace of the same run; "
+      "chakra_trace_link and chakra_converter make a Chakra trace of the two"}},
+    {"{",
+     {"\"dimensions-count\"", "\"topologies-per-dim\""},
+     {"a network of ASTRA-sim 1 (JSON)",
+      "write it as ASTRA-sim 2 has it (topology, npus_count, bandwidth, latency) for "
+      "--astra-network, or as a cluster (docs/formats/cluster.md)"}},
+    {"{",
+     {"\"preferred-dataset-splits\""},
+     {"a system of ASTRA-sim (JSON)", "stepcast run TRACES --astra-system FILE"}},
+    {NULL,
+     {"topology:", "npus_count:", "bandwidth:"},
+     {"a network of ASTRA-sim 2 (YAML)", "stepcast run TRACES --astra-network FILE"}},
+    {"<system",
+     {"<cpu", "<pci"},
+     {"NCCL's description of a node (XML, NCCL_TOPO_DUMP_FILE)",
+      "name the node instead: --cluster dgx-a100:16 (stepcast list clusters), or write a "
+      "cluster (docs/formats/cluster.md)"}},
+    {NULL,
+     {"GPU0", "NIC0", "CPU Affinity"},
+     {"links of a node (nvidia-smi topo -m)",
+      "name the node instead: --cluster dgx-h100:16 (stepcast list clusters)"}},
+    {NULL,
+     {"Switch", "vendid=", "switchguid="},
+     {"an InfiniBand fabric (ibnetdiscover)",
+      "write it as a cluster with levels (docs/formats/cluster.md)"}},
+    {"Nodes ",
+     {"Tiers ", "Radix_Down"},
+     {"a fat tree of htsim (.topo)",
+      "write it as a cluster with levels (docs/formats/cluster.md)"}},
+    {"[rank",
+     {"comm_type,comm_group"},
+     {"a workload of AICB for real clusters (CSV of calls, without compute times)",
+      "make the other kind with AICB: its workload for simulation (.txt), which is read"}},
+    {"comm_type,comm_group",
+     {"msg_size"},
+     {"a workload of AICB for real clusters (CSV of calls, without compute times)",
+      "make the other kind with AICB: its workload for simulation (.txt), which is read"}},
+    {NULL,
+     {"OpName", "FwOps", "fw_latency"},
+     {"operators of NeuSight with its forecast (CSV)",
+      "its tab-separated operator table is read: docs/formats/operator-table.md"}},
+    {NULL,
+     {"Out of bounds values", "busbw"},
+     {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},
+    {"{",
+     {"\"zero_optimization\""},
+     {"a configuration of DeepSpeed", "stepcast run FILE --model MODEL"}},
+    {NULL,
+     {"ENV_VARS:", "MODEL_ARGS:"},
+     {"flags of Megatron in YAML", "stepcast run FILE"}},
+    {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
+    {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
+};
+
+static bool all_words(const char *const *words, const char *head, size_t n) {
+    for (unsigned i = 0; i < 4 && words[i]; i++)
+        if (!sc__find_word(head, n, words[i]))
+            return false;
+    return true;
+}
+
+/* ns-3's and HPCC's: "41 25 52": nodes, switches, links; the switches; the links. */
+static bool is_ns3_topology(const char *head, size_t n) {
+    struct sc__str text = {head, n};
+    struct sc__str line;
+    struct sc__str part;
+    unsigned numbers = 0;
+    if (!sc__split(&text, '\n', &line))
+        return false;
+    line = sc__trim(line);
+    while (sc__split(&line, ' ', &part)) {
+        uint64_t value;
+        if (!sc__parse_u64(sc__trim(part), &value))
+            return false;
+        numbers++;
+    }
+    return numbers == 3 && sc__find_word(head, n, "bps ");
+}
+
+/* SimAI's: "128 8 16 10 400 H100": devices, GPUs a server, NVSwitches, switches,
+ * links, GPU type. */
+static bool is_simai_topology(const char *head, size_t n) {
+    struct sc__str text = {head, n};
+    struct sc__str line;
+    struct sc__str part;
+    unsigned fields = 0;
+    unsigned numbers = 0;
+    if (!sc__split(&text, '\n', &line))
+        return false;
+    line = sc__trim(line);
+    while (sc__split(&line, ' ', &part)) {
+        uint64_t value;
+        fields++;
+        numbers += sc__parse_u64(sc__trim(part), &value);
+    }
+    return fields == 6 && numbers == 5 && sc__find_word(head, n, "bps ");
+}
+
+const struct sc__identity *sc__identify(const char *head, size_t n) {
+    static const struct sc__identity simai = {"a topology of SimAI",
+                                              "stepcast run INPUT --cluster FILE"};
+    static const struct sc__identity ns3 = {
+        "a topology of ns-3 (HPCC, ASTRA-sim)",
+        "stepcast flows reads it with --topology; for --cluster write it as SimAI does, "
+        "with GPUs a server, NVSwitches and the type of GPU in line 1"};
+    struct sc__str text = sc__trim((struct sc__str){head, n});
+    for (size_t i = 0; i < sizeof identities / sizeof *identities; i++)
+        if ((!identities[i].begins || sc__str_starts(text, identities[i].begins)) &&
+            all_words(identities[i].words, head, n))
+            return &identities[i].is;
+    if (is_simai_topology(head, n))
+        return &simai;
+    return is_ns3_topology(head, n) ? &ns3 : NULL;
+}
+
+const struct sc__identity *
+sc__identify_file(struct sc_context *ctx, const char *path, const char **title) {
+    struct sc__input in;
+    const struct sc__identity *found = NULL;
+    *title = NULL;
+    if (sc__input_open(ctx, path, &in) != SC_OK) {
+        sc__clear_error(ctx);
+        return NULL;
+    }
+    if (sc__input_fill_text(&in, IDENTIFY_HEAD) == SC_OK) {
+        const unsigned char *head = in.bytes + in.begin;
+        int most = 0;
+        for (const struct sc__reader *const *r = sc__readers; *r; r++) {
+            int sure = (*r)->detect(head, in.end - in.begin, path, false);
+            if (sure > most)
+                *title = (*r)->title;
+            most = sure > most ? sure : most;
+        }
+        if (!*title)
+            found = sc__identify((const char *)head, in.end - in.begin);
+    }
+    sc__clear_error(ctx);
+    sc__input_close(&in);
+    return found;
+}

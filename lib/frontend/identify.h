@@ -1,0 +1,20 @@
+/* identify: what a file is that no reader takes: files for another option, and
+ * formats of the field that we know and do not read. */
+#ifndef SC_FRONTEND_IDENTIFY_H
+#define SC_FRONTEND_IDENTIFY_H
+
+#include "base/base.h"
+
+struct sc__identity {
+    const char *what;   /* "NCCL's description of a node (XML)" */
+    const char *advice; /* what to do with it */
+};
+
+/* By the first (unpacked) bytes; NULL: not known. */
+const struct sc__identity *sc__identify(const char *head, size_t n);
+/* The same of a file; NULL where it cannot be read, too. The reader that takes it
+ * is in *title, if one does. */
+const struct sc__identity *
+sc__identify_file(struct sc_context *ctx, const char *path, const char **title);
+
+#endif

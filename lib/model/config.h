@@ -1,0 +1,49 @@
+/* config: configurations of training programs (YAML, JSON, TOML) as flags of a
+ * launch. config_keys.c reads any of them as a list of keys with dots between;
+ * config_formats.c knows whose keys they are and what they mean. */
+#ifndef SC_MODEL_CONFIG_H
+#define SC_MODEL_CONFIG_H
+
+#include "model/launch.h"
+
+struct sc__config_item {
+    const char *key;  /* "zero_optimization.stage" */
+    const char *last; /* its last part */
+    const char *value;
+    uint32_t line;
+};
+
+struct sc__config {
+    struct sc__config_item *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+enum sc__config_kind {
+    SC__CONFIG_NONE, /* a launch script */
+    SC__CONFIG_MEGATRON,
+    SC__CONFIG_NEOX,
+    SC__CONFIG_DEEPSPEED,
+    SC__CONFIG_TORCHTITAN,
+    SC__CONFIG_TRAINER, /* Axolotl, LLaMA-Factory, TrainingArguments */
+    SC__CONFIG_MAXTEXT,
+    SC__CONFIG_NESTED /* Megatron's names with underscores: FlagScale, Primus, NeMo */
+};
+
+sc_status sc__config_read_yaml(struct sc_context *ctx,
+                               const char *file,
+                               struct sc__str text,
+                               struct sc__config *out);
+sc_status sc__config_read_toml(struct sc_context *ctx,
+                               const char *file,
+                               struct sc__str text,
+                               struct sc__config *out);
+
+/* The value of the first item with this key, or whose key ends in ".key". */
+const char *sc__config_value(const struct sc__config *c, const char *key);
+
+/* The words of the flags that the configuration stands for, into l; *kind says whose
+ * it is, SC__CONFIG_NONE where it is no configuration. */
+sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);
+
+#endif

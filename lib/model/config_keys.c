@@ -1,0 +1,221 @@
+/* config_keys: YAML, JSON (which is YAML) and TOML as keys and values. */
+#include "model/config.h"
+
+#include <string.h>
+#include <yaml.h>
+
+#define CONFIG_DEPTH 40
+#define CONFIG_ITEMS 50000
+
+static sc_status
+config_error(struct sc_context *ctx, const char *file, size_t line, const char *what) {
+    struct sc__place at = {.file = file, .line = line};
+    return sc__fail(ctx, SC_INPUT, &at, NULL, "%s", what);
+}
+
+static void add_item(struct sc_context *ctx,
+                     struct sc__config *out,
+                     const char *prefix,
+                     const char *name,
+                     const char *value,
+                     size_t line) {
+    const char *key = *prefix ? sc__format(&ctx->arena, "%s.%s", prefix, name)
+                              : sc__strdup(&ctx->arena, name);
+    const char *dot = strrchr(key, '.');
+    /* a flag with a dot in it is one name */
+    bool flag = !strncmp(name, "--", 2);
+    *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) =
+        (struct sc__config_item){.key = key,
+                                 .last = flag  ? key + strlen(key) - strlen(name)
+                                         : dot ? dot + 1
+                                               : key,
+                                 .value = sc__strdup(&ctx->arena, value),
+                                 .line = (uint32_t)line};
+}
+
+const char *sc__config_value(const struct sc__config *c, const char *key) {
+    for (uint32_t i = 0; i < c->count; i++) {
+        struct sc__str whole = sc__str(c->items[i].key);
+        size_t n = strlen(key);
+        if (sc__str_is(whole, key) ||
+            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.'))
+            return c->items[i].value;
+    }
+    return NULL;
+}
+
+/* ---- YAML ---- */
+
+struct yaml_keys {
+    struct sc_context *ctx;
+    const char *file;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    struct sc__config *out;
+    unsigned depth;
+};
+
+static sc_status yaml_next(struct yaml_keys *y) {
+    yaml_event_delete(&y->event);
+    if (yaml_parser_parse(&y->parser, &y->event))
+        return SC_OK;
+    memset(&y->event, 0, sizeof y->event);
+    return config_error(y->ctx,
+                        y->file,
+                        y->parser.problem_mark.line + 1,
+                        sc__format(&y->ctx->arena,
+                                   "not YAML: %s",
+                                   y->parser.problem ? y->parser.problem : "unreadable"));
+}
+
+static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char *name);
+
+static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
+    for (;;) {
+        SC__TRY(yaml_next(y));
+        if (y->event.type == YAML_MAPPING_END_EVENT)
+            return SC_OK;
+        if (y->event.type != YAML_SCALAR_EVENT)
+            return config_error(y->ctx,
+                                y->file,
+                                y->event.start_mark.line + 1,
+                                "a key that is no word");
+        const char *name =
+            sc__strdup(&y->ctx->arena, (const char *)y->event.data.scalar.value);
+        SC__TRY(yaml_next(y));
+        SC__TRY(yaml_value(y, prefix, name));
+    }
+}
+
+static sc_status yaml_sequence(struct yaml_keys *y, const char *prefix, const char *name) {
+    for (uint32_t i = 0;; i++) {
+        SC__TRY(yaml_next(y));
+        if (y->event.type == YAML_SEQUENCE_END_EVENT)
+            return SC_OK;
+        SC__TRY(yaml_value(y, prefix, sc__format(&y->ctx->arena, "%s.%u", name, i)));
+    }
+}
+
+static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char *name) {
+    size_t line = y->event.start_mark.line + 1;
+    if (y->depth >= CONFIG_DEPTH || y->out->count >= CONFIG_ITEMS)
+        return config_error(y->ctx, y->file, line, "nested too deep, or too long");
+    switch (y->event.type) {
+    case YAML_SCALAR_EVENT:
+        add_item(y->ctx,
+                 y->out,
+                 prefix,
+                 name,
+                 (const char *)y->event.data.scalar.value,
+                 line);
+        return SC_OK;
+    case YAML_MAPPING_START_EVENT:
+    case YAML_SEQUENCE_START_EVENT: {
+        bool mapping = y->event.type == YAML_MAPPING_START_EVENT;
+        const char *inner =
+            *prefix ? sc__format(&y->ctx->arena, "%s.%s", prefix, name) : name;
+        y->depth++;
+        SC__TRY(mapping ? yaml_mapping(y, *name ? inner : prefix)
+                        : yaml_sequence(y, prefix, name));
+        y->depth--;
+        return SC_OK;
+    }
+    default: /* an alias: what it stands for is not looked up */
+        return SC_OK;
+    }
+}
+
+static sc_status yaml_document(struct yaml_keys *y) {
+    do
+        SC__TRY(yaml_next(y));
+    while (y->event.type == YAML_STREAM_START_EVENT ||
+           y->event.type == YAML_DOCUMENT_START_EVENT);
+    if (y->event.type != YAML_MAPPING_START_EVENT)
+        return config_error(y->ctx,
+                            y->file,
+                            y->event.start_mark.line + 1,
+                            "not a mapping of keys to values");
+    return yaml_mapping(y, "");
+}
+
+sc_status sc__config_read_yaml(struct sc_context *ctx,
+                               const char *file,
+                               struct sc__str text,
+                               struct sc__config *out) {
+    struct yaml_keys y = {.ctx = ctx, .file = file, .out = out};
+    memset(out, 0, sizeof *out);
+    if (!yaml_parser_initialize(&y.parser))
+        return sc__out_of_memory(ctx);
+    yaml_parser_set_input_string(&y.parser, (const unsigned char *)text.p, text.n);
+    sc_status status = yaml_document(&y);
+    yaml_event_delete(&y.event);
+    yaml_parser_delete(&y.parser);
+    return status;
+}
+
+/* ---- TOML ---- */
+
+/* What stands before a comment that is not in quotes. */
+static struct sc__str without_comment(struct sc__str line) {
+    char quote = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        char c = line.p[i];
+        if (quote)
+            quote = c == quote ? 0 : quote;
+        else if (c == '"' || c == '\'')
+            quote = c;
+        else if (c == '#')
+            line.n = i;
+    }
+    return sc__trim(line);
+}
+
+static struct sc__str without_quotes_around(struct sc__str s) {
+    if (s.n > 1 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0])
+        return (struct sc__str){s.p + 1, s.n - 2};
+    return s;
+}
+
+sc_status sc__config_read_toml(struct sc_context *ctx,
+                               const char *file,
+                               struct sc__str text,
+                               struct sc__config *out) {
+    struct sc__str line;
+    const char *section = "";
+    int brackets = 0; /* of an array over several lines */
+    memset(out, 0, sizeof *out);
+    for (size_t number = 1; sc__split(&text, '\n', &line); number++) {
+        line = without_comment(line);
+        const char *equals = line.n ? memchr(line.p, '=', line.n) : NULL;
+        for (size_t i = 0; i < line.n && (brackets || equals); i++)
+            brackets += (line.p[i] == '[') - (line.p[i] == ']');
+        if (!line.n || (!equals && brackets >= 0 && line.p[0] != '['))
+            continue;
+        if (line.p[0] == '[' && !equals) {
+            struct sc__str name = line;
+            while (name.n && (name.p[0] == '[' || name.p[0] == ' ')) {
+                name.p++;
+                name.n--;
+            }
+            while (name.n && (name.p[name.n - 1] == ']' || name.p[name.n - 1] == ' '))
+                name.n--;
+            section = sc__strndup(&ctx->arena, name.p, name.n);
+            brackets = 0;
+            continue;
+        }
+        if (!equals || equals == line.p || out->count >= CONFIG_ITEMS)
+            return config_error(ctx, file, number, "not TOML: key = value is missing");
+        struct sc__str key = sc__trim((struct sc__str){line.p, (size_t)(equals - line.p)});
+        struct sc__str value =
+            sc__trim((struct sc__str){equals + 1, line.n - (size_t)(equals - line.p) - 1});
+        key = without_quotes_around(key);
+        value = without_quotes_around(value);
+        add_item(ctx,
+                 out,
+                 section,
+                 sc__strndup(&ctx->arena, key.p, key.n),
+                 sc__strndup(&ctx->arena, value.p, value.n),
+                 number);
+    }
+    return SC_OK;
+}

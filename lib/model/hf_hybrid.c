@@ -1,0 +1,180 @@
+/* hf_hybrid: Nemotron-H (a letter a layer: M Mamba-2, * attention, - feed-forward, E
+ * experts) and Qwen3-Next (gated delta nets, with attention in each n-th layer). */
+#include "model/hf_hybrid.h"
+
+#include <string.h>
+
+struct hf_hybrid {
+    struct sc_context *ctx;
+    const char *file;
+    const json_t *root;
+};
+
+static sc_status hybrid_fail(const struct hf_hybrid *r, const char *what) {
+    struct sc__place at = {.file = r->file};
+    return sc__fail(r->ctx, SC_INPUT, &at, NULL, "%s", what);
+}
+
+static sc_status hybrid_size(const struct hf_hybrid *r, const char *key, uint32_t *out) {
+    const json_t *value = json_object_get(r->root, key);
+    json_int_t n = json_integer_value(value);
+    if (!json_is_integer(value) || n < 1 || n > 1 << 20)
+        return hybrid_fail(r,
+                           sc__format(&r->ctx->arena,
+                                      "\"%s\" must be a whole number from 1 to %u",
+                                      key,
+                                      1u << 20));
+    *out = (uint32_t)n;
+    return SC_OK;
+}
+
+static sc_status read_letters(const struct hf_hybrid *r, struct sc__model *m) {
+    const char *letters =
+        json_string_value(json_object_get(r->root, "hybrid_override_pattern"));
+    if (!letters)
+        return hybrid_fail(r, "\"hybrid_override_pattern\" is missing");
+    if (strlen(letters) != m->layers)
+        return hybrid_fail(r,
+                           sc__format(&r->ctx->arena,
+                                      "\"hybrid_override_pattern\" has %zu layers, "
+                                      "\"num_hidden_layers\" is %u",
+                                      strlen(letters),
+                                      m->layers));
+    for (uint32_t i = 0; i < m->layers; i++)
+        switch (letters[i]) {
+        case 'M':
+            m->layer_parts[i] = SC__MIXER_MAMBA | SC__WITHOUT_FEED_FORWARD;
+            break;
+        case '*':
+            m->layer_parts[i] = SC__MIXER_ATTENTION | SC__WITHOUT_FEED_FORWARD;
+            break;
+        case '-':
+            m->layer_parts[i] = SC__MIXER_NONE;
+            break;
+        case 'E':
+            if (!m->experts)
+                return hybrid_fail(
+                    r,
+                    "a layer of experts (E), but \"n_routed_experts\" is missing or 0");
+            m->layer_parts[i] = SC__MIXER_NONE | SC__WITH_EXPERTS;
+            break;
+        default:
+            return hybrid_fail(r,
+                               sc__format(&r->ctx->arena,
+                                          "layer %u of \"hybrid_override_pattern\" is "
+                                          "'%c', not M, *, - or E",
+                                          i,
+                                          letters[i]));
+        }
+    m->pattern = m->layers;
+    return SC_OK;
+}
+
+static sc_status read_nemotron(const struct hf_hybrid *r, struct sc__model *m) {
+    SC__TRY(read_letters(r, m));
+    SC__TRY(hybrid_size(r, "mamba_num_heads", &m->scan_heads));
+    SC__TRY(hybrid_size(r, "mamba_head_dim", &m->scan_head_dim));
+    SC__TRY(hybrid_size(r, "n_groups", &m->scan_groups));
+    SC__TRY(hybrid_size(r, "ssm_state_size", &m->state_dim));
+    SC__TRY(hybrid_size(r, "conv_kernel", &m->conv_kernel));
+    return hybrid_size(r, "chunk_size", &m->scan_chunk);
+}
+
+/* "layer_types", or attention in each n-th layer. */
+static sc_status read_types(const struct hf_hybrid *r, struct sc__model *m) {
+    const json_t *types = json_object_get(r->root, "layer_types");
+    uint32_t every = 4; /* of the family */
+    if (json_object_get(r->root, "full_attention_interval"))
+        SC__TRY(hybrid_size(r, "full_attention_interval", &every));
+    if (json_is_array(types) && json_array_size(types) != m->layers)
+        return hybrid_fail(r, "\"layer_types\" does not have a word for each layer");
+    for (uint32_t i = 0; i < m->layers; i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        bool full = word ? !strcmp(word, "full_attention") : (i + 1) % every == 0;
+        if (word && !full && strcmp(word, "linear_attention") != 0)
+            return hybrid_fail(
+                r,
+                sc__format(&r->ctx->arena,
+                           "layer %u of \"layer_types\" is \"%.60s\", not full_attention "
+                           "or linear_attention",
+                           i,
+                           word));
+        m->layer_parts[i] = (uint8_t)(full ? SC__MIXER_ATTENTION : SC__MIXER_DELTA);
+        if (sc__model_has_experts(m, i))
+            m->layer_parts[i] |= SC__WITH_EXPERTS;
+    }
+    m->pattern = m->layers;
+    return SC_OK;
+}
+
+static sc_status read_delta_nets(const struct hf_hybrid *r, struct sc__model *m) {
+    SC__TRY(read_types(r, m));
+    m->attention_gate = true;
+    SC__TRY(hybrid_size(r, "linear_num_value_heads", &m->scan_heads));
+    SC__TRY(hybrid_size(r, "linear_value_head_dim", &m->scan_head_dim));
+    SC__TRY(hybrid_size(r, "linear_num_key_heads", &m->scan_groups));
+    SC__TRY(hybrid_size(r, "linear_key_head_dim", &m->state_dim));
+    SC__TRY(hybrid_size(r, "linear_conv_kernel_dim", &m->conv_kernel));
+    m->scan_chunk = 64; /* of flash-linear-attention's kernels */
+    return SC_OK;
+}
+
+sc_status sc__hf_hybrid_read(struct sc_context *ctx,
+                             const char *file,
+                             const json_t *root,
+                             const struct sc__hf_family *family,
+                             struct sc__model *m) {
+    struct hf_hybrid r = {.ctx = ctx, .file = file, .root = root};
+    if (family->traits & SC__HF_LETTERS)
+        return read_nemotron(&r, m);
+    if (family->traits & SC__HF_DELTA)
+        return read_delta_nets(&r, m);
+    return SC_OK;
+}
+
+bool sc__hf_hybrid_key(const struct sc__hf_family *family, const char *key) {
+    static const char *const of_letters[] = {"hybrid_override_pattern",
+                                             "mamba_num_heads",
+                                             "mamba_head_dim",
+                                             "mamba_hidden_act",
+                                             "mamba_proj_bias",
+                                             "mamba_ssm_cache_dtype",
+                                             "n_groups",
+                                             "ssm_state_size",
+                                             "conv_kernel",
+                                             "chunk_size",
+                                             "expand",
+                                             "time_step_floor",
+                                             "time_step_limit",
+                                             "time_step_max",
+                                             "time_step_min",
+                                             "time_step_rank",
+                                             "layer_norm_epsilon",
+                                             "hidden_dropout",
+                                             "mlp_hidden_act",
+                                             "num_logits_to_keep",
+                                             "rescale_prenorm_residual",
+                                             "residual_in_fp32",
+                                             "use_bias",
+                                             "use_conv_bias",
+                                             "use_mamba_kernels",
+                                             NULL};
+    static const char *const of_delta[] = {"full_attention_interval",
+                                           "attn_output_gate",
+                                           "linear_num_value_heads",
+                                           "linear_value_head_dim",
+                                           "linear_num_key_heads",
+                                           "linear_key_head_dim",
+                                           "linear_conv_kernel_dim",
+                                           "mamba_ssm_dtype",
+                                           "mtp_use_dedicated_embeddings",
+                                           NULL};
+    static const char *const none[] = {NULL};
+    const char *const *list = family->traits & SC__HF_LETTERS ? of_letters
+                              : family->traits & SC__HF_DELTA ? of_delta
+                                                              : none;
+    for (; *list; list++)
+        if (!strcmp(*list, key))
+            return true;
+    return false;
+}

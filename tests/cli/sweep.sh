@@ -1,0 +1,85 @@
+# sweep: every point is what run says; killed and resumed it has the rows of one that was not; damage is refused.
+S=${STEPCAST:?}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+
+what="--model gpt2 --cluster dgx-h100:16 --global-batch 64 --axis tp=1,2,4 --axis micro-batch=1..4*2 --axis seq=512..1024+256 --axis sequence-parallel=yes,no"
+"$S" sweep $what --db "$tmp/a.db" --csv "$tmp/a.csv" -j 8 >"$tmp/out"
+check "all points" "$(head -1 "$tmp/out" | sed 's/:.*//')" "54 points"
+check "run agrees with sweep" "$(python3 - "$S" "$tmp/a.db" "$tmp/a.csv" <<'P'
+import csv, json, sqlite3, subprocess, sys
+program, db, table = sys.argv[1:]
+rows = sqlite3.connect(db).execute("SELECT id, outcome, settings, step_us, mfu, tokens_per_s FROM points ORDER BY id").fetchall()
+assert [r[0] for r in rows] == list(range(54))
+lines = list(csv.DictReader(open(table)))
+wanted = [(tp, mb, seq, sp) for tp in (1, 2, 4) for mb in (1, 2, 4) for seq in (512, 768, 1024) for sp in ("yes", "no")]
+for (id, outcome, settings, step, mfu, rate), line, point in list(zip(rows, lines, wanted))[::5]:
+    assert tuple(map(str, point)) == (line["tp"], line["micro-batch"], line["seq"], line["sequence-parallel"]), (point, line)
+    words = [w for name, value in json.loads(settings).items() for w in ("--" + name, value) if w]
+    ran = subprocess.run([program, "run", *words, "--json", "-"], capture_output=True, text=True)
+    assert (ran.returncode == 0) == (outcome == "ok") == (line["outcome"] == "ok"), (point, outcome, ran.stderr)
+    if outcome != "ok":
+        continue
+    run = json.loads(ran.stdout)
+    assert abs(run["step_time_us"] - step) < 1e-6 and abs(run["mfu"] - mfu) < 1e-9, (point, step)
+    assert abs(rate - 64 * point[2] / (step * 1e-6)) < 1e-6 * rate
+print("yes")
+P
+)" yes
+"$S" sweep $what --db "$tmp/b.db" -j 1 >"$tmp/out1"
+rows() { sqlite3 "$1" 'SELECT * FROM points ORDER BY id' 2>/dev/null || python3 -c "
+import sqlite3, sys
+for r in sqlite3.connect('$1').execute('SELECT * FROM points ORDER BY id'): print(r)"; }
+rows "$tmp/a.db" >"$tmp/a.rows"
+rows "$tmp/b.db" >"$tmp/b.rows"
+cmp -s "$tmp/a.rows" "$tmp/b.rows" && cmp -s "$tmp/out" "$tmp/out1"
+check "one thread and eight give the same rows" $? 0
+"$S" sweep $what --db "$tmp/a.db" >"$tmp/out2"
+check "nothing is done twice" "$(head -1 "$tmp/out2" | sed 's/.*; //')" "54 were there before"
+
+# kill -9 ten times at other moments, then resume
+long="--model llama3.2-1b --cluster dgx-h100:64 --global-batch 512 --seq 4096 --zero 1 --axis tp=1,2,4,8 --axis pp=1,2,4,8 --axis micro-batch=1..8 --axis vpp=1,2"
+"$S" sweep $long --db "$tmp/whole.db" >/dev/null
+rows "$tmp/whole.db" >"$tmp/whole.rows"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    "$S" sweep $long --db "$tmp/cut.db" -j 1 >/dev/null 2>&1 &
+    pid=$!
+    sleep "0.0$((i * 7 % 10))$i"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+done
+"$S" sweep $long --db "$tmp/cut.db" >/dev/null
+rows "$tmp/cut.db" >"$tmp/cut.rows"
+cmp -s "$tmp/whole.rows" "$tmp/cut.rows"
+check "killed ten times and resumed" $? 0
+check "and there is something in it" "$(wc -l <"$tmp/whole.rows" | tr -d ' ')" 256
+
+few="--model gpt2 --gpus 2 --global-batch 4 --seq 512"
+expect "another sweep in it" 3 "holds another sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/a.db"
+echo "this is no database, but a text of some length, which is longer than a header" >"$tmp/text.db"
+expect "no database" 3 "not a database of a sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/text.db"
+cp "$tmp/whole.db" "$tmp/broken.db"
+printf 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' | dd of="$tmp/broken.db" bs=1 seek=4100 conv=notrunc 2>/dev/null
+expect "a damaged database" 3 "damaged" "$S" sweep $long --db "$tmp/broken.db"
+if [ -w /dev/full ]; then
+    # a file that may not grow: the points that are there stay
+    (ulimit -f 8; trap '' XFSZ; "$S" sweep $long --db "$tmp/full.db" >/dev/null 2>"$tmp/full.err")
+    check "no room is an error" "$?" 4
+    "$S" sweep $long --db "$tmp/full.db" >/dev/null
+    rows "$tmp/full.db" >"$tmp/full.rows"
+    cmp -s "$tmp/whole.rows" "$tmp/full.rows"
+    check "and with room it goes on" $? 0
+fi
+expect "nowhere to put it" 2 "where the points go" "$S" sweep $few --axis tp=1,2
+expect "no axis" 2 "nothing to sweep" "$S" sweep $few --db "$tmp/n.db"
+expect "an axis of nothing" 2 "is no option with values" "$S" sweep $few --axis tp --db "$tmp/n.db"
+expect "an axis that is no option" 2 "no option 'colour'" "$S" sweep $few --axis colour=red --db "$tmp/n.db"
+expect "an axis of the sweep" 2 "no option 'db'" "$S" sweep $few --axis db=x --db "$tmp/n.db"
+expect "given and an axis" 2 "is given and an axis" "$S" sweep $few --axis seq=1,2 --db "$tmp/n.db"
+expect "a range backwards" 2 "is no range" "$S" sweep $few --axis tp=4..1 --db "$tmp/n.db"
+expect "a range without end" 2 "is no range" "$S" sweep $few --axis 'tp=1..4*1' --db "$tmp/n.db"
+expect "too many points" 2 "" "$S" sweep $few --axis tp=1..100000 --axis pp=1..100000 --db "$tmp/n.db"
+expect "nothing can be run" 1 "none of 1 points" "$S" sweep $few --axis tp=7 --db "$tmp/m.db"
+expect "a folder that is not there" 4 "unable to open" "$S" sweep $few --axis tp=1 --db "$tmp/none/n.db"
+check "no database where the options are wrong" "$(ls "$tmp/n.db" 2>&1 | grep -c 'cannot access')" 1

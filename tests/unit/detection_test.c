@@ -1,0 +1,121 @@
+/* Which reader takes which file: of all samples, one at most is the surest, and what
+ * the table of other formats says is of files that no reader takes. */
+#include "frontend/identify.h"
+#include "frontend/reader.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct tally {
+    unsigned files;
+    unsigned read;
+    unsigned doubtful;
+};
+
+static void look_at(const char *path, struct tally *t) {
+    sc_context *ctx = sc_open();
+    struct sc__input in;
+    if (sc__input_open(ctx, path, &in) == SC_OK) {
+        if (sc__input_fill_text(&in, 64 << 10) == SC_OK) {
+            int most = 0;
+            unsigned surest = 0;
+            for (const struct sc__reader *const *r = sc__readers; *r; r++) {
+                int sure =
+                    (*r)->detect(in.bytes + in.begin, in.end - in.begin, path, false);
+                if (sure > most)
+                    surest = 0;
+                if (sure > most)
+                    most = sure;
+                surest += sure && sure == most;
+            }
+            t->files++;
+            t->read += most > 0;
+            if (most && surest > 1) {
+                print_error("%s: %u readers are equally sure\n", path, surest);
+                t->doubtful++;
+            }
+        }
+        sc__input_close(&in);
+    }
+    sc_close(ctx);
+}
+
+static void look_into(const char *folder, unsigned depth, struct tally *t) {
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[2048];
+        struct stat info;
+        if (e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (stat(path, &info))
+            continue;
+        if (S_ISDIR(info.st_mode) && depth < 4)
+            look_into(path, depth + 1, t);
+        else if (S_ISREG(info.st_mode) && info.st_size)
+            look_at(path, t);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void test_one_reader_is_the_surest(void **state) {
+    static const char *const folders[] = {"tests/data",
+                                          "tests/fuzz/corpus",
+                                          "../shared/inputs",
+                                          "../shared/seeds"};
+    struct tally t = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        look_into(folders[i], 0, &t);
+    assert_true(t.files > 100);
+    assert_true(t.read > 10);
+    assert_int_equal(t.doubtful, 0);
+}
+
+/* Beginnings of files, and the words that their description must have. */
+static void test_other_formats(void **state) {
+    static const struct {
+        const char *head;
+        const char *what;
+    } samples[] = {
+        {"{\n \"model_type\": \"llama\" }", "Hugging Face"},
+        {"{\"schema\": \"1.0.1\", \"nodes\": [{\"op_schema\": \"\"", "PyTorch's host"},
+        {"{\"dimensions-count\": 2, \"topologies-per-dim\": [", "ASTRA-sim 1"},
+        {"<system version=\"1\">\n <cpu numaid=\"0\">\n <pci", "NCCL's"},
+        {"Nodes 8\nTiers 3\n\nTier 0\nRadix_Down 2\n", "htsim"},
+        {"41 25 52\n16 17\n16 0 4800Gbps 0.1ms 0\n", "ns-3"},
+        {"128 8 16 10 400 H100\n1 2\n0 1 400Gbps 1us 0\n", "SimAI"},
+        {"[rank0 ~ rank127]\ncomm_type,comm_group,msg_size\n", "AICB"},
+        {"Name,OpName,FwOps,BwOps,fw_latency\n", "NeuSight"},
+        {"\tGPU0\tGPU1\tNIC0\tCPU Affinity\n", "nvidia-smi"},
+        {"#!/bin/bash\n#SBATCH --nodes=4\n", "SLURM"},
+        {"{\"zero_optimization\": {\"stage\": 3}}", "DeepSpeed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const struct sc__identity *is =
+            sc__identify(samples[i].head, strlen(samples[i].head));
+        assert_non_null(is);
+        assert_non_null(strstr(is->what, samples[i].what));
+    }
+    static const char *const none[] =
+        {"", "hello", "{}", "1 2 3\n", "\1\2\3", "{\"a\": 1}"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_null(sc__identify(none[i], strlen(none[i])));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_reader_is_the_surest),
+        cmocka_unit_test(test_other_formats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

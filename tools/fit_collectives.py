@@ -1,0 +1,482 @@
+#!/usr/bin/env python3
+"""Fits the constants of the collective model to tables of measurements.
+
+    tools/fit_collectives.py [--left-out] [--write data/collectives.json] TABLE.csv ...
+
+Tables have the columns of docs/model/collectives.md ("How good it is"); how a source ran is
+read from "systems" in data/collectives.json. Prints what it found and the median errors;
+--left-out fits again without each NCCL version (one node) and each source (several nodes) and
+prints the errors there; --write puts the constants into the file. Needs numpy and scipy.
+
+The equations are those of lib/collective/algorithm_time.c; `stepcast coll --validate` with
+the constants written must give the same errors.
+"""
+import argparse
+import csv
+import json
+import math
+import re
+
+import numpy as np
+from scipy.optimize import least_squares
+
+KIB = 1024.0
+MIB = KIB * KIB
+OPERATIONS = {"all_reduce": 0, "all_gather": 1, "reduce_scatter": 2, "alltoall": 3}
+MESH_RINGS = [0, 0, 1, 2, 4, 1.65, 2, 3.9, 6]
+NEVER = 1e9
+
+# Where the search begins. Rates are shares of NVLink, copies GB/s, times us.
+INSIDE = {
+    "base0": 8, "base1": 12, "base2": 20, "step0": 0.9, "step1": 1.1, "step2": 4, "overlap": 1.3,
+    "nvlink": 0.8, "own": 1000, "share1": 0.6, "gather": 0.985, "slice": 0.7,
+    "pair_base": 9, "pair_peer": 0.2, "pair_ll": 6, "pair_simple": 5, "pair_share": 0.82,
+    "pair_copy": 1500, "pair_mix": 0.5,
+}
+NVLS = {"nvls_rate": 400, "nvls_cost": 4.3, "nvls_base": 8, "nvls_line": 0.65, "nvls_fill": 2.2}
+BY_GENERATION = {
+    "volta": {"nvlink": 0.9, "own": 600, "slice": 0.1, "base1": 14, "share1": 0.69, "step1": 1.3},
+    "ampere": {"nvlink": 0.785, "own": 600, "slice": 1, "share1": 0.73, "base1": 10, "pair_base": 10},
+    "hopper": {"base0": 4.5, "base1": 5.5, "base2": 14, "step0": 0.8, "step1": 0.9, "step2": 2,
+               "nvlink": 0.815, "share1": 0.8, "pair_base": 6, "nvls_rate": 332, "nvls_base": 4,
+               "nvls_line": 0.685},
+    "blackwell": {"base0": 7, "base1": 8, "step0": 1.3, "step1": 1.4, "step2": 3, "nvlink": 0.76,
+                  "own": 1378, "nvls_rate": 557, "nvls_base": 20, "nvls_line": 0.605},
+    "cdna3": {"base0": 11, "base1": 13, "step0": 0.2, "step1": 0.3, "step2": 1, "own": 1500,
+              "share1": 0.4, "slice": 0.5, "pair_base": 20, "pair_share": 0.6, "pair_ll": 10},
+    "cdna4": {"base0": 11, "base1": 13, "step0": 0.2, "step1": 0.3, "step2": 1, "own": 1500,
+              "share1": 0.4, "slice": 0.5, "pair_base": 20, "pair_share": 0.6, "pair_ll": 10},
+}
+# Eight GPUs alone do not tell a step from a start, nor a copy from a rate.
+UNDECIDED = {"cdna3": {"step0", "step1", "own", "pair_copy"}, "cdna4": {"step0", "step1", "own", "pair_copy"}}
+NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
+# us of the threads of a Simple ring that leaves the node, a step; of the first fit
+SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 8.58, "cdna3": 7.8, "cdna4": 7.8}
+LL_SHARE = 0.05
+LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
+
+BETWEEN = {
+    "base0": 9.4, "base1": 16, "base2": 20, "ring0": 4, "ring1": 6, "ring2": 14,
+    "tree0": 5, "tree1": 8.1, "tree2": 16, "hop_inside0": 1, "hop_inside1": 1, "hop_inside2": 4,
+    "share0": 0.07, "share1": 0.92, "mix": 1.27,
+    "nvls_base": 15, "nvls_hop": 15, "nvls_share": 0.94, "nvls_wire": 0.9, "nvls_fill": 2.5,
+    "wire_tcpxo": 0.9, "wire_efa-p4d": 0.9, "hop_roce": 3, "hop_efa": 21, "hop_tcpxo": 45,
+    "hop_efa-p4d": 64,
+}
+AT_MOST = {"share0": 1, "share1": 0.9375, "nvls_share": 1, "nvls_wire": 1, "base2": 35,
+           "wire_tcpxo": 0.985, "wire_efa-p4d": 0.985}
+WIRE = {"ib": 0.955, "roce": 0.95, "efa": 0.93}
+PROXY, TREE_WIRE, TREE_SIMPLE, NET_SLICE = 2.6, (0.45, 0.92, 1.0), 0.92, 0.7
+
+
+# --- rows --------------------------------------------------------------------
+
+def generation_of(data, gpu):
+    """The generation whose longest name begins the GPU's, as the program finds it."""
+    found, longest = None, ""
+    for name, generation in data["generations"].items():
+        for key in generation["gpus"]:
+            if gpu.startswith(key) and len(key) > len(longest):
+                found, longest = name, key
+    return found, longest
+
+
+def conditions(data, source, told):
+    """How a source ran: what the first system says that knows it."""
+    run = {}
+    for system in data["systems"]:
+        begins = "source" in system and source.startswith(system["source"])
+        if begins or ("word" in system and system["word"] in told):
+            for key, value in system.items():
+                if key != "word":
+                    run.setdefault(key, value)
+    per = re.search(r"-g (\d+)", told)
+    run.setdefault("gpus_per_process", int(per.group(1)) if per else 1)
+    return run
+
+
+def forced_algorithm(cell):
+    text = cell.lower()
+    if "default" in text or "best" in text:
+        return ""
+    name = re.split(r"[ (,/]", text)[0]
+    return name if name == text or "forced" in text or " off)" in text else ""
+
+
+def read_row(data, cells):
+    wanted = ("gpus", "size_bytes", "time_us")
+    if cells["op"] not in OPERATIONS or not all(cells[key] for key in wanted):
+        return None
+    gpu = cells["gpu"].lower().split(" ")[0]
+    generation, name = generation_of(data, gpu)
+    if not generation or generation == "unknown":
+        return None
+    told = (cells["source"] + " " + cells.get("notes", "")).lower()
+    run = conditions(data, cells["source"], told)
+    ranks, node = int(cells["gpus"]), int(cells["gpus_per_node"] or 8)
+    nodes = run.get("nodes") or -(-ranks // node)
+    here = -(-ranks // nodes)
+    nic = float(cells["nic_gbps_per_gpu"] or (200 if name == "a100" else 400)) / 8
+    return {
+        "source": run.get("source", cells["source"]), "generation": generation,
+        "class": run.get("class", "ib"), "n": ranks, "N": nodes, "p": here,
+        "op": OPERATIONS[cells["op"]], "S": float(cells["size_bytes"]), "t": float(cells["time_us"]),
+        "g": run["gpus_per_process"] or min(ranks, 8), "eager": bool(run.get("eager")),
+        "no_ll128": bool(run.get("no_ll128")),
+        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]),
+        "wire": nic * min(here, node), "forced": forced_algorithm(cells["algo"]),
+    }
+
+
+def read_tables(data, paths):
+    rows = []
+    for path in paths:
+        with open(path, newline="") as table:
+            rows += [row for row in (read_row(data, cells) for cells in csv.DictReader(table)) if row]
+    return rows
+
+
+class Columns:
+    """Rows as arrays: r.S, r.n …"""
+
+    def __init__(self, rows):
+        for key in ("n", "N", "p", "op", "S", "t", "g", "eager", "no_ll128", "port", "wire"):
+            setattr(self, key, np.array([row[key] for row in rows], float))
+        self.forced = np.array([row["forced"] for row in rows])
+        self.classes = [row["class"] for row in rows]
+        self.generations = [row["generation"] for row in rows]
+        volta = [row["generation"] == "volta" for row in rows]
+        rings = [MESH_RINGS[min(8, row["n"])] if v else 6.0 for row, v in zip(rows, volta)]
+        self.mesh = np.array(rings)
+        self.channels = np.where(volta, 2 * self.mesh, 24.0)
+
+
+# --- one node ------------------------------------------------------------------
+
+def nvls_rounds(size, ops, most, rules, time_of_round, fill):
+    """Rounds of chunks; a size just below a rule's edge takes no longer than the edge."""
+    def chunk(size):
+        c = np.broadcast_to(most, size.shape).copy()
+        for rounds, largest in rules:
+            c = np.where(size < rounds * ops * c, np.minimum(c, largest), c)
+        return c
+
+    def at(size):
+        loop = np.minimum(ops * chunk(size), size)
+        return (size / loop + fill) * time_of_round(loop)
+
+    best, c = at(size), np.broadcast_to(most, size.shape).copy()
+    for rounds, largest in rules:
+        edge = rounds * ops * c
+        best = np.where(edge > size, np.minimum(best, at(edge)), best)
+        c = np.minimum(c, largest)
+    return best
+
+
+def nvls_round(k, r, spread):
+    line = k["nvls_line"] * r.port * np.minimum(1, 8 / r.p) ** spread
+    moved = 1 + 1 / r.p
+    return lambda loop: np.maximum(loop * moved / 1e3 / k["nvls_rate"] + k["nvls_cost"],
+                                   loop * moved / 1e3 / line)
+
+
+def inside_us(k, r, generation, spread):
+    """A collective in one node."""
+    reduce = r.op == 0
+    steps = np.where(reduce, 2, 1) * (r.n - 1)
+    volume = r.S * steps / r.n
+    rate = k["nvlink"] * r.port * r.mesh / 6 * np.where(reduce, 1, k["gather"])
+    own = r.S / r.n / 1e3 / k["own"]
+    low = k["base0"] + steps * k["step0"] + volume / 1e3 / (LL_SHARE * rate) + own
+    ll128 = k["base1"] + steps * k["step1"] + volume / 1e3 / (k["share1"] * rate) + own
+    ll128 = np.where(r.no_ll128 > 0, NEVER, ll128)
+    o, latency, bytes_us = k["overlap"], steps * k["step2"], volume / 1e3 / rate + own
+    slices = np.minimum(2 * MIB, r.S / (r.n * r.channels)) / 2 * r.channels
+    simple = k["base2"] + (latency**o + bytes_us**o) ** (1 / o) + k["slice"] * slices / 1e3 / rate
+    us = np.minimum(np.minimum(low, ll128), simple)
+    if generation in NVLS_CHANNELS:
+        channels, _, most = NVLS_CHANNELS[generation]
+        rules = ((64, 64 * KIB), (8, 32 * KIB), (2, 16 * KIB))
+        nvls = k["nvls_base"] + nvls_rounds(np.maximum(r.S, 32 * KIB), channels * r.p, most, rules,
+                                            nvls_round(k, r, spread), k["nvls_fill"])
+        us = np.where(reduce & (r.n > 2) & (r.forced != "ring"), np.minimum(us, nvls), us)
+        us = np.where(r.forced == "nvls", nvls, us)
+    start = k["pair_base"] + k["pair_peer"] * (r.n - 1)
+    x = r.S * (r.n - 1) / r.n / 1e3 / (k["pair_share"] * r.port) + r.S / r.n / 1e3 / k["pair_copy"]
+    later = start + k["pair_simple"]
+    pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
+    us = np.where(r.op == 3, pairs, us)
+    return np.maximum(us, LAUNCH.get(generation, 5.0) * r.g)
+
+
+def search(start, names, low, high, residuals, prior, scales):
+    """Least squares of ln(predicted/measured); outliers count less and less."""
+    x0 = np.log([start[name] for name in names])
+    x = x0
+    for scale in scales:
+        fun = lambda x: np.concatenate([residuals(dict(start, **dict(zip(names, np.exp(x))))), (x - x0) * prior])
+        x = least_squares(fun, np.clip(x, low + 1e-6, high - 1e-6), bounds=(low, high), loss="soft_l1",
+                          f_scale=scale, diff_step=1e-3, max_nfev=200).x
+    return dict(start, **{name: float(value) for name, value in zip(names, np.exp(x))})
+
+
+def log_error(us, r, weight=1.0):
+    """Large messages decide most: they count twice."""
+    return np.log(us / r.t) * np.where(r.S >= 64 * MIB, 2, 1) * weight
+
+
+def fit_inside(rows, generation, spread):
+    start = dict(INSIDE, **(NVLS if generation in NVLS_CHANNELS else {}))
+    start.update(BY_GENERATION[generation])
+    names = [name for name in start if name not in UNDECIDED.get(generation, ())]
+    rows = [row for row in rows if row["generation"] == generation and not row["eager"]]
+    r = Columns(rows)
+    x0 = np.log([start[name] for name in names])
+    low = np.where(np.array(names) == "overlap", 0, x0 - 2.5)
+    high = np.where(np.array(names) == "overlap", math.log(3), x0 + 2.5)
+    return search(start, names, low, high, lambda k: log_error(inside_us(k, r, generation, spread), r),
+                  0.02, (0.15, 0.06, 0.04))
+
+
+# --- several nodes ---------------------------------------------------------------
+
+def between_us(k, r, inside, spread):
+    """All-reduce, all-gather and reduce-scatter that leave the node."""
+    own = lambda key: np.array([inside[g].get(key, 1) for g in r.generations])
+    wire = r.wire * np.array([WIRE.get(c) or k["wire_" + c] for c in r.classes])
+    hop = np.array([k.get("hop_" + c, 0) for c in r.classes])
+    port = own("nvlink") * r.port
+    inner = np.where(r.p > 1, port * r.p / np.maximum(1, r.p - 1), NEVER)
+    reduce = r.op == 0
+    steps = np.where(reduce, 2, 1) * (r.n - 1)
+    outer = np.where(reduce, 2, 1) * (r.N - 1)
+    volume = r.S * steps / r.n
+    hops = np.ceil(np.log2(r.N))
+    neighbours = np.minimum(2, r.N / 2)
+    no_ll128 = np.array([c == "efa-p4d" for c in r.classes])
+    ways = []
+    for i in range(3):
+        net = np.where(r.p < 2, k[f"tree{i}"], k[f"ring{i}"]) + hop
+        latency = (steps - outer) * PROXY * (3 if i == 2 else 1) + outer * net
+        if i < 2:
+            slow = np.where(r.p > 1, np.minimum(port, wire), wire)
+            us = k[f"base{i}"] + latency + volume / 1e3 / (k[f"share{i}"] * slow)
+        else:
+            channels = np.where(r.p >= 8, 16.0, 2 * r.p)
+            chunk, slow = r.S / (r.n * channels), np.minimum(inner, wire)
+            round_us = np.maximum(1, chunk / (2 * MIB)) * latency + \
+                np.maximum(0.5, np.minimum(1, 32 * KIB / chunk)) * volume / 1e3 / slow
+            sync = np.array([SYNC[g] for g in r.generations])
+            copies = np.where(r.p > 1, volume / 1e3 / inner + steps * sync, 0)
+            alone = NET_SLICE * np.minimum(2 * MIB, chunk) / 2 * channels / 1e3 / slow
+            us = k["base2"] + np.maximum(np.maximum(volume / 1e3 / wire, round_us), copies) + alone
+        ways.append(np.where((i == 1) & no_ll128, NEVER, us))
+    for i in range(3):
+        step = k["hop_inside2"] * np.array([SYNC[g] / 7.8 for g in r.generations]) if i == 2 else \
+            k[f"hop_inside{i}"] * own(f"step{i}")
+        latency = 2 * (r.p - 1) * step + 2 * hops * (k[f"tree{i}"] + hop)
+        share = TREE_SIMPLE if i == 2 else k[f"share{i}"]
+        x = np.maximum(np.where(r.p > 1, 2 * r.S / 1e3 / (share * port), 0),
+                       neighbours * r.S / 1e3 / (wire * TREE_WIRE[i]))
+        us = k[f"base{i}"] + latency + x + k["mix"] * np.sqrt(latency * x)
+        ways.append(np.where(~reduce | ((i == 1) & no_ll128), NEVER, us))
+    ways.append(nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours))
+    ways = np.array(ways)
+    for name, kept in (("ring", range(3)), ("tree", range(3, 6)), ("nvlstree", (6,))):
+        others = [i for i in range(7) if i not in kept]
+        ways[np.ix_(others, r.forced == name)] = NEVER
+    return np.maximum(ways.min(0), 5.0 * r.g)
+
+
+def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
+    us = np.full(r.S.shape, NEVER)
+    for generation, (_, channels, most) in NVLS_CHANNELS.items():
+        here = np.array([g == generation for g in r.generations]) & (r.op == 0) & (r.p > 2)
+        chunk = np.where(np.array([c == "efa" for c in r.classes]), 524288.0, most)
+        chunk = np.where(r.N >= 4, np.minimum(chunk, 64 * KIB), chunk)
+        node = nvls_round(inside[generation], r, spread) if generation in inside else None
+        turn = lambda loop: np.maximum(node(loop) / k["nvls_share"],
+                                       neighbours * loop / 1e3 / (wire * k["nvls_wire"]))
+        rules = ((32, 256 * KIB), (16, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB))
+        rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"])
+        us = np.where(here, k["nvls_base"] + 2 * hops * (k["nvls_hop"] + hop) + rounds, us)
+    return us
+
+
+def fit_between(rows, inside, spread):
+    """Echo's 16 GPUs reach 60 % of their wire, and Crusoe's virtual machines are noisy: the
+    first is left out, the others count less."""
+    rows = [row for row in rows if "nccl_16" not in row["source"] and not row["eager"]]
+    r = Columns(rows)
+    weight = np.array([0.4 if "crusoecloud" in row["source"] else 1 for row in rows])
+    names = list(BETWEEN)
+    x0 = np.log([BETWEEN[name] for name in names])
+    high = np.array([math.log(AT_MOST[name]) if name in AT_MOST else x + 1.2 for name, x in zip(names, x0)])
+    return search(BETWEEN, names, x0 - 1.2, high,
+                  lambda k: log_error(between_us(k, r, inside, spread), r, weight), 0.4, (0.3, 0.12, 0.08))
+
+
+# --- results -----------------------------------------------------------------------
+
+def put_medians(label, size, error):
+    parts = (size <= 64 * KIB, (size > 64 * KIB) & (size < 64 * MIB), size >= 64 * MIB, size > 0)
+    medians = [f"{np.median(error[p]):7.1f} ({p.sum()})" if p.any() else "       -" for p in parts]
+    print(f"{label:52}" + "".join(medians))
+
+
+def show(label, us, r):
+    error = 100 * np.abs(us / r.t - 1)
+    put_medians(label, r.S, error)
+    return error
+
+
+def show_left_out(one, several, inside, spread):
+    errors = []
+    versions = sorted({m.group(1) for row in one if (m := re.search(r"nccl/(\d\.\d+)", row["source"]))})
+    for version in versions:
+        for generation in BY_GENERATION:
+            left = [row for row in one if row["generation"] == generation and f"nccl/{version}" in row["source"]]
+            if left:
+                k = fit_inside([row for row in one if row not in left], generation, spread)
+                r = Columns(left)
+                errors.append((r.S, show(f"left out: NCCL {version}, {generation}", inside_us(k, r, generation, spread), r)))
+    put_all("one node, left out", errors)
+    errors = []
+    for source in sorted({row["source"] for row in several}):
+        left = [row for row in several if row["source"] == source]
+        k = fit_between([row for row in several if row["source"] != source], inside, spread)
+        r = Columns(left)
+        errors.append((r.S, show("left out: " + source[:40], between_us(k, r, inside, spread), r)))
+    put_all("several nodes, left out", errors)
+
+
+def put_all(label, errors):
+    if errors:
+        size, error = (np.concatenate(column) for column in zip(*errors))
+        put_medians(label, size, error)
+
+
+def three(value):
+    """Three digits, below in the last one where above it would pass a limit."""
+    return math.floor(value * 1000) / 1000 if abs(value - 0.9375) < 1e-6 else float(f"{value:.3g}")
+
+
+def named_inside(k, generation, between):
+    """The constants of a generation by the names of data/collectives.json."""
+    out = {
+        "base": [k["base0"], k["base1"], k["base2"]], "ring_step": [k["step0"], k["step1"], k["step2"]],
+        "ring_overlap": k["overlap"], "ring_sync": SYNC[generation],
+        "tree_hop": [between["hop_inside0"] * k["step0"], between["hop_inside1"] * k["step1"],
+                     between["hop_inside2"] * SYNC[generation] / 7.8],
+        "ring_gather": k["gather"], "nvlink": k["nvlink"], "own_copy": k["own"],
+        "share": [LL_SHARE, k["share1"], 1], "slice": k["slice"], "p2p_base": k["pair_base"],
+        "p2p_simple": k["pair_simple"], "p2p_peer": [k["pair_peer"], 1.2], "p2p_share": k["pair_share"],
+        "p2p_copy": k["pair_copy"], "p2p_ll": [k["pair_ll"], 20], "p2p_mix": k["pair_mix"],
+    }
+    if generation in NVLS_CHANNELS:
+        out.update(nvls_rate=k["nvls_rate"], nvls_chunk_cost=k["nvls_cost"], nvls_base=k["nvls_base"],
+                   nvls_line=k["nvls_line"], nvls_fill=k["nvls_fill"])
+    return out
+
+
+def named_between(k):
+    return {
+        "net_base": [k["base0"], k["base1"], k["base2"]], "net_ring": [k["ring0"], k["ring1"], k["ring2"]],
+        "net_tree": [k["tree0"], k["tree1"], k["tree2"]], "net_share": [k["share0"], k["share1"], 1],
+        "tree_mix": [0.35, k["mix"]],
+        "nvls_tree": [k["nvls_base"], k["nvls_hop"], k["nvls_share"], k["nvls_wire"], k["nvls_fill"]],
+    }
+
+
+# Generations without rows of their own have those of another, but for its NVLS.
+DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
+
+
+def put_derived(generations):
+    """One MI300X log has no all-to-all: messages as on MI355X."""
+    for name in [key for key in generations["cdna4"]["constants"] if key.startswith("p2p")]:
+        generations["cdna3"]["constants"][name] = generations["cdna4"]["constants"][name]
+    for name, other in DERIVED.items():
+        for key, value in generations[other]["constants"].items():
+            if not key.startswith("nvls"):
+                generations[name]["constants"][key] = value
+
+
+def wrapped(object, indent, width=118):
+    """Members of an object, as many to a line as fit."""
+    lines, line = [], " " * indent
+    members = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in object.items()]
+    for i, member in enumerate(members):
+        member += "," if i + 1 < len(members) else ""
+        if len(line) + len(member) > width:
+            lines.append(line.rstrip())
+            line = " " * indent
+        line += member + " "
+    return "\n".join(lines + [line.rstrip()])
+
+
+def entry(name, value):
+    """A generation or a class: its texts a line each, its constants wrapped."""
+    texts = [f"      {json.dumps(key)}: {json.dumps(text)}" for key, text in value.items() if key != "constants"]
+    texts.append('      "constants": {\n' + wrapped(value["constants"], 8) + "\n      }")
+    return f"    {json.dumps(name)}: {{\n" + ",\n".join(texts) + "\n    }"
+
+
+def written(data):
+    parts = [f"  {json.dumps(key)}: {json.dumps(data[key])}" for key in ("schema", "note")]
+    parts.append('  "universal": {\n' + wrapped(data["universal"], 4) + "\n  }")
+    for part in ("generations", "classes"):
+        entries = ",\n".join(entry(name, value) for name, value in data[part].items())
+        parts.append(f"  {json.dumps(part)}: {{\n{entries}\n  }}")
+    systems = ",\n".join("    " + json.dumps(system) for system in data["systems"])
+    parts.append('  "systems": [\n' + systems + "\n  ]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def put(constants, found):
+    for name, value in found.items():
+        constants[name] = [three(v) for v in value] if isinstance(value, list) else three(value)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("tables", nargs="+")
+    parser.add_argument("--left-out", action="store_true")
+    parser.add_argument("--write", metavar="FILE", help="data/collectives.json")
+    args = parser.parse_args()
+    with open(args.write or "data/collectives.json") as file:
+        data = json.load(file)
+    spread = data["universal"]["nvls_spread"]
+    rows = read_tables(data, args.tables)
+    one = [row for row in rows if row["N"] == 1]
+    several = [row for row in rows if row["N"] > 1 and row["op"] < 3 and row["generation"] in ("ampere", "hopper", "blackwell")]
+    inside = {}
+    print(f"{'median error, %':52}  <= 64 KiB  between  >= 64 MiB  all")
+    for generation in BY_GENERATION:
+        inside[generation] = fit_inside(one, generation, spread)
+        r = Columns([row for row in one if row["generation"] == generation])
+        show(generation, inside_us(inside[generation], r, generation, spread), r)
+    between = fit_between(several, inside, spread)
+    r = Columns(several)
+    show("several nodes", between_us(between, r, inside, spread), r)
+    if args.left_out:
+        show_left_out(one, several, inside, spread)
+    put(data["universal"], named_between(between))
+    for generation, k in inside.items():
+        put(data["generations"][generation]["constants"], named_inside(k, generation, between))
+    for name in ("roce", "efa", "tcpxo", "efa-p4d"):
+        found = {"hop": between["hop_" + name]}
+        if "wire_" + name in between:
+            found["wire"] = between["wire_" + name]
+        put(data["classes"][name]["constants"], found)
+    put_derived(data["generations"])
+    if args.write:
+        with open(args.write, "w") as file:
+            file.write(written(data))
+    else:
+        for generation in inside:
+            print(generation + "\n" + wrapped(data["generations"][generation]["constants"], 2))
+
+
+if __name__ == "__main__":
+    main()
