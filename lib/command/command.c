@@ -1,5 +1,7 @@
 #include "command/command.h"
 
+#include "command/job_file.h"
+
 #include "frontend/reader.h"
 
 #include <stdio.h>
@@ -155,7 +157,8 @@ static const char *const outputs[] = {"json",
                                       "output",
                                       "markdown",
                                       "plot",
-                                      "write-launch"};
+                                      "write-launch",
+                                      "job"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
 static bool is_output(const char *name) {
@@ -311,6 +314,7 @@ static sc_status execute_request(void *self) {
     struct sc_request *req = self;
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
+    SC__TRY(sc__job_file_take(req, set_value));
     note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     req->ctx->jobs = jobs;
