@@ -11,8 +11,8 @@
  *
  * As a network engine it simulates transfers on a cluster:
  *
- *     packet_engine.c: kinds of transfers, domains
- *        ├─ packet_shape.c: groups that share links, and those that look alike
+ *     packet_engine.c: kinds of transfers
+ *        ├─ packet_shape.c, packet_sets.c: groups that share links, and that look alike
  *        ├─ packet_alone.c: a transfer by itself
  *        └─ packet_memory.c: transfers that overlap
  *             └─ packet_live.c: transfers in a simulation
