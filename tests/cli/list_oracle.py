@@ -78,6 +78,12 @@ def check_cluster(row, c):
     same(row["name"], "class", row["fabric_class"], c["fabric"]["class"])
 
 
+def check_network(row, data):
+    assert row["payload"] == int(data["settings"]["PACKET_PAYLOAD_SIZE"])
+    assert row["controls"].split(", ") == list(data["controls"])
+    assert row["source"] == data["source"]
+
+
 def check_software(row, c):
     for key in ("title", "stack", "from", "to", "source"):
         same(row["name"], key, row[key], c[key])
@@ -102,7 +108,7 @@ files = {p.stem: json.load(open(p)) for p in pathlib.Path("data", kind).glob("*.
 same(kind, "names", sorted(r["name"] for r in rows), sorted(files))
 same(kind, "lines", len(table), len(rows))
 for row, line in zip(rows, table):
-    {"models": check_model, "gpus": check_gpu, "clusters": check_cluster, "software": check_software}[kind](row, files[row["name"]])
+    {"models": check_model, "gpus": check_gpu, "clusters": check_cluster, "software": check_software, "networks": check_network}[kind](row, files[row["name"]])
     same(row["name"], "line", re.sub(" +", " ", line), re.sub(" +", " ", " ".join(cells(kind, row))))
 print("\n".join(wrong) if wrong else f"{len(rows)} rows as in data/{kind}")
 sys.exit(bool(wrong))
