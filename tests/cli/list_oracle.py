@@ -79,9 +79,9 @@ def check_cluster(row, c):
 
 
 def check_network(row, data):
-    assert row["payload"] == int(data["settings"]["PACKET_PAYLOAD_SIZE"])
-    assert row["controls"].split(", ") == list(data["controls"])
-    assert row["source"] == data["source"]
+    same(row["name"], "payload", row["payload"], int(data["settings"]["PACKET_PAYLOAD_SIZE"]))
+    same(row["name"], "controls", row["controls"], ", ".join(data["controls"]))
+    same(row["name"], "source", row["source"], data["source"])
 
 
 def check_software(row, c):
@@ -93,6 +93,8 @@ def cells(kind, row):
     """Words of the row's line in the table."""
     if kind == "software":
         return [row["name"], row["from"], row["to"], row["title"]]
+    if kind == "networks":
+        return [row["name"], str(row["payload"]), row["controls"], row["source"]]
     if kind == "models":
         shown = [f"{n / 1e9:.1f} B" if n >= 1e9 else f"{n / 1e6:.1f} M" for n in (row["parameters"], row["active_parameters"])]
         return [row["name"], str(row["layers"]), *shown, str(row["context"] or "-")]
