@@ -8,20 +8,20 @@ build=$1 seconds=$2
 # a sanitizer's report is a crash, so that the case is kept
 export ASAN_OPTIONS="${ASAN_OPTIONS:-abort_on_error=1:handle_abort=0}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-abort_on_error=1:print_stacktrace=1}"
 ls "$build"/tests/fuzz/*_fuzz | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I TARGET sh -c '
-    name=$(basename "$1" _fuzz)
+    target=$1 seconds=$2 root=$3
+    name=$(basename "$target" _fuzz)
+    set --
     corpus=tests/fuzz/corpus/$name dictionary=tests/fuzz/dictionary/$name.dict
     mkdir -p "build/fuzz-findings/$name"
-    if grep -q LLVMFuzzerRunDriver "$1"; then
+    if grep -q LLVMFuzzerRunDriver "$target"; then
         mkdir -p "build/fuzz-corpus/$name"
-        [ -f "$dictionary" ] && set -- "$@" "-dict=$dictionary"
-        target=$1 seconds=$2
-        shift 2
-        out=$("$target" "$@" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
+        [ -f "$dictionary" ] && set -- "-dict=$dictionary"
+        out=$("$target" "$@" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
             -artifact_prefix="build/fuzz-findings/$name/" "build/fuzz-corpus/$name" "$corpus" 2>&1)
         status=$?
         [ $status = 0 ] && out=$(printf "%s\n" "$out" | sed -n "s/stat::number_of_executed_units: *\(.*\)/\1 cases/p")
     else
-        out=$(cd "build/fuzz-findings/$name" && FUZZ_DICTIONARY="$3/$dictionary" "$3/$1" "$2" 1 "$3/$corpus"/* 2>&1)
+        out=$(cd "build/fuzz-findings/$name" && FUZZ_DICTIONARY="$root/$dictionary" "$root/$target" "$seconds" 1 "$root/$corpus"/* 2>&1)
         status=$?
     fi
     rmdir "build/fuzz-findings/$name" 2>/dev/null

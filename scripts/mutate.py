@@ -100,7 +100,7 @@ def targets_of(names):
 def fails(name, shared):
     """The first failure of one test in the tree, or None."""
     os.environ["STEPCAST_SHARED"] = shared
-    os.environ.setdefault("TEST_TIMEOUT", "300")
+    os.environ.setdefault("TEST_TIMEOUT", "120")
     here = os.getcwd()
     os.chdir(TREE)
     try:
@@ -158,7 +158,7 @@ def judge_whole(mutant, everything, shared):
 
 
 def show(mutants, results):
-    fresh = [m for m in mutants if m.name in results and not m.equivalent]
+    fresh = [m for m in mutants if m.name in results and not m.equivalent and (results[m.name]["with"] or results[m.name].get("whole"))]
     for m in mutants:
         if m.stale():
             print(f"stale     {m.name}")

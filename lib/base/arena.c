@@ -59,14 +59,39 @@ static void unlink_block(struct sc__arena *a, struct sc__arena_block *b) {
         a->blocks = b->older;
 }
 
+static _Thread_local size_t budget;
+static _Thread_local size_t taken; /* since it was set */
+
+void sc__arena_budget(size_t bytes) {
+    budget = bytes;
+    taken = 0;
+}
+
+size_t sc__arena_budget_set(void) {
+    return budget;
+}
+
+static void spend(size_t bytes) {
+    if (budget && bytes > budget - (taken < budget ? taken : budget))
+        sc__memory_exhausted();
+    taken += bytes;
+}
+
+/* What was taken before the budget was set may be given back too. */
+static void earn(size_t bytes) {
+    taken -= bytes < taken ? bytes : taken;
+}
+
 /* Zeroed; NULL when there is none. */
 static struct sc__arena_block *take_memory(size_t bytes) {
+    spend(bytes);
     if (bytes < MAPPED)
         return calloc(1, HEADER + bytes);
     return sc__pages_take(HEADER + bytes);
 }
 
 static void give_memory(struct sc__arena_block *b) {
+    earn(b->bytes);
     if (b->bytes < MAPPED)
         free(b);
     else
@@ -132,6 +157,7 @@ void *sc__alloc_array(struct sc__arena *a, uint64_t count, size_t size) {
 }
 
 static void *remap_block(struct sc__arena *a, struct sc__arena_block *b, size_t new_bytes) {
+    spend(new_bytes - b->bytes);
     unlink_block(a, b);
     struct sc__arena_block *moved =
         sc__pages_grow(b, HEADER + b->bytes, HEADER + new_bytes);

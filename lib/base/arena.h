@@ -21,6 +21,11 @@ struct sc__arena {
     struct sc__arena_call *at_free; /* newest first */
 };
 
+/* What all arenas of this thread may take from now on, beside what they have; 0: as
+ * much as there is. */
+void sc__arena_budget(size_t bytes);
+size_t sc__arena_budget_set(void);
+
 void sc__arena_init(struct sc__arena *a);
 void sc__arena_free(struct sc__arena *a);
 /* Calls end(what) first thing when the arena is freed. */

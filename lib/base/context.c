@@ -83,7 +83,16 @@ void sc__notes_copy(struct sc_context *to, const struct sc_context *from) {
 }
 
 sc_status sc__out_of_memory(struct sc_context *ctx) {
-    return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    size_t budget = sc__arena_budget_set();
+    sc__arena_budget(0);
+    if (!budget)
+        return sc__fail(ctx, SC_SYSTEM, NULL, NULL, "out of memory");
+    return sc__fail(ctx,
+                    SC_SYSTEM,
+                    NULL,
+                    "a smaller input or plan, fewer threads, or a larger limit",
+                    "it takes more than --max-memory, %.1f MB",
+                    (double)budget * 1e-6);
 }
 
 struct guarded_work {

@@ -152,7 +152,9 @@ sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got)
 /* Pages of a memory file count for no process and for no ulimit: so a limit of
  * our own, and half of what the process or the machine may have. */
 static uint64_t copy_limit(void) {
-    uint64_t half = sc__memory_allowed() / 2;
+    uint64_t allowed = sc__memory_allowed();
+    size_t budget = sc__arena_budget_set();
+    uint64_t half = (budget && budget < allowed ? budget : allowed) / 2;
     return half < SC__STREAM_MAX ? half : SC__STREAM_MAX;
 }
 

@@ -13,12 +13,14 @@ struct parallel_work {
     uint32_t count;
     double from; /* share of the whole when it begins, and when it ends */
     double to;
+    size_t budget; /* of memory, for each thread; 0: no limit */
     atomic_uint next;
 };
 
 static void worker(void *self) {
     struct parallel_work *w = self;
     unsigned i;
+    sc__arena_budget(w->budget);
     while ((i = atomic_fetch_add(&w->next, 1)) < w->count)
         w->one(w->self, i);
 }
@@ -58,7 +60,9 @@ sc_status sc__parallel_part(struct sc_context *ctx,
                               .self = self,
                               .count = count,
                               .from = from,
-                              .to = to};
+                              .to = to,
+                              .budget =
+                                  sc__arena_budget_set() / (ctx->jobs ? ctx->jobs : 1)};
     struct sc__thread *started[MOST_THREADS];
     unsigned n = 0;
     for (unsigned i = 1; i < ctx->jobs && i < MOST_THREADS; i++)

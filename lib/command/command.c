@@ -1,5 +1,7 @@
 #include "command/command.h"
 
+#include "command/job_file.h"
+
 #include "frontend/reader.h"
 
 #include <stdio.h>
@@ -155,7 +157,8 @@ static const char *const outputs[] = {"json",
                                       "output",
                                       "markdown",
                                       "plot",
-                                      "write-launch"};
+                                      "write-launch",
+                                      "job"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
 static bool is_output(const char *name) {
@@ -311,9 +314,13 @@ static sc_status execute_request(void *self) {
     struct sc_request *req = self;
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
+    SC__TRY(sc__job_file_take(req, set_value));
     note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     req->ctx->jobs = jobs;
+    uint64_t memory = 0;
+    SC__TRY(sc__setting_bytes(&settings, "max-memory", &memory));
+    sc__arena_budget(memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
     SC__TRY(check_outputs(req));
     SC__TRY(check_inputs(req));
     return req->command->execute(req);
@@ -339,6 +346,7 @@ static void begin_run(struct sc_request *req) {
 sc_status sc_execute(sc_request *req) {
     begin_run(req);
     sc_status status = sc__guarded(&req->run, execute_request, req);
+    sc__arena_budget(0);
     sc__outputs_abandon(&req->run); /* open only where memory ran short */
     sc__buffer_flush(&req->out);
     if (req->sink_failed)

@@ -8,6 +8,7 @@ static bool is_search_option(const char *name) {
     static const char *const names[] = {"top",
                                         "json",
                                         "jobs",
+                                        "max-memory",
                                         "try",
                                         "memory-margin",
                                         "pareto",

@@ -1,5 +1,6 @@
 /* run: simulate a step. */
 #include "command/job.h"
+#include "command/job_file.h"
 #include "command/jobs.h"
 #include "command/pictures.h"
 #include "report/write.h"
@@ -25,6 +26,13 @@ static const struct sc__option options[] = {
      NULL,
      "Output",
      "the result as JSON; - for standard output and nothing else there",
+     0},
+    {"job",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "the job file that repeats this run: stepcast run FILE",
      0},
     {"csv",
      0,
@@ -117,6 +125,11 @@ static sc_status write_outputs(struct sc_request *req, struct sc__job *job) {
         sc__buffer_init(&b, &req->ctx->arena);
         sc__write_json(&job->ev->result, sc__pictures_sections(req), &b);
         SC__TRY(sc__job_output(req, "json", &b));
+    }
+    if (sc__flag(req, "job")) {
+        sc__buffer_init(&b, &req->ctx->arena);
+        sc__job_file_write(req, &b);
+        SC__TRY(sc__job_output(req, "job", &b));
     }
     if (sc__flag(req, "csv")) {
         sc__buffer_init(&b, &req->ctx->arena);

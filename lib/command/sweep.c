@@ -145,7 +145,7 @@ static sc_status read_axes(struct sweep *s) {
 /* ---- points ---- */
 
 static bool is_of_sweep(const char *name) {
-    static const char *const names[] = {"axis", "db", "csv", "jobs"};
+    static const char *const names[] = {"axis", "db", "csv", "jobs", "max-memory"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;

@@ -80,7 +80,17 @@ sc_status
 sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more);
 sc_status sc__csv_error(struct sc__csv *c, const char *what);
 
-/* validate_memory.c: `validate --memory`. */
+/* validate_memory.c: `validate --memory`, and the table of memory it reads. */
+struct sc__memory_truth_row;
+struct sc__memory_truth {
+    struct sc__memory_truth_row *rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+sc_status sc__memory_truth_parse(struct sc_context *ctx,
+                                 const char *file,
+                                 struct sc__str text,
+                                 struct sc__memory_truth *out);
 sc_status sc__validate_memory(struct sc_request *req, const char *path);
 
 sc_status

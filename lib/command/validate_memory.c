@@ -33,7 +33,7 @@ enum memory_kind {
 static const char *const kind_names[MEMORY_KINDS] = {
     "peak", "used", "activations", "state", "fits", "fails"};
 
-struct memory_row {
+struct sc__memory_truth_row {
     const char *id;
     const char *source;
     const char *options;
@@ -46,12 +46,6 @@ struct memory_row {
     const char *skipped; /* why, or NULL */
     bool wrong;          /* called to fit and does not, or the other way round */
     bool undecided;
-};
-
-struct memory_table {
-    struct memory_row *rows;
-    uint32_t count;
-    uint32_t capacity;
 };
 
 /* ---- reading ---- */
@@ -82,14 +76,15 @@ memory_columns(struct sc__csv *c, const char **cells, uint32_t count, uint32_t *
 static sc_status memory_cells(struct sc__csv *c,
                               const char **cells,
                               const uint32_t *column,
-                              struct memory_row *row) {
+                              struct sc__memory_truth_row *row) {
     const char *kind = cells[column[CELL_KIND]];
     const char *gib = cells[column[CELL_GIB]];
-    *row = (struct memory_row){.id = cells[column[CELL_ID]],
-                               .source = cells[column[CELL_SOURCE]],
-                               .options = cells[column[CELL_OPTIONS]],
-                               .kind = MEMORY_KINDS,
-                               .held_out = !strcmp(cells[column[CELL_HELD_OUT]], "yes")};
+    *row = (struct sc__memory_truth_row){.id = cells[column[CELL_ID]],
+                                         .source = cells[column[CELL_SOURCE]],
+                                         .options = cells[column[CELL_OPTIONS]],
+                                         .kind = MEMORY_KINDS,
+                                         .held_out =
+                                             !strcmp(cells[column[CELL_HELD_OUT]], "yes")};
     for (unsigned k = 0; k < MEMORY_KINDS; k++)
         if (!strcmp(kind, kind_names[k]))
             row->kind = k;
@@ -108,10 +103,10 @@ static sc_status memory_cells(struct sc__csv *c,
     return SC_OK;
 }
 
-static sc_status memory_parse(struct sc_context *ctx,
-                              const char *file,
-                              struct sc__str text,
-                              struct memory_table *out) {
+sc_status sc__memory_truth_parse(struct sc_context *ctx,
+                                 const char *file,
+                                 struct sc__str text,
+                                 struct sc__memory_truth *out) {
     struct sc__csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
     const char *cells[SC__CSV_COLUMNS];
     uint32_t column[CELLS];
@@ -142,7 +137,7 @@ static sc_status memory_parse(struct sc_context *ctx,
 
 struct memory_forecast {
     struct sc_context *ctx;
-    struct memory_row *row;
+    struct sc__memory_truth_row *row;
     const struct sc__truth_row *step; /* of a table of steps, or NULL */
     bool recompute;                   /* everything, whatever the row says */
     const char *skipped;
@@ -248,8 +243,9 @@ static bool says_recompute(const struct sc__truth_row *step) {
     return false;
 }
 
-static void
-judge(struct sc_context *ctx, struct memory_row *row, const struct sc__truth_row *step) {
+static void judge(struct sc_context *ctx,
+                  struct sc__memory_truth_row *row,
+                  const struct sc__truth_row *step) {
     struct memory_forecast f = {.row = row, .step = step};
     run_forecast(ctx, &f);
     if (row->skipped || row->kind < KIND_FITS)
@@ -258,7 +254,7 @@ judge(struct sc_context *ctx, struct memory_row *row, const struct sc__truth_row
     row->wrong = fits != (row->kind == KIND_FITS);
     if (!row->wrong || !step || says_recompute(step))
         return;
-    struct memory_row again = *row;
+    struct sc__memory_truth_row again = *row;
     struct memory_forecast full = {.row = &again, .step = step, .recompute = true};
     run_forecast(ctx, &full);
     row->undecided = !again.skipped && again.forecast <= again.capacity;
@@ -266,17 +262,17 @@ judge(struct sc_context *ctx, struct memory_row *row, const struct sc__truth_row
 }
 
 static sc_status
-steps_that_ran(struct sc_context *ctx, const char *path, struct memory_table *out) {
+steps_that_ran(struct sc_context *ctx, const char *path, struct sc__memory_truth *out) {
     struct sc__truth truth;
     SC__TRY(sc__validate_read(ctx, path, &truth));
     for (uint32_t i = 0; i < truth.count; i++) {
         const struct sc__truth_row *step = &truth.rows[i];
-        struct memory_row *row =
+        struct sc__memory_truth_row *row =
             SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity);
-        *row = (struct memory_row){.id = step->cell[SC__TRUTH_ID],
-                                   .source = step->cell[SC__TRUTH_SOURCE],
-                                   .options = "",
-                                   .kind = KIND_FITS};
+        *row = (struct sc__memory_truth_row){.id = step->cell[SC__TRUTH_ID],
+                                             .source = step->cell[SC__TRUTH_SOURCE],
+                                             .options = "",
+                                             .kind = KIND_FITS};
         judge(ctx, row, step);
     }
     return SC_OK;
@@ -294,15 +290,15 @@ struct memory_summary {
     double worst;
 };
 
-static double error_of(const struct memory_row *row) {
+static double error_of(const struct sc__memory_truth_row *row) {
     return 100 * (row->forecast / row->measured - 1);
 }
 
 static struct memory_summary
-summarise(const struct memory_table *t, unsigned kind, int held_out) {
+summarise(const struct sc__memory_truth *t, unsigned kind, int held_out) {
     struct memory_summary s = {0};
     for (uint32_t i = 0; i < t->count; i++) {
-        const struct memory_row *row = &t->rows[i];
+        const struct sc__memory_truth_row *row = &t->rows[i];
         if (row->kind != kind || (held_out >= 0 && row->held_out != (held_out > 0)))
             continue;
         s.rows++;
@@ -321,7 +317,7 @@ summarise(const struct memory_table *t, unsigned kind, int held_out) {
     return s;
 }
 
-static void put_memory_row(struct sc__buffer *b, const struct memory_row *row) {
+static void put_memory_row(struct sc__buffer *b, const struct sc__memory_truth_row *row) {
     sc__printf(b, "  %-38.38s %-11s", row->id, kind_names[row->kind]);
     if (row->skipped)
         sc__printf(b, " left out: %s\n", row->skipped);
@@ -342,7 +338,8 @@ static void put_memory_row(struct sc__buffer *b, const struct memory_row *row) {
                                     : "");
 }
 
-static void put_figures(struct sc__buffer *b, const struct memory_table *t, unsigned kind) {
+static void
+put_figures(struct sc__buffer *b, const struct sc__memory_truth *t, unsigned kind) {
     static const char *const names[] = {"all", "held out"};
     for (int h = 0; h < 2; h++) {
         struct memory_summary s = summarise(t, kind, h ? 1 : -1);
@@ -358,9 +355,9 @@ static void put_figures(struct sc__buffer *b, const struct memory_table *t, unsi
 }
 
 /* Jobs that are judged right are many: only the others are listed. */
-static void put_memory_text(const struct memory_table *t, struct sc__buffer *b) {
+static void put_memory_text(const struct sc__memory_truth *t, struct sc__buffer *b) {
     for (uint32_t i = 0; i < t->count; i++) {
-        const struct memory_row *row = &t->rows[i];
+        const struct sc__memory_truth_row *row = &t->rows[i];
         if (row->kind < KIND_FITS || row->wrong || row->undecided || row->skipped)
             put_memory_row(b, row);
     }
@@ -380,14 +377,14 @@ static void put_memory_text(const struct memory_table *t, struct sc__buffer *b) 
     }
 }
 
-static void put_memory_json(const struct memory_table *t, struct sc__buffer *b) {
+static void put_memory_json(const struct sc__memory_truth *t, struct sc__buffer *b) {
     struct sc__json j;
     sc__json_init(&j, b);
     sc__json_object(&j, NULL);
     sc__json_string(&j, "schema", "stepcast/validation-memory/1");
     sc__json_array(&j, "rows");
     for (uint32_t i = 0; i < t->count; i++) {
-        const struct memory_row *row = &t->rows[i];
+        const struct sc__memory_truth_row *row = &t->rows[i];
         sc__json_row(&j, NULL);
         sc__json_string(&j, "id", row->id);
         sc__json_string(&j, "source", row->source);
@@ -423,11 +420,11 @@ static bool is_memory_table(struct sc__str text) {
 
 sc_status sc__validate_memory(struct sc_request *req, const char *path) {
     struct sc_context *ctx = req->ctx;
-    struct memory_table table = {0};
+    struct sc__memory_truth table = {0};
     struct sc__str text;
     SC__TRY(sc__read_all(ctx, path, (size_t)64 << 20, &text));
     if (is_memory_table(text)) {
-        SC__TRY(memory_parse(ctx, path, text, &table));
+        SC__TRY(sc__memory_truth_parse(ctx, path, text, &table));
         for (uint32_t i = 0; i < table.count; i++)
             judge(ctx, &table.rows[i], NULL);
     } else

@@ -70,7 +70,7 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *out);
-/* What is known without simulating it; SC_NO_FIT where it does not fit. ev gets the
+/* What is known, of a plan that fits, without simulating it. ev gets the
  * plan and the cluster, and is of no other use. */
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const struct sc__evaluation_input *in,

@@ -68,6 +68,13 @@ const struct sc__option sc__job_options[] = {
      SC__OPTIONS_FIELD(comm_sm_tax)},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
     {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},
+    {"max-memory",
+     0,
+     "SIZE",
+     "what there is",
+     "Other",
+     "give up, with exit status 4, rather than take more memory than this",
+     0},
     {0}};
 
 sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {

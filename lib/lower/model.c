@@ -170,11 +170,12 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
-sc_status sc__step_prepare(struct sc_context *ctx,
-                           const struct sc__model *m,
-                           const struct sc__plan *plan,
-                           const struct sc__cluster *cluster,
-                           struct sc__lowering *l) {
+static sc_status prepare_lowering(struct sc_context *ctx,
+                                  const struct sc__model *m,
+                                  const struct sc__plan *plan,
+                                  const struct sc__cluster *cluster,
+                                  bool fits,
+                                  struct sc__lowering *l) {
     *l = (struct sc__lowering){.ctx = ctx,
                                .arena = &ctx->arena,
                                .model = m,
@@ -182,7 +183,8 @@ sc_status sc__step_prepare(struct sc_context *ctx,
                                .plan = *plan};
     SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(plan, cluster), &l->gpu));
     SC__TRY(check_type(ctx, l->gpu, plan));
-    SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
+    if (!fits)
+        SC__TRY(sc__memory_check(ctx, m, plan, l->gpu->memory));
     SC__TRY(sc__step_constants(ctx,
                                plan->constants,
                                l->gpu,
@@ -195,6 +197,14 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     sc__step_kernels(l);
     sc__step_scripts(l);
     return SC_OK;
+}
+
+sc_status sc__step_prepare(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *plan,
+                           const struct sc__cluster *cluster,
+                           struct sc__lowering *l) {
+    return prepare_lowering(ctx, m, plan, cluster, false, l);
 }
 
 sc_status sc__lower_plan(struct sc_context *ctx,
@@ -219,7 +229,7 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            bool other_tax,
                            struct sc__plan_outlook *out) {
     struct sc__lowering l;
-    SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
+    SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
     *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),

@@ -22,7 +22,8 @@ struct sc__plan_outlook {
     double usd_per_hour;
     double capacity; /* bytes of memory of one GPU */
 };
-/* placed: see sc__step_bound. other_tax: compute is not taxed as the plan says. */
+/* Of a plan that is known to fit into memory. placed: see sc__step_bound. other_tax:
+ * compute is not taxed as the plan says. */
 sc_status sc__plan_outlook(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *plan,

@@ -202,15 +202,16 @@ static double routed_tokens(const struct sc__model *m, const struct sc__plan *p)
     return sc__plan_tokens(p) / p->mesh.tp * m->topk * p->imbalance;
 }
 
-/* Permuted tokens, what the experts keep, and their outputs, which the weights of
- * the router's choice are trained by; PyTorch's index_add keeps the product of both. */
+/* Permuted tokens and what the experts keep. Megatron (since Core 0.12) multiplies the
+ * weights of the router's choice into the activation; in PyTorch they meet the experts'
+ * outputs, which stay for them, and index_add keeps the product as well. */
 static double experts_keep(const struct sc__model *m, const struct sc__plan *p) {
     struct kept_sizes s = kept_sizes(m, p);
     if (recomputes(p, SC__MODULE_MOE))
         return 0;
     bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
     double routed = routed_tokens(m, p);
-    double outputs = sc__fusion_eager(p->fusion) ? 2 : 1;
+    double outputs = sc__fusion_eager(p->fusion) ? 2 : 0;
     double each = s.cast * m->hidden + outputs * s.width * m->hidden;
     double sum = routed * each;
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);

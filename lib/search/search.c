@@ -118,9 +118,11 @@ static struct sc__evaluation_input trial_input(const struct trial *t,
         .engine = sc__settings_of(t->ctx, &s->engine_settings)};
 }
 
-static double fullest_stage(const struct sc__model *m, const struct sc__plan *p) {
+/* Bytes; of a plan that needs more than `room`, any figure above it. */
+static double
+fullest_stage(const struct sc__model *m, const struct sc__plan *p, double room) {
     double most = 0;
-    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+    for (uint32_t s = 0; s < p->mesh.pp && most <= room; s++) {
         struct sc__stage_memory x = sc__plan_memory(m, p, s);
         most = fmax(most, sc__memory_sum(&x));
     }
@@ -164,8 +166,12 @@ static sc_status find_recomputes(void *self) {
         for (uint32_t q = 0; q < count; q++)
             if (p->recomputes >> q & 1 && sc__space_recompute_contains(s, r, q))
                 needed = false;
-        if (needed && fullest_stage(s->model, &resolved) <= room)
-            p->recomputes |= (uint16_t)(1u << r);
+        double memory = needed ? fullest_stage(s->model, &resolved, room) : INFINITY;
+        if (memory > room || !needed)
+            continue;
+        if (!p->recomputes)
+            p->memory = memory;
+        p->recomputes |= (uint16_t)(1u << r);
         if (r == 0 && p->recomputes)
             break; /* it fits as it is */
     }
@@ -211,7 +217,9 @@ static sc_status find_bound(void *self) {
     p->watts = outlook.watts;
     p->usd_per_hour =
         machine->usd_per_hour > 0 ? machine->usd_per_hour : outlook.usd_per_hour;
-    p->memory = fullest_stage(s->model, &ev->plan);
+    bool first = !(p->recomputes & ((1u << p->choice[SC__CHOICE_RECOMPUTE]) - 1));
+    if (!first) /* that of the first was found with it */
+        p->memory = fullest_stage(s->model, &ev->plan, INFINITY);
     p->factor = score_factor(s, p);
     return SC_OK;
 }

@@ -61,6 +61,11 @@ of uneven 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))[
 of unfused 'r["step_time_us"] > json.load(open("'"$tmp"'/even.json"))["step_time_us"]' True $experts --moe-kernels unfused
 of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/unfused.json"))["breakdown_us"]["other"]' True $experts --moe-kernels unfused --cuda-graph moe_router
 
+# a fabric that does not block: the engines agree where flows find free paths; a hash of them meets itself
+ways="--model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --global-batch 96 --seq 2048 --cluster dgx-b200:384"
+of without_links 'r["step_time_us"] > 0' True $ways --net analytic
+of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
+of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
 lora() { "$STEPCAST" run --model llama3-8b --gpus 1 --gpu h100 --seq 8192 --lora 16 --json - | python3 -c 'import json,sys
 d = json.load(sys.stdin)

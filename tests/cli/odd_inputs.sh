@@ -86,3 +86,11 @@ config '"mlp_bias": true'
 expect mlp_bias 0 "the biases of feed-forward parts (mlp_bias) are not counted" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -
 config '"quantization_config": {"quant_method": "fp8"}'
 expect quantization 0 "quantization_config is how the weights are stored" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -
+
+# memory: no more than was said
+big="--model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 100000 --ignore-memory"
+expect max_memory 4 "it takes more than --max-memory, 50.0 MB" "$STEPCAST" run $big --max-memory 50MB
+expect max_memory_of_a_pipe 3 "more than 1 MiB (unpacked) from a pipe or device" sh -c '{ cat tests/data/seed_004.txt; head -c 3000000 /dev/zero | tr "\\0" "\\n"; } | "$STEPCAST" run - --max-memory 2MiB'
+"$STEPCAST" run tests/data/seed_003.txt --max-memory 1GB --json - >"$tmp/bounded.json"
+"$STEPCAST" run tests/data/seed_003.txt --json - >"$tmp/free.json"
+check max_memory_changes_nothing "$(test -s "$tmp/free.json" && diff "$tmp/free.json" "$tmp/bounded.json" | grep -c step_time)" 0

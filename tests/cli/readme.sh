@@ -15,3 +15,9 @@ if [ -d "$traces" ]; then
     check "readme: compare" "$(grep -c -e '^within' -e '^over' "$tmp/out")" 1
 else echo "skip readme: traces [needs shared]"; fi
 expect "readme: train" 0 "ETTR" "$STEPCAST" train --model llama3-8b --cluster dgx-h100:256 --global-batch 1024 --zero 1 --recompute full --train-tokens 15T
+# every command of the table of questions that needs no file of the reader's own
+sed -n 's/^| [^|]*? | `stepcast \(.*\)` |$/\1/p' README.md | grep -v -e '^compare' -e '^run traces' >"$tmp/questions"
+while read -r line; do
+    eval "expect \"readme: \$(echo "$line" | cut -c1-60)\" 0 'step' \"\$STEPCAST\" $line"
+done <"$tmp/questions"
+check "readme: questions" "$(wc -l <"$tmp/questions") $("$STEPCAST" --version | wc -l)" "9 1"

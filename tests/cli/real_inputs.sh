@@ -147,3 +147,16 @@ shown "$inputs/megatron" && grep -q 'ds_zero3.json  *a configuration of DeepSpee
 check "a folder of all kinds is sorted out" $?
 "$S" run "$inputs"/workload/L7B* --gpus 64 >"$dir/out" 2>"$dir/err" && [ "$(grep -c 'tp is 1: the collectives' "$dir/out")" = 1 ]
 check "equal notes are printed once" $?
+
+# ---- topologies: GPUs of one server talk over NVLink, in the flow engine as in the other ----
+for f in Meta_Topo_256g_8gps_400Gbps_A100 Zcube_n16_k2_256g_8gps_200Gbps_H100 DCN+DualToR_128g_8gps_200Gbps_H100 DCN+SingleToR_256g_8gps_400Gbps_H100; do
+    for net in flow analytic; do
+        "$S" coll all_gather --cluster "$inputs/topology/$f" --gpus 8 -b 512M -e 512M --net $net 2>"$dir/err" | grep 'Avg bus' >"$dir/$net"
+    done
+    cmp -s "$dir/flow" "$dir/analytic" && awk '{ exit !($6 > 200) }' "$dir/flow"
+    check "$f" $?
+done
+
+# ---- the official trace of PyTorch as Chakra ----
+tar xzf "$inputs/chakra/feeder_tests_trace.tar.gz" -C "$dir" 2>"$dir/err" && shown "$dir/tests/data/chakra.0.et" && grep -q 'nodes  *3664' "$dir/out" && grep -q 'ALLREDUCE × 15, 102.2 MB' "$dir/out"
+check "a Chakra trace that chakra_converter made of PyTorch's" $?

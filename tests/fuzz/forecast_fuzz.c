@@ -69,7 +69,7 @@ static void check_outputs(sc_context *ctx, const sc_result *r, bool page) {
         sc_status status = sc_result_write(ctx, r, formats[i], append, &t);
         must(status == SC_OK || !strcmp(formats[i], "html"), sc_error_text(ctx));
         must(status != SC_OK || t.size > 0, "an output is empty");
-        if (!strcmp(formats[i], "json") || !strcmp(formats[i], "trace")) {
+        if (!strcmp(formats[i], "json") || (page && !strcmp(formats[i], "trace"))) {
             json_t *document = json_loadb(t.bytes, t.size, JSON_REJECT_DUPLICATES, NULL);
             must(document, "a document is no JSON");
             json_decref(document);

@@ -20,10 +20,7 @@ struct alone_result {
     int64_t time; /* ns */
     double bound; /* share of it by which it may be wrong */
     bool steady;  /* the phases left out are like those simulated */
-    bool paused;  /* or lost packets */
-    /* bytes of a shared buffer that it had at most, and that it could have had */
-    int64_t peak_shared;
-    int64_t least_shared;
+    bool apart;   /* other sets had no effect on it through the buffers of switches */
 };
 
 void sc__packet_effort_add(struct sc__packet_effort *e,
@@ -70,13 +67,6 @@ static void go_on(struct sc__arena *arena,
     r->bound = (most - least) * (t->all_phases - t->phases) / (double)r->time;
 }
 
-/* A switch pauses a port that has an eighth of what is free or more; sets beside this one
- * leave at least what they and it had at most. */
-static bool buffers_untouched(const struct alone_result *r, uint32_t copies) {
-    return copies < 2 || (!r->paused && (double)r->peak_shared * (8 + (double)copies) <
-                                            (double)r->least_shared);
-}
-
 static sc_status simulate_component(struct sc__packet_alone *a,
                                     const struct sc__packet_shape *s,
                                     const struct sc__packet_component *c,
@@ -89,16 +79,14 @@ static sc_status simulate_component(struct sc__packet_alone *a,
     struct sc__packet_traffic t = {0};
     struct sc__packet_run *over = NULL;
     b.arena = &l->arena;
-    *r = (struct alone_result){.steady = true};
+    *r = (struct alone_result){.steady = true, .apart = true};
     sc_status status = sc__packet_shape_traffic(&b, s, c, bytes, &t);
     if (status == SC_OK && t.count) {
         bool cut = t.phases < t.all_phases;
         sc__packet_live_add(l, &t, use, cut, 0, 0);
         status = sc__packet_live_run(l, INT64_MAX, &over);
         r->time = l->sim->queue.now;
-        r->paused = l->counters.pauses || l->counters.buffer_losses;
-        r->peak_shared = l->sim->peak_shared;
-        r->least_shared = l->ports.least_shared;
+        r->apart = sc__packet_buffers_untouched(l, c->copies);
         if (status == SC_OK && cut)
             go_on(&l->arena, &t, over->delivered, r);
         sc__packet_effort_add(a->effort, &l->counters);
@@ -181,8 +169,8 @@ static sc_status run_component(struct sc__packet_alone *a,
                                uint64_t bytes,
                                double use,
                                struct alone_result *r) {
-    uint64_t key[3] = {c->look, bytes, 0};
-    memcpy(&key[2], &use, sizeof use);
+    uint64_t key[4] = {c->look, bytes, c->copies, 0};
+    memcpy(&key[3], &use, sizeof use);
     uint64_t hash = sc__hash(key, sizeof key, 11);
     const uint64_t *known = c->look ? sc__map_find(&a->results, hash) : NULL;
     if (known) {
@@ -209,7 +197,7 @@ sc_status sc__packet_time_alone(struct sc__packet_alone *a,
     *time = 0;
     for (uint32_t i = 0; i < s->component_count && apart; i++) {
         SC__TRY(run_component(a, s, &s->components[i], bytes, use, &r));
-        apart = buffers_untouched(&r, s->components[i].copies);
+        apart = r.apart;
         *time = r.time > *time ? r.time : *time;
     }
     if (apart)

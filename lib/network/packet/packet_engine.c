@@ -7,8 +7,7 @@
  * are as they are.
  *
  *     kinds: a transfer of a form and size    (packet_shape.h, packet_alone.h)
- *        └─ domains: kinds that share links
- *             └─ periods between two idle moments of a domain (packet_memory.h) */
+ *        └─ periods of transfers that meet on links (packet_memory.h) */
 #include "network/packet/packet_engine.h"
 
 #include "network/packet/packet_memory.h"
@@ -16,9 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORTED 64u              /* links in a report */
-#define NS ((int64_t)1000)        /* ps */
-#define SLICE ((int64_t)50000000) /* ps that a domain is simulated at a time */
+#define REPORTED 64u /* links in a report */
 #define DEFAULT_NETWORK "simai-400g"
 #define DEFAULT_CONTROL "dcqcn"
 
@@ -41,17 +38,12 @@ struct packet_net {
     struct sc__packet_alone alone;
     struct sc__map shapes; /* by who takes part */
     struct sc__map kinds;  /* by transfer */
-    struct sc__packet_kind **kind_list;
     uint32_t kind_count;
-    uint32_t kind_capacity;
-    struct sc__packet_memory **domains;
-    uint32_t domain_count;
-    uint32_t divided; /* kinds that have a domain */
+    struct sc__packet_memory *memory;
     struct packet_active *active;
     uint32_t active_count;
     uint32_t active_capacity;
     uint32_t free;
-    uint32_t running;
     struct sc__heap begins; /* a: active whose packets begin */
     struct sc__heap over;   /* a: active that is over */
     double *link_bytes;
@@ -106,7 +98,7 @@ make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
     struct sc__packet_shape *shape;
     SC__TRY(find_shape(n, t, (enum sc__algo)model.algo, &shape));
     k->shape = shape;
-    k->id = n->kind_count;
+    k->id = n->kind_count++;
     k->bytes = (uint64_t)llround((double)t->bytes /
                                  sc__proto_payload((enum sc__proto)model.proto));
     divide_time(k, &model);
@@ -115,7 +107,7 @@ make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
         k->use = 1;
     }
     SC__TRY(sc__packet_time_alone(&n->alone, shape, k->bytes, k->use, &k->alone));
-    *SC__PUSH(n->arena, n->kind_list, n->kind_count, n->kind_capacity) = k;
+    sc__packet_memory_know(n->memory, k);
     return SC_OK;
 }
 
@@ -135,54 +127,6 @@ find_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
     SC__TRY(make_kind(n, t, *out));
     *sc__map_at(&n->kinds, hash, NULL) = (uintptr_t)*out;
     return SC_OK;
-}
-
-/* ---- domains ---- */
-
-static uint32_t domain_of(uint32_t *set, uint32_t i) {
-    while (set[i] != i)
-        i = set[i] = set[set[i]];
-    return i;
-}
-
-static void join_kinds(struct packet_net *n, uint32_t *set, struct sc__map *owner) {
-    for (uint32_t i = 0; i < n->kind_count; i++) {
-        const struct sc__packet_shape *s = n->kind_list[i]->shape;
-        for (uint32_t k = 0; k < s->load_count; k++) {
-            uint32_t link = s->loads[k].link;
-            uint32_t back = n->fabric.reverse[link];
-            bool fresh;
-            uint64_t *first = sc__map_at(owner, link < back ? link : back, &fresh);
-            if (fresh)
-                *first = i;
-            uint32_t a = domain_of(set, (uint32_t)*first);
-            uint32_t b = domain_of(set, i);
-            set[a > b ? a : b] = a < b ? a : b;
-        }
-    }
-}
-
-static void divide_kinds(struct packet_net *n) {
-    struct sc__arena work;
-    struct sc__map owner;
-    sc__arena_init(&work);
-    sc__map_init(&owner, &work);
-    uint32_t *set = SC__NEW_ARRAY(&work, uint32_t, n->kind_count);
-    for (uint32_t i = 0; i < n->kind_count; i++)
-        set[i] = i;
-    join_kinds(n, set, &owner);
-    n->domains = SC__NEW_ARRAY(n->arena, struct sc__packet_memory *, n->kind_count);
-    n->domain_count = 0;
-    for (uint32_t i = 0; i < n->kind_count; i++) {
-        uint32_t first = domain_of(set, i);
-        if (first == i) {
-            n->domains[n->domain_count] = sc__packet_memory_new(&n->alone);
-            n->kind_list[i]->domain = n->domain_count++;
-        }
-        n->kind_list[i]->domain = n->kind_list[first]->domain;
-    }
-    n->divided = n->kind_count;
-    sc__arena_free(&work);
 }
 
 /* ---- the ops ---- */
@@ -239,17 +183,7 @@ static sc_status packet_start(void *self, const struct sc_transfer *t, int64_t n
         return SC_OK;
     }
     SC__TRY(find_kind(n, t, &k));
-    if (n->divided < n->kind_count) {
-        if (n->running)
-            return sc__fail(n->ctx,
-                            SC_SYSTEM,
-                            NULL,
-                            NULL,
-                            "a transfer was not announced to the packet engine");
-        divide_kinds(n);
-    }
     n->active[id].kind = k;
-    n->running++;
     count_links(n, k, 1);
     if (k->shape->load_count)
         sc__heap_push(&n->begins, now + k->software, id, 0);
@@ -268,61 +202,24 @@ static sc_status packet_passed(void *self, const struct sc_transfer *t, uint64_t
     return SC_OK;
 }
 
-/* The domain that is known least far. */
-static struct sc__packet_memory *last_domain(struct packet_net *n, int64_t *known) {
-    struct sc__packet_memory *last = NULL;
-    *known = INT64_MAX;
-    for (uint32_t i = 0; i < n->domain_count; i++) {
-        int64_t here = sc__packet_memory_known(n->domains[i]);
-        if (here >= *known)
-            continue;
-        *known = here;
-        last = n->domains[i];
-    }
-    return last;
-}
-
-/* Domains are simulated side by side: what ends in one may start something in another
- * that has then not run on too far. */
 static sc_status packet_next(void *self, int64_t *when) {
     struct packet_net *n = self;
     int64_t limit = *when;
     int64_t begin = sc__heap_time(&n->begins);
     int64_t first = sc__heap_time(&n->over);
-    int64_t known;
-    int64_t end;
-    first = begin < first ? begin : first;
-    for (uint32_t i = 0; i < n->domain_count; i++) {
-        SC__TRY(sc__packet_memory_next(n->domains[i], 0, &end));
-        first = end < first ? end : first;
-    }
-    for (;;) {
-        struct sc__packet_memory *m = last_domain(n, &known);
-        int64_t until = first < limit ? first : limit;
-        if (!m || until < known + NS)
-            break;
-        if (n->running > 1 && until - known > SLICE)
-            until = known + SLICE;
-        SC__TRY(sc__packet_memory_next(m, until, &end));
-        first = end < first ? end : first;
-    }
-    *when = first;
+    *when = begin < first ? begin : first;
+    if (n->cluster->ideal)
+        return SC_OK;
+    SC__TRY(sc__packet_memory_next(n->memory, *when < limit ? *when : limit, &first));
+    *when = first < *when ? first : *when;
     return SC_OK;
 }
 
 static void begin_packets(struct packet_net *n, int64_t to) {
     while (sc__heap_time(&n->begins) <= to) {
         struct sc__event e = sc__heap_pop(&n->begins);
-        struct sc__packet_kind *k = n->active[e.a].kind;
-        sc__packet_memory_begin(n->domains[k->domain], k, e.a, e.time);
+        sc__packet_memory_begin(n->memory, n->active[e.a].kind, e.a, e.time);
     }
-}
-
-static bool end_packets(struct packet_net *n, int64_t to, uint32_t *id) {
-    for (uint32_t i = 0; i < n->domain_count; i++)
-        if (sc__packet_memory_end(n->domains[i], to, id))
-            return true;
-    return false;
 }
 
 static sc_status
@@ -332,8 +229,8 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     *found = sc__heap_time(&n->over) <= to;
     if (*found)
         id = sc__heap_pop(&n->over).a;
-    else
-        *found = end_packets(n, to, &id);
+    else if (n->memory)
+        *found = sc__packet_memory_end(n->memory, to, &id);
     if (!*found) {
         begin_packets(n, to);
         return SC_OK;
@@ -341,7 +238,6 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     *done = n->active[id].transfer;
     n->active[id].next_free = n->free;
     n->free = id;
-    n->running--;
     return SC_OK;
 }
 
@@ -355,8 +251,7 @@ static int compare_use(const void *a, const void *b) {
 
 static void note_effort(struct packet_net *n) {
     const struct sc__packet_counters *c = &n->effort.counters;
-    for (uint32_t i = 0; i < n->domain_count; i++)
-        sc__packet_memory_free(n->domains[i]);
+    sc__packet_memory_free(n->memory);
     sc__note(n->ctx,
              "packets",
              "%llu packets were simulated, in %llu events: %llu marked, %llu pauses, %llu "
@@ -456,6 +351,7 @@ sc_status sc__net_packet(struct sc_context *ctx,
                                          .settings = &n->settings,
                                          .effort = &n->effort};
     sc__map_init(&n->alone.results, n->arena);
+    n->memory = sc__packet_memory_new(&n->alone);
     return w ? sc__net_packet_job(net, w, (struct sc__place_at){0, 1}) : SC_OK;
 }
 
@@ -499,8 +395,8 @@ static sc_status packet_create(struct sc_engine_job *job, void **self) {
 
 static void packet_destroy(void *self) {
     struct packet_net *n = self;
-    for (uint32_t i = 0; i < n->domain_count; i++)
-        sc__packet_memory_free(n->domains[i]);
+    if (n->memory)
+        sc__packet_memory_free(n->memory);
 }
 
 const struct sc_engine sc__packet_engine = {

@@ -205,6 +205,8 @@ static enum packet_answer take_packet(struct sc__packet_sim *s,
         return ANSWER_NACK;
     }
     p->expected += f->payload;
+    if (p->progress)
+        *p->progress += f->payload;
     if (p->expected >= p->bytes && p->flow->received < 0) {
         p->flow->received = s->queue.now - p->flow->start;
         if (s->config->wait_for_arrival)

@@ -67,6 +67,7 @@ static sc_status send_part(struct sc__packet_live *l,
     if (w->spray_count)
         p->pair.spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
     p->pair.limiter = limiter_of(l, run, w->from);
+    p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
     sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_LAUNCH, at);
@@ -162,6 +163,8 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
     for (uint32_t i = 0; i < t->count; i++)
         run->waits[i] = t->messages[i].waits;
     for (uint32_t i = 0; i < t->count; i++)
+        run->bytes += t->messages[i].from == t->messages[i].to ? 0 : t->messages[i].bytes;
+    for (uint32_t i = 0; i < t->count; i++)
         if (!t->messages[i].waits && l->status == SC_OK)
             l->status = send_message(l, run, i, at);
     return run;
@@ -195,4 +198,12 @@ sc_status sc__packet_live_run(struct sc__packet_live *l,
     if (!l->over && l->running && !l->sim->queue.live)
         return stuck(l);
     return SC_OK;
+}
+
+bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copies) {
+    double peak = (double)l->sim->peak_shared;
+    if (copies < 2)
+        return true;
+    return !l->counters.pauses && !l->counters.buffer_losses &&
+           peak * (8 + (double)copies) < (double)l->ports.least_shared;
 }

@@ -13,6 +13,9 @@ struct sc__packet_run {
     int64_t *delivered; /* by message, ns; NULL: nobody asks */
     struct sc__map limiters; /* by host */
     uint32_t user;
+    /* bytes that have arrived, and of all messages */
+    uint64_t received;
+    uint64_t bytes;
 };
 
 struct sc__packet_live {
@@ -45,5 +48,10 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
  * can never end are an error. */
 sc_status
 sc__packet_live_run(struct sc__packet_live *l, int64_t until, struct sc__packet_run **over);
+
+/* Whether so many sets alike, in one simulation, would have done the same: a switch pauses
+ * a port that has an eighth of what is free of its buffer or more, and others leave of it
+ * at least what all of them had at most. */
+bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copies);
 
 #endif

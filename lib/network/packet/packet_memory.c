@@ -1,12 +1,22 @@
 #include "network/packet/packet_memory.h"
 
-#define NS ((int64_t)1000) /* ps */
+#include "network/packet/packet_sets.h"
+
+#define NS ((int64_t)1000)      /* ps */
+#define GRAIN ((int64_t)100000) /* ps: 100 ns */
+/* ns: what is watched before the rest is taken to be alike, and what that must be worth;
+ * and by what share it may differ from what it does alone. */
+#define SETTLING ((int64_t)200000)
+#define LONG_REST 2e6
+#define SETTLED 0.01
+#define SLICE ((int64_t)250000000) /* ps that a period is simulated at a time */
 
 struct memory_entry {
     struct sc__packet_kind *kind;
     int64_t at; /* ns from the beginning of the period */
     uint32_t user;
     bool ended;
+    const struct sc__packet_run *run; /* in the simulation, if it has it */
 };
 
 /* What is known of the time after the last entry of a history, if no other comes. */
@@ -20,10 +30,16 @@ struct memory_future {
     int64_t known_until; /* ns: no other end up to here */
 };
 
-struct sc__packet_memory {
-    struct sc__packet_alone *alone;
-    struct sc__arena *arena;
-    /* the period */
+/* Who plays in a period: of each kind in it the groups that stand for all. */
+struct memory_cast {
+    struct sc__packet_kind **kinds;           /* in the order in which they came */
+    const struct sc__packet_traffic *traffic; /* of each */
+    uint32_t count;
+    uint32_t most_copies; /* of a set: 1 where every group is there */
+};
+
+/* Transfers that meet on cables, from the moment when the first of them begins. */
+struct memory_period {
     int64_t begin; /* ps */
     struct memory_entry *entries;
     uint32_t count;
@@ -32,10 +48,29 @@ struct sc__packet_memory {
     uint64_t history; /* hash of the entries */
     uint32_t taken;   /* ends of the future that were told */
     struct memory_future *future;
-    struct sc__map futures; /* by history */
+    /* kinds in it, and their cast once there is a simulation */
+    struct sc__packet_kind **kinds;
+    uint32_t kind_count;
+    uint32_t kind_capacity;
+    struct memory_cast *cast;
     /* the simulation, where there is one: it has the first `simulated` entries */
     struct sc__packet_live *live;
     uint32_t simulated;
+};
+
+struct sc__packet_memory {
+    struct sc__packet_alone *alone;
+    struct sc__arena *arena;
+    struct memory_period **periods; /* those that are over are used again */
+    uint32_t period_count;
+    uint32_t period_capacity;
+    uint32_t running;
+    struct sc__packet_kind **messages; /* all kinds of them */
+    uint32_t message_count;
+    uint32_t message_capacity;
+    struct sc__map futures; /* by history */
+    struct sc__map casts;   /* by kinds */
+    struct sc__map meets;   /* by two kinds: 1 they share a cable, 2 they do not */
 };
 
 struct sc__packet_memory *sc__packet_memory_new(struct sc__packet_alone *a) {
@@ -43,16 +78,61 @@ struct sc__packet_memory *sc__packet_memory_new(struct sc__packet_alone *a) {
     m->alone = a;
     m->arena = a->builder.arena;
     sc__map_init(&m->futures, m->arena);
+    sc__map_init(&m->casts, m->arena);
+    sc__map_init(&m->meets, m->arena);
     return m;
 }
 
-void sc__packet_memory_free(struct sc__packet_memory *m) {
-    if (m->live) {
-        sc__packet_effort_add(m->alone->effort, &m->live->counters);
-        sc__packet_live_free(m->live);
+static void drop_simulation(struct sc__packet_memory *m, struct memory_period *p) {
+    if (p->live) {
+        sc__packet_effort_add(m->alone->effort, &p->live->counters);
+        sc__packet_live_free(p->live);
     }
-    m->live = NULL;
-    m->simulated = 0;
+    p->live = NULL;
+    p->simulated = 0;
+}
+
+void sc__packet_memory_free(struct sc__packet_memory *m) {
+    for (uint32_t i = 0; i < m->period_count; i++)
+        drop_simulation(m, m->periods[i]);
+}
+
+/* ---- who meets whom ---- */
+
+static bool share_a_cable(const struct sc__packet_shape *a,
+                          const struct sc__packet_shape *b) {
+    uint32_t i = 0;
+    uint32_t k = 0;
+    while (i < a->cable_count && k < b->cable_count) {
+        if (a->cables[i] == b->cables[k])
+            return true;
+        if (a->cables[i] < b->cables[k])
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+static bool kinds_meet(struct sc__packet_memory *m,
+                       const struct sc__packet_kind *a,
+                       const struct sc__packet_kind *b) {
+    uint32_t low = a->id < b->id ? a->id : b->id;
+    uint32_t high = a->id < b->id ? b->id : a->id;
+    bool fresh;
+    uint64_t *slot = sc__map_at(&m->meets, (uint64_t)low << 32 | high, &fresh);
+    if (fresh)
+        *slot = share_a_cable(a->shape, b->shape) ? 1 : 2;
+    return *slot == 1;
+}
+
+static bool meets_period(struct sc__packet_memory *m,
+                         const struct memory_period *p,
+                         const struct sc__packet_kind *k) {
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!p->entries[i].ended && kinds_meet(m, p->entries[i].kind, k))
+            return true;
+    return false;
 }
 
 /* ---- histories ---- */
@@ -65,8 +145,11 @@ static struct memory_future *future_of(struct sc__packet_memory *m, uint64_t his
     return (struct memory_future *)(uintptr_t)*slot;
 }
 
-static void learn_end(struct sc__packet_memory *m, uint32_t entry, int64_t at) {
-    struct memory_future *f = m->future;
+static void learn_end(struct sc__packet_memory *m,
+                      struct memory_period *p,
+                      uint32_t entry,
+                      int64_t at) {
+    struct memory_future *f = p->future;
     *SC__PUSH(m->arena, f->ends, f->count, f->capacity) = (struct memory_end){entry, at};
     f->known_until = at;
 }
@@ -77,126 +160,413 @@ longer_history(uint64_t history, const struct memory_entry *e, uint32_t ended) {
     return sc__hash(key, sizeof key, 7);
 }
 
+static bool plays(const struct memory_cast *cast, const struct sc__packet_kind *k) {
+    for (uint32_t i = 0; i < cast->count; i++)
+        if (cast->kinds[i] == k)
+            return true;
+    return false;
+}
+
+/* A kind that has no part in the simulation: whoever stood for all may not do so beside
+ * it. */
+static void
+add_kind(struct sc__packet_memory *m, struct memory_period *p, struct sc__packet_kind *k) {
+    for (uint32_t i = 0; i < p->kind_count; i++)
+        if (p->kinds[i] == k)
+            return;
+    *SC__PUSH(m->arena, p->kinds, p->kind_count, p->kind_capacity) = k;
+    if (p->live && !plays(p->cast, k))
+        drop_simulation(m, p);
+}
+
+void sc__packet_memory_know(struct sc__packet_memory *m, struct sc__packet_kind *k) {
+    if (k->shape->coll == SC__COLLS)
+        *SC__PUSH(m->arena, m->messages, m->message_count, m->message_capacity) = k;
+}
+
+/* ---- periods ---- */
+
+static struct memory_period *idle_period(struct sc__packet_memory *m, int64_t now) {
+    struct memory_period *p = NULL;
+    for (uint32_t i = 0; i < m->period_count && !p; i++)
+        if (!m->periods[i]->running)
+            p = m->periods[i];
+    if (!p) {
+        p = SC__NEW(m->arena, struct memory_period);
+        *SC__PUSH(m->arena, m->periods, m->period_count, m->period_capacity) = p;
+    }
+    drop_simulation(m, p);
+    p->begin = now;
+    p->count = 0;
+    p->kind_count = 0;
+    p->history = 0;
+    p->taken = 0;
+    return p;
+}
+
+/* The ns in which a transfer begins is not over; and that histories are alike which differ
+ * by nothing that matters, it begins with a grain of time. */
+static int64_t begin_at(const struct sc__packet_memory *m, int64_t since) {
+    int64_t grain = m->alone->settings->exact ? NS : GRAIN;
+    return (since + grain - 1) / grain * (grain / NS);
+}
+
+static int compare_entries(const void *a, const void *b, void *self) {
+    (void)self;
+    const struct memory_entry *x = a;
+    const struct memory_entry *y = b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What is told of two periods is one's own from now on. */
+static void merge_periods(struct sc__packet_memory *m,
+                          struct memory_period *p,
+                          struct memory_period *q) {
+    int64_t begin = p->begin < q->begin ? p->begin : q->begin;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->entries[i].at += (p->begin - begin) / NS;
+    for (uint32_t i = 0; i < q->count; i++) {
+        struct memory_entry e = q->entries[i];
+        e.at += (q->begin - begin) / NS;
+        *SC__PUSH(m->arena, p->entries, p->count, p->capacity) = e;
+    }
+    sc__sort(p->entries, p->count, sizeof *p->entries, compare_entries, NULL);
+    for (uint32_t i = 0; i < q->kind_count; i++)
+        add_kind(m, p, q->kinds[i]);
+    drop_simulation(m, p);
+    drop_simulation(m, q);
+    p->begin = begin;
+    p->running += q->running;
+    q->running = 0;
+    p->taken = 0;
+    p->history = 1;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->history = longer_history(p->history, &p->entries[i], p->entries[i].ended);
+}
+
+static struct memory_period *
+period_for(struct sc__packet_memory *m, const struct sc__packet_kind *k, int64_t now) {
+    struct memory_period *found = NULL;
+    for (uint32_t i = 0; i < m->period_count; i++) {
+        struct memory_period *p = m->periods[i];
+        if (!p->running || !meets_period(m, p, k))
+            continue;
+        if (found)
+            merge_periods(m, found, p);
+        else
+            found = p;
+    }
+    return found ? found : idle_period(m, now);
+}
+
 void sc__packet_memory_begin(struct sc__packet_memory *m,
                              struct sc__packet_kind *k,
                              uint32_t user,
                              int64_t now) {
-    if (!m->running) {
-        sc__packet_memory_free(m);
-        m->begin = now;
-        m->count = 0;
-        m->history = 0;
-        m->taken = 0;
-    }
-    struct memory_entry *e = SC__PUSH(m->arena, m->entries, m->count, m->capacity);
+    struct memory_period *p = period_for(m, k, now);
+    add_kind(m, p, k);
+    struct memory_entry *e = SC__PUSH(m->arena, p->entries, p->count, p->capacity);
     *e = (struct memory_entry){.kind = k, .user = user};
-    /* the ns in which it begins is not over */
-    e->at = (now - m->begin + NS - 1) / NS;
-    m->history = longer_history(m->history, e, m->taken);
-    m->taken = 0;
+    e->at = begin_at(m, now - p->begin);
+    p->history = longer_history(p->history, e, p->taken);
+    p->taken = 0;
+    p->running++;
     m->running++;
-    m->future = future_of(m, m->history);
-    if (m->count == 1 && !m->future->count)
-        learn_end(m, 0, k->alone);
-    if (m->future->known_until < e->at)
-        m->future->known_until = e->at;
+    p->future = future_of(m, p->history);
+    if (p->count == 1 && !p->future->count)
+        learn_end(m, p, 0, k->alone);
+    if (p->future->known_until < e->at)
+        p->future->known_until = e->at;
     /* it was let run on, and what ended elsewhere first has brought this one */
-    if (m->live && m->live->sim->queue.now > e->at)
-        sc__packet_memory_free(m);
-}
-
-int64_t sc__packet_memory_known(const struct sc__packet_memory *m) {
-    if (!m->running || m->taken < m->future->count)
-        return INT64_MAX;
-    if (m->future->known_until > (INT64_MAX - m->begin) / NS)
-        return INT64_MAX;
-    return m->begin + m->future->known_until * NS;
+    if (p->live && p->live->sim->queue.now > e->at)
+        drop_simulation(m, p);
 }
 
 /* ---- the simulation ---- */
 
-static sc_status add_entry(struct sc__packet_memory *m, uint32_t entry) {
-    struct sc__packet_kind *k = m->entries[entry].kind;
-    if (!k->traffic) {
-        struct sc__packet_traffic *t = SC__NEW(m->arena, struct sc__packet_traffic);
-        SC__TRY(sc__packet_shape_traffic(&m->alone->builder,
-                                         k->shape,
-                                         &k->shape->all,
-                                         k->bytes,
-                                         t));
-        k->traffic = t;
+struct cast_kinds {
+    struct sc__packet_kind *const *items;
+    uint32_t count;
+};
+
+/* reduced: of sets that look alike, one. */
+static sc_status make_cast(struct sc__packet_memory *m,
+                           const struct cast_kinds *kinds,
+                           struct memory_cast *cast,
+                           bool reduced) {
+    const struct sc__packet_traffic_builder *b = &m->alone->builder;
+    uint32_t count = kinds->count;
+    const struct sc__packet_shape **shapes =
+        SC__NEW_ARRAY(m->arena, const struct sc__packet_shape *, count);
+    struct sc__packet_traffic *traffic =
+        SC__NEW_ARRAY(m->arena, struct sc__packet_traffic, count);
+    struct sc__packet_sets sets = {0};
+    cast->kinds = SC__NEW_ARRAY(m->arena, struct sc__packet_kind *, count);
+    cast->count = count;
+    cast->traffic = traffic;
+    cast->most_copies = 1;
+    for (uint32_t k = 0; k < count; k++) {
+        cast->kinds[k] = kinds->items[k];
+        shapes[k] = kinds->items[k]->shape;
     }
-    sc__packet_live_add(m->live, k->traffic, k->use, false, entry, m->entries[entry].at);
+    if (reduced)
+        sc__packet_sets_find(m->arena, b->fabric, shapes, count, &sets);
+    for (uint32_t k = 0; k < count; k++) {
+        uint64_t bytes = kinds->items[k]->bytes;
+        for (uint32_t i = 0; i < sets.count; i++)
+            SC__TRY(sc__packet_shape_add(b,
+                                         shapes[k],
+                                         &sets.items[i].parts[k],
+                                         bytes,
+                                         &traffic[k]));
+        if (!reduced)
+            SC__TRY(
+                sc__packet_shape_add(b, shapes[k], &shapes[k]->all, bytes, &traffic[k]));
+        sc__packet_traffic_close(b, &traffic[k]);
+    }
+    for (uint32_t i = 0; i < sets.count; i++)
+        if (sets.items[i].copies > cast->most_copies)
+            cast->most_copies = sets.items[i].copies;
     return SC_OK;
 }
 
+/* Messages of a pipeline come one after the other, each of another kind: all that there
+ * are have a part from the beginning. */
+static struct cast_kinds kinds_of(const struct sc__packet_memory *m,
+                                  const struct memory_period *p) {
+    for (uint32_t i = 0; i < p->kind_count; i++)
+        if (p->kinds[i]->shape->coll != SC__COLLS)
+            return (struct cast_kinds){p->kinds, p->kind_count};
+    return (struct cast_kinds){m->messages, m->message_count};
+}
+
+static sc_status find_cast(struct sc__packet_memory *m, struct memory_period *p) {
+    struct cast_kinds kinds = kinds_of(m, p);
+    uint64_t hash = kinds.count;
+    bool fresh;
+    for (uint32_t i = 0; i < kinds.count; i++)
+        hash = sc__packet_mix(hash, kinds.items[i]->id);
+    uint64_t *slot = sc__map_at(&m->casts, hash, &fresh);
+    if (fresh)
+        *slot = (uintptr_t)SC__NEW(m->arena, struct memory_cast);
+    p->cast = (struct memory_cast *)(uintptr_t)*slot;
+    return fresh ? make_cast(m, &kinds, p->cast, !m->alone->settings->exact) : SC_OK;
+}
+
+static void add_entry(struct memory_period *p, uint32_t entry) {
+    const struct sc__packet_kind *k = p->entries[entry].kind;
+    uint32_t i = 0;
+    while (p->cast->kinds[i] != k)
+        i++;
+    p->entries[entry].run = sc__packet_live_add(p->live,
+                                                &p->cast->traffic[i],
+                                                k->use,
+                                                false,
+                                                entry,
+                                                p->entries[entry].at);
+}
+
 /* To a time, or to the end of an entry that was not told before. */
-static sc_status simulate(struct sc__packet_memory *m, int64_t until, bool *found) {
+static sc_status
+simulate(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bool *found) {
     struct sc__packet_run *over;
     *found = false;
     for (;;) {
-        SC__TRY(sc__packet_live_run(m->live, until, &over));
+        SC__TRY(sc__packet_live_run(p->live, until, &over));
         if (!over)
             return SC_OK;
-        if (!m->entries[over->user].ended)
+        if (!p->entries[over->user].ended)
             break;
     }
     /* what would have ended before the last one began ends with its beginning */
-    int64_t least = m->entries[m->count - 1].at;
-    int64_t at = m->live->sim->queue.now;
-    learn_end(m, over->user, at > least ? at : least);
+    int64_t least = p->entries[p->count - 1].at;
+    int64_t at = p->live->sim->queue.now;
+    learn_end(m, p, over->user, at > least ? at : least);
     *found = true;
     return SC_OK;
 }
 
 /* The simulation of the whole period so far. */
-static sc_status catch_up(struct sc__packet_memory *m, bool *found) {
+static sc_status
+catch_up(struct sc__packet_memory *m, struct memory_period *p, bool *found) {
     const struct sc__packet_alone *a = m->alone;
     *found = false;
-    if (!m->live)
-        m->live = sc__packet_live_new(a->builder.fabric,
+    if (!p->live) {
+        SC__TRY(find_cast(m, p));
+        p->live = sc__packet_live_new(a->builder.fabric,
                                       &a->settings->steps,
                                       &a->settings->random);
-    while (m->simulated < m->count) {
-        SC__TRY(simulate(m, m->entries[m->simulated].at, found));
+    }
+    while (p->simulated < p->count) {
+        SC__TRY(simulate(m, p, p->entries[p->simulated].at, found));
         if (*found)
             return SC_OK;
-        SC__TRY(add_entry(m, m->simulated++));
+        add_entry(p, p->simulated++);
     }
     return SC_OK;
 }
 
-sc_status
-sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when) {
+/* Where buffers fill, those who are not in the simulation would have filled them too:
+ * then again with everybody. */
+static sc_status
+with_everybody(struct sc__packet_memory *m, struct memory_period *p, bool *again) {
+    *again = p->live && p->cast->most_copies > 1 &&
+             !sc__packet_buffers_untouched(p->live, p->cast->most_copies);
+    if (!*again)
+        return SC_OK;
+    drop_simulation(m, p);
+    struct cast_kinds kinds = {p->cast->kinds, p->cast->count};
+    return make_cast(m, &kinds, p->cast, false);
+}
+
+/* The only one of several that is left, or NULL. */
+static const struct memory_entry *last_left(const struct memory_period *p) {
+    if (p->running != 1 || p->count < 2)
+        return NULL;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!p->entries[i].ended)
+            return &p->entries[i];
+    return NULL;
+}
+
+static double part_done(const struct memory_entry *e) {
+    return (double)e->run->received / (double)e->run->bytes;
+}
+
+/* A long transfer that is alone again: if it has come as far in a while as it does alone,
+ * so it does for the rest. */
+static sc_status
+settle(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bool *found) {
+    const struct memory_entry *e = last_left(p);
+    if (!e || m->alone->settings->exact)
+        return SC_OK;
+    int64_t from = p->live->sim->queue.now;
+    double before = part_done(e);
+    double alone = (double)e->kind->alone;
+    if ((1 - before) * alone < LONG_REST || until - from < SETTLING)
+        return SC_OK;
+    SC__TRY(simulate(m, p, from + SETTLING, found));
+    if (*found)
+        return SC_OK;
+    double done = part_done(e);
+    double off = fabs((done - before) * alone / (double)SETTLING - 1);
+    if (off > SETTLED)
+        return SC_OK;
+    int64_t rest = (int64_t)llround((1 - done) * alone);
+    learn_end(m, p, (uint32_t)(e - p->entries), from + SETTLING + rest);
+    m->alone->effort->largest_bound = fmax(m->alone->effort->largest_bound, off);
+    *found = true;
+    return SC_OK;
+}
+
+static sc_status
+look_on(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bool *found) {
+    bool again;
+    do {
+        uint32_t learned = p->future->count;
+        int64_t known = p->future->known_until;
+        SC__TRY(catch_up(m, p, found));
+        if (!*found)
+            SC__TRY(settle(m, p, until, found));
+        if (!*found)
+            SC__TRY(simulate(m, p, until, found));
+        SC__TRY(with_everybody(m, p, &again));
+        if (again) {
+            p->future->count = learned;
+            p->future->known_until = known;
+        }
+    } while (again);
+    return SC_OK;
+}
+
+/* When the next of the period ends, if that is by `limit`; else INT64_MAX. */
+static sc_status next_end(struct sc__packet_memory *m,
+                          struct memory_period *p,
+                          int64_t limit,
+                          int64_t *when) {
     bool found = false;
     *when = INT64_MAX;
-    if (!m->running)
-        return SC_OK;
-    if (m->taken == m->future->count) {
-        int64_t until = limit == INT64_MAX ? INT64_MAX : (limit - m->begin) / NS;
-        if (until <= m->future->known_until)
+    if (p->taken == p->future->count) {
+        int64_t until = limit == INT64_MAX ? INT64_MAX : (limit - p->begin) / NS;
+        if (until <= p->future->known_until)
             return SC_OK;
-        SC__TRY(catch_up(m, &found));
-        if (!found)
-            SC__TRY(simulate(m, until, &found));
+        SC__TRY(look_on(m, p, until, &found));
         if (!found) {
-            m->future->known_until = until;
+            p->future->known_until = until;
             return SC_OK;
         }
     }
-    *when = m->begin + m->future->ends[m->taken].at * NS;
+    *when = p->begin + p->future->ends[p->taken].at * NS;
     return SC_OK;
 }
 
-bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user) {
-    if (!m->running || m->taken == m->future->count)
+/* Up to when it is known that none ends; INT64_MAX where the next end is known. */
+static int64_t known_until(const struct memory_period *p) {
+    if (!p->running || p->taken < p->future->count)
+        return INT64_MAX;
+    if (p->future->known_until > (INT64_MAX - p->begin) / NS)
+        return INT64_MAX;
+    return p->begin + p->future->known_until * NS;
+}
+
+static struct memory_period *least_known(struct sc__packet_memory *m, int64_t *known) {
+    struct memory_period *least = NULL;
+    *known = INT64_MAX;
+    for (uint32_t i = 0; i < m->period_count; i++) {
+        int64_t here = known_until(m->periods[i]);
+        if (here >= *known)
+            continue;
+        *known = here;
+        least = m->periods[i];
+    }
+    return least;
+}
+
+/* Periods are simulated side by side: what ends in one may start something in another,
+ * which has then not run on too far. */
+sc_status
+sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when) {
+    int64_t first = INT64_MAX;
+    int64_t end;
+    for (uint32_t i = 0; i < m->period_count; i++) {
+        if (!m->periods[i]->running)
+            continue;
+        SC__TRY(next_end(m, m->periods[i], 0, &end));
+        first = end < first ? end : first;
+    }
+    for (;;) {
+        int64_t known;
+        struct memory_period *p = least_known(m, &known);
+        int64_t until = first < limit ? first : limit;
+        if (!p || until < known + NS)
+            break;
+        if (m->running > 1 && until - known > SLICE)
+            until = known + SLICE;
+        SC__TRY(next_end(m, p, until, &end));
+        first = end < first ? end : first;
+    }
+    *when = first;
+    return SC_OK;
+}
+
+static bool
+take_end(struct sc__packet_memory *m, struct memory_period *p, int64_t to, uint32_t *user) {
+    if (!p->running || p->taken == p->future->count)
         return false;
-    const struct memory_end *end = &m->future->ends[m->taken];
-    if (m->begin + end->at * NS > to)
+    const struct memory_end *end = &p->future->ends[p->taken];
+    if (p->begin + end->at * NS > to)
         return false;
-    m->entries[end->entry].ended = true;
-    *user = m->entries[end->entry].user;
-    m->taken++;
+    p->entries[end->entry].ended = true;
+    *user = p->entries[end->entry].user;
+    p->taken++;
+    p->running--;
     m->running--;
     return true;
+}
+
+bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user) {
+    for (uint32_t i = 0; i < m->period_count; i++)
+        if (take_end(m, m->periods[i], to, user))
+            return true;
+    return false;
 }

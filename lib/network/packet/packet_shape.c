@@ -1,4 +1,4 @@
-#include "network/packet/packet_shape.h"
+#include "network/packet/packet_sets.h"
 
 #include "collective/library.h"
 
@@ -13,10 +13,8 @@ struct shape_maker {
     struct sc__packet_traffic_builder b; /* in memory of its own */
     struct sc__arena *arena;             /* of the shape */
     struct sc__packet_shape *shape;
-    struct sc__packet_traffic *traffic; /* by group */
-    uint32_t *set;        /* by group: another of its set, itself at the end */
-    struct sc__map owner; /* by link: group + 1 */
-    struct sc__map load;  /* by link: its load + 1 */
+    struct sc__map numbers; /* of the links of the group at hand */
+    struct sc__map load;    /* by link: its load + 1 */
 };
 
 static sc_status take_group(void *self, const struct sc__placed_group *group) {
@@ -46,36 +44,27 @@ static sc_status add_traffic(const struct sc__packet_traffic_builder *b,
     return sc__packet_traffic_group(b, out, s->coll, s->algo, g, bytes);
 }
 
+sc_status sc__packet_shape_add(const struct sc__packet_traffic_builder *b,
+                               const struct sc__packet_shape *s,
+                               const struct sc__packet_component *c,
+                               uint64_t bytes,
+                               struct sc__packet_traffic *out) {
+    for (uint32_t i = 0; i < c->count; i++)
+        SC__TRY(add_traffic(b, s, c->groups[i], bytes, out));
+    return SC_OK;
+}
+
 sc_status sc__packet_shape_traffic(const struct sc__packet_traffic_builder *b,
                                    const struct sc__packet_shape *s,
                                    const struct sc__packet_component *c,
                                    uint64_t bytes,
                                    struct sc__packet_traffic *out) {
-    for (uint32_t i = 0; i < c->count; i++)
-        SC__TRY(add_traffic(b, s, c->groups[i], bytes, out));
+    SC__TRY(sc__packet_shape_add(b, s, c, bytes, out));
     sc__packet_traffic_close(b, out);
     return SC_OK;
 }
 
-/* ---- sets that share no link ---- */
-
-static uint32_t set_of(struct shape_maker *m, uint32_t group) {
-    while (m->set[group] != group) {
-        m->set[group] = m->set[m->set[group]];
-        group = m->set[group];
-    }
-    return group;
-}
-
-static void join_sets(struct shape_maker *m, uint32_t a, uint32_t b) {
-    a = set_of(m, a);
-    b = set_of(m, b);
-    /* the first group of a set stands for it */
-    if (a < b)
-        m->set[b] = a;
-    else
-        m->set[a] = b;
-}
+/* ---- what a group puts where ---- */
 
 static void count_load(struct shape_maker *m, uint32_t link, double bytes) {
     struct sc__packet_shape *s = m->shape;
@@ -88,28 +77,31 @@ static void count_load(struct shape_maker *m, uint32_t link, double bytes) {
     s->loads[*slot].per_byte += bytes / (double)NOMINAL_BYTES;
 }
 
-/* One way of a message, with so many bytes. */
-static void
-count_path(struct shape_maker *m, uint32_t group, uint32_t count, double bytes) {
+/* One way of a message, with so many bytes; links are numbered in the order in which
+ * messages come to them, so that groups of one form have one hash. */
+static void count_path(struct shape_maker *m,
+                       struct sc__packet_form *form,
+                       uint32_t count,
+                       double bytes) {
     const struct sc__packet_fabric *f = m->b.fabric;
     for (uint32_t i = 0; i < count; i++) {
         bool fresh;
-        /* the cable, whichever way: pauses and ACKs go the other */
         uint32_t link = f->links[i];
-        uint32_t cable = link < f->reverse[link] ? link : f->reverse[link];
-        uint64_t *owner = sc__map_at(&m->owner, cable, &fresh);
-        if (!fresh)
-            join_sets(m, (uint32_t)*owner, group);
-        *owner = group;
+        uint64_t *number = sc__map_at(&m->numbers, link, &fresh);
+        if (fresh) {
+            *number = m->numbers.count;
+            *SC__PUSH(m->arena, form->links, form->link_count, form->link_capacity) = link;
+            form->hash = sc__packet_mix(form->hash, sc__packet_link_rate(f, link));
+            form->hash =
+                sc__packet_mix(form->hash, (uint64_t)sc__packet_link_delay(f, link));
+        }
+        form->hash = sc__packet_mix(form->hash, *number);
         count_load(m, link, bytes);
     }
-    /* the way that is least loaded is not known before */
-    if (f->route->kind == SC__ROUTE_ADAPTIVE)
-        join_sets(m, 0, group);
 }
 
 static sc_status count_message(struct shape_maker *m,
-                               uint32_t group,
+                               struct sc__packet_form *form,
                                const struct sc__packet_message *message,
                                double times) {
     struct sc__packet_fabric *f = m->b.fabric;
@@ -117,6 +109,10 @@ static sc_status count_message(struct shape_maker *m,
     uint32_t planes = sc__packet_planes(f, message->from, message->to);
     uint32_t ways = sc__packet_sprayed(f, message->from, message->to);
     double bytes = times * (double)message->bytes / planes / ways;
+    form->hash = sc__packet_mix(form->hash, message->bytes);
+    form->hash =
+        sc__packet_mix(form->hash, (uint64_t)message->phase << 32 | message->waits);
+    form->hash = sc__packet_mix(form->hash, (uint64_t)message->time);
     if (message->from == message->to)
         return SC_OK;
     if (message->from / size != message->to / size)
@@ -125,17 +121,21 @@ static sc_status count_message(struct shape_maker *m,
         uint32_t number = ways > 1 ? i % ways : message->number;
         uint32_t count;
         SC__TRY(sc__packet_links(f, message->from, message->to, i / ways, number, &count));
-        count_path(m, group, count, bytes);
+        count_path(m, form, count, bytes);
     }
     return SC_OK;
 }
 
 static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
-    struct sc__packet_traffic *t = &m->traffic[group];
+    struct sc__packet_traffic nominal = {0};
+    struct sc__packet_traffic *t = &nominal;
+    struct sc__packet_form *form = &m->shape->forms[group];
+    form->hash = (uint64_t)m->shape->coll << 16 | m->shape->algo;
+    sc__map_init(&m->numbers, m->b.arena);
     SC__TRY(add_traffic(&m->b, m->shape, group, NOMINAL_BYTES, t));
     double times = t->phases ? (double)t->all_phases / t->phases : 1;
     for (uint32_t i = 0; i < t->count; i++)
-        SC__TRY(count_message(m, group, &t->messages[i], times));
+        SC__TRY(count_message(m, form, &t->messages[i], times));
     if (t->count)
         m->shape->wire_latency = fmax(m->shape->wire_latency, t->wire_latency / t->count);
     enum sc__coll_family family = m->shape->coll == SC__COLLS
@@ -147,88 +147,44 @@ static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
     return SC_OK;
 }
 
-/* ---- sets that look alike ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t word) {
-    return sc__splitmix64(hash ^ word) + hash * 31;
-}
-
-/* Links numbered in the order in which messages come to them: what is left is the form. */
-static sc_status look_of_group(struct shape_maker *m,
-                               const struct sc__packet_traffic *t,
-                               struct sc__map *numbers,
-                               uint64_t *hash) {
-    struct sc__packet_fabric *f = m->b.fabric;
-    for (uint32_t i = 0; i < t->count; i++) {
-        const struct sc__packet_message *message = &t->messages[i];
-        uint32_t count = 0;
-        *hash = mix(*hash, message->bytes);
-        *hash = mix(*hash, (uint64_t)message->phase << 32 | message->waits);
-        *hash = mix(*hash, (uint64_t)message->time);
-        if (message->from != message->to)
-            SC__TRY(sc__packet_links(f,
-                                     message->from,
-                                     message->to,
-                                     0,
-                                     message->number,
-                                     &count));
-        for (uint32_t k = 0; k < count; k++) {
-            bool fresh;
-            uint32_t link = f->links[k];
-            uint64_t *number = sc__map_at(numbers, link, &fresh);
-            if (fresh)
-                *number = numbers->count;
-            *hash = mix(*hash, *number);
-            *hash = mix(*hash, sc__packet_link_rate(f, link));
-            *hash = mix(*hash, (uint64_t)sc__packet_link_delay(f, link));
-        }
-    }
-    return SC_OK;
-}
-
-static sc_status
-look_of_set(struct shape_maker *m, const struct sc__packet_component *c, uint64_t *hash) {
-    struct sc__map numbers;
-    sc__map_init(&numbers, m->b.arena);
-    *hash = mix(c->count, (uint64_t)m->shape->coll << 16 | m->shape->algo);
-    for (uint32_t i = 0; i < c->count; i++)
-        SC__TRY(look_of_group(m, &m->traffic[c->groups[i]], &numbers, hash));
-    return SC_OK;
-}
-
-static void
-push_group(struct sc__arena *arena, struct sc__packet_component *c, uint32_t g) {
-    *SC__PUSH(arena, c->groups, c->count, c->capacity) = g;
-}
-
-static sc_status collect_components(struct shape_maker *m) {
+static void collect_components(struct shape_maker *m) {
     struct sc__packet_shape *s = m->shape;
-    uint32_t groups = s->group_count;
-    struct sc__packet_component *sets =
-        SC__NEW_ARRAY(m->b.arena, struct sc__packet_component, groups);
-    struct sc__map looks;
-    sc__map_init(&looks, m->b.arena);
-    for (uint32_t i = 0; i < groups; i++) {
-        push_group(m->arena, &sets[set_of(m, i)], i);
-        push_group(m->arena, &s->all, i);
-    }
+    const struct sc__packet_shape *list[1] = {s};
+    struct sc__packet_sets sets;
+    for (uint32_t i = 0; i < s->group_count; i++)
+        *SC__PUSH(m->arena, s->all.groups, s->all.count, s->all.capacity) = i;
     s->all.copies = 1;
-    s->components = SC__NEW_ARRAY(m->arena, struct sc__packet_component, groups);
-    for (uint32_t i = 0; i < groups; i++) {
-        uint64_t hash;
-        bool fresh;
-        if (!sets[i].count)
-            continue;
-        SC__TRY(look_of_set(m, &sets[i], &hash));
-        uint64_t *slot = sc__map_at(&looks, hash, &fresh);
-        if (fresh) {
-            *slot = s->component_count;
-            sets[i].look = hash;
-            s->components[s->component_count++] = sets[i];
-        }
-        s->components[*slot].copies++;
+    sc__packet_sets_find(m->arena, m->b.fabric, list, 1, &sets);
+    s->components = SC__NEW_ARRAY(m->arena, struct sc__packet_component, sets.count);
+    for (uint32_t i = 0; i < sets.count; i++) {
+        s->components[i] = sets.items[i].parts[0];
+        s->components[i].copies = sets.items[i].copies;
+        s->components[i].look = sets.items[i].look;
     }
-    return SC_OK;
+    s->component_count = sets.count;
+}
+
+static int compare_cables(const void *a, const void *b, void *self) {
+    (void)self;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void collect_cables(struct shape_maker *m) {
+    struct sc__packet_shape *s = m->shape;
+    const uint32_t *reverse = m->b.fabric->reverse;
+    uint32_t kept = 0;
+    s->cables = SC__NEW_ARRAY(m->arena, uint32_t, s->load_count);
+    for (uint32_t i = 0; i < s->load_count; i++) {
+        uint32_t link = s->loads[i].link;
+        s->cables[i] = link < reverse[link] ? link : reverse[link];
+    }
+    sc__sort(s->cables, s->load_count, sizeof *s->cables, compare_cables, NULL);
+    for (uint32_t i = 0; i < s->load_count; i++)
+        if (!kept || s->cables[i] != s->cables[kept - 1])
+            s->cables[kept++] = s->cables[i];
+    s->cable_count = kept;
 }
 
 static void find_port_time(struct shape_maker *m) {
@@ -252,14 +208,13 @@ static sc_status make_shape(struct shape_maker *m,
         SC__TRY(sc__placed_messages(jobs, t, take_message, m));
     else
         SC__TRY(sc__placed_groups(jobs, t, take_group, m));
-    m->traffic = SC__NEW_ARRAY(m->b.arena, struct sc__packet_traffic, s->group_count);
-    m->set = SC__NEW_ARRAY(m->b.arena, uint32_t, s->group_count);
-    for (uint32_t i = 0; i < s->group_count; i++)
-        m->set[i] = i;
+    s->forms = SC__NEW_ARRAY(m->arena, struct sc__packet_form, s->group_count);
     for (uint32_t i = 0; i < s->group_count; i++)
         SC__TRY(look_at_group(m, i));
     find_port_time(m);
-    return collect_components(m);
+    collect_cables(m);
+    collect_components(m);
+    return SC_OK;
 }
 
 sc_status sc__packet_shape_make(struct sc__packet_traffic_builder b,
@@ -276,7 +231,6 @@ sc_status sc__packet_shape_make(struct sc__packet_traffic_builder b,
     m.shape = SC__NEW(b.arena, struct sc__packet_shape);
     m.shape->coll = t->coll;
     m.shape->algo = algo;
-    sc__map_init(&m.owner, &work);
     sc__map_init(&m.load, &work);
     sc_status status = make_shape(&m, jobs, t);
     *out = m.shape;

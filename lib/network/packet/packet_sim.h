@@ -126,6 +126,7 @@ struct sc__packet_pair {
     uint32_t spray_count;
     uint32_t spray_next;
     struct sc__packet_limiter *limiter; /* or NULL */
+    uint64_t *progress;                 /* bytes of its transfer received; or NULL */
     uint8_t priority;
     bool complete;
     /* the sender */

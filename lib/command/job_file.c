@@ -1,0 +1,173 @@
+#include "command/job_file.h"
+
+#include "model/config.h"
+
+#include <string.h>
+
+#define JOB_MARK "stepcast: job/1"
+#define JOB_BYTES ((size_t)1 << 20)
+
+static bool is_job_file(struct sc_context *ctx, const char *path) {
+    struct sc__input in;
+    bool job = false;
+    if (sc__path_is_stream(path) || sc__path_is_folder(path))
+        return false;
+    if (sc__input_open(ctx, path, &in) != SC_OK) {
+        sc__clear_error(ctx); /* whoever reads it says so */
+        return false;
+    }
+    if (sc__input_fill_text(&in, 4096) == SC_OK) {
+        struct sc__str text = {(const char *)in.bytes + in.begin, in.end - in.begin};
+        struct sc__str line;
+        while (!job && sc__split(&text, '\n', &line) && (!line.n || *line.p == '#'))
+            continue;
+        job = sc__str_starts(line, JOB_MARK);
+    }
+    sc__clear_error(ctx);
+    sc__input_close(&in);
+    return job;
+}
+
+/* "set.0" of a list is the option "set". */
+static const char *option_name(struct sc_context *ctx, const struct sc__config_item *item) {
+    const char *last = item->last;
+    uint32_t index;
+    if (!sc__parse_u32(sc__str(last), &index) || last == item->key)
+        return last;
+    const char *end = last - 1;
+    const char *begin = end;
+    while (begin > item->key && begin[-1] != '.')
+        begin--;
+    return sc__strndup(&ctx->arena, begin, (size_t)(end - begin));
+}
+
+static bool was_given(const struct sc_request *req, uint32_t count, const char *name) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(req->values[i].option->name, name))
+            return true;
+    return false;
+}
+
+static sc_status
+take_option(struct sc_request *req,
+            const char *file,
+            const struct sc__config_item *item,
+            uint32_t given,
+            sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
+    struct sc__place at = {.file = file, .line = item->line};
+    const char *name = option_name(req->ctx, item);
+    const struct sc__option *o = sc__command_option(req->command, name);
+    if (!o)
+        return sc__fail(
+            req->ctx,
+            SC_INPUT,
+            &at,
+            sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name),
+            "%s has no option --%s",
+            req->command->name,
+            name);
+    if (was_given(req, given, o->name))
+        return SC_OK;
+    if (o->arg)
+        return set(req, o->name, item->value);
+    if (!strcmp(item->value, "true"))
+        return set(req, o->name, NULL);
+    if (!strcmp(item->value, "false"))
+        return SC_OK;
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &at,
+                    NULL,
+                    "%s is true or false, not '%.40s'",
+                    name,
+                    item->value);
+}
+
+sc_status sc__job_file_take(struct sc_request *req,
+                            sc_status (*set)(struct sc_request *req,
+                                             const char *name,
+                                             const char *value)) {
+    struct sc__config c;
+    struct sc__str text;
+    uint32_t given = req->value_count;
+    if (!req->command->inputs || req->input_count != 1 ||
+        !is_job_file(req->ctx, req->inputs[0]))
+        return SC_OK;
+    const char *file = req->inputs[0];
+    SC__TRY(sc__read_all(req->ctx, file, JOB_BYTES, &text));
+    SC__TRY(sc__config_read_yaml(req->ctx, file, text, &c));
+    req->input_count = 0;
+    for (uint32_t i = 0; i < c.count; i++) {
+        const struct sc__config_item *item = &c.items[i];
+        if (!strcmp(item->key, "stepcast"))
+            continue;
+        if (!strncmp(item->key, "inputs.", 7))
+            *SC__PUSH(&req->asked.arena,
+                      req->inputs,
+                      req->input_count,
+                      req->input_capacity) = sc__strdup(&req->asked.arena, item->value);
+        else
+            SC__TRY(take_option(req, file, item, given, set));
+    }
+    return SC_OK;
+}
+
+static void put_scalar(struct sc__buffer *out, const char *text) {
+    sc__putc(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            sc__putc(out, '\'');
+        sc__putc(out, *text);
+    }
+    sc__putc(out, '\'');
+}
+
+/* All values of an option that may be repeated. */
+static void
+put_list(const struct sc_request *req, const struct sc__option *o, struct sc__buffer *out) {
+    sc__printf(out, "  %s:\n", o->name);
+    for (uint32_t i = 0; i < req->value_count; i++)
+        if (req->values[i].option == o) {
+            sc__puts(out, "    - ");
+            put_scalar(out, req->values[i].text);
+            sc__putc(out, '\n');
+        }
+}
+
+static bool is_first_value(const struct sc_request *req, uint32_t at) {
+    for (uint32_t i = 0; i < at; i++)
+        if (req->values[i].option == req->values[at].option)
+            return false;
+    return true;
+}
+
+void sc__job_file_write(const struct sc_request *req, struct sc__buffer *out) {
+    bool any = false;
+    sc__puts(out, JOB_MARK "\n");
+    if (req->input_count)
+        sc__puts(out, "inputs:\n");
+    for (uint32_t i = 0; i < req->input_count; i++) {
+        sc__puts(out, "  - ");
+        put_scalar(out, req->inputs[i]);
+        sc__putc(out, '\n');
+    }
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const struct sc__option *o = req->values[i].option;
+        if (!strcmp(o->name, "job") || !is_first_value(req, i))
+            continue;
+        if (!any)
+            sc__puts(out, "options:\n");
+        any = true;
+        if (o->flags & SC__OPT_REPEAT && o->arg) {
+            put_list(req, o, out);
+            continue;
+        }
+        const char *last = sc__option(req, o->name);
+        sc__printf(out, "  %s: ", o->name);
+        if (o->arg)
+            put_scalar(out, last);
+        else
+            sc__puts(out, "true");
+        sc__putc(out, '\n');
+    }
+}

@@ -1,0 +1,40 @@
+# Job files: a run, and the same run again.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+check() { if [ "$2" = 0 ]; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+again() { # name, options…: what the job file gives is what the options gave
+    name=$1
+    shift
+    "$S" run "$@" --job "$dir/job.yaml" --json "$dir/a.json" >"$dir/out1" 2>"$dir/err" &&
+        mv "$dir/a.json" "$dir/first.json" && "$S" run "$dir/job.yaml" >"$dir/out2" 2>>"$dir/err" &&
+        grep -v '"command"' "$dir/a.json" >"$dir/x" && grep -v '"command"' "$dir/first.json" | cmp -s - "$dir/x" && cmp -s "$dir/out1" "$dir/out2"
+    check "$name" $?
+}
+again model --model llama3-8b --tp 2 --gpus 8 --fp8 --zero 1 --cluster dgx-h100:8 --seq 2048
+again workload tests/data/seed_003.txt --cluster dgx-h100:1024
+again repeated --model llama3-8b --gpus 8 --zero 1 --seq 2048 --slow rank:3=1.2 --slow rank:5=1.1
+again quotes --megatron-args tests/data/configurations/flags.yaml --set TP=2 --set "X=it's" --gpus 4
+
+"$S" run --model llama3-8b --gpus 8 --zero 1 --seq 2048 --job "$dir/job.yaml" >/dev/null 2>&1
+"$S" run "$dir/job.yaml" --tp 4 >"$dir/out" 2>"$dir/err" && grep -q '^8 GPUs: tp 4' "$dir/out"
+check "the command line wins" $?
+printf '# by hand\nstepcast: job/1\nmodel:\n  model: llama3-8b\nplan:\n  gpus: 8\n  tp: 2\n  zero: 1\n  seq: 2048\ncluster:\n  cluster: dgx-h100:8\noutputs:\n  json: %s/hand.json\n' "$dir" >"$dir/hand.yaml"
+"$S" run "$dir/hand.yaml" >"$dir/out" 2>"$dir/err" && grep -q '^8 GPUs: tp 2' "$dir/out" && [ -s "$dir/hand.json" ]
+check "sections by hand" $?
+bad() { # name, text in the error, file text
+    printf '%s' "$3" >"$dir/bad.yaml"
+    "$S" run "$dir/bad.yaml" >"$dir/out" 2>"$dir/err"
+    [ $? = 3 ] && grep -qF -- "$2" "$dir/err"
+    check "$1" $?
+}
+bad "an option that there is not" "bad.yaml:3: error: run has no option --frobnicate" 'stepcast: job/1
+options:
+  frobnicate: 3
+'
+bad "a flag with a value" "bad.yaml:3: error: fp8 is true or false, not '7'" 'stepcast: job/1
+options:
+  fp8: 7
+'
+bad "broken YAML" "bad.yaml:2: error: not YAML" 'stepcast: job/1
+options: [}'
