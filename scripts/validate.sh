@@ -5,7 +5,8 @@
 set -u
 tables=$(mktemp)
 unseen=$(mktemp)
-trap 'rm -f "$tables" "$unseen"' EXIT
+second=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -18,6 +19,8 @@ printf '\n== training steps: %s\n' "$steps"
     --markdown "$tables" --plot docs/validation.svg || exit
 python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
+printf '\n== a second table, a third of it left out of every fit\n'
+"$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -25,6 +28,9 @@ printf '\n== steps that no constant was fitted to\n'
     cat docs/validation.intro.md docs/validation.left-out.md
     printf '\n## Errors by source, GPU and size\n\n'
     cat "$tables"
+    printf '\n## A second table\n\n'
+    python3 scripts/left_out.py "$stepcast"
+    cat "$second"
     cat <<TEXT
 
 ## Steps that no constant was fitted to

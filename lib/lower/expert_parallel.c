@@ -10,14 +10,28 @@ static double dispatch_bytes(const struct sc__lowering *l) {
            l->model->hidden * sc__plan_width(p) * p->imbalance;
 }
 
-void sc__expert_all_to_all(struct sc__script_maker *k) {
+static void exchange(struct sc__script_maker *k, double bytes, bool async) {
     sc__script_collective(k,
                           SC__ALLTOALL,
                           SC__GROUP_EP,
                           SC__STREAM_EP,
-                          dispatch_bytes(k->l),
-                          k->l->plan.overlap_moe,
+                          bytes,
+                          async,
                           "expert exchange");
+}
+
+/* DeepEP and HybridEP send in chunks and permute what has arrived meanwhile: a share
+ * of the exchange runs beside that and the first products. */
+void sc__expert_all_to_all(struct sc__script_maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    double bytes = dispatch_bytes(k->l);
+    double exposed = p->dedup ? k->l->constants.software.flex_exposed : 1;
+    if (p->overlap_moe || exposed >= 1) {
+        exchange(k, bytes, p->overlap_moe);
+        return;
+    }
+    exchange(k, bytes * exposed, false);
+    exchange(k, bytes * (1 - exposed), true);
 }
 
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {
@@ -36,7 +50,9 @@ void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) 
  * prepares the exchange, half feeds the experts one by one. */
 double sc__expert_host_us(const struct sc__script_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    return k->moe && p->moe_unfused ? k->l->constants.software.host_moe_us *
-                                          (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
-                                    : 0;
+    /* with a capacity every shape is known beforehand: nobody waits for counts */
+    bool waits = p->moe_unfused && !(p->capacity > 0);
+    return k->moe && waits ? k->l->constants.software.host_moe_us *
+                                 (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
+                           : 0;
 }

@@ -53,8 +53,10 @@ void sc__script_collective(struct sc__script_maker *k,
                                .bytes = bytes,
                                .name = name};
     k->launches += 2;
-    if (!async && group == SC__GROUP_TP)
+    if (!async && group == SC__GROUP_TP) {
         k->comm += sc__step_tp_us(k->l, coll, bytes);
+        k->tp_waits++;
+    }
     close_segment(k);
 }
 
@@ -62,6 +64,13 @@ static void join(struct sc__script_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
         (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
     close_segment(k);
+}
+
+/* With --overlap-moe the exchange of a layer of one micro-batch runs beside a whole
+ * layer of another: here, until the next layer's experts. */
+static void await_exchange(struct sc__script_maker *k) {
+    if (k->l->plan.overlap_moe)
+        join(k, SC__STREAM_EP);
 }
 
 static const char *part_name(enum sc__work work) {
@@ -116,18 +125,34 @@ static void step_scripts_part(struct sc__script_maker *k,
     }
 }
 
+/* Host time that the kernels of the script need; 0 where no host is asked. */
+static double host_need(const struct sc__script_maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    double per = p->host_launch >= 0 ? p->host_launch : k->l->constants.software.host_us;
+    if (p->graphs & SC__GRAPH_FULL || !(per > 0))
+        return 0;
+    return per * k->launches + sc__expert_host_us(k);
+}
+
+/* Every rank's host launches its part of a collective at its own pace, and the
+ * collective begins with the last one: the maximum over the ranks grows with the
+ * logarithm of their number. A host that is far ahead of its GPU does not show. */
+static double host_skew(const struct sc__script_maker *k, double need, double busy) {
+    double behind = pow(need, 4) / (pow(need, 4) + pow(busy, 4));
+    return behind * k->l->constants.software.tp_skew_us * k->tp_waits *
+           log2(k->l->plan.mesh.tp);
+}
+
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. */
 static void host(struct sc__script_maker *k) {
-    const struct sc__step_constants *c = &k->l->constants;
-    double per = k->l->plan.host_launch >= 0 ? k->l->plan.host_launch : c->software.host_us;
     double busy = k->script->us + k->comm;
-    double need = per > 0 ? per * k->launches + sc__expert_host_us(k) : 0;
-    if (need <= 0 || busy <= 0 || k->l->plan.graphs & SC__GRAPH_FULL)
+    double need = host_need(k);
+    if (need <= 0 || busy <= 0)
         return;
     /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
     double sum =
         k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy);
-    double extra = sum - busy;
+    double extra = sum - busy + host_skew(k, need, busy);
     if (extra < 0.01 * busy)
         return;
     close_segment(k);
@@ -316,6 +341,7 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
         end_reduce(k);
         return;
     }
+    await_exchange(k);
     step_scripts_part(k, f, SC__PART_ROUTER, all);
     step_scripts_part(k, f, SC__PART_SHARED, all);
     sc__expert_all_to_all(k);
@@ -324,8 +350,6 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
     step_scripts_part(k, f, SC__PART_MLP_OUT, all);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
-    if (k->l->plan.overlap_moe)
-        join(k, SC__STREAM_EP);
     step_scripts_part(k, f, SC__PART_UNROUTE, all);
 }
 
@@ -476,6 +500,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
         backward_column(k, b, SC__PART_MLP_IN);
         return;
     }
+    await_exchange(k);
     backward_part(k, b, SC__PART_UNROUTE);
     sc__expert_all_to_all(k);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
@@ -483,8 +508,6 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     backward_part(k, b, SC__PART_MLP_IN);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
-    if (k->l->plan.overlap_moe)
-        join(k, SC__STREAM_EP);
     backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
 }

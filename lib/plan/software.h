@@ -16,15 +16,17 @@
 
 /* What the software costs beside the kernels of a layer. */
 struct sc__software_constants {
-    double host_us;         /* of host time per kernel */
-    double blocking_us;     /* the GPU idles after each kernel: CUDA_LAUNCH_BLOCKING */
+    double host_us;     /* of host time per kernel */
+    double blocking_us; /* the GPU idles after each kernel: CUDA_LAUNCH_BLOCKING */
+    double tp_skew_us;  /* of hosts, per tensor-parallel collective and doubling of tp */
     double host_message_us; /* per message between stages that the host waits for */
     /* more per layer with experts and direction: unfused routing waits for counts */
     double host_moe_us;
     /* factor on memory-bound kernels of routing and experts: fused, kernel by kernel */
     double moe_fused;
     double moe_unfused;
-    double tp_exposed; /* share of a chunked collective that stays exposed */
+    double flex_exposed; /* share of a flex exchange that hides behind nothing */
+    double tp_exposed;   /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages;   /* collectives per unit of sharded weights (ZeRO 2, 3) */

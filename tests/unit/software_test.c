@@ -206,7 +206,7 @@ static void names_are_found(void **state) {
 static void evidence_decides_for_auto(void **state) {
     (void)state;
     const struct sc__software *s;
-    struct sc__str script = sc__str("srun --container-image nvcr.io/nvidia/nemo:25.02\n"
+    struct sc__str script = sc__str("srun --container-image nvcr.io/nvidia/nemo:24.12\n"
                                     "python pretrain_gpt.py --num-layers 2");
     assert_int_equal(sc__software_find(ctx, "auto", script, &s), SC_OK);
     assert_string_equal(s->name, "nemo-24.07");
