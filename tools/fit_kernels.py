@@ -6,6 +6,7 @@
                                                              shapes and writes data/gpus/GPU.json
     python3 tools/fit_kernels.py deepep TABLES [GPU ...]     errors of dispatch and combine: as shipped, and of a fit to one
                                                              half on the other
+    python3 tools/fit_kernels.py moe    TABLES [GPU ...]     the same for experts in one call
 
 TABLES is the folder with gemm.csv (gpu,framework,version,m,n,k,gemm_dtype,us; ai-dynamo/aiconfigurator,
 systems/data). Shapes are parted by a hash of their sizes, so that all frameworks of a shape fall in the same half.
@@ -58,6 +59,33 @@ def exchange_rows(folder, gpu):
                 for what in ("dispatch", "combine"):
                     yield (f"deepep_{what}{low}", r["hidden_size"], r["num_token"], r["num_topk"], r["num_experts"],
                            r.get("dispatch_sms", ""), r[what + times])
+
+
+def expert_rows(folder, gpu):
+    """Experts in one call, bf16: (op, tokens, hidden, inter, topk, experts, ep, exponent, us) and the hash's sizes."""
+    with open(os.path.join(folder, "moe.csv"), newline="") as f:
+        for r in csv.DictReader(f):
+            kernel = r["kernel_source"]
+            wanted = kernel == "sglang_flashinfer_trtllm_moe" if gpu[0] in "bg" else r["framework"] == "trtllm"
+            if r["gpu"] != GPUS[gpu] or r["moe_dtype"] != "bfloat16" or not wanted:
+                continue
+            law = r["distribution"].split("_")[-1] if r["distribution"].startswith("power") else ""
+            sizes = [r[k] for k in ("num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size", "moe_ep_size")]
+            yield ("moe_plain" if "nongated" in kernel else "moe", r["num_tokens"], r["hidden_size"],
+                   str(int(r["inter_size"]) // int(r["moe_tp_size"])), r["topk"], r["num_experts"], r["moe_ep_size"], law,
+                   r["us"]), sizes
+
+
+def score_experts(folder, gpu, gpu_file, work, half):
+    table = os.path.join(work, "experts.csv")
+    with open(table, "w") as f:
+        f.write("op,tokens,hidden,inter,topk,experts,ep,exponent,us\n")
+        f.writelines(",".join(r) + "\n" for r, sizes in expert_rows(folder, gpu) if left_out(*sizes) == half)
+    if gpu_file is None:
+        return table
+    out = json.loads(subprocess.check_output([STEPCAST, "kernels", table, "--gpu", gpu_file, "--json", "-"]))
+    return "".join("\n    %s: median %.1f %%, 90 %% within %.1f %%" % (x["op"], x["median_pct"], x["p90_pct"])
+                   for x in out["summary"])
 
 
 def own_rows(folder):
@@ -172,12 +200,19 @@ def install(gpu, fitted):
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "fit", "deepep"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("score", "fit", "deepep", "moe"):
         sys.exit(__doc__)
     command, folder, gpus = sys.argv[1], sys.argv[2], sys.argv[3:] or list(GPUS)
     with tempfile.TemporaryDirectory() as work:
         for gpu in gpus:
             file = f"data/gpus/{gpu}.json"
+            if command == "moe":
+                print(f"{gpu}, shipped, shapes left out:{score_experts(folder, gpu, file, work, 1)}", flush=True)
+                half = os.path.join(work, "half.json")
+                subprocess.check_call([STEPCAST, "fit-gpu", score_experts(folder, gpu, None, work, 0), "--base", file, "-o",
+                                       half], stdout=subprocess.DEVNULL)
+                print(f"{gpu}, fitted again, shapes left out:{score_experts(folder, gpu, half, work, 1)}", flush=True)
+                continue
             if command == "deepep":
                 half = os.path.join(work, "half.json")
                 if not any(True for _ in exchange_rows(folder, gpu)):

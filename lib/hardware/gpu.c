@@ -178,6 +178,11 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
             g->embedding[i] /= dram;
     g->adamw[1] /= dram;
     g->adamw[2] /= dram;
+    g->moe.b /= clock;
+    g->moe.te *= g->sms / base->sms / dram;
+    g->moe.bw *= dram;
+    g->moe.rp *= main_peak(g) / main_peak(base);
+    g->moe.permute /= dram;
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

@@ -200,6 +200,22 @@ struct sc__grouped_constants {
     double t0;
 };
 
+/* The experts of a GPU in one call; hardware/kernel_moe.c has the formula. */
+struct sc__moe_constants {
+    /* us; us for each expert; us per 1e6 elements sorted */
+    double fixed;
+    double expert;
+    double permute;
+    /* of a tile: us per (rows + columns) and step of 64; us per element */
+    double b;
+    double te;
+    double wave; /* as of GEMMs */
+    /* B/us and FLOP/us of the whole chip; 0: not known */
+    double bw;
+    double rp;
+    double q;
+};
+
 /* Section 2: one head-size class. */
 struct sc__attention_constants {
     /* up to this; v_dim 0: any */
@@ -318,6 +334,7 @@ struct sc__gpu {
     double embedding[6]; /* forward: fixed, rows·h; backward: fixed, V·h, rows·h, rows */
     double adamw[3];     /* fixed, per 1e6 parameters all bf16, all fp32 */
     struct sc__exchange_constants exchange[SC__EXCHANGES];
+    struct sc__moe_constants moe;
     double exchange_ranks; /* GPUs of the node they were measured on */
     struct sc__power_constants power;
     double gap;                        /* us between kernels */

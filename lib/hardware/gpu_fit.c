@@ -190,6 +190,18 @@ offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     }
 }
 
+static void offer_moe(struct group *g, struct sc__moe_constants *c) {
+    offer(g, &c->bw, true);
+    offer(g, &c->b, false);
+    offer(g, &c->fixed, false);
+    offer(g, &c->rp, true);
+    offer(g, &c->te, false);
+    offer(g, &c->permute, false);
+    offer(g, &c->expert, false);
+    offer_ratio(g, &c->wave);
+    offer_ratio(g, &c->q);
+}
+
 static void offer_exchange(struct group *g, struct sc__exchange_constants *c) {
     offer(g, &c->sm_bw, true);
     offer(g, &c->fixed, false);
@@ -228,6 +240,9 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         break;
     case SC__KERNEL_OP_EXCHANGE:
         offer_exchange(g, &u->exchange[k->size[5]]);
+        break;
+    case SC__KERNEL_OP_MOE:
+        offer_moe(g, &u->moe);
         break;
     case SC__KERNEL_OP_ELEMENTWISE:
         offer(g, &u->elementwise_bw, true);

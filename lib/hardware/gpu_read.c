@@ -63,6 +63,16 @@ const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)
                                                        {"tile", AT(grouped.tile)},
                                                        {"t0", AT(grouped.t0)},
                                                        {0}};
+const struct sc__gpu_field sc__gpu_moe_fields[] = {{"fixed", AT(moe.fixed)},
+                                                   {"expert", AT(moe.expert)},
+                                                   {"permute", AT(moe.permute)},
+                                                   {"b", AT(moe.b)},
+                                                   {"te", AT(moe.te)},
+                                                   {"wave", AT(moe.wave)},
+                                                   {"bw", AT(moe.bw)},
+                                                   {"rp", AT(moe.rp)},
+                                                   {"q", AT(moe.q)},
+                                                   {0}};
 const struct sc__gpu_field sc__gpu_batched_fields[] = {{"step", AT(batched.step)},
                                                        {"memory", AT(batched.memory)},
                                                        {"t0", AT(batched.t0)},
@@ -395,6 +405,12 @@ static sc_status read_tiles(struct gpu_read_reader *r, json_t *list) {
 static sc_status read_grouped(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "grouped", o, sc__gpu_grouped_fields, r->gpu);
 }
+static sc_status read_moe(struct gpu_read_reader *r, json_t *o) {
+    SC__TRY(read_fields(r, "moe", o, sc__gpu_moe_fields, r->gpu));
+    if (r->gpu->moe.bw > 0 && !(r->gpu->moe.q >= 0.1 && r->gpu->moe.q <= 100))
+        return bad(r, NULL, "%s.%s is from 0.1 to 100", "moe", "q");
+    return SC_OK;
+}
 static sc_status read_batched(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "batched", o, sc__gpu_batched_fields, r->gpu);
 }
@@ -465,6 +481,7 @@ static const struct section {
                 {"adamw", read_adamw},
                 {"batched", read_batched},
                 {"deepep", read_deepep},
+                {"moe", read_moe},
                 {"unaligned", read_unaligned},
                 {0}};
 

@@ -17,7 +17,7 @@ struct sc__gpu_field {
 extern const struct sc__gpu_field sc__gpu_sheet_fields[], sc__gpu_gemm_fields[],
     sc__gpu_grouped_fields[], sc__gpu_batched_fields[], sc__gpu_unaligned_fields[],
     sc__gpu_power_fields[], sc__gpu_dtype_fields[], sc__gpu_host_fields[],
-    sc__gpu_other_fields[];
+    sc__gpu_other_fields[], sc__gpu_moe_fields[];
 
 extern const char *const sc__gpu_exchange_names[];
 extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];

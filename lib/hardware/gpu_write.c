@@ -143,6 +143,8 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
         put_memory_op(j, i, &g->memory_op[i]);
     sc__json_end_object(j);
     put_deepep(j, g);
+    if (g->moe.bw > 0)
+        put_fields(j, "moe", sc__gpu_moe_fields, g);
     put_list(j, "embedding", g->embedding, 6);
     put_list(j, "adamw", g->adamw, 3);
     put_fields(j, "power", sc__gpu_power_fields, g);

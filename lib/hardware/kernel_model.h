@@ -26,6 +26,8 @@ enum sc__kernel_op {
     SC__KERNEL_OP_ELEMENTWISE,
     /* tokens, hidden, topk, experts, SMs, enum sc__exchange */
     SC__KERNEL_OP_EXCHANGE,
+    /* tokens, hidden, width, topk, experts, GPUs, 1e3 exponent, without a gate */
+    SC__KERNEL_OP_MOE,
     SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
@@ -53,6 +55,7 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__moe_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__exchange_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);

@@ -4,6 +4,9 @@
  * then a product, or in a narrow type a linear layer with the cast of its input. */
 #include "hardware/kernel_table.h"
 
+#include "hardware/kernel_moe.h"
+
+#include <math.h>
 #include <string.h>
 
 enum column {
@@ -30,6 +33,9 @@ enum column {
     TOPK,
     EXPERTS,
     SMS,
+    INTER,
+    EP,
+    EXPONENT,
     US,
     KERNEL,
     /* remarks of the public tables */
@@ -40,10 +46,11 @@ enum column {
 };
 
 static const char *const column_names[] = {
-    "op",     "dtype",  "m",         "n",       "k",      "batch",   "heads", "kv_heads",
-    "sq",     "skv",    "head_dim",  "v_dim",   "causal", "rows",    "cols",  "vocab",
-    "hidden", "params", "bytes",     "tokens",  "topk",   "experts", "sms",   "us",
-    "kernel", "gpu",    "framework", "version", NULL};
+    "op",       "dtype",     "m",       "n",        "k",        "batch",  "heads",
+    "kv_heads", "sq",        "skv",     "head_dim", "v_dim",    "causal", "rows",
+    "cols",     "vocab",     "hidden",  "params",   "bytes",    "tokens", "topk",
+    "experts",  "sms",       "inter",   "ep",       "exponent", "us",     "kernel",
+    "gpu",      "framework", "version", NULL};
 
 /* Columns of the sizes of a key, in their order; COLUMNS: unused. */
 static const struct operation {
@@ -66,6 +73,8 @@ static const struct operation {
     {"embedding_b", SC__KERNEL_OP_EMBEDDING_B, {ROWS, VOCAB, HIDDEN}, 3},
     {"adamw", SC__KERNEL_OP_ADAMW, {PARAMS}, 1},
     {"elementwise", SC__KERNEL_OP_ELEMENTWISE, {BYTES}, 1},
+    {"moe", SC__KERNEL_OP_MOE, {TOKENS, HIDDEN, INTER, TOPK, EXPERTS}, 5},
+    {"moe_plain", SC__KERNEL_OP_MOE, {TOKENS, HIDDEN, INTER, TOPK, EXPERTS}, 5},
     {"deepep_dispatch", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
     {"deepep_combine", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
     {"deepep_dispatch_ll", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS}, 4},
@@ -254,6 +263,27 @@ static enum sc__exchange exchange_named(const char *name) {
     return combine ? SC__EXCHANGE_COMBINE : SC__EXCHANGE_DISPATCH;
 }
 
+static sc_status
+read_moe(struct kernel_table_reader *r, const char *name, struct sc__kernel_key *key) {
+    struct sc__str cell = r->cells[EXPONENT];
+    double exponent = 0;
+    SC__TRY(read_size_or(r, EP, 1, &key->size[5]));
+    if (cell.n &&
+        (!sc__parse_double(cell, &exponent) || !(exponent >= 0 && exponent <= 100)))
+        return fail(r, cell.p, NULL, "exponent must be a number from 0 to 100, not", cell);
+    if (key->size[4] > SC__MOE_EXPERTS)
+        return fail(r, r->cells[EXPERTS].p, NULL, "more than 1024", r->cells[EXPERTS]);
+    if (key->size[4] % key->size[5])
+        return fail(r,
+                    r->cells[EP].p,
+                    "each GPU has as many experts",
+                    "experts are no multiple of ep",
+                    r->cells[EP]);
+    key->size[6] = (uint64_t)llround(1e3 * exponent);
+    key->size[7] = !strcmp(name, "moe_plain");
+    return SC_OK;
+}
+
 static sc_status read_sizes(struct kernel_table_reader *r,
                             const struct operation *o,
                             struct sc__kernel_key *key) {
@@ -267,6 +297,8 @@ static sc_status read_sizes(struct kernel_table_reader *r,
         key->size[2] = key->size[1];
         key->size[1] = 0;
         return SC_OK;
+    case SC__KERNEL_OP_MOE:
+        return read_moe(r, o->name, key);
     case SC__KERNEL_OP_EXCHANGE:
         key->size[5] = exchange_named(o->name);
         return SC_OK;
@@ -324,6 +356,12 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
     if (row->key.what == SC__KERNEL_OP_ELEMENTWISE ||
         row->key.what == SC__KERNEL_OP_EXCHANGE)
         row->key.dtype = 0;
+    if (row->key.what == SC__KERNEL_OP_MOE && t != SC__BF16)
+        return fail(r,
+                    r->cells[DTYPE].p,
+                    NULL,
+                    "experts in one call are in bf16, not",
+                    r->cells[DTYPE]);
     cell = r->cells[US];
     if (cell.n && (!sc__parse_double(cell, &row->us) || !(row->us > 0)))
         return fail(r, cell.p, NULL, "us must be a number above 0, not", cell);

@@ -89,6 +89,21 @@ END
     expect fit_gpu_other_rows 0 "median" python3 "$tmp/median.py" "$tmp/others.json"
 fi
 
+# Experts in one call, and their exchange.
+moe='op,tokens,hidden,inter,topk,experts,ep,exponent,dtype'
+printf '%s\nmoe,4096,7168,2048,8,256,32,1.2,\n' "$moe" >"$tmp/moe.csv"
+expect moe_table 0 "moe" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf '%s\nmoe,4096,7168,2048,8,256,3,1.2,\n' "$moe" >"$tmp/moe.csv"
+expect moe_bad_ep 3 "no multiple of ep" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf '%s\nmoe,4096,7168,2048,8,4096,1,,\n' "$moe" >"$tmp/moe.csv"
+expect moe_too_many 3 "more than 1024" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf '%s\nmoe,4096,7168,2048,8,256,1,nan,\n' "$moe" >"$tmp/moe.csv"
+expect moe_bad_exponent 3 "exponent must be" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf '%s\nmoe,4096,7168,2048,8,256,1,,fp8\n' "$moe" >"$tmp/moe.csv"
+expect moe_bad_type 3 "in bf16, not" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf 'op,tokens,hidden,topk,experts\ndeepep_dispatch,64,7168,8,256\n' >"$tmp/moe.csv"
+expect deepep_no_sms 3 "sms must be" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+
 # How well a GPU is known.
 expect show_gpu_measured 0 "grade     measured" "$STEPCAST" show --gpu b200
 expect show_gpu_scaled 0 "grade     scaled from h100-sxm" "$STEPCAST" show --gpu h100-nvl

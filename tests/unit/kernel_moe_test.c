@@ -1,0 +1,102 @@
+/* The experts of a GPU in one call: loads that add up, the formula written out for a
+ * case small enough, and the public table where it is. */
+#include "test.h"
+
+#include "hardware/kernel_moe.h"
+
+#include <math.h>
+
+#include "context.h"
+
+static const struct sc__gpu *gpu(const char *name) {
+    const struct sc__gpu *g;
+    if (sc__gpu_find(ctx, name, &g) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    return g;
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void loads_add_up(void **state) {
+    (void)state;
+    static double loads[SC__MOE_EXPERTS];
+    struct sc__moe moe = {.tokens = 4096, .topk = 8, .experts = 256, .ep = 1};
+    double sum = 0;
+    assert_int_equal(sc__moe_loads(&moe, loads), 256);
+    for (unsigned i = 0; i < 256; i++)
+        near(loads[i], 4096 * 8 / 256.0);
+    moe.exponent = 1.2;
+    assert_int_equal(sc__moe_loads(&moe, loads), 256);
+    double most = 0;
+    for (unsigned i = 0; i < 256; i++) {
+        sum += loads[i];
+        most = fmax(most, loads[i]);
+        assert_true(loads[i] > 0 && loads[i] <= 4096);
+    }
+    assert_true(most > 3 * 128);
+    assert_true(sum <= 4096 * 8 * (1 + 1e-9) && sum > 0.5 * 4096 * 8);
+    /* the most loaded of 8 GPUs has at least an eighth */
+    moe.ep = 8;
+    double here = 0;
+    unsigned local = sc__moe_loads(&moe, loads);
+    assert_int_equal(local, 32);
+    for (unsigned i = 0; i < local; i++)
+        here += loads[i];
+    assert_true(here >= sum / 8);
+}
+
+/* One expert, one tile of 16 x 128 for each product, no smoothing to speak of. */
+static void closed_form(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.moe = (struct sc__moe_constants){.fixed = 7,
+                                       .expert = 0.25,
+                                       .permute = 1e3,
+                                       .b = 1,
+                                       .te = 0.5,
+                                       .wave = 0,
+                                       .bw = 1e12,
+                                       .rp = 1e15,
+                                       .q = 50};
+    struct sc__moe moe =
+        {.tokens = 4, .hidden = 128, .inter = 64, .topk = 1, .experts = 1, .ep = 1};
+    double tile = 16 + 128;
+    double area = 0.5 * 16 * 128;
+    double first = 2 * tile + area; /* k = 128: two steps; n = 2 x 64: one tile */
+    double second = tile + area;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + 1e3 * 128 * 4 * 2 * 1e-6 + first + second);
+    moe.plain = true;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + 1e3 * 128 * 4 * 2 * 1e-6 + first + second);
+    g.moe.bw = 0;
+    near(sc__moe_us(&g, &moe), 0);
+}
+
+/* Unequal loads never take less; more tokens never take less by more than a wave. */
+static void unequal_is_slower(void **state) {
+    (void)state;
+    static const char *const names[] = {"a100-80", "h100-sxm", "h200", "b200", "gb300"};
+    for (unsigned i = 0; i < 5; i++)
+        for (uint64_t tokens = 512; tokens <= 65536; tokens *= 2) {
+            struct sc__moe moe = {.tokens = tokens,
+                                  .hidden = 7168,
+                                  .inter = 2048,
+                                  .topk = 8,
+                                  .experts = 256,
+                                  .ep = 32};
+            double equal = sc__moe_us(gpu(names[i]), &moe);
+            moe.exponent = 1.2;
+            assert_true(equal > 0 && sc__moe_us(gpu(names[i]), &moe) > equal);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(loads_add_up, open_context, close_context),
+        cmocka_unit_test_setup_teardown(closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(unequal_is_slower, open_context, close_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
