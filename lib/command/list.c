@@ -1,5 +1,5 @@
 /* list: the names there are, as tables: models, GPUs, clusters, software, network
- * engines. */
+ * engines, settings of networks of packets. */
 #include "command/job.h"
 #include "hardware/cluster_fields.h"
 #include "hardware/gpu.h"
@@ -176,6 +176,21 @@ static sc_status list_engines(struct listing *l) {
     return SC_OK;
 }
 
+/* ---- networks ---- */
+
+static sc_status list_network(struct listing *l, const char *name) {
+    struct sc__packet_network n;
+    sc__packet_network_describe(l->ctx, name, &n);
+    sc__printf(&l->text, "%-13s %7u  %-33s %s\n", name, n.payload, n.controls, n.source);
+    sc__json_row(&l->json, NULL);
+    sc__json_string(&l->json, "name", name);
+    sc__json_u64(&l->json, "payload", n.payload);
+    sc__json_string(&l->json, "controls", n.controls);
+    sc__json_string(&l->json, "source", n.source);
+    sc__json_end_object(&l->json);
+    return SC_OK;
+}
+
 /* ---- the command ---- */
 
 struct list_kind {
@@ -204,6 +219,10 @@ static const struct list_kind list_kinds[] = {
      "software/",
      list_software,
      "software                         from     to       what\n"},
+    {"networks",
+     "networks/",
+     list_network,
+     "network       payload  congestion controls               source\n"},
     {"engines", NULL, NULL, "engine       how it sees the network\n"},
     {0}};
 
@@ -219,9 +238,10 @@ static sc_status find_kind(struct sc_request *req, const struct list_kind **out)
     const char *near = *asked ? sc__nearest(asked, names) : NULL;
     const char *hint = near ? sc__format(&req->ctx->arena, "did you mean %s?", near)
                             : "stepcast list models";
-    return sc__usage(req,
-                     hint,
-                     "list takes one of models, gpus, clusters, software and engines");
+    return sc__usage(
+        req,
+        hint,
+        "list takes one of models, gpus, clusters, software, networks and engines");
 }
 
 static sc_status list_all(struct listing *l, const struct list_kind *kind) {
@@ -261,9 +281,10 @@ static const struct sc__option *const list_tables[] = {list_options, NULL};
 
 const struct sc__command sc__command_list = {
     .name = "list",
-    .args = "models|gpus|clusters|software|engines",
-    .summary =
-        "the models, GPUs, clusters, software profiles and network engines there are",
+    .args = "models|gpus|clusters|software|networks|engines",
+    .summary = "the models, GPUs, clusters, software profiles, networks of packets and "
+               "engines there "
+               "are",
     .text = "The names that --model, --gpu, --cluster, --software and --net take, with the "
             "figures that\n"
             "belong to them. Peak rates are dense; parameters are counted from the shapes.",

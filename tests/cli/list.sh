@@ -4,7 +4,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 
-for kind in models gpus clusters software; do
+for kind in models gpus clusters software networks; do
     "$STEPCAST" list $kind --json "$tmp/$kind.json" >"$tmp/$kind.txt"
     expect "list_$kind" 0 "rows as in data/$kind" python3 tests/cli/list_oracle.py $kind "$tmp/$kind.json" "$tmp/$kind.txt"
     "$STEPCAST" list $kind --json - | cmp -s - "$tmp/$kind.json"
@@ -17,7 +17,7 @@ expect list_engines 2 "one of: $names" "$STEPCAST" run --model gpt2 --gpus 1 --g
 expect list_engines_summary 0 "links are shared max-min fair" "$STEPCAST" list engines
 expect list_engines_json 0 '"name": "flow"' "$STEPCAST" list engines --json -
 
-expect list_nothing 2 "list takes one of models, gpus, clusters, software and engines" "$STEPCAST" list
+expect list_nothing 2 "list takes one of models, gpus, clusters, software, networks and engines" "$STEPCAST" list
 expect list_misspelt 2 "did you mean clusters?" "$STEPCAST" list cluster
 expect list_two 2 "list takes one of" "$STEPCAST" list models gpus
 expect list_empty_word 2 "list takes one of" "$STEPCAST" list ""

@@ -78,6 +78,12 @@ def check_cluster(row, c):
     same(row["name"], "class", row["fabric_class"], c["fabric"]["class"])
 
 
+def check_network(row, data):
+    same(row["name"], "payload", row["payload"], int(data["settings"]["PACKET_PAYLOAD_SIZE"]))
+    same(row["name"], "controls", row["controls"], ", ".join(data["controls"]))
+    same(row["name"], "source", row["source"], data["source"])
+
+
 def check_software(row, c):
     for key in ("title", "stack", "from", "to", "source"):
         same(row["name"], key, row[key], c[key])
@@ -87,6 +93,8 @@ def cells(kind, row):
     """Words of the row's line in the table."""
     if kind == "software":
         return [row["name"], row["from"], row["to"], row["title"]]
+    if kind == "networks":
+        return [row["name"], str(row["payload"]), row["controls"], row["source"]]
     if kind == "models":
         shown = [f"{n / 1e9:.1f} B" if n >= 1e9 else f"{n / 1e6:.1f} M" for n in (row["parameters"], row["active_parameters"])]
         return [row["name"], str(row["layers"]), *shown, str(row["context"] or "-")]
@@ -102,7 +110,7 @@ files = {p.stem: json.load(open(p)) for p in pathlib.Path("data", kind).glob("*.
 same(kind, "names", sorted(r["name"] for r in rows), sorted(files))
 same(kind, "lines", len(table), len(rows))
 for row, line in zip(rows, table):
-    {"models": check_model, "gpus": check_gpu, "clusters": check_cluster, "software": check_software}[kind](row, files[row["name"]])
+    {"models": check_model, "gpus": check_gpu, "clusters": check_cluster, "software": check_software, "networks": check_network}[kind](row, files[row["name"]])
     same(row["name"], "line", re.sub(" +", " ", line), re.sub(" +", " ", " ".join(cells(kind, row))))
 print("\n".join(wrong) if wrong else f"{len(rows)} rows as in data/{kind}")
 sys.exit(bool(wrong))

@@ -3,9 +3,9 @@
 S=${STEPCAST:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-inputs=../shared/inputs
+inputs=${STEPCAST_SHARED:-../shared}/inputs
 if [ ! -f "$inputs/INDEX.md" ]; then
-    echo "skip ../shared/inputs is not here"
+    echo "skip real_inputs [needs shared]"
     exit 0
 fi
 check() { if [ "$2" = 0 ]; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
@@ -156,3 +156,7 @@ for f in Meta_Topo_256g_8gps_400Gbps_A100 Zcube_n16_k2_256g_8gps_200Gbps_H100 DC
     cmp -s "$dir/flow" "$dir/analytic" && awk '{ exit !($6 > 200) }' "$dir/flow"
     check "$f" $?
 done
+
+# ---- the official trace of PyTorch as Chakra ----
+tar xzf "$inputs/chakra/feeder_tests_trace.tar.gz" -C "$dir" 2>"$dir/err" && shown "$dir/tests/data/chakra.0.et" && grep -q 'nodes  *3664' "$dir/out" && grep -q 'ALLREDUCE × 15, 102.2 MB' "$dir/out"
+check "a Chakra trace that chakra_converter made of PyTorch's" $?

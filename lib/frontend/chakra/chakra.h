@@ -115,4 +115,13 @@ bool sc__chakra_directory(const char *path);
 /* Whether the name ends in .et or .et.gz; cuts that off. */
 bool sc__chakra_name(struct sc__str *name);
 
+/* Traces of PyTorch, which leave things open. */
+bool sc__chakra_is_pytorch(const struct sc__chakra_node *nodes, uint32_t count);
+/* A collective that only has a name and a time. */
+void sc__chakra_measured(struct sc__workload *w,
+                         const struct sc__chakra_node *n,
+                         uint8_t stream,
+                         struct sc__op *op);
+void sc__chakra_note_pytorch(struct sc_context *ctx, uint64_t parents, uint64_t measured);
+
 #endif

@@ -36,7 +36,10 @@ struct chakra_read_reader {
     bool slots;
     uint64_t untimed;  /* compute nodes without any time */
     uint64_t roofline; /* nodes timed by the roofline */
+    uint64_t parents;  /* of PyTorch: dependencies on nodes left out; … by time alone */
+    uint64_t measured;
     /* of the rank being read */
+    bool pytorch;
     uint32_t rank;
     struct sc__arena memory;
     struct sc__str file;
@@ -199,6 +202,10 @@ static sc_status add_edges(struct chakra_read_reader *r, uint32_t i) {
     for (uint32_t d = 0; d < n->deps; d++) {
         uint64_t id = r->deps.ids[n->first_dep + d];
         uint32_t on = find_node(r, id);
+        /* nodes are numbered in the order they were made; of what comes later only
+         * in-place operators seem to depend */
+        if ((on == SC__NONE || on >= i) && r->pytorch && ++r->parents)
+            continue;
         if (on == SC__NONE)
             return node_error(r,
                               n,
@@ -316,6 +323,10 @@ static sc_status set_collective(struct chakra_read_reader *r,
                                       SC__BARRIER};
     int64_t type = n->number[SC__ATTR_COMM_TYPE];
     int64_t size = n->number[SC__ATTR_COMM_SIZE];
+    if (!has(n, SC__ATTR_COMM_TYPE) && r->pytorch && ++r->measured) {
+        sc__chakra_measured(r->w, n, STREAM_COLLECTIVES, op);
+        return SC_OK;
+    }
     if (!has(n, SC__ATTR_COMM_TYPE))
         return node_error(r, n, NULL, "a collective without comm_type");
     if (type < 0 || type > 9)
@@ -431,6 +442,7 @@ static sc_status add_op(struct chakra_read_reader *r, const struct sc__chakra_no
 }
 
 static sc_status define_groups(struct chakra_read_reader *r) {
+    r->pytorch = sc__chakra_is_pytorch(r->nodes, r->node_count);
     for (uint32_t i = 0; i < r->node_count; i++) {
         struct sc__place at = chakra_read_place(r, r->nodes[i].offset);
         if (r->nodes[i].type == SC__CHAKRA_METADATA && r->nodes[i].inputs.n)
@@ -683,6 +695,7 @@ static void notes(const struct chakra_read_reader *r) {
             "%llu compute nodes have no duration, num_ops or tensor_size: they take no "
             "time",
             (unsigned long long)r->untimed);
+    sc__chakra_note_pytorch(r->ctx, r->parents, r->measured);
     if (r->slots)
         sc__note(r->ctx,
                  "astra-slots",

@@ -148,6 +148,15 @@ struct sc__packet_settings {
 };
 
 /* The settings of data/networks/NAME.json for a control ("dcqcn"). */
+/* What it is: its controls with commas, a payload, a source. */
+struct sc__packet_network {
+    const char *controls;
+    uint32_t payload;
+    const char *source;
+};
+void sc__packet_network_describe(struct sc_context *ctx,
+                                 const char *name,
+                                 struct sc__packet_network *out);
 bool sc__packet_network_exists(struct sc_context *ctx, const char *name);
 sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       const char *name,

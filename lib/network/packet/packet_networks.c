@@ -13,6 +13,28 @@ bool sc__packet_network_exists(struct sc_context *ctx, const char *name) {
     return network_file(ctx, name) != NULL;
 }
 
+void sc__packet_network_describe(struct sc_context *ctx,
+                                 const char *name,
+                                 struct sc__packet_network *out) {
+    const struct sc__data_file *file = network_file(ctx, name);
+    json_t *root = json_loadb((const char *)file->bytes, file->size, 0, NULL);
+    json_t *settings = json_object_get(root, "settings");
+    const char *payload =
+        json_string_value(json_object_get(settings, "PACKET_PAYLOAD_SIZE"));
+    struct sc__buffer controls;
+    const char *control;
+    json_t *value;
+    sc__buffer_init(&controls, &ctx->arena);
+    json_object_foreach(json_object_get(root, "controls"), control, value) {
+        sc__printf(&controls, "%s%s", controls.size ? ", " : "", control);
+    }
+    *out = (struct sc__packet_network){.controls = controls.text};
+    out->source =
+        sc__strdup(&ctx->arena, json_string_value(json_object_get(root, "source")));
+    (void)sc__parse_u32(sc__str(payload), &out->payload);
+    json_decref(root);
+}
+
 static void
 add_values(struct sc_context *ctx, json_t *values, struct sc__packet_settings *out) {
     const char *key;

@@ -46,7 +46,7 @@ const struct sc__option sc__packet_options[] = {
      NULL,
      NULL,
      "Packets",
-     "every packet by itself: nothing is skipped or approximated",
+     "nothing is skipped or approximated: all phases, all sizes",
      0},
     {0}};
 
