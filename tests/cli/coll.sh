@@ -92,7 +92,7 @@ if [ -f $markdown ]; then
     expect one_gpu_left_out 0 "reduce on 1 GPU is left out" "$STEPCAST" coll --against $markdown -c "$pair"
     expect one_operation 0 "alltoall, 2 GPUs" "$STEPCAST" coll alltoall --against $markdown -c "$pair"
     expect no_such_table 2 "no table to compare with" "$STEPCAST" coll sendrecv --against $markdown -c "$pair"
-else echo "skip tables_of_markdown: no such log"; fi
+else echo "skip tables_of_markdown [needs shared]"; fi
 sed 's/^/0: /' $tmp/log >$tmp/srun
 check srun_prefix "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/srun | tail -1)" "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/log | tail -1)"
 expect nameless_table 2 "does not say which operation" "$STEPCAST" coll --against $tmp/slow-tree -c dgx-h100:16
@@ -105,12 +105,12 @@ if [ -f $truth ]; then
     # a row of a GPU that nobody knows is left out with a note
     sed '2s/H100-SXM-80GB/X9/' $truth >$tmp/truth.csv
     expect unknown_gpu 0 "note: rows of GPU x9 were left out" "$STEPCAST" coll --validate $tmp/truth.csv
-else echo "skip accuracy: no table of measurements"; fi
+else echo "skip accuracy [needs shared]"; fi
 truth2=${STEPCAST_SHARED:-../shared}/truth/collectives_2.csv
 if [ -f $truth2 ]; then
     "$STEPCAST" coll --validate $truth2 >$tmp/valid2
     check accuracy_2 "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 6), ($6 <= 7), ($9 <= 2), ($12 <= 5)}' $tmp/valid2)" "1 1 1 1"
-else echo "skip accuracy_2: no table of measurements"; fi
+else echo "skip accuracy_2 [needs shared]"; fi
 
 # presets of clouds, and how far each is known
 for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 coreweave-gb200:72 amd-mi300x:8; do

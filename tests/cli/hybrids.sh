@@ -5,7 +5,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 if ! command -v python3 >/dev/null; then
-    echo "skip hybrids: no python3"
+    echo "skip hybrids [needs command:python3]"
     exit 0
 fi
 holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok hybrids: $1"; else echo "not ok hybrids: $1: $2"; fi; }

@@ -5,7 +5,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 if ! command -v python3 >/dev/null; then
-    echo "skip memory: no python3"
+    echo "skip memory [needs command:python3]"
     exit 0
 fi
 llama="--model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory"

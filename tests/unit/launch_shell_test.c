@@ -1,16 +1,10 @@
 /* Launch scripts: what the evaluator would run, against bash itself, which runs the
  * same scripts with stubs for torchrun, python and their kin. */
+#include "test.h"
+
 #include "shell/shell.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FOLDER "tests/data/launch"
 
@@ -195,8 +189,9 @@ static void test_scripts_as_bash_runs_them(void **state) {
     DIR *folder = opendir(FOLDER);
     unsigned tried = 0;
     unsigned wrong = 0;
-    if (!folder || system("bash -c true 2>/dev/null"))
-        skip();
+    assert_non_null(folder);
+    if (system("bash -c true 2>/dev/null"))
+        skip_needs("command:bash");
     for (struct dirent *e; (e = readdir(folder));) {
         char path[1024];
         size_t n = strlen(e->d_name);
