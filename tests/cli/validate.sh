@@ -51,10 +51,10 @@ bound "Korthikanti 2022 (arXiv" 5
 bound "ground_truth_multi" 7
 bound "ground_truth_single" 8
 bound "Zero Bubble" 6
-bound "[A100" 4
+bound "[A100" 5
 bound "[H100" 12
 bound "dgxc" 5
-bound "torchtitan" 10
+bound "torchtitan" 11
 bound "Blackwell" 15
 bound "MoE" 25
 bound "all" 5
