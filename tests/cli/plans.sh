@@ -147,7 +147,7 @@ import json
 print(json.load(open('$tmp/l.json'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.json'))['step_time_us'])")" True
 done
 expect "a plan without flags" 1 "cannot be said to Megatron-LM" "$S" plans $few --zero 3 --write-launch "$tmp/no.sh"
-check "and no script" "$(ls "$tmp/no.sh" 2>&1 | grep -c 'cannot access')" 1
+check "and no script" "$(cat "$tmp/out" "$tmp/err" | grep -c 'cannot be said') $(ls "$tmp/no.sh" 2>&1 | grep -c 'cannot access')" "1 1"
 # run --plan auto is the first of plans.
 "$S" run $few --plan auto --json "$tmp/auto.json" >/dev/null
 "$S" plans $few --json "$tmp/first.json" >/dev/null
