@@ -29,8 +29,8 @@ GPUS = {"a100-80": "a100_sxm", "h100-sxm": "h100_sxm", "h200": "h200_sxm", "b200
 LINEAR = {"fp8": "fp8", "fp8_block": "fp8-block", "nvfp4": "fp4"}  # rows are linear layers: cast of the input and product
 TYPES = {"bfloat16": "bf16", **LINEAR}
 CASTS = ["quantize_fp8", "quantize_fp8_block", "quantize_fp4"]
-# Two frameworks timed the same cuBLAS. TRT-LLM's rows ran at the GPU's power limit, as training does, and agree with our
-# own table of the H200; vLLM's are up to 12 % faster on Blackwell. Where both agree (A100, within 1 %) both are fitted.
+# Two frameworks timed the same cuBLAS; their medians differ by 1 to 5 %, B300's large products by 12 %. TRT-LLM's rows call it
+# through PyTorch, as training does, and are fitted; on the A100 both are (docs/model/kernels.md).
 BOTH = {"a100-80"}
 STEPCAST = os.environ.get("STEPCAST", "build/stepcast")
 

@@ -169,8 +169,14 @@ static void put_row(const struct sc__plans *x,
                100 * p->shares.exposed,
                p->memory / 1e9,
                100 * p->memory / machine_of(s, p)->capacity);
-    if (has_costs(x))
-        sc__printf(out, " %9.2f %9.1f", usd_per_billion(s, p), kwh_per_billion(s, p));
+    if (has_costs(x)) {
+        double usd = usd_per_billion(s, p);
+        if (usd > 0)
+            sc__printf(out, " %9.2f", usd);
+        else
+            sc__puts(out, "   unknown"); /* no --price, and none in the data */
+        sc__printf(out, " %9.1f", kwh_per_billion(s, p));
+    }
     if (x->tokens > 0)
         sc__printf(out, " %8.2f", sc__plans_days(x, p));
     if (s->tries) {
