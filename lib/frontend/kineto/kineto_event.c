@@ -5,6 +5,8 @@
 /* ---- numbers ---- */
 
 bool sc__kineto_nanoseconds(struct sc__str s, int64_t *out) {
+    if (!s.n) /* not there: no pointer to count from */
+        return false;
     const char *p = s.p;
     const char *end = s.p + s.n;
     int64_t v = 0;
@@ -18,7 +20,7 @@ bool sc__kineto_nanoseconds(struct sc__str s, int64_t *out) {
     if (p < end && *p == '.')
         for (p++; p < end && *p >= '0' && *p <= '9' && decimals < 3; p++, decimals++)
             v = 10 * v + (*p - '0');
-    if (p < end || s.n == 0 || v > INT64_MAX / 1000)
+    if (p < end || v > INT64_MAX / 1000)
         return sc__parse_decimal(s, 3, out);
     for (; decimals < 3; decimals++)
         v *= 10;
