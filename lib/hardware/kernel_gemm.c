@@ -153,9 +153,6 @@ static struct gemm describe(const struct sc__gpu *g,
     p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (operands / c->bw + output / c->write - saved) * slower;
-    /* Those of fp32 are carried over from one GPU, and may say more than a chip has. */
-    if (t == SC__FP32 && g->peak[t] > 0)
-        p.floor = fmax(p.floor, 2 * (double)batch * dm * dn * dk / (1e6 * g->peak[t]));
     return p;
 }
 

@@ -25,7 +25,9 @@ def peak(count):
 early, few = peak(1000)
 late, many = peak(10000)
 assert few == many and len([l for l in few if l.endswith(" ms")]) >= 6, few
-room = 65536 if "/san" in sys.argv[1] else 256
+# what the allocator keeps differs by a few hundred KiB from run to run; 100 bytes lost
+# a plan would be 900
+room = 65536 if "/san" in sys.argv[1] else 640
 assert late <= early + room, "%d KiB after 1,000 plans, %d KiB after 10,000" % (early, late)
 print("%d and %d KiB" % (early, late))
 PY
