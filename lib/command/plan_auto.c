@@ -53,9 +53,8 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
     if (strcmp(word, "auto"))
         return sc__usage(req, "--plan auto", "--plan: unknown '%s'", word);
     if (!job->plan.global_batch)
-        return sc__usage(req,
-                         "--global-batch N: the sequences of a step",
-                         "--plan auto: the batch decides which plan is best");
+        job->plan.global_batch = sc__plan_usual_batch(req->ctx, &job->plan, job->model);
+    s.given.global_batch = job->plan.global_batch;
     keep_settings(req, &s.engine_settings);
     s.machines = SC__NEW(&req->ctx->arena, struct sc__search_machine);
     s.machine_count = 1;

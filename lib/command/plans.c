@@ -36,9 +36,8 @@ static sc_status read_job(struct sc__plans *x) {
                          "--model NAME, or Megatron's flags",
                          "plans are searched for a model");
     if (!x->job.plan.global_batch)
-        return sc__usage(req,
-                         "--global-batch N: the sequences of a step",
-                         "the batch decides which plan is best");
+        x->job.plan.global_batch =
+            sc__plan_usual_batch(req->ctx, &x->job.plan, x->job.model);
     return sc__options_read(&x->job.settings, &x->job.options);
 }
 

@@ -124,7 +124,8 @@ static double kwh_per_billion(const struct sc__search *s, const struct sc__searc
 
 /* The columns beside the usual ones are of interest. */
 static bool has_costs(const struct sc__plans *x) {
-    return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST;
+    return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST ||
+           sc__option(x->req, "price");
 }
 
 static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
@@ -142,7 +143,7 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
     if (has_costs(x))
         sc__puts(out, "    $/Gtok  kWh/Gtok");
     if (x->tokens > 0)
-        sc__puts(out, "     days");
+        sc__puts(out, has_costs(x) ? "     days         $" : "     days");
     sc__puts(out, s->tries ? "  with\n" : "\n");
 }
 
@@ -179,6 +180,10 @@ static void put_row(const struct sc__plans *x,
     }
     if (x->tokens > 0)
         sc__printf(out, " %8.2f", sc__plans_days(x, p));
+    if (x->tokens > 0 && has_costs(x)) {
+        double usd = usd_per_billion(s, p) * x->tokens / 1e9;
+        sc__printf(out, usd > 0 ? " %9.3g" : "   unknown", usd);
+    }
     if (s->tries) {
         sc__puts(out, "  ");
         if (p->number[SC__NUMBER_ETP])
@@ -292,6 +297,8 @@ static void plans_put_plan(const struct sc__plans *x,
         sc__json_double(j, "kwh_per_billion_tokens", kwh_per_billion(s, p));
     if (x->tokens > 0)
         sc__json_double(j, "days", sc__plans_days(x, p));
+    if (x->tokens > 0 && usd_per_billion(s, p) > 0)
+        sc__json_double(j, "cost_usd", usd_per_billion(s, p) * x->tokens / 1e9);
     if (machine_of(s, p)->ettr > 0)
         sc__json_double(j, "ettr", machine_of(s, p)->ettr);
     sc__json_double(j, "mfu", p->mfu);

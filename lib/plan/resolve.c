@@ -101,6 +101,22 @@ resolve_micro_batches(struct sc_context *ctx, const sc_plan *g, struct sc__plan 
     return SC_OK;
 }
 
+uint32_t sc__plan_usual_seq(const struct sc__model *m) {
+    return m->context && m->context <= 8192 ? m->context : 4096;
+}
+
+uint32_t
+sc__plan_usual_batch(struct sc_context *ctx, const sc_plan *g, const struct sc__model *m) {
+    uint32_t seq = g->seq ? g->seq : sc__plan_usual_seq(m);
+    uint32_t batch = seq < SC__USUAL_TOKENS ? SC__USUAL_TOKENS / seq : 1;
+    sc__note(ctx,
+             "batch-assumed",
+             "no --global-batch is given: %u sequences, about the 4 Mi tokens that Llama 3 "
+             "began with (arXiv 2407.21783); the batch decides which plan is best",
+             batch);
+    return batch;
+}
+
 static sc_status resolve_batch(struct sc_context *ctx,
                                const sc_plan *g,
                                const struct sc__model *m,
@@ -109,7 +125,7 @@ static sc_status resolve_batch(struct sc_context *ctx,
     p->global_batch = g->global_batch;
     p->seq = g->seq;
     if (!p->seq) {
-        p->seq = m->context && m->context <= 8192 ? m->context : 4096;
+        p->seq = sc__plan_usual_seq(m);
         sc__note(ctx,
                  "seq-assumed",
                  "no --seq is given: sequences of %u tokens are assumed",

@@ -51,7 +51,8 @@ P
 check "what is given stays" "$(python3 -c "
 import json
 print({(p['tp'], p['pp'], p['micro_batch'], p['recompute']) for p in json.load(open('$tmp/m.json'))['plans']})")" "{(1, 1, 1, 'full')}"
-expect no_batch 2 "the batch decides" "$S" plans --model llama3-8b --gpus 8
+expect no_batch 0 "512 sequences, about the 4 Mi tokens" "$S" plans --model llama3-8b --gpus 8
+check batch_as_given "$("$S" plans --model llama3-8b --gpus 8 | sed -n '4,6p')" "$("$S" plans --model llama3-8b --gpus 8 --global-batch 512 | sed -n '4,6p')"
 expect no_model 2 "plans are searched for a model" "$S" plans --gpus 8 --global-batch 8
 expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b --global-batch 8
 expect too_large 1 "fits into memory with 8 % to spare" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
@@ -156,7 +157,7 @@ import json
 a, p = json.load(open('$tmp/auto.json')), json.load(open('$tmp/first.json'))
 print(a['step_time_us'] == p['plans'][0]['step_time_us'], '--plan auto: of' in json.dumps(a))")" "True True"
 expect "a plan that is no word" 2 "--plan: unknown 'x'" "$S" run $few --plan x
-expect "auto without a batch" 2 "the batch decides" "$S" run --model gpt2 --gpus 2 --plan auto
+expect "auto without a batch" 0 "4096 sequences, about the 4 Mi tokens" "$S" run --model gpt2 --gpus 2 --plan auto
 expect "auto does not fit" 1 "none of" "$S" run --model llama3-405b --gpus 8 --global-batch 8 --seq 8192 --plan auto
 expect "what would fit" 1 "stepcast plans --model llama3-70b --gpus 8 --global-batch 8" "$S" run --model llama3-70b --gpus 8 --global-batch 8 --seq 8192
 expect "nothing of the name to try" 2 "--try: unknown 'x'" "$S" plans $few --try zero,x
@@ -164,3 +165,9 @@ expect "no margin" 2 "memory-margin" "$S" plans $few --memory-margin 100%
 expect "a wrong word" 2 "--net: unknown 'x'" "$S" plans $few --net x
 expect "what plans assume" 0 "every plan shards the optimizer" "$S" plans $few
 expect "an option without effect" 0 "--format has no effect" "$S" plans $few --format goal
+
+# the run's price: days of all GPUs at the hourly price
+priced() { "$S" plans --model llama3-8b --gpus 64 --global-batch 512 --train-tokens 1T --price 2.5 --json - | python3 -c 'import json,sys
+p = json.load(sys.stdin)["plans"][0]
+print(abs(p["cost_usd"] / (p["days"] * 24 * 64 * 2.5) - 1) < 1e-9)'; }
+check price_of_the_run "$(priced)" True
