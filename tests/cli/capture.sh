@@ -45,3 +45,8 @@ if ! python3 -c "import torch" 2>/dev/null; then
     expect no_torch 3 "PyTorch is not installed" env PYTHONPATH=build/python STEPCAST_LIBRARY="$PWD/build/libstepcast.so.0" python3 -m stepcast.capture examples/capture_llama.py
 fi
 expect no_mesh 2 "is not NAME=SIZE" env PYTHONPATH=build/python python3 -m stepcast.capture --mesh pp8 examples/capture_llama.py
+if python3 tests/tools/check_capture.py bindings/python >"$tmp/unit" 2>&1 && "$STEPCAST" --version >/dev/null; then echo "ok ranks_and_documents"
+else
+    echo "not ok ranks_and_documents"
+    tail -20 "$tmp/unit"
+fi
