@@ -1,6 +1,7 @@
 #!/bin/sh
 # Captured PyTorch steps: forecasts beside measured steps, traffic of FSDP, what-if by
 # module, and refusals.
+# not of the program: no_torch|no_mesh
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What is installed and given out: a static program that needs nothing around it, a
 # Debian package, and nothing left after uninstall.
+# not of the program: static_in_an_empty_root|package_says_what_it_needs
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect

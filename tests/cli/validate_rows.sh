@@ -19,7 +19,8 @@ has() { # name, text wanted in the command
 }
 lacks() {
     validate >/dev/null 2>"$tmp/err"
-    if command_of | grep -qF -- "$2"; then echo "not ok $1: $(command_of)"; else echo "ok $1"; fi
+    # a command, and without it
+    if [ -n "$(command_of)" ] && ! command_of | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(command_of)"; fi
 }
 
 row "NeMo" "LLAMA3_70B" $none GB200 72 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
