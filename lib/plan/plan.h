@@ -181,9 +181,8 @@ sc_status sc__plan_read(const struct sc__settings *settings, sc_plan *out);
 uint32_t sc__plan_usual_seq(const struct sc__model *m);
 /* Sequences of a step where a search is asked for without them; a note says so. */
 #define SC__USUAL_TOKENS (4u << 20)
-uint32_t sc__plan_usual_batch(struct sc_context *ctx,
-                              const sc_plan *g,
-                              const struct sc__model *m);
+uint32_t
+sc__plan_usual_batch(struct sc_context *ctx, const sc_plan *g, const struct sc__model *m);
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,
