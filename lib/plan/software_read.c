@@ -244,8 +244,9 @@ static sc_status read_profile(struct sc_context *ctx,
     const char *path;
     s->name = data ? sc__data_name(&ctx->arena, data) : sc__strdup(&ctx->arena, name);
     SC__TRY(open_profile(ctx, name, &path));
-    SC__TRY(sc__json_open(ctx, path, MOST_BYTES, &file));
-    sc_status status = read_root(&file, depth, s);
+    sc_status status = sc__json_open(ctx, path, MOST_BYTES, &file);
+    if (status == SC_OK)
+        status = read_root(&file, depth, s);
     sc__json_close(&file);
     return status;
 }

@@ -364,11 +364,12 @@ def main():
     checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "bytes": check_bytes, "engines": check_engines,
               "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands}
     binding = None
-    try:
+    # a sanitizer's library ends a process that it did not start
+    if "san" in os.path.basename(os.path.normpath(build)):
+        print("skip relations: Python [needs no-sanitizer]")
+    else:
         binding = Binding(build)
         checks["python"] = binding.check
-    except (ImportError, OSError):
-        print("skip relations: Python [needs no-sanitizer]")
     wanted = sys.argv[4:] or list(checks)
     rng = random.Random(seed)
     for _ in range(plans):
