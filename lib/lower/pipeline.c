@@ -181,9 +181,16 @@ static void lower_stage(const struct pipeline_lowering *l,
 
 /* ---- orders that depend on times ---- */
 
+/* No chunk counts as longer than this, so that the times of all slots of a stage and of
+ * the way through the pipeline can be added: a step of such chunks is refused later. */
+static int64_t longest_counted(const struct sc__pipeline *p) {
+    return INT64_MAX / 4 / (3 * (int64_t)p->vpp * p->micro_batches + 2 * (int64_t)p->pp);
+}
+
 /* How long a block holds the compute stream. */
 static int64_t block_time(const struct pipeline_lowering *l, uint32_t block) {
     int64_t sum = 0;
+    int64_t most = longest_counted(l->p);
     if (block == SC__NONE)
         return 0;
     const struct sc__block *b = &l->w->blocks[block];
@@ -195,6 +202,8 @@ static int64_t block_time(const struct pipeline_lowering *l, uint32_t block) {
             sum += op->cost;
         if (op->kind == SC__OP_COLLECTIVE && l->p->collective_cost)
             sum += l->p->collective_cost(l->p->self, op);
+        if (sum >= most)
+            return most;
     }
     return sum;
 }
@@ -219,6 +228,9 @@ static int64_t *message_times(const struct pipeline_lowering *l) {
     int64_t *t = SC__NEW_ARRAY(l->w->arena, int64_t, p->pp);
     for (uint32_t s = 0; s + 1 < p->pp && p->message_time; s++)
         t[s] = p->message_time(p->self, s);
+    for (uint32_t s = 0; s < p->pp; s++)
+        if (t[s] > longest_counted(p))
+            t[s] = longest_counted(p);
     return t;
 }
 
