@@ -662,3 +662,16 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }
+
+sc_status sc__gpu_of_job(struct sc_context *ctx,
+                         const struct sc__settings *settings,
+                         const struct sc__gpu **out) {
+    const char *name = settings ? sc__setting(settings, "gpu") : NULL;
+    const char *text = settings ? sc__setting(settings, "cluster") : NULL;
+    struct sc__cluster_description d = {0};
+    if (!name && text)
+        SC__TRY(sc__cluster_describe(ctx, text, &d));
+    if (!name)
+        name = d.cluster.gpu ? d.cluster.gpu : "h100";
+    return sc__gpu_find(ctx, name, out);
+}

@@ -218,6 +218,13 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
                             uint32_t gpus,
                             struct sc__cluster *out);
 
+struct sc__gpu;
+/* The GPU that a job's settings name, else the cluster's, else that of a dgx-h100, which
+ * is the cluster where none is given. settings may be NULL. */
+sc_status sc__gpu_of_job(struct sc_context *ctx,
+                         const struct sc__settings *settings,
+                         const struct sc__gpu **out);
+
 /* Parts of a fabric that have uplinks: leaves (segments of rails, dragonfly
  * groups), and pods of a three-level tree. */
 enum sc__level { SC__LEAF, SC__POD, SC__LEVELS };

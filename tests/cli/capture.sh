@@ -27,6 +27,8 @@ machine="gpu=h200 gpus=1 node=8"
 whole=$(step $folder/gpt-8.json.gz --cluster "$machine")
 check what_if_module "$(less "$(step $folder/gpt-8.json.gz --cluster "$machine" --scale 'layers.0.*=0.5')" "$whole")" yes
 check host_scale "$(less "$whole" "$(step $folder/gpt-8.json.gz --cluster "$machine" --host-scale 100)")" yes
+# without a cluster it is a dgx-h100, and its GPU's kernels
+check default_gpu "$(step $folder/gpt-8.json.gz)" "$(step $folder/gpt-8.json.gz --cluster dgx-h100:1)"
 expect show 0 "kernels of rank 0 by module" "$STEPCAST" show $folder/gpt-8.json.gz
 expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json -
 

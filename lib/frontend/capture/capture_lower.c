@@ -30,17 +30,6 @@ struct lowering {
 
 /* ---- the machine ---- */
 
-static sc_status find_gpu(struct lowering *l, const struct sc__settings *s) {
-    const char *name = s ? sc__setting(s, "gpu") : NULL;
-    const char *text = s ? sc__setting(s, "cluster") : NULL;
-    struct sc__cluster_description d = {0};
-    if (!name && text)
-        SC__TRY(sc__cluster_describe(l->ctx, text, &d));
-    if (!name)
-        name = d.cluster.gpu ? d.cluster.gpu : "h200";
-    return sc__gpu_find(l->ctx, name, &l->gpu);
-}
-
 static sc_status take_host_scale(struct lowering *l, const struct sc__settings *s) {
     l->host_scale = 1;
     if (!s)
@@ -496,7 +485,7 @@ sc_status sc__capture_lower(struct sc_context *ctx,
                             const struct sc__capture *c,
                             struct sc__capture_lowered *out) {
     struct lowering l = {.ctx = ctx, .c = c, .streams = STREAM_OTHERS};
-    SC__TRY(find_gpu(&l, settings));
+    SC__TRY(sc__gpu_of_job(ctx, settings, &l.gpu));
     SC__TRY(take_host_scale(&l, settings));
     SC__TRY(sc__operators_load(ctx, &l.operators));
     price_calls(&l);

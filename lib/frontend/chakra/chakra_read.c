@@ -622,18 +622,10 @@ static sc_status system_file(struct chakra_read_reader *r, const char *path) {
     return SC_OK;
 }
 
-/* What nodes without a duration are timed for: the GPU named, else the cluster's,
- * else an H100. */
+/* What nodes without a duration are timed for. */
 static sc_status take_gpu(struct chakra_read_reader *r, const struct sc__settings *s) {
-    const char *name = s ? sc__setting(s, "gpu") : NULL;
-    const char *text = s ? sc__setting(s, "cluster") : NULL;
-    struct sc__cluster_description d = {0};
     const struct sc__gpu *gpu;
-    if (!name && text)
-        SC__TRY(sc__cluster_describe(r->ctx, text, &d));
-    if (!name)
-        name = d.cluster.gpu ? d.cluster.gpu : "h100";
-    SC__TRY(sc__gpu_find(r->ctx, name, &gpu));
+    SC__TRY(sc__gpu_of_job(r->ctx, s, &gpu));
     r->peak = 1e12 * gpu->peak[gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
     r->bandwidth = 1e12 * gpu->dram;
     return SC_OK;

@@ -112,12 +112,17 @@ def tensors_of(value):
 GPU = torch.device("cpu", 0)
 
 
+COMMUNICATION = 1000  # a number that no stream has, while an operation is written down
 MOST_SINGLE = 8  # tensors of a list that are described one by one
 MOST_REAL = 256  # elements of a tensor on the host that keeps its values
 
 
 def on_gpu(tensor):
     return tensor.device.index is not None
+
+
+def bytes_of(tensor):
+    return tensor.numel() * tensor.element_size()
 
 
 def place_on_gpu(kwargs):
@@ -433,18 +438,19 @@ class Recorder(TorchDispatchMode):
         if not self.open:
             return
         kind = COLLECTIVES[name]
-        sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-        size = max(sizes, default=0) if kind in ("all_gather", "reduce_scatter") else sum(sizes)
+        sizes = [bytes_of(tensor) for tensor in tensors]
         if kind in ("all_gather", "reduce_scatter"):
-            size = self._full_size(kind, args, out, tensors)
+            size = self._full_size(args, out, sizes)
         elif kind == "all_to_all":
-            size = self._sent(args, tensors)
+            size = sizes[-1] if sizes else 0  # what a rank sends: c10d has the output first
+        else:
+            size = sum(sizes)
         group = self.groups.of(args)
         attributes = {"group": self.capture.group(group), "bytes": size}
         if kind in ("send", "recv"):
             attributes["peer"] = self.groups.peer(args)
-        self.wait(1000, self.position(self.current.number))
-        operation = self._append(f"c10d.{kind}", [], [], attributes, stream=1000)
+        self.wait(COMMUNICATION, self.position(self.current.number))
+        operation = self._append(f"c10d.{kind}", [], [], attributes, stream=COMMUNICATION)
         # communication has a stream of its own: mark it by its group
         self.ops[operation][3] = -1 - attributes["group"]
         self.pending.append(operation)
@@ -452,23 +458,14 @@ class Recorder(TorchDispatchMode):
             if on_gpu(tensor):
                 self.collectives[tensor.untyped_storage()._cdata] = operation
 
-    def _full_size(self, kind, args, out, tensors):
-        """Bytes of the gathered, or of the unreduced tensors."""
-        del kind
-        sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
+    @staticmethod
+    def _full_size(args, out, sizes):
+        """Bytes of the gathered, or of the unreduced tensors: the largest of all, lists
+        counted whole."""
+        whole = [sum(map(bytes_of, tensors_of(v))) for v in args if isinstance(v, (list, tuple))]
         if isinstance(out, torch.Tensor):
-            sizes.append(out.numel() * out.element_size())
-        lists = [value for value in args if isinstance(value, (list, tuple))]
-        for value in lists:
-            inner = [t.numel() * t.element_size() for t in tensors_of(value)]
-            sizes.append(sum(inner))
-        return max(sizes, default=0)
-
-    def _sent(self, args, tensors):
-        """All-to-all: what one rank sends. c10d has the output first."""
-        del args
-        sizes = [tensor.numel() * tensor.element_size() for tensor in tensors]
-        return sizes[-1] if sizes else 0
+            whole.append(bytes_of(out))
+        return max(sizes + whole, default=0)
 
     def wait_for(self, operation):
         """The current stream waits for a collective."""
