@@ -86,8 +86,10 @@ struct sc__capture_call {
 struct sc__capture_op {
     uint32_t call;
     uint32_t module;
-    uint8_t phase;  /* enum sc__phase */
-    int32_t stream; /* below 0: communication of group -1-stream */
+    uint8_t phase;    /* enum sc__phase */
+    int32_t stream;   /* below 0: communication of group -1-stream */
+    uint32_t quiet;   /* operations without a kernel since the one before */
+    uint32_t entered; /* modules whose forward began since */
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
@@ -223,8 +225,11 @@ struct sc__operators {
     double attention_dropout[2]; /* factor of dropout inside attention */
     double recurrent[2];         /* forward, backward: factor on the products */
     double recurrent_step;       /* us of a step beside its product */
-    /* host: us of an operation, of each kernel of it, of a tensor in a list */
-    double host_operation;
+    /* host: us of an operation (forward, backward), of one without a kernel, of a module,
+     * of each kernel, of a tensor in a list */
+    double host_operation[2];
+    double host_quiet;
+    double host_module;
     double host_kernel;
     double host_tensor;
     double reference_bandwidth; /* of the GPU that was measured, MB/s and TFLOP/s */

@@ -110,7 +110,9 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"attention_dropout", out->attention_dropout, 2},
         {"recurrent", out->recurrent, 2},
         {"recurrent_step_us", &out->recurrent_step, 1},
-        {"host_operation_us", &out->host_operation, 1},
+        {"host_operation_us", out->host_operation, 2},
+        {"host_quiet_us", &out->host_quiet, 1},
+        {"host_module_us", &out->host_module, 1},
         {"host_kernel_us", &out->host_kernel, 1},
         {"host_tensor_us", &out->host_tensor, 1},
         {"reference_bandwidth", &out->reference_bandwidth, 1},
@@ -464,20 +466,31 @@ static bool price_index_put(struct sc__pricing *p, const struct sc__operator *o)
     return true;
 }
 
-/* Threads stand over the places of one picture and go through all channels of all. */
+/* Threads stand over the places of one picture and go through all channels of all; with
+ * channels side by side each element of the larger is one of four neighbours' mean. */
 static bool price_bilinear(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *in = sc__pricing_input(p, 0);
     const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    const double *index_ps = p->operators->index_ps;
+    double larger = fmax(in->elements, out->elements);
     double planes = (double)sc__pricing_size(out, 0) * (double)sc__pricing_size(out, 1);
-    if (strcmp(p->call->op, "aten.upsample_bilinear2d"))
+    bool last = in->channels_last;
+    if (strcmp(p->call->op, "aten.upsample_bilinear2d") &&
+        (!last || strcmp(p->call->op, "aten.upsample_bilinear2d_backward")))
         return false;
-    struct sc__kernel kernel = sc__pricing_elements(p, 2 * out->bytes, 0, 0);
-    kernel.us += planes * p->operators->bilinear_plane_us;
+    struct sc__kernel kernel =
+        sc__pricing_elements(p,
+                             in->bytes + out->bytes,
+                             last ? larger : 0,
+                             index_ps[0] + 3 * index_ps[1] + 3 * index_ps[2]);
+    if (!last)
+        kernel.us += planes * p->operators->bilinear_plane_us;
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
     return true;
 }
 
-/* Microseconds of an element where the table has them. */
+/* Picoseconds an element, in place of traffic. */
 static void price_by_elements(struct sc__pricing *p, const struct sc__operator *o) {
     double in = sc__pricing_input(p, 0)->elements;
     double out = sc__pricing_output(p, 0)->elements;

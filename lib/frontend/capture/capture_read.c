@@ -448,7 +448,6 @@ static sc_status read_op(const struct sc__node *n,
     struct sc__node word = sc__node_item(n, PART_PHASE);
     SC__TRY(sc__node_choice(&word, phase_words, &phase));
     SC__TRY(item_number(n, PART_STREAM, -groups, 1 << 20, &number[PART_STREAM]));
-    /* nothing is priced by these two, but they are numbers */
     SC__TRY(item_number(n, PART_QUIET, 0, 1 << 30, &number[PART_QUIET]));
     SC__TRY(item_number(n, PART_ENTERED, 0, 1 << 30, &number[PART_ENTERED]));
     struct sc__node born = sc__node_item(n, PART_BORN);
@@ -461,6 +460,8 @@ static sc_status read_op(const struct sc__node *n,
     op->module = (uint32_t)number[PART_MODULE];
     op->phase = phases[phase];
     op->stream = (int32_t)number[PART_STREAM];
+    op->quiet = (uint32_t)number[PART_QUIET];
+    op->entered = (uint32_t)number[PART_ENTERED];
     return SC_OK;
 }
 
