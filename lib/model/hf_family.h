@@ -31,7 +31,8 @@ enum sc__hf_trait {
                                      have a size of their own */
     SC__HF_PARALLEL = 1 << 21,    /* "use_parallel_residual" drops the second norm */
     SC__HF_LETTERS = 1 << 22,     /* a letter for each layer says what it is (Nemotron-H) */
-    SC__HF_DELTA = 1 << 23        /* gated delta nets between layers of gated attention */
+    SC__HF_DELTA = 1 << 23,       /* gated delta nets between layers of gated attention */
+    SC__HF_EMBEDDING_NORM = 1 << 24
 };
 
 struct sc__hf_family {
