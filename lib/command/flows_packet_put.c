@@ -229,12 +229,13 @@ void sc__packet_run_put_text(struct sc_request *req, const struct sc__packet_run
                (unsigned long long)r->counters.buffer_losses,
                (unsigned long long)r->counters.link_losses);
     if (r->worst_slowdown > 0)
-        sc__printf(out,
-                   "# the last ends at %lld ns; slowdown: mean %.4g, p99 %.4g, worst %.4g\n",
-                   (long long)r->last_end,
-                   r->mean_slowdown,
-                   r->p99_slowdown,
-                   r->worst_slowdown);
+        sc__printf(
+            out,
+            "# the last ends at %lld ns; slowdown: mean %.4g, p99 %.4g, worst %.4g\n",
+            (long long)r->last_end,
+            r->mean_slowdown,
+            r->p99_slowdown,
+            r->worst_slowdown);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(out, "# note: %s\n", req->ctx->notes[i].text);
 }

@@ -63,11 +63,8 @@ span_at(struct sc__packet_watch *w, uint32_t port, int64_t time) {
 }
 
 /* Adds the ns from one time to another where they belong. */
-static void add_time(struct sc__packet_watch *w,
-                     uint32_t port,
-                     int64_t from,
-                     int64_t to,
-                     bool paused) {
+static void
+add_time(struct sc__packet_watch *w, uint32_t port, int64_t from, int64_t to, bool paused) {
     struct sc__packet_span *total = &w->ports[port].total;
     *(paused ? &total->paused : &total->busy) += to - from;
     if (!w->capacity || from >= to)
@@ -83,11 +80,8 @@ static void add_time(struct sc__packet_watch *w,
     }
 }
 
-void sc__packet_watch_sent(struct sc__packet_watch *w,
-                           uint32_t port,
-                           int64_t from,
-                           int64_t to,
-                           uint32_t bytes) {
+void sc__packet_watch_sent(
+    struct sc__packet_watch *w, uint32_t port, int64_t from, int64_t to, uint32_t bytes) {
     w->ports[port].bytes += bytes;
     add_time(w, port, from, to, false);
 }

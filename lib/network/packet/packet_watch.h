@@ -45,11 +45,8 @@ void sc__packet_watch_init(struct sc__packet_watch *w,
                            struct sc__arena *arena,
                            const struct sc__packet_topology *t,
                            uint32_t capacity);
-void sc__packet_watch_sent(struct sc__packet_watch *w,
-                           uint32_t port,
-                           int64_t from,
-                           int64_t to,
-                           uint32_t bytes);
+void sc__packet_watch_sent(
+    struct sc__packet_watch *w, uint32_t port, int64_t from, int64_t to, uint32_t bytes);
 /* The queue of a port has another length. */
 void sc__packet_watch_queue(struct sc__packet_watch *w,
                             uint32_t port,
