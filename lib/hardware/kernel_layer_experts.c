@@ -59,11 +59,11 @@ static void experts(struct sc__layer_maker *m) {
     double each = (double)(m->rows * ep * etp * s->topk) / s->experts *
                   (s->imbalance > 0 ? s->imbalance : 1);
     struct sc__mlp f = {(uint64_t)ceil(each),
-                    routed_width(s),
-                    s->expert_ffn / etp,
-                    sc__at_least_one(s->experts, ep),
-                    SC__PART_MLP_IN,
-                    SC__PART_MLP_OUT};
+                        routed_width(s),
+                        s->expert_ffn / etp,
+                        sc__at_least_one(s->experts, ep),
+                        SC__PART_MLP_IN,
+                        SC__PART_MLP_OUT};
     /* tokens arrive by source rank: they are sorted by expert, and back */
     bool sorted = f.experts > 1 && ep > 1;
     m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
@@ -81,11 +81,11 @@ static void experts(struct sc__layer_maker *m) {
 
 static void shared_experts(struct sc__layer_maker *m) {
     struct sc__mlp f = {m->tokens,
-                    m->s->hidden,
-                    m->s->shared_ffn / m->s->tp,
-                    0,
-                    SC__PART_SHARED,
-                    SC__PART_SHARED};
+                        m->s->hidden,
+                        m->s->shared_ffn / m->s->tp,
+                        0,
+                        SC__PART_SHARED,
+                        SC__PART_SHARED};
     if (m->s->shared_ffn)
         sc__layer_mlp(m, &f);
 }
