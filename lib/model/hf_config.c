@@ -47,6 +47,7 @@ static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size",
                                               "moe_shared_expert_intermediate_size",
                                               "shared_intermediate_size",
                                               NULL};
+static const char *const latent_keys[] = {"moe_latent_size", NULL};
 static const char *const shared_count_keys[] = {
     "n_shared_experts", "num_shared_experts", NULL};
 static const char *const first_dense_keys[] = {"first_k_dense_replace", NULL};
@@ -66,35 +67,13 @@ static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
 static const char *const mtp_keys[] = {
     "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
-static const char *const *const number_keys[] = {hidden_keys,
-                                                 layer_keys,
-                                                 head_keys,
-                                                 kv_keys,
-                                                 dim_keys,
-                                                 ffn_keys,
-                                                 vocab_keys,
-                                                 position_keys,
-                                                 expert_keys,
-                                                 topk_keys,
-                                                 expert_ffn_keys,
-                                                 shared_ffn_keys,
-                                                 shared_count_keys,
-                                                 first_dense_keys,
-                                                 every_keys,
-                                                 q_lora_keys,
-                                                 kv_lora_keys,
-                                                 nope_keys,
-                                                 rope_keys,
-                                                 v_keys,
-                                                 mtp_keys,
-                                                 window_keys,
-                                                 pattern_keys,
-                                                 group_keys,
-                                                 dense_ffn_keys,
-                                                 index_heads_keys,
-                                                 index_dim_keys,
-                                                 index_topk_keys,
-                                                 NULL};
+static const char *const *const number_keys[] = {
+    hidden_keys,     layer_keys,       head_keys,      kv_keys,           dim_keys,
+    ffn_keys,        vocab_keys,       position_keys,  expert_keys,       topk_keys,
+    expert_ffn_keys, shared_ffn_keys,  latent_keys,    shared_count_keys, first_dense_keys,
+    every_keys,      q_lora_keys,      kv_lora_keys,   nope_keys,         rope_keys,
+    v_keys,          mtp_keys,         window_keys,    pattern_keys,      group_keys,
+    dense_ffn_keys,  index_heads_keys, index_dim_keys, index_topk_keys,   NULL};
 
 struct model_hf_config_reading {
     struct sc_context *ctx;
@@ -269,6 +248,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->shared_gate = t & SC__HF_SHARED_GATE;
     m->post_norms = t & SC__HF_POST_NORMS;
     m->no_rotary = t & SC__HF_ALIBI;
+    m->embedding_norm = t & SC__HF_EMBEDDING_NORM;
     m->new_gelu = t & SC__HF_NEW_GELU;
     m->one_norm = t & SC__HF_ONE_NORM;
 }
@@ -433,6 +413,7 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     SC__TRY(number(r, shared_count_keys, 1u << 10, &shared));
     m->shared_ffn = shared * m->expert_ffn;
     SC__TRY(number(r, shared_ffn_keys, 1u << 24, &m->shared_ffn));
+    SC__TRY(number(r, latent_keys, 1u << 24, &m->moe_latent));
     SC__TRY(number(r, first_dense_keys, m->layers, &m->first_dense));
     SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
     if (!m->moe_every)

@@ -193,6 +193,49 @@ check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$
 check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
 check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"
 
+# what links saw: the same in totals, series and CSV; 4:1 fills the last link
+run() { "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt "$@"; }
+run --samples 50 --links "$dir/links.csv" --json "$dir/links.json" >/dev/null 2>&1
+if python3 - "$dir/links.json" "$dir/links.csv" <<'PY'
+import csv, json, sys
+answer = json.load(open(sys.argv[1]))
+series = answer["series"]
+assert 25 <= series["count"] <= 50 and series["interval_ns"] * series["count"] >= answer["makespan_ns"]
+rows = list(csv.DictReader(open(sys.argv[2])))
+totals = {(l["from"], l["to"]): l for l in answer["links"]}
+assert answer["counters"]["marks"] == sum(l["marks"] for l in answer["links"]) > 0
+for link in series["links"]:
+    total = totals[link["from"], link["to"]]
+    assert len(link["use"]) == series["count"] and max(link["use"]) <= 1
+    assert sum(link["marks"]) == total["marks"] and max(link["queue_bytes"]) == total["peak_queue_bytes"]
+    mine = [r for r in rows if (int(r["from"]), int(r["to"])) == (link["from"], link["to"])]
+    assert abs(sum(float(r["use"]) for r in mine) - sum(link["use"])) < 1e-3
+for flow in answer["flows"]:
+    assert flow["fct_ns"] is None or abs(flow["slowdown"] - flow["fct_ns"] / flow["alone_ns"]) < 1e-9
+PY
+then echo "ok links"; else echo "not ok links"; fi
+# several controls: each as alone
+for cc in dcqcn hpcc; do
+    "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1
+done
+check controls 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --json "$dir/both.json"
+says controls-table '^hpcc '
+if python3 - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
+import json, sys
+both, *alone = (json.load(open(f)) for f in sys.argv[1:])
+assert [c["cc"] for c in both["controls"]] == ["dcqcn", "hpcc"]
+for row, one in zip(both["controls"], alone):
+    assert row["fct_ns"] == [f["fct_ns"] for f in one["flows"]] and row["slowdown"] == one["slowdown"]
+PY
+then echo "ok controls-as-alone"; else echo "not ok controls-as-alone"; fi
+check controls-unknown 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,quick
+check controls-empty 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,,hpcc
+check controls-links 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --links "$dir/x.csv"
+for bad in 0 1 -4 many 1000000000; do
+    check "samples-$bad" 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc hpcc --samples $bad
+done
+check links-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --links "$dir/x.csv"
+
 # the engine: on a cluster, in coll, run and with several jobs
 for cc in none dcqcn hpcc timely dctcp; do
     check "engine-coll-$cc" 0 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 64K -e 1M -f 16

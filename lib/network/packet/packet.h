@@ -8,6 +8,7 @@
  *                  ├─ hosts: queue pairs, ACKs, pacing   (packet_host.c)
  *                  │    └─ congestion control            (packet_cc_*.c)
  *                  └─ switches: queues, PFC, ECN         (packet_switch.c)
+ *             └─ what happens at ports over time         (packet_watch.c)
  *
  * As a network engine it simulates transfers on a cluster:
  *
@@ -104,6 +105,7 @@ struct sc__packet_flow {
     int64_t start;      /* -1: it waits, or never began */
     int64_t completion; /* from start to the last ACK; -1: never */
     int64_t received;   /* from start to the last byte at the receiver; -1: never */
+    int64_t alone;      /* its completion with nothing in the way, by a formula */
 };
 
 struct sc__packet_flows {
@@ -164,9 +166,11 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       struct sc__packet_settings *out);
 /* --conf, --cc, --mtu … */
 extern const struct sc__option sc__packet_options[];
-/* network, control: of data/networks, where no --conf or --cc is given; or NULL. */
+/* network, usual_control: of data/networks, where no --conf or --cc is given; or NULL.
+ * control: instead of --cc; or NULL. */
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
+                                  const char *usual_control,
                                   const char *control,
                                   struct sc__packet_config *config,
                                   struct sc__packet_random *random);
@@ -182,12 +186,15 @@ sc_status sc__packet_flows_read(struct sc_context *ctx,
                                 const char *path,
                                 const struct sc__packet_topology *topology,
                                 struct sc__packet_flows *out);
-/* Fills start, completion and received of the flows. */
+struct sc__packet_watch; /* packet_watch.h */
+/* Fills start, completion, received and alone of the flows; watch, where it is not NULL,
+ * sees the ports of the topology. */
 sc_status sc__packet_simulate(struct sc_context *ctx,
                               const struct sc__packet_config *config,
                               const struct sc__packet_topology *topology,
                               struct sc__packet_flows *flows,
                               const struct sc__packet_random *random,
+                              struct sc__packet_watch *watch,
                               struct sc__packet_counters *counters);
 
 #endif

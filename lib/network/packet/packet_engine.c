@@ -302,6 +302,7 @@ static sc_status read_settings(struct packet_net *n, const struct sc__settings *
     SC__TRY(sc__packet_options_read(settings,
                                     DEFAULT_NETWORK,
                                     DEFAULT_CONTROL,
+                                    NULL,
                                     &s->config,
                                     &s->random));
     SC__TRY(sc__steps_parse(settings, &s->steps));

@@ -8,6 +8,7 @@
 #define RESERVE ((int64_t)4096)
 #define HEADROOM_FACTOR 3u /* one-way bytes in flight */
 #define FASTEST_SHIFT 3u
+#define PLAIN_HEADER 52
 #define FIRST_ADDRESS 0x0b000001u
 
 static sc_status build_error(struct sc__packet_sim *s,
@@ -298,6 +299,17 @@ static sc_status find_path(struct sc__packet_sim *s,
     return SC_OK;
 }
 
+/* As the reference has it: a round trip of full packets, and all bytes with a plain header
+ * (also where a control's header is larger) over the slowest link. */
+static void set_alone(const struct sc__packet_sim *s,
+                      const struct packet_search *b,
+                      struct sc__packet_flow *f) {
+    uint64_t packets = (f->bytes + s->config->payload - 1) / s->config->payload;
+    double bits = ((double)f->bytes + (double)packets * PLAIN_HEADER) * 8;
+    f->alone = 2 * b->delay[f->from] + b->send_time[f->from] +
+               (int64_t)(bits * 1e9 / (double)b->rate[f->from]);
+}
+
 /* Data goes to the host, ACKs of what it sends come to it. */
 static sc_status find_paths(struct sc__packet_sim *s,
                             const struct packet_search *b,
@@ -309,7 +321,9 @@ static sc_status find_paths(struct sc__packet_sim *s,
         uint32_t key[3] = {address_of(f->from),
                            address_of(f->to),
                            f->source_port | f->target_port << 16};
-        return find_path(s, b, t, f->from, f->to, key, &p->data);
+        SC__TRY(find_path(s, b, t, f->from, f->to, key, &p->data));
+        set_alone(s, b, p->flow);
+        return SC_OK;
     }
     uint32_t key[3] = {address_of(f->to),
                        address_of(f->from),

@@ -5,6 +5,7 @@
 #include "network/packet/packet.h"
 #include "network/packet/packet_events.h"
 #include "network/packet/packet_rng.h"
+#include "network/packet/packet_watch.h"
 
 #define SC__PACKET_PRIORITIES 8
 #define SC__PACKET_HOPS 5 /* records of HPCC in a packet */
@@ -187,6 +188,7 @@ struct sc__packet_sim {
     const struct sc__packet_control_ops *control;
     struct sc__packet_flows *flows;
     struct sc__packet_counters *counters;
+    struct sc__packet_watch *watch; /* or NULL */
     struct sc__packet_queue queue;
     struct sc__packet_node *nodes;
     struct sc__packet_port *ports;
@@ -254,6 +256,9 @@ void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lo
 struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
 /* The next event happens; false when there is none that can send something. */
 bool sc__packet_step(struct sc__packet_sim *s);
+/* A frame that came in here was lost: the link that brought it counts it. */
+void sc__packet_watch_loss(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *in);
 double sc__packet_draw(struct sc__packet_sim *s);
 /* The reference makes a generator for every PFC frame and does not use it. */
 void sc__packet_skip_draw(struct sc__packet_sim *s);
@@ -313,6 +318,12 @@ static inline struct sc__packet_frame *sc__packet_take(struct sc__packet_fifo *q
     struct sc__packet_frame *f = q->first;
     q->first = (struct sc__packet_frame *)(void *)f->event.next;
     return f;
+}
+
+/* The number of a port in the topology. */
+static inline uint32_t sc__packet_port_number(const struct sc__packet_sim *s,
+                                              const struct sc__packet_port *port) {
+    return (uint32_t)(port - s->ports);
 }
 
 /* A port is busy up to the place (busy_until, done_sequence) in the order of
