@@ -120,8 +120,11 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         y->depth--;
         return SC_OK;
     }
-    default: /* an alias: what it stands for is not looked up */
-        return SC_OK;
+    default:
+        return config_error(y->ctx,
+                            y->file,
+                            line,
+                            "an alias (*name) is not looked up: write what it stands for");
     }
 }
 
