@@ -139,7 +139,7 @@ static double rank_share(const struct sc__plan *p,
                          double *experts) {
     struct sc__model_params n;
     double tp = p->mesh.tp;
-    sc__model_count(m, &n);
+    sc__model_count_parts(m, &n);
     *experts = 0;
     double whole = sc__model_layer_norms(m, layer);
     double cut = sc__model_mixer_params(m, layer);
@@ -216,11 +216,15 @@ static struct sc__shard sum_layers(const struct sc__plan *p,
                                                           const struct sc__model *,
                                                           uint32_t)) {
     struct sc__shard sum = {0};
+    struct sc__shard s = {0};
+    uint32_t last = SC__NONE;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
-            struct sc__shard s = of(p, m, i);
+            if (last == SC__NONE || !sc__model_layers_alike(m, last, i))
+                s = of(p, m, i);
+            last = i;
             sum.dense += s.dense;
             sum.experts += s.experts;
         }
