@@ -84,8 +84,10 @@ add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps 
     if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
         norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
     k->activations += sc__plan_tokens_sp(p) * m->hidden * norm;
-    for (uint32_t i = 0; i < m->mtp_layers; i++)
-        add_layer(m, p, m->layers - 1, k);
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    for (uint32_t i = 0; i < m->mtp_layers * count; i++)
+        add_layer(m, p, parts[i % count], k);
 }
 
 /* ZB-V limits the number of chunks: all may be of the larger kind. */

@@ -148,7 +148,7 @@ static double rank_share(const struct sc__plan *p,
         whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
-        return whole + cut / tp + n.router + n.shared / tp;
+        return whole + cut / tp + n.router + n.latent + n.shared / tp;
     }
     if (feed_forward)
         cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
@@ -164,7 +164,10 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
     uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
-    return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden;
+    struct sc__model_params n;
+    sc__model_count(m, &n);
+    return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden +
+           n.embedding_norm;
 }
 
 uint32_t sc__plan_last_stage(const struct sc__plan *p) {
@@ -198,7 +201,8 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
         attention = 0;
     double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
-    double mlp = (h + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
+    double in = moe ? sc__model_routed_width(m) : h;
+    double mlp = (in + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
     if (!sc__model_has_feed_forward(m, layer))
         mlp = 0;
     struct sc__shard s = {.dense = p->lora * attention};
@@ -247,9 +251,16 @@ static struct sc__shard prediction_shard(const struct sc__plan *p,
     double h = m->hidden;
     if (!m->mtp_layers)
         return s;
-    struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
-    s.dense = m->mtp_layers * (layer.dense + 2 * h * h / p->mesh.tp + 3 * h);
-    s.experts = m->mtp_layers * layer.experts;
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    s.dense = 2 * h * h / p->mesh.tp + 3 * h;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__shard layer = sc__plan_layer_shard(p, m, parts[i]);
+        s.dense += layer.dense;
+        s.experts += layer.experts;
+    }
+    s.dense *= m->mtp_layers;
+    s.experts *= m->mtp_layers;
     return s;
 }
 
