@@ -8,8 +8,12 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     if (!m->mtp_layers)
         return 0;
     double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
-    return m->mtp_layers *
-           (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    double sum = head;
+    for (uint32_t i = 0; i < count; i++)
+        sum += sc__model_layer_flops(m, parts[i], sequences, seq, causal);
+    return m->mtp_layers * sum;
 }
 
 /* Of tokens that are sent to experts without room for them, in this many layers more
