@@ -248,7 +248,8 @@ double sc__model_routed_flops(const struct sc__model *m,
                               double seq) {
     if (!sc__model_has_experts(m, layer))
         return 0;
-    return 6 * sequences * seq * m->topk * mlp_matrix(m, m->expert_ffn);
+    return 6 * sequences * seq * m->topk *
+           mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn);
 }
 
 double
