@@ -137,6 +137,23 @@ static double mean_ettr(struct sc_context *ctx, const struct sc__goodput_input *
     return sum / SEEDS;
 }
 
+/* By proportion: no plan is simulated with a slow GPU. */
+static sc_status slow_paces(struct sc__plans *x, struct sc__goodput_input *in) {
+    const struct sc__failure_set *set = in->set;
+    double *paces = SC__NEW_ARRAY(&x->req->ctx->arena, double, set->class_count);
+    for (uint32_t i = 0; i < set->class_count; i++) {
+        if (set->classes[i].degrade)
+            return sc__usage(
+                x->req,
+                "'stepcast train' simulates them with one plan",
+                "--failures: what degraded links (%s) cost depends on the plan",
+                set->classes[i].name);
+        paces[i] = 1 / set->classes[i].slowdown;
+    }
+    in->slow_share = paces;
+    return SC_OK;
+}
+
 static sc_status read_goodput(struct sc__plans *x) {
     struct sc__search *s = &x->search;
     struct sc_context *ctx = x->req->ctx;
@@ -151,10 +168,7 @@ static sc_status read_goodput(struct sc__plans *x) {
         return SC_OK;
     }
     SC__TRY(sc__failures_load(ctx, name ? name : "llama3", &in.set));
-    double *paces = SC__NEW_ARRAY(&ctx->arena, double, in.set->class_count);
-    for (uint32_t i = 0; i < in.set->class_count; i++)
-        paces[i] = in.set->classes[i].slowdown > 1 ? 1 / in.set->classes[i].slowdown : 1;
-    in.slow_share = paces;
+    SC__TRY(slow_paces(x, &in));
     sc__model_count(s->model, &n);
     in.blocking_s = STATE_BYTES_PER_PARAMETER * n.total / STORAGE_RATE;
     in.restore_s = in.blocking_s;

@@ -39,10 +39,12 @@ static const struct sc__option options[] = {
      .folder = "failures/"},
     {"checkpoint",
      0,
-     "TIME",
+     "TIME[:TIME]",
      "auto",
      GROUP,
-     "work between checkpoints (30min); auto: the best interval",
+     "work between checkpoints (30min), and the blocking of one (30min:13s); auto: the "
+     "best "
+     "interval, the blocking that storage gives",
      0},
     {"checkpoint-kind",
      0,
@@ -109,15 +111,43 @@ static sc_status train_count(struct sc_request *req, const char *name, double *o
     return SC_OK;
 }
 
-static sc_status train_time(struct sc_request *req, const char *name, double *seconds) {
-    const char *text = sc__option(req, name);
+static sc_status train_seconds(struct sc_request *req,
+                               const char *name,
+                               struct sc__str text,
+                               double *seconds) {
     int64_t ps;
-    if (!text)
-        return SC_OK;
-    if (!sc__parse_time(sc__str(text), &ps))
+    if (!sc__parse_time(text, &ps))
         return train_bad_value(req, name, "a time with its unit, like 30min, 13s or 500ms");
     *seconds = (double)ps / (double)SC__PS_PER_S;
     return SC_OK;
+}
+
+static sc_status train_time(struct sc_request *req, const char *name, double *seconds) {
+    const char *text = sc__option(req, name);
+    return text ? train_seconds(req, name, sc__str(text), seconds) : SC_OK;
+}
+
+/* --checkpoint INTERVAL[:BLOCKING], each a time or auto. */
+struct train_checkpoint_words {
+    struct sc__str interval; /* p NULL: auto */
+    struct sc__str blocking;
+};
+
+static struct sc__str word_unless_auto(struct sc__str word) {
+    return sc__str_is(word, "auto") ? (struct sc__str){0} : word;
+}
+
+static struct train_checkpoint_words checkpoint_words(struct sc_request *req) {
+    const char *text = sc__option(req, "checkpoint");
+    struct train_checkpoint_words w = {0};
+    if (!text)
+        return w;
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    w.interval = word_unless_auto((struct sc__str){text, length});
+    if (colon)
+        w.blocking = word_unless_auto(sc__str(colon + 1));
+    return w;
 }
 
 static sc_status train_number(struct sc_request *req, const char *name, double *out) {
@@ -234,8 +264,14 @@ static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train
     struct sc__settings settings = sc__settings(req);
     unsigned kind = KIND_SYNC;
     double transfer = 0;
-    bool blocking = sc__flag(req, "blocking");
+    struct sc__str word = checkpoint_words(req).blocking;
+    bool blocking = sc__flag(req, "blocking") || word.p;
     bool in_memory = train_restores_from_memory(req);
+    if (sc__flag(req, "blocking") && word.p)
+        return sc__usage(req,
+                         "give one of them",
+                         "--blocking and --checkpoint both say how long a checkpoint "
+                         "blocks");
     if (in_memory)
         kind = KIND_MEMORY;
     SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, &kind));
@@ -271,6 +307,8 @@ static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train
     t->in.write_s = kind == KIND_ASYNC ? transfer : 0;
     t->in.restore_s = transfer;
     SC__TRY(train_time(req, "blocking", &t->in.blocking_s));
+    if (word.p)
+        SC__TRY(train_seconds(req, "checkpoint", word, &t->in.blocking_s));
     if (kind == KIND_MEMORY) {
         t->in.restore_s = t->in.blocking_s;
         sc__note(
@@ -292,10 +330,10 @@ double sc__train_best_interval(const struct sc__train *t,
 }
 
 static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
-    const char *text = sc__option(req, "checkpoint");
+    struct sc__str word = checkpoint_words(req).interval;
     struct sc__goodput_input *in = &t->in;
     t->best_interval_s = sc__train_best_interval(t, in);
-    t->best_is_used = !text || !strcmp(text, "auto");
+    t->best_is_used = !word.p;
     in->interval_s = t->best_interval_s;
     if (t->best_is_used && !(sc__goodput_losing_rate(in) > 0))
         sc__note(req->ctx,
@@ -303,7 +341,7 @@ static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
                  "no failure of this set loses work with this recovery: no checkpoints are "
                  "taken");
     if (!t->best_is_used)
-        SC__TRY(train_time(req, "checkpoint", &in->interval_s));
+        SC__TRY(train_seconds(req, "checkpoint", word, &in->interval_s));
     if (!(in->interval_s > 0))
         return train_bad_value(req, "checkpoint", "above 0, or auto");
     if (in->write_s > in->interval_s + in->blocking_s)
