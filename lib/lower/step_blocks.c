@@ -67,8 +67,11 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                                          .layer = SC__NONE,
                                          .params = ends,
                                          .trained = p->lora ? none : ends});
+    uint32_t prediction[SC__PREDICTION_LAYERS];
+    uint32_t predicting = sc__model_prediction(l->model, prediction);
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
-        push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
+        for (uint32_t k = 0; k < predicting; k++)
+            push_unit(l, &c, layer_unit(l, prediction[k], before + n));
         push_unit(l, &c, (struct sc__step_unit){.kind = SC__UNIT_HEAD, .layer = SC__NONE});
     }
     return c;
@@ -439,8 +442,7 @@ static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
            newton_schulz_us(l, h, out);
 }
 
-static double muon_mlp_us(const struct sc__lowering *l, double ffn) {
-    double h = l->model->hidden;
+static double muon_mlp_us(const struct sc__lowering *l, double h, double ffn) {
     double wide = l->model->gated ? 2 : 1;
     return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
 }
@@ -461,10 +463,11 @@ static double muon_us(const struct sc__lowering *l, uint32_t stage) {
         for (uint32_t i = first; i < first + n; i++) {
             us += muon_mixer_us(l, i) / ranks;
             if (sc__model_has_experts(m, i))
-                us += each * muon_mlp_us(l, m->expert_ffn) / expert_ranks +
-                      muon_mlp_us(l, m->shared_ffn) / ranks;
+                us += each * muon_mlp_us(l, sc__model_routed_width(m), m->expert_ffn) /
+                          expert_ranks +
+                      muon_mlp_us(l, m->hidden, m->shared_ffn) / ranks;
             else if (sc__model_has_feed_forward(m, i))
-                us += muon_mlp_us(l, m->ffn) / ranks;
+                us += muon_mlp_us(l, m->hidden, m->ffn) / ranks;
         }
     }
     return us;

@@ -12,7 +12,8 @@ int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
            (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY);
 }
 
-static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_shape *s) {
+static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer_shape *s) {
+    const struct sc__model *m = l->model;
     enum sc__mixer mixer = sc__kind_mixer(kind);
     s->attention_gate = m->attention_gate;
     s->index_heads = m->index_heads;
@@ -27,6 +28,7 @@ static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_sh
     s->scan_groups = m->scan_groups;
     s->state_dim = m->state_dim;
     s->scan_chunk = m->scan_chunk;
+    s->scan_factor = l->constants.scan;
     s->scan_input = (uint64_t)sc__model_scan_input(m, mixer);
 }
 
@@ -67,7 +69,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
-    shape_mixer(m, kind, &s);
+    shape_mixer(l, kind, &s);
     if (sc__kind_has_experts(kind)) {
         s.experts = m->experts;
         s.topk = m->topk;
@@ -75,6 +77,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.expert_tp = p->mesh.etp;
         s.expert_ffn = m->expert_ffn;
         s.shared_ffn = m->shared_ffn;
+        s.moe_latent = m->moe_latent;
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
         s.looped = p->moe_unfused;
@@ -92,6 +95,22 @@ static void step_kernels_add(struct sc__lowering *l,
     *SC__PUSH(l->arena, list->items, list->count, list->capacity) = k;
 }
 
+static void add_norm(struct sc__lowering *l,
+                     struct sc__kernels *list,
+                     uint64_t rows,
+                     enum sc__phase phase) {
+    struct sc__layer_shape shape = layer_shape(l, false);
+    struct sc__layer_kernels kernels = {0};
+    sc__norm_kernels(l->arena,
+                     l->kernel_model,
+                     &shape,
+                     phase == SC__BACKWARD,
+                     rows,
+                     &kernels);
+    for (uint32_t i = 0; i < kernels.count; i++)
+        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+}
+
 static void embedding_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     uint64_t rows = (uint64_t)sc__plan_tokens(p);
@@ -105,6 +124,10 @@ static void embedding_kernels(struct sc__lowering *l) {
                      sc__embedding_forward(l->kernel_model, t, rows, h),
                      SC__FORWARD,
                      SC__WORK_EMBEDDING);
+    if (l->model->embedding_norm) {
+        add_norm(l, f, cut, SC__FORWARD);
+        add_norm(l, b, cut, SC__BACKWARD);
+    }
     if (l->model->positions)
         step_kernels_add(l,
                          f,
@@ -129,22 +152,6 @@ static void embedding_kernels(struct sc__lowering *l) {
         sc__embedding_backward(l->kernel_model, t, rows, p->vocab / p->mesh.tp, h),
         SC__BACKWARD,
         SC__WORK_EMBEDDING);
-}
-
-static void add_norm(struct sc__lowering *l,
-                     struct sc__kernels *list,
-                     uint64_t rows,
-                     enum sc__phase phase) {
-    struct sc__layer_shape shape = layer_shape(l, false);
-    struct sc__layer_kernels kernels = {0};
-    sc__norm_kernels(l->arena,
-                     l->kernel_model,
-                     &shape,
-                     phase == SC__BACKWARD,
-                     rows,
-                     &kernels);
-    for (uint32_t i = 0; i < kernels.count; i++)
-        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
 static void head_kernels(struct sc__lowering *l) {

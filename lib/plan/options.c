@@ -574,6 +574,7 @@ const struct sc__option sc__model_options[] = {
     SHAPE("moe-router-topk", "experts per token"),
     SHAPE("moe-ffn-hidden-size", "feed-forward size of an expert"),
     SHAPE("moe-shared-expert-intermediate-size", "width of the shared experts"),
+    SHAPE("moe-latent-size", "width of tokens on the way to routed experts (latent MoE)"),
     SHAPE("n-shared-experts", "shared experts, as wide as the others (MindSpeed)"),
     {"moe-layer-freq",
      0,

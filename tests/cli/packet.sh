@@ -193,6 +193,80 @@ check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$
 check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
 check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"
 
+# what links saw: the same in totals, series and CSV; 4:1 fills the last link
+run() { "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt "$@"; }
+run --samples 50 --links "$dir/links.csv" --json "$dir/links.json" >/dev/null 2>&1
+if python3 - "$dir/links.json" "$dir/links.csv" <<'PY'
+import csv, json, sys
+answer = json.load(open(sys.argv[1]))
+series = answer["series"]
+assert 25 <= series["count"] <= 50 and series["interval_ns"] * series["count"] >= answer["makespan_ns"]
+rows = list(csv.DictReader(open(sys.argv[2])))
+totals = {(l["from"], l["to"]): l for l in answer["links"]}
+assert answer["counters"]["marks"] == sum(l["marks"] for l in answer["links"]) > 0
+for link in series["links"]:
+    total = totals[link["from"], link["to"]]
+    assert len(link["use"]) == series["count"] and max(link["use"]) <= 1
+    assert sum(link["marks"]) == total["marks"] and max(link["queue_bytes"]) == total["peak_queue_bytes"]
+    mine = [r for r in rows if (int(r["from"]), int(r["to"])) == (link["from"], link["to"])]
+    assert abs(sum(float(r["use"]) for r in mine) - sum(link["use"])) < 1e-3
+for flow in answer["flows"]:
+    assert flow["fct_ns"] is None or abs(flow["slowdown"] - flow["fct_ns"] / flow["alone_ns"]) < 1e-9
+PY
+then echo "ok links"; else echo "not ok links"; fi
+# several controls: each as alone
+for cc in dcqcn hpcc; do
+    "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1
+done
+check controls 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --json "$dir/both.json"
+says controls-table '^hpcc '
+if python3 - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
+import json, sys
+both, *alone = (json.load(open(f)) for f in sys.argv[1:])
+assert [c["cc"] for c in both["controls"]] == ["dcqcn", "hpcc"]
+for row, one in zip(both["controls"], alone):
+    assert row["fct_ns"] == [f["fct_ns"] for f in one["flows"]] and row["slowdown"] == one["slowdown"]
+PY
+then echo "ok controls-as-alone"; else echo "not ok controls-as-alone"; fi
+check controls-unknown 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,quick
+check controls-empty 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,,hpcc
+check controls-links 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --links "$dir/x.csv"
+for bad in 0 1 -4 many 1000000000; do
+    check "samples-$bad" 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc hpcc --samples $bad
+done
+check links-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --links "$dir/x.csv"
+
+# Ultra Ethernet: last completions that its simulator publishes
+python3 -B tests/tools/check_uet.py "$STEPCAST" || echo "not ok uet"
+# 490 packets on one path, one switch: as any transport, (n - 1 + k)·332 + 160 + 2·1000 there, 2·(5 + 1000) back
+base
+printf '1\n0 1 3 100 2000000 0\n' >"$dir/flows"
+uet() { # name exit pattern options...
+    name=$1 want=$2 pattern=$3
+    shift 3
+    check "$name" "$want" "$STEPCAST" flows "$dir/flows" --net packet --conf uet-100g --topology "$dir/topology" "$@"
+    says "$name-says" "$pattern"
+}
+uet uet-one-flow 0 '^0 1 10000 2000000 0 166850$' --cc nscc --cc-set UET_PATHS=1
+# links that lose packets: they are sent again, and all ends
+sed -i 's/1000ns 0/1000ns 0.01/; s/1us 0/1us 0.01/' "$dir/topology"
+for cc in nscc rccc nscc-rccc; do
+    uet "uet-lossy-$cc" 0 '"stuck": 0' --cc $cc --json -
+    says "uet-lossy-$cc-ends" '"cut_off": 0'
+done
+sed -i 's/0.01/1/' "$dir/topology"
+uet uet-all-lost 0 'had not ended' --cc nscc --cc-set SIMULATOR_STOP_TIME=0.01
+base
+uet uet-paths-3 3 'power of two' --cc nscc --cc-set UET_PATHS=3
+uet uet-paths-0 2 'makes no sense' --cc nscc --cc-set UET_PATHS=0
+uet uet-queue-0 2 'makes no sense' --cc rccc --cc-set UET_QUEUE=0
+uet uet-marks-crossed 3 'over UET_MARK_ALL' --cc nscc --cc-set UET_MARK_FROM=0.9
+uet uet-has-no-hpcc 2 'it has: nscc, rccc, nscc-rccc' --cc hpcc
+uet uet-mtu-0 2 'makes no sense' --cc nscc --mtu 0
+check uet-needs-its-keys 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --cc nscc
+says uet-needs-its-keys-says 'UET_PATHS is missing'
+check uet-engine 2 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --conf uet-100g --cc nscc -b 1M -e 1M
+
 # the engine: on a cluster, in coll, run and with several jobs
 for cc in none dcqcn hpcc timely dctcp; do
     check "engine-coll-$cc" 0 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 64K -e 1M -f 16
