@@ -270,10 +270,17 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
     return SC_OK;
 }
 
+/* PyTorch keeps shards and gathered copies of them even where the shard is the whole. */
+static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
+    if (sc__plan_shares_nothing(p) && !p->torch_copies)
+        return 0;
+    return g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+}
+
 static sc_status
 resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->torch_copies = on(g->torch_fsdp2);
-    p->zero = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    p->zero = shared_state(g, p);
     p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
     p->fp8_params = on(g->fp8_params);
     SC__TRY(resolve_shard_group(ctx, g, p));
