@@ -60,6 +60,8 @@ static void put_counters(struct sc__json *j, const struct sc__packet_counters *c
     sc__json_u64(j, "resumes", c->resumes);
     sc__json_u64(j, "buffer_losses", c->buffer_losses);
     sc__json_u64(j, "link_losses", c->link_losses);
+    sc__json_u64(j, "trims", c->trims);
+    sc__json_u64(j, "timeouts", c->timeouts);
     sc__json_u64(j, "data_packets", c->data_packets);
     sc__json_u64(j, "acks", c->acks);
     sc__json_u64(j, "nacks", c->nacks);
@@ -109,12 +111,13 @@ static void put_link(struct sc__json *j,
     sc__json_u64(j, "pauses", p->total.pauses);
     sc__json_i64(j, "paused_ns", p->total.paused);
     sc__json_u64(j, "marks", p->total.marks);
+    sc__json_u64(j, "trims", p->total.trims);
     sc__json_u64(j, "losses", p->total.losses);
     sc__json_end_object(j);
 }
 
 /* Values of a link by span of time. */
-enum span_value { SPAN_USE, SPAN_QUEUE, SPAN_PAUSED, SPAN_MARKS, SPAN_LOSSES };
+enum span_value { SPAN_USE, SPAN_QUEUE, SPAN_PAUSED, SPAN_MARKS, SPAN_TRIMS, SPAN_LOSSES };
 
 static double span_value(const struct sc__packet_watch *w,
                          const struct sc__packet_span *s,
@@ -128,6 +131,8 @@ static double span_value(const struct sc__packet_watch *w,
         return (double)s->paused / (double)w->span;
     case SPAN_MARKS:
         return s->marks;
+    case SPAN_TRIMS:
+        return s->trims;
     case SPAN_LOSSES:
         break;
     }
@@ -155,6 +160,7 @@ static void put_link_series(struct sc__json *j,
     put_series(j, w, p, "queue_bytes", SPAN_QUEUE);
     put_series(j, w, p, "paused", SPAN_PAUSED);
     put_series(j, w, p, "marks", SPAN_MARKS);
+    put_series(j, w, p, "trims", SPAN_TRIMS);
     put_series(j, w, p, "losses", SPAN_LOSSES);
     sc__json_end_object(j);
 }
@@ -228,6 +234,11 @@ void sc__packet_run_put_text(struct sc_request *req, const struct sc__packet_run
                (unsigned long long)r->counters.pauses,
                (unsigned long long)r->counters.buffer_losses,
                (unsigned long long)r->counters.link_losses);
+    if (r->counters.trims)
+        sc__printf(out,
+                   "# %llu packets trimmed, %llu timeouts\n",
+                   (unsigned long long)r->counters.trims,
+                   (unsigned long long)r->counters.timeouts);
     if (r->worst_slowdown > 0)
         sc__printf(
             out,
@@ -247,8 +258,9 @@ static bool span_is_empty(const struct sc__packet_span *s) {
 
 void sc__packet_run_put_links(const struct sc__packet_run *r, struct sc__buffer *out) {
     const struct sc__packet_watch *w = r->watch;
-    sc__puts(out,
-             "time_ns,interval_ns,from,to,use,queue_bytes,paused,pauses,marks,losses\n");
+    sc__puts(
+        out,
+        "time_ns,interval_ns,from,to,use,queue_bytes,paused,pauses,marks,trims,losses\n");
     for (uint32_t k = 0; k < w->count; k++)
         for (uint32_t i = 0; i < w->port_count; i++) {
             const struct sc__packet_watched *p = &w->ports[i];
@@ -256,7 +268,7 @@ void sc__packet_run_put_links(const struct sc__packet_run *r, struct sc__buffer 
             if (span_is_empty(s))
                 continue;
             sc__printf(out,
-                       "%lld,%lld,%u,%u,%.6g,%llu,%.6g,%u,%u,%u\n",
+                       "%lld,%lld,%u,%u,%.6g,%llu,%.6g,%u,%u,%u,%u\n",
                        (long long)k * (long long)w->span,
                        (long long)w->span,
                        p->from,
@@ -266,6 +278,7 @@ void sc__packet_run_put_links(const struct sc__packet_run *r, struct sc__buffer 
                        span_value(w, s, SPAN_PAUSED),
                        s->pauses,
                        s->marks,
+                       s->trims,
                        s->losses);
         }
 }
@@ -281,7 +294,7 @@ void sc__packet_runs_put_text(struct sc_request *req,
                               uint32_t count) {
     struct sc__buffer *out = &req->out;
     sc__printf(out,
-               "%-8s %14s %9s %9s %9s %9s %9s %9s %8s\n",
+               "%-9s %14s %9s %9s %9s %9s %9s %9s %9s %8s\n",
                "control",
                "last end us",
                "slow mean",
@@ -289,12 +302,13 @@ void sc__packet_runs_put_text(struct sc_request *req,
                "worst",
                "pauses",
                "marks",
+               "trims",
                "losses",
                "not over");
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__packet_run *r = &runs[i];
         sc__printf(out,
-                   "%-8s %14.3f %9.3f %9.3f %9.3f %9llu %9llu %9llu %8u\n",
+                   "%-9s %14.3f %9.3f %9.3f %9.3f %9llu %9llu %9llu %9llu %8u\n",
                    r->control,
                    (double)r->last_end / 1e3,
                    r->mean_slowdown,
@@ -302,6 +316,7 @@ void sc__packet_runs_put_text(struct sc_request *req,
                    r->worst_slowdown,
                    (unsigned long long)r->counters.pauses,
                    (unsigned long long)r->counters.marks,
+                   (unsigned long long)r->counters.trims,
                    (unsigned long long)all_losses(r),
                    r->counters.stuck + r->counters.cut_off);
     }

@@ -236,6 +236,37 @@ for bad in 0 1 -4 many 1000000000; do
 done
 check links-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --links "$dir/x.csv"
 
+# Ultra Ethernet: last completions that its simulator publishes
+python3 -B tests/tools/check_uet.py "$STEPCAST" || echo "not ok uet"
+# 490 packets on one path, one switch: as any transport, (n - 1 + k)·332 + 160 + 2·1000 there, 2·(5 + 1000) back
+base
+printf '1\n0 1 3 100 2000000 0\n' >"$dir/flows"
+uet() { # name exit pattern options...
+    name=$1 want=$2 pattern=$3
+    shift 3
+    check "$name" "$want" "$STEPCAST" flows "$dir/flows" --net packet --conf uet-100g --topology "$dir/topology" "$@"
+    says "$name-says" "$pattern"
+}
+uet uet-one-flow 0 '^0 1 10000 2000000 0 166850$' --cc nscc --cc-set UET_PATHS=1
+# links that lose packets: they are sent again, and all ends
+sed -i 's/1000ns 0/1000ns 0.01/; s/1us 0/1us 0.01/' "$dir/topology"
+for cc in nscc rccc nscc-rccc; do
+    uet "uet-lossy-$cc" 0 '"stuck": 0' --cc $cc --json -
+    says "uet-lossy-$cc-ends" '"cut_off": 0'
+done
+sed -i 's/0.01/1/' "$dir/topology"
+uet uet-all-lost 0 'had not ended' --cc nscc --cc-set SIMULATOR_STOP_TIME=0.01
+base
+uet uet-paths-3 3 'power of two' --cc nscc --cc-set UET_PATHS=3
+uet uet-paths-0 2 'makes no sense' --cc nscc --cc-set UET_PATHS=0
+uet uet-queue-0 2 'makes no sense' --cc rccc --cc-set UET_QUEUE=0
+uet uet-marks-crossed 3 'over UET_MARK_ALL' --cc nscc --cc-set UET_MARK_FROM=0.9
+uet uet-has-no-hpcc 2 'it has: nscc, rccc, nscc-rccc' --cc hpcc
+uet uet-mtu-0 2 'makes no sense' --cc nscc --mtu 0
+check uet-needs-its-keys 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --cc nscc
+says uet-needs-its-keys-says 'UET_PATHS is missing'
+check uet-engine 2 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --conf uet-100g --cc nscc -b 1M -e 1M
+
 # the engine: on a cluster, in coll, run and with several jobs
 for cc in none dcqcn hpcc timely dctcp; do
     check "engine-coll-$cc" 0 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 64K -e 1M -f 16

@@ -8,6 +8,7 @@
  *                  ├─ hosts: queue pairs, ACKs, pacing   (packet_host.c)
  *                  │    └─ congestion control            (packet_cc_*.c)
  *                  └─ switches: queues, PFC, ECN         (packet_switch.c)
+ *                  └─ Ultra Ethernet's hosts and switches (packet_uet.h)
  *             └─ what happens at ports over time         (packet_watch.c)
  *
  * As a network engine it simulates transfers on a cluster:
@@ -32,7 +33,19 @@ enum sc__packet_control {
     SC__PACKET_DCQCN = 1,
     SC__PACKET_HPCC = 3,
     SC__PACKET_TIMELY = 7,
-    SC__PACKET_DCTCP = 8
+    SC__PACKET_DCTCP = 8,
+    /* ours: Ultra Ethernet by sender, by receiver, by both */
+    SC__PACKET_NSCC = 20,
+    SC__PACKET_RCCC = 21,
+    SC__PACKET_NSCC_RCCC = 22
+};
+
+/* Values of UET_LOAD_BALANCING. */
+enum sc__uet_load_balancing {
+    SC__UET_SPRAY,
+    SC__UET_PENALTIES,
+    SC__UET_REPS,
+    SC__UET_MIXED
 };
 
 #define SC__PACKET_THRESHOLDS 32u
@@ -74,6 +87,16 @@ struct sc__packet_config {
     uint32_t most_additive; /* MI_THRESH */
     uint32_t int_multiple;
     uint32_t fast_react;
+    /* Ultra Ethernet; sizes in bandwidth-delay products of the longest path */
+    uint32_t uet_paths;
+    uint32_t uet_load_balancing; /* enum sc__uet_load_balancing */
+    uint32_t uet_ack_bytes;
+    double uet_queue_bdp;
+    double uet_mark_from_bdp;
+    double uet_mark_all_bdp;
+    double uet_window_bdp;
+    double uet_target;    /* queueing delay, in round trips */
+    double uet_pull_rate; /* credit, of the line rate */
 };
 
 struct sc__packet_link {
@@ -127,6 +150,8 @@ struct sc__packet_counters {
     uint64_t resumes;
     uint64_t buffer_losses;
     uint64_t link_losses;
+    uint64_t trims;
+    uint64_t timeouts;
     uint64_t data_packets;
     uint64_t acks;
     uint64_t nacks;

@@ -305,6 +305,12 @@ static sc_status read_settings(struct packet_net *n, const struct sc__settings *
                                     NULL,
                                     &s->config,
                                     &s->random));
+    if (s->config.control >= SC__PACKET_NSCC)
+        return sc__fail(n->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "stepcast flows … --net packet --conf uet-100g --cc nscc",
+                        "Ultra Ethernet is simulated for lists of flows, not on clusters");
     SC__TRY(sc__steps_parse(settings, &s->steps));
     s->exact = sc__setting_flag(settings, "exact");
     s->config.wait_for_arrival = s->steps.send <= 0;

@@ -9,7 +9,8 @@ const struct sc__option sc__packet_options[] = {
      "NAME|FILE",
      NULL,
      "Packets",
-     "settings of --net packet: hpcc-100g, simai-400g, or a file of HPCC or SimAI",
+     "settings of --net packet: hpcc-100g, simai-400g, uet-100g, or a file of HPCC or "
+     "SimAI",
      0,
      .folder = "networks/"},
     {"cc",
@@ -17,7 +18,8 @@ const struct sc__option sc__packet_options[] = {
      "NAME",
      NULL,
      "Packets",
-     "congestion control: none, dcqcn, hpcc, timely or dctcp (CC_MODE)",
+     "congestion control: none, dcqcn, hpcc, timely, dctcp; nscc, rccc, nscc-rccc of Ultra "
+     "Ethernet (CC_MODE)",
      0},
     {"cc-set",
      0,
@@ -51,13 +53,17 @@ const struct sc__option sc__packet_options[] = {
     {0}};
 
 static const char *const control_names[] = {
-    "none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
-static const char control_hint[] = "one of: none, dcqcn, hpcc, timely, dctcp";
+    "none", "dcqcn", "hpcc", "timely", "dctcp", "nscc", "rccc", "nscc-rccc", NULL};
+static const char control_hint[] =
+    "one of: none, dcqcn, hpcc, timely, dctcp, nscc, rccc, nscc-rccc";
 static const int control_modes[] = {SC__PACKET_NO_CONTROL,
                                     SC__PACKET_DCQCN,
                                     SC__PACKET_HPCC,
                                     SC__PACKET_TIMELY,
-                                    SC__PACKET_DCTCP};
+                                    SC__PACKET_DCTCP,
+                                    SC__PACKET_NSCC,
+                                    SC__PACKET_RCCC,
+                                    SC__PACKET_NSCC_RCCC};
 
 /* text: "KEY value". */
 static void add_setting(const struct sc__settings *s,

@@ -120,6 +120,12 @@ static bool lost(struct sc__packet_sim *s, struct sc__packet_losses *losses) {
     return u < losses->rate;
 }
 
+void sc__packet_watch_trim(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *out) {
+    if (s->watch)
+        sc__packet_watch_trimmed(s->watch, sc__packet_port_number(s, out), s->queue.now);
+}
+
 void sc__packet_watch_loss(const struct sc__packet_sim *s,
                            const struct sc__packet_port *in) {
     if (s->watch)
@@ -209,6 +215,19 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
             sc__packet_dcqcn_timer(s, timer);
         free_timer(s, timer);
         break;
+    case SC__PACKET_RESEND:
+        if (!e->cancelled)
+            s->transport->timeout(s, timer->pair);
+        free_timer(s, timer);
+        break;
+    case SC__PACKET_PULL:
+        s->transport->pull(s, timer->host);
+        free_timer(s, timer);
+        break;
+    case SC__PACKET_LOOK:
+        s->transport->look(s, timer->host);
+        free_timer(s, timer);
+        break;
     }
 }
 
@@ -252,6 +271,12 @@ static const struct sc__packet_control_ops *control_of(uint32_t mode) {
         return &sc__packet_timely;
     case SC__PACKET_DCTCP:
         return &sc__packet_dctcp;
+    case SC__PACKET_NSCC:
+        return &sc__packet_nscc;
+    case SC__PACKET_RCCC:
+        return &sc__packet_rccc;
+    case SC__PACKET_NSCC_RCCC:
+        return &sc__packet_nscc_rccc;
     default:
         return &sc__packet_no_control;
     }
@@ -352,6 +377,7 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
     s->reference = random->reference;
     s->seed = random->seed;
     s->control = control_of(config->control);
+    s->transport = s->control->transport;
     s->full_size = config->payload + s->control->header;
     set_times(s);
 }

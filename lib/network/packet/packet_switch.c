@@ -30,10 +30,10 @@ static void watch_queue(const struct sc__packet_sim *s,
                                port->queued_bytes);
 }
 
-static void queue_frame(const struct sc__packet_sim *s,
-                        struct sc__packet_port *port,
-                        struct sc__packet_frame *f,
-                        unsigned priority) {
+void sc__packet_queue_frame(const struct sc__packet_sim *s,
+                            struct sc__packet_port *port,
+                            struct sc__packet_frame *f,
+                            unsigned priority) {
     sc__packet_put(&port->queues[priority], f);
     port->waiting |= (uint8_t)(1u << priority);
     port->queued_bytes += f->size;
@@ -61,7 +61,7 @@ static void send_pfc(struct sc__packet_sim *s,
     f->size = PFC_SIZE;
     f->priority = (uint8_t)priority;
     f->pause = pause;
-    queue_frame(s, port, f, PFC_QUEUE);
+    sc__packet_queue_frame(s, port, f, PFC_QUEUE);
     sc__packet_switch_send(s, port);
     if (pause)
         port->pause_sent |= (uint8_t)(1u << priority);
@@ -89,6 +89,10 @@ static void admit(struct sc__packet_sim *s,
 void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *in,
                                struct sc__packet_frame *f) {
+    if (s->transport) {
+        s->transport->switch_receive(s, in, f);
+        return;
+    }
     struct sc__packet_port *out = f->path->ports[f->hop++];
     unsigned priority = f->priority;
     if (f->size + in->in_headroom[priority] > in->headroom &&
@@ -104,7 +108,7 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
         (in->in_headroom[priority] || shared_use(in, priority) >= share_limit(in)))
         send_pfc(s, in, priority, true);
     f->port = in;
-    queue_frame(s, out, f, priority);
+    sc__packet_queue_frame(s, out, f, priority);
     sc__packet_switch_send(s, out);
 }
 
@@ -192,13 +196,15 @@ void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *po
     if (priority != PFC_QUEUE) {
         struct sc__packet_port *in = f->port;
         port->last_served = (uint8_t)priority;
-        leave_buffer(in, f);
+        if (!s->transport)
+            leave_buffer(in, f);
         port->egress[priority] -= f->size;
         mark(s, port, f);
         resume_if_low(s, in, priority);
         if (f->type == SC__PACKET_DATA && s->config->control == SC__PACKET_HPCC)
             write_record(s, port, f);
     }
+    port->serving = priority == PFC_QUEUE ? 0 : f->size;
     port->sent_bytes += f->size;
     sc__packet_transmit(s, port, f, port->waiting != 0);
 }

@@ -31,6 +31,7 @@ static void join_spans(struct sc__packet_span *into, const struct sc__packet_spa
     into->peak_queue = larger(into->peak_queue, other->peak_queue);
     into->pauses += other->pauses;
     into->marks += other->marks;
+    into->trims += other->trims;
     into->losses += other->losses;
 }
 
@@ -134,6 +135,13 @@ void sc__packet_watch_marked(struct sc__packet_watch *w, uint32_t port, int64_t 
     w->ports[port].total.marks++;
     if (s)
         s->marks++;
+}
+
+void sc__packet_watch_trimmed(struct sc__packet_watch *w, uint32_t port, int64_t now) {
+    struct sc__packet_span *s = span_at(w, port, now);
+    w->ports[port].total.trims++;
+    if (s)
+        s->trims++;
 }
 
 void sc__packet_watch_lost(struct sc__packet_watch *w, uint32_t port, int64_t now) {

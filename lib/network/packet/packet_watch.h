@@ -15,6 +15,7 @@ struct sc__packet_span {
     uint64_t peak_queue; /* bytes that waited, at most */
     uint32_t pauses;     /* that began */
     uint32_t marks;
+    uint32_t trims;
     uint32_t losses; /* of frames that came in: in the buffer, or on the link */
 };
 
@@ -57,6 +58,7 @@ void sc__packet_watch_paused(struct sc__packet_watch *w,
                              int64_t now,
                              bool paused);
 void sc__packet_watch_marked(struct sc__packet_watch *w, uint32_t port, int64_t now);
+void sc__packet_watch_trimmed(struct sc__packet_watch *w, uint32_t port, int64_t now);
 void sc__packet_watch_lost(struct sc__packet_watch *w, uint32_t port, int64_t now);
 /* After the last event: what still is paused or waits counts up to here. */
 void sc__packet_watch_close(struct sc__packet_watch *w, int64_t now);
