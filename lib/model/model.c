@@ -160,10 +160,9 @@ double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
     return (m->post_norms ? 4 : m->one_norm || half ? 1 : 2) * norm;
 }
 
-void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
+void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p) {
     double h = m->hidden;
     double norm = h * (m->norm_bias ? 2 : 1);
-    uint32_t moe = sc__model_moe_layers(m);
     *p = (struct sc__model_params){0};
     p->embedding = (double)m->vocab * h;
     if (m->positions != SC__POSITIONS_OF_SEQUENCE) /* which the model does not know */
@@ -184,7 +183,12 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
                         ? mlp_params(m, h, m->shared_ffn, false) + (m->shared_gate ? h : 0)
                         : 0;
     }
+}
+
+void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
+    uint32_t moe = sc__model_moe_layers(m);
     double common = 0;
+    sc__model_count_parts(m, p);
     for (uint32_t i = 0; i < m->layers; i++) {
         common += sc__model_mixer_params(m, i) + sc__model_layer_norms(m, i);
         if (sc__model_has_experts(m, i))
@@ -196,6 +200,12 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
                p->head + p->final_norm;
     p->active =
         p->total - (m->experts ? moe * p->experts * (1 - (double)m->topk / m->experts) : 0);
+}
+
+bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b) {
+    return sc__model_mixer(m, a) == sc__model_mixer(m, b) &&
+           sc__model_has_experts(m, a) == sc__model_has_experts(m, b) &&
+           sc__model_has_feed_forward(m, a) == sc__model_has_feed_forward(m, b);
 }
 
 double sc__model_attention_core_flops(
@@ -230,6 +240,16 @@ double sc__model_layer_flops(
         weights += mlp_matrix(m, m->hidden, m->ffn);
     return 6 * sequences * seq * weights +
            sc__model_attention_core_flops(m, layer, sequences, seq, causal);
+}
+
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq) {
+    if (!sc__model_has_experts(m, layer))
+        return 0;
+    return 6 * sequences * seq * m->topk *
+           mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn);
 }
 
 double

@@ -143,6 +143,10 @@ uint32_t sc__model_prediction(const struct sc__model *m,
 /* Attention of this layer is cut to a window shorter than the sequence. */
 bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq);
 void sc__model_count(const struct sc__model *m, struct sc__model_params *out);
+/* The same without the sums over all layers: total and active are 0. */
+void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *out);
+/* Two layers have the same parts: the same weights, and keep the same activations. */
+bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b);
 /* Head dimensions of queries/keys and of values. */
 uint32_t sc__model_qk_dim(const struct sc__model *m);
 uint32_t sc__model_v_dim(const struct sc__model *m);
@@ -154,6 +158,11 @@ double
 sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal);
 double sc__model_layer_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
+/* Of experts that tokens are sent to, with all of their tokens; part of the layer's. */
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq);
 double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
 

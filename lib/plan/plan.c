@@ -22,6 +22,11 @@ double sc__plan_weight_bytes(const struct sc__plan *p) {
     return p->amp ? 4 : sc__plan_width(p);
 }
 
+bool sc__plan_shares_nothing(const struct sc__plan *p) {
+    return p->mesh.dp * p->mesh.cp == 1 &&
+           sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+}
+
 bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
@@ -139,7 +144,7 @@ static double rank_share(const struct sc__plan *p,
                          double *experts) {
     struct sc__model_params n;
     double tp = p->mesh.tp;
-    sc__model_count(m, &n);
+    sc__model_count_parts(m, &n);
     *experts = 0;
     double whole = sc__model_layer_norms(m, layer);
     double cut = sc__model_mixer_params(m, layer);
@@ -220,11 +225,15 @@ static struct sc__shard sum_layers(const struct sc__plan *p,
                                                           const struct sc__model *,
                                                           uint32_t)) {
     struct sc__shard sum = {0};
+    struct sc__shard s = {0};
+    uint32_t last = SC__NONE;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
-            struct sc__shard s = of(p, m, i);
+            if (last == SC__NONE || !sc__model_layers_alike(m, last, i))
+                s = of(p, m, i);
+            last = i;
             sum.dense += s.dense;
             sum.experts += s.experts;
         }

@@ -2,6 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { h } from "./dom.js";
 import * as f from "./format.js";
+import { groupVariable } from "./kinds.js";
 
 // Draws again when the width changes.
 function responsive(label, draw) {
@@ -60,7 +61,7 @@ export function communication(rows) {
     y: { domain: rows.map((r) => r.label), label: null, tickSize: 0, padding: 0.25 },
     x: { label: `${unit} →`, grid: true, ticks: Math.max(3, width / 110) },
     marks: [Plot.barX(rows, { y: "label", x: (r) => r.busy / scale, fill: "var(--kind-wait)", title: (r) => `${r.label}: busy ${f.time(r.busy)}` }),
-      Plot.barX(rows, { y: "label", x: (r) => r.exposed / scale, fill: "var(--kind-comm)", insetTop: 6, insetBottom: 6, title: (r) => `${r.label}: exposed ${f.time(r.exposed)}` }),
+      Plot.barX(rows, { y: "label", x: (r) => r.exposed / scale, fill: (r) => groupVariable(r.label), insetTop: 6, insetBottom: 6, title: (r) => `${r.label}: exposed ${f.time(r.exposed)}` }),
       Plot.ruleX([0])],
   }));
 }
