@@ -91,6 +91,8 @@ sc_status sc__flows_choose(struct sc_request *req, struct sc__flows_engines *cho
                              net);
         *engine = true;
     }
+    if (sc__flag(req, "fabric") && sc__flag(req, "topology"))
+        return sc__usage(req, "one of them", "--fabric and --topology");
     if (chosen->packet)
         return SC_OK;
     SC__TRY(refuse_packets(req, sc__packet_options));
@@ -342,11 +344,7 @@ sc_status sc__flows_packet_on_fabric(struct sc_request *req,
                                      uint32_t count,
                                      uint32_t ports,
                                      bool both) {
-    static const char *const others[] = {"check",
-                                         "topology",
-                                         "send-latency",
-                                         "packet",
-                                         NULL};
+    static const char *const others[] = {"check", "send-latency", "packet", NULL};
     struct packet_question *q = SC__NEW(&req->ctx->arena, struct packet_question);
     struct sc__route_policy *route = SC__NEW(&req->ctx->arena, struct sc__route_policy);
     struct sc__settings settings = sc__settings(req);
