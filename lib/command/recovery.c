@@ -11,10 +11,7 @@ static const char *recovery_given(const struct sc_request *req) {
 }
 
 static sc_status recovery_unknown(struct sc_request *req, const char *hint) {
-    return sc__usage(req,
-                     hint,
-                     "--recovery: '%s' is no value for it",
-                     recovery_given(req));
+    return sc__usage(req, hint, "--recovery: '%s' is no value for it", recovery_given(req));
 }
 
 static sc_status
