@@ -231,7 +231,8 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
-        return c->batched;
+        return c->batched *
+               (sc__model_qk_dim(l->model) & 7 ? c->software.unaligned_heads : 1);
     if (l->plan.gemm == SC__FP32)
         return 1;
     if (l->plan.gemm == l->plan.dtype)
