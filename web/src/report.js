@@ -32,6 +32,8 @@ export function headline(r) {
     cards.push(card("Memory", f.gib(m.total), known ? `${fits ? "fits in" : "does not fit in"} ${f.gib(m.capacity)}` : "capacity unknown",
       { id: "memory-card", class: known ? (fits ? "good" : "bad") : "" }));
   }
+  const t = r.training;
+  if (t) cards.push(card("Whole run", `${t.days.toPrecision(3)} days`, `${f.count(t.tokens)} tokens, ${f.count(t.gpu_hours)} GPU-hours${t.cost_usd ? `, ${f.count(t.cost_usd)} USD` : ""}; nothing fails`, { id: "training" }));
   if (r.band) cards.push(card("Band", `±${r.band.mean_error_pct.toFixed(1)} %`, `mean error of ${r.band.count} published steps (${r.band.like}): ${r.band.grade}`, { id: "band" }));
   return h("dl", { class: "cards" }, cards);
 }
