@@ -67,8 +67,7 @@ cannot_be_best(const struct sc__search *s, uint32_t family, double bound, uint64
     uint32_t best = s->families[family].best;
     if (best != SC__NONE && is_behind(s, best, bound, serial))
         return true;
-    return s->best_count >= s->top &&
-           is_behind(s, s->best[s->top - 1], bound, serial);
+    return s->best_count >= s->top && is_behind(s, s->best[s->top - 1], bound, serial);
 }
 
 /* a is at least as good as b in everything and better in something; a time of b
@@ -146,8 +145,8 @@ static void sort_front(struct sc__search *s) {
         for (; k > 0; k--) {
             int64_t before = s->plans[s->front[k - 1]].step;
             int64_t here = s->plans[x].step;
-            if (before < here || (before == here &&
-                                   s->plans[s->front[k - 1]].serial < s->plans[x].serial))
+            if (before < here ||
+                (before == here && s->plans[s->front[k - 1]].serial < s->plans[x].serial))
                 break;
             s->front[k] = s->front[k - 1];
         }

@@ -272,6 +272,7 @@ static void chunk_values(uint32_t layers, uint32_t pp, struct range *r) {
 struct enumeration {
     struct sc__search *s;
     const struct sc__search_machine *machine;
+    const struct sc__gpu *gpu;
     struct sc__plan base;
     struct sc__search_seed at;
 };
@@ -314,6 +315,11 @@ static bool sizes_can_be(const struct enumeration *e) {
            (m->experts ? m->experts : 1) % n[SC__NUMBER_EP] == 0;
 }
 
+/* The type that a value of its axis sets. */
+static enum sc__dtype type_of(const struct sc__search_value *v) {
+    return strcmp(v->sets[0].option->name, "fp4") ? SC__FP8 : SC__FP4;
+}
+
 /* A value other than the first says something about this plan. */
 static bool choice_can_be(const struct enumeration *e, int axis) {
     const uint16_t *n = e->at.number;
@@ -341,6 +347,8 @@ static bool choice_can_be(const struct enumeration *e, int axis) {
         return n[SC__NUMBER_CP] > 1;
     case SC__CHOICE_ORDER:
         return n[SC__NUMBER_PP] > 1 && dp > 1;
+    case SC__CHOICE_TYPE:
+        return e->gpu->peak[type_of(&a->values[c[axis]])] > 0;
     default:
         return true;
     }
@@ -429,6 +437,7 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
     SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
     s->seq = e.base.seq;
     return enumerate(&e, 0);
 }

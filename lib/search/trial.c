@@ -140,7 +140,8 @@ static sc_status find_floors(void *self) {
     for (uint32_t i = first; i < end && units.layers; i++) {
         struct sc__search_seed *x = &s->seeds[i];
         uint32_t vpp = x->number[SC__NUMBER_VPP];
-        bool any = x->choice[SC__CHOICE_SCHEDULE] || ev->plan.schedule > SC__SCHEDULE_INTERLEAVED;
+        bool any =
+            x->choice[SC__CHOICE_SCHEDULE] || ev->plan.schedule > SC__SCHEDULE_INTERLEAVED;
         ev->plan.vpp = vpp;
         if (known[any] != vpp)
             floor[any] = sc__plan_floor(s->model, &ev->plan, &units, any);
