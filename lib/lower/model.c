@@ -16,12 +16,28 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     return m->mtp_layers * sum;
 }
 
+/* Of tokens that are sent to experts without room for them, in this many layers more
+ * like the last: nobody computes those. */
+static double
+dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more_layers) {
+    double routed = 0;
+    if (!(p->capacity > 0 && p->capacity < 1))
+        return 0;
+    for (uint32_t i = 0; i < m->layers; i++)
+        routed += sc__model_routed_flops(m, i, p->global_batch, p->seq);
+    if (more_layers)
+        routed +=
+            more_layers * sc__model_routed_flops(m, m->layers - 1, p->global_batch, p->seq);
+    return (1 - p->capacity) * routed;
+}
+
 /* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
  * gradients of the products, a third of them; those of the adapters are not counted. */
 static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
-    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) -
+                 dropped_flops(m, p, m->mtp_layers);
     double core = 0;
     if (!p->lora)
         return sum;
@@ -34,7 +50,7 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
     double b = p->global_batch;
     double s = p->seq;
     double sum = plan_model_flops(m, p);
-    double layers = 0;
+    double layers = -dropped_flops(m, p, 0);
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
         layers += sc__model_layer_flops(m, i, b, s, false);

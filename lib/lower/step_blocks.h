@@ -74,6 +74,8 @@ uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute);
+/* ZeRO 1 by whole tensors: see struct sc__software_constants. */
+bool sc__step_owns_tensors(const struct sc__lowering *l);
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,

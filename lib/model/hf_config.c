@@ -180,6 +180,22 @@ static void note_like_llama(const struct model_hf_config_reading *r, const char 
                    "where it is true, as transformers saves it)");
 }
 
+/* Transformers goes by the type; who wrote the class may have meant another model. */
+static void note_other_class(const struct model_hf_config_reading *r,
+                             const struct sc__hf_family *family) {
+    const char *class =
+        json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    const struct sc__hf_family *other = class ? sc__hf_family_of_class(class) : NULL;
+    if (other && other->traits != family->traits)
+        sc__note(r->ctx,
+                 "model-class",
+                 "%s: \"architectures\" names %.60s, which is no model of model_type "
+                 "\"%s\": it was read as the type says",
+                 r->file,
+                 class,
+                 family->type);
+}
+
 static sc_status find_family(const struct model_hf_config_reading *r,
                              const struct sc__hf_family **out) {
     const char *type = json_string_value(json_object_get(r->root, "model_type"));
@@ -191,8 +207,10 @@ static sc_status find_family(const struct model_hf_config_reading *r,
                         sc__hf_family_list(r->ctx),
                         "\"model_type\" is missing");
     *out = sc__hf_family_find(type);
-    if (*out)
+    if (*out) {
+        note_other_class(r, *out);
         return SC_OK;
+    }
     const char *refused = sc__hf_family_refused(type);
     if (refused)
         return sc__fail(r->ctx,

@@ -198,6 +198,25 @@ const struct sc__hf_family *sc__hf_family_find(const char *type) {
     return NULL;
 }
 
+/* "gpt_neox" is the GPTNeoX of GPTNeoXForCausalLM. */
+static bool begins_class(const char *class, const char *type) {
+    for (; *type; type++) {
+        if (*type == '_')
+            continue;
+        if ((*class ++ | 0x20) != *type) /* small letters; digits stay */
+            return false;
+    }
+    return !strncmp(class, "For", 3) || !strcmp(class, "LMHeadModel") ||
+           !strcmp(class, "Model");
+}
+
+const struct sc__hf_family *sc__hf_family_of_class(const char *class) {
+    for (const struct sc__hf_family *f = families; f->type; f++)
+        if (begins_class(class, f->type))
+            return f;
+    return NULL;
+}
+
 const struct sc__hf_family *sc__hf_family_like_llama(void) {
     return &like_llama;
 }

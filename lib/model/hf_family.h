@@ -57,6 +57,8 @@ extern const struct sc__hf_default sc__hf_defaults[]; /* ends with type NULL */
 
 /* NULL where the type is not known. */
 const struct sc__hf_family *sc__hf_family_find(const char *type);
+/* That of a class such as LlamaForCausalLM; NULL where none is known by that name. */
+const struct sc__hf_family *sc__hf_family_of_class(const char *class);
 /* What an unknown type is read as, where its keys allow it. */
 const struct sc__hf_family *sc__hf_family_like_llama(void);
 /* The types that are known, for a hint. */

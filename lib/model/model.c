@@ -242,6 +242,16 @@ double sc__model_layer_flops(
            sc__model_attention_core_flops(m, layer, sequences, seq, causal);
 }
 
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq) {
+    if (!sc__model_has_experts(m, layer))
+        return 0;
+    return 6 * sequences * seq * m->topk *
+           mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn);
+}
+
 double
 sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
     double sum = 6 * sequences * seq * (double)m->vocab * m->hidden;

@@ -158,6 +158,11 @@ double
 sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal);
 double sc__model_layer_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
+/* Of experts that tokens are sent to, with all of their tokens; part of the layer's. */
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq);
 double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
 

@@ -22,6 +22,11 @@ double sc__plan_weight_bytes(const struct sc__plan *p) {
     return p->amp ? 4 : sc__plan_width(p);
 }
 
+bool sc__plan_shares_nothing(const struct sc__plan *p) {
+    return p->mesh.dp * p->mesh.cp == 1 &&
+           sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+}
+
 bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }

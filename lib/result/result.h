@@ -128,6 +128,21 @@ struct sc__software_costs {
     uint32_t capacity;
 };
 
+/* The step with one thing changed that people can buy or set. */
+struct sc__change_row {
+    const char *key;   /* "nic*2", "micro-batches*2" */
+    const char *title; /* for people */
+    int64_t step;
+    double work; /* tokens of that step, against this one */
+    bool fits;   /* into memory, where that is known */
+};
+
+struct sc__changes {
+    struct sc__change_row *rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 struct sc__result {
     struct sc__arena arena; /* of all that follows */
 
@@ -181,6 +196,7 @@ struct sc__result {
     struct sc__operations operations;
     const struct sc__shares *shares; /* what speeding up each part would bring */
     const struct sc__whatif *whatif; /* the same, each simulated again */
+    struct sc__changes changes;
     const struct sc__software_costs *software;
     struct sc__band band;
 };

@@ -25,15 +25,17 @@ uint32_t sc__search_dp(const struct sc__search *s, const struct sc__search_plan 
             p->number[SC__NUMBER_CP]);
 }
 
-static double seconds_factor(const struct sc__search *s, uint32_t machine) {
-    const struct sc__search_machine *m = &s->machines[machine];
+static double seconds_factor(const struct sc__search *s, const struct sc__search_seed *x) {
+    const struct sc__search_machine *m = &s->machines[x->machine];
+    uint32_t dp = m->gpus / ((uint32_t)x->number[SC__NUMBER_TP] * x->number[SC__NUMBER_PP] *
+                             x->number[SC__NUMBER_CP]);
     switch (s->objective) {
     case SC__SEARCH_CHEAPEST:
         return m->usd_per_hour * m->gpus / 3600e12;
     case SC__SEARCH_ENERGY:
         return 0; /* what it draws depends on the plan */
     case SC__SEARCH_GOODPUT:
-        return 1e-12 / m->ettr;
+        return 1e-12 / m->ettr[dp];
     default:
         return 1e-12;
     }
@@ -41,7 +43,7 @@ static double seconds_factor(const struct sc__search *s, uint32_t machine) {
 
 double sc__families_floor(const struct sc__search *s, uint32_t seed) {
     const struct sc__search_seed *x = &s->seeds[seed];
-    return seconds_factor(s, x->machine) * (double)x->floor;
+    return seconds_factor(s, x) * (double)x->floor;
 }
 
 double sc__families_bound(const struct sc__search *s, uint32_t plan) {

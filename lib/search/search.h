@@ -85,7 +85,9 @@ struct sc__search_machine {
     uint32_t node_gpus;
     double capacity;     /* bytes of memory of a GPU; filled by the search */
     double usd_per_hour; /* of a GPU; 0: unknown */
-    double ettr;         /* productive share of the time of a run; 0: not asked for */
+    /* Productive share of the time of a run, by the number of replicas (dp): for the
+     * divisors of gpus; NULL: not asked for. */
+    const double *ettr;
 };
 
 enum sc__search_objective {
@@ -130,6 +132,7 @@ struct sc__search_plan {
     double memory;       /* bytes of the fullest stage */
     double watts;        /* of one GPU */
     double usd_per_hour;
+    double ettr; /* productive share of the time of a run; 0: not asked for */
     /* where it was evaluated */
     int64_t step;
     double mfu;

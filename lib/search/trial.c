@@ -230,7 +230,7 @@ static double score_factor(const struct sc__search *s, const struct sc__search_p
     case SC__SEARCH_ENERGY:
         return p->watts * gpus * 1e-12;
     case SC__SEARCH_GOODPUT:
-        return 1e-12 / s->machines[p->machine].ettr;
+        return 1e-12 / p->ettr;
     default:
         return 1e-12;
     }
@@ -254,6 +254,7 @@ static sc_status find_bound(const struct trial *t) {
     bool first = !(p->recomputes & ((1u << p->choice[SC__CHOICE_RECOMPUTE]) - 1));
     if (!first) /* that of the first was found with it */
         p->memory = fullest_stage(s->model, &ev->plan, INFINITY);
+    p->ettr = machine->ettr ? machine->ettr[ev->plan.mesh.dp] : 0;
     p->factor = score_factor(s, p);
     return SC_OK;
 }
