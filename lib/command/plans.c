@@ -120,7 +120,7 @@ static sc_status prepare(struct sc__plans *x) {
 double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p) {
     const struct sc__search *s = &x->search;
     double steps = x->tokens / ((double)s->given.global_batch * s->seq);
-    double ettr = s->machines[p->machine].ettr > 0 ? s->machines[p->machine].ettr : 1;
+    double ettr = p->ettr > 0 ? p->ettr : 1;
     return steps * (double)p->step * 1e-12 / ettr / SC__DAY_S;
 }
 
@@ -259,6 +259,13 @@ static const struct sc__option options[] = {
      "with goodput: what breaks and how often, a set or a file",
      0,
      .folder = "failures/"},
+    {"recovery",
+     0,
+     "POLICY",
+     "requeue",
+     "Search",
+     "with goodput: requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink",
+     0},
     {"try",
      0,
      "LIST",

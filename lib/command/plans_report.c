@@ -19,6 +19,7 @@ static bool is_search_option(const char *name) {
                                         "train-tokens",
                                         "days",
                                         "failures",
+                                        "recovery",
                                         "write-launch"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
@@ -101,8 +102,11 @@ static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
         sc__printf(out, "%u machines", s->machine_count);
     else
         sc__printf(out, "%u GPUs", s->machines[0].gpus);
+    sc__puts(out, ": ");
+    if (s->unseen)
+        sc__printf(out, "%u cannot be the best, ", s->unseen);
     sc__printf(out,
-               ": %u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
+               "%u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
                "simulated\n\n",
                s->fit,
                100 * s->memory_margin,
@@ -140,6 +144,8 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
                        sc__space_number_name(i));
     sc__puts(out,
              "   dp  recompute      step      MFU   bubble  exposed     memory  capacity");
+    if (s->objective == SC__SEARCH_GOODPUT)
+        sc__puts(out, "    ETTR");
     if (has_costs(x))
         sc__puts(out, "    $/Gtok  kWh/Gtok");
     if (x->tokens > 0)
@@ -170,6 +176,8 @@ static void put_row(const struct sc__plans *x,
                100 * p->shares.exposed,
                p->memory / 1e9,
                100 * p->memory / machine_of(s, p)->capacity);
+    if (p->ettr > 0)
+        sc__printf(out, " %5.1f %%", 100 * p->ettr);
     if (has_costs(x)) {
         double usd = usd_per_billion(s, p);
         if (usd > 0)
@@ -299,8 +307,8 @@ static void plans_put_plan(const struct sc__plans *x,
         sc__json_double(j, "days", sc__plans_days(x, p));
     if (x->tokens > 0 && usd_per_billion(s, p) > 0)
         sc__json_double(j, "cost_usd", usd_per_billion(s, p) * x->tokens / 1e9);
-    if (machine_of(s, p)->ettr > 0)
-        sc__json_double(j, "ettr", machine_of(s, p)->ettr);
+    if (p->ettr > 0)
+        sc__json_double(j, "ettr", p->ettr);
     sc__json_double(j, "mfu", p->mfu);
     sc__json_double(j, "bubble_share", p->shares.bubble);
     sc__json_double(j, "exposed_share", p->shares.exposed);

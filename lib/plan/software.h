@@ -36,6 +36,7 @@ struct sc__software_constants {
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double attention_64;     /* factor on attention with heads up to 64 wide */
+    double unaligned_heads;  /* on batched products with heads of no multiple of 8 */
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

@@ -38,6 +38,7 @@ static const struct constant_name constant_table[] = {
     CONSTANT(accumulate_bytes),
     CONSTANT(adam_bytes),
     CONSTANT(attention_64),
+    CONSTANT(unaligned_heads),
     {NULL, 0},
 };
 

@@ -292,6 +292,33 @@ await open(comparePage, 390, "dark");
 await test("a comparison fits 390 px", async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
 await page.screenshot({ path: `${out}/compare-390-dark.png`, fullPage: true });
 
+const model = JSON.parse(readFileSync(`${out}/model.json`, "utf8"));
+await open(`${out}/model.html`, 1440, "light");
+await test("a model: settings, band, what-if rows, kernels by name", async () => {
+  check(!problems.length, problems.join("; "));
+  const facts = await page.textContent("#settings");
+  for (const word of ["llama3-8b", "4096", "bf16", model.settings.software]) check(facts.includes(word), `no ${word} in ${facts}`);
+  check((await page.textContent("#band")).includes(model.band.mean_error_pct.toFixed(1)), "band");
+  const rows = await column("change-table", "what if");
+  for (const what of ["NICs twice as fast", "NVLink twice as fast", "GPUs compute twice as fast", "twice the micro-batches"]) check(rows.includes(what), `rows: ${rows}`);
+  const names = (await column("operation-table", "name")).join();
+  check(/qkv/.test(names) && /fc1/.test(names) && !/linear/.test(names), names);
+});
+await test("memory over the step reaches what each stage needs", async () => {
+  const most = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="line"] path')].map((path) => path.getBBox().y));
+  check(most.length === 4, `${most.length} lines`);
+  const totals = model.class_memory_bytes.map((m) => Object.entries(m).reduce((sum, [key, bytes]) => (["class", "stage"].includes(key) ? sum : sum + bytes), 0));
+  const [first, last] = [most[0] - most[3], totals[3] - totals[0]]; // higher is a smaller y
+  const axis = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="y-axis tick"] path')].map((tick) => tick.getBoundingClientRect().y));
+  const step = (axis[0] - axis[1]) / 10; // ticks of 10 GiB
+  check(Math.abs(first / step - last / 2 ** 30) < 0.5, `${first / step} GiB apart, not ${last / 2 ** 30}`);
+});
+for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
+  await open(`${out}/model.html`, width, scheme);
+  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+  await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
+}
+
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.
 function starts1f1b(stages, batches, begin, forward, backward) {

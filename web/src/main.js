@@ -52,7 +52,7 @@ function commandLine(result, name) {
 function one(result) {
   const timeline = decodeTimeline(result.timeline, result.critical_path);
   const timelinePart = r.timelineSection(result, timeline);
-  const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result),
+  const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result, timeline),
     r.linkSection(result), r.whatifSection(result), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
   const title = `One training step: ${file(result)}`;
   document.title = `${file(result)} · stepcast`;
