@@ -102,8 +102,11 @@ static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
         sc__printf(out, "%u machines", s->machine_count);
     else
         sc__printf(out, "%u GPUs", s->machines[0].gpus);
+    sc__puts(out, ": ");
+    if (s->unseen)
+        sc__printf(out, "%u cannot be the best, ", s->unseen);
     sc__printf(out,
-               ": %u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
+               "%u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
                "simulated\n\n",
                s->fit,
                100 * s->memory_margin,
