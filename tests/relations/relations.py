@@ -47,7 +47,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
 
 HEAT, NVLS, BUCKETS, JITTER, SEARCH = "1.01", Decimal("0.35"), "1.02", "1.02", "1.05"
-HOST, RINGS = "1.02", Decimal("0.28")
+HOST, RINGS = "1.04", Decimal("0.28")
 SHOWN = 10  # violations of one relation
 
 
@@ -228,7 +228,8 @@ def check_engines(c, rng):
     least = Decimal("0.9") - RINGS * sum(c.base["breakdown_us"]["exposed_comm"].values()) / c.base["step_time_us"]
     if size(c.plan) <= 512:
         c.step("flow is as analytic on a fabric that does not block", c.other(net="flow", route="adaptive"), least, "1.1")
-    if size(c.plan) <= 64:
+    # (Stages that end inside of nodes have rings that leave their rails, and meet on the way to the next rail where a hash sends them.)
+    if size(c.plan) <= 64 and c.even_stages():
         c.step("one leaf: whatever the route", c.other(net="flow"), least, "1.1")
 
 
