@@ -373,6 +373,7 @@ typedef struct sc_plan {
     unsigned lora_targets; /* SC_LORA_…; 0: queries and values */
     sc_toggle lora_fp32;   /* adapters in fp32; usually off */
     sc_toggle qlora;       /* the frozen weights in 4 bits */
+    uint32_t shard_group;  /* ranks that ZeRO shards over (hybrid sharding); 0: all */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

@@ -296,17 +296,26 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
     struct flows_cmd_list l = {0};
     struct sc__flow_effort effort = {0};
     struct sc__settings settings = sc__settings(req);
+    const struct sc__cluster *cluster;
     struct sc__graph g;
     struct sc__route_policy route;
     const char *fabric = sc__option(req, "fabric");
-    bool packets;
-    SC__TRY(sc__flows_packet_chosen(req, &packets));
-    if (packets)
+    struct sc__flows_engines engines;
+    SC__TRY(sc__flows_choose(req, &engines));
+    if (engines.packet && !engines.flow && !fabric)
         return sc__flows_packet_execute(req);
     if (!fabric)
         return sc__usage(req, "for instance --fabric ls:8:8", "flows needs a --fabric");
     SC__TRY(read_list(req, &l));
-    SC__TRY(sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &g, &route));
+    if (engines.packet)
+        return sc__flows_packet_on_fabric(req,
+                                          fabric,
+                                          l.flows,
+                                          l.count,
+                                          l.most_host + 1,
+                                          engines.flow);
+    SC__TRY(
+        sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &cluster, &g, &route));
     SC__TRY(sc__flow_batch(req->ctx, &g, &route, l.flows, l.count, &effort));
     return answer(req, &l, &effort);
 }
@@ -315,9 +324,10 @@ const struct sc__command sc__command_flows = {
     .name = "flows",
     .args = "FILE",
     .summary = "flows in, finish times out: exact max-min sharing, or every packet",
-    .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
-            "fifth "
-            "column for --check. With --net packet FILE, --conf and --topology are HPCC's "
-            "files.",
+    .text =
+        "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
+        "fifth "
+        "column for --check. With --net packet and --topology, FILE, --conf and --topology "
+        "are HPCC's files.",
     .options = tables,
     .execute = flows_cmd_execute};

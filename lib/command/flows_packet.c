@@ -1,12 +1,18 @@
-/* flows --net packet: HPCC's three files in, completion times out; under several
- * congestion controls, one beside the other. */
+/* flows --net packet: HPCC's three files in, or flows on a fabric, completion times out;
+ * under several congestion controls, one beside the other. */
 #include "command/flows_packet.h"
 #include "command/flows.h"
 
+#include "network/flow/flow_batch.h"
 #include "network/flow/flow_cluster.h"
+#include "network/packet/packet_list.h"
 
+#include <math.h>
 #include <string.h>
 
+/* Where nothing is said: SimAI's settings, as in the other commands. */
+#define USUAL_NETWORK "simai-400g"
+#define USUAL_CONTROL "dcqcn"
 #define USUAL_SAMPLES 256u
 #define MOST_SAMPLES 100000u
 
@@ -16,14 +22,15 @@ const struct sc__option sc__flows_packet_options[] = {
      "ENGINE",
      "flow",
      "Network",
-     "flow (shares links) or packet (every packet: queues, PFC, ECN, congestion control)",
+     "flow (shares links), packet (every packet: queues, PFC, ECN, congestion control), or "
+     "flow,packet to compare",
      0},
     {"topology",
      0,
      "FILE",
      NULL,
      "Packets",
-     "the links of --net packet, as HPCC has them",
+     "the links of --net packet as HPCC has them, instead of --fabric",
      0},
     {"samples",
      0,
@@ -45,23 +52,21 @@ const struct sc__option sc__flows_packet_options[] = {
 
 struct packet_question {
     struct sc__packet_topology topology;
+    struct sc__packet_place place; /* graph NULL: the topology */
     struct sc__packet_flows flows;
     struct sc__packet_random random;
     struct sc__packet_run *runs; /* one for each control */
     uint32_t run_count;
     uint32_t run_capacity;
     uint32_t samples;
+    bool both; /* the flow engine beside them */
 };
 
-/* Options of the other engine have no effect here. */
-static sc_status refuse_others(struct sc_request *req) {
-    static const char *const others[] = {"fabric", "check", NULL};
-    for (size_t i = 0; others[i]; i++)
-        if (sc__flag(req, others[i]))
-            return sc__usage(req, NULL, "--%s has no effect with --net packet", others[i]);
-    for (const struct sc__option *o = sc__flow_options; o->name; o++)
-        if (sc__flag(req, o->name))
-            return sc__usage(req, NULL, "--%s has no effect with --net packet", o->name);
+static sc_status
+refuse_options(struct sc_request *req, const char *const *names, const char *where) {
+    for (size_t i = 0; names[i]; i++)
+        if (sc__flag(req, names[i]))
+            return sc__usage(req, NULL, "--%s has no effect with %s", names[i], where);
     return SC_OK;
 }
 
@@ -72,12 +77,23 @@ static sc_status refuse_packets(struct sc_request *req, const struct sc__option 
     return SC_OK;
 }
 
-sc_status sc__flows_packet_chosen(struct sc_request *req, bool *chosen) {
+sc_status sc__flows_choose(struct sc_request *req, struct sc__flows_engines *chosen) {
     const char *net = sc__option(req, "net");
-    *chosen = net && !strcmp(net, "packet");
-    if (net && !*chosen && strcmp(net, "flow"))
-        return sc__usage(req, "one of: flow, packet", "--net: there is no '%.80s'", net);
-    if (*chosen)
+    struct sc__str list = sc__str(net ? net : "flow");
+    struct sc__str part;
+    *chosen = (struct sc__flows_engines){0};
+    while (sc__split(&list, ',', &part)) {
+        bool *engine = sc__str_is(part, "packet") ? &chosen->packet : &chosen->flow;
+        if ((!sc__str_is(part, "packet") && !sc__str_is(part, "flow")) || *engine)
+            return sc__usage(req,
+                             "one of: flow, packet; flow,packet",
+                             "--net: there is no '%.80s'",
+                             net);
+        *engine = true;
+    }
+    if (sc__flag(req, "fabric") && sc__flag(req, "topology"))
+        return sc__usage(req, "one of them", "--fabric and --topology");
+    if (chosen->packet)
         return SC_OK;
     SC__TRY(refuse_packets(req, sc__packet_options));
     return refuse_packets(req, sc__flows_packet_options);
@@ -90,22 +106,28 @@ static sc_status read_controls(struct sc_request *req, struct packet_question *q
     struct sc__settings settings = sc__settings(req);
     struct sc__str list = sc__str(text ? text : "");
     struct sc__str part = {0};
+    bool placed = q->place.graph != NULL;
     do {
         (void)sc__split(&list, ',', &part);
         struct sc__packet_run *r = SC__PUSH(arena, q->runs, q->run_count, q->run_capacity);
         if (text)
             r->control = sc__format(arena, "%.*s", SC__SHOW(part));
+        r->net = "packet";
         SC__TRY(sc__packet_options_read(&settings,
-                                        NULL,
-                                        NULL,
+                                        placed ? USUAL_NETWORK : NULL,
+                                        placed ? USUAL_CONTROL : NULL,
                                         r->control,
                                         &r->config,
                                         &q->random));
     } while (list.n);
-    if (q->run_count > 1 && sc__flag(req, "links"))
-        return sc__usage(req, "one --cc", "--links is of one congestion control");
-    if (q->run_count > 1 && sc__flag(req, "samples"))
-        return sc__usage(req, "one --cc", "--samples is of one congestion control");
+    return SC_OK;
+}
+
+static sc_status refuse_series(struct sc_request *req) {
+    if (sc__flag(req, "links"))
+        return sc__usage(req, "one --cc", "--links is of one run");
+    if (sc__flag(req, "samples"))
+        return sc__usage(req, "one --cc", "--samples is of one run");
     return SC_OK;
 }
 
@@ -120,14 +142,19 @@ static sc_status read_samples(struct sc_request *req, struct packet_question *q)
 }
 
 static sc_status read_packet_files(struct sc_request *req, struct packet_question *q) {
-    const char *hint = "stepcast flows FLOWS --net packet --conf FILE --topology FILE";
+    const char *hint = "stepcast flows FLOWS --net packet --conf FILE --topology FILE, or "
+                       "--fabric ls:8:8";
     const char *topology = sc__option(req, "topology");
-    SC__TRY(refuse_others(req));
+    static const char *const others[] =
+        {"check", "route", "send-latency", "packet", "degrade", "fail", NULL};
+    SC__TRY(refuse_options(req, others, "--topology"));
     if (req->input_count != 1)
         return sc__usage(req, hint, "flows takes one file");
     if (!sc__option(req, "conf") || !topology)
         return sc__usage(req, hint, "--net packet needs --conf and --topology");
     SC__TRY(read_controls(req, q));
+    if (q->run_count > 1)
+        SC__TRY(refuse_series(req));
     SC__TRY(read_samples(req, q));
     SC__TRY(sc__packet_topology_read(req->ctx, topology, &q->topology));
     return sc__packet_flows_read(req->ctx, req->inputs[0], &q->topology, &q->flows);
@@ -135,7 +162,7 @@ static sc_status read_packet_files(struct sc_request *req, struct packet_questio
 
 static void
 note_unfinished(struct sc_request *req, const struct sc__packet_run *r, bool named) {
-    const char *control = named ? r->control : "";
+    const char *control = !named ? "" : r->control ? r->control : r->net;
     const char *colon = named ? ": " : "";
     if (r->counters.stuck)
         sc__note(
@@ -165,21 +192,37 @@ static void copy_flows(struct sc_request *req,
 }
 
 static sc_status
+simulate_run(struct sc_request *req, struct packet_question *q, struct sc__packet_run *r) {
+    if (q->place.graph)
+        return sc__packet_simulate_list(req->ctx,
+                                        &r->config,
+                                        &q->place,
+                                        &r->flows,
+                                        &q->random,
+                                        r->watch,
+                                        &r->counters);
+    return sc__packet_simulate(req->ctx,
+                               &r->config,
+                               &q->topology,
+                               &r->flows,
+                               &q->random,
+                               r->watch,
+                               &r->counters);
+}
+
+static sc_status
 run_control(struct sc_request *req, struct packet_question *q, struct sc__packet_run *r) {
     struct sc__arena *arena = &req->ctx->arena;
-    bool alone = q->run_count == 1;
+    bool alone = q->run_count == 1 && !q->both;
     copy_flows(req, &q->flows, &r->flows);
     if (alone && (q->samples || sc__flag(req, "json"))) {
         r->watch = SC__NEW(arena, struct sc__packet_watch);
-        sc__packet_watch_init(r->watch, arena, &q->topology, q->samples);
+        if (q->place.graph)
+            sc__packet_watch_graph(r->watch, arena, q->place.graph, q->samples);
+        else
+            sc__packet_watch_topology(r->watch, arena, &q->topology, q->samples);
     }
-    SC__TRY(sc__packet_simulate(req->ctx,
-                                &r->config,
-                                &q->topology,
-                                &r->flows,
-                                &q->random,
-                                r->watch,
-                                &r->counters));
+    SC__TRY(simulate_run(req, q, r));
     note_unfinished(req, r, !alone);
     sc__packet_run_sum_up(r, arena);
     return SC_OK;
@@ -224,5 +267,107 @@ sc_status sc__flows_packet_execute(struct sc_request *req) {
     SC__TRY(read_packet_files(req, q));
     for (uint32_t i = 0; i < q->run_count; i++)
         SC__TRY(run_control(req, q, &q->runs[i]));
+    return answer_packets(req, q);
+}
+
+/* ---- on a fabric ---- */
+
+#define DATA_PRIORITY 3u
+#define MOST_BYTES 1e15
+#define MOST_START 1e6 /* s */
+
+static sc_status take_flows(struct sc_request *req,
+                            const struct sc__flow *flows,
+                            uint32_t count,
+                            struct sc__packet_flows *out) {
+    struct sc__place place = {.file = req->inputs[0]};
+    out->file = req->inputs[0];
+    out->count = count;
+    out->items = SC__NEW_ARRAY(&req->ctx->arena, struct sc__packet_flow, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sc__flow *f = &flows[i];
+        if (f->bytes > MOST_BYTES || f->start > MOST_START)
+            return sc__fail(req->ctx,
+                            SC_INPUT,
+                            &place,
+                            "at most 1e15 bytes and a start of 1e6 s",
+                            "flow %u is too much for --net packet",
+                            i + 1);
+        out->items[i] = (struct sc__packet_flow){.from = f->from,
+                                                 .to = f->to,
+                                                 .priority = DATA_PRIORITY,
+                                                 .bytes = (uint64_t)llround(f->bytes),
+                                                 .start = (int64_t)llround(f->start * 1e9),
+                                                 .completion = -1,
+                                                 .received = -1};
+    }
+    return SC_OK;
+}
+
+/* A row of the flow engine, with the times alone of the packets. */
+static sc_status run_shares(struct sc_request *req,
+                            struct packet_question *q,
+                            struct sc__flow *flows,
+                            uint32_t count) {
+    struct sc__arena *arena = &req->ctx->arena;
+    struct sc__flow_effort effort = {0};
+    SC__TRY(
+        sc__flow_batch(req->ctx, q->place.graph, q->place.route, flows, count, &effort));
+    struct sc__packet_run *r = SC__PUSH(arena, q->runs, q->run_count, q->run_capacity);
+    *r = (struct sc__packet_run){.net = "flow"};
+    copy_flows(req, &q->runs[0].flows, &r->flows);
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__packet_flow *f = &r->flows.items[i];
+        f->completion = (int64_t)llround((flows[i].finish - flows[i].start) * 1e9);
+        f->received = f->completion;
+    }
+    sc__packet_run_sum_up(r, arena);
+    return SC_OK;
+}
+
+static sc_status check_losses(struct sc_request *req, const struct packet_question *q) {
+    for (uint32_t i = 0; i < q->run_count; i++) {
+        const struct sc__packet_config *c = &q->runs[i].config;
+        if (c->error_rate > 0 && q->place.route->kind == SC__ROUTE_SPRAY &&
+            c->control < SC__PACKET_NSCC)
+            return sc__usage(
+                req,
+                NULL,
+                "links that lose packets need them in order: not --route spray");
+    }
+    return SC_OK;
+}
+
+sc_status sc__flows_packet_on_fabric(struct sc_request *req,
+                                     const char *fabric,
+                                     struct sc__flow *flows,
+                                     uint32_t count,
+                                     uint32_t ports,
+                                     bool both) {
+    static const char *const others[] = {"check", "send-latency", "packet", NULL};
+    struct packet_question *q = SC__NEW(&req->ctx->arena, struct packet_question);
+    struct sc__route_policy *route = SC__NEW(&req->ctx->arena, struct sc__route_policy);
+    struct sc__settings settings = sc__settings(req);
+    SC__TRY(refuse_options(req, others, "--net packet on a --fabric"));
+    q->both = both;
+    q->place.graph = SC__NEW(&req->ctx->arena, struct sc__graph);
+    q->place.route = route;
+    SC__TRY(sc__flow_graph(req->ctx,
+                           fabric,
+                           ports,
+                           &settings,
+                           &q->place.cluster,
+                           q->place.graph,
+                           route));
+    SC__TRY(read_controls(req, q));
+    if (q->run_count > 1 || both)
+        SC__TRY(refuse_series(req));
+    SC__TRY(read_samples(req, q));
+    SC__TRY(check_losses(req, q));
+    SC__TRY(take_flows(req, flows, count, &q->flows));
+    for (uint32_t i = 0; i < q->run_count; i++)
+        SC__TRY(run_control(req, q, &q->runs[i]));
+    if (both)
+        SC__TRY(run_shares(req, q, flows, count));
     return answer_packets(req, q);
 }

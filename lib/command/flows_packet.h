@@ -8,7 +8,8 @@
 
 /* Flows under one congestion control. */
 struct sc__packet_run {
-    const char *control; /* as --cc has it; NULL: the file's */
+    const char *net;     /* the engine */
+    const char *control; /* as --cc has it; NULL: the file's, or none */
     struct sc__packet_config config;
     struct sc__packet_flows flows;
     struct sc__packet_counters counters;

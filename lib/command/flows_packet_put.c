@@ -102,6 +102,8 @@ static void put_link(struct sc__json *j,
                      const struct sc__packet_watch *w,
                      const struct sc__packet_watched *p) {
     sc__json_row(j, NULL);
+    if (p->name)
+        sc__json_string(j, "name", p->name);
     sc__json_u64(j, "from", p->from);
     sc__json_u64(j, "to", p->to);
     sc__json_u64(j, "rate_bps", p->rate);
@@ -156,6 +158,8 @@ static void put_link_series(struct sc__json *j,
     sc__json_object(j, NULL);
     sc__json_u64(j, "from", p->from);
     sc__json_u64(j, "to", p->to);
+    if (p->name)
+        sc__json_string(j, "name", p->name);
     put_series(j, w, p, "use", SPAN_USE);
     put_series(j, w, p, "queue_bytes", SPAN_QUEUE);
     put_series(j, w, p, "paused", SPAN_PAUSED);
@@ -264,9 +268,9 @@ void sc__packet_run_put_links(const struct sc__packet_run *r, struct sc__buffer 
     for (uint32_t k = 0; k < w->count; k++)
         for (uint32_t i = 0; i < w->port_count; i++) {
             const struct sc__packet_watched *p = &w->ports[i];
-            const struct sc__packet_span *s = &p->spans[k];
-            if (span_is_empty(s))
+            if (!p->spans || span_is_empty(&p->spans[k]))
                 continue;
+            const struct sc__packet_span *s = &p->spans[k];
             sc__printf(out,
                        "%lld,%lld,%u,%u,%.6g,%llu,%.6g,%u,%u,%u,%u\n",
                        (long long)k * (long long)w->span,
@@ -294,7 +298,8 @@ void sc__packet_runs_put_text(struct sc_request *req,
                               uint32_t count) {
     struct sc__buffer *out = &req->out;
     sc__printf(out,
-               "%-9s %14s %9s %9s %9s %9s %9s %9s %9s %8s\n",
+               "%-7s %-9s %14s %9s %9s %9s %9s %9s %9s %9s %8s\n",
+               "engine",
                "control",
                "last end us",
                "slow mean",
@@ -308,8 +313,9 @@ void sc__packet_runs_put_text(struct sc_request *req,
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__packet_run *r = &runs[i];
         sc__printf(out,
-                   "%-9s %14.3f %9.3f %9.3f %9.3f %9llu %9llu %9llu %9llu %8u\n",
-                   r->control,
+                   "%-7s %-9s %14.3f %9.3f %9.3f %9.3f %9llu %9llu %9llu %9llu %8u\n",
+                   r->net,
+                   r->control ? r->control : "-",
                    (double)r->last_end / 1e3,
                    r->mean_slowdown,
                    r->p99_slowdown,
@@ -344,6 +350,7 @@ void sc__packet_runs_put_json(const struct sc_request *req,
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__packet_run *r = &runs[i];
         sc__json_object(&j, NULL);
+        sc__json_string(&j, "net", r->net);
         sc__json_string(&j, "cc", r->control);
         sc__json_u64(&j, "stuck", r->counters.stuck);
         sc__json_u64(&j, "cut_off", r->counters.cut_off);

@@ -3,6 +3,7 @@
 #define SC_COMMAND_TRAIN_H
 
 #include "command/job.h"
+#include "command/recovery.h"
 #include "train/goodput.h"
 
 /* The step, simulated now or saved before. 0 where unknown. */

@@ -58,6 +58,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .causal = true,
                                 .post_norms = m->post_norms,
                                 .dynamic_casts = p->dynamic_casts,
+                                .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,
                                 .q_rank = m->q_lora,
@@ -231,7 +232,8 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
-        return c->batched;
+        return c->batched *
+               (sc__model_qk_dim(l->model) & 7 ? c->software.unaligned_heads : 1);
     if (l->plan.gemm == SC__FP32)
         return 1;
     if (l->plan.gemm == l->plan.dtype)

@@ -1,5 +1,6 @@
 /* config: configurations of training programs (YAML, JSON, TOML) as flags of a
  * launch. config_keys.c reads any of them as a list of keys with dots between;
+ * config_interpolate.c looks up what values say of each other;
  * config_formats.c knows whose keys they are and what they mean. */
 #ifndef SC_MODEL_CONFIG_H
 #define SC_MODEL_CONFIG_H
@@ -27,7 +28,9 @@ enum sc__config_kind {
     SC__CONFIG_TORCHTITAN,
     SC__CONFIG_TRAINER, /* Axolotl, LLaMA-Factory, TrainingArguments */
     SC__CONFIG_MAXTEXT,
-    SC__CONFIG_NESTED /* Megatron's names with underscores: FlagScale, Primus, NeMo */
+    SC__CONFIG_NESTED, /* Megatron's names with underscores: FlagScale, Primus, NeMo */
+    SC__CONFIG_NANOTRON,
+    SC__CONFIG_OLMO
 };
 
 sc_status sc__config_read_yaml(struct sc_context *ctx,
@@ -39,11 +42,17 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
                                struct sc__str text,
                                struct sc__config *out);
 
+/* Puts the values in that others name ("${.hidden_size}"). */
+void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
+
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);
+/* A script that calls a trainer of Hugging Face (--model_name_or_path …): its words
+ * become those that its arguments stand for. */
+sc_status sc__config_trainer_script(struct sc__launch *l);
 
 #endif

@@ -74,6 +74,8 @@ static const struct config_key {
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},
     {OF(TRAINER), "max_seq_length", "seq", NULL},
+    {OF(TRAINER), "model_max_length", "seq", NULL},
+    {OF(TRAINER), "lora_target", "lora-targets", "all=- *"},
     {OF(TRAINER), "max_length", "seq", NULL},
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER), "bf16", "bf16", ""},
@@ -96,12 +98,72 @@ static const struct config_key {
     {OF(MAXTEXT), "max_target_length", "seq-length", NULL},
     {OF(MAXTEXT), "ici_tensor_parallelism", "tp", NULL},
     {OF(MAXTEXT), "ici_pipeline_parallelism", "pp", NULL},
+    {OF(MAXTEXT), "moe_mlp_dim", "moe-ffn-hidden-size", NULL},
+    {OF(MAXTEXT), "base_moe_mlp_dim", "moe-ffn-hidden-size", NULL},
     {OF(MAXTEXT),
      "logits_via_embedding",
      "untie-embeddings-and-output-weights",
      "false= False= true=- True=-"},
     {OF(MAXTEXT), "remat_policy", "recompute", "full=full minimal=selective *=selective"},
 
+    {OF(NANOTRON), "model_config.num_hidden_layers", "num-layers", NULL},
+    {OF(NANOTRON), "model_config.hidden_size", "hidden-size", NULL},
+    {OF(NANOTRON), "model_config.num_attention_heads", "num-attention-heads", NULL},
+    {OF(NANOTRON), "model_config.num_key_value_heads", "num-query-groups", NULL},
+    {OF(NANOTRON), "model_config.intermediate_size", "ffn-hidden-size", NULL},
+    {OF(NANOTRON), "model_config.vocab_size", "vocab-size", NULL},
+    {OF(NANOTRON),
+     "model_config.tie_word_embeddings",
+     "untie-embeddings-and-output-weights",
+     "false= true=-"},
+    {OF(NANOTRON), "tokens.sequence_length", "seq-length", NULL},
+    {OF(NANOTRON), "tokens.micro_batch_size", "micro-batch", NULL},
+    {OF(NANOTRON), "tokens.batch_accumulation_per_replica", "micro-batches", NULL},
+    {OF(NANOTRON), "parallelism.dp", "dp", NULL},
+    {OF(NANOTRON), "parallelism.tp", "tp", NULL},
+    {OF(NANOTRON), "parallelism.pp", "pp", NULL},
+    {OF(NANOTRON), "parallelism.context_parallel_size", "cp", NULL},
+    {OF(NANOTRON), "parallelism.expert_parallel_size", "ep", "1=- *"},
+    {OF(NANOTRON), "parallelism.pp_engine", "schedule", "1f1b=1f1b afab=gpipe"},
+    {OF(NANOTRON),
+     "parallelism.tp_mode",
+     "sequence-parallel",
+     "REDUCE_SCATTER= ALL_REDUCE=-"},
+    {OF(NANOTRON), "parallelism.recompute_layer", "recompute", "true=full false=none"},
+    {OF(NANOTRON), "optimizer.zero_stage", "zero", NULL},
+    {OF(NANOTRON), "model.dtype", "precision", "bfloat16=bf16 float16=fp16 float32=fp32"},
+
+    {OF(OLMO), "model.n_layers", "num-layers", NULL},
+    {OF(OLMO), "model.d_model", "hidden-size", NULL},
+    {OF(OLMO), "model.n_heads", "num-attention-heads", NULL},
+    {OF(OLMO), "model.n_kv_heads", "num-query-groups", NULL},
+    {OF(OLMO), "model.embedding_size", "padded-vocab-size", NULL},
+    {OF(OLMO), "model.vocab_size", "vocab-size", NULL},
+    {OF(OLMO), "model.mlp_hidden_size", "ffn-hidden-size", "*=-"}, /* take_olmo */
+    {OF(OLMO), "model.max_sequence_length", "seq-length", NULL},
+    {OF(OLMO),
+     "model.weight_tying",
+     "untie-embeddings-and-output-weights",
+     "false= true=-"},
+    {OF(OLMO), "global_train_batch_size", "global-batch", NULL},
+    {OF(OLMO), "device_train_microbatch_size", "micro-batch", NULL},
+    {OF(OLMO), "precision", "precision", "amp_bf16=bf16 amp_fp16=fp16 fp32=fp32"},
+    {OF(OLMO),
+     "activation_checkpointing",
+     "recompute",
+     "whole_layer=full one_in_two=selective fine_grained=selective"},
+
+    {OF(NESTED), "activation", "swiglu", "swiglu= fast-swiglu= *=-"},
+    {OF(NESTED), "bias", "disable-bias-linear", "false= true=-"},
+    {OF(NESTED),
+     "share_embeddings_and_output_weights",
+     "untie-embeddings-and-output-weights",
+     "false= true=-"},
+    {OF(NESTED), "normalization", "normalization", "layernorm1p=LayerNorm *"},
+    {OF(NESTED),
+     "optim.name",
+     "use-distributed-optimizer",
+     "distributed_fused_adam= mcore_distributed_optim= *=-"},
     {OF(NESTED), "encoder_seq_length", "seq-length", NULL},
     {OF(NESTED), "virtual_pipeline_model_parallel_size", "vpp", NULL},
     {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
@@ -211,13 +273,18 @@ static bool key_is(const struct sc__config_item *item, const char *key) {
            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.');
 }
 
-/* A key that is a flag of Megatron's with underscores for dashes. */
-static void take_megatron_name(struct config_taking *t,
-                               const struct sc__config_item *item) {
-    char *name = sc__strdup(&t->l->ctx->arena, item->last);
+static const char *dashed(struct sc__arena *arena, const char *key) {
+    char *name = sc__strdup(arena, key);
     for (char *c = name; *c; c++)
         if (*c == '_')
             *c = '-';
+    return name;
+}
+
+/* A key that is a flag of Megatron's with underscores for dashes. */
+static void take_megatron_name(struct config_taking *t,
+                               const struct sc__config_item *item) {
+    const char *name = dashed(&t->l->ctx->arena, item->last);
     const struct sc__option *o = sc__option_find(t->l->known, name);
     if (!o || !strcmp(name, "model") || !strcmp(name, "optimizer") ||
         !strcmp(name, "precision") || !strcmp(name, "gpu"))
@@ -261,6 +328,24 @@ static void take_flag_key(struct config_taking *t, const struct sc__config_item 
         add_word(t->l, &t->capacity, value);
 }
 
+/* A size of the model that would be passed over: that of another one would be told. */
+static sc_status refuse_shape(const struct config_taking *t,
+                              const struct sc__config_item *item) {
+    const char *name = dashed(&t->l->ctx->arena, item->last);
+    struct sc__flag as;
+    const char *why;
+    uint32_t number = 0;
+    if (!sc__parse_u32(sc__str(item->value), &number) || !number ||
+        sc__flag_kind(t->l->known, name, &as, &why) != SC__FLAG_REFUSED)
+        return SC_OK;
+    return sc__launch_fail(t->l,
+                           item->line,
+                           "take the key out to forecast the model without it",
+                           "%.60s: %s",
+                           item->key,
+                           why);
+}
+
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
@@ -272,7 +357,10 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
             return take_key(t, &config_keys[i], item);
     if (t->kind == SC__CONFIG_NESTED)
         take_megatron_name(t, item);
-    return SC_OK;
+    bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
+                           t->kind == SC__CONFIG_MAXTEXT || t->kind == SC__CONFIG_OLMO ||
+                           t->kind == SC__CONFIG_NANOTRON;
+    return describes_model ? refuse_shape(t, item) : SC_OK;
 }
 
 /* ---- what several keys say together ---- */
@@ -365,20 +453,83 @@ static sc_status take_trainer(struct config_taking *t) {
     return SC_OK;
 }
 
-static void take_maxtext(struct config_taking *t) {
-    const char *batch = sc__config_value(t->c, "per_device_batch_size");
-    uint32_t whole;
-    double number;
+/* The preset that a name in a configuration means, without the ending of a file. */
+static sc_status take_preset(struct config_taking *t, const char *name) {
+    struct sc__str plain = sc__str(name);
+    if (sc__str_ends(plain, ".yaml"))
+        plain.n -= strlen(".yaml");
+    const char *model = sc__strndup(&t->l->ctx->arena, plain.p, plain.n);
+    if (sc__launch_overridden(t->l, "model"))
+        return SC_OK;
+    if (!sc__model_preset(&t->l->ctx->arena, model))
+        return sc__launch_fail(t->l,
+                               0,
+                               "name the model with --model (stepcast list models)",
+                               "the model %.60s is not known",
+                               name);
+    add_flag(t, "model", model);
+    return SC_OK;
+}
+
+static void take_maxtext_model(struct config_taking *t) {
     add_flag(t, "disable-bias-linear", NULL);
     add_flag(t, "normalization", "RMSNorm");
     add_flag(t, "position-embedding-type", "rope");
     if (sc__config_value(t->c, "mlp_activations.1"))
         add_flag(t, "swiglu", NULL);
+}
+
+static sc_status take_maxtext(struct config_taking *t) {
+    const char *batch = sc__config_value(t->c, "per_device_batch_size");
+    const char *name = sc__config_value(t->c, "model_name");
+    uint32_t whole;
+    double number;
+    if (name && !means_nothing(name))
+        SC__TRY(take_preset(t, name));
+    else
+        take_maxtext_model(t);
     if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
         whole = (uint32_t)number;
         add_flag(t, "micro-batch", sc__format(&t->l->ctx->arena, "%u", whole));
     }
     add_flag(t, "zero", "3");
+    return SC_OK;
+}
+
+/* Nanotron's models are Llamas; OLMo's as well, with sizes that count both halves of a
+ * gated feed-forward, and sharded by FSDP where a section says so. */
+static void take_llama(struct config_taking *t) {
+    add_flag(t, "disable-bias-linear", NULL);
+    add_flag(t, "normalization", "RMSNorm");
+    add_flag(t, "position-embedding-type", "rope");
+    add_flag(t, "swiglu", NULL);
+}
+
+static sc_status take_olmo(struct config_taking *t) {
+    const char *activation = sc__config_value(t->c, "model.activation_type");
+    uint32_t hidden = config_number(t->c, "model.d_model", 0);
+    uint32_t ratio = config_number(t->c, "model.mlp_ratio", 4);
+    uint32_t both = config_number(t->c, "model.mlp_hidden_size", 0);
+    if (activation && strcmp(activation, "swiglu") != 0)
+        return sc__launch_fail(t->l,
+                               0,
+                               NULL,
+                               "model.activation_type: '%.60s' is not modelled",
+                               activation);
+    if (!both && hidden && ratio <= 1u << 10)
+        both = hidden * ratio;
+    take_llama(t);
+    add_flag(t, "ffn-hidden-size", sc__format(&t->l->ctx->arena, "%u", both / 2));
+    if (sc__config_value(t->c, "fsdp.wrapping_strategy") ||
+        sc__config_value(t->c, "fsdp.precision"))
+        add_flag(t, "use-torch-fsdp2", NULL);
+    return SC_OK;
+}
+
+/* Primus names a file of its own for the model. */
+static sc_status take_primus(struct config_taking *t) {
+    const char *model = sc__config_value(t->c, "pre_trainer.model");
+    return model ? take_preset(t, model) : SC_OK;
 }
 
 static void take_nodes(struct config_taking *t) {
@@ -409,7 +560,9 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
             return SC__CONFIG_MEGATRON;
     if (has_key(c, "model.flavor") || has_key(c, "training.seq_len"))
         return SC__CONFIG_TORCHTITAN;
-    if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers"))
+    if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers") ||
+        (has_key(c, "model_name") &&
+         (has_key(c, "per_device_batch_size") || has_key(c, "max_target_length"))))
         return SC__CONFIG_MAXTEXT;
     bool neox = has_key(c, "pipe_parallel_size") ||
                 (has_key(c, "num_layers") && has_key(c, "train_micro_batch_size_per_gpu"));
@@ -418,6 +571,11 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "base_model") || has_key(c, "model_name_or_path") ||
         has_key(c, "per_device_train_batch_size"))
         return SC__CONFIG_TRAINER;
+    if (has_key(c, "model_config.is_llama_config") ||
+        (has_key(c, "tokens.sequence_length") && has_key(c, "parallelism.tp")))
+        return SC__CONFIG_NANOTRON;
+    if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size"))
+        return SC__CONFIG_OLMO;
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
@@ -457,7 +615,9 @@ static const struct {
                 {"torchtitan", "torchtitan-2026"},
                 {"a trainer of Hugging Face", "hf-transformers"},
                 {"MaxText", "maxtext"},
-                {"Megatron's arguments, nested", NULL}};
+                {"Megatron's arguments, nested", NULL},
+                {"Nanotron", NULL},
+                {"OLMo", NULL}};
 
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     struct sc__config *c = SC__NEW(&l->ctx->arena, struct sc__config);
@@ -468,14 +628,16 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(sc__config_read_yaml(l->ctx, l->file, l->text, c));
     else
         return SC_OK;
+    sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
     if (!t.kind)
-        return sc__launch_fail(l,
-                               0,
-                               "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
-                               "LLaMA-Factory, FlagScale, Primus, NeMo and MaxText are "
-                               "known; a config.json of Hugging Face goes to --model",
-                               "no configuration that we know");
+        return sc__launch_fail(
+            l,
+            0,
+            "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
+            "LLaMA-Factory, FlagScale, Primus, NeMo, MaxText, "
+            "Nanotron and OLMo are known; a config.json of Hugging Face goes to --model",
+            "no configuration that we know");
     *kind = t.kind;
     sc__note(l->ctx,
              "config-kind",
@@ -491,9 +653,55 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     if (t.kind == SC__CONFIG_TRAINER)
         SC__TRY(take_trainer(&t));
     if (t.kind == SC__CONFIG_MAXTEXT)
-        take_maxtext(&t);
-    if (t.kind == SC__CONFIG_NESTED)
+        SC__TRY(take_maxtext(&t));
+    if (t.kind == SC__CONFIG_NANOTRON)
+        take_llama(&t);
+    if (t.kind == SC__CONFIG_OLMO)
+        SC__TRY(take_olmo(&t));
+    if (t.kind == SC__CONFIG_NESTED) {
+        SC__TRY(take_primus(&t));
         take_nodes(&t);
+    }
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;
+}
+
+/* The arguments of a command as keys; one without a value is true. */
+static void words_as_keys(const struct sc__launch *l, struct sc__config *c) {
+    struct sc__arena *arena = &l->ctx->arena;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *word = l->words[i];
+        const char *equals = strchr(word, '=');
+        if (!sc__is_flag(word))
+            continue;
+        const char *name =
+            sc__strndup(arena,
+                        word + 2,
+                        equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
+        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]);
+        const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
+        *SC__PUSH(arena, c->items, c->count, c->capacity) =
+            (struct sc__config_item){.key = name,
+                                     .last = name,
+                                     .value = value,
+                                     .line = l->line};
+    }
+}
+
+sc_status sc__config_trainer_script(struct sc__launch *l) {
+    struct sc__config c = {0};
+    words_as_keys(l, &c);
+    if (!has_key(&c, "model_name_or_path") && !has_key(&c, "per_device_train_batch_size"))
+        return SC_OK;
+    struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
+    uint32_t world = sc__launch_world(l->words, l->count);
+    l->words = NULL;
+    l->count = 0;
+    l->other_program = true;
+    add_flag(&t, "software", programs[t.kind].software);
+    if (world)
+        add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
+    for (uint32_t i = 0; i < c.count; i++)
+        SC__TRY(take_item(&t, &c.items[i]));
+    return take_trainer(&t);
 }

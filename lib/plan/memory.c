@@ -155,7 +155,8 @@ logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, doub
 static double communicators(const struct sc__plan *p) {
     static const enum sc__group_kind groups[] = {SC__GROUP_TP,
                                                  SC__GROUP_CP,
-                                                 SC__GROUP_DP_CP,
+                                                 SC__GROUP_SHARD,
+                                                 SC__GROUP_REPLICA,
                                                  SC__GROUP_DP_EP,
                                                  SC__GROUP_EMBEDDING};
     const struct sc__memory_figures *f = &p->figures;

@@ -239,6 +239,37 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = unless_said(g->optimizer, true);
 }
 
+/* Hybrid sharding: neighbours of dp × cp share the weights, others have copies. */
+static sc_status
+resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    uint32_t ranks = p->mesh.dp * p->mesh.cp;
+    if (!g->shard_group || g->shard_group == ranks)
+        return SC_OK;
+    if (!p->zero)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "add --zero 1, 2 or 3",
+                        "--shard-group %u, but nothing is sharded",
+                        g->shard_group);
+    if (g->shard_group > ranks || ranks % g->shard_group)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give a divisor of dp × cp",
+                        "--shard-group %u does not divide the %u ranks of dp × cp",
+                        g->shard_group,
+                        ranks);
+    if (p->mesh.ep > 1)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --shard-group out",
+                        "groups of shards with expert parallelism are not modelled");
+    p->mesh.shard = g->shard_group;
+    return SC_OK;
+}
+
 /* PyTorch keeps shards and gathered copies of them even where the shard is the whole. */
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
     if (sc__plan_shares_nothing(p) && !p->torch_copies)
@@ -252,6 +283,7 @@ resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->zero = shared_state(g, p);
     p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
     p->fp8_params = on(g->fp8_params);
+    SC__TRY(resolve_shard_group(ctx, g, p));
     if (p->fp8_params && p->gemm != SC__FP8 && p->gemm != SC__FP4)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -588,6 +620,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .lora_targets = p->lora_targets,
         .lora_fp32 = toggle(p->lora_fp32),
         .qlora = toggle(p->qlora),
+        .shard_group = p->mesh.shard,
         .optimizer = toggle(p->optimizer),
         .ignore_memory = toggle(p->ignore_memory),
         .vocab_multiple = p->vocab_multiple,

@@ -65,6 +65,7 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"overlap-param-gather", alone || !p->zero, alone ? one : gathers},
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
+        {"shard-group", alone, one},
         {"reshard-after-forward",
          alone || p->zero != 3,
          alone ? one : "only ZeRO 3 gathers weights for each use"},

@@ -25,6 +25,13 @@ P
 gpt="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 128 --micro-batch 8 --global-batch 16 --gpus 2"
 of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True $gpt --gpu "$tmp/priced.json" --cluster hgx-h200:2
 
+# a run of 3e9 tokens: 16 x 128 a step
+of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
+    $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
+expect training_quoted 0 "no --price is given: 4 USD for an hour of a h200" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens 3B
+expect training_bad_tokens 2 "--train-tokens: 'many'" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens many
+expect training_bad_price 2 "'-1' is no price" "$STEPCAST" run $gpt --cluster hgx-h200:2 --price=-1
+
 # HFU counts what is computed again: with full recomputation the forward of the layers, a third of theirs
 # (per token and layer 6·12h² FLOP and 12·s·h of attention, 6·V·h of the head)
 of hfu 'abs(r["hfu"] / r["mfu"] - (1 + (72 * 4096 ** 2 + 12 * 128 * 4096) * 4 / 3 / ((72 * 4096 ** 2 + 12 * 128 * 4096) * 4 + 6 * 1024 * 4096))) < 0.01' True \

@@ -70,15 +70,14 @@ for s in 1f1b zb-h1 zb-2p zb-v; do
 done
 python3 - "$dir" <<'P'
 import json, sys
+sys.path.insert(0, "tests/tools")
+import timeline
 step, left = {}, {}
 for name in "1f1b", "zb-h1", "zb-2p", "zb-v":
     r = json.load(open(f"{sys.argv[1]}/{name}.json"))
     step[name], times = r["step_time_us"], []
-    for row in r["timeline"]["rows"]:
-        sums = dict.fromkeys("FBW", 0)
-        for kind, length in zip(row["segments"]["kind"], row["segments"]["length"]):
-            if kind in sums: sums[kind] += r["timeline"]["lengths_ps"][length] / 1e6 / 12
-        times.append(sums)
+    for _, sums in timeline.sums(r["timeline"]):
+        times.append({kind: sums[kind] / 1e6 / 12 for kind in "FBW"})
     left[name] = step[name] - max(12 * sum(t.values()) for t in times)
     t = times[1]
     if name == "zb-h1": assert abs(left[name] - 3 * (t["F"] + t["B"] - t["W"])) < 0.02 * step[name], left

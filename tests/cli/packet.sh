@@ -188,7 +188,7 @@ base
 check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"
 check bad-net 2 "$STEPCAST" flows "$dir/flows" --net packets
 check bad-rng 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --rng dice
-check fabric-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --fabric ls:8:8
+check fabric-and-topology 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --fabric ls:8:8
 check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --route ecmp
 check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
 check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"
@@ -219,7 +219,7 @@ for cc in dcqcn hpcc; do
     "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1
 done
 check controls 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --json "$dir/both.json"
-says controls-table '^hpcc '
+says controls-table '^packet  hpcc '
 if python3 - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
 import json, sys
 both, *alone = (json.load(open(f)) for f in sys.argv[1:])
@@ -266,6 +266,57 @@ uet uet-mtu-0 2 'makes no sense' --cc nscc --mtu 0
 check uet-needs-its-keys 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --cc nscc
 says uet-needs-its-keys-says 'UET_PATHS is missing'
 check uet-engine 2 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --conf uet-100g --cc nscc -b 1M -e 1M
+
+# flows on a fabric: one over three switches at 400 Gb/s and 500 ns, 112 packets of 9052 B and the rest by the closed form, in
+# ns that are not cut: (111 + 3)·181.04 + 21.9 there; and nothing in the way beside what max-min says of it
+printf '0 8 1000000 0\n' >"$dir/one"
+check on-fabric 0 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --cc none --json "$dir/one.json"
+if python3 - "$dir/one.json" <<'PY'
+import json, sys
+flow, = json.load(open(sys.argv[1]))["flows"]
+there = (111 + 3) * 9052 * 8 / 400 + (1000000 - 111 * 9000 + 52) * 8 / 400 + 4 * 500
+assert abs(flow["received_ns"] - there) < 5, (flow, there)
+assert abs(flow["fct_ns"] - there - 4 * (500 + 60 * 8 / 400)) < 9, (flow, there)
+PY
+then echo "ok on-fabric-closed-form"; else echo "not ok on-fabric-closed-form"; fi
+python3 -c "
+for i in range(16):
+    for k in range(1, 16): print(i, (i + k) % 16, 262144, 0)" >"$dir/all"
+for fabric in ls:8:8 ft3:4:2:4:4:16 dgx-h100 gb200-nvl72 dgx-a100 frontier hpn tpu-torus; do
+    check "on-$fabric" 0 "$STEPCAST" flows "$dir/all" --net flow,packet --fabric $fabric --route spray --cc none,dcqcn --json "$dir/j"
+    # what goes over links has headers and delays, and nothing is faster than links allow
+    if python3 - "$dir/j" <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["controls"]
+assert [(r["net"], r["cc"]) for r in rows] == [("packet", "none"), ("packet", "dcqcn"), ("flow", None)]
+share = rows[2]["makespan_ns"]
+for row in rows[:2]:
+    assert not row["stuck"] and not row["cut_off"]
+    assert share < row["makespan_ns"] < 1.6 * share + 50e3, (row["makespan_ns"], share)
+PY
+    then echo "ok on-$fabric-not-faster-than-links"; else echo "not ok on-$fabric-not-faster-than-links"; fi
+done
+check uet-on-fabric 0 "$STEPCAST" flows "$dir/all" --net flow,packet --fabric gb200-nvl72 --conf uet-100g --cc nscc,rccc,nscc-rccc
+says uet-on-fabric-says '^flow '
+check on-fabric-links 0 "$STEPCAST" flows "$dir/all" --net packet --fabric dgx-h100 --links "$dir/l.csv" --json "$dir/j"
+says on-fabric-links-ends 'the last ends'
+if grep -q 'gpu0.nvlink.out' "$dir/j"; then echo "ok on-fabric-links-have-names"; else echo "not ok on-fabric-links-have-names"; fi
+check on-fabric-failed 0 "$STEPCAST" flows "$dir/all" --net packet --fabric ls:8:8 --fail leaf0-spine0
+printf '0 0 5 0\n' >"$dir/one"
+check on-fabric-itself 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 0 0\n' >"$dir/one"
+check on-fabric-no-bytes 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 1e30 0\n' >"$dir/one"
+check on-fabric-too-many-bytes 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 5 1e30\n' >"$dir/one"
+check on-fabric-too-late 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 8 1000000 0\n' >"$dir/one"
+check on-fabric-both-links 2 "$STEPCAST" flows "$dir/one" --net flow,packet --fabric ls:8:8 --links "$dir/x.csv"
+check on-fabric-check 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --check 0.1
+check on-fabric-steps 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --send-latency 3us
+check on-fabric-twice 2 "$STEPCAST" flows "$dir/one" --net packet,packet --fabric ls:8:8
+check on-fabric-lossy-spray 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --route spray --cc-set ERROR_RATE_PER_LINK=0.1
+check both-need-a-fabric 2 "$STEPCAST" flows "$dir/one" --net flow,packet
 
 # the engine: on a cluster, in coll, run and with several jobs
 for cc in none dcqcn hpcc timely dctcp; do

@@ -47,8 +47,9 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     uint32_t ep = 1;
     uint32_t etp = 0;
     SC__TRY(sc__node_need(n, "mesh", &mesh));
-    SC__TRY(sc__node_keys(&mesh,
-                          SC__IR_JSON_KEYS("tp", "cp", "dp", "pp", "ep", "etp", "order")));
+    SC__TRY(sc__node_keys(
+        &mesh,
+        SC__IR_JSON_KEYS("tp", "cp", "dp", "pp", "ep", "etp", "shard", "order")));
     SC__TRY(sc__node_u32(&mesh, "tp", 1, UINT32_MAX, &tp));
     SC__TRY(sc__node_u32(&mesh, "cp", 1, UINT32_MAX, &cp));
     SC__TRY(sc__node_u32(&mesh, "dp", 1, UINT32_MAX, &dp));
@@ -56,6 +57,7 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     SC__TRY(sc__node_u32(&mesh, "ep", 1, UINT32_MAX, &ep));
     SC__TRY(sc__node_u32(&mesh, "etp", 1, UINT32_MAX, &etp));
     w->mesh = sc__mesh(tp, cp, ep, dp, pp, etp);
+    SC__TRY(sc__node_u32(&mesh, "shard", 1, UINT32_MAX, &w->mesh.shard));
     SC__TRY(read_order(&mesh, &w->mesh));
     if (sc__mesh_check(sc__node_context(n), &w->mesh) == SC_OK)
         return SC_OK;

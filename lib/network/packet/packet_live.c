@@ -136,6 +136,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->sim->forgotten = forget_pair;
     l->sim->owner = l;
     l->sim->wakes_all = steps->send <= 0;
+    l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);
     return l;

@@ -11,7 +11,6 @@
 #define FASTEST_SHIFT 3u
 #define PLAIN_HEADER 52
 #define ENTROPY_STEP 61u /* so that flows of one pair do not have each other's paths */
-#define MOST_UET_PACKETS ((uint64_t)1 << 31)
 #define MOST_UET_WINDOW ((uint64_t)1 << 32)
 #define FIRST_ADDRESS 0x0b000001u
 
@@ -75,6 +74,8 @@ static void build_ports(struct sc__packet_sim *s, const struct sc__packet_topolo
         struct sc__packet_port *b = &s->ports[2 * i + 1];
         add_port(s, a, &s->nodes[l->a], b, l);
         add_port(s, b, &s->nodes[l->b], a, l);
+        a->number = 2 * i;
+        b->number = 2 * i + 1;
     }
     for (uint32_t i = 0; i < t->node_count; i++) {
         struct sc__packet_node *n = &s->nodes[i];
@@ -500,24 +501,9 @@ static double oversubscription(const struct sc__packet_node *n) {
     return up ? (double)down / (double)up : 1;
 }
 
-/* Where the receiver controls what is sent, marks on the way to it would say nothing. */
-static void mark_uet_port(const struct sc__packet_sim *s, struct sc__packet_port *port) {
-    double packets = ceil((double)s->window / s->full_size);
-    bool to_host = !port->peer->node->is_switch;
-    port->mark_share = 1;
-    port->mark_from = UINT32_MAX;
-    port->mark_all = UINT32_MAX;
-    if (to_host && s->uet->rccc)
-        return;
-    double from = ceil(packets * s->config->uet_mark_from_bdp) * s->full_size;
-    double all = ceil(packets * s->config->uet_mark_all_bdp) * s->full_size;
-    port->mark_from = (uint32_t)fmin(from, 4e9);
-    port->mark_all = (uint32_t)fmin(all, 4e9);
-}
-
 static sc_status build_uet(struct sc__packet_sim *s, const struct sc__packet_topology *t) {
     for (uint32_t i = 0; i < s->flows->count; i++)
-        if (s->flows->items[i].bytes / s->config->payload >= MOST_UET_PACKETS)
+        if (s->flows->items[i].bytes / s->config->payload >= SC__UET_MOST_PACKETS)
             return build_error(s, s->flows->file, NULL, "a flow of too many packets");
     if (!s->window || s->window > MOST_UET_WINDOW)
         return build_error(s,
@@ -530,7 +516,7 @@ static sc_status build_uet(struct sc__packet_sim *s, const struct sc__packet_top
             s->uet->oversubscription =
                 fmax(s->uet->oversubscription, oversubscription(&s->nodes[i]));
     for (uint32_t i = 0; i < 2 * t->link_count; i++)
-        mark_uet_port(s, &s->ports[i]);
+        sc__uet_mark_port(s, &s->ports[i]);
     return SC_OK;
 }
 

@@ -82,6 +82,8 @@ struct sc__packet_port {
     struct sc__packet_losses *losses; /* or NULL */
     uint64_t rate;
     int64_t delay;
+    uint32_t cut_ps; /* of the times of its frames, where they are fine */
+    uint32_t number; /* of what is watched (packet_watch.h); UINT32_MAX: it is not */
     /* ns for the two most common sizes */
     int64_t full_time;
     int64_t ack_time;
@@ -272,6 +274,7 @@ struct sc__packet_sim {
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
+    bool fine;           /* transmissions do not lose what is less than a ns */
     bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
 };
@@ -309,6 +312,8 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
  * their own (or NULL). */
 void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links);
 struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
+/* Pairs, flows and paths are there: all events up to the end. */
+sc_status sc__packet_simulate_pairs(struct sc__packet_sim *s);
 /* The next event happens; false when there is none that can send something. */
 bool sc__packet_step(struct sc__packet_sim *s);
 /* A frame that came in here was lost: the link that brought it counts it. */
@@ -356,6 +361,8 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *port,
                                struct sc__packet_frame *f);
 
+/* packet_uet_switch.c: the thresholds of a port. */
+void sc__uet_mark_port(const struct sc__packet_sim *s, struct sc__packet_port *port);
 /* packet_uet_sender.c: when base RTT and window are known. */
 void sc__uet_setup(struct sc__packet_sim *s);
 
@@ -388,10 +395,9 @@ static inline struct sc__packet_frame *sc__packet_take(struct sc__packet_fifo *q
     return f;
 }
 
-/* The number of a port in the topology. */
-static inline uint32_t sc__packet_port_number(const struct sc__packet_sim *s,
-                                              const struct sc__packet_port *port) {
-    return (uint32_t)(port - s->ports);
+static inline bool sc__packet_watched(const struct sc__packet_sim *s,
+                                      const struct sc__packet_port *port) {
+    return s->watch && port->number != UINT32_MAX;
 }
 
 /* A port is busy up to the place (busy_until, done_sequence) in the order of

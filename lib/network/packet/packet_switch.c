@@ -23,11 +23,8 @@ static int64_t share_limit(const struct sc__packet_port *in) {
 
 static void watch_queue(const struct sc__packet_sim *s,
                         const struct sc__packet_port *port) {
-    if (s->watch)
-        sc__packet_watch_queue(s->watch,
-                               sc__packet_port_number(s, port),
-                               s->queue.now,
-                               port->queued_bytes);
+    if (sc__packet_watched(s, port))
+        sc__packet_watch_queue(s->watch, port->number, s->queue.now, port->queued_bytes);
 }
 
 void sc__packet_queue_frame(const struct sc__packet_sim *s,
@@ -144,8 +141,8 @@ static void mark(struct sc__packet_sim *s,
         return;
     f->marked = true;
     s->counters->marks++;
-    if (s->watch)
-        sc__packet_watch_marked(s->watch, sc__packet_port_number(s, out), s->queue.now);
+    if (sc__packet_watched(s, out))
+        sc__packet_watch_marked(s->watch, out->number, s->queue.now);
 }
 
 static void

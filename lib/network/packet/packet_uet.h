@@ -19,6 +19,7 @@
 #define SC__UET_HEADER 64u
 #define SC__UET_CONTROL_SIZE                                                               \
     64u /* ACK, NACK, credit, and what is left of a trimmed packet */
+#define SC__UET_MOST_PACKETS ((uint64_t)1 << 31)
 #define SC__UET_CREDIT_UNIT 256 /* bytes */
 
 enum sc__uet_record_state {

@@ -3,6 +3,8 @@
  * the toss of a coin the last one that waits does, and its header goes with the control. */
 #include "network/packet/packet_uet.h"
 
+#include <math.h>
+
 #define CONTROL_QUEUE 0u
 #define CONTROL_FACTOR 2 /* times the queue for data */
 
@@ -85,4 +87,19 @@ void sc__uet_switch_receive(struct sc__packet_sim *s,
     else
         queue_control(s, out, f);
     sc__packet_switch_send(s, out);
+}
+
+/* Where the receiver controls what is sent, marks on the way to it would say nothing. */
+void sc__uet_mark_port(const struct sc__packet_sim *s, struct sc__packet_port *port) {
+    double packets = ceil((double)s->window / s->full_size);
+    bool to_host = !port->peer->node->is_switch;
+    port->mark_share = 1;
+    port->mark_from = UINT32_MAX;
+    port->mark_all = UINT32_MAX;
+    if (to_host && s->uet->rccc)
+        return;
+    double from = ceil(packets * s->config->uet_mark_from_bdp) * s->full_size;
+    double all = ceil(packets * s->config->uet_mark_all_bdp) * s->full_size;
+    port->mark_from = (uint32_t)fmin(from, 4e9);
+    port->mark_all = (uint32_t)fmin(all, 4e9);
 }

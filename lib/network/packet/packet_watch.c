@@ -4,20 +4,28 @@
 
 void sc__packet_watch_init(struct sc__packet_watch *w,
                            struct sc__arena *arena,
-                           const struct sc__packet_topology *t,
+                           uint32_t ports,
                            uint32_t capacity) {
-    w->port_count = 2 * t->link_count;
-    w->ports = SC__NEW_ARRAY(arena, struct sc__packet_watched, w->port_count);
+    w->arena = arena;
+    w->port_count = ports;
+    w->ports = SC__NEW_ARRAY(arena, struct sc__packet_watched, ports);
     w->capacity = capacity;
     w->span = FIRST_SPAN;
+    for (uint32_t i = 0; i < ports; i++)
+        w->ports[i].paused_since = -1;
+}
+
+void sc__packet_watch_topology(struct sc__packet_watch *w,
+                               struct sc__arena *arena,
+                               const struct sc__packet_topology *t,
+                               uint32_t capacity) {
+    sc__packet_watch_init(w, arena, 2 * t->link_count, capacity);
     for (uint32_t i = 0; i < w->port_count; i++) {
         const struct sc__packet_link *l = &t->links[i / 2];
         struct sc__packet_watched *p = &w->ports[i];
         p->from = i % 2 ? l->b : l->a;
         p->to = i % 2 ? l->a : l->b;
         p->rate = l->rate;
-        p->paused_since = -1;
-        p->spans = SC__NEW_ARRAY(arena, struct sc__packet_span, capacity);
     }
 }
 
@@ -38,6 +46,8 @@ static void join_spans(struct sc__packet_span *into, const struct sc__packet_spa
 static void halve_spans(struct sc__packet_watch *w) {
     for (uint32_t i = 0; i < w->port_count; i++) {
         struct sc__packet_span *spans = w->ports[i].spans;
+        if (!spans)
+            continue;
         for (uint32_t k = 0; k < w->capacity / 2; k++) {
             struct sc__packet_span both = spans[2 * k];
             join_spans(&both, &spans[2 * k + 1]);
@@ -60,7 +70,10 @@ span_at(struct sc__packet_watch *w, uint32_t port, int64_t time) {
     uint32_t k = (uint32_t)(time / w->span);
     if (k >= w->count)
         w->count = k + 1;
-    return &w->ports[port].spans[k];
+    struct sc__packet_watched *p = &w->ports[port];
+    if (!p->spans)
+        p->spans = SC__NEW_ARRAY(w->arena, struct sc__packet_span, w->capacity);
+    return &p->spans[k];
 }
 
 /* Adds the ns from one time to another where they belong. */

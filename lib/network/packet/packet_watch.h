@@ -21,18 +21,20 @@ struct sc__packet_span {
 
 /* A port from the first to the last event. */
 struct sc__packet_watched {
-    uint32_t from; /* nodes */
+    const char *name; /* of the link, or NULL */
+    uint32_t from;    /* nodes */
     uint32_t to;
     uint64_t rate;
     uint64_t bytes; /* sent, with headers, ACKs and PFC */
     struct sc__packet_span total;
-    struct sc__packet_span *spans;
-    int64_t paused_since; /* -1: it is not */
-    int64_t queue_since;  /* when the queue had its last change */
+    struct sc__packet_span *spans; /* NULL: nothing happened */
+    int64_t paused_since;          /* -1: it is not */
+    int64_t queue_since;           /* when the queue had its last change */
     uint64_t queue;
 };
 
 struct sc__packet_watch {
+    struct sc__arena *arena;
     struct sc__packet_watched *ports; /* as in the topology: both ways of each link */
     uint32_t port_count;
     uint32_t capacity; /* spans of a port; 0: totals only */
@@ -44,8 +46,12 @@ struct sc__packet_watch {
 /* capacity: spans wanted at most; an even number, or 0. */
 void sc__packet_watch_init(struct sc__packet_watch *w,
                            struct sc__arena *arena,
-                           const struct sc__packet_topology *t,
+                           uint32_t ports,
                            uint32_t capacity);
+void sc__packet_watch_topology(struct sc__packet_watch *w,
+                               struct sc__arena *arena,
+                               const struct sc__packet_topology *t,
+                               uint32_t capacity);
 void sc__packet_watch_sent(
     struct sc__packet_watch *w, uint32_t port, int64_t from, int64_t to, uint32_t bytes);
 /* The queue of a port has another length. */
