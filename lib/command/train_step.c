@@ -304,7 +304,7 @@ sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
         if (set->classes[i].symptom == SC__SYMPTOM_SLOW)
             SC__TRY(slow_pace(req, &t->step, &set->classes[i], &slow[i]));
     t->in.slow_share = slow;
-    if (t->in.recovery != SC__RECOVERY_DROP && t->in.recovery != SC__RECOVERY_SHRINK)
+    if (!sc__recovery_drops(&t->in))
         return SC_OK;
     if (t->step.dp < 2)
         return sc__usage(req,

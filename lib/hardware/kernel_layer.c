@@ -93,15 +93,24 @@ static void dynamic_cast(struct sc__layer_maker *m,
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
- * transpose; weights are cast once a step. */
+ * transpose; weights are cast once a step. With the scale of the moment a pass over
+ * the operand finds its largest value first; a delayed one is found by the cast. */
 static void
 cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint64_t cols) {
     if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
         return;
-    if (m->s->dynamic_casts && !l->experts)
+    uint64_t all = rows * (l->experts ? l->experts : 1);
+    if (m->s->dynamic_casts && !l->experts) {
         dynamic_cast(m, l, rows);
-    else
-        sc__layer_memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
+        return;
+    }
+    if (m->s->scale_of_now)
+        sc__layer_push(
+            m,
+            sc__elementwise(m->kernel_model,
+                            "amax",
+                            sc__dtype_bytes(m->s->dtype) * (double)all * (double)cols));
+    sc__layer_memory(m, SC__MEM_CAST_FP8, all, cols);
 }
 
 /* Of a layer that stands for several (packed queries, keys and values), the adapters

@@ -58,6 +58,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .causal = true,
                                 .post_norms = m->post_norms,
                                 .dynamic_casts = p->dynamic_casts,
+                                .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,
                                 .q_rank = m->q_lora,

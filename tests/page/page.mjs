@@ -292,6 +292,51 @@ await open(comparePage, 390, "dark");
 await test("a comparison fits 390 px", async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
 await page.screenshot({ path: `${out}/compare-390-dark.png`, fullPage: true });
 
+const model = JSON.parse(readFileSync(`${out}/model.json`, "utf8"));
+await open(`${out}/model.html`, 1440, "light");
+await test("a model: settings, band, what-if rows, kernels by name", async () => {
+  check(!problems.length, problems.join("; "));
+  const facts = await page.textContent("#settings");
+  for (const word of ["llama3-8b", "4096", "bf16", model.settings.software]) check(facts.includes(word), `no ${word} in ${facts}`);
+  check((await page.textContent("#band")).includes(model.band.mean_error_pct.toFixed(1)), "band");
+  const rows = await column("change-table", "what if");
+  for (const what of ["NICs twice as fast", "NVLink twice as fast", "GPUs compute twice as fast", "twice the micro-batches"]) check(rows.includes(what), `rows: ${rows}`);
+  const names = (await column("operation-table", "name")).join();
+  check(/qkv/.test(names) && /fc1/.test(names) && !/linear/.test(names), names);
+});
+await test("memory over the step reaches what each stage needs", async () => {
+  const most = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="line"] path')].map((path) => path.getBBox().y));
+  check(most.length === 4, `${most.length} lines`);
+  const totals = model.class_memory_bytes.map((m) => Object.entries(m).reduce((sum, [key, bytes]) => (["class", "stage"].includes(key) ? sum : sum + bytes), 0));
+  const [first, last] = [most[0] - most[3], totals[3] - totals[0]]; // higher is a smaller y
+  const axis = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="y-axis tick"] path')].map((tick) => tick.getBoundingClientRect().y));
+  const step = (axis[0] - axis[1]) / 10; // ticks of 10 GiB
+  check(Math.abs(first / step - last / 2 ** 30) < 0.5, `${first / step} GiB apart, not ${last / 2 ** 30}`);
+});
+for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
+  await open(`${out}/model.html`, width, scheme);
+  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+  await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
+}
+
+const trained = JSON.parse(readFileSync(`${out}/train.json`, "utf8"));
+await open(`${out}/train.html`, 1280, "light");
+await test("a run: progress, losses and the best interval", async () => {
+  check(!problems.length, problems.join("; "));
+  check((await page.textContent("#days")).startsWith(trained.days.p50.toPrecision(4)), "days");
+  same((await column("loss-table", "days")).reduce((a, x) => a + x, 0), trained.days.without_loss / trained.ettr, "days by cause");
+  const { progress, interval_curve: curve } = await page.$eval("#data", (e) => JSON.parse(e.textContent).results[0]);
+  const [wall, done, what] = progress.at(-1);
+  check(what === null && Math.abs(done / 86400 / trained.days.without_loss - 1) < 1e-9 && wall >= done, `ends with ${progress.at(-1)}`);
+  check(progress.every(([at, counts], i) => counts <= at && (!i || at >= progress[i - 1][0])), "more done than time has passed");
+  const best = curve.reduce((a, b) => (b[1] > a[1] ? b : a));
+  check(Math.abs(best[0] / trained.checkpoint.best_interval_s - 1) < 0.13, `best at ${best[0]}`); // the grid's step is 12 %
+});
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/train.html`, width, scheme);
+  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+}
+
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.
 function starts1f1b(stages, batches, begin, forward, backward) {

@@ -2,8 +2,9 @@
 import { h, section } from "./dom.js";
 import * as f from "./format.js";
 import { groupVariable, kinds, labelsOf, parts } from "./kinds.js";
-import { communication, legend, links, stacked } from "./charts.js";
+import { communication, legend, lineColour, links, memoryLines, stacked } from "./charts.js";
 import { clusterDrawing } from "./cluster.js";
+import { memoryOverTime } from "./memory.js";
 import { table } from "./table.js";
 import { Timeline } from "./timeline.js";
 
@@ -18,21 +19,23 @@ function card(title, value, more, attributes = {}) {
 }
 
 export function headline(r) {
-  const b = r.breakdown_us, m = r.memory_bytes;
-  const exposed = Object.values(b.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
+  const parts = r.breakdown_us, m = r.memory_bytes;
+  const exposed = Object.values(parts.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
   const cards = [card("Step time", f.time(r.step_time_us), r.plan?.gpus > 1 ? `${f.count(r.plan.gpus)} GPUs, ${planText(r.plan)}` : "1 GPU",
     { id: "step-time", "data-us": r.step_time_us, class: "first" })];
   if (r.tokens_per_s) cards.push(card("Throughput", `${f.count(r.tokens_per_s)}`, r.tokens_per_s_per_gpu ? `tokens/s, ${f.count(r.tokens_per_s_per_gpu)} per GPU` : "tokens per second", { id: "tokens" }));
   if (r.mfu) cards.push(card("Model FLOP/s use", f.share(r.mfu), r.tflops_per_gpu ? `${r.tflops_per_gpu.toFixed(0)} TFLOP/s per GPU` : null, { id: "mfu" }));
-  cards.push(card(r.plan?.pp > 1 ? "Pipeline bubble" : "Waiting for messages", f.share(b.bubble / r.step_time_us), f.time(b.bubble), { id: "bubble", "data-us": b.bubble }));
+  cards.push(card(r.plan?.pp > 1 ? "Pipeline bubble" : "Waiting for messages", f.share(parts.bubble / r.step_time_us), f.time(parts.bubble), { id: "bubble", "data-us": parts.bubble }));
   cards.push(card("Exposed communication", f.share(exposed / r.step_time_us), f.time(exposed), { id: "exposed", "data-us": exposed }));
   if (m?.total) {
     const known = m.capacity > 0, fits = m.total <= m.capacity;
     cards.push(card("Memory", f.gib(m.total), known ? `${fits ? "fits in" : "does not fit in"} ${f.gib(m.capacity)}` : "capacity unknown",
       { id: "memory-card", class: known ? (fits ? "good" : "bad") : "" }));
   }
-  if (r.band) cards.push(card("Band", `±${r.band.mean_error_pct.toFixed(1)} %`, `mean error of ${r.band.count} published steps (${r.band.like}): ${r.band.grade}`, { id: "band" }));
-  return h("dl", { class: "cards" }, cards);
+  const t = r.training;
+  if (t) cards.push(card("Whole run", `${t.days.toPrecision(3)} days`, `${f.large(t.tokens)} tokens, ${f.large(t.gpu_hours)} GPU-hours${t.cost_usd ? `, ${f.large(t.cost_usd)} USD` : ""}; nothing fails`, { id: "training" }));
+  const b = r.band, like = b ? `Band: ${b.mean_error_pct.toFixed(1)} % mean error of ${b.count} published steps (${b.like}), bias ${f.signed(b.bias_pct / 100, f.share)}: ${b.grade}.` : null;
+  return h("div", {}, h("dl", { class: "cards" }, cards), b ? h("p", { class: "band", id: "band" }, like) : null);
 }
 
 // What was run, in the words of the command line; the rest of the settings below.
@@ -144,7 +147,18 @@ const memoryParts = [["weights", "weights", "forward"], ["gradients", "gradients
   ["activations", "activations", "backward"], ["logits", "logits", "wgrad"], ["workspace", "workspace", "skew"],
   ["communication", "NCCL", "comm"], ["context", "CUDA context", "hatch"], ["fragmentation", "fragmentation", "other"]];
 
-export function memorySection(r) {
+// Of at most eight stages, evenly spaced.
+function memoryOverStep(r, decoded, by, capacity) {
+  const rows = decoded ? sample(decoded.rows, 8) : [], [unit, scale] = unitFor(r.step_time_us);
+  const lines = rows.map((row) => ({ name: `stage ${row.stage}`, points: memoryOverTime(row, by.find((m) => m.class === row.class) ?? {}).map((p) => ({ at: p.at / 1e6, bytes: p.bytes })) }))
+    .filter((l) => l.points.length);
+  if (!lines.length) return null;
+  return h("div", {}, h("h3", {}, "Over the step"), h("p", { class: "lead" }, `Activations of a micro-batch from its forward to its backward, on top of what is always there${rows.length < decoded.rows.length ? `; ${rows.length} of ${decoded.rows.length} stages are shown` : ""}.`),
+    legend(lines.map((l, i) => [l.name, lineColour(i)])),
+    memoryLines({ lines, unit, scale, rule: capacity || null, ruleText: `capacity ${f.gib(capacity)}` }));
+}
+
+export function memorySection(r, decoded) {
   const by = r.class_memory_bytes ?? (r.memory_bytes?.total ? [{ stage: 0, ...r.memory_bytes }] : []);
   if (!by.length) return null;
   const capacity = r.memory_bytes?.capacity ?? 0, used = memoryParts.filter(([key]) => by.some((m) => m[key] > 0));
@@ -154,6 +168,7 @@ export function memorySection(r) {
     legend(used.map(([, title, kind]) => [title, `var(--kind-${kind})`])),
     stacked({ label: "Memory of each stage", rows, series: used.map(([key, title, kind]) => ({ key, title, colour: `var(--kind-${kind})` })),
       places: [...new Set(by.map(where))], unit: "GiB", scale: 2 ** 30, rule: capacity || null, ruleText: `capacity ${f.gib(capacity)}` }),
+    r.class_memory_bytes ? memoryOverStep(r, decoded, by, capacity) : null,
     details("Figures by stage", table({ id: "memory-table", csv: "memory.csv", caption: "Memory by stage", rows: by, columns: [{ title: "stage", value: where },
       ...used.map(([key, title]) => ({ title, number: true, value: (m) => m[key], text: (m) => f.gib(m[key]) })),
       { title: "total", number: true, value: (m) => used.reduce((a, [key]) => a + m[key], 0), text: (m) => f.gib(used.reduce((a, [key]) => a + m[key], 0)) }] })));
@@ -174,14 +189,25 @@ export function linkSection(r) {
       { title: "capacity", number: true, value: (l) => l.capacity, text: (l) => f.rate(l.capacity) }] })));
 }
 
-export function whatifSection(r) {
-  const rows = r.what_if ?? [];
+// Other hardware and settings, as the options of the command line would change them.
+function changeTable(r, rows) {
   if (!rows.length) return null;
+  const gain = (w) => w.work * r.step_time_us / w.step_time_us - 1;
+  return table({ id: "change-table", csv: "changes.csv", caption: "The step with one thing changed", rows, sort: { by: 2, down: true }, columns: [
+    { title: "what if", value: (w) => w.title },
+    { title: "step time", number: true, value: (w) => w.step_time_us, text: (w) => f.time(w.step_time_us) },
+    { title: "throughput", number: true, value: gain, text: (w) => f.signed(gain(w), f.share), bar: gain },
+    { title: "memory", value: (w) => (w.fits ? "fits" : "does not fit") }] });
+}
+
+export function whatifSection(r) {
+  const rows = r.what_if ?? [], changes = r.what_if_changes ?? [];
+  if (!rows.length && !changes.length) return null;
   const gain = (us) => 1 - us / r.step_time_us;
   const column = (title, key) => ({ title, number: true, value: (w) => w[key], text: (w) => `${f.time(w[key])}` });
   const saved = (title, key) => ({ title, number: true, value: (w) => gain(w[key]), text: (w) => f.share(gain(w[key])), bar: (w) => gain(w[key]) });
-  return section("whatif", "What if", "The step time if one kind of work took half the time, or none; each simulated again, so that what then becomes exposed is counted.",
-    table({ id: "whatif-table", csv: "whatif.csv", caption: "Step time with one kind of work faster", rows, sort: { by: 4, down: true }, columns: [
+  return section("whatif", "What if", "Each row is the step simulated again, so that what then becomes exposed is counted.", changeTable(r, changes),
+    !rows.length ? null : h("h3", {}, "One kind of work in half the time, or none"), !rows.length ? null : table({ id: "whatif-table", csv: "whatif.csv", caption: "Step time with one kind of work faster", rows, sort: { by: 4, down: true }, columns: [
       { title: "work", value: (w) => w.title }, column("half the time", "step_at_half_us"), saved("saved", "step_at_half_us"),
       column("no time", "step_at_zero_us"), saved("saved at most", "step_at_zero_us")] }));
 }
