@@ -36,6 +36,11 @@ CFLAGS  += -fsanitize=fuzzer-no-link
 endif
 endif
 
+# Sweeps under mpirun: where Open MPI's headers are. It is loaded at run time, not
+# linked; MPI_CFLAGS= builds without.
+MPI_CFLAGS ?= $(shell pkg-config --cflags ompi-c 2>/dev/null)
+$(BUILD)/lib/base/platform_mpi.o: CPPFLAGS += $(if $(MPI_CFLAGS),-DSC_OPEN_MPI -D_GNU_SOURCE $(addprefix -isystem ,$(patsubst -I%,%,$(MPI_CFLAGS))))
+
 VERSION := $(shell sed -n 's/.*SC_VERSION "\(.*\)"/\1/p' include/stepcast/stepcast.h)
 LIB_C   := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 CMD_C   := $(sort $(wildcard cli/*.c))

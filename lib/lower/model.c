@@ -190,12 +190,12 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
-static sc_status prepare_lowering(struct sc_context *ctx,
-                                  const struct sc__model *m,
-                                  const struct sc__plan *plan,
-                                  const struct sc__cluster *cluster,
-                                  bool fits,
-                                  struct sc__lowering *l) {
+static sc_status prepare_kernels(struct sc_context *ctx,
+                                 const struct sc__model *m,
+                                 const struct sc__plan *plan,
+                                 const struct sc__cluster *cluster,
+                                 bool fits,
+                                 struct sc__lowering *l) {
     *l = (struct sc__lowering){.ctx = ctx,
                                .arena = &ctx->arena,
                                .model = m,
@@ -215,6 +215,16 @@ static sc_status prepare_lowering(struct sc_context *ctx,
         SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
+    return SC_OK;
+}
+
+static sc_status prepare_lowering(struct sc_context *ctx,
+                                  const struct sc__model *m,
+                                  const struct sc__plan *plan,
+                                  const struct sc__cluster *cluster,
+                                  bool fits,
+                                  struct sc__lowering *l) {
+    SC__TRY(prepare_kernels(ctx, m, plan, cluster, fits, l));
     sc__step_scripts(l);
     return SC_OK;
 }
@@ -257,4 +267,74 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
     return SC_OK;
+}
+
+sc_status sc__plan_units(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *plan,
+                         const struct sc__cluster *cluster,
+                         const struct sc__mesh *placed,
+                         struct sc__step_units *out) {
+    struct sc__lowering l;
+    struct sc__plan least = *plan;
+    least.zero = 0;
+    least.recompute = SC__RECOMPUTE_NONE;
+    least.recompute_block = false;
+    least.schedule = SC__SCHEDULE_1F1B;
+    SC__TRY(prepare_kernels(ctx, m, &least, cluster, true, &l));
+    for (int k = 0; k < SC__KERNEL_KINDS; k++)
+        l.throttling.factor[k] = 1;
+    l.constants.software.accumulate_bytes = 0; /* as where gradients are sharded */
+    sc__step_scripts(&l);
+    sc__step_units(&l, placed, out);
+    return SC_OK;
+}
+
+static void add_unit(struct sc__unit_times *sum, struct sc__unit_times x) {
+    sum->forward += x.forward;
+    sum->backward += x.backward;
+}
+
+static struct sc__unit_times chunk_floor(const struct sc__model *m,
+                                         const struct sc__plan *p,
+                                         const struct sc__step_units *u,
+                                         uint32_t stage,
+                                         uint32_t chunk) {
+    struct sc__unit_times sum = {0};
+    uint32_t first;
+    uint32_t n = sc__plan_layers(p, m, stage, chunk, &first);
+    if (stage == 0 && chunk == 0)
+        add_unit(&sum, u->embedding);
+    for (uint32_t i = first; i < first + n; i++)
+        add_unit(&sum, u->layers[i]);
+    if (stage + 1 < p->mesh.pp || chunk + 1 < p->vpp)
+        return sum;
+    add_unit(&sum, u->head);
+    for (uint32_t i = 0; i < m->mtp_layers; i++) {
+        add_unit(&sum, u->layers[m->layers - 1]);
+        add_unit(&sum, u->head);
+    }
+    return sum;
+}
+
+int64_t sc__plan_floor(const struct sc__model *m,
+                       const struct sc__plan *p,
+                       const struct sc__step_units *units,
+                       bool any_schedule) {
+    int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
+    int64_t most = 0;
+    int64_t all = 0;
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        struct sc__unit_times first = chunk_floor(m, p, units, s, 0);
+        int64_t each = first.forward + first.backward;
+        for (uint32_t c = 1; c < p->vpp; c++) {
+            struct sc__unit_times x = chunk_floor(m, p, units, s, c);
+            each += x.forward + x.backward;
+        }
+        if (passes + p->micro_batches * each > most)
+            most = passes + p->micro_batches * each;
+        all += each;
+        passes += first.forward + first.backward;
+    }
+    return any_schedule ? p->micro_batches * (all / p->mesh.pp) : most;
 }

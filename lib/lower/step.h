@@ -122,6 +122,11 @@ sc_status sc__step_blocks(struct sc__lowering *l);
  * are not counted. */
 int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed);
 
+/* What the parts take on any stage; placed as above. */
+void sc__step_units(struct sc__lowering *l,
+                    const struct sc__mesh *placed,
+                    struct sc__step_units *out);
+
 /* Everything up to the scripts. */
 sc_status sc__step_prepare(struct sc_context *ctx,
                            const struct sc__model *m,

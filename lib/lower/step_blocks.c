@@ -711,6 +711,20 @@ void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index
     *block_at(l, stage, index, SC__BLOCK_LAYERS_LAST) = wgrad_block(l, &c, false, true);
 }
 
+void sc__step_make_unit(struct sc__lowering *l,
+                        int kind,
+                        uint32_t layer,
+                        uint32_t *forward_of_it,
+                        uint32_t *backward_of_it) {
+    struct chunk c = {.first = true, .last = true};
+    struct sc__step_unit u = {.kind = (uint8_t)kind, .layer = SC__NONE};
+    if (kind == SC__UNIT_LAYER)
+        u = layer_unit(l, layer, 0);
+    push_unit(l, &c, u);
+    *forward_of_it = step_blocks_forward_block(l, &c, false);
+    *backward_of_it = step_blocks_backward_block(l, &c, false);
+}
+
 uint32_t
 sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
     return *block_at(l, stage, chunk, kind);

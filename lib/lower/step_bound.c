@@ -58,6 +58,7 @@ struct bounding {
     struct sc__lowering *l;
     struct sc__mesh mesh; /* as ranks are placed */
     bool transfers;       /* take time */
+    bool units_alone;     /* no gradients are reduced */
     double taxed;         /* what a transfer beside compute adds to it, of its own length */
     struct stage_place *places;
     uint32_t place_count;
@@ -90,6 +91,10 @@ static void find_shape(const struct bounding *b,
     *out = sc__cluster_shape(b->l->cluster, gpu, n);
 }
 
+static bool shares_gradients(int kind) {
+    return kind == SC__GROUP_DP || kind == SC__GROUP_DP_CP || kind == SC__GROUP_DP_EP;
+}
+
 /* Stages whose groups lie alike have one place. */
 static void find_places(struct bounding *b) {
     uint32_t pp = b->l->plan.mesh.pp;
@@ -98,7 +103,8 @@ static void find_places(struct bounding *b) {
         struct stage_place p;
         memset(&p, 0, sizeof p);
         for (int k = 0; k < BOUND_GROUPS; k++)
-            if (sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
+            if (!(b->units_alone && shares_gradients(k)) &&
+                sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
                 find_shape(b, s, (enum sc__group_kind)k, &p.shape[k]);
         uint32_t i = 0;
         while (i < b->place_count && memcmp(&b->places[i], &p, sizeof p) != 0)
@@ -371,4 +377,47 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     }
     take_larger(&most, replay_schedule(&b));
     return most;
+}
+
+/* ---- parts of the model ---- */
+
+static struct sc__unit_times time_unit(struct bounding *b, int kind, uint32_t layer) {
+    struct sc__unit_times least = {INT64_MAX, INT64_MAX};
+    uint32_t blocks[2];
+    sc__step_make_unit(b->l, kind, layer, &blocks[0], &blocks[1]);
+    for (uint32_t place = 0; place == 0 || place < b->place_count; place++) {
+        int64_t forward[SC__MAX_STREAMS] = {0};
+        int64_t backward[SC__MAX_STREAMS] = {0};
+        (void)replay_block(b, blocks[0], place, forward, NULL);
+        (void)replay_block(b, blocks[1], place, backward, NULL);
+        if (forward[SC__STREAM_COMPUTE] < least.forward)
+            least.forward = forward[SC__STREAM_COMPUTE];
+        if (backward[SC__STREAM_COMPUTE] < least.backward)
+            least.backward = backward[SC__STREAM_COMPUTE];
+    }
+    return least;
+}
+
+void sc__step_units(struct sc__lowering *l,
+                    const struct sc__mesh *placed,
+                    struct sc__step_units *out) {
+    struct bounding b = {.l = l,
+                         .mesh = placed ? *placed : l->plan.mesh,
+                         .transfers = placed != NULL,
+                         .units_alone = true};
+    const struct sc__model *m = l->model;
+    struct sc__unit_times of_kind[SC__LAYER_KINDS];
+    bool known[SC__LAYER_KINDS] = {false};
+    sc__step_blocks_begin(l);
+    find_places(&b);
+    out->layers = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
+    for (uint32_t i = 0; i < m->layers; i++) {
+        int kind = sc__layer_kind(l, i);
+        if (!known[kind])
+            of_kind[kind] = time_unit(&b, SC__UNIT_LAYER, i);
+        known[kind] = true;
+        out->layers[i] = of_kind[kind];
+    }
+    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0);
+    out->head = time_unit(&b, SC__UNIT_HEAD, 0);
 }

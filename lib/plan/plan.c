@@ -121,6 +121,30 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     return even_share(l, chunks, front, back, i);
 }
 
+/* Between the first chunk and the last the longer ones come behind the shorter, which
+ * are one layer less. */
+static uint32_t
+layers_before(const struct sc__plan *p, const struct sc__model *m, uint32_t at) {
+    uint32_t low = 1;
+    uint32_t high = at;
+    if (at == 0)
+        return 0;
+    uint32_t first = chunk_layers(p, m, 0);
+    if (at == 1)
+        return first;
+    uint32_t shorter = chunk_layers(p, m, 1);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chunk_layers(p, m, middle) > shorter)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == at)
+        return first + (at - 1) * shorter;
+    return first + (low - 1) * shorter + (at - low) * chunk_layers(p, m, low);
+}
+
 uint32_t sc__plan_layers(const struct sc__plan *p,
                          const struct sc__model *m,
                          uint32_t stage,
@@ -133,8 +157,7 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
         *first = at * each;
         return each;
     }
-    for (uint32_t i = 0; i < at; i++)
-        *first += chunk_layers(p, m, i);
+    *first = layers_before(p, m, at);
     return chunk_layers(p, m, at);
 }
 

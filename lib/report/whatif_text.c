@@ -22,7 +22,7 @@ static void whatif_put_whatif_row(struct sc__buffer *out,
 
 /* Throughput against the step as it is. */
 static void whatif_put_changes(const struct sc__result *r, struct sc__buffer *out) {
-    sc__puts(out, "\nwhat if there were         step time   tokens/s\n");
+    sc__puts(out, "\nwhat if there were              step   tokens/s\n");
     for (uint32_t i = 0; i < r->changes.count; i++) {
         const struct sc__change_row *row = &r->changes.rows[i];
         struct sc__buffer step;

@@ -143,6 +143,15 @@ struct sc__changes {
     uint32_t capacity;
 };
 
+/* A run of many such steps, in which nothing fails. */
+struct sc__training {
+    double tokens; /* 0: not asked for */
+    double days;
+    double gpu_hours;
+    double usd_per_hour; /* of a GPU; 0: unknown */
+    double usd;
+};
+
 struct sc__result {
     struct sc__arena arena; /* of all that follows */
 
@@ -199,6 +208,7 @@ struct sc__result {
     struct sc__changes changes;
     const struct sc__software_costs *software;
     struct sc__band band;
+    struct sc__training training;
 };
 
 /* Adds up a simulation. The notes are those the context has now; c may be NULL:
@@ -272,5 +282,8 @@ void sc__result_keep_workload(struct sc__result *r,
                               const struct sc__workload *w,
                               bool operations);
 void sc__result_keep_timeline(struct sc__result *r, const struct sc__timeline *t);
+
+/* r->training, of so many tokens and at this price; the result knows its tokens. */
+void sc__result_add_training(struct sc__result *r, double tokens, double usd_per_hour);
 
 #endif

@@ -1,6 +1,6 @@
 // The compact timeline of a result (docs/report.md), unfolded.
 // Times stay in picoseconds here: whole numbers, so that sums are exact.
-import { kindIndex, kinds } from "./kinds.js";
+import { COMM, kindIndex, kinds } from "./kinds.js";
 
 // Columns in which repeats are not written again → whole columns. usual: what a
 // column holds where it is left out.
@@ -144,7 +144,8 @@ class Decoded {
     });
   }
 
-  // The kinds of a block side by side, in the order of their first; `what` is the longest.
+  // The kinds of a block side by side, in the order of their first, communication by
+  // group; `what` is the longest.
   kindsInside(inside) {
     return (this.byKind[inside] ??= this.addUpKinds(inside));
   }
@@ -152,8 +153,8 @@ class Decoded {
   addUpKinds(inside) {
     const sums = new Map();
     for (const s of segmentsInside(this.insides, inside)) {
-      const sum = sums.get(s.kind);
-      if (!sum) { sums.set(s.kind, { ...s, longest: s.length }); continue; }
+      const key = s.kind === COMM && s.what >= 0 ? this.what[s.what][3] : s.kind, sum = sums.get(key);
+      if (!sum) { sums.set(key, { ...s, longest: s.length }); continue; }
       if (s.length > sum.longest) Object.assign(sum, { longest: s.length, what: s.what, layer: s.layer });
       sum.length += s.length;
       sum.count += s.count;
@@ -197,7 +198,7 @@ function laneGroup(lane, what) {
   const time = new Map();
   for (let i = 0; i < lane.n; i++) {
     const group = lane.what[i] < 0 ? "" : what[lane.what[i]][3];
-    time.set(group, (time.get(group) ?? 0) + lane.busy[i]);
+    time.set(group, (time.get(group) ?? 0) + lane.busy[i] - lane.wait[i]);
   }
   const [group] = [...time].sort((a, b) => b[1] - a[1])[0] ?? [""];
   return { group: group || null };

@@ -19,21 +19,23 @@ function card(title, value, more, attributes = {}) {
 }
 
 export function headline(r) {
-  const b = r.breakdown_us, m = r.memory_bytes;
-  const exposed = Object.values(b.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
+  const parts = r.breakdown_us, m = r.memory_bytes;
+  const exposed = Object.values(parts.exposed_comm ?? {}).reduce((a, x) => a + x, 0);
   const cards = [card("Step time", f.time(r.step_time_us), r.plan?.gpus > 1 ? `${f.count(r.plan.gpus)} GPUs, ${planText(r.plan)}` : "1 GPU",
     { id: "step-time", "data-us": r.step_time_us, class: "first" })];
   if (r.tokens_per_s) cards.push(card("Throughput", `${f.count(r.tokens_per_s)}`, r.tokens_per_s_per_gpu ? `tokens/s, ${f.count(r.tokens_per_s_per_gpu)} per GPU` : "tokens per second", { id: "tokens" }));
   if (r.mfu) cards.push(card("Model FLOP/s use", f.share(r.mfu), r.tflops_per_gpu ? `${r.tflops_per_gpu.toFixed(0)} TFLOP/s per GPU` : null, { id: "mfu" }));
-  cards.push(card(r.plan?.pp > 1 ? "Pipeline bubble" : "Waiting for messages", f.share(b.bubble / r.step_time_us), f.time(b.bubble), { id: "bubble", "data-us": b.bubble }));
+  cards.push(card(r.plan?.pp > 1 ? "Pipeline bubble" : "Waiting for messages", f.share(parts.bubble / r.step_time_us), f.time(parts.bubble), { id: "bubble", "data-us": parts.bubble }));
   cards.push(card("Exposed communication", f.share(exposed / r.step_time_us), f.time(exposed), { id: "exposed", "data-us": exposed }));
   if (m?.total) {
     const known = m.capacity > 0, fits = m.total <= m.capacity;
     cards.push(card("Memory", f.gib(m.total), known ? `${fits ? "fits in" : "does not fit in"} ${f.gib(m.capacity)}` : "capacity unknown",
       { id: "memory-card", class: known ? (fits ? "good" : "bad") : "" }));
   }
-  if (r.band) cards.push(card("Band", `±${r.band.mean_error_pct.toFixed(1)} %`, `mean error of ${r.band.count} published steps (${r.band.like}): ${r.band.grade}`, { id: "band" }));
-  return h("dl", { class: "cards" }, cards);
+  const t = r.training;
+  if (t) cards.push(card("Whole run", `${t.days.toPrecision(3)} days`, `${f.large(t.tokens)} tokens, ${f.large(t.gpu_hours)} GPU-hours${t.cost_usd ? `, ${f.large(t.cost_usd)} USD` : ""}; nothing fails`, { id: "training" }));
+  const b = r.band, like = b ? `Band: ${b.mean_error_pct.toFixed(1)} % mean error of ${b.count} published steps (${b.like}), bias ${f.signed(b.bias_pct / 100, f.share)}: ${b.grade}.` : null;
+  return h("div", {}, h("dl", { class: "cards" }, cards), b ? h("p", { class: "band", id: "band" }, like) : null);
 }
 
 // What was run, in the words of the command line; the rest of the settings below.
