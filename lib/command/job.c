@@ -22,7 +22,7 @@ sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status stat
     const struct sc__identity *is = sc__identify_file(&own, cluster, &title);
     sc__context_end(&own);
     struct sc__place at = {.file = cluster};
-    if (!is || !strcmp(is->what, "a topology of SimAI"))
+    if (!is || is->is_cluster)
         return status; /* the error that is there says what is wrong with it */
     return sc__fail(req->ctx,
                     SC_INPUT,

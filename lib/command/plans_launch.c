@@ -24,6 +24,8 @@ static void put_experts(const struct sc__model *m, struct sc__buffer *out) {
     put_number(out, "moe-ffn-hidden-size", m->expert_ffn);
     if (m->shared_ffn)
         put_number(out, "moe-shared-expert-intermediate-size", m->shared_ffn);
+    if (m->moe_latent)
+        put_number(out, "moe-latent-size", m->moe_latent);
     if (m->first_dense)
         sc__printf(out,
                    " \\\n    --moe-layer-freq '([0]*%u+[1]*%u)'",

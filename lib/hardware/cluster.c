@@ -268,7 +268,13 @@ static sc_status parse_bytes(struct sc_context *ctx,
                              struct sc__cluster *out) {
     struct sc__str body = sc__trim(text);
     if (body.n && body.p[0] == '{')
-        return sc__cluster_json(ctx, path, text, out);
+        return sc__find_word(text.p, text.n, "\"topologies-per-dim\"")
+                   ? sc__cluster_astra1(ctx, path, text, out)
+                   : sc__cluster_json(ctx, path, text, out);
+    if (body.n && body.p[0] == '<')
+        return sc__cluster_nccl(ctx, path, text, out);
+    if (sc__find_word(text.p, text.n, "Radix_Down"))
+        return sc__cluster_htsim(ctx, path, text, out);
     if (sc__find_word(text.p, text.n, "topology:"))
         return sc__cluster_astra(ctx, path, text, out);
     return sc__cluster_simai(ctx, path, text, out);
