@@ -154,6 +154,10 @@ static struct sc__kernel product_convolution(const struct sc__pricing *p,
         n = v->from * v->taps;
         k = v->windows;
     }
+    /* its kernels fill up odd sizes */
+    m = (m + 7) & ~(uint64_t)7;
+    n = (n + 7) & ~(uint64_t)7;
+    k = (k + 7) & ~(uint64_t)7;
     const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
     bool tf32 = t == SC__FP32 && gpu->peak[SC__BF16] > 0;
     if (tf32)

@@ -263,9 +263,18 @@ static void price_bmm(struct sc__pricing *p, uint32_t first) {
     uint64_t n = sc__pricing_size(b, 2);
     uint64_t k = sc__pricing_size(a, 2);
     enum sc__dtype t = sc__pricing_type(a);
-    struct sc__kernel kernel =
-        sc__gemm_batched(p->model, NULL, t, sc__pricing_size(a, 0), m, n, k);
     bool small = m <= SMALL_PRODUCT && n <= 2 * SMALL_PRODUCT && k <= 2 * SMALL_PRODUCT;
+    bool unaligned =
+        t != SC__FP32 && (is_unaligned(a) || is_unaligned(b) || is_unaligned(out));
+    /* the factor is on the product of the next sizes that are aligned */
+    uint64_t up = unaligned ? 7 : 0;
+    struct sc__kernel kernel = sc__gemm_batched(p->model,
+                                                NULL,
+                                                t,
+                                                sc__pricing_size(a, 0),
+                                                (m + up) & ~up,
+                                                (n + up) & ~up,
+                                                (k + up) & ~up);
     if (t == SC__FP32 && small)
         kernel.us = fmin(kernel.us,
                          sc__elementwise(p->model,
@@ -273,7 +282,7 @@ static void price_bmm(struct sc__pricing *p, uint32_t first) {
                                          p->operators->product_small_traffic *
                                              (a->bytes + b->bytes + out->bytes))
                              .us);
-    else if (t != SC__FP32 && (is_unaligned(a) || is_unaligned(b) || is_unaligned(out)))
+    if (unaligned)
         kernel.us *= p->operators->product_unaligned;
     sc__pricing_kernel(p, kernel);
 }
