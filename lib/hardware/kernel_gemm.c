@@ -51,13 +51,14 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) {
 /* One GEMM with the constants of its type. */
 struct gemm {
     const struct sc__gpu *gpu;
-    double r;       /* FLOP/us of one SM */
-    double b;       /* us per (bm + bn) and step: loading the operands of a tile */
-    double rp;      /* FLOP/us of the whole chip */
-    double element; /* bytes of an operand's element */
-    double out;     /* bytes of an output's element */
-    double te;      /* us per output element and SM: epilogue */
-    double t0;      /* us, whatever the sizes */
+    double r;            /* FLOP/us of one SM */
+    double element_step; /* us of a step for each element of a tile */
+    double b;            /* us per (bm + bn) and step: loading the operands of a tile */
+    double rp;           /* FLOP/us of the whole chip */
+    double element;      /* bytes of an operand's element */
+    double out;          /* bytes of an output's element */
+    double te;           /* us per output element and SM: epilogue */
+    double t0;           /* us, whatever the sizes */
     /* us that memory and the chip's rate take */
     double memory;
     double chip;
@@ -134,6 +135,7 @@ static struct gemm describe(const struct sc__gpu *g,
     if (e < 2)
         p.k_step = (uint64_t)(128 / e);
     p.r = c->r * rate_factor(g, t, f->r);
+    p.element_step = 2 * (double)p.k_step / p.r;
     p.rp = c->rp * rate_factor(g, t, f->rp);
     if (t == SC__FP32)
         p.rp = fmin(p.rp, FP32_SUSTAINED * g->peak[t] * 1e6);
@@ -156,8 +158,9 @@ static struct gemm describe(const struct sc__gpu *g,
     return p;
 }
 
-static double step_us(const struct gemm *p, const struct tile *t) {
-    return 2.0 * t->m * t->n * (double)p->k_step / p->r + p->b * (t->m + t->n);
+/* us of one step along k of a tile. */
+static double step_us(const struct gemm *p, double rows, double columns) {
+    return rows * columns * p->element_step + p->b * (rows + columns);
 }
 
 /* One shape of tile for one GEMM. */
@@ -176,10 +179,11 @@ static uint64_t resident_tiles(const struct gemm *p, const struct sc__gemm_tile 
 }
 
 static struct tiling tiling_of(const struct gemm *p, const struct sc__gemm_tile *t) {
-    struct tile shape = {(uint16_t)t->m, (uint16_t)t->n};
-    return (struct tiling){.count = ceil_div(p->m, shape.m) * ceil_div(p->n, shape.n),
+    uint64_t rows = (uint64_t)(int64_t)t->m;
+    uint64_t columns = (uint64_t)(int64_t)t->n;
+    return (struct tiling){.count = ceil_div(p->m, rows) * ceil_div(p->n, columns),
                            .resident = resident_tiles(p, t),
-                           .step = t->step * step_us(p, &shape),
+                           .step = t->step * step_us(p, t->m, t->n),
                            .epilogue = t->epilogue * p->te * t->m * t->n};
 }
 
@@ -290,7 +294,8 @@ static double grouped_waves(
         double waves =
             (double)ceil_div(batch * ceil_div(p->m, t->m) * ceil_div(p->n, t->n), p->sms);
         best = fmin(best,
-                    waves * (steps * step_us(p, t) * step + epilogue * t->m * t->n + tile));
+                    waves * (steps * step_us(p, t->m, t->n) * step +
+                             epilogue * t->m * t->n + tile));
     }
     return best;
 }
