@@ -142,6 +142,10 @@ struct sc__gemm_constants {
     double cache;
     double cache_b;
     double cache_bw;
+    /* The clock under load: products that last take up to this part longer, half of it
+     * where they last `hot_us` (0: as long as short ones). */
+    double hot;
+    double hot_us;
     struct sc__gemm_tile tiles[SC__GEMM_TILES];
     unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };

@@ -93,6 +93,8 @@ static void offer_tiles(struct group *g, struct sc__gemm_constants *c) {
     offer_ratio(g, &c->wave);
     offer_ratio(g, &c->split_odd);
     offer_ratio(g, &c->odd);
+    offer_ratio(g, &c->hot);
+    offer_ratio(g, &c->hot_us);
     for (unsigned i = 0; i < c->tile_count; i++) {
         offer_ratio(g, &c->tiles[i].step);
         offer_ratio(g, &c->tiles[i].epilogue);

@@ -45,6 +45,8 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"cache", AT(gemm.cache)},
                                                     {"cache_b", AT(gemm.cache_b)},
                                                     {"cache_bw", AT(gemm.cache_bw)},
+                                                    {"hot", AT(gemm.hot)},
+                                                    {"hot_us", AT(gemm.hot_us)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"b", DTYPE(b)},
