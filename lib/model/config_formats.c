@@ -166,6 +166,18 @@ static const struct config_key {
      "distributed_fused_adam= mcore_distributed_optim= *=-"},
     {OF(NESTED), "encoder_seq_length", "seq-length", NULL},
     {OF(NESTED), "virtual_pipeline_model_parallel_size", "vpp", NULL},
+    {OF(NESTED), "gated_linear_unit", "swiglu", ""},
+    {OF(NESTED), "add_bias_linear", "disable-bias-linear", "false= true=-"},
+    {OF(NESTED), "num_moe_experts", "num-experts", NULL},
+    {OF(NESTED),
+     "num_layers_in_first_pipeline_stage",
+     "decoder-first-pipeline-num-layers",
+     NULL},
+    {OF(NESTED),
+     "num_layers_in_last_pipeline_stage",
+     "decoder-last-pipeline-num-layers",
+     NULL},
+    {OF(NESTED), "fp8", "fp8-format", "hybrid=hybrid e4m3=e4m3 *=-"},
     {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
     {OF(NESTED), "activations_checkpoint_method", "recompute-method", NULL},
     {OF(NESTED), "activations_checkpoint_num_layers", "recompute-num-layers", NULL},
@@ -389,6 +401,10 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *shard = sc__config_value(c, "parallelism.data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         add_flag(t, "use-torch-fsdp2", NULL);
+    /* its plan of tensor parallel has the norms on parts of the sequence, always
+     * (parallelize_llama, apply_tp) */
+    if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
+        add_flag(t, "sequence-parallel", NULL);
     const char *converters = sc__config_value(c, "model.converters");
     if (converters && strstr(converters, "float8"))
         add_flag(t, "fp8", NULL);
@@ -545,6 +561,20 @@ static void take_nodes(struct config_taking *t) {
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }
 
+/* A list in YAML, as words behind one flag. */
+static void take_modules(struct config_taking *t) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->c->count; i++) {
+        const char *list = strstr(t->c->items[i].key, "recompute_modules.");
+        if (!list)
+            continue;
+        if (!any)
+            add_flag(t, "recompute-modules", NULL);
+        any = true;
+        add_word(t->l, &t->capacity, t->c->items[i].value);
+    }
+}
+
 /* ---- whose it is ---- */
 
 static bool has_key(const struct sc__config *c, const char *key) {
@@ -661,6 +691,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_nodes(&t);
+        take_modules(&t);
     }
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;
