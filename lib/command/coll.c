@@ -83,8 +83,12 @@ static const struct sc__option options[] = {
      "timed by PyTorch with a barrier (all_reduce_bench.py), not by nccl-tests",
      0},
     {0}};
-static const struct sc__option *const tables[] = {
-    options, sc__cluster_options, sc__flow_options, sc__packet_options, NULL};
+static const struct sc__option *const tables[] = {options,
+                                                  sc__memory_options,
+                                                  sc__cluster_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
+                                                  NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
     const char *hint =

@@ -5,6 +5,7 @@
  * and the fifth column is what --check compares with. The packets of --net packet
  * are in flows_packet.c. */
 #include "command/flows.h"
+#include "evaluate/evaluate.h"
 
 #include "hardware/cluster.h"
 #include "network/flow/flow_batch.h"
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #define MOST_FLOWS 10000000u
+/* Each has links, whether a flow uses them or not: a small file may ask for 100 MB. */
+#define MOST_HOSTS (1u << 20)
 
 static const struct sc__option options[] = {
     {"fabric",
@@ -39,8 +42,12 @@ static const struct sc__option options[] = {
      0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    options, sc__flow_options, sc__packet_options, sc__flows_packet_options, NULL};
+static const struct sc__option *const tables[] = {options,
+                                                  sc__memory_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
+                                                  sc__flows_packet_options,
+                                                  NULL};
 
 struct flows_cmd_list {
     struct sc__flow *flows;
@@ -80,8 +87,8 @@ static sc_status
 read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint32_t *host) {
     struct sc__str w;
     word(rest, &w);
-    if (!sc__parse_u32(w, host) || *host >= 1u << 24)
-        return bad(in, line, w, "a host is a number below 16777216");
+    if (!sc__parse_u32(w, host) || *host >= MOST_HOSTS)
+        return bad(in, line, w, "a host is a number below 1048576");
     return SC_OK;
 }
 

@@ -12,6 +12,10 @@ struct sc__plans {
     double tokens;                 /* of a run; 0: not asked for */
     double days;                   /* it may take; 0: any */
     struct sc__search search;
+    /* Of several machines those that the best families leave out: each with its best
+     * plan. */
+    struct sc__search *others;
+    uint32_t other_count;
 };
 
 /* --cluster, --sizes, --price, --failures: the machines of the search. */

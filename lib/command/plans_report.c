@@ -261,6 +261,27 @@ static void put_front(const struct sc__plans *x, struct sc__buffer *out) {
         put_row(x, &s->plans[s->front[i]], out);
 }
 
+/* The best plan of a machine that the best families leave out. */
+static struct sc__plans other_machine(const struct sc__plans *x, uint32_t i) {
+    struct sc__plans other = *x;
+    other.search = x->others[i];
+    return other;
+}
+
+static void put_others(const struct sc__plans *x, struct sc__buffer *out) {
+    for (uint32_t i = 0; i < x->other_count; i++) {
+        const struct sc__plans other = other_machine(x, i);
+        const struct sc__search_plan *p = &other.search.plans[other.search.best[0]];
+        const struct sc__search_plan *best = &x->search.plans[x->search.best[0]];
+        if (i == 0)
+            sc__puts(out, "\nthe best of the other machines:\n");
+        put_row(&other, p, out);
+        sc__printf(out,
+                   "  its step takes %.2f times as long as the best\n",
+                   (double)p->step / (double)best->step);
+    }
+}
+
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
     const struct sc_context *ctx = x->req->ctx;
@@ -268,6 +289,7 @@ void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     put_head(x, out);
     for (uint32_t i = 0; i < s->best_count; i++)
         put_row(x, &s->plans[s->best[i]], out);
+    put_others(x, out);
     put_front(x, out);
     sc__puts(out, "\nthe best:\n  ");
     sc__plans_put_command(x, &s->plans[s->best[0]], out);
@@ -345,6 +367,14 @@ void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out) {
     sc__json_double(&j, "memory_margin", s->memory_margin);
     sc__json_notes(&j, x->req->ctx);
     put_list(x, "plans", s->best, s->best_count, &j);
+    if (x->other_count) {
+        sc__json_array(&j, "other_machines");
+        for (uint32_t i = 0; i < x->other_count; i++) {
+            const struct sc__plans other = other_machine(x, i);
+            plans_put_plan(&other, &other.search.plans[other.search.best[0]], &j);
+        }
+        sc__json_end_array(&j);
+    }
     if (s->pareto)
         put_list(x, "front", s->front, s->front_count, &j);
     sc__json_end_object(&j);

@@ -501,8 +501,12 @@ static const struct sc__option options[] = {
     {"csv", 0, "FILE", NULL, "Output", "the points as CSV; - for standard output", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    sc__job_options, sc__cluster_options, sc__model_options, options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options,
+                                                  sc__memory_options,
+                                                  sc__cluster_options,
+                                                  sc__model_options,
+                                                  options,
+                                                  NULL};
 
 const struct sc__command sc__command_sweep = {
     .name = "sweep",

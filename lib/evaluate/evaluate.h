@@ -48,6 +48,8 @@ struct sc__evaluation {
 
 /* The options of every evaluation: --cluster, --net, --slow … */
 extern const struct sc__option sc__job_options[];
+/* Of every command that may take much: read before it begins (command.c). */
+extern const struct sc__option sc__memory_options[];
 
 /* What the options say about how to simulate. Lists are in the context's memory,
  * text stays where the settings have it. */

@@ -236,6 +236,8 @@ static sc_status find_capacity(struct sc__search *s, struct sc__search_machine *
 sc_status sc__search_run(struct sc__search *s) {
     SC__TRY(sc__space_make(s));
     for (uint32_t i = 0; i < s->machine_count; i++) {
+        if (s->only && s->only != i + 1)
+            continue;
         SC__TRY(find_capacity(s, &s->machines[i]));
         SC__TRY(sc__space_enumerate(s, i));
     }

@@ -148,6 +148,7 @@ struct sc__search {
     struct sc__setting_list engine_settings;
     struct sc__search_machine *machines;
     uint32_t machine_count;
+    uint32_t only;        /* its number + 1: of the machines this one alone; 0: all */
     unsigned tries;       /* SC__TRY_… */
     double memory_margin; /* share of the memory that stays free */
     uint32_t top;         /* families that are wanted */

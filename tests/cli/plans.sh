@@ -155,6 +155,17 @@ P
 )" "True True True True"
 sed 's/: 100,/: 9e8,/' "$tmp/lost.json" >"$tmp/storm.json"
 expect "nothing gets on" 2 "does not get on" "$S" plans $few --objective goodput --recovery shrink --failures "$tmp/storm.json"
+# A machine whose families are not among the best has its best plan beside them, the one it has alone.
+two="--model llama3.2-1b --global-batch 64 --seq 4096 --json"
+"$S" plans $two "$tmp/two.json" --cluster dgx-a100:16,gb200-nvl72:16 --top 2 >/dev/null
+"$S" plans $two "$tmp/one.json" --cluster dgx-a100:16 --top 1 >/dev/null
+check "every machine has its best" "$(python3 - "$tmp" <<'P'
+import json, sys
+two, one = (json.load(open(f"{sys.argv[1]}/{f}.json")) for f in ("two", "one"))
+other = two["other_machines"]
+print({p["cluster"] for p in two["plans"]}, [p["step_time_us"] == one["plans"][0]["step_time_us"] for p in other])
+P
+)" "{'gb200-nvl72:16'} [True]"
 expect "recovery of nothing" 2 "--recovery says" "$S" plans $few --recovery hot
 expect "a recovery that is none" 2 "'pray' is no value" "$S" plans $few --objective goodput --recovery pray
 expect "a price that is none" 2 "is no price" "$S" plans $few --price -1

@@ -73,3 +73,17 @@ expect text_beside_traces 0 "1 texts are not named after a rank, as the 1 traces
 expect expert_groups 2 "workload text cuts experts as the rest: etp 1 beside tp 2 cannot be said" \
     "$STEPCAST" gen --model mixtral-8x7b --tp 2 --ep 2 --dp 1 --etp 1 --seq 1024 --global-batch 4 --ignore-memory -o "$tmp/gen.txt"
 expect expert_groups_in_ir 0 "" "$STEPCAST" gen --model mixtral-8x7b --tp 2 --ep 2 --dp 1 --etp 1 --seq 1024 --global-batch 4 --ignore-memory --to ir-json -o "$tmp/gen.json"
+
+# sums that do not fit, rates that are not finite
+"$STEPCAST" gen --model llama2-7b --gpus 8 --tp 8 --num-layers 2 --seq 1024 --global-batch 8 --ignore-memory --to ir-json -o "$tmp/step.json" >/dev/null 2>&1
+sed 's/"weights": [0-9]*/"weights": 9223372036854775807/; s/"gradients": [0-9]*/"gradients": 9223372036854775807/' "$tmp/step.json" >"$tmp/sums.json"
+expect memory_sum 3 "memory_bytes: adds up to 1.84467e+19 bytes" "$STEPCAST" run "$tmp/sums.json"
+sed 's/"tokens": [0-9]*/"tokens": 1e308/' "$tmp/step.json" >"$tmp/rates.json"
+expect endless_rate 3 "tokens: is more than 1e40" "$STEPCAST" run "$tmp/rates.json"
+expect amounts_as_they_are 0 "tokens/s" "$STEPCAST" run "$tmp/step.json"
+
+# memory of other commands than run; hosts that no flow uses
+expect max_memory_of_coll 4 "it takes more than --max-memory, 0.2 MB" "$STEPCAST" coll alltoall -c dgx-h100:64 --net flow --max-memory 200KB -b 1G -e 1G
+expect max_memory_is_enough 0 "Avg bus bandwidth" "$STEPCAST" coll alltoall -c dgx-h100:64 --net flow --max-memory 1GB -b 1G -e 1G
+echo "0 10448576 1000 0" >"$tmp/flows.txt"
+expect far_host 3 "flows.txt:1:3: error: a host is a number below 1048576" "$STEPCAST" flows "$tmp/flows.txt" --fabric ls:8:8
