@@ -16,8 +16,9 @@ static bool is_plain_bf16(const struct sc__plan *p) {
 
 /* ---- torchtitan ---- */
 
-static const char *
-unsaid_to_torchtitan(const struct sc__plans *x, const struct sc__plan *p, const char *order) {
+static const char *unsaid_to_torchtitan(const struct sc__plans *x,
+                                        const struct sc__plan *p,
+                                        const char *order) {
     const struct sc__model *m = x->search.model;
     bool vpp = p->vpp > 1;
     if (strncmp(software_of(x), "torchtitan", 10) != 0)
@@ -96,8 +97,9 @@ const char *sc__plans_put_torchtitan(const struct sc__plans *x,
 
 /* ---- DeepSpeed ---- */
 
-static const char *
-unsaid_to_deepspeed(const struct sc__plans *x, const struct sc__plan *p, const char *order) {
+static const char *unsaid_to_deepspeed(const struct sc__plans *x,
+                                       const struct sc__plan *p,
+                                       const char *order) {
     if (strcmp(software_of(x), "deepspeed"))
         return "search with --software deepspeed, which is what runs it";
     if (p->mesh.cp > 1 || p->mesh.ep > 1 || p->vpp > 1)
