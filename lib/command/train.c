@@ -80,6 +80,13 @@ static const struct sc__option options[] = {
      GROUP,
      "what spares, storage, detection … would bring, each simulated again",
      0},
+    {"html",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "a page: the run as it goes, where its time goes, the best interval",
+     0},
     {"json",
      0,
      "FILE",
@@ -455,6 +462,8 @@ static sc_status train_write(struct sc_request *req, struct sc__train *t) {
         sc__train_write_json(t, req->ctx, &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
+    if (sc__flag(req, "html"))
+        SC__TRY(sc__train_write_page(req, t));
     req->out.for_people = !sc__stdout_taken(req);
     if (req->out.for_people)
         sc__train_write_text(t, req->ctx, &req->out);
@@ -477,7 +486,7 @@ static sc_status train_execute(struct sc_request *req) {
     SC__TRY(sc__train_paces(req, t));
     SC__TRY(train_money(req, t));
     SC__TRY(train_runs(req, t));
-    if (sc__flag(req, "what-if"))
+    if (sc__flag(req, "what-if") || sc__flag(req, "html"))
         SC__TRY(sc__train_whatif(req, t));
     return train_write(req, t);
 }

@@ -73,6 +73,9 @@ static const struct {
     {NULL,
      {"ENV_VARS:", "MODEL_ARGS:"},
      {"flags of Megatron in YAML", "stepcast run FILE"}},
+    {NULL,
+     {"import ", "tensor_model_parallel_size", "def "},
+     {"a recipe in Python (NeMo, Megatron-Bridge)", "stepcast run FILE"}},
     {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
     {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
 };

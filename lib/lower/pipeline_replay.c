@@ -157,8 +157,8 @@ int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_c
     struct pipeline_replay r = {.p = p};
     int64_t most = 0;
     bool moved = true;
-    if (sc__schedule_overlaps_steps(p->schedule) || p->pp < 2 ||
-        (uint64_t)p->micro_batches * p->vpp * p->pp > MOST_REPLAYED)
+    if (sc__schedule_overlaps_steps(p->schedule) || sc__schedule_is_v(p->schedule) ||
+        p->pp < 2 || (uint64_t)p->micro_batches * p->vpp * p->pp > MOST_REPLAYED)
         return 0;
     prepare_replay(&r, arena);
     while (moved) {

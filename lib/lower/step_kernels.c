@@ -269,6 +269,8 @@ static double idle_share(const struct sc__plan *p) {
     double few = 2 * stages + 1 - m;
     if (!sc__schedule_splits(p->schedule))
         return stages / (m * p->vpp);
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV)
+        return stages / (6 * m);
     if (sc__schedule_overlaps_steps(p->schedule))
         stages = 0;
     return (few > stages ? few : stages) / (3 * m);

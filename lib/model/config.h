@@ -1,7 +1,8 @@
 /* config: configurations of training programs (YAML, JSON, TOML) as flags of a
  * launch. config_keys.c reads any of them as a list of keys with dots between;
- * config_interpolate.c looks up what values say of each other;
- * config_formats.c knows whose keys they are and what they mean. */
+ * config_python.c the values of a recipe in Python; config_interpolate.c looks up what
+ * values say of each other; config_formats.c knows whose keys they are and what they mean.
+ */
 #ifndef SC_MODEL_CONFIG_H
 #define SC_MODEL_CONFIG_H
 
@@ -33,6 +34,16 @@ enum sc__config_kind {
     SC__CONFIG_OLMO
 };
 
+struct sc__config_key {
+    unsigned kinds; /* bits of enum sc__config_kind */
+    const char *key;
+    const char *flag;
+    /* NULL: the value itself; "": a switch, given where the value is true; else "from=to"
+     * with blanks between, and "*" where other values pass as they are. */
+    const char *words;
+};
+extern const struct sc__config_key sc__config_keys[]; /* ended by a NULL key */
+
 sc_status sc__config_read_yaml(struct sc_context *ctx,
                                const char *file,
                                struct sc__str text,
@@ -42,6 +53,14 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
                                struct sc__str text,
                                struct sc__config *out);
 
+/* The values under names of a recipe in Python. */
+void sc__config_read_python(struct sc_context *ctx,
+                            struct sc__str text,
+                            struct sc__config *out);
+/* The preset that a class (Llama3Config8B) or an id in quotes names, or NULL; *other: a
+ * second one, where there is. */
+const char *
+sc__config_python_model(struct sc_context *ctx, struct sc__str text, const char **other);
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 

@@ -7,174 +7,6 @@
 
 #include <string.h>
 
-#define OF(kind) (1u << SC__CONFIG_##kind)
-
-/* words: NULL: the value itself; "": a switch, given where the value is true; else
- * "from=to" with blanks between, and "*" where other values pass as they are. */
-static const struct config_key {
-    unsigned kinds;
-    const char *key;
-    const char *flag;
-    const char *words;
-} config_keys[] = {
-    {OF(NEOX), "pipe_parallel_size", "pipeline-model-parallel-size", "0=1 *"},
-    {OF(NEOX), "model_parallel_size", "tensor-model-parallel-size", "0=1 *"},
-    {OF(NEOX), "num_layers", "num-layers", NULL},
-    {OF(NEOX), "hidden_size", "hidden-size", NULL},
-    {OF(NEOX), "num_attention_heads", "num-attention-heads", NULL},
-    {OF(NEOX), "num_kv_heads", "num-query-groups", NULL},
-    {OF(NEOX), "intermediate_size", "ffn-hidden-size", NULL},
-    {OF(NEOX), "seq_length", "seq-length", NULL},
-    {OF(NEOX), "max_position_embeddings", "max-position-embeddings", NULL},
-    {OF(NEOX), "make_vocab_size_divisible_by", "make-vocab-size-divisible-by", NULL},
-    {OF(NEOX),
-     "norm",
-     "normalization",
-     "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm"},
-    {OF(NEOX),
-     "pos_emb",
-     "position-embedding-type",
-     "rotary=rope learned=learned_absolute alibi=alibi none=none"},
-    {OF(NEOX), "no_weight_tying", "untie-embeddings-and-output-weights", ""},
-    {OF(NEOX), "activation", "swiglu", "swiglu= geglu= gelu=- relu=- silu=- *=-"},
-    {OF(NEOX), "checkpoint_activations", "recompute", "true=full false=none"},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "zero_optimization.stage", "zero", NULL},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "fp16.enabled", "fp16", ""},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "bf16.enabled", "bf16", ""},
-    {OF(NEOX) | OF(DEEPSPEED), "train_micro_batch_size_per_gpu", "micro-batch", NULL},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
-     "gradient_accumulation_steps",
-     "micro-batches",
-     NULL},
-    {OF(NEOX) | OF(DEEPSPEED), "train_batch_size", "global-batch", NULL},
-    {OF(NEOX), "precision", "precision", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
-    {OF(DEEPSPEED), "tensor_parallel.autotp_size", "tp", "0=1 *"},
-    {OF(DEEPSPEED), "pipeline.stages", "pp", "auto=- *"},
-
-    {OF(TORCHTITAN), "training.seq_len", "seq", NULL},
-    {OF(TORCHTITAN), "training.global_batch_size", "global-batch", "-1=- *"},
-    {OF(TORCHTITAN), "parallelism.tensor_parallel_degree", "tp", NULL},
-    {OF(TORCHTITAN), "parallelism.context_parallel_degree", "cp", NULL},
-    {OF(TORCHTITAN), "parallelism.pipeline_parallel_degree", "pp", NULL},
-    {OF(TORCHTITAN), "parallelism.expert_parallel_degree", "ep", NULL},
-    {OF(TORCHTITAN), "parallelism.expert_tensor_parallel_degree", "etp", NULL},
-    {OF(TORCHTITAN),
-     "parallelism.pipeline_parallel_schedule",
-     "schedule",
-     "1F1B=1f1b GPipe=gpipe Interleaved1F1B=interleaved ZBVZeroBubble=zb-v"},
-    {OF(TORCHTITAN),
-     "activation_checkpoint.mode",
-     "recompute",
-     "none=none full=full selective=ops"},
-
-    {OF(TRAINER), "base_model", "model", NULL},
-    {OF(TRAINER), "model_name_or_path", "model", NULL},
-    {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "sequence_len", "seq", NULL},
-    {OF(TRAINER), "cutoff_len", "seq", NULL},
-    {OF(TRAINER), "max_seq_length", "seq", NULL},
-    {OF(TRAINER), "model_max_length", "seq", NULL},
-    {OF(TRAINER), "lora_target", "lora-targets", "all=- *"},
-    {OF(TRAINER), "max_length", "seq", NULL},
-    {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
-    {OF(TRAINER), "bf16", "bf16", ""},
-    {OF(TRAINER), "fp16", "fp16", ""},
-    {OF(TRAINER), "lora_r", "lora", NULL},
-    {OF(TRAINER), "lora_rank", "lora", NULL},
-    {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
-    {OF(TRAINER), "context_parallel_size", "cp", NULL},
-    {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
-
-    {OF(MAXTEXT), "base_emb_dim", "hidden-size", NULL},
-    {OF(MAXTEXT), "base_num_decoder_layers", "num-layers", NULL},
-    {OF(MAXTEXT), "base_num_query_heads", "num-attention-heads", NULL},
-    {OF(MAXTEXT), "base_num_kv_heads", "num-query-groups", NULL},
-    {OF(MAXTEXT), "base_mlp_dim", "ffn-hidden-size", NULL},
-    {OF(MAXTEXT), "head_dim", "kv-channels", NULL},
-    {OF(MAXTEXT), "vocab_size", "vocab-size", NULL},
-    {OF(MAXTEXT), "num_experts", "num-experts", "1=- *"},
-    {OF(MAXTEXT), "num_experts_per_tok", "moe-router-topk", "1=- *"},
-    {OF(MAXTEXT), "max_target_length", "seq-length", NULL},
-    {OF(MAXTEXT), "ici_tensor_parallelism", "tp", NULL},
-    {OF(MAXTEXT), "ici_pipeline_parallelism", "pp", NULL},
-    {OF(MAXTEXT), "moe_mlp_dim", "moe-ffn-hidden-size", NULL},
-    {OF(MAXTEXT), "base_moe_mlp_dim", "moe-ffn-hidden-size", NULL},
-    {OF(MAXTEXT),
-     "logits_via_embedding",
-     "untie-embeddings-and-output-weights",
-     "false= False= true=- True=-"},
-    {OF(MAXTEXT), "remat_policy", "recompute", "full=full minimal=selective *=selective"},
-
-    {OF(NANOTRON), "model_config.num_hidden_layers", "num-layers", NULL},
-    {OF(NANOTRON), "model_config.hidden_size", "hidden-size", NULL},
-    {OF(NANOTRON), "model_config.num_attention_heads", "num-attention-heads", NULL},
-    {OF(NANOTRON), "model_config.num_key_value_heads", "num-query-groups", NULL},
-    {OF(NANOTRON), "model_config.intermediate_size", "ffn-hidden-size", NULL},
-    {OF(NANOTRON), "model_config.vocab_size", "vocab-size", NULL},
-    {OF(NANOTRON),
-     "model_config.tie_word_embeddings",
-     "untie-embeddings-and-output-weights",
-     "false= true=-"},
-    {OF(NANOTRON), "tokens.sequence_length", "seq-length", NULL},
-    {OF(NANOTRON), "tokens.micro_batch_size", "micro-batch", NULL},
-    {OF(NANOTRON), "tokens.batch_accumulation_per_replica", "micro-batches", NULL},
-    {OF(NANOTRON), "parallelism.dp", "dp", NULL},
-    {OF(NANOTRON), "parallelism.tp", "tp", NULL},
-    {OF(NANOTRON), "parallelism.pp", "pp", NULL},
-    {OF(NANOTRON), "parallelism.context_parallel_size", "cp", NULL},
-    {OF(NANOTRON), "parallelism.expert_parallel_size", "ep", "1=- *"},
-    {OF(NANOTRON), "parallelism.pp_engine", "schedule", "1f1b=1f1b afab=gpipe"},
-    {OF(NANOTRON),
-     "parallelism.tp_mode",
-     "sequence-parallel",
-     "REDUCE_SCATTER= ALL_REDUCE=-"},
-    {OF(NANOTRON), "parallelism.recompute_layer", "recompute", "true=full false=none"},
-    {OF(NANOTRON), "optimizer.zero_stage", "zero", NULL},
-    {OF(NANOTRON), "model.dtype", "precision", "bfloat16=bf16 float16=fp16 float32=fp32"},
-
-    {OF(OLMO), "model.n_layers", "num-layers", NULL},
-    {OF(OLMO), "model.d_model", "hidden-size", NULL},
-    {OF(OLMO), "model.n_heads", "num-attention-heads", NULL},
-    {OF(OLMO), "model.n_kv_heads", "num-query-groups", NULL},
-    {OF(OLMO), "model.embedding_size", "padded-vocab-size", NULL},
-    {OF(OLMO), "model.vocab_size", "vocab-size", NULL},
-    {OF(OLMO), "model.mlp_hidden_size", "ffn-hidden-size", "*=-"}, /* take_olmo */
-    {OF(OLMO), "model.max_sequence_length", "seq-length", NULL},
-    {OF(OLMO),
-     "model.weight_tying",
-     "untie-embeddings-and-output-weights",
-     "false= true=-"},
-    {OF(OLMO), "global_train_batch_size", "global-batch", NULL},
-    {OF(OLMO), "device_train_microbatch_size", "micro-batch", NULL},
-    {OF(OLMO), "precision", "precision", "amp_bf16=bf16 amp_fp16=fp16 fp32=fp32"},
-    {OF(OLMO),
-     "activation_checkpointing",
-     "recompute",
-     "whole_layer=full one_in_two=selective fine_grained=selective"},
-
-    {OF(NESTED), "activation", "swiglu", "swiglu= fast-swiglu= *=-"},
-    {OF(NESTED), "bias", "disable-bias-linear", "false= true=-"},
-    {OF(NESTED),
-     "share_embeddings_and_output_weights",
-     "untie-embeddings-and-output-weights",
-     "false= true=-"},
-    {OF(NESTED), "normalization", "normalization", "layernorm1p=LayerNorm *"},
-    {OF(NESTED),
-     "optim.name",
-     "use-distributed-optimizer",
-     "distributed_fused_adam= mcore_distributed_optim= *=-"},
-    {OF(NESTED), "encoder_seq_length", "seq-length", NULL},
-    {OF(NESTED), "virtual_pipeline_model_parallel_size", "vpp", NULL},
-    {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
-    {OF(NESTED), "activations_checkpoint_method", "recompute-method", NULL},
-    {OF(NESTED), "activations_checkpoint_num_layers", "recompute-num-layers", NULL},
-    {OF(NESTED),
-     "precision",
-     "precision",
-     "bf16=bf16 bf16-mixed=bf16 16=fp16 16-mixed=fp16 32=fp32 fp8=fp8 *=-"},
-};
-
 static bool means_nothing(const char *v) {
     static const char *const words[] =
         {"", "auto", "null", "None", "none", "~", "default", NULL};
@@ -223,7 +55,7 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
 }
 
 static sc_status take_key(struct config_taking *t,
-                          const struct config_key *k,
+                          const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = item->value;
@@ -352,9 +184,9 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
             take_flag_key(t, item);
         return SC_OK;
     }
-    for (size_t i = 0; i < sizeof config_keys / sizeof *config_keys; i++)
-        if (config_keys[i].kinds & (1u << t->kind) && key_is(item, config_keys[i].key))
-            return take_key(t, &config_keys[i], item);
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
+        if (k->kinds & (1u << t->kind) && key_is(item, k->key))
+            return take_key(t, k, item);
     if (t->kind == SC__CONFIG_NESTED)
         take_megatron_name(t, item);
     bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
@@ -389,6 +221,10 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *shard = sc__config_value(c, "parallelism.data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         add_flag(t, "use-torch-fsdp2", NULL);
+    /* its plan of tensor parallel has the norms on parts of the sequence, always
+     * (parallelize_llama, apply_tp) */
+    if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
+        add_flag(t, "sequence-parallel", NULL);
     const char *converters = sc__config_value(c, "model.converters");
     if (converters && strstr(converters, "float8"))
         add_flag(t, "fp8", NULL);
@@ -545,6 +381,20 @@ static void take_nodes(struct config_taking *t) {
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }
 
+/* A list in YAML, as words behind one flag. */
+static void take_modules(struct config_taking *t) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->c->count; i++) {
+        const char *list = strstr(t->c->items[i].key, "recompute_modules.");
+        if (!list)
+            continue;
+        if (!any)
+            add_flag(t, "recompute-modules", NULL);
+        any = true;
+        add_word(t->l, &t->capacity, t->c->items[i].value);
+    }
+}
+
 /* ---- whose it is ---- */
 
 static bool has_key(const struct sc__config *c, const char *key) {
@@ -619,9 +469,109 @@ static const struct {
                 {"Nanotron", NULL},
                 {"OLMo", NULL}};
 
+/* ---- recipes in Python ---- */
+
+static bool looks_like_python(const struct sc__launch *l) {
+    return sc__str_ends(sc__str(l->file), ".py") ||
+           sc__launch_is_recipe(l->text.p, l->text.n);
+}
+
+/* A key that decides the step has one value, or the command line gives it. */
+static sc_status one_value(const struct config_taking *t,
+                           const struct sc__config_item *item,
+                           bool *repeated) {
+    const char *flag = dashed(&t->l->ctx->arena, item->last);
+    *repeated = false;
+    if (sc__launch_overridden(t->l, flag))
+        return SC_OK;
+    for (const struct sc__config_item *before = t->c->items; before < item; before++) {
+        if (strcmp(before->last, item->last) != 0)
+            continue;
+        *repeated = true;
+        if (strcmp(before->value, item->value) != 0 && sc__option_find(t->l->known, flag))
+            return sc__launch_fail(t->l,
+                                   item->line,
+                                   sc__format(&t->l->ctx->arena,
+                                              "the file holds several recipes: give --%s",
+                                              flag),
+                                   "%s is %.60s here and %.60s in line %u",
+                                   item->last,
+                                   item->value,
+                                   before->value,
+                                   before->line);
+    }
+    return SC_OK;
+}
+
+static sc_status take_python_model(struct config_taking *t) {
+    const char *other;
+    const char *model = sc__config_python_model(t->l->ctx, t->l->text, &other);
+    if (sc__launch_overridden(t->l, "model") ||
+        (has_key(t->c, "num_layers") && has_key(t->c, "hidden_size")))
+        return SC_OK;
+    if (!model || other)
+        return sc__launch_fail(t->l,
+                               0,
+                               "name the model with --model (stepcast list models)",
+                               model ? "the recipe names two models, %s and %s"
+                                     : "the recipe names no model that is known%s%s",
+                               model ? model : "",
+                               other ? other : "");
+    add_flag(t, "model", model);
+    return SC_OK;
+}
+
+/* Values that are no literals would be passed over: a key of the plan is named. */
+static sc_status refuse_expression(const struct config_taking *t,
+                                   const struct sc__config_item *item) {
+    const struct sc__option *o =
+        sc__option_find(t->l->known, dashed(&t->l->ctx->arena, item->last));
+    double number;
+    if (!o || !o->arg || sc__launch_overridden(t->l, o->name) ||
+        means_nothing(item->value) || !strcmp(item->value, "False") ||
+        sc__parse_double(sc__str(item->value), &number) || !strchr(item->value, '.'))
+        return SC_OK;
+    return sc__launch_fail(t->l,
+                           item->line,
+                           sc__format(&t->l->ctx->arena, "give --%s", o->name),
+                           "%s is %.60s, which is no value that can be read",
+                           item->last,
+                           item->value);
+}
+
+static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
+    struct config_taking t = {.l = l, .c = c, .kind = SC__CONFIG_NESTED};
+    if (!has_key(c, "tensor_model_parallel_size") && !has_key(c, "global_batch_size"))
+        return sc__launch_fail(l,
+                               0,
+                               "recipes of NeMo and Megatron-Bridge are read, as far as "
+                               "they are values under names",
+                               "no recipe that we know");
+    sc__note(l->ctx,
+             "config-kind",
+             "%s is read as a recipe in Python: values under names; nothing in it is run",
+             l->file);
+    for (uint32_t i = 0; i < c->count; i++) {
+        bool repeated;
+        SC__TRY(one_value(&t, &c->items[i], &repeated));
+        if (repeated)
+            continue;
+        SC__TRY(refuse_expression(&t, &c->items[i]));
+        SC__TRY(take_item(&t, &c->items[i]));
+    }
+    SC__TRY(take_python_model(&t));
+    take_nodes(&t);
+    return SC_OK;
+}
+
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     struct sc__config *c = SC__NEW(&l->ctx->arena, struct sc__config);
     *kind = SC__CONFIG_NONE;
+    if (looks_like_python(l)) {
+        *kind = SC__CONFIG_NESTED;
+        sc__config_read_python(l->ctx, l->text, c);
+        return take_recipe(l, c);
+    }
     if (looks_like_toml(l))
         SC__TRY(sc__config_read_toml(l->ctx, l->file, l->text, c));
     else if (looks_like_yaml(l))
@@ -661,6 +611,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_nodes(&t);
+        take_modules(&t);
     }
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;

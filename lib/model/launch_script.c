@@ -672,6 +672,13 @@ bool sc__launch_named(const char *path) {
     return false;
 }
 
+bool sc__launch_is_recipe(const char *head, size_t n) {
+    return sc__find_word(head, n, "import ") &&
+           (sc__find_word(head, n, "tensor_model_parallel_size=") ||
+            sc__find_word(head, n, "tensor_model_parallel_size =") ||
+            sc__find_word(head, n, "tensor_model_parallel_size: "));
+}
+
 bool sc__launch_begins(const char *head, size_t n) {
     static const char *const keys[] = {"\"zero_optimization\"",
                                        "\"train_micro_batch_size_per_gpu\"",
@@ -679,6 +686,8 @@ bool sc__launch_begins(const char *head, size_t n) {
                                        NULL};
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
+        return true;
+    if (sc__launch_is_recipe(head, n))
         return true;
     struct sc__str trimmed = sc__trim(text);
     for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)

@@ -27,6 +27,8 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
         most = 2 * pp;
     if (p->schedule == SC__SCHEDULE_ZBV)
         most = pp;
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV)
+        most = pp + 0.5; /* 2·pp + 1 chunks */
     return most < m ? most : m;
 }
 
@@ -103,7 +105,7 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
             add_layer(m, p, i, &k);
         larger = fmax(larger, k.activations - before);
     }
-    if (p->schedule == SC__SCHEDULE_ZBV)
+    if (sc__schedule_is_v(p->schedule))
         k.activations = 2 * larger;
     if (stage == 0 && p->dropout && !p->lora)
         k.activations += sc__plan_tokens_sp(p) * m->hidden;

@@ -185,7 +185,7 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
     p->first_layers = g->first_stage_layers;
     p->last_layers = g->last_stage_layers;
     p->schedule = (enum sc__schedule)g->schedule;
-    if (p->schedule == SC__SCHEDULE_ZBV && !g->vpp && !g->layers_per_virtual_stage)
+    if (sc__schedule_is_v(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
@@ -313,7 +313,8 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
-    p->overlap_moe = on(g->overlap_moe);
+    /* DualPipeV is made for it: a forward and a backward run in pairs */
+    p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
 }
 
 static sc_status

@@ -35,7 +35,7 @@ refuse() { # name, exit, text, command…
     fi
 }
 
-same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
+same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --software hf-transformers
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
@@ -123,3 +123,19 @@ printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Lla
 same trainer_script "$dir/trainer.sh" -- --model llama2-7b --bf16 --micro-batch 4 --micro-batches 8 --seq 2048 --use-torch-fsdp2 --gpus 8 --software hf-transformers
 printf 'torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n' >"$dir/bert.sh"
 refuse an_encoder 3 "bert.sh:1: error: 'pretrain_bert.py': an encoder (BERT) is not modelled" "$S" run "$dir/bert.sh"
+# Recipes in Python: values under names
+same nemo_recipe $data/nemo_recipe.py -- --model llama3-8b --cp 2 --seq 8192 --global-batch 512 --micro-batch 1 --gpus 8
+same bridge_recipe $data/bridge_recipe.py --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
+{ cat $data/bridge_recipe.py; printf '\ndef other():\n    return cfg(tensor_model_parallel_size=8)\n'; } >"$dir/two.py"
+refuse two_recipes 3 'two.py:35: error: tensor_model_parallel_size is 8 here and 4 in line 5' "$S" run "$dir/two.py" --gpus 128
+same two_recipes_and_an_option "$dir/two.py" --gpus 128 --tp 8 -- --model llama3-70b --tp 8 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
+sed 's/meta-llama.*70B/someone\/Unheard-70B/' $data/bridge_recipe.py >"$dir/unheard.py"
+refuse recipe_of_no_known_model 3 'names no model that is known' "$S" run "$dir/unheard.py" --gpus 128
+{ cat $data/bridge_recipe.py; printf '\nother = "meta-llama/Meta-Llama-3-8B"\n'; } >"$dir/models.py"
+refuse recipe_of_two_models 3 'names two models' "$S" run "$dir/models.py" --gpus 128
+sed 's/micro_batch_size: int = 1/micro_batch_size: int = args.batch/' $data/bridge_recipe.py >"$dir/args.py"
+refuse recipe_with_an_expression 3 'micro_batch_size is args.batch, which is no value' "$S" run "$dir/args.py" --gpus 128
+printf 'import os\nx = """tensor_model_parallel_size=' >"$dir/open.py"
+refuse recipe_with_an_open_string 3 'no recipe that we know' "$S" run "$dir/open.py" --gpus 8
+printf 'import os\nprint("hello")\n' >"$dir/plain.py"
+refuse no_recipe 3 'unknown format' "$S" run "$dir/plain.py" --gpus 8

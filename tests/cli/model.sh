@@ -64,6 +64,9 @@ P
 check "the bubble of 1F1B is the closed form" $?
 
 # Zero-bubble schedules of the same job: (p-1)(F+B-W) is left by ZB-H1, (p-1)(F+B-2W) at most by ZB-2p.
+expect_dual() { "$S" run --model llama3-8b --gpus 8 --pp 8 --seq 4096 --ignore-memory --schedule dualpipev "$@" 2>&1; }
+case $(expect_dual --global-batch 8) in *"twice as many micro-batches as stages, 16, and has 8"*) echo "ok dualpipev with few micro-batches" ;; *) echo "not ok dualpipev with few micro-batches" ;; esac
+case $(expect_dual --global-batch 16 --vpp 4) in *"two chunks on each of several stages"*) echo "ok dualpipev with four chunks" ;; *) echo "not ok dualpipev with four chunks" ;; esac
 for s in 1f1b zb-h1 zb-2p zb-v; do
     "$S" run --num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 128 --seq 2048 --pp 4 --gpus 4 --global-batch 12 \
         --no-optimizer --host-launch 0 --ignore-memory --cluster ideal:4 --schedule $s --json "$dir/$s.json" --timeline >/dev/null 2>"$dir/err"

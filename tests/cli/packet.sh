@@ -265,7 +265,15 @@ uet uet-has-no-hpcc 2 'it has: nscc, rccc, nscc-rccc' --cc hpcc
 uet uet-mtu-0 2 'makes no sense' --cc nscc --mtu 0
 check uet-needs-its-keys 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --cc nscc
 says uet-needs-its-keys-says 'UET_PATHS is missing'
-check uet-engine 2 "$STEPCAST" coll all_reduce --gpus 16 --cluster dgx-h100 --net packet --conf uet-100g --cc nscc -b 1M -e 1M
+# as an engine: one collective alone is what the model says, within 3 % and two round trips
+for cc in nscc rccc nscc-rccc; do
+    check "uet-engine-$cc" 0 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 16M -e 16M --json "$dir/j"
+    "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 -b 16M -e 16M --json "$dir/k" >/dev/null 2>&1
+    if python3 -c "import json,sys; a,b=(json.load(open(f))['rows'][0]['time_us'] for f in sys.argv[1:]); sys.exit(not b*0.97 < a < b*1.03 + 28)" "$dir/j" "$dir/k"
+    then echo "ok uet-engine-$cc-agrees"; else echo "not ok uet-engine-$cc-agrees"; fi
+    rm -f "$dir/j" "$dir/k"
+done
+check uet-engine-lossy 0 "$STEPCAST" coll all_gather --gpus 16 --cluster dgx-h100 --net packet --cc nscc --cc-set ERROR_RATE_PER_LINK=0.001 -b 1M -e 1M
 
 # flows on a fabric: one over three switches at 400 Gb/s and 500 ns, 112 packets of 9052 B and the rest by the closed form, in
 # ns that are not cut: (111 + 3)·181.04 + 21.9 there; and nothing in the way beside what max-min says of it
@@ -334,6 +342,23 @@ assert a == b and a["net"] == "packet" and a["links"]
 assert abs(a["step_time_us"] / flow["step_time_us"] - 1) < 0.01, (a["step_time_us"], flow["step_time_us"])
 PY
 then echo "ok engine-run-as-flow"; else echo "not ok engine-run-as-flow"; fi
+# one large collective alone on a fabric that blocks nothing: three engines within 3 %
+for cluster in dgx-h100 dgx-a100 gb200-nvl72; do
+    for op in all_reduce all_gather alltoall; do
+        for net in analytic flow packet; do
+            spray=
+            [ $net = analytic ] || spray="--route spray"
+            "$STEPCAST" coll $op --gpus 16 --cluster $cluster --net $net $spray -b 256M -e 256M --json "$dir/$net.json" >/dev/null 2>"$dir/err"
+        done
+        if python3 - "$dir" <<'PY'
+import json, sys
+times = [json.load(open(f"{sys.argv[1]}/{net}.json"))["rows"][0]["time_us"] for net in ("analytic", "flow", "packet")]
+assert max(times) < 1.03 * min(times), times
+PY
+        then echo "ok agree-$cluster-$op"; else echo "not ok agree-$cluster-$op"; cat "$dir/err"; fi
+        rm -f "$dir/analytic.json" "$dir/flow.json" "$dir/packet.json"
+    done
+done
 check engine-ideal 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster ideal --net packet
 check engine-fail 0 "$STEPCAST" coll all_gather --gpus 64 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 class=ib" --net packet -b 1M -e 1M --fail leaf0-spine0
 for bad in "--cc swiftly" "--mtu 0" "--buffer 0" "--cc-set NO_KEY=1" "--rng dice" "--mtu 9000000" "--cc-set HAS_WIN=1 --mtu 65455 --send-latency 1ns --cc-set BUFFER_SIZE=0"; do

@@ -319,6 +319,24 @@ for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
   await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
 }
 
+const trained = JSON.parse(readFileSync(`${out}/train.json`, "utf8"));
+await open(`${out}/train.html`, 1280, "light");
+await test("a run: progress, losses and the best interval", async () => {
+  check(!problems.length, problems.join("; "));
+  check((await page.textContent("#days")).startsWith(trained.days.p50.toPrecision(4)), "days");
+  same((await column("loss-table", "days")).reduce((a, x) => a + x, 0), trained.days.without_loss / trained.ettr, "days by cause");
+  const { progress, interval_curve: curve } = await page.$eval("#data", (e) => JSON.parse(e.textContent).results[0]);
+  const [wall, done, what] = progress.at(-1);
+  check(what === null && Math.abs(done / 86400 / trained.days.without_loss - 1) < 1e-9 && wall >= done, `ends with ${progress.at(-1)}`);
+  check(progress.every(([at, counts], i) => counts <= at && (!i || at >= progress[i - 1][0])), "more done than time has passed");
+  const best = curve.reduce((a, b) => (b[1] > a[1] ? b : a));
+  check(Math.abs(best[0] / trained.checkpoint.best_interval_s - 1) < 0.13, `best at ${best[0]}`); // the grid's step is 12 %
+});
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/train.html`, width, scheme);
+  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+}
+
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.
 function starts1f1b(stages, batches, begin, forward, backward) {

@@ -129,7 +129,7 @@ static void window_becomes_what_came_through(void **state) {
 static void paths_come_in_turn(void **state) {
     (void)state;
     struct sender *s = sender_new();
-    struct sc__uet_paths p;
+    struct sc__uet_paths p = {0};
     unsigned seen = 0;
     sc__uet_paths_init(&s->sim, &p);
     for (int i = 0; i < 8; i++)

@@ -5,7 +5,7 @@ import * as f from "./format.js";
 import { groupVariable } from "./kinds.js";
 
 // Draws again when the width changes.
-function responsive(label, draw) {
+export function responsive(label, draw) {
   const holder = h("figure", { class: "chart", role: "img", "aria-label": label });
   let width = 0;
   const redraw = () => {

@@ -2,6 +2,7 @@ import { h } from "./dom.js";
 import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
+import * as train from "./train.js";
 import { copyButton } from "./save.js";
 
 // { results: [one or two], names: [what they were called] }
@@ -59,6 +60,12 @@ function one(result) {
   return [head(title, commandLine(result), sections), h("main", { id: "main" }, r.headline(result), sections)];
 }
 
+function run(forecast) {
+  const sections = [train.trainProgress(forecast), train.trainLosses(forecast), train.trainInterval(forecast), train.trainWhatif(forecast), r.notes({ input: forecast.forecast })].filter(Boolean);
+  document.title = "A run · stepcast";
+  return [head("A training run", commandLine(forecast), sections), h("main", { id: "main" }, train.trainHeadline(forecast), sections)];
+}
+
 function two(a, b) {
   const sections = [c.compareBreakdown(a, b), c.compareTimelines(decodeTimeline(a.timeline, a.critical_path), decodeTimeline(b.timeline, b.critical_path)),
     c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
@@ -69,6 +76,7 @@ function two(a, b) {
 
 printInLight();
 const version = results[0].version;
+const content = results.length > 1 ? two(...results) : results[0].schema?.startsWith("stepcast/train-page") ? run(results[0]) : one(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
-document.getElementById("app").replaceChildren(...(results.length > 1 ? two(...results) : one(results[0])),
+document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

@@ -33,7 +33,7 @@ export function headline(r) {
       { id: "memory-card", class: known ? (fits ? "good" : "bad") : "" }));
   }
   const t = r.training;
-  if (t) cards.push(card("Whole run", `${t.days.toPrecision(3)} days`, `${f.count(t.tokens)} tokens, ${f.count(t.gpu_hours)} GPU-hours${t.cost_usd ? `, ${f.count(t.cost_usd)} USD` : ""}; nothing fails`, { id: "training" }));
+  if (t) cards.push(card("Whole run", `${t.days.toPrecision(3)} days`, `${f.large(t.tokens)} tokens, ${f.large(t.gpu_hours)} GPU-hours${t.cost_usd ? `, ${f.large(t.cost_usd)} USD` : ""}; nothing fails`, { id: "training" }));
   const b = r.band, like = b ? `Band: ${b.mean_error_pct.toFixed(1)} % mean error of ${b.count} published steps (${b.like}), bias ${f.signed(b.bias_pct / 100, f.share)}: ${b.grade}.` : null;
   return h("div", {}, h("dl", { class: "cards" }, cards), b ? h("p", { class: "band", id: "band" }, like) : null);
 }

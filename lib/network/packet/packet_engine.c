@@ -305,16 +305,11 @@ static sc_status read_settings(struct packet_net *n, const struct sc__settings *
                                     NULL,
                                     &s->config,
                                     &s->random));
-    if (s->config.control >= SC__PACKET_NSCC)
-        return sc__fail(n->ctx,
-                        SC_USAGE,
-                        NULL,
-                        "stepcast flows … --net packet --conf uet-100g --cc nscc",
-                        "Ultra Ethernet is simulated for lists of flows, not on clusters");
     SC__TRY(sc__steps_parse(settings, &s->steps));
     s->exact = sc__setting_flag(settings, "exact");
     s->config.wait_for_arrival = s->steps.send <= 0;
-    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY)
+    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY &&
+        s->config.control < SC__PACKET_NSCC)
         return sc__fail(n->ctx,
                         SC_USAGE,
                         NULL,

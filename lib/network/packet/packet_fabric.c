@@ -216,6 +216,7 @@ void sc__packet_ports_init(struct sc__packet_fabric *f,
     if (f->graph->hosts_forward)
         p->of_host = SC__NEW_ARRAY(s->arena, struct sc__packet_port *, f->graph->links);
     sc__map_init(&p->paths, s->arena);
+    sc__map_init(&p->many, s->arena);
     p->losses = sc__packet_common_losses(s);
     sc__packet_first_draw(s, f->graph->devices, 0);
     s->window = f->window;
@@ -463,5 +464,60 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
     SC__TRY(lay_both(p, count, &w->data, &w->ack, &w->from));
     if (f->route->kind == SC__ROUTE_SPRAY)
         SC__TRY(lay_sprayed(p, from, to, plane, w));
+    return SC_OK;
+}
+
+/* One of the paths between two ports, whatever the others do. */
+static sc_status lay_numbered(struct sc__packet_ports *p,
+                              const uint32_t pair[2],
+                              uint32_t plane,
+                              uint32_t number,
+                              struct sc__packet_many *m,
+                              uint32_t i) {
+    static const struct sc__route_policy spray = {.kind = SC__ROUTE_SPRAY};
+    struct sc__packet_fabric *f = p->fabric;
+    uint32_t count = 0;
+    sc__graph_path(f->graph, &spray, pair[0], pair[1], plane, number, f->links, &count);
+    if (!count) /* that one is broken: any other */
+        SC__TRY(sc__packet_links(f, pair[0], pair[1], plane, number, &count));
+    return lay_both(p, count, &m->data[i], &m->ack[i], &m->from);
+}
+
+sc_status sc__packet_many(struct sc__packet_ports *p,
+                          uint32_t from,
+                          uint32_t to,
+                          uint32_t plane,
+                          uint32_t number,
+                          const struct sc__packet_many **out) {
+    const struct sc__packet_fabric *f = p->fabric;
+    uint32_t pair[2] = {from, to};
+    uint64_t key[2] = {(uint64_t)from << 32 | to, (uint64_t)plane << 32 | number};
+    uint32_t count = f->config->uet_paths;
+    bool several = f->route->kind == SC__ROUTE_ECMP || f->route->kind == SC__ROUTE_SPRAY;
+    bool fresh;
+    uint64_t *slot = sc__map_at(&p->many, sc__hash(key, sizeof key, 7), &fresh);
+    *out = (const struct sc__packet_many *)(uintptr_t)*slot;
+    if (!fresh)
+        return SC_OK;
+    struct sc__packet_many *m = SC__NEW(p->sim->arena, struct sc__packet_many);
+    *slot = (uintptr_t)m;
+    *out = m;
+    m->data = SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, count);
+    m->ack = SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, count);
+    uint32_t paths = several ? f->graph->paths(f->graph, from, to) : 1;
+    uint32_t first[SPRAYED_PATHS]; /* by path: the number that it was laid for */
+    for (uint32_t i = 0; i < SPRAYED_PATHS; i++)
+        first[i] = UINT32_MAX;
+    paths = paths < SPRAYED_PATHS ? paths : SPRAYED_PATHS;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t hash = sc__splitmix64(f->route->seed ^ key[0] ^ key[1] << 16 ^ i);
+        uint32_t path = (uint32_t)(hash % paths);
+        if (first[path] == UINT32_MAX) {
+            first[path] = i;
+            SC__TRY(lay_numbered(p, pair, plane, path, m, i));
+        }
+        m->data[i] = m->data[first[path]];
+        m->ack[i] = m->ack[first[path]];
+    }
     return SC_OK;
 }

@@ -59,7 +59,9 @@ static void remove_complete(struct sc__packet_sim *s,
         if (i == *chosen)
             moved = kept;
         if (i == from || all_acknowledged(host->pairs[i])) {
-            if (s->forgotten)
+            if (s->transport)
+                s->transport->removed(s, host->pairs[i]);
+            else if (s->forgotten)
                 s->forgotten(s, host->pairs[i]);
             continue;
         }

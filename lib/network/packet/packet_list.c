@@ -105,35 +105,14 @@ static sc_status add_parts(struct packet_list *l, uint32_t i) {
     return SC_OK;
 }
 
-/* Ultra Ethernet: numbers of connections are numbers of paths. */
 static sc_status lay_many(struct packet_list *l,
                           struct sc__packet_pair *p,
                           uint32_t plane,
                           uint32_t number) {
-    uint32_t paths = l->sim->config->uet_paths;
-    struct sc__packet_path *data =
-        SC__NEW_ARRAY(l->sim->arena, struct sc__packet_path, paths);
-    struct sc__packet_path *ack =
-        SC__NEW_ARRAY(l->sim->arena, struct sc__packet_path, paths);
-    for (uint32_t i = 0; i < paths; i++) {
-        const struct sc__packet_wire *w;
-        SC__TRY(sc__packet_wire(&l->ports,
-                                p->flow->from,
-                                p->flow->to,
-                                plane,
-                                number * paths + i,
-                                &w));
-        data[i] = w->data;
-        ack[i] = w->ack;
-        p->host = w->from;
-    }
-    p->uet = SC__NEW(l->sim->arena, struct sc__uet_flow);
-    p->uet->pair = p;
-    p->uet->ack_paths = ack;
-    p->spray = data;
-    p->spray_count = paths;
-    p->data = data[0];
-    p->ack = ack[0];
+    const struct sc__packet_many *m;
+    SC__TRY(sc__packet_many(&l->ports, p->flow->from, p->flow->to, plane, number, &m));
+    p->host = m->from;
+    (void)sc__uet_flow_new(l->sim, p, m->data, m->ack);
     return SC_OK;
 }
 

@@ -339,14 +339,10 @@ static sc_status find_many_paths(struct sc__packet_sim *s,
         uint32_t key[3] = {address_of(from), address_of(to), port | f->target_port << 16};
         SC__TRY(find_path(s, b, t, from, to, key, &paths[i]));
     }
-    if (data) {
+    if (data)
         p->spray = paths;
-        p->spray_count = count;
-        p->data = paths[0];
-    } else {
-        p->uet->ack_paths = paths;
-        p->ack = paths[0];
-    }
+    else
+        p->ack_spray = paths;
     return SC_OK;
 }
 
@@ -359,7 +355,7 @@ static sc_status find_paths(struct sc__packet_sim *s,
     const struct sc__packet_flow *f = p->flow;
     if (f->to == host)
         set_alone(s, b, p->flow);
-    if (p->uet)
+    if (s->uet)
         return find_many_paths(s, b, t, p, f->to == host);
     if (f->to == host) {
         uint32_t key[3] = {address_of(f->from),
@@ -440,10 +436,6 @@ static void build_pairs(struct sc__packet_sim *s) {
         p->host = &s->nodes[p->flow->from];
         p->priority = (uint8_t)p->flow->priority;
         p->bytes = p->flow->bytes;
-        if (s->uet) {
-            p->uet = SC__NEW(s->arena, struct sc__uet_flow);
-            p->uet->pair = p;
-        }
     }
 }
 
@@ -511,6 +503,10 @@ static sc_status build_uet(struct sc__packet_sim *s, const struct sc__packet_top
                            "it is the rate of a link times the longest round trip",
                            "the bandwidth-delay product makes no sense");
     sc__uet_setup(s);
+    for (uint32_t i = 0; i < s->flows->count; i++) {
+        struct sc__packet_pair *p = &s->pairs[i];
+        (void)sc__uet_flow_new(s, p, p->spray, p->ack_spray);
+    }
     for (uint32_t i = 0; i < t->node_count; i++)
         if (s->nodes[i].is_switch)
             s->uet->oversubscription =

@@ -52,6 +52,9 @@ const struct sc__option sc__packet_options[] = {
      0},
     {0}};
 
+/* Where a network is usual: that of Ultra Ethernet's controls. */
+#define UET_NETWORK "uet-100g"
+
 static const char *const control_names[] = {
     "none", "dcqcn", "hpcc", "timely", "dctcp", "nscc", "rccc", "nscc-rccc", NULL};
 static const char control_hint[] =
@@ -151,6 +154,13 @@ static sc_status read_network(const struct sc__settings *s,
     return SC_OK;
 }
 
+static bool is_uet(const char *control) {
+    for (size_t i = 0; control && control_names[i]; i++)
+        if (!strcmp(control, control_names[i]))
+            return control_modes[i] >= SC__PACKET_NSCC;
+    return false;
+}
+
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
                                   const char *usual_control,
@@ -160,6 +170,8 @@ sc_status sc__packet_options_read(const struct sc__settings *s,
     struct sc__packet_settings list = {0};
     const char *conf = sc__setting(s, "conf");
     const char *given = control ? control : sc__setting(s, "cc");
+    if (!conf && network && is_uet(given))
+        conf = UET_NETWORK;
     if (!conf)
         conf = network;
     SC__TRY(read_random(s, random));

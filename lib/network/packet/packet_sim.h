@@ -152,6 +152,7 @@ struct sc__packet_pair {
     /* More than one where packets are sprayed: they take them in turn, and the
      * receiver takes packets in any order. */
     const struct sc__packet_path *spray;
+    const struct sc__packet_path *ack_spray; /* Ultra Ethernet, until its flow is made */
     uint32_t spray_count;
     uint32_t spray_next;
     struct sc__uet_flow *uet;           /* or NULL */
@@ -217,6 +218,9 @@ struct sc__packet_transport_ops {
                            struct sc__packet_port *in,
                            struct sc__packet_frame *f);
     void (*timeout)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    /* A frame of the pair is no more; the pair has left its host. */
+    void (*frame_over)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    void (*removed)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     /* Credit of a host is due; its rate is looked at. */
     void (*pull)(struct sc__packet_sim *s, struct sc__packet_node *host);
     void (*look)(struct sc__packet_sim *s, struct sc__packet_node *host);
@@ -240,6 +244,7 @@ struct sc__packet_sim {
     const struct sc__packet_control_ops *control;
     const struct sc__packet_transport_ops *transport; /* NULL: RoCE */
     struct sc__uet *uet;                              /* or NULL */
+    struct sc__uet_flow *free_uet_flows;
     struct sc__packet_flows *flows;
     struct sc__packet_counters *counters;
     struct sc__packet_watch *watch; /* or NULL */
@@ -373,6 +378,8 @@ static inline void sc__packet_frame_free(struct sc__packet_sim *s,
                                          struct sc__packet_frame *f) {
     f->event.next = (struct sc__packet_event *)s->free_frames;
     s->free_frames = f;
+    if (s->transport)
+        s->transport->frame_over(s, f->pair);
 }
 
 /* ns to send a number of bytes at a rate, cut to a whole number. */

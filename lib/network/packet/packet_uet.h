@@ -54,10 +54,10 @@ struct sc__uet_window {
     int64_t size;
     int64_t most;
     int64_t base_rtt;
-    double delay;     /* average over the base */
-    int64_t increase; /* to come, times the window */
-    int64_t calm;     /* bytes acknowledged without delay */
-    bool fast;        /* calm for a whole window: rises with every byte */
+    double delay;    /* average over the base */
+    double increase; /* to come, times the window */
+    int64_t calm;    /* bytes acknowledged without delay */
+    bool fast;       /* calm for a whole window: rises with every byte */
     int64_t last_decrease;
     int64_t last_adjust;
     int64_t since_adjust; /* bytes acknowledged */
@@ -70,6 +70,8 @@ struct sc__uet_window {
 
 struct sc__uet_flow {
     struct sc__packet_pair *pair;
+    uint32_t uses; /* frames on their way, lists of receivers that it is in */
+    bool removed;  /* from its host */
     const struct sc__packet_path *ack_paths; /* by number, as the pair's */
     struct sc__uet_paths paths;
     struct sc__uet_record *records; /* ring */
@@ -104,7 +106,7 @@ struct sc__uet_flow {
     bool in_spare; /* in the list of those that get what nobody wants */
     uint32_t pull_path;
     struct sc__uet_flow *next_pull;
-    struct sc__uet_flow *next_spare;
+    struct sc__uet_flow *next_spare; /* or of those that are free */
 };
 
 struct sc__uet_list {
@@ -142,7 +144,13 @@ struct sc__uet {
     int64_t credit_step; /* units */
 };
 
-/* packet_uet_sender.c */
+/* packet_uet_sender.c: a flow for a pair, with paths by number there and back. */
+struct sc__uet_flow *sc__uet_flow_new(struct sc__packet_sim *s,
+                                      struct sc__packet_pair *p,
+                                      const struct sc__packet_path *data,
+                                      const struct sc__packet_path *ack);
+/* Nothing refers to it from here any more. */
+void sc__uet_let_go(struct sc__packet_sim *s, struct sc__uet_flow *u);
 void sc__uet_send_control(struct sc__packet_sim *s,
                           struct sc__packet_node *host,
                           struct sc__packet_frame *f);

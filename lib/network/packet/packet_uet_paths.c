@@ -4,6 +4,8 @@
  * usual, is REPS where such a path is known and spray with penalties elsewhere. */
 #include "network/packet/packet_uet.h"
 
+#include <string.h>
+
 #define MARK_PENALTY 1u
 #define TRIM_PENALTY 4u
 #define MOST_PENALTY 15u
@@ -11,9 +13,14 @@
 
 void sc__uet_paths_init(struct sc__packet_sim *s, struct sc__uet_paths *p) {
     uint32_t count = s->config->uet_paths;
-    *p = (struct sc__uet_paths){0};
-    p->penalty = SC__NEW_ARRAY(s->arena, uint8_t, count);
-    p->good = SC__NEW_ARRAY(s->arena, uint16_t, GOOD_PATHS);
+    if (!p->penalty) {
+        p->penalty = SC__NEW_ARRAY(s->arena, uint8_t, count);
+        p->good = SC__NEW_ARRAY(s->arena, uint16_t, GOOD_PATHS);
+    }
+    memset(p->penalty, 0, count);
+    p->next = 0;
+    p->good_first = 0;
+    p->good_count = 0;
     p->mixed = (uint32_t)(sc__packet_draw(s) * count);
 }
 

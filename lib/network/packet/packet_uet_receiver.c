@@ -64,6 +64,7 @@ static void ask_for_pull(struct sc__packet_sim *s, struct sc__uet_flow *u) {
     struct sc__packet_node *host = receiver_of(u);
     struct sc__uet_pacer *pacer = pacer_of(s, host);
     u->in_pull = true;
+    u->uses++;
     u->next_pull = NULL;
     if (pacer->pull.first)
         pacer->pull.last->next_pull = u;
@@ -84,6 +85,7 @@ static void add_spare(struct sc__uet_pacer *pacer, struct sc__uet_flow *u) {
     if (u->in_spare)
         return;
     u->in_spare = true;
+    u->uses++;
     u->next_spare = NULL;
     if (pacer->spare.first)
         pacer->spare.last->next_spare = u;
@@ -125,14 +127,17 @@ static int64_t pull_one(struct sc__packet_sim *s,
     if (units > u->wanted - u->pulled)
         units = u->wanted > u->pulled ? u->wanted - u->pulled : 0;
     u->in_pull = false;
-    if (u->pair->complete)
+    if (u->pair->complete) {
+        sc__uet_let_go(s, u);
         return 0;
+    }
     u->pulled += units;
     send_credit(s, host, u);
     if (u->wanted > u->pulled)
         ask_for_pull(s, u);
     else
         add_spare(pacer, u);
+    sc__uet_let_go(s, u);
     return units;
 }
 
@@ -144,12 +149,15 @@ static int64_t pull_spare(struct sc__packet_sim *s,
     int64_t most = (int64_t)(s->config->uet_window_bdp * (double)s->window);
     pacer->spare.first = u->next_spare;
     u->in_spare = false;
-    if (u->pair->complete)
+    if (u->pair->complete) {
+        sc__uet_let_go(s, u);
         return 0;
+    }
     u->pulled += s->uet->credit_step;
     send_credit(s, host, u);
     if (u->wanted <= u->pulled && (u->pulled - u->wanted) * SC__UET_CREDIT_UNIT < most)
         add_spare(pacer, u);
+    sc__uet_let_go(s, u);
     return s->uet->credit_step;
 }
 

@@ -9,11 +9,13 @@
 #define CREDIT_PACKETS 4    /* a step of credit */
 #define REFERENCE_BDP 150e3 /* bytes: 100 Gb/s and 12 us */
 #define LEAST_RING 256u
+#define MOST_QUEUE 2e9 /* bytes: ports count in 32 bits */
 
 struct sc__packet_frame *sc__uet_control_new(struct sc__packet_sim *s,
                                              struct sc__uet_flow *u,
                                              enum sc__packet_frame_type type) {
     struct sc__packet_frame *f = sc__packet_frame_new(s);
+    u->uses++;
     f->type = (uint8_t)type;
     f->pair = u->pair;
     f->size = SC__UET_CONTROL_SIZE;
@@ -55,7 +57,7 @@ void sc__uet_setup(struct sc__packet_sim *s) {
     uet->nscc = c->control != SC__PACKET_RCCC;
     uet->rccc = c->control != SC__PACKET_NSCC;
     uet->ring = ring_size(s);
-    uet->queue_limit = (int64_t)(packets * c->uet_queue_bdp * s->full_size);
+    uet->queue_limit = (int64_t)fmin(MOST_QUEUE, packets * c->uet_queue_bdp * s->full_size);
     /* the window is what the line rate brings in a round trip */
     double ns_per_byte = (double)s->base_rtt / (double)s->window;
     uet->timeout =
@@ -65,14 +67,60 @@ void sc__uet_setup(struct sc__packet_sim *s) {
     uet->credit_step = CREDIT_PACKETS * (int64_t)c->payload / SC__UET_CREDIT_UNIT;
 }
 
+/* Rings of a flow that is over are empty, and serve the next one. */
+struct sc__uet_flow *sc__uet_flow_new(struct sc__packet_sim *s,
+                                      struct sc__packet_pair *p,
+                                      const struct sc__packet_path *data,
+                                      const struct sc__packet_path *ack) {
+    struct sc__uet_flow *u = s->free_uet_flows;
+    if (u) {
+        s->free_uet_flows = u->next_spare;
+        *u = (struct sc__uet_flow){.records = u->records,
+                                   .received = u->received,
+                                   .paths = u->paths};
+    } else {
+        u = SC__NEW(s->arena, struct sc__uet_flow);
+        u->records = SC__NEW_ARRAY(s->arena, struct sc__uet_record, s->uet->ring);
+        u->received = SC__NEW_ARRAY(s->arena, uint8_t, s->uet->ring);
+    }
+    u->pair = p;
+    u->ack_paths = ack;
+    p->uet = u;
+    p->spray = data;
+    p->spray_count = s->config->uet_paths;
+    p->data = data[0];
+    p->ack = ack[0];
+    return u;
+}
+
+static void forget_flow(struct sc__packet_sim *s, struct sc__uet_flow *u) {
+    if (u->uses || !u->removed || !s->forgotten)
+        return;
+    u->next_spare = s->free_uet_flows;
+    s->free_uet_flows = u;
+    s->forgotten(s, u->pair);
+}
+
+void sc__uet_let_go(struct sc__packet_sim *s, struct sc__uet_flow *u) {
+    u->uses--;
+    forget_flow(s, u);
+}
+
+static void uet_frame_over(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    sc__uet_let_go(s, p->uet);
+}
+
+static void uet_removed(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    p->uet->removed = true;
+    forget_flow(s, p->uet);
+}
+
 static void uet_begin(struct sc__packet_sim *s, struct sc__packet_pair *p) {
     struct sc__uet_flow *u = p->uet;
     uint64_t payload = s->config->payload;
     uint64_t packets = (p->bytes + payload - 1) / payload;
     sc__uet_paths_init(s, &u->paths);
     sc__nscc_begin(s, &u->window);
-    u->records = SC__NEW_ARRAY(s->arena, struct sc__uet_record, s->uet->ring);
-    u->received = SC__NEW_ARRAY(s->arena, uint8_t, s->uet->ring);
     u->packets = (uint32_t)packets;
     u->left_bytes = (int64_t)(p->bytes + packets * SC__UET_HEADER);
     u->credit = u->window.most;
@@ -167,6 +215,7 @@ uet_fill(struct sc__packet_sim *s, struct sc__packet_pair *p, struct sc__packet_
     struct sc__uet_flow *u = p->uet;
     int64_t size;
     bool again = u->lost_count > 0;
+    u->uses++;
     uint32_t packet = again ? take_lost(s, u, &size) : take_fresh(s, u, &size);
     struct sc__uet_record *r = record_of(s, u, packet);
     if (s->uet->rccc)
@@ -386,6 +435,8 @@ static const struct sc__packet_transport_ops sc__packet_uet = {.begin = uet_begi
                                                                .switch_receive =
                                                                    sc__uet_switch_receive,
                                                                .timeout = uet_timeout,
+                                                               .frame_over = uet_frame_over,
+                                                               .removed = uet_removed,
                                                                .pull = sc__uet_pull,
                                                                .look = sc__uet_look};
 
