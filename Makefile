@@ -36,6 +36,11 @@ CFLAGS  += -fsanitize=fuzzer-no-link
 endif
 endif
 
+# Sweeps under mpirun: where Open MPI's headers are. It is loaded at run time, not
+# linked; MPI_CFLAGS= builds without.
+MPI_CFLAGS ?= $(shell pkg-config --cflags ompi-c 2>/dev/null)
+$(BUILD)/lib/base/platform_mpi.o: CPPFLAGS += $(if $(MPI_CFLAGS),-DSC_OPEN_MPI -D_GNU_SOURCE $(addprefix -isystem ,$(patsubst -I%,%,$(MPI_CFLAGS))))
+
 VERSION := $(shell sed -n 's/.*SC_VERSION "\(.*\)"/\1/p' include/stepcast/stepcast.h)
 LIB_C   := $(sort $(wildcard lib/*/*.c lib/*/*/*.c))
 CMD_C   := $(sort $(wildcard cli/*.c))
@@ -190,10 +195,11 @@ check-threads: ## eight threads on one model and cluster, under the thread sanit
 
 # STEPCAST_SHARED holds recorded runs of ns-3 and an independent simulator.
 STEPCAST_SHARED ?= ../shared
-check-packet: all ## packets against ns-3's recorded runs and 300 random scenarios
+check-packet: all ## packets against ns-3's recorded runs, 300 random scenarios and Ultra Ethernet's published runs
 	@if [ -d $(STEPCAST_SHARED)/truth/packet_oracle ]; then \
 	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(STEPCAST_SHARED)/truth/packet_oracle/*/fct.txt) && \
-	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300; \
+	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300 && \
+	    python3 -B tests/tools/check_uet.py $(PROGRAM) --all; \
 	else echo "check-packet: skipped, there is no $(STEPCAST_SHARED)/truth/packet_oracle"; fi
 
 check-layers:

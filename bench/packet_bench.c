@@ -110,7 +110,7 @@ measure(const char *name, bool incast, uint32_t control, uint64_t bytes, double 
     traffic(ctx, incast, bytes, &flows);
     double begin = cpu_seconds();
     sc_status status =
-        sc__packet_simulate(ctx, &config, &topology, &flows, &random, &counters);
+        sc__packet_simulate(ctx, &config, &topology, &flows, &random, NULL, &counters);
     double seconds = cpu_seconds() - begin;
     double gigabytes = (double)bytes * flows.count / 1e9;
     if (status != SC_OK)

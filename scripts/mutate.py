@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Mutation testing: would a test notice if the code were wrong?
 
-    mutate.py [--minutes M] [--again] [--file TEXT] [--check]
+    mutate.py [--minutes M] [--again] [--file TEXT] [--area] [--check]
 
 Each mutant of tests/mutants.txt is put into a copy of the tree (build/mutate),
-built, and tried on the tests of its area until one fails: the mutant is killed.
-Those that survive are tried on all other tests, without the shared data
-(STEPCAST_SHARED) and with them. What was found is kept in build/mutate/results.json, so
-that a run can be stopped and taken up again; --again tries survivors once more,
---file only mutants of files with that text, --check only looks whether all
+built, and tried on the tests of its area, the quickest first, until one fails: the
+mutant is killed. Those that survive are tried on all other tests; both first without
+the shared data (STEPCAST_SHARED), then with them. A test that fails on the code as
+it is kills nothing: it is said and left out. A mutant that was not tried on all
+tests counts as one that survived.
+
+What was found is kept in build/mutate/results.json, so that a run can be stopped and
+taken up again; --again tries survivors once more, --file only mutants of files with
+that text, --area leaves it at the tests of the area, --check only looks whether all
 mutants still fit the code.
 
 A mutant whose OLD stands no longer, or more than once, in its file is stale: it
@@ -85,7 +89,8 @@ def limits():
 
 def build(targets):
     cc = os.environ.get("CC") or ("ccache cc" if shutil.which("ccache") else "cc")
-    done = subprocess.run(["make", "-s", "-j2", f"CC={cc}", "OPT=-O1", "WARN=-w", *targets], cwd=TREE, capture_output=True, text=True)
+    done = subprocess.run(["make", "-s", "-j2", f"CC={cc}", "OPT=-O1 -g0", "WARN=-w", *targets], cwd=TREE, capture_output=True, text=True,
+                          preexec_fn=lambda: os.nice(5))
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
 
@@ -97,10 +102,10 @@ def targets_of(names):
     return ["build/stepcast"] + [f"build/tests/unit/{n[len('unit/'):]}_test" for n in names if n.startswith("unit/")]
 
 
-def fails(name, shared):
+def run_test(name, shared, limit):
     """The first failure of one test in the tree, or None."""
     os.environ["STEPCAST_SHARED"] = shared
-    os.environ.setdefault("TEST_TIMEOUT", "120")
+    os.environ["TEST_TIMEOUT"] = str(limit)
     here = os.getcwd()
     os.chdir(TREE)
     try:
@@ -112,12 +117,33 @@ def fails(name, shared):
         os.chdir(here)
 
 
-def try_tests(names, shared):
-    for name in names:
-        found = fails(name, shared)
-        if found:
-            return f"{name}: {found}"[:200]
-    return None
+class Sound:
+    """How long each test takes on the code as it is, with the shared data and without; None: it fails there."""
+
+    def __init__(self, shared):
+        self.shared = {"without": "/nonexistent", "with": shared}
+        self.seconds = {}
+
+    def look(self, names):
+        """To be called while no mutant is in the tree."""
+        for name in names:
+            for kind, folder in self.shared.items():
+                if (name, kind) in self.seconds:
+                    continue
+                begin = time.monotonic()
+                failure = run_test(name, folder, 900)
+                self.seconds[name, kind] = None if failure else time.monotonic() - begin
+                if failure:
+                    print(f"left out  {name} fails {kind} the shared data on the code as it is: {failure}", flush=True)
+
+    def kill(self, names, kind):
+        """What the first test says that fails, the quickest first."""
+        sound = [n for n in names if self.seconds[n, kind] is not None]
+        for name in sorted(sound, key=lambda n: self.seconds[n, kind]):
+            found = run_test(name, self.shared[kind], 60 + 20 * self.seconds[name, kind])
+            if found:
+                return f"{name}: {found}"[:200]
+        return None
 
 
 class Changed:
@@ -137,40 +163,43 @@ class Changed:
             out.write(self.original)
 
 
-def judge_area(mutant):
-    """What kills it among the tests of its area: {"without": …, "with": …}; None is not known yet."""
+def judge(sound, mutant, names, known):
+    """What kills it among these tests, without the shared data and with them."""
+    without = known.get("without") or sound.kill(names, "without")
+    return {"without": without, "with": known.get("with") or without or sound.kill(names, "with")}
+
+
+def judge_area(sound, mutant):
     with Changed(mutant):
         try:
             build(targets_of(mutant.tests))
         except RuntimeError as error:
-            return {"without": f"does not build: {error}", "with": "does not build"}
-        killer = try_tests(mutant.tests, "/nonexistent")
-        return {"without": killer, "with": killer, "whole": bool(killer)}
+            return {"without": f"does not build: {error}", "with": "does not build", "whole": True}
+        found = judge(sound, mutant, mutant.tests, {})
+        return {**found, "whole": bool(found["without"])}
 
 
-def judge_whole(mutant, everything, shared):
+def judge_whole(sound, mutant, everything, known):
     others = [n for n in everything if n not in mutant.tests]
     with Changed(mutant):
         build(targets_of(everything) + WHOLE)
-        with_shared = try_tests(mutant.tests, shared)
-        killer = try_tests(others, "/nonexistent")
-        return {"without": killer, "with": killer or with_shared or try_tests(others, shared), "whole": True}
+        return {**judge(sound, mutant, others, known), "whole": True}
 
 
 def show(mutants, results):
-    fresh = [m for m in mutants if m.name in results and not m.equivalent and (results[m.name]["with"] or results[m.name].get("whole"))]
+    tried = [m for m in mutants if m.name in results and not m.equivalent]
     for m in mutants:
         if m.stale():
             print(f"stale     {m.name}")
     for key, words in (("with", "with the shared data"), ("without", "without them")):
-        killed = [m for m in fresh if results[m.name][key]]
-        for m in fresh:
+        killed = [m for m in tried if results[m.name][key]]
+        for m in tried:
             if not results[m.name][key]:
-                print(f"survived {words}: {m.name}")
-        if fresh:
-            print(f"{words}: {len(killed)} of {len(fresh)} killed, {100 * len(killed) / len(fresh):.1f} %")
-    print(f"{len(mutants)} mutants: {len(fresh)} tried, {sum(1 for m in mutants if m.equivalent)} equivalent, "
-          f"{sum(m.stale() for m in mutants)} stale")
+                print(f"survived {words}{'' if results[m.name]['whole'] else ' (tests of its area)'}: {m.name}")
+        if tried:
+            print(f"{words}: {len(killed)} of {len(tried)} killed, {100 * len(killed) / len(tried):.1f} %")
+    print(f"{len(mutants)} mutants: {len(tried)} tried, {sum(not results[m.name]['whole'] for m in tried)} of them not on all tests, "
+          f"{sum(1 for m in mutants if m.equivalent)} equivalent, {sum(m.stale() for m in mutants)} stale")
 
 
 def main():
@@ -178,6 +207,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--file", default="")
+    parser.add_argument("--area", action="store_true")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     mutants = read_list()
@@ -193,25 +223,38 @@ def main():
     everything = [t.name for t in runner.all_tests("build") if t.name not in LAST_OF_ALL]
     units = [re.sub(r"_test\.c$", "", f) for f in sorted(os.listdir("tests/unit")) if f.endswith("_test.c")]
     everything = [f"unit/{u}" for u in units] + [n for n in everything if not n.startswith("unit/")]
-    build(targets_of(everything) + WHOLE)
     end = time.monotonic() + 60 * given.minutes
     todo = [m for m in mutants if not m.equivalent and not m.stale() and given.file in m.file]
+    sound = Sound(shared)
 
     def keep(m, found):
         results[m.name] = found
-        print(f"{'killed   ' if found['with'] else 'survived ' if found['whole'] else 'not yet  '} {m.name}\n           {found['with']}", flush=True)
+        state = "killed   " if found["without"] else "with data" if found["with"] else "survived " if found["whole"] else "not yet  "
+        print(f"{state} {m.name}\n           {found['with']}", flush=True)
         with open(results_path + ".tmp", "w") as out:
             json.dump(results, out, indent=1)
         os.replace(results_path + ".tmp", results_path)
 
-    for m in todo:
-        if (m.name not in results or (given.again and not results[m.name]["with"])) and time.monotonic() < end:
-            keep(m, judge_area(m))
-    for m in todo:
-        if m.name in results and not results[m.name].get("whole", True) and time.monotonic() < end:
-            keep(m, judge_whole(m, everything, shared))
-    if any(m.name not in results or not results[m.name].get("whole", True) for m in todo):
-        print("the time is up: run it again to go on")
+    def left(m):
+        return m.name not in results or (given.again and not results[m.name]["without"])
+
+    area = [m for m in todo if left(m)]
+    if area:
+        names = sorted({n for m in area for n in m.tests})
+        build(targets_of(names) + WHOLE)
+        sound.look(names)
+    for m in area:
+        if time.monotonic() < end:
+            keep(m, judge_area(sound, m))
+    whole = [m for m in todo if m.name in results and not results[m.name]["whole"] and not given.area]
+    if whole and time.monotonic() < end:
+        build(targets_of(everything) + WHOLE)
+        sound.look(everything)
+    for m in whole:
+        if time.monotonic() < end:
+            keep(m, judge_whole(sound, m, everything, results[m.name]))
+    if any(m.name not in results or not results[m.name]["whole"] for m in todo):
+        print("not all were tried on all tests: run it again to go on")
     show(mutants, results)
 
 

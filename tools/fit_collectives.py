@@ -388,7 +388,7 @@ def named_between(k):
     }
 
 
-# Generations without rows of their own have those of another, but for its NVLS.
+# Generations without rows of their own have those of another, but for its NVLS and its custom kernels.
 DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
 
 
@@ -398,7 +398,7 @@ def put_derived(generations):
         generations["cdna3"]["constants"][name] = generations["cdna4"]["constants"][name]
     for name, other in DERIVED.items():
         for key, value in generations[other]["constants"].items():
-            if not key.startswith("nvls"):
+            if not key.startswith(("nvls", "custom")):
                 generations[name]["constants"][key] = value
 
 

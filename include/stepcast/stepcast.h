@@ -157,7 +157,8 @@ typedef enum sc_schedule {
     SC_SCHEDULE_INTERLEAVED,
     SC_SCHEDULE_ZB_H1,
     SC_SCHEDULE_ZB_2P,
-    SC_SCHEDULE_ZB_V
+    SC_SCHEDULE_ZB_V,
+    SC_SCHEDULE_DUALPIPE_V
 } sc_schedule;
 
 typedef enum sc_recompute {
@@ -373,6 +374,7 @@ typedef struct sc_plan {
     unsigned lora_targets; /* SC_LORA_…; 0: queries and values */
     sc_toggle lora_fp32;   /* adapters in fp32; usually off */
     sc_toggle qlora;       /* the frozen weights in 4 bits */
+    uint32_t shard_group;  /* ranks that ZeRO shards over (hybrid sharding); 0: all */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \
@@ -623,7 +625,7 @@ SC_API const char *sc_request_note(const sc_request *req, uint32_t i);
 /* The i-th command and its one-line summary; NULL past the last. */
 SC_API const char *sc_command_name(uint32_t i);
 SC_API const char *sc_command_summary(uint32_t i);
-/* What `stepcast help COMMAND` prints. */
+/* What `stepcast help COMMAND` prints; "run all": with rarely needed groups of options. */
 SC_API sc_status sc_command_help(sc_context *ctx,
                                  const char *command,
                                  sc_sink *sink,

@@ -270,11 +270,24 @@ sc_status sc__node_string(const struct sc__node *n, const char *key, const char 
     return SC_OK;
 }
 
-sc_status
-sc__node_choice(const struct sc__node *n, const char *const *words, unsigned *out) {
+static sc_status node_own_text(const struct sc__node *n, struct sc__str *out) {
     if (!sc__node_is(n, '"'))
         return sc__node_fail(n, NULL, "must be a string");
-    struct sc__str text = sc__json_decode(memory(n), sc__json_raw_text(n->value));
+    *out = sc__json_decode(memory(n), sc__json_raw_text(n->value));
+    return SC_OK;
+}
+
+sc_status sc__node_text(const struct sc__node *n, const char **out) {
+    struct sc__str text;
+    SC__TRY(node_own_text(n, &text));
+    *out = sc__strndup(memory(n), text.p, text.n);
+    return SC_OK;
+}
+
+sc_status
+sc__node_choice(const struct sc__node *n, const char *const *words, unsigned *out) {
+    struct sc__str text;
+    SC__TRY(node_own_text(n, &text));
     for (unsigned i = 0; words[i]; i++)
         if (sc__str_is(text, words[i])) {
             *out = i;

@@ -74,10 +74,11 @@ sc_status sc__node_word(const struct sc__node *n,
                         const char *key,
                         const char *const *words,
                         unsigned *out);
-/* The value of the node itself: a whole number; one of words. */
+/* The value of the node itself: a whole number; one of words; text. */
 sc_status
 sc__node_number(const struct sc__node *n, int64_t least, int64_t most, int64_t *out);
 sc_status
 sc__node_choice(const struct sc__node *n, const char *const *words, unsigned *out);
+sc_status sc__node_text(const struct sc__node *n, const char **out); /* copied */
 
 #endif

@@ -227,6 +227,9 @@ int sc__new_file_open(struct sc__arena *a, const char *path, struct sc__new_file
         f->fd = open(path, O_WRONLY | O_CLOEXEC);
         return f->fd < 0 ? errno : 0;
     }
+    /* a new file takes its place, so that its own protection would not hold */
+    if (exists && (!(st.st_mode & 0222) || access(path, W_OK) < 0))
+        return EACCES;
     f->temporary = sc__format(a, "%s.XXXXXX", path);
     if (open_nameless(a, f))
         return 0;

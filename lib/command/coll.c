@@ -4,6 +4,7 @@
 #include "command/job.h"
 #include "network/packet/packet_engine.h"
 #include "network/registry.h"
+#include "report/write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +51,13 @@ static const struct sc__option options[] = {
      "accepted as nccl-tests has it; a forecast needs none",
      0},
     {"json", 0, "FILE", NULL, "Output", "rows as JSON; - for standard output", 0},
-    {"csv", 0, "FILE", NULL, "Output", "rows as CSV; - for standard output", 0},
+    {"csv",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "rows as CSV (beside measurements: both); - for standard output",
+     0},
     {"against", 0, "LOG", NULL, "Measured", "compare with an nccl-tests log", 0},
     {"fit",
      0,
@@ -76,8 +83,12 @@ static const struct sc__option options[] = {
      "timed by PyTorch with a barrier (all_reduce_bench.py), not by nccl-tests",
      0},
     {0}};
-static const struct sc__option *const tables[] = {
-    options, sc__cluster_options, sc__flow_options, sc__packet_options, NULL};
+static const struct sc__option *const tables[] = {options,
+                                                  sc__memory_options,
+                                                  sc__cluster_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
+                                                  NULL};
 
 static sc_status take_op(const struct sc_request *req, struct sc__coll_query *q) {
     const char *hint =
@@ -401,6 +412,46 @@ static sc_status put_file(struct sc_request *req,
     return sc__write_file(req->ctx, path, text.text, text.size);
 }
 
+static void put_sample(struct sc__buffer *out, const struct sc__sample *s) {
+    sc__printf(out,
+               "%s,%s,%u,%u,%llu,%.6g,%.6g,%.4g,",
+               s->op->name,
+               s->cluster->gpu,
+               s->shape.ranks,
+               s->shape.nodes,
+               (unsigned long long)s->bytes,
+               s->us,
+               s->model_us,
+               100 * (s->model_us / s->us - 1));
+}
+
+sc_status sc__coll_put_samples(struct sc_request *req,
+                               const struct sc__samples *samples,
+                               const struct sc__names *sources) {
+    struct sc__buffer b;
+    if (!sc__option(req, "csv"))
+        return SC_OK;
+    sc__buffer_init(&b, &req->ctx->arena);
+    sc__puts(&b,
+             "op,gpu,gpus,nodes,size_bytes,measured_us,forecast_us,error_percent,source\n");
+    for (uint32_t i = 0; i < samples->count; i++) {
+        put_sample(&b, &samples->items[i]);
+        if (sources)
+            sc__put_csv_cell(&b, sources->text[samples->items[i].source]);
+        sc__putc(&b, '\n');
+    }
+    return sc__job_output(req, "csv", &b);
+}
+
+void sc__coll_note_unused(struct sc_request *req) {
+    for (uint32_t i = 0; i < req->value_count; i++)
+        if (!req->values[i].used)
+            sc__note(req->ctx,
+                     "option-unused",
+                     "--%s has no effect beside measurements",
+                     req->values[i].option->name);
+}
+
 /* What cannot run here must not be answered with something else. */
 static sc_status check_forced(const struct sc_request *req,
                               const struct sc__coll_query *q) {
@@ -428,17 +479,26 @@ static sc_status check_forced(const struct sc_request *req,
     return SC_OK;
 }
 
+/* Forecasts beside measurements, or fitted to them. */
+static sc_status measured_execute(struct sc_request *req) {
+    const char *truth = sc__option(req, "validate");
+    const char *log = sc__option(req, "against");
+    if (sc__option(req, "json"))
+        return sc__usage(req, "--csv writes rows", "--json is of forecasts alone");
+    if (truth)
+        return sc__coll_validate(req, truth);
+    if (!sc__option(req, "fit"))
+        return sc__coll_against(req, log);
+    if (sc__option(req, "csv"))
+        return sc__usage(req, "--against writes rows", "--csv has no effect with --fit");
+    return sc__coll_fit(req);
+}
+
 static sc_status coll_cmd_execute(struct sc_request *req) {
     struct sc__coll_query q = {0};
     bool alone = false;
-    const char *truth = sc__option(req, "validate");
-    const char *log = sc__option(req, "against");
-    if (truth)
-        return sc__coll_validate(req, truth);
-    if (sc__option(req, "fit"))
-        return sc__coll_fit(req);
-    if (log)
-        return sc__coll_against(req, log);
+    if (sc__option(req, "validate") || sc__option(req, "fit") || sc__option(req, "against"))
+        return measured_execute(req);
     SC__TRY(take_op(req, &q));
     SC__TRY(take_type(req, &q));
     SC__TRY(take_sizes(req, &q));

@@ -26,5 +26,11 @@ struct sc__coll_query {
 sc_status sc__coll_against(struct sc_request *req, const char *path);
 sc_status sc__coll_fit(struct sc_request *req);
 sc_status sc__coll_validate(struct sc_request *req, const char *path);
+/* --csv of a comparison: measured and forecast, a line each row. sources may be NULL. */
+sc_status sc__coll_put_samples(struct sc_request *req,
+                               const struct sc__samples *samples,
+                               const struct sc__names *sources);
+/* Options that a comparison with measurements has not asked for. */
+void sc__coll_note_unused(struct sc_request *req);
 
 #endif

@@ -192,6 +192,10 @@ sc_status sc__coll_against(struct sc_request *req, const char *path) {
     SC__TRY(take_log(req, path, &tables));
     SC__TRY(check_any(req, path, &tables));
     sc__samples_predict(&tables.samples);
+    SC__TRY(sc__coll_put_samples(req, &tables.samples, NULL));
+    sc__coll_note_unused(req);
+    if (sc__stdout_taken(req))
+        return SC_OK;
     sc__printf(&req->out, "# against %s\n", path);
     coll_fit_put_rows(&req->out, &tables.samples);
     sc__printf(&req->out,
@@ -527,6 +531,7 @@ sc_status sc__coll_fit(struct sc_request *req) {
         before,
         after,
         tables.samples.count);
+    sc__coll_note_unused(req);
     coll_fit_put_notes(req);
     keep_changes(req->ctx, &tables, chosen, &tables.machine);
     return write_cluster(req, &tables.machine, before, after);

@@ -181,33 +181,42 @@ put_left_out(struct sc_request *req, struct sc__samples *samples, uint32_t sourc
     return SC_OK;
 }
 
-sc_status sc__coll_validate(struct sc_request *req, const char *path) {
+static void put_tables(struct sc_request *req,
+                       const struct sc__samples *samples,
+                       const struct sc__names *sources) {
     struct sc_context *ctx = req->ctx;
-    struct sc__samples samples;
-    struct sc__names sources;
     struct errors all;
-    uint32_t skipped;
-    SC__TRY(sc__truth_read(ctx, path, &samples, &sources, &skipped));
-    sc__samples_predict(&samples);
-    errors_init(ctx, &all, samples.count);
-    for (uint32_t i = 0; i < samples.count; i++)
-        errors_add(&all, &samples.items[i]);
-    sc__printf(&req->out,
-               "%u rows with GPUs, size and time; %u without. Median and mean absolute "
-               "error, %%\n\n",
-               samples.count,
-               skipped);
+    errors_init(ctx, &all, samples->count);
+    for (uint32_t i = 0; i < samples->count; i++)
+        errors_add(&all, &samples->items[i]);
     put_heading(&req->out, "by machine");
-    put_groups(ctx, &req->out, &samples, by_machine, &sources);
+    put_groups(ctx, &req->out, samples, by_machine, sources);
     sc__putc(&req->out, '\n');
     put_heading(&req->out, "by source");
-    put_groups(ctx, &req->out, &samples, by_source, &sources);
+    put_groups(ctx, &req->out, samples, by_source, sources);
     sc__putc(&req->out, '\n');
     put_heading(&req->out, "");
     put_errors(&req->out, "all rows", &all);
     for (uint32_t i = 0; i < ctx->note_count; i++)
         sc__printf(&req->out, "# note: %s\n", ctx->notes[i].text);
-    if (sc__option(req, "leave-one-out"))
-        return put_left_out(req, &samples, sources.count);
-    return SC_OK;
+}
+
+sc_status sc__coll_validate(struct sc_request *req, const char *path) {
+    struct sc__samples samples;
+    struct sc__names sources;
+    uint32_t skipped;
+    bool leave_out = sc__flag(req, "leave-one-out");
+    SC__TRY(sc__truth_read(req->ctx, path, &samples, &sources, &skipped));
+    sc__samples_predict(&samples);
+    SC__TRY(sc__coll_put_samples(req, &samples, &sources));
+    sc__coll_note_unused(req);
+    if (sc__stdout_taken(req))
+        return SC_OK;
+    sc__printf(&req->out,
+               "%u rows with GPUs, size and time; %u without. Median and mean absolute "
+               "error, %%\n\n",
+               samples.count,
+               skipped);
+    put_tables(req, &samples, &sources);
+    return leave_out ? put_left_out(req, &samples, sources.count) : SC_OK;
 }

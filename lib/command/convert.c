@@ -73,7 +73,8 @@ need_rows(struct sc_request *req, struct sc__job *job, const char *format) {
         req->ctx,
         SC_INPUT,
         NULL,
-        "--to ir-json can hold everything",
+        "--to ir-json holds operations, and takes the options that run needs for this "
+        "input",
         "%s holds rows of layers; it cannot express operations on streams, by rank",
         format);
 }
@@ -219,6 +220,20 @@ static sc_status write(struct sc_request *req,
     return sc__sink_end(&sink, target->write(req, job, sink.to));
 }
 
+/* Formats of other programs have no word for it. */
+static void note_full_pace(struct sc_request *req,
+                           const struct sc__workload *w,
+                           const struct target *target) {
+    if (w->comm_tax > 0)
+        sc__note(
+            req->ctx,
+            "full-pace",
+            "%s cannot say that compute is slower by %.4g of its time beside transfers: "
+            "a step simulated from it is faster by what that takes",
+            target->name,
+            w->comm_tax);
+}
+
 static sc_status convert_execute(struct sc_request *req) {
     struct sc__job job;
     const struct target *target = NULL;
@@ -241,6 +256,7 @@ static sc_status convert_execute(struct sc_request *req) {
     SC__TRY(lowered ? sc__job_load(req, &job) : sc__job_read(req, &job));
     if (target->save) {
         SC__TRY(target->save(req->ctx, job.workload, path));
+        note_full_pace(req, job.workload, target);
     } else {
         SC__TRY(check_options(req, &job));
         SC__TRY(change_rows(req, &job));

@@ -1,5 +1,6 @@
 /* fit-gpu: a table of measured kernels → a GPU's file. */
 #include "command/command.h"
+#include "evaluate/evaluate.h"
 #include "hardware/gpu_fit.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static const struct sc__option options[] = {
      0},
     {0}};
 
-static const struct sc__option *const tables[] = {options, NULL};
+static const struct sc__option *const tables[] = {options, sc__memory_options, NULL};
 
 static void write_groups(struct sc_request *req, const struct sc__gpu_fit *fit) {
     sc__printf(&req->out,

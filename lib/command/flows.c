@@ -5,6 +5,7 @@
  * and the fifth column is what --check compares with. The packets of --net packet
  * are in flows_packet.c. */
 #include "command/flows.h"
+#include "evaluate/evaluate.h"
 
 #include "hardware/cluster.h"
 #include "network/flow/flow_batch.h"
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #define MOST_FLOWS 10000000u
+/* Each has links, whether a flow uses them or not: a small file may ask for 100 MB. */
+#define MOST_HOSTS (1u << 20)
 
 static const struct sc__option options[] = {
     {"fabric",
@@ -39,8 +42,12 @@ static const struct sc__option options[] = {
      0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    options, sc__flow_options, sc__packet_options, sc__flows_packet_options, NULL};
+static const struct sc__option *const tables[] = {options,
+                                                  sc__memory_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
+                                                  sc__flows_packet_options,
+                                                  NULL};
 
 struct flows_cmd_list {
     struct sc__flow *flows;
@@ -80,8 +87,8 @@ static sc_status
 read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint32_t *host) {
     struct sc__str w;
     word(rest, &w);
-    if (!sc__parse_u32(w, host) || *host >= 1u << 24)
-        return bad(in, line, w, "a host is a number below 16777216");
+    if (!sc__parse_u32(w, host) || *host >= MOST_HOSTS)
+        return bad(in, line, w, "a host is a number below 1048576");
     return SC_OK;
 }
 
@@ -289,17 +296,26 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
     struct flows_cmd_list l = {0};
     struct sc__flow_effort effort = {0};
     struct sc__settings settings = sc__settings(req);
+    const struct sc__cluster *cluster;
     struct sc__graph g;
     struct sc__route_policy route;
     const char *fabric = sc__option(req, "fabric");
-    bool packets;
-    SC__TRY(sc__flows_packet_chosen(req, &packets));
-    if (packets)
+    struct sc__flows_engines engines;
+    SC__TRY(sc__flows_choose(req, &engines));
+    if (engines.packet && !engines.flow && !fabric)
         return sc__flows_packet_execute(req);
     if (!fabric)
         return sc__usage(req, "for instance --fabric ls:8:8", "flows needs a --fabric");
     SC__TRY(read_list(req, &l));
-    SC__TRY(sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &g, &route));
+    if (engines.packet)
+        return sc__flows_packet_on_fabric(req,
+                                          fabric,
+                                          l.flows,
+                                          l.count,
+                                          l.most_host + 1,
+                                          engines.flow);
+    SC__TRY(
+        sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &cluster, &g, &route));
     SC__TRY(sc__flow_batch(req->ctx, &g, &route, l.flows, l.count, &effort));
     return answer(req, &l, &effort);
 }
@@ -308,9 +324,10 @@ const struct sc__command sc__command_flows = {
     .name = "flows",
     .args = "FILE",
     .summary = "flows in, finish times out: exact max-min sharing, or every packet",
-    .text = "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
-            "fifth "
-            "column for --check. With --net packet FILE, --conf and --topology are HPCC's "
-            "files.",
+    .text =
+        "A line of FILE is `src dst bytes start_s`, with an expected finish time as a "
+        "fifth "
+        "column for --check. With --net packet and --topology, FILE, --conf and --topology "
+        "are HPCC's files.",
     .options = tables,
     .execute = flows_cmd_execute};

@@ -117,10 +117,29 @@ static sc_status fit_rows(struct generation *g, struct sc__layers **rows) {
     return check_step(g, got, want);
 }
 
+/* The header has no size for them: there, experts are cut as the rest is. */
+static sc_status check_expert_groups(struct generation *g) {
+    const struct sc__mesh *d = &g->job.ev->plan.mesh;
+    uint64_t ranks = (uint64_t)d->tp * d->cp * d->dp;
+    if (d->etp == d->tp || ranks % ((uint64_t)d->ep * d->tp) == 0)
+        return SC_OK;
+    return sc__usage(
+        g->req,
+        "--to ir-json holds it",
+        "workload text cuts experts as the rest: etp %u beside tp %u cannot be "
+        "said, and ep %u with etp %u does not divide the %llu ranks of a stage",
+        d->etp,
+        d->tp,
+        d->ep,
+        d->tp,
+        (unsigned long long)ranks);
+}
+
 static sc_status gen_write_text(struct generation *g, struct sc__buffer *out) {
     struct sc__layers *rows;
     struct sc__buffer
         nowhere; /* standard output cannot be taken back: see first whether it goes well */
+    SC__TRY(check_expert_groups(g));
     SC__TRY(fit_rows(g, &rows));
     sc__buffer_nowhere(&nowhere, &g->req->ctx->arena);
     SC__TRY(sc__write_workload_text(g->req->ctx, rows, false, &nowhere));

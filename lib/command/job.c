@@ -22,7 +22,7 @@ sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status stat
     const struct sc__identity *is = sc__identify_file(&own, cluster, &title);
     sc__context_end(&own);
     struct sc__place at = {.file = cluster};
-    if (!is || !strcmp(is->what, "a topology of SimAI"))
+    if (!is || is->is_cluster)
         return status; /* the error that is there says what is wrong with it */
     return sc__fail(req->ctx,
                     SC_INPUT,
@@ -195,6 +195,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         return SC_OK;
     job->model = model;
     SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    if (req->command->ignores_memory)
+        job->plan.ignore_memory = SC_ON;
     /* a cluster of a given size is filled, whatever the script launches */
     if (script && job_gpus(job) && !sc__option(req, "gpus"))
         job->plan.gpus = 0;

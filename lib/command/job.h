@@ -28,18 +28,18 @@ struct sc__job {
 /* The tables of every command that loads a job, before those of its own. A
  * part with options of its own adds a line. */
 #define SC__JOB_TABLES                                                                     \
-    sc__job_options,           /* cluster, network, format */                              \
-        sc__cluster_options,   /* collectives, placement */                                \
-        sc__flow_options,      /* --net flow */                                            \
-        sc__packet_options,    /* --net packet */                                          \
-        sc__layers_options,    /* plan */                                                  \
-        sc__model_options,     /* models */                                                \
-        sc__operators_options, /* operator tables */                                       \
-        sc__profile_options,   /* profiler tables */                                       \
-        sc__chakra_options,    /* Chakra traces */                                         \
-        sc__kineto_options,    /* Kineto traces */                                         \
-        sc__astra_options,     /* ASTRA-sim's ways */                                      \
-        sc__whatif_options     /* changes to a finished workload */
+    sc__job_options,                             /* cluster, network, format */            \
+        sc__memory_options, sc__cluster_options, /* collectives, placement */              \
+        sc__flow_options,                        /* --net flow */                          \
+        sc__packet_options,                      /* --net packet */                        \
+        sc__layers_options,                      /* plan */                                \
+        sc__model_options,                       /* models */                              \
+        sc__operators_options,                   /* operator tables */                     \
+        sc__profile_options,                     /* profiler tables */                     \
+        sc__chakra_options,                      /* Chakra traces */                       \
+        sc__kineto_options,                      /* Kineto traces */                       \
+        sc__astra_options,                       /* ASTRA-sim's ways */                    \
+        sc__whatif_options                       /* changes to a finished workload */
 
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);

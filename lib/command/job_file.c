@@ -83,6 +83,45 @@ take_option(struct sc_request *req,
                     item->value);
 }
 
+/* The values of an axis of a sweep, "axes.tp.0", "axes.tp.1" …: one --axis. Returns
+ * how many items they are. */
+static sc_status
+take_axis(struct sc_request *req,
+          const char *file,
+          const struct sc__config *c,
+          uint32_t at,
+          uint32_t *taken,
+          sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
+    const struct sc__config_item *first = &c->items[at];
+    struct sc__place place = {.file = file, .line = first->line};
+    struct sc__buffer b;
+    const char *name = option_name(req->ctx, first);
+    const struct sc__option *o = sc__command_option(req->command, name);
+    if (!sc__command_option(req->command, "axis") || !o)
+        return sc__fail(req->ctx,
+                        SC_INPUT,
+                        &place,
+                        "axes are for stepcast sweep, each an option of run --model",
+                        "there is no option '%s' to sweep",
+                        name);
+    sc__buffer_init(&b, &req->ctx->arena);
+    sc__printf(&b, "%s=", name);
+    *taken = 0;
+    for (uint32_t i = at; i < c->count; i++) {
+        const char *value = c->items[i].value;
+        if (strncmp(c->items[i].key, "axes.", 5) != 0 ||
+            strcmp(option_name(req->ctx, &c->items[i]), name) != 0)
+            break;
+        if (!o->arg && !strcmp(value, "true"))
+            value = "yes";
+        if (!o->arg && !strcmp(value, "false"))
+            value = "no";
+        sc__printf(&b, "%s%s", i > at ? "," : "", value);
+        ++*taken;
+    }
+    return set(req, "axis", b.text);
+}
+
 sc_status sc__job_file_take(struct sc_request *req,
                             sc_status (*set)(struct sc_request *req,
                                              const char *name,
@@ -99,9 +138,13 @@ sc_status sc__job_file_take(struct sc_request *req,
     req->input_count = 0;
     for (uint32_t i = 0; i < c.count; i++) {
         const struct sc__config_item *item = &c.items[i];
+        uint32_t taken = 1;
         if (!strcmp(item->key, "stepcast"))
             continue;
-        if (!strncmp(item->key, "inputs.", 7))
+        if (!strncmp(item->key, "axes.", 5)) {
+            SC__TRY(take_axis(req, file, &c, i, &taken, set));
+            i += taken - 1;
+        } else if (!strncmp(item->key, "inputs.", 7))
             *SC__PUSH(&req->asked.arena,
                       req->inputs,
                       req->input_count,

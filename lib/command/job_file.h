@@ -7,6 +7,9 @@
  *       tp: 8
  *       fp8: true
  *
+ *     axes:                of a sweep: each a list, or a range
+ *       micro-batch: [1, 2, 4]
+ *
  * Sections (model, plan, cluster, outputs) may hold options as well; their names are
  * for people. */
 #ifndef SC_COMMAND_JOB_FILE_H

@@ -1,5 +1,6 @@
 /* kernels: what one GPU does in one layer, kernel by kernel. */
 #include "command/kernels.h"
+#include "evaluate/evaluate.h"
 
 #include "command/job.h"
 #include "lower/step.h"
@@ -18,7 +19,8 @@ static const struct sc__option options[] = {
      0},
     {0}};
 
-static const struct sc__option *const tables[] = {sc__model_options, options, NULL};
+static const struct sc__option *const tables[] = {
+    sc__model_options, options, sc__memory_options, NULL};
 
 static const char *const part_names[] = {[SC__PART_ATTENTION_NORM] = "attention norm",
                                          [SC__PART_ATTENTION_IN] = "attention in",

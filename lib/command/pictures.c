@@ -1,12 +1,15 @@
 #include "command/pictures.h"
 
+#include "command/changes.h"
+
 #include "report/write.h"
 
 #include <string.h>
 
 #define GROUP "Pictures and traces"
 
-/* A page has a what-if table of its own accord where simulating the step some
+/* A page says of its own accord what other hardware or settings would bring, some
+ * five more simulations; and what each kind of work costs where simulating the step
  * twenty times more takes no time to speak of. */
 #define QUICK_EVENTS 100000
 
@@ -68,6 +71,8 @@ sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job) {
     bool quick = sc__flag(req, "html") && job->ev->sim.events <= QUICK_EVENTS;
     if (sc__flag(req, "html") || sc__flag(req, "timeline"))
         sc__result_add_path(&job->ev->result);
+    if (sc__flag(req, "what-if") || sc__flag(req, "html"))
+        SC__TRY(sc__changes_add(req, job));
     if (!sc__flag(req, "what-if") && !quick)
         return SC_OK;
     return sc__evaluation_whatif(req->ctx, job->ev);

@@ -120,7 +120,7 @@ static sc_status prepare(struct sc__plans *x) {
 double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p) {
     const struct sc__search *s = &x->search;
     double steps = x->tokens / ((double)s->given.global_batch * s->seq);
-    double ettr = s->machines[p->machine].ettr > 0 ? s->machines[p->machine].ettr : 1;
+    double ettr = p->ettr > 0 ? p->ettr : 1;
     return steps * (double)p->step * 1e-12 / ettr / SC__DAY_S;
 }
 
@@ -160,6 +160,41 @@ static sc_status search_smallest(struct sc__plans *x) {
                     count,
                     x->tokens,
                     x->days);
+}
+
+static bool has_best_on(const struct sc__search *s, uint32_t machine) {
+    for (uint32_t i = 0; i < s->best_count; i++)
+        if (s->plans[s->best[i]].machine == machine)
+            return true;
+    return false;
+}
+
+/* Who names several machines compares them: each has its best plan, also where none of
+ * its families is among the best. */
+static sc_status search_machines(struct sc__plans *x) {
+    struct sc__search *s = &x->search;
+    const struct sc__search start = *s;
+    x->others = SC__NEW_ARRAY(&x->req->ctx->arena, struct sc__search, s->machine_count);
+    SC__TRY(sc__search_run(s));
+    for (uint32_t i = 0; i < s->machine_count && s->best_count; i++) {
+        struct sc__search *other = &x->others[x->other_count];
+        if (has_best_on(s, i))
+            continue;
+        *other = start;
+        other->only = i + 1;
+        other->top = 1;
+        other->pareto = false;
+        SC__TRY(sc__search_run(other));
+        if (other->best_count)
+            x->other_count++;
+        else
+            sc__note(x->req->ctx,
+                     "machine-too-small",
+                     "no plan fits on %u GPUs of %s",
+                     s->machines[i].gpus,
+                     s->machines[i].cluster ? s->machines[i].cluster : "dgx-h100");
+    }
+    return SC_OK;
 }
 
 static void note_assumptions(const struct sc__plans *x) {
@@ -215,7 +250,7 @@ static sc_status plans_execute(struct sc_request *req) {
     keep_given(x);
     SC__TRY(prepare(x));
     note_assumptions(x);
-    SC__TRY(x->days > 0 ? search_smallest(x) : sc__search_run(&x->search));
+    SC__TRY(x->days > 0 ? search_smallest(x) : search_machines(x));
     if (!x->search.best_count)
         return nothing_fits(x);
     sc__job_note_unused(req);
@@ -259,6 +294,13 @@ static const struct sc__option options[] = {
      "with goodput: what breaks and how often, a set or a file",
      0,
      .folder = "failures/"},
+    {"recovery",
+     0,
+     "POLICY",
+     "requeue",
+     "Search",
+     "with goodput: requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink",
+     0},
     {"try",
      0,
      "LIST",
@@ -294,13 +336,19 @@ static const struct sc__option options[] = {
      "FILE",
      NULL,
      "Output",
-     "the best plan as a launch script of Megatron-LM; - for standard output",
+     "the best plan for Megatron-LM (a script), Megatron-Bridge (.yaml), torchtitan "
+     "(.toml), "
+     "DeepSpeed (.json); - for standard output",
      0},
     {"json", 0, "FILE", NULL, "Output", "the plans as JSON; - for standard output", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    sc__job_options, sc__cluster_options, sc__model_options, options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options,
+                                                  sc__memory_options,
+                                                  sc__cluster_options,
+                                                  sc__model_options,
+                                                  options,
+                                                  NULL};
 
 const struct sc__command sc__command_plans = {
     .name = "plans",

@@ -12,6 +12,10 @@ struct sc__plans {
     double tokens;                 /* of a run; 0: not asked for */
     double days;                   /* it may take; 0: any */
     struct sc__search search;
+    /* Of several machines those that the best families leave out: each with its best
+     * plan. */
+    struct sc__search *others;
+    uint32_t other_count;
 };
 
 /* --cluster, --sizes, --price, --failures: the machines of the search. */
@@ -29,5 +33,15 @@ void sc__plans_put_command(const struct sc__plans *x,
 sc_status sc__plans_write_launch(const struct sc__plans *x);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
+
+/* plans_trainers.c: NULL, or what the configuration cannot say. */
+const char *sc__plans_put_torchtitan(const struct sc__plans *x,
+                                     const struct sc__plan *p,
+                                     const char *order,
+                                     struct sc__buffer *out);
+const char *sc__plans_put_deepspeed(const struct sc__plans *x,
+                                    const struct sc__plan *p,
+                                    const char *order,
+                                    struct sc__buffer *out);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/data.h"
 #include "base/units.h"
-#include "train/goodput.h"
+#include "command/recovery.h"
 
 #include <string.h>
 
@@ -14,6 +14,8 @@ enum { MOST_MACHINES = 64, LARGEST = 65536, SEEDS = 20 };
  * what jobs have seen. */
 #define STATE_BYTES_PER_PARAMETER 14
 #define STORAGE_RATE 100e9
+/* Of a run that does not get on: any other plan is better. */
+#define LEAST_ETTR 1e-6
 
 static sc_status add_machine(struct sc__plans *x, const char *cluster, uint32_t gpus) {
     struct sc__search *s = &x->search;
@@ -137,47 +139,105 @@ static double mean_ettr(struct sc_context *ctx, const struct sc__goodput_input *
     return sum / SEEDS;
 }
 
+/* By proportion: no plan is simulated with a slow GPU. */
+static sc_status slow_paces(struct sc__plans *x, struct sc__goodput_input *in) {
+    const struct sc__failure_set *set = in->set;
+    double *paces = SC__NEW_ARRAY(&x->req->ctx->arena, double, set->class_count);
+    for (uint32_t i = 0; i < set->class_count; i++) {
+        if (set->classes[i].degrade)
+            return sc__usage(
+                x->req,
+                "'stepcast train' simulates them with one plan",
+                "--failures: what degraded links (%s) cost depends on the plan",
+                set->classes[i].name);
+        paces[i] = 1 / set->classes[i].slowdown;
+    }
+    in->slow_share = paces;
+    return SC_OK;
+}
+
+/* With the lost replicas of a job of dp of them, by proportion. */
+static void pace_without_replicas(struct sc__goodput_input *in, uint32_t dp) {
+    for (uint32_t lost = 1; lost <= SC__MOST_LOST; lost++)
+        in->lost_replicas[lost - 1] = lost < dp ? (double)(dp - lost) / dp : 0;
+}
+
+/* The share for every number of replicas that plans may have; one alone where it does
+ * not matter. */
+static sc_status machine_goodput(struct sc__plans *x,
+                                 struct sc__search_machine *machine,
+                                 struct sc__goodput_input in) {
+    struct sc_context *ctx = x->req->ctx;
+    double *by_dp = SC__NEW_ARRAY(&ctx->arena, double, machine->gpus + 1);
+    double alike = 0;
+    double most = 0;
+    in.gpus = machine->gpus;
+    SC__TRY(sc__recovery_read(x->req, &in));
+    double rate = sc__goodput_losing_rate(&in);
+    in.interval_s =
+        rate > 0 ? sc__best_interval(rate, in.blocking_s, in.write_s) : in.work_s;
+    for (uint32_t dp = 1; dp <= machine->gpus; dp++) {
+        if (machine->gpus % dp)
+            continue;
+        pace_without_replicas(&in, dp);
+        double ettr = alike > 0 ? alike : mean_ettr(ctx, &in);
+        if (!sc__recovery_drops(&in))
+            alike = ettr;
+        most = ettr > most ? ettr : most;
+        by_dp[dp] = ettr > 0 ? ettr : LEAST_ETTR;
+    }
+    if (!(most > 0))
+        return sc__usage(x->req,
+                         "fewer GPUs, or another set of failures",
+                         "a run on %u GPUs does not get on",
+                         machine->gpus);
+    machine->ettr = by_dp;
+    return SC_OK;
+}
+
+static void note_goodput(struct sc__plans *x, const struct sc__failure_set *set) {
+    const char *recovery = sc__option(x->req, "recovery");
+    bool drops =
+        recovery && (!strcmp(recovery, "drop-replica") || !strcmp(recovery, "shrink"));
+    sc__note(x->req->ctx,
+             "goodput-of-machines",
+             "failures of %s, recovery %s; checkpoints of %d bytes per parameter %s as "
+             "often as is best: the share of the time that counts depends on the number "
+             "of GPUs%s",
+             set->title ? set->title : set->name,
+             recovery ? recovery : "requeue",
+             STATE_BYTES_PER_PARAMETER,
+             sc__recovery_from_memory(x->req)
+                 ? "in memory"
+                 : sc__format(&x->req->ctx->arena, "at %g GB/s", STORAGE_RATE / 1e9),
+             drops ? " and of replicas: a failure takes one of them, and the throughput "
+                     "that is left is by proportion"
+                   : ", not on the plan");
+}
+
 static sc_status read_goodput(struct sc__plans *x) {
     struct sc__search *s = &x->search;
-    struct sc_context *ctx = x->req->ctx;
     const char *name = sc__option(x->req, "failures");
     struct sc__goodput_input in = {.work_s = (x->days > 0 ? x->days : 30) * SC__DAY_S};
     struct sc__model_params n;
     if (s->objective != SC__SEARCH_GOODPUT) {
-        if (name)
+        if (name || sc__option(x->req, "recovery"))
             return sc__usage(x->req,
                              "--objective goodput",
-                             "--failures says how much of the time of a run counts");
+                             "--%s says how much of the time of a run counts",
+                             name ? "failures" : "recovery");
         return SC_OK;
     }
-    SC__TRY(sc__failures_load(ctx, name ? name : "llama3", &in.set));
-    double *paces = SC__NEW_ARRAY(&ctx->arena, double, in.set->class_count);
-    for (uint32_t i = 0; i < in.set->class_count; i++)
-        paces[i] = in.set->classes[i].slowdown > 1 ? 1 / in.set->classes[i].slowdown : 1;
-    in.slow_share = paces;
+    SC__TRY(sc__failures_load(x->req->ctx, name ? name : "llama3", &in.set));
+    SC__TRY(slow_paces(x, &in));
     sc__model_count(s->model, &n);
-    in.blocking_s = STATE_BYTES_PER_PARAMETER * n.total / STORAGE_RATE;
+    in.blocking_s = sc__recovery_from_memory(x->req)
+                        ? SC__IN_MEMORY_BLOCKING_S
+                        : STATE_BYTES_PER_PARAMETER * n.total / STORAGE_RATE;
     in.restore_s = in.blocking_s;
-    for (uint32_t i = 0; i < s->machine_count; i++) {
-        in.gpus = s->machines[i].gpus;
-        double rate = sc__goodput_losing_rate(&in);
-        in.interval_s =
-            rate > 0 ? sc__best_interval(rate, in.blocking_s, in.write_s) : in.work_s;
-        s->machines[i].ettr = mean_ettr(ctx, &in);
-        if (!(s->machines[i].ettr > 0))
-            return sc__usage(x->req,
-                             "fewer GPUs, or another set of failures",
-                             "a run on %u GPUs does not get on",
-                             s->machines[i].gpus);
-    }
-    sc__note(ctx,
-             "goodput-of-machines",
-             "failures of %s, every one through the queue; checkpoints of %d bytes per "
-             "parameter at %g GB/s as often as is best: the share of the time that counts "
-             "depends on the number of GPUs, not on the plan",
-             in.set->title ? in.set->title : in.set->name,
-             STATE_BYTES_PER_PARAMETER,
-             STORAGE_RATE / 1e9);
+    for (uint32_t i = 0; i < s->machine_count; i++)
+        SC__TRY(machine_goodput(x, &s->machines[i], in));
+    note_goodput(x, in.set);
     return SC_OK;
 }
 

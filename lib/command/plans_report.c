@@ -19,6 +19,7 @@ static bool is_search_option(const char *name) {
                                         "train-tokens",
                                         "days",
                                         "failures",
+                                        "recovery",
                                         "write-launch"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
@@ -101,8 +102,11 @@ static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
         sc__printf(out, "%u machines", s->machine_count);
     else
         sc__printf(out, "%u GPUs", s->machines[0].gpus);
+    sc__puts(out, ": ");
+    if (s->unseen)
+        sc__printf(out, "%u cannot be the best, ", s->unseen);
     sc__printf(out,
-               ": %u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
+               "%u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
                "simulated\n\n",
                s->fit,
                100 * s->memory_margin,
@@ -140,6 +144,8 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
                        sc__space_number_name(i));
     sc__puts(out,
              "   dp  recompute      step      MFU   bubble  exposed     memory  capacity");
+    if (s->objective == SC__SEARCH_GOODPUT)
+        sc__puts(out, "    ETTR");
     if (has_costs(x))
         sc__puts(out, "    $/Gtok  kWh/Gtok");
     if (x->tokens > 0)
@@ -170,6 +176,8 @@ static void put_row(const struct sc__plans *x,
                100 * p->shares.exposed,
                p->memory / 1e9,
                100 * p->memory / machine_of(s, p)->capacity);
+    if (p->ettr > 0)
+        sc__printf(out, " %5.1f %%", 100 * p->ettr);
     if (has_costs(x)) {
         double usd = usd_per_billion(s, p);
         if (usd > 0)
@@ -253,6 +261,27 @@ static void put_front(const struct sc__plans *x, struct sc__buffer *out) {
         put_row(x, &s->plans[s->front[i]], out);
 }
 
+/* The best plan of a machine that the best families leave out. */
+static struct sc__plans other_machine(const struct sc__plans *x, uint32_t i) {
+    struct sc__plans other = *x;
+    other.search = x->others[i];
+    return other;
+}
+
+static void put_others(const struct sc__plans *x, struct sc__buffer *out) {
+    for (uint32_t i = 0; i < x->other_count; i++) {
+        const struct sc__plans other = other_machine(x, i);
+        const struct sc__search_plan *p = &other.search.plans[other.search.best[0]];
+        const struct sc__search_plan *best = &x->search.plans[x->search.best[0]];
+        if (i == 0)
+            sc__puts(out, "\nthe best of the other machines:\n");
+        put_row(&other, p, out);
+        sc__printf(out,
+                   "  its step takes %.2f times as long as the best\n",
+                   (double)p->step / (double)best->step);
+    }
+}
+
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
     const struct sc_context *ctx = x->req->ctx;
@@ -260,6 +289,7 @@ void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     put_head(x, out);
     for (uint32_t i = 0; i < s->best_count; i++)
         put_row(x, &s->plans[s->best[i]], out);
+    put_others(x, out);
     put_front(x, out);
     sc__puts(out, "\nthe best:\n  ");
     sc__plans_put_command(x, &s->plans[s->best[0]], out);
@@ -299,8 +329,8 @@ static void plans_put_plan(const struct sc__plans *x,
         sc__json_double(j, "days", sc__plans_days(x, p));
     if (x->tokens > 0 && usd_per_billion(s, p) > 0)
         sc__json_double(j, "cost_usd", usd_per_billion(s, p) * x->tokens / 1e9);
-    if (machine_of(s, p)->ettr > 0)
-        sc__json_double(j, "ettr", machine_of(s, p)->ettr);
+    if (p->ettr > 0)
+        sc__json_double(j, "ettr", p->ettr);
     sc__json_double(j, "mfu", p->mfu);
     sc__json_double(j, "bubble_share", p->shares.bubble);
     sc__json_double(j, "exposed_share", p->shares.exposed);
@@ -337,6 +367,14 @@ void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out) {
     sc__json_double(&j, "memory_margin", s->memory_margin);
     sc__json_notes(&j, x->req->ctx);
     put_list(x, "plans", s->best, s->best_count, &j);
+    if (x->other_count) {
+        sc__json_array(&j, "other_machines");
+        for (uint32_t i = 0; i < x->other_count; i++) {
+            const struct sc__plans other = other_machine(x, i);
+            plans_put_plan(&other, &other.search.plans[other.search.best[0]], &j);
+        }
+        sc__json_end_array(&j);
+    }
     if (s->pareto)
         put_list(x, "front", s->front, s->front_count, &j);
     sc__json_end_object(&j);

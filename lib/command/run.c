@@ -3,6 +3,7 @@
 #include "command/job_file.h"
 #include "command/jobs.h"
 #include "command/pictures.h"
+#include "command/training.h"
 #include "report/write.h"
 
 #include <string.h>
@@ -73,8 +74,12 @@ static const struct sc__option options[] = {
     {"simai", 0, "LIST", "nv=360,nic=48.5,nics=8,gps=8", "Compatibility", "its inputs", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    SC__JOB_TABLES, options, sc__jobs_options, sc__picture_options, NULL};
+static const struct sc__option *const tables[] = {SC__JOB_TABLES,
+                                                  options,
+                                                  sc__training_options,
+                                                  sc__jobs_options,
+                                                  sc__picture_options,
+                                                  NULL};
 
 static sc_status
 fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *s) {
@@ -162,6 +167,18 @@ static sc_status check_pairs(struct sc_request *req) {
     return SC_OK;
 }
 
+/* Of one job alone. */
+static sc_status check_place(struct sc_request *req) {
+    static const char *const names[] = {"train-tokens", "price"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (sc__flag(req, names[i]))
+            return sc__usage(req,
+                             "run the jobs one by one",
+                             "--%s is about one job, --place runs several",
+                             names[i]);
+    return SC_OK;
+}
+
 static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     SC__TRY(write_compat(req, job));
     bool profile = !strcmp(job->workload->format, "profiler-table");
@@ -194,11 +211,15 @@ static sc_status check_explain(struct sc_request *req, const struct sc__job *job
 static sc_status run_execute(struct sc_request *req) {
     struct sc__job job;
     SC__TRY(check_pairs(req));
-    if (sc__flag(req, "place"))
+    if (sc__flag(req, "place")) {
+        SC__TRY(check_place(req));
         return sc__jobs_run(req);
+    }
     bool timeline = sc__flag(req, "csv") || sc__pictures_wanted(req);
     SC__TRY(sc__job_suggest_plans(req, sc__job_run(req, &job, timeline)));
     sc_status status = check_explain(req, &job);
+    if (status == SC_OK)
+        status = sc__training_add(req, &job);
     if (status == SC_OK)
         status = write_result(req, &job);
     sc__result_free(&job.ev->result);

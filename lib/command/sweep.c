@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_AXES = 16, MOST_POINTS = 10000000, ROUND = 64, SHOWN = 10 };
+enum { MOST_AXES = 16, MOST_POINTS = 10000000, ROUND = SC__SWEEP_ROUND, SHOWN = 10 };
 
 struct sweep_axis {
     const struct sc__option *option;
@@ -113,10 +113,17 @@ static sc_status read_axis(struct sweep *s, const char *text) {
         return sc__usage(s->req, "give one of them", "--%s is given and an axis", name);
     s->axis_count++;
     struct sc__str rest = sc__str(equals + 1);
+    bool flag = !a->option->arg;
     while (sc__split(&rest, ',', &part)) {
         const char *dots = find_dots(part);
         if (!part.n)
             return sc__usage(s->req, NULL, "--axis %s: an empty value", name);
+        if (flag && !sc__str_is(part, "yes") && !sc__str_is(part, "no"))
+            return sc__usage(s->req,
+                             "yes and no are what a flag has",
+                             "--axis %s: '%.*s' is no value of it",
+                             name,
+                             SC__SHOW(part));
         SC__TRY(dots ? add_range(s, a, part, dots) : add_value(s, a, part.p, part.n));
     }
     return SC_OK;
@@ -267,24 +274,32 @@ static void evaluate_one(void *self, uint32_t i) {
 
 /* ---- all of them ---- */
 
+static void forget_rows(struct sweep *s) {
+    for (uint32_t i = 0; i < ROUND; i++) {
+        sc_close(s->contexts[i]);
+        s->contexts[i] = NULL;
+    }
+}
+
 static sc_status run_round(struct sweep *s, uint32_t count, double from, double to) {
     sc_status status =
         sc__parallel_part(s->req->ctx, "sweeping", from, to, count, evaluate_one, s);
     if (status == SC_OK)
         status = sc__store_add(s->store, s->ids, s->rows, count);
-    for (uint32_t i = 0; i < count; i++) {
-        sc_close(s->contexts[i]);
-        s->contexts[i] = NULL;
-    }
+    forget_rows(s);
     return status;
 }
 
-static sc_status run_points(struct sweep *s) {
-    bool *done = SC__NEW_ARRAY(&s->req->ctx->arena, bool, s->points);
-    uint32_t at = 0;
-    SC__TRY(sc__store_done(s->store, done, s->points));
+static sc_status find_done(struct sweep *s, bool **done) {
+    *done = SC__NEW_ARRAY(&s->req->ctx->arena, bool, s->points);
+    SC__TRY(sc__store_done(s->store, *done, s->points));
     for (uint32_t i = 0; i < s->points; i++)
-        s->done_before += done[i];
+        s->done_before += (*done)[i];
+    return SC_OK;
+}
+
+static sc_status run_points(struct sweep *s, const bool *done) {
+    uint32_t at = 0;
     while (at < s->points) {
         uint32_t count = 0;
         double from = (double)at / s->points;
@@ -295,6 +310,18 @@ static sc_status run_points(struct sweep *s) {
             SC__TRY(run_round(s, count, from, (double)at / s->points));
     }
     return SC_OK;
+}
+
+/* A rank's part of the points, as rank 0 gives them. */
+static sc_status evaluate_share(void *self,
+                                const uint32_t *ids,
+                                uint32_t count,
+                                const struct sc__sweep_row **rows) {
+    struct sweep *s = self;
+    forget_rows(s);
+    memcpy(s->ids, ids, count * sizeof *ids);
+    *rows = s->rows;
+    return sc__parallel_part(s->req->ctx, "sweeping", 0, 0, count, evaluate_one, s);
 }
 
 /* ---- what comes out ---- */
@@ -418,24 +445,47 @@ static const char *definition_of(const struct sweep *s) {
     return b.text;
 }
 
-static sc_status sweep_execute(struct sc_request *req) {
-    struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
-    const char *path = sc__option(req, "db");
-    s->req = req;
-    if (req->input_count)
-        return sc__usage(req, "--model NAME", "sweep takes a model, not a file");
-    if (!path)
-        return sc__usage(req, "--db FILE", "where the points go is not said");
-    if (!sc__option(req, "jobs"))
-        req->ctx->jobs = sc__cores();
-    SC__TRY(read_axes(s));
-    keep_given(s);
-    sc_status status = sc__store_open(req->ctx, path, definition_of(s), &s->store);
+/* Rank 0, or one process alone: has the database and says what came out. */
+static sc_status lead_sweep(struct sweep *s, const struct sc__sweep_share *share) {
+    struct sc_request *req = s->req;
+    bool *done = NULL;
+    sc_status status =
+        sc__store_open(req->ctx, sc__option(req, "db"), definition_of(s), &s->store);
     if (status == SC_OK)
-        status = run_points(s);
+        status = find_done(s, &done);
+    if (share->ranks->count > 1)
+        status = sc__sweep_lead(share, s->store, done, s->points, status);
+    else if (status == SC_OK)
+        status = run_points(s, done);
     if (status == SC_OK)
         status = write_sweep(s);
     sc__store_close(s->store);
+    return status;
+}
+
+static sc_status sweep_execute(struct sc_request *req) {
+    struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
+    struct sc__ranks ranks;
+    s->req = req;
+    if (req->input_count)
+        return sc__usage(req,
+                         "--model NAME; or a file that begins with 'stepcast: job/1'",
+                         "sweep takes a model, not a file");
+    if (!sc__option(req, "db"))
+        return sc__usage(req, "--db FILE", "where the points go is not said");
+    SC__TRY(read_axes(s));
+    keep_given(s);
+    SC__TRY(sc__ranks_open(req->ctx, &ranks));
+    if (!sc__option(req, "jobs"))
+        req->ctx->jobs = ranks.count > 1 ? 1 : sc__cores();
+    const struct sc__sweep_share share = {.ctx = req->ctx,
+                                          .ranks = &ranks,
+                                          .at_once = req->ctx->jobs,
+                                          .evaluate = evaluate_share,
+                                          .self = s};
+    sc_status status = ranks.here ? sc__sweep_follow(&share) : lead_sweep(s, &share);
+    forget_rows(s);
+    sc__ranks_close(&ranks);
     return status;
 }
 
@@ -451,18 +501,26 @@ static const struct sc__option options[] = {
     {"csv", 0, "FILE", NULL, "Output", "the points as CSV; - for standard output", 0},
     {0}};
 
-static const struct sc__option *const tables[] = {
-    sc__job_options, sc__cluster_options, sc__model_options, options, NULL};
+static const struct sc__option *const tables[] = {sc__job_options,
+                                                  sc__memory_options,
+                                                  sc__cluster_options,
+                                                  sc__model_options,
+                                                  options,
+                                                  NULL};
 
 const struct sc__command sc__command_sweep = {
     .name = "sweep",
-    .args = "--db FILE --axis NAME=LIST … --model M …",
+    .args = "[FILE.yaml] --db FILE --axis NAME=LIST … --model M …",
     .summary = "simulate every combination of the values of some options",
     .text = "Takes the options of 'run --model'; each --axis gives one of them several "
             "values (yes and no for a flag).\n"
             "Every point is simulated as 'run' does and becomes a row of the database. "
             "Stopped and started again with the\n"
-            "same options, it goes on where it was.",
+            "same options, it goes on where it was. The options may be in a file "
+            "(stepcast: job/1), the axes under 'axes'. Under\n"
+            "mpirun or srun all ranks share the points (-j threads each, 1 unless given) "
+            "and the first writes them.",
+    .inputs = true,
     .options = tables,
     .execute = sweep_execute,
 };

@@ -2,6 +2,7 @@
 #ifndef SC_COMMAND_SWEEP_H
 #define SC_COMMAND_SWEEP_H
 
+#include "base/ranks.h"
 #include "command/job.h"
 
 /* What came of a point. */
@@ -38,5 +39,31 @@ sc_status
 sc__store_read(struct sc__store *store,
                void (*take)(void *self, uint32_t id, const struct sc__sweep_row *row),
                void *self);
+
+/* ---- sweep_ranks.c: the same sweep in several processes ---- */
+
+enum { SC__SWEEP_ROUND = 64 };
+
+struct sc__sweep_share {
+    struct sc_context *ctx;
+    const struct sc__ranks *ranks;
+    uint32_t at_once; /* points that this rank takes at a time */
+    /* Rows of points, whose texts stay until the next call. */
+    sc_status (*evaluate)(void *self,
+                          const uint32_t *ids,
+                          uint32_t count,
+                          const struct sc__sweep_row **rows);
+    void *self;
+};
+
+/* Rank 0: hands out the points that are not done to whoever asks, and writes what comes
+ * back. begun: how far this rank came; unless SC_OK all others are sent home. */
+sc_status sc__sweep_lead(const struct sc__sweep_share *x,
+                         struct sc__store *store,
+                         const bool *done,
+                         uint32_t points,
+                         sc_status begun);
+/* The others: evaluate what rank 0 gives them until it has no more. */
+sc_status sc__sweep_follow(const struct sc__sweep_share *x);
 
 #endif

@@ -8,8 +8,6 @@
 #define GROUP "Run"
 /* bf16 weights, fp32 master weights and Adam's two moments */
 #define BYTES_PER_PARAMETER 14
-/* measured: 0.2 to 1.8 s (docs/goodput.md) */
-#define IN_MEMORY_BLOCKING_S 1.8
 #define MOST_SEEDS 10000u
 #define MOST_WORK_S (1000 * 365 * SC__DAY_S)
 /* Failures of all seeds together: minutes. */
@@ -39,10 +37,12 @@ static const struct sc__option options[] = {
      .folder = "failures/"},
     {"checkpoint",
      0,
-     "TIME",
+     "TIME[:TIME]",
      "auto",
      GROUP,
-     "work between checkpoints (30min); auto: the best interval",
+     "work between checkpoints (30min), and the blocking of one (30min:13s); auto: the "
+     "best "
+     "interval, the blocking that storage gives",
      0},
     {"checkpoint-kind",
      0,
@@ -80,6 +80,13 @@ static const struct sc__option options[] = {
      GROUP,
      "what spares, storage, detection … would bring, each simulated again",
      0},
+    {"html",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "a page: the run as it goes, where its time goes, the best interval",
+     0},
     {"json",
      0,
      "FILE",
@@ -109,15 +116,43 @@ static sc_status train_count(struct sc_request *req, const char *name, double *o
     return SC_OK;
 }
 
-static sc_status train_time(struct sc_request *req, const char *name, double *seconds) {
-    const char *text = sc__option(req, name);
+static sc_status train_seconds(struct sc_request *req,
+                               const char *name,
+                               struct sc__str text,
+                               double *seconds) {
     int64_t ps;
-    if (!text)
-        return SC_OK;
-    if (!sc__parse_time(sc__str(text), &ps))
+    if (!sc__parse_time(text, &ps))
         return train_bad_value(req, name, "a time with its unit, like 30min, 13s or 500ms");
     *seconds = (double)ps / (double)SC__PS_PER_S;
     return SC_OK;
+}
+
+static sc_status train_time(struct sc_request *req, const char *name, double *seconds) {
+    const char *text = sc__option(req, name);
+    return text ? train_seconds(req, name, sc__str(text), seconds) : SC_OK;
+}
+
+/* --checkpoint INTERVAL[:BLOCKING], each a time or auto. */
+struct train_checkpoint_words {
+    struct sc__str interval; /* p NULL: auto */
+    struct sc__str blocking;
+};
+
+static struct sc__str word_unless_auto(struct sc__str word) {
+    return sc__str_is(word, "auto") ? (struct sc__str){0} : word;
+}
+
+static struct train_checkpoint_words checkpoint_words(struct sc_request *req) {
+    const char *text = sc__option(req, "checkpoint");
+    struct train_checkpoint_words w = {0};
+    if (!text)
+        return w;
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    w.interval = word_unless_auto((struct sc__str){text, length});
+    if (colon)
+        w.blocking = word_unless_auto(sc__str(colon + 1));
+    return w;
 }
 
 static sc_status train_number(struct sc_request *req, const char *name, double *out) {
@@ -224,18 +259,18 @@ static void train_note_unread(struct sc_request *req) {
                      names[i]);
 }
 
-/* The policy that implies a kind of checkpoint. */
-static bool train_restores_from_memory(struct sc_request *req) {
-    const char *recovery = sc__option(req, "recovery");
-    return recovery && !strcmp(recovery, "in-memory");
-}
-
 static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train *t) {
     struct sc__settings settings = sc__settings(req);
     unsigned kind = KIND_SYNC;
     double transfer = 0;
-    bool blocking = sc__flag(req, "blocking");
-    bool in_memory = train_restores_from_memory(req);
+    struct sc__str word = checkpoint_words(req).blocking;
+    bool blocking = sc__flag(req, "blocking") || word.p;
+    bool in_memory = sc__recovery_from_memory(req);
+    if (sc__flag(req, "blocking") && word.p)
+        return sc__usage(req,
+                         "give one of them",
+                         "--blocking and --checkpoint both say how long a checkpoint "
+                         "blocks");
     if (in_memory)
         kind = KIND_MEMORY;
     SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, &kind));
@@ -245,14 +280,14 @@ static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train
                          "--recovery in-memory reads checkpoints that lie in memory");
     t->kind = kind_words[kind];
     if (in_memory && !blocking) {
-        t->in.blocking_s = IN_MEMORY_BLOCKING_S;
+        t->in.blocking_s = SC__IN_MEMORY_BLOCKING_S;
         blocking = true;
         sc__note(
             req->ctx,
             "blocking-assumed",
             "no --blocking is given: %g s, the upper end of what checkpoints in memory "
             "take",
-            IN_MEMORY_BLOCKING_S);
+            SC__IN_MEMORY_BLOCKING_S);
     }
     if (kind != KIND_SYNC && !blocking)
         return sc__usage(req,
@@ -271,6 +306,8 @@ static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train
     t->in.write_s = kind == KIND_ASYNC ? transfer : 0;
     t->in.restore_s = transfer;
     SC__TRY(train_time(req, "blocking", &t->in.blocking_s));
+    if (word.p)
+        SC__TRY(train_seconds(req, "checkpoint", word, &t->in.blocking_s));
     if (kind == KIND_MEMORY) {
         t->in.restore_s = t->in.blocking_s;
         sc__note(
@@ -292,10 +329,10 @@ double sc__train_best_interval(const struct sc__train *t,
 }
 
 static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
-    const char *text = sc__option(req, "checkpoint");
+    struct sc__str word = checkpoint_words(req).interval;
     struct sc__goodput_input *in = &t->in;
     t->best_interval_s = sc__train_best_interval(t, in);
-    t->best_is_used = !text || !strcmp(text, "auto");
+    t->best_is_used = !word.p;
     in->interval_s = t->best_interval_s;
     if (t->best_is_used && !(sc__goodput_losing_rate(in) > 0))
         sc__note(req->ctx,
@@ -303,7 +340,7 @@ static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
                  "no failure of this set loses work with this recovery: no checkpoints are "
                  "taken");
     if (!t->best_is_used)
-        SC__TRY(train_time(req, "checkpoint", &in->interval_s));
+        SC__TRY(train_seconds(req, "checkpoint", word, &in->interval_s));
     if (!(in->interval_s > 0))
         return train_bad_value(req, "checkpoint", "above 0, or auto");
     if (in->write_s > in->interval_s + in->blocking_s)
@@ -316,47 +353,7 @@ static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
     return SC_OK;
 }
 
-/* ---- recovery ---- */
-
-static sc_status
-train_spares(struct sc_request *req, struct sc__train *t, const char *text) {
-    double machines = ceil(t->in.gpus / t->in.set->unit_gpus[SC__SCOPE_NODE]);
-    struct sc__str value = sc__str(text);
-    double share;
-    t->in.recovery = SC__RECOVERY_SPARES;
-    if (sc__str_ends(value, "%")) {
-        if (!sc__parse_share(value, &share) || share > 1)
-            return train_bad_value(req, "recovery", "spares=2% or spares=4");
-        t->in.spares = (uint32_t)ceil(share * machines);
-        return SC_OK;
-    }
-    if (!sc__parse_u32(value, &t->in.spares) || t->in.spares > 1u << 24)
-        return train_bad_value(req, "recovery", "spares=2% or spares=4");
-    return SC_OK;
-}
-
-static sc_status train_recovery(struct sc_request *req, struct sc__train *t) {
-    const char *text = sc__option(req, "recovery");
-    t->recovery = text ? text : "requeue";
-    if (!strncmp(t->recovery, "spares=", 7))
-        return train_spares(req, t, t->recovery + 7);
-    if (!strcmp(t->recovery, "hot") || !strcmp(t->recovery, "in-memory"))
-        t->in.recovery = SC__RECOVERY_HOT;
-    else if (!strcmp(t->recovery, "drop-replica"))
-        t->in.recovery = SC__RECOVERY_DROP;
-    else if (!strcmp(t->recovery, "shrink"))
-        t->in.recovery = SC__RECOVERY_SHRINK;
-    else if (strcmp(t->recovery, "requeue"))
-        return train_bad_value(
-            req,
-            "recovery",
-            "one of: requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink");
-    if (t->in.recovery == SC__RECOVERY_REQUEUE || t->in.recovery == SC__RECOVERY_HOT)
-        sc__note(req->ctx,
-                 "machines-from-queue",
-                 "a machine for a broken one is always there when the queue has run");
-    return SC_OK;
-}
+/* ---- failures ---- */
 
 static sc_status train_failures(struct sc_request *req, struct sc__train *t) {
     const char *name = sc__option(req, "failures");
@@ -465,6 +462,8 @@ static sc_status train_write(struct sc_request *req, struct sc__train *t) {
         sc__train_write_json(t, req->ctx, &b);
         SC__TRY(sc__job_output(req, "json", &b));
     }
+    if (sc__flag(req, "html"))
+        SC__TRY(sc__train_write_page(req, t));
     req->out.for_people = !sc__stdout_taken(req);
     if (req->out.for_people)
         sc__train_write_text(t, req->ctx, &req->out);
@@ -477,13 +476,17 @@ static sc_status train_execute(struct sc_request *req) {
     t->in.gpus = t->step.gpus;
     SC__TRY(train_work(req, t));
     SC__TRY(train_failures(req, t));
-    SC__TRY(train_recovery(req, t));
+    t->recovery = sc__option(req, "recovery");
+    if (!t->recovery)
+        t->recovery = "requeue";
+    SC__TRY(sc__recovery_read(req, &t->in));
+    sc__recovery_note(req, &t->in);
     SC__TRY(train_checkpoint_times(req, t));
     SC__TRY(train_interval(req, t));
     SC__TRY(sc__train_paces(req, t));
     SC__TRY(train_money(req, t));
     SC__TRY(train_runs(req, t));
-    if (sc__flag(req, "what-if"))
+    if (sc__flag(req, "what-if") || sc__flag(req, "html"))
         SC__TRY(sc__train_whatif(req, t));
     return train_write(req, t);
 }

@@ -3,6 +3,7 @@
 #define SC_COMMAND_TRAIN_H
 
 #include "command/job.h"
+#include "command/recovery.h"
 #include "train/goodput.h"
 
 /* The step, simulated now or saved before. 0 where unknown. */
@@ -68,6 +69,8 @@ void sc__train_write_text(const struct sc__train *t,
 void sc__train_write_json(const struct sc__train *t,
                           const struct sc_context *ctx,
                           struct sc__buffer *out);
+/* The page: the forecast, one run as it goes, and ETTR against the interval. */
+sc_status sc__train_write_page(struct sc_request *req, const struct sc__train *t);
 /* Wall time that this share of the runs does not exceed. */
 double sc__train_wall(const struct sc__train *t, double share);
 /* GPUs that are paid for: those of the job and the spares. */

@@ -112,13 +112,30 @@ struct train_variant {
     const struct sc__job *job;
     sc_plan plan;
     sc_options options;
-    double step_s; /* out */
+    const char *const *degrade; /* links, on the flow engine; NULL: the job's network */
+    double step_s;              /* out */
 };
+
+/* The job's settings, with links degraded. */
+static const char *variant_setting(const void *self, const char *name, unsigned i) {
+    const struct train_variant *v = self;
+    const struct sc__settings *job = &v->job->settings;
+    unsigned own = 0;
+    if (strcmp(name, "degrade"))
+        return job->nth(job->self, name, i);
+    while (v->degrade[own] && own < i)
+        own++;
+    return v->degrade[own] ? v->degrade[own] : job->nth(job->self, name, i - own);
+}
 
 static sc_status evaluate_variant(void *self) {
     struct train_variant *v = self;
     struct sc__evaluation *ev = SC__NEW(&v->ctx->arena, struct sc__evaluation);
     struct sc__settings engine = v->job->settings;
+    if (v->degrade) {
+        engine.nth = variant_setting;
+        engine.self = v;
+    }
     engine.ctx = v->ctx;
     const struct sc__evaluation_input in = {
         .cluster = sc__option(v->req, "cluster") ? &v->job->cluster_given : NULL,
@@ -190,9 +207,24 @@ slow_ranks(struct sc_request *req, const char *const *given, double slowdown) {
     return list;
 }
 
-static double
-slow_pace(struct sc_request *req, struct sc__train *t, const struct sc__failure_class *c) {
-    const struct sc__train_step *step = &t->step;
+static void note_slow_by_proportion(struct sc_request *req,
+                                    const struct sc__failure_class *c,
+                                    const char *what,
+                                    const char *why,
+                                    double times) {
+    sc__note(
+        req->ctx,
+        "slow-by-proportion",
+        "the step with %s (%s) was not simulated (%s): all of it takes %g times as long",
+        what,
+        c->name,
+        why,
+        times);
+}
+
+static double slow_gpu_pace(struct sc_request *req,
+                            const struct sc__train_step *step,
+                            const struct sc__failure_class *c) {
     const char *why = "only models are simulated again";
     if (step->job.model) {
         struct train_variant v = variant_of(req, &step->job);
@@ -201,15 +233,68 @@ slow_pace(struct sc_request *req, struct sc__train *t, const struct sc__failure_
         if (seconds > 0)
             return step->step_s / seconds;
     }
-    sc__note(
-        req->ctx,
-        "slow-by-proportion",
-        "the step with a slow GPU (%s) was not simulated (%s): all of it takes %g times "
-        "as long",
-        c->name,
-        why,
-        c->slowdown);
+    note_slow_by_proportion(req, c, "a slow GPU", why, c->slowdown);
     return 1 / c->slowdown;
+}
+
+static double least_factor(const char *const *links) {
+    double least = 1;
+    for (; *links; links++) {
+        double factor = 1;
+        (void)sc__parse_double(sc__str(strrchr(*links, '=') + 1), &factor);
+        least = factor < least ? factor : least;
+    }
+    return least;
+}
+
+static bool knows_links(const char *net) {
+    return net && (!strcmp(net, "flow") || !strcmp(net, "packet"));
+}
+
+/* Both steps on an engine that knows links, so that their ratio is what the links do
+ * and not what the engines differ by. */
+static sc_status degraded_pace(struct sc_request *req,
+                               const struct sc__train_step *step,
+                               const struct sc__failure_class *c,
+                               double *pace) {
+    static const char *const none[] = {NULL};
+    const char *why = NULL;
+    if (!step->job.model) {
+        *pace = least_factor(c->degrade);
+        note_slow_by_proportion(req,
+                                c,
+                                "degraded links",
+                                "only models are simulated again",
+                                1 / *pace);
+        return SC_OK;
+    }
+    struct train_variant v = variant_of(req, &step->job);
+    if (!knows_links(v.options.net))
+        v.options.net = "flow";
+    v.degrade = none;
+    double whole = variant_seconds(req, &v, &why);
+    v.degrade = c->degrade;
+    double degraded = whole > 0 ? variant_seconds(req, &v, &why) : 0;
+    if (!(degraded > 0))
+        return sc__fail(req->ctx,
+                        SC_INPUT,
+                        NULL,
+                        "docs/model/flow.md says how links are called",
+                        "failures of the class '%s' cannot be simulated: %s",
+                        c->name,
+                        why);
+    *pace = whole / degraded;
+    return SC_OK;
+}
+
+static sc_status slow_pace(struct sc_request *req,
+                           const struct sc__train_step *step,
+                           const struct sc__failure_class *c,
+                           double *pace) {
+    if (c->degrade)
+        return degraded_pace(req, step, c, pace);
+    *pace = slow_gpu_pace(req, step, c);
+    return SC_OK;
 }
 
 sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
@@ -217,9 +302,9 @@ sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
     double *slow = SC__NEW_ARRAY(&req->ctx->arena, double, set->class_count);
     for (uint32_t i = 0; i < set->class_count; i++)
         if (set->classes[i].symptom == SC__SYMPTOM_SLOW)
-            slow[i] = slow_pace(req, t, &set->classes[i]);
+            SC__TRY(slow_pace(req, &t->step, &set->classes[i], &slow[i]));
     t->in.slow_share = slow;
-    if (t->in.recovery != SC__RECOVERY_DROP && t->in.recovery != SC__RECOVERY_SHRINK)
+    if (!sc__recovery_drops(&t->in))
         return SC_OK;
     if (t->step.dp < 2)
         return sc__usage(req,

@@ -242,7 +242,7 @@ static const struct sc__option options[] = {
     {0},
 };
 
-static const struct sc__option *const tables[] = {options, NULL};
+static const struct sc__option *const tables[] = {options, sc__memory_options, NULL};
 
 const struct sc__command sc__command_validate = {
     .name = "validate",

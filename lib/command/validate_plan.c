@@ -109,13 +109,16 @@ replace_mark(struct sc_context *ctx, const char *text, const char *mark, uint64_
 }
 
 /* "{pp}" in an entry's options is the row's number of stages, "{half}" half of
- * the layers of a stage. */
+ * the layers of a stage, "{node}" the data-parallel ranks of a node. */
 static const char *
 fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
     uint64_t pp = whole_cell(row, SC__TRUTH_PP);
     uint64_t stages = pp ? pp : 1;
     uint64_t half = (whole_cell(row, SC__TRUTH_LAYERS) / stages + 1) / 2;
+    uint64_t tp = whole_cell(row, SC__TRUTH_TP);
+    uint64_t node = whole_cell(row, SC__TRUTH_NODE) / (tp ? tp : 1);
     text = replace_mark(ctx, text, "{pp}", pp);
+    text = replace_mark(ctx, text, "{node}", node ? node : 1);
     return replace_mark(ctx, text, "{half}", half ? half : 1);
 }
 

@@ -101,6 +101,40 @@ static bool transfers_are_known(const sc_options *o) {
     return analytic && !o->rank_file;
 }
 
+/* A rank that --slow makes faster, or a workload that is changed afterwards. */
+static bool bounds_are_known(const sc_options *o) {
+    return !o->slow && !o->scale && !(o->gpu_speedup > 0);
+}
+
+/* How ranks lie on the cluster; *out NULL: what transfers take is not known. */
+static sc_status place_ranks(struct sc_context *ctx,
+                             const struct sc__evaluation *ev,
+                             struct sc__mesh *room,
+                             const struct sc__mesh **out) {
+    const sc_options *o = &ev->options;
+    *room = ev->plan.mesh;
+    if (o->rank_order)
+        SC__TRY(sc__mesh_order(ctx, room, o->rank_order));
+    *out = transfers_are_known(o) ? room : NULL;
+    return SC_OK;
+}
+
+sc_status sc__evaluation_units(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               struct sc__evaluation *ev,
+                               struct sc__step_units *out) {
+    struct sc__mesh room;
+    const struct sc__mesh *placed;
+    *out = (struct sc__step_units){0};
+    SC__TRY(begin_model(ctx, in, model, plan, ev));
+    SC__TRY(place_ranks(ctx, ev, &room, &placed));
+    if (!bounds_are_known(&ev->options))
+        return SC_OK;
+    return sc__plan_units(ctx, model, &ev->plan, &ev->cluster, placed, out);
+}
+
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const struct sc__evaluation_input *in,
                                  const struct sc__model *model,
@@ -108,19 +142,17 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  struct sc__evaluation *ev,
                                  struct sc__plan_outlook *out) {
     SC__TRY(begin_model(ctx, in, model, plan, ev));
-    const sc_options *o = &ev->options;
-    struct sc__mesh placed = ev->plan.mesh;
-    if (o->rank_order)
-        SC__TRY(sc__mesh_order(ctx, &placed, o->rank_order));
+    struct sc__mesh room;
+    const struct sc__mesh *placed;
+    SC__TRY(place_ranks(ctx, ev, &room, &placed));
     SC__TRY(sc__plan_outlook(ctx,
                              model,
                              &ev->plan,
                              &ev->cluster,
-                             transfers_are_known(o) ? &placed : NULL,
-                             o->comm_sm_tax > 0,
+                             placed,
+                             ev->options.comm_sm_tax > 0,
                              out));
-    /* a rank that --slow makes faster, or a workload that is changed afterwards */
-    if (o->slow || o->scale || o->gpu_speedup > 0)
+    if (!bounds_are_known(&ev->options))
         out->bound = 0;
     return SC_OK;
 }

@@ -48,6 +48,8 @@ struct sc__evaluation {
 
 /* The options of every evaluation: --cluster, --net, --slow … */
 extern const struct sc__option sc__job_options[];
+/* Of every command that may take much: read before it begins (command.c). */
+extern const struct sc__option sc__memory_options[];
 
 /* What the options say about how to simulate. Lists are in the context's memory,
  * text stays where the settings have it. */
@@ -78,6 +80,13 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const sc_plan *plan,
                                  struct sc__evaluation *ev,
                                  struct sc__plan_outlook *out);
+/* What the parts of the model take at least; layers NULL: nothing is known. ev as above. */
+sc_status sc__evaluation_units(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               struct sc__evaluation *ev,
+                               struct sc__step_units *out);
 /* w is changed where the options say so. */
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,

@@ -12,6 +12,7 @@ extern const struct sc__reader sc__reader_goal;
 extern const struct sc__reader sc__reader_ir_json;
 extern const struct sc__reader sc__reader_megatron_trace;
 extern const struct sc__reader sc__reader_operator_table;
+extern const struct sc__reader sc__reader_neusight_csv;
 extern const struct sc__reader sc__reader_profiler_table;
 extern const struct sc__reader sc__reader_kineto;
 extern const struct sc__reader sc__reader_workload_text;
@@ -23,6 +24,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_chakra,
     &sc__reader_goal,
     &sc__reader_operator_table,
+    &sc__reader_neusight_csv,
     &sc__reader_profiler_table,
     &sc__reader_capture,
     &sc__reader_ir_json,

@@ -33,9 +33,7 @@ static const struct {
       "chakra_trace_link and chakra_converter make a Chakra trace of the two"}},
     {"{",
      {"\"dimensions-count\"", "\"topologies-per-dim\""},
-     {"a network of ASTRA-sim 1 (JSON)",
-      "write it as ASTRA-sim 2 has it (topology, npus_count, bandwidth, latency) for "
-      "--astra-network, or as a cluster (docs/formats/cluster.md)"}},
+     {"a network of ASTRA-sim 1 (JSON)", "stepcast run INPUT --cluster FILE", true}},
     {"{",
      {"\"preferred-dataset-splits\""},
      {"a system of ASTRA-sim (JSON)", "stepcast run TRACES --astra-system FILE"}},
@@ -45,8 +43,8 @@ static const struct {
     {"<system",
      {"<cpu", "<pci"},
      {"NCCL's description of a node (XML, NCCL_TOPO_DUMP_FILE)",
-      "name the node instead: --cluster dgx-a100:16 (stepcast list clusters), or write a "
-      "cluster (docs/formats/cluster.md)"}},
+      "stepcast run INPUT --cluster FILE: a cluster of such nodes",
+      true}},
     {NULL,
      {"GPU0", "NIC0", "CPU Affinity"},
      {"links of a node (nvidia-smi topo -m)",
@@ -55,10 +53,9 @@ static const struct {
      {"Switch", "vendid=", "switchguid="},
      {"an InfiniBand fabric (ibnetdiscover)",
       "write it as a cluster with levels (docs/formats/cluster.md)"}},
-    {"Nodes ",
-     {"Tiers ", "Radix_Down"},
-     {"a fat tree of htsim (.topo)",
-      "write it as a cluster with levels (docs/formats/cluster.md)"}},
+    {NULL,
+     {"Nodes ", "Tiers ", "Radix_Down"},
+     {"a fat tree of htsim (.topo)", "stepcast run INPUT --cluster FILE", true}},
     {"[rank",
      {"comm_type,comm_group"},
      {"a workload of AICB for real clusters (CSV of calls, without compute times)",
@@ -68,10 +65,6 @@ static const struct {
      {"a workload of AICB for real clusters (CSV of calls, without compute times)",
       "make the other kind with AICB: its workload for simulation (.txt), which is read"}},
     {NULL,
-     {"OpName", "FwOps", "fw_latency"},
-     {"operators of NeuSight with its forecast (CSV)",
-      "its tab-separated operator table is read: docs/formats/operator-table.md"}},
-    {NULL,
      {"Out of bounds values", "busbw"},
      {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},
     {"{",
@@ -80,6 +73,9 @@ static const struct {
     {NULL,
      {"ENV_VARS:", "MODEL_ARGS:"},
      {"flags of Megatron in YAML", "stepcast run FILE"}},
+    {NULL,
+     {"import ", "tensor_model_parallel_size", "def "},
+     {"a recipe in Python (NeMo, Megatron-Bridge)", "stepcast run FILE"}},
     {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
     {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
 };
@@ -130,11 +126,12 @@ static bool is_simai_topology(const char *head, size_t n) {
 
 const struct sc__identity *sc__identify(const char *head, size_t n) {
     static const struct sc__identity simai = {"a topology of SimAI",
-                                              "stepcast run INPUT --cluster FILE"};
+                                              "stepcast run INPUT --cluster FILE",
+                                              true};
     static const struct sc__identity ns3 = {
         "a topology of ns-3 (HPCC, ASTRA-sim)",
-        "stepcast flows reads it with --topology; for --cluster write it as SimAI does, "
-        "with GPUs a server, NVSwitches and the type of GPU in line 1"};
+        "stepcast run INPUT --cluster FILE, stepcast flows --topology FILE",
+        true};
     struct sc__str text = sc__trim((struct sc__str){head, n});
     for (size_t i = 0; i < sizeof identities / sizeof *identities; i++)
         if ((!identities[i].begins || sc__str_starts(text, identities[i].begins)) &&

@@ -8,6 +8,7 @@
 struct sc__identity {
     const char *what;   /* "NCCL's description of a node (XML)" */
     const char *advice; /* what to do with it */
+    bool is_cluster;    /* --cluster reads it */
 };
 
 /* By the first (unpacked) bytes; NULL: not known. */

@@ -30,7 +30,7 @@ sc_status sc__losses_end(struct sc__losses *l) {
         return sc__fail(l->ctx,
                         SC_INPUT,
                         NULL,
-                        "--lossy leaves it out; --to ir-json can hold everything",
+                        "--lossy leaves it out; --to ir-json holds it",
                         "%s cannot express: %s",
                         l->format,
                         l->text.text);

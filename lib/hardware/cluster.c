@@ -268,7 +268,13 @@ static sc_status parse_bytes(struct sc_context *ctx,
                              struct sc__cluster *out) {
     struct sc__str body = sc__trim(text);
     if (body.n && body.p[0] == '{')
-        return sc__cluster_json(ctx, path, text, out);
+        return sc__find_word(text.p, text.n, "\"topologies-per-dim\"")
+                   ? sc__cluster_astra1(ctx, path, text, out)
+                   : sc__cluster_json(ctx, path, text, out);
+    if (body.n && body.p[0] == '<')
+        return sc__cluster_nccl(ctx, path, text, out);
+    if (sc__find_word(text.p, text.n, "Radix_Down"))
+        return sc__cluster_htsim(ctx, path, text, out);
     if (sc__find_word(text.p, text.n, "topology:"))
         return sc__cluster_astra(ctx, path, text, out);
     return sc__cluster_simai(ctx, path, text, out);
@@ -560,6 +566,14 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
+static void note_idle_planes(struct sc_context *ctx, const struct sc__cluster *c) {
+    bool planes = c->fabric.kind == SC__FABRIC_HPN || c->fabric.kind == SC__FABRIC_DCN;
+    if (c->fabric.planes > 1 && !planes)
+        sc__note(ctx,
+                 "planes-unused",
+                 "planes has no effect: only the fabrics hpn and dcn have them");
+}
+
 /* Engines route through a dragonfly differently. */
 static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
@@ -659,6 +673,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
+    note_idle_planes(ctx, c);
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

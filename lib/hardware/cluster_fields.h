@@ -54,6 +54,18 @@ sc_status sc__cluster_astra(struct sc_context *ctx,
                             const char *file,
                             struct sc__str text,
                             struct sc__cluster *out);
+sc_status sc__cluster_astra1(struct sc_context *ctx,
+                             const char *file,
+                             struct sc__str text,
+                             struct sc__cluster *out);
+sc_status sc__cluster_htsim(struct sc_context *ctx,
+                            const char *file,
+                            struct sc__str text,
+                            struct sc__cluster *out);
+sc_status sc__cluster_nccl(struct sc_context *ctx,
+                           const char *file,
+                           struct sc__str text,
+                           struct sc__cluster *out);
 /* Fills in what follows from the rest (generation, constants, counts) and
  * refuses what cannot be built. at: where the description stands, or NULL. */
 sc_status sc__cluster_finish(struct sc_context *ctx,

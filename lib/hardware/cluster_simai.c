@@ -1,12 +1,16 @@
-/* cluster_simai: SimAI's topology files.
+/* cluster_simai: SimAI's topology files, and those of ns-3 (HPCC, ASTRA-sim's ns-3), of
+ * which they are a dialect.
  *
  *     24 8 2 6 40 H100          devices, GPUs a server, NVSwitches, switches, links, GPU
  *     16 17 18 19 …             ids of the switches, NVSwitches first
  *     0 16 2880Gbps 0.000025ms 0  from, to, rate, delay, error rate
  *
- * GPUs are 0 … G-1. The links become an explicit fabric; what the collective
- * model wants to know beyond them (NVLink, NICs, leaves and what is above
- * them) is read off the links. */
+ *     41 25 52                  ns-3: nodes, switches, links
+ *
+ * SimAI's GPUs are 0 … G-1; ns-3's are the nodes that are no switches, and which of the
+ * switches join the GPUs of a server is read off the links. The links become an explicit
+ * fabric; what the collective model wants to know beyond them (NVLink, NICs, leaves and
+ * what is above them) is read off the links. */
 #include "hardware/cluster_fields.h"
 
 #include <ctype.h>
@@ -22,6 +26,7 @@ struct cluster_simai_reader {
     uint32_t devices;
     uint32_t links;
     uint32_t *device_of; /* by id */
+    bool ns3;
 };
 
 static sc_status fail_at(const struct cluster_simai_reader *r,
@@ -75,6 +80,40 @@ static const char *gpu_name(struct sc_context *ctx, struct sc__str word) {
     return name;
 }
 
+static uint32_t words_of(struct sc__str rest) {
+    struct sc__str word;
+    uint32_t n = 0;
+    while (next_word(&rest, &word))
+        n++;
+    return n;
+}
+
+static sc_status read_ns3_header(struct cluster_simai_reader *r) {
+    struct sc__cluster *c = r->out;
+    uint32_t *const field[3] = {&r->devices, &c->fabric.switches, &r->links};
+    struct sc__str rest = r->line;
+    struct sc__str word;
+    r->ns3 = true;
+    for (int i = 0; i < 3; i++)
+        if (!next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
+            *field[i] > 1u << 28)
+            return fail_at(r,
+                           word.p,
+                           "line 1: nodes, switches, links",
+                           "not a topology file: field %d of line 1 is not a count",
+                           i + 1);
+    if (c->fabric.switches >= r->devices)
+        return fail_at(r,
+                       r->line.p,
+                       "line 1: nodes, switches, links",
+                       "%u nodes leave no GPUs beside %u switches",
+                       r->devices,
+                       c->fabric.switches);
+    c->gpus = r->devices - c->fabric.switches;
+    c->node_gpus = 1; /* until the links are read */
+    return SC_OK;
+}
+
 static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
     static const char *const hint =
         "line 1: devices, GPUs a server, NVSwitches, switches, links, GPU type";
@@ -90,6 +129,8 @@ static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
         struct sc__place at = {.file = r->file};
         return sc__fail(r->ctx, SC_INPUT, &at, hint, "the file is empty");
     }
+    if (words_of(r->line) == 3)
+        return read_ns3_header(r);
     rest = r->line;
     for (int i = 0; i < 5; i++)
         if (!next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
@@ -116,6 +157,15 @@ static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
     return SC_OK;
 }
 
+/* ns-3: the GPUs are those that no one called a switch, in their order. */
+static sc_status number_hosts(struct cluster_simai_reader *r) {
+    uint32_t host = 0;
+    for (uint32_t id = 0; id < r->devices; id++)
+        if (r->device_of[id] == UINT32_MAX)
+            r->device_of[id] = host++;
+    return SC_OK;
+}
+
 static sc_status read_switches(struct cluster_simai_reader *r) {
     uint32_t switches = r->devices - r->out->gpus;
     uint32_t count = 0;
@@ -124,14 +174,17 @@ static sc_status read_switches(struct cluster_simai_reader *r) {
     struct sc__str word;
     r->device_of = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->devices);
     for (uint32_t i = 0; i < r->devices; i++)
-        r->device_of[i] = i < r->out->gpus ? i : UINT32_MAX;
+        r->device_of[i] = i < r->out->gpus && !r->ns3 ? i : UINT32_MAX;
+    if (!switches)
+        return number_hosts(r);
     if (!cluster_simai_next_line(r))
         return fail_at(r, r->line.p, NULL, "line 2, the ids of the switches, is missing");
     for (rest = r->line; next_word(&rest, &word); count++) {
-        if (!sc__parse_u32(word, &id) || id >= r->devices || id < r->out->gpus)
+        bool known = sc__parse_u32(word, &id) && id < r->devices;
+        if (!known || (!r->ns3 && id < r->out->gpus))
             return fail_at(r,
                            word.p,
-                           "GPUs have the first ids, switches the others",
+                           r->ns3 ? NULL : "GPUs have the first ids, switches the others",
                            "'%.*s' is not the id of a switch",
                            SC__SHOW(word));
         if (r->device_of[id] != UINT32_MAX)
@@ -145,7 +198,7 @@ static sc_status read_switches(struct cluster_simai_reader *r) {
                        "line 2 names %u switches, line 1 says %u",
                        count,
                        switches);
-    return SC_OK;
+    return number_hosts(r);
 }
 
 static sc_status read_link(struct cluster_simai_reader *r) {
@@ -200,6 +253,105 @@ static sc_status read_link(struct cluster_simai_reader *r) {
 
 static bool is_nvswitch(const struct sc__cluster *c, uint32_t device) {
     return device >= c->gpus && device < c->gpus + c->fabric.nvswitches;
+}
+
+/* ---- ns-3: which switches are those of a server ---- */
+
+struct switch_census {
+    uint32_t hosts; /* it joins */
+    uint32_t lowest;
+    uint32_t highest;
+    bool other;    /* it has a link to a switch */
+    double slower; /* of its hosts' rates to it, the least */
+};
+
+static void count_link(const struct sc__cluster *c,
+                       const struct sc__fabric_link *l,
+                       struct switch_census *census) {
+    uint32_t low = l->a < l->b ? l->a : l->b;
+    uint32_t high = l->a ^ l->b ^ low;
+    if (low >= c->gpus)
+        census[low].other = true;
+    if (high < c->gpus)
+        return;
+    struct switch_census *s = &census[high];
+    if (low >= c->gpus) {
+        s->other = true;
+        return;
+    }
+    s->lowest = s->hosts && s->lowest < low ? s->lowest : low;
+    s->highest = s->hosts && s->highest > low ? s->highest : low;
+    s->slower = s->hosts && s->slower < l->rate ? s->slower : l->rate;
+    s->hosts++;
+}
+
+/* A switch of a server joins GPUs alone, and faster than anything else does: each of
+ * them has another, slower link. */
+static bool joins_a_server(const struct sc__cluster *c,
+                           const struct switch_census *census,
+                           uint32_t device) {
+    const struct switch_census *s = &census[device];
+    if (device < c->gpus || s->other || s->hosts < 2)
+        return false;
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        bool of_lowest = l->a == s->lowest || l->b == s->lowest;
+        if (of_lowest && l->a != device && l->b != device && l->rate < s->slower)
+            return true;
+    }
+    return false;
+}
+
+static sc_status unequal_servers(const struct cluster_simai_reader *r) {
+    struct sc__place at = {.file = r->file};
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    "give the file in SimAI's form, whose line 1 says how many GPUs a "
+                    "server has",
+                    "the switches that join the GPUs of a server do not join equal numbers "
+                    "of consecutive ones");
+}
+
+/* The servers' switches go before the others. */
+static sc_status find_servers(struct cluster_simai_reader *r) {
+    struct sc__cluster *c = r->out;
+    struct sc__fabric *f = &c->fabric;
+    struct switch_census *census =
+        SC__NEW_ARRAY(&r->ctx->arena, struct switch_census, r->devices);
+    uint32_t *order = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->devices);
+    uint32_t place = c->gpus;
+    for (uint32_t i = 0; i < f->link_count; i++)
+        count_link(c, &f->links[i], census);
+    for (uint32_t d = c->gpus; d < r->devices; d++) {
+        order[d] = UINT32_MAX;
+        if (!joins_a_server(c, census, d))
+            continue;
+        order[d] = place++;
+        uint32_t size = census[d].hosts;
+        if ((c->node_gpus > 1 && c->node_gpus != size) || census[d].lowest % size ||
+            census[d].highest - census[d].lowest + 1 != size || c->gpus % size)
+            return unequal_servers(r);
+        c->node_gpus = size;
+    }
+    f->nvswitches = place - c->gpus;
+    f->switches -= f->nvswitches;
+    for (uint32_t d = 0; d < r->devices; d++)
+        if (d < c->gpus)
+            order[d] = d;
+        else if (order[d] == UINT32_MAX)
+            order[d] = place++;
+    for (uint32_t i = 0; i < f->link_count; i++) {
+        f->links[i].a = order[f->links[i].a];
+        f->links[i].b = order[f->links[i].b];
+    }
+    sc__note(r->ctx,
+             "ns3-servers",
+             "%s: %u GPUs a server, by the switches that join GPUs alone; the kind of GPU "
+             "is not said (--gpu)",
+             r->file,
+             c->node_gpus);
+    return SC_OK;
 }
 
 /* GPU 0 stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
@@ -275,8 +427,10 @@ sc_status sc__cluster_simai(struct sc_context *ctx,
                        "%u links; line 1 says %u",
                        out->fabric.link_count,
                        r.links);
+    if (r.ns3)
+        SC__TRY(find_servers(&r));
     out->name = file;
-    out->source = "SimAI topology file";
+    out->source = r.ns3 ? "topology file of ns-3" : "SimAI topology file";
     out->fabric.kind = SC__FABRIC_LINKS;
     read_ports(out);
     read_leaves(ctx, out);

@@ -7,25 +7,11 @@
  *
  * What differs between softwares is which elementwise kernels there are, and in
  * transformers' modules which GEMMs. */
-#include "hardware/kernel_layer.h"
-
-#include <math.h>
-
-struct kernel_layer_maker {
-    struct sc__arena *arena;
-    struct sc__kernel_model *kernel_model;
-    const struct sc__layer_shape *s;
-    struct sc__layer_kernels *out;
-    enum sc__layer_part part;
-    bool backward;
-    bool up;         /* kernels of latent attention's up-projection */
-    uint64_t tokens; /* of this GPU inside tensor parallel regions */
-    uint64_t rows;   /* of this GPU outside: fewer with sequence parallel */
-};
+#include "hardware/kernel_layer_maker.h"
 
 /* A kernel knows its phase only where that is sure (a weight gradient); what is
  * the same in both directions gets it here. */
-static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
+void sc__layer_push(struct sc__layer_maker *m, struct sc__kernel k) {
     if (!m->backward)
         k.phase = SC__FORWARD;
     if (m->backward && k.phase == SC__FORWARD)
@@ -34,25 +20,27 @@ static void push(struct kernel_layer_maker *m, struct sc__kernel k) {
         (struct sc__layer_kernel){k, (uint8_t)m->part, m->up};
 }
 
-static void
-memory(struct kernel_layer_maker *m, enum sc__memory_op op, uint64_t rows, uint64_t cols) {
+void sc__layer_memory(struct sc__layer_maker *m,
+                      enum sc__memory_op op,
+                      uint64_t rows,
+                      uint64_t cols) {
     if (rows && cols)
-        push(m, sc__memory_op(m->kernel_model, op, m->s->dtype, rows, cols));
+        sc__layer_push(m, sc__memory_op(m->kernel_model, op, m->s->dtype, rows, cols));
 }
 
 /* Either side of an operation whose constants come in pairs: in enum
  * sc__memory_op …_B follows …_F. */
-static void either(struct kernel_layer_maker *m,
-                   enum sc__memory_op forward,
-                   uint64_t rows,
-                   uint64_t cols) {
-    memory(m, m->backward ? forward + 1 : forward, rows, cols);
+void sc__layer_either(struct sc__layer_maker *m,
+                      enum sc__memory_op forward,
+                      uint64_t rows,
+                      uint64_t cols) {
+    sc__layer_memory(m, m->backward ? forward + 1 : forward, rows, cols);
 }
 
-static bool eager(const struct kernel_layer_maker *m) {
+static bool eager(const struct sc__layer_maker *m) {
     return sc__fusion_eager(m->s->fusion);
 }
-static bool of_modules(const struct kernel_layer_maker *m) {
+static bool of_modules(const struct sc__layer_maker *m) {
     return m->s->fusion == SC__FUSION_HF;
 }
 
@@ -69,19 +57,8 @@ enum { /* as in --lora-targets */
        LORA_DOWN = 64
 };
 
-struct linear {
-    const char *name;
-    const char *dgrad;
-    const char *wgrad;
-    uint64_t in;
-    uint64_t out;
-    uint64_t experts;  /* 0: one plain GEMM */
-    bool bias_in_gemm; /* and its gradient a column sum */
-    unsigned targets;  /* bits of lora_targets it stands for */
-};
-
-static struct sc__kernel grouped(struct kernel_layer_maker *m,
-                                 const struct linear *l,
+static struct sc__kernel grouped(struct sc__layer_maker *m,
+                                 const struct sc__linear *l,
                                  const char *name,
                                  uint64_t a,
                                  uint64_t b,
@@ -101,35 +78,44 @@ static struct sc__kernel grouped(struct kernel_layer_maker *m,
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
  * for backward's GEMMs; weights are cast every time, inputs again in backward. */
-static void dynamic_cast(struct kernel_layer_maker *m,
-                         const struct linear *l,
+static void dynamic_cast(struct sc__layer_maker *m,
+                         const struct sc__linear *l,
                          uint64_t rows) {
     double in = (double)rows * (double)l->in;
     double out = (double)rows * (double)l->out;
     double w = (double)l->in * (double)l->out;
     double twice = 2 * sc__dtype_bytes(m->s->dtype);
-    push(m,
-         sc__elementwise(m->kernel_model,
-                         "cast_dynamic",
-                         m->backward ? (twice + 3) * (in + out + w)
-                                     : (twice + 1) * (in + w)));
+    sc__layer_push(m,
+                   sc__elementwise(m->kernel_model,
+                                   "cast_dynamic",
+                                   m->backward ? (twice + 3) * (in + out + w)
+                                               : (twice + 1) * (in + w)));
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
- * transpose; weights are cast once a step. */
+ * transpose; weights are cast once a step. With the scale of the moment a pass over
+ * the operand finds its largest value first; a delayed one is found by the cast. */
 static void
-cast(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows, uint64_t cols) {
+cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint64_t cols) {
     if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
         return;
-    if (m->s->dynamic_casts && !l->experts)
+    uint64_t all = rows * (l->experts ? l->experts : 1);
+    if (m->s->dynamic_casts && !l->experts) {
         dynamic_cast(m, l, rows);
-    else
-        memory(m, SC__MEM_CAST_FP8, rows * (l->experts ? l->experts : 1), cols);
+        return;
+    }
+    if (m->s->scale_of_now)
+        sc__layer_push(
+            m,
+            sc__elementwise(m->kernel_model,
+                            "amax",
+                            sc__dtype_bytes(m->s->dtype) * (double)all * (double)cols));
+    sc__layer_memory(m, SC__MEM_CAST_FP8, all, cols);
 }
 
 /* Of a layer that stands for several (packed queries, keys and values), the adapters
  * of those that have one are computed together. */
-static uint64_t adapter_rank(const struct kernel_layer_maker *m, const struct linear *l) {
+static uint64_t adapter_rank(const struct sc__layer_maker *m, const struct sc__linear *l) {
     uint64_t rank = 0;
     for (unsigned bits = m->s->lora_targets & l->targets; bits; bits &= bits - 1)
         rank += m->s->lora;
@@ -138,24 +124,26 @@ static uint64_t adapter_rank(const struct kernel_layer_maker *m, const struct li
 
 /* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
  * gradient of each. */
-static void adapter(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     uint64_t rank = adapter_rank(m, l);
     uint64_t all = rows * (l->experts ? l->experts : 1);
     enum sc__dtype t = m->s->dtype;
     double copies = l->experts ? (double)l->experts : 1;
     if (m->s->four_bits)
-        push(m,
-             sc__elementwise(m->kernel_model,
-                             "unpack",
-                             (0.5 + sc__dtype_bytes(t)) * (double)(l->in * l->out) *
-                                 copies));
+        sc__layer_push(m,
+                       sc__elementwise(m->kernel_model,
+                                       "unpack",
+                                       (0.5 + sc__dtype_bytes(t)) *
+                                           (double)(l->in * l->out) * copies));
     if (!rank)
         return;
-    push(m,
-         sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
-    push(m,
-         sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
-    memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
+    sc__layer_push(
+        m,
+        sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
+    sc__layer_push(
+        m,
+        sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
+    sc__layer_memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
     if (!m->backward)
         return;
     struct sc__kernel a =
@@ -164,28 +152,32 @@ static void adapter(struct kernel_layer_maker *m, const struct linear *l, uint64
         sc__gemm_wgrad(m->kernel_model, "lora_b_wgrad", t, l->out, rank, all, false);
     a.phase = SC__WGRAD;
     b.phase = SC__WGRAD;
-    push(m, a);
-    push(m, b);
+    sc__layer_push(m, a);
+    sc__layer_push(m, b);
 }
 
 static void
-linear_forward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->in);
     if (l->bias_in_gemm)
-        push(m, sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
+        sc__layer_push(
+            m,
+            sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
     else if (l->experts)
-        push(m, grouped(m, l, l->name, rows, l->out, l->in));
+        sc__layer_push(m, grouped(m, l, l->name, rows, l->out, l->in));
     else
-        push(m, sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
+        sc__layer_push(m,
+                       sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
 }
 
 static void
-linear_backward(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
-    push(m,
-         l->experts
-             ? grouped(m, l, l->dgrad, rows, l->in, l->out)
-             : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
+    sc__layer_push(
+        m,
+        l->experts
+            ? grouped(m, l, l->dgrad, rows, l->in, l->out)
+            : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
     if (m->s->lora)
         return; /* frozen: no gradients of weight and bias */
     struct sc__kernel w = l->experts ? grouped(m, l, l->wgrad, l->out, l->in, rows)
@@ -197,12 +189,14 @@ linear_backward(struct kernel_layer_maker *m, const struct linear *l, uint64_t r
                                                       rows,
                                                       m->s->accumulate);
     w.phase = SC__WGRAD;
-    push(m, w);
+    sc__layer_push(m, w);
     if (l->bias_in_gemm)
-        memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
+        sc__layer_memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
 }
 
-static void linear(struct kernel_layer_maker *m, const struct linear *l, uint64_t rows) {
+void sc__layer_linear(struct sc__layer_maker *m,
+                      const struct sc__linear *l,
+                      uint64_t rows) {
     if (m->backward)
         linear_backward(m, l, rows);
     else
@@ -213,69 +207,70 @@ static void linear(struct kernel_layer_maker *m, const struct linear *l, uint64_
 
 /* Layers with one input; its gradient is the sum of theirs. */
 static void
-linears(struct kernel_layer_maker *m, const struct linear *l, unsigned n, uint64_t rows) {
+linears(struct sc__layer_maker *m, const struct sc__linear *l, unsigned n, uint64_t rows) {
     for (unsigned i = 0; i < n; i++)
-        linear(m, &l[i], rows);
+        sc__layer_linear(m, &l[i], rows);
     if (m->backward)
         for (unsigned i = 1; i < n; i++)
-            memory(m, SC__MEM_ADD, rows, l->in);
+            sc__layer_memory(m, SC__MEM_ADD, rows, l->in);
 }
 
 /* ---- norms, adds, activations ---- */
 
-static void norm(struct kernel_layer_maker *m, uint64_t rows, uint64_t cols) {
+static void norm(struct sc__layer_maker *m, uint64_t rows, uint64_t cols) {
     enum sc__memory_op rms = of_modules(m) ? SC__MEM_RMSNORM_OPS_F : SC__MEM_RMSNORM_F;
-    either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
+    sc__layer_either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
 }
 
 /* Norm at the head of a half layer; in backward the gradient of the residual
  * joins there. */
-static void head_norm(struct kernel_layer_maker *m, enum sc__layer_part part) {
+static void head_norm(struct sc__layer_maker *m, enum sc__layer_part part) {
     m->part = part;
     norm(m, m->rows, m->s->hidden);
     if (m->backward)
-        memory(m, SC__MEM_ADD, m->rows, m->s->hidden);
+        sc__layer_memory(m, SC__MEM_ADD, m->rows, m->s->hidden);
 }
 
-static void residual(struct kernel_layer_maker *m, enum sc__layer_part part) {
+static void residual(struct sc__layer_maker *m, enum sc__layer_part part) {
     const struct sc__layer_shape *s = m->s;
     m->part = part;
     if (s->post_norms)
         norm(m, m->rows, s->hidden);
     if (eager(m)) {
         if (m->backward && s->dropout)
-            memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
+            sc__layer_memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
         if (!m->backward && s->dropout)
-            memory(m, SC__MEM_DROPOUT_F, m->rows, s->hidden);
+            sc__layer_memory(m, SC__MEM_DROPOUT_F, m->rows, s->hidden);
         if (!m->backward)
-            memory(m, SC__MEM_ADD, m->rows, s->hidden);
+            sc__layer_memory(m, SC__MEM_ADD, m->rows, s->hidden);
     } else if (s->dropout) {
-        either(m, SC__MEM_BIAS_DROPOUT_ADD_F, m->rows, s->hidden);
+        sc__layer_either(m, SC__MEM_BIAS_DROPOUT_ADD_F, m->rows, s->hidden);
     } else if (!m->backward) {
-        memory(m, SC__MEM_ADD, m->rows, s->hidden);
+        sc__layer_memory(m, SC__MEM_ADD, m->rows, s->hidden);
     } else if (s->bias) {
-        memory(m, SC__MEM_BIAS_GRAD, m->rows, s->hidden);
+        sc__layer_memory(m, SC__MEM_BIAS_GRAD, m->rows, s->hidden);
     }
 }
 
-static void activation(struct kernel_layer_maker *m, uint64_t rows, uint64_t ffn) {
+static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
     const struct sc__layer_shape *s = m->s;
     if (s->gated && of_modules(m))
-        either(m, SC__MEM_SWIGLU_F, rows, ffn);
+        sc__layer_either(m, SC__MEM_SWIGLU_F, rows, ffn);
     else if (s->gated)
-        either(m, eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F, rows, ffn);
+        sc__layer_either(m,
+                         eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F,
+                         rows,
+                         ffn);
     else if (s->new_gelu && of_modules(m))
-        either(m, SC__MEM_NEW_GELU_F, rows, ffn);
+        sc__layer_either(m, SC__MEM_NEW_GELU_F, rows, ffn);
     else
-        either(m, !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F, rows, ffn);
+        sc__layer_either(m,
+                         !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F,
+                         rows,
+                         ffn);
 }
 
 /* ---- attention ---- */
-
-/* Fewer key-value heads than tp: each rank keeps a copy of one. */
-static uint64_t at_least_one(uint64_t a, uint64_t b) {
-    return a / b ? a / b : 1;
-}
 
 struct heads {
     uint64_t q;  /* query heads of this GPU */
@@ -286,8 +281,8 @@ struct heads {
 };
 
 static struct heads heads_of(const struct sc__layer_shape *s) {
-    struct heads h = {at_least_one(s->heads, s->tp),
-                      at_least_one(s->kv_heads, s->tp),
+    struct heads h = {sc__at_least_one(s->heads, s->tp),
+                      sc__at_least_one(s->kv_heads, s->tp),
                       s->head_dim,
                       s->head_dim,
                       0};
@@ -302,7 +297,7 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
     return h;
 }
 
-static void rotate(struct kernel_layer_maker *m, const struct heads *h) {
+static void rotate(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     /* latent attention rotates one key for all heads */
     uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
@@ -312,90 +307,90 @@ static void rotate(struct kernel_layer_maker *m, const struct heads *h) {
     else if (eager(m))
         op = SC__MEM_ROPE_EAGER_F;
     if (s->rope)
-        either(m, op, m->tokens, width);
+        sc__layer_either(m, op, m->tokens, width);
 }
 
 /* Latent attention: down to the ranks, norm, up to the heads. */
-static void latent_in(struct kernel_layer_maker *m, const struct heads *h) {
+static void latent_in(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     uint64_t q_in = s->q_rank ? s->q_rank : s->hidden;
-    struct linear q_down =
+    struct sc__linear q_down =
         {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false, 0};
-    struct linear q_up =
+    struct sc__linear q_up =
         {"q_up", "q_up_dgrad", "q_up_wgrad", q_in, h->q * h->qk_dim, 0, false, LORA_Q};
-    struct linear kv_down = {"kv_down",
-                             "kv_down_dgrad",
-                             "kv_down_wgrad",
-                             s->hidden,
-                             s->kv_rank + s->rope_dim,
-                             0,
-                             false,
-                             0};
-    struct linear kv_up = {"kv_up",
-                           "kv_up_dgrad",
-                           "kv_up_wgrad",
-                           s->kv_rank,
-                           h->q * (s->head_dim + s->v_dim),
-                           0,
-                           false,
-                           LORA_K | LORA_V};
-    struct linear index = {"index",
-                           "index_dgrad",
-                           "index_wgrad",
-                           q_in,
-                           s->index_heads * s->index_dim / s->tp,
-                           0,
-                           false,
-                           0};
+    struct sc__linear kv_down = {"kv_down",
+                                 "kv_down_dgrad",
+                                 "kv_down_wgrad",
+                                 s->hidden,
+                                 s->kv_rank + s->rope_dim,
+                                 0,
+                                 false,
+                                 0};
+    struct sc__linear kv_up = {"kv_up",
+                               "kv_up_dgrad",
+                               "kv_up_wgrad",
+                               s->kv_rank,
+                               h->q * (s->head_dim + s->v_dim),
+                               0,
+                               false,
+                               LORA_K | LORA_V};
+    struct sc__linear index = {"index",
+                               "index_dgrad",
+                               "index_wgrad",
+                               q_in,
+                               s->index_heads * s->index_dim / s->tp,
+                               0,
+                               false,
+                               0};
     if (s->index_heads)
-        linear(m, &index, m->tokens);
+        sc__layer_linear(m, &index, m->tokens);
     if (m->backward)
         rotate(m, h);
     if (s->q_rank && !m->backward) {
-        linear(m, &q_down, m->tokens);
+        sc__layer_linear(m, &q_down, m->tokens);
         norm(m, m->tokens, s->q_rank);
     }
     m->up = true;
-    linear(m, &q_up, m->tokens);
+    sc__layer_linear(m, &q_up, m->tokens);
     m->up = false;
     if (s->q_rank && m->backward) {
         norm(m, m->tokens, s->q_rank);
-        linear(m, &q_down, m->tokens);
+        sc__layer_linear(m, &q_down, m->tokens);
     }
     if (!m->backward) {
-        linear(m, &kv_down, m->tokens);
+        sc__layer_linear(m, &kv_down, m->tokens);
         norm(m, m->tokens, s->kv_rank);
     }
     m->up = true;
-    linear(m, &kv_up, m->tokens);
+    sc__layer_linear(m, &kv_up, m->tokens);
     if (!m->backward)
         rotate(m, h);
     m->up = false;
     if (m->backward) {
         norm(m, m->tokens, s->kv_rank);
-        linear(m, &kv_down, m->tokens);
+        sc__layer_linear(m, &kv_down, m->tokens);
     }
 }
 
 /* What autograd does to put the gradients of q, k and v together. */
-static void join_qkv_gradients(struct kernel_layer_maker *m, const struct heads *h) {
+static void join_qkv_gradients(struct sc__layer_maker *m, const struct heads *h) {
     if (m->s->rmsnorm || m->s->gated || of_modules(m)) {
-        memory(m, SC__MEM_CAT, m->tokens, h->width);
+        sc__layer_memory(m, SC__MEM_CAT, m->tokens, h->width);
     } else {
-        memory(m, SC__MEM_CAT_STRIDED, m->tokens, h->width);
-        memory(m, SC__MEM_COPY_STRIDED, m->tokens, h->width);
+        sc__layer_memory(m, SC__MEM_CAT_STRIDED, m->tokens, h->width);
+        sc__layer_memory(m, SC__MEM_COPY_STRIDED, m->tokens, h->width);
     }
 }
 
-static void project_qkv(struct kernel_layer_maker *m, const struct heads *h) {
+static void project_qkv(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     bool bias = s->bias || s->qkv_bias;
     bool apart = of_modules(m) && s->rmsnorm;
     uint64_t q = h->q * s->head_dim;
     uint64_t kv = h->kv * s->head_dim;
-    const struct linear one =
+    const struct sc__linear one =
         {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias, LORA_QKV};
-    const struct linear three[] = {
+    const struct sc__linear three[] = {
         {"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias, LORA_Q},
         {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias, LORA_K},
         {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias, LORA_V}};
@@ -405,7 +400,7 @@ static void project_qkv(struct kernel_layer_maker *m, const struct heads *h) {
 }
 
 /* Megatron's norm takes several short rows to a block and goes by its bytes. */
-static void norm_heads(struct kernel_layer_maker *m, const struct heads *h) {
+static void norm_heads(struct sc__layer_maker *m, const struct heads *h) {
     uint64_t rows = m->tokens * (h->q + h->kv);
     uint64_t cols = m->s->head_dim;
     if (!m->s->qk_norm)
@@ -418,10 +413,10 @@ static void norm_heads(struct kernel_layer_maker *m, const struct heads *h) {
     struct sc__kernel k =
         sc__elementwise(m->kernel_model, "qk_norm", each * (double)rows * (double)cols);
     k.work = SC__WORK_NORM;
-    push(m, k);
+    sc__layer_push(m, k);
 }
 
-static void attention_in(struct kernel_layer_maker *m, const struct heads *h) {
+static void attention_in(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     m->part = SC__PART_ATTENTION_IN;
     if (s->kv_rank) {
@@ -450,7 +445,7 @@ static double window_share(uint64_t seq, uint64_t window) {
     return (wide * blocks - wide * (wide - 1) / 2) / (blocks * blocks);
 }
 
-static void flash(struct kernel_layer_maker *m, const struct heads *h) {
+static void flash(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     double share = s->causal ? window_share(s->seq, s->window) : 0;
     /* Context parallel ranks hold a chunk from the front and one from the back,
@@ -468,12 +463,12 @@ static void flash(struct kernel_layer_maker *m, const struct heads *h) {
                               .share = share,
                               .software = s->attention,
                               .wide = sc__dtype_bytes(s->dtype) > 2};
-    push(m,
-         m->backward ? sc__attention_backward(m->kernel_model, &a)
-                     : sc__attention_forward(m->kernel_model, &a));
+    sc__layer_push(m,
+                   m->backward ? sc__attention_backward(m->kernel_model, &a)
+                               : sc__attention_forward(m->kernel_model, &a));
 }
 
-static void batched(struct kernel_layer_maker *m,
+static void batched(struct sc__layer_maker *m,
                     const char *name,
                     uint64_t heads,
                     uint64_t a,
@@ -482,37 +477,37 @@ static void batched(struct kernel_layer_maker *m,
     struct sc__kernel gemm =
         sc__gemm_batched(m->kernel_model, name, m->s->dtype, m->s->batch * heads, a, b, k);
     gemm.work = SC__WORK_ATTENTION;
-    push(m, gemm);
+    sc__layer_push(m, gemm);
 }
 
 /* Scores, softmax under a mask, dropout, weighted sum. */
-static void unfused_forward(struct kernel_layer_maker *m, const struct heads *h) {
+static void unfused_forward(struct sc__layer_maker *m, const struct heads *h) {
     uint64_t sq = m->s->seq / m->s->cp;
     uint64_t skv = m->s->seq;
     uint64_t rows = m->s->batch * h->q * sq;
     batched(m, "scores", h->q, sq, skv, h->qk_dim);
-    memory(m, SC__MEM_SOFTMAX_F, rows, skv);
+    sc__layer_memory(m, SC__MEM_SOFTMAX_F, rows, skv);
     if (m->s->dropout)
-        memory(m, SC__MEM_DROPOUT_F, rows, skv);
+        sc__layer_memory(m, SC__MEM_DROPOUT_F, rows, skv);
     batched(m, "context", h->q, sq, h->v_dim, skv);
-    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+    sc__layer_memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
 }
 
-static void unfused_backward(struct kernel_layer_maker *m, const struct heads *h) {
+static void unfused_backward(struct sc__layer_maker *m, const struct heads *h) {
     uint64_t sq = m->s->seq / m->s->cp;
     uint64_t skv = m->s->seq;
     uint64_t rows = m->s->batch * h->q * sq;
-    memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
+    sc__layer_memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
     batched(m, "context_dgrad", h->q, sq, skv, h->v_dim);
     batched(m, "context_vgrad", h->q, skv, h->v_dim, sq);
     if (m->s->dropout)
-        memory(m, SC__MEM_DROPOUT_B, rows, skv);
-    memory(m, SC__MEM_SOFTMAX_B, rows, skv);
+        sc__layer_memory(m, SC__MEM_DROPOUT_B, rows, skv);
+    sc__layer_memory(m, SC__MEM_SOFTMAX_B, rows, skv);
     batched(m, "scores_qgrad", h->q, sq, h->qk_dim, skv);
     batched(m, "scores_kgrad", h->q, skv, h->qk_dim, sq);
 }
 
-static void attention_core(struct kernel_layer_maker *m, const struct heads *h) {
+static void attention_core(struct sc__layer_maker *m, const struct heads *h) {
     m->part = SC__PART_ATTENTION_CORE;
     if (m->s->fusion != SC__FUSION_2021)
         flash(m, h);
@@ -522,35 +517,35 @@ static void attention_core(struct kernel_layer_maker *m, const struct heads *h) 
         unfused_forward(m, h);
 }
 
-static void attention_out(struct kernel_layer_maker *m, const struct heads *h) {
+static void attention_out(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
-    struct linear out = {"proj",
-                         "proj_dgrad",
-                         "proj_wgrad",
-                         h->q * h->v_dim,
-                         s->hidden,
-                         0,
-                         s->bias && eager(m),
-                         LORA_OUT};
+    struct sc__linear out = {"proj",
+                             "proj_dgrad",
+                             "proj_wgrad",
+                             h->q * h->v_dim,
+                             s->hidden,
+                             0,
+                             s->bias && eager(m),
+                             LORA_OUT};
     m->part = SC__PART_ATTENTION_OUT;
     if (s->attention_gate)
-        either(m, SC__MEM_FUSED_SWIGLU_F, m->tokens, h->q * h->v_dim);
-    linear(m, &out, m->tokens);
+        sc__layer_either(m, SC__MEM_FUSED_SWIGLU_F, m->tokens, h->q * h->v_dim);
+    sc__layer_linear(m, &out, m->tokens);
 }
 
-static void push_list(struct kernel_layer_maker *m, const struct sc__kernels *list) {
+static void push_list(struct sc__layer_maker *m, const struct sc__kernels *list) {
     for (uint32_t i = 0; i < list->count; i++)
-        push(m, list->items[i]);
+        sc__layer_push(m, list->items[i]);
 }
 
-static void scan_core(struct kernel_layer_maker *m) {
+static void scan_core(struct sc__layer_maker *m) {
     struct sc__kernels list = {0};
     m->part = SC__PART_ATTENTION_CORE;
     sc__scan_kernels(m->arena, m->kernel_model, m->s, m->tokens, m->backward, &list);
     push_list(m, &list);
 }
 
-static void pick_keys(struct kernel_layer_maker *m) {
+static void pick_keys(struct sc__layer_maker *m) {
     struct sc__kernels list = {0};
     m->part = SC__PART_ATTENTION_CORE;
     if (m->s->index_heads && m->s->window)
@@ -558,13 +553,13 @@ static void pick_keys(struct kernel_layer_maker *m) {
     push_list(m, &list);
 }
 
-static void scan_half(struct kernel_layer_maker *m) {
+static void scan_half(struct sc__layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
     uint64_t width = s->scan_heads * s->scan_head_dim / s->tp;
     uint64_t wide = s->scan_input / s->tp;
-    struct linear in =
+    struct sc__linear in =
         {"scan_in", "scan_in_dgrad", "scan_in_wgrad", s->hidden, wide, 0, false, 0};
-    struct linear out =
+    struct sc__linear out =
         {"scan_out", "scan_out_dgrad", "scan_out_wgrad", width, s->hidden, 0, false, 0};
     for (unsigned i = 0; i < 5; i++)
         switch (m->backward ? 4 - i : i) {
@@ -573,21 +568,21 @@ static void scan_half(struct kernel_layer_maker *m) {
             break;
         case 1:
             m->part = SC__PART_ATTENTION_IN;
-            linear(m, &in, m->tokens);
+            sc__layer_linear(m, &in, m->tokens);
             break;
         case 2:
             scan_core(m);
             break;
         case 3:
             m->part = SC__PART_ATTENTION_OUT;
-            linear(m, &out, m->tokens);
+            sc__layer_linear(m, &out, m->tokens);
             break;
         default:
             residual(m, SC__PART_ATTENTION_ADD);
         }
 }
 
-static void attention_half(struct kernel_layer_maker *m) {
+static void attention_half(struct sc__layer_maker *m) {
     struct heads h = heads_of(m->s);
     if (m->s->no_mixer)
         return;
@@ -614,44 +609,36 @@ static void attention_half(struct kernel_layer_maker *m) {
 
 /* ---- feed-forward ---- */
 
-struct mlp {
-    uint64_t rows; /* of each expert */
-    uint64_t ffn;
-    uint64_t experts; /* of this GPU; 0: not of experts */
-    enum sc__layer_part in;
-    enum sc__layer_part out;
-};
-
-static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
+void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
     bool bias = s->bias && !f->experts;
     bool apart = s->gated && of_modules(m) && !f->experts;
     uint64_t width = (s->gated && !apart ? 2 : 1) * f->ffn;
-    struct linear fc1 = {"fc1",
-                         "fc1_dgrad",
-                         "fc1_wgrad",
-                         s->hidden,
-                         width,
-                         f->experts,
-                         bias && (eager(m) || s->gated),
-                         s->gated ? LORA_GATE | LORA_UP : LORA_UP};
-    struct linear two[] = {fc1, fc1};
-    struct linear fc2 = {"fc2",
-                         "fc2_dgrad",
-                         "fc2_wgrad",
-                         f->ffn,
-                         s->hidden,
-                         f->experts,
-                         bias && eager(m),
-                         LORA_DOWN};
+    struct sc__linear fc1 = {"fc1",
+                             "fc1_dgrad",
+                             "fc1_wgrad",
+                             f->hidden,
+                             width,
+                             f->experts,
+                             bias && (eager(m) || s->gated),
+                             s->gated ? LORA_GATE | LORA_UP : LORA_UP};
+    struct sc__linear two[] = {fc1, fc1};
+    struct sc__linear fc2 = {"fc2",
+                             "fc2_dgrad",
+                             "fc2_wgrad",
+                             f->ffn,
+                             f->hidden,
+                             f->experts,
+                             bias && eager(m),
+                             LORA_DOWN};
     if (apart) {
         two[0].targets = LORA_GATE;
         two[1].targets = LORA_UP;
     }
     if (m->backward) {
         m->part = f->out;
-        linear(m, &fc2, f->rows);
+        sc__layer_linear(m, &fc2, f->rows);
     }
     m->part = f->in;
     if (!m->backward)
@@ -661,98 +648,31 @@ static void mlp(struct kernel_layer_maker *m, const struct mlp *f) {
         linears(m, two, apart ? 2 : 1, f->rows);
     if (!m->backward) {
         m->part = f->out;
-        linear(m, &fc2, f->rows);
+        sc__layer_linear(m, &fc2, f->rows);
     }
 }
 
-static void router(struct kernel_layer_maker *m) {
-    const struct sc__layer_shape *s = m->s;
-    struct linear gate =
-        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false, 0};
-    m->part = SC__PART_ROUTER;
-    if (!m->backward)
-        linear(m, &gate, m->rows);
-    either(m, SC__MEM_ROUTER_F, m->rows, s->experts);
-    either(m, SC__MEM_PERMUTE_F, m->rows * s->topk, s->hidden);
-    if (m->backward)
-        linear(m, &gate, m->rows);
+static void dense_mlp(struct sc__layer_maker *m) {
+    struct sc__mlp f = {m->tokens,
+                        m->s->hidden,
+                        m->s->ffn / m->s->tp,
+                        0,
+                        SC__PART_MLP_IN,
+                        SC__PART_MLP_OUT};
+    sc__layer_mlp(m, &f);
 }
 
-static void unroute(struct kernel_layer_maker *m) {
-    m->part = SC__PART_UNROUTE;
-    either(m, SC__MEM_UNPERMUTE_F, m->rows * m->s->topk, m->s->hidden);
-}
-
-/* Megatron adds bias times probability to each expert's rows and joins them
- * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
- * 8, cast 6; where experts are fp32 8, 12, 8 and no cast), about as much backward. */
-static void expert_biases(struct kernel_layer_maker *m, double elements) {
-    m->part = SC__PART_MLP_OUT;
-    push(m, sc__elementwise(m->kernel_model, "expert_bias", 28 * elements));
-}
-
-static void experts(struct kernel_layer_maker *m) {
-    const struct sc__layer_shape *s = m->s;
-    uint64_t ep = s->ep ? s->ep : 1;
-    uint64_t etp = s->expert_tp ? s->expert_tp : 1;
-    /* The tokens of ep · etp GPUs go topk times to all experts: so many to one. */
-    double each = (double)(m->rows * ep * etp * s->topk) / s->experts *
-                  (s->imbalance > 0 ? s->imbalance : 1);
-    struct mlp f = {(uint64_t)ceil(each),
-                    s->expert_ffn / etp,
-                    at_least_one(s->experts, ep),
-                    SC__PART_MLP_IN,
-                    SC__PART_MLP_OUT};
-    /* tokens arrive by source rank: they are sorted by expert, and back */
-    bool sorted = f.experts > 1 && ep > 1;
-    m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
-    if (sorted)
-        either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
-    if (!m->backward)
-        mlp(m, &f);
-    if (s->expert_bias)
-        expert_biases(m, (double)(f.rows * f.experts) * (double)s->hidden);
-    if (m->backward)
-        mlp(m, &f);
-    if (sorted)
-        either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, s->hidden);
-}
-
-static void shared_experts(struct kernel_layer_maker *m) {
-    struct mlp f = {m->tokens,
-                    m->s->shared_ffn / m->s->tp,
-                    0,
-                    SC__PART_SHARED,
-                    SC__PART_SHARED};
-    if (m->s->shared_ffn)
-        mlp(m, &f);
-}
-
-static void dense_mlp(struct kernel_layer_maker *m) {
-    struct mlp f = {m->tokens, m->s->ffn / m->s->tp, 0, SC__PART_MLP_IN, SC__PART_MLP_OUT};
-    mlp(m, &f);
-}
-
-static void mlp_half(struct kernel_layer_maker *m) {
+static void mlp_half(struct sc__layer_maker *m) {
     if (m->s->no_feed_forward)
         return;
     if (!m->backward)
         head_norm(m, SC__PART_MLP_NORM);
     if (m->backward)
         residual(m, SC__PART_MLP_ADD);
-    if (!m->s->experts) {
+    if (m->s->experts)
+        sc__layer_experts(m);
+    else
         dense_mlp(m);
-    } else if (!m->backward) {
-        router(m);
-        experts(m);
-        shared_experts(m);
-        unroute(m);
-    } else {
-        unroute(m);
-        shared_experts(m);
-        experts(m);
-        router(m);
-    }
     if (!m->backward)
         residual(m, SC__PART_MLP_ADD);
     if (m->backward)
@@ -765,11 +685,11 @@ void sc__norm_kernels(struct sc__arena *arena,
                       bool backward,
                       uint64_t rows,
                       struct sc__layer_kernels *out) {
-    struct kernel_layer_maker m = {.arena = arena,
-                                   .kernel_model = p,
-                                   .s = s,
-                                   .out = out,
-                                   .backward = backward};
+    struct sc__layer_maker m = {.arena = arena,
+                                .kernel_model = p,
+                                .s = s,
+                                .out = out,
+                                .backward = backward};
     norm(&m, rows, s->hidden);
 }
 
@@ -778,10 +698,7 @@ void sc__layer_kernels(struct sc__arena *arena,
                        const struct sc__layer_shape *s,
                        struct sc__layer_kernels *forward,
                        struct sc__layer_kernels *backward) {
-    struct kernel_layer_maker m = {.arena = arena,
-                                   .kernel_model = p,
-                                   .s = s,
-                                   .out = forward};
+    struct sc__layer_maker m = {.arena = arena, .kernel_model = p, .s = s, .out = forward};
     m.tokens = s->batch * s->seq / s->cp;
     m.rows = s->sequence_parallel ? m.tokens / s->tp : m.tokens;
     attention_half(&m);

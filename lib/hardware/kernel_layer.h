@@ -76,7 +76,8 @@ struct sc__layer_shape {
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
-    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool scale_of_now; /* Transformer Engine's current scaling */
+    bool accumulate;   /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
@@ -91,9 +92,10 @@ struct sc__layer_shape {
     uint32_t expert_tp;
     uint64_t expert_ffn;
     uint64_t shared_ffn;
-    bool looped;      /* one GEMM per expert after another, not a grouped GEMM */
-    bool expert_bias; /* biases are added expert by expert, in fp32, outside the GEMMs */
-    double imbalance; /* tokens of the fullest GPU over the mean; 0 = 1 */
+    uint64_t moe_latent; /* routed tokens are so wide; 0: hidden */
+    bool looped;         /* one GEMM per expert after another, not a grouped GEMM */
+    bool expert_bias;    /* biases are added expert by expert, in fp32, outside the GEMMs */
+    double imbalance;    /* tokens of the fullest GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */
     bool no_mixer;
     bool no_feed_forward;
@@ -106,6 +108,7 @@ struct sc__layer_shape {
     uint64_t scan_groups;
     uint64_t state_dim;
     uint64_t scan_chunk;
+    double scan_factor;  /* on the time of its kernels; 0: 1 */
     uint64_t scan_input; /* width of the projection before it */
     bool delta_rule;
     /* Rank of adapters beside frozen weights; 0: all are trained. */

@@ -32,6 +32,8 @@ struct scan {
 
 static void scan_push(struct scan *c, struct sc__kernel k) {
     k.work = SC__WORK_ATTENTION;
+    if (c->s->scan_factor > 0)
+        k.us *= c->s->scan_factor;
     *SC__PUSH(c->arena, c->out->items, c->out->count, c->out->capacity) = k;
 }
 

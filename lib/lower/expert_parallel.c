@@ -7,7 +7,7 @@
 static double dispatch_bytes(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
-           l->model->hidden * sc__plan_width(p) * p->imbalance;
+           sc__model_routed_width(l->model) * sc__plan_width(p) * p->imbalance;
 }
 
 static void exchange(struct sc__script_maker *k, double bytes, bool async) {
@@ -36,7 +36,7 @@ void sc__expert_all_to_all(struct sc__script_maker *k) {
 
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {
     double bytes = sc__plan_tokens(&k->l->plan) / k->l->plan.mesh.tp * k->l->model->topk *
-                   k->l->model->hidden * sc__plan_width(&k->l->plan);
+                   sc__model_routed_width(k->l->model) * sc__plan_width(&k->l->plan);
     sc__script_collective(k,
                           coll,
                           SC__GROUP_ETP,

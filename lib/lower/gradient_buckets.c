@@ -41,10 +41,14 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
     const struct sc__mesh *mesh = &e->l->plan.mesh;
     double width = sc__plan_gathered_bytes(&e->l->plan);
     const double bytes[2] = {width * u->params.dense, width * u->params.experts};
-    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
+    const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh), SC__GROUP_DP_EP};
     for (int i = 0; i < 2; i++)
         if (bytes[i] >= 1 && sc__mesh_group_size(mesh, group[i]) > 1)
             e->dep[e->deps++] = emit_gathers(e, group[i], bytes[i], u->layer, wait_compute);
+}
+
+bool sc__step_owns_tensors(const struct sc__lowering *l) {
+    return l->plan.zero == 1 && l->constants.software.owned_tensors > 0;
 }
 
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
@@ -52,18 +56,29 @@ void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                uint8_t stream,
                                uint32_t layer) {
     const struct sc__plan *p = &e->l->plan;
-    const double bytes[2] = {p->grad_bytes * s->dense, p->grad_bytes * s->experts};
-    const enum sc__group_kind group[2] = {SC__GROUP_DP_CP, SC__GROUP_DP_EP};
+    bool whole = !p->zero || sc__step_owns_tensors(e->l);
+    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
+    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(&p->mesh);
+    double dense = p->grad_bytes * s->dense;
+    double left = whole ? 0 : dense / sc__mesh_group_size(&p->mesh, shard);
+    /* with copies of the shards: what is left of a gradient is summed over them */
+    const struct {
+        enum sc__coll coll;
+        enum sc__group_kind group;
+        double bytes;
+    } parts[] = {{coll, shard, dense},
+                 {SC__ALLREDUCE, SC__GROUP_REPLICA, left},
+                 {coll, SC__GROUP_DP_EP, p->grad_bytes * s->experts}};
     unsigned messages = shard_messages(e);
-    for (unsigned i = 0; i < 2 * messages; i++) {
+    for (unsigned i = 0; i < 3 * messages; i++) {
         unsigned kind = i / messages;
-        if (bytes[kind] >= 1 && sc__mesh_group_size(&p->mesh, group[kind]) > 1)
+        if (parts[kind].bytes >= 1 && sc__mesh_group_size(&p->mesh, parts[kind].group) > 1)
             sc__step_emit_collective(e,
                                      SC__UPDATE,
-                                     p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE,
-                                     group[kind],
+                                     parts[kind].coll,
+                                     parts[kind].group,
                                      stream,
-                                     bytes[kind] / messages,
+                                     parts[kind].bytes / messages,
                                      "gradients",
                                      layer);
     }

@@ -527,7 +527,8 @@ static sc_status choose_v(struct layers_lowering *l) {
     if (l->p.vpp != 2)
         sc__note(l->ctx,
                  "vpp-ignored",
-                 "schedule zb-v has two chunks on each stage: vpp %u is ignored",
+                 "schedule %s has two chunks on each stage: vpp %u is ignored",
+                 sc__schedule_name(l->p.schedule),
                  l->p.vpp);
     l->p.vpp = 2;
     return SC_OK;
@@ -567,7 +568,7 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
     l->p.schedule = (enum sc__schedule)(word + 1);
     if (sc__schedule_splits(l->p.schedule))
         SC__TRY(check_splits_backward(l));
-    if (l->p.schedule == SC__SCHEDULE_ZBV)
+    if (sc__schedule_is_v(l->p.schedule))
         return choose_v(l);
     if (l->p.schedule == SC__SCHEDULE_INTERLEAVED && l->p.vpp == 1 && l->p.pp > 1)
         return sc__fail(l->ctx,

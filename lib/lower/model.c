@@ -8,8 +8,27 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     if (!m->mtp_layers)
         return 0;
     double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
-    return m->mtp_layers *
-           (sc__model_layer_flops(m, m->layers - 1, sequences, seq, causal) + head);
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    double sum = head;
+    for (uint32_t i = 0; i < count; i++)
+        sum += sc__model_layer_flops(m, parts[i], sequences, seq, causal);
+    return m->mtp_layers * sum;
+}
+
+/* Of tokens that are sent to experts without room for them, in this many layers more
+ * like the last: nobody computes those. */
+static double
+dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more_layers) {
+    double routed = 0;
+    if (!(p->capacity > 0 && p->capacity < 1))
+        return 0;
+    for (uint32_t i = 0; i < m->layers; i++)
+        routed += sc__model_routed_flops(m, i, p->global_batch, p->seq);
+    if (more_layers)
+        routed +=
+            more_layers * sc__model_routed_flops(m, m->layers - 1, p->global_batch, p->seq);
+    return (1 - p->capacity) * routed;
 }
 
 /* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
@@ -17,7 +36,8 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
 static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
-    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false);
+    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) -
+                 dropped_flops(m, p, m->mtp_layers);
     double core = 0;
     if (!p->lora)
         return sum;
@@ -30,7 +50,7 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
     double b = p->global_batch;
     double s = p->seq;
     double sum = plan_model_flops(m, p);
-    double layers = 0;
+    double layers = -dropped_flops(m, p, 0);
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
         layers += sc__model_layer_flops(m, i, b, s, false);
@@ -170,12 +190,12 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
-static sc_status prepare_lowering(struct sc_context *ctx,
-                                  const struct sc__model *m,
-                                  const struct sc__plan *plan,
-                                  const struct sc__cluster *cluster,
-                                  bool fits,
-                                  struct sc__lowering *l) {
+static sc_status prepare_kernels(struct sc_context *ctx,
+                                 const struct sc__model *m,
+                                 const struct sc__plan *plan,
+                                 const struct sc__cluster *cluster,
+                                 bool fits,
+                                 struct sc__lowering *l) {
     *l = (struct sc__lowering){.ctx = ctx,
                                .arena = &ctx->arena,
                                .model = m,
@@ -195,6 +215,16 @@ static sc_status prepare_lowering(struct sc_context *ctx,
         SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
+    return SC_OK;
+}
+
+static sc_status prepare_lowering(struct sc_context *ctx,
+                                  const struct sc__model *m,
+                                  const struct sc__plan *plan,
+                                  const struct sc__cluster *cluster,
+                                  bool fits,
+                                  struct sc__lowering *l) {
+    SC__TRY(prepare_kernels(ctx, m, plan, cluster, fits, l));
     sc__step_scripts(l);
     return SC_OK;
 }
@@ -237,4 +267,74 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
     return SC_OK;
+}
+
+sc_status sc__plan_units(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *plan,
+                         const struct sc__cluster *cluster,
+                         const struct sc__mesh *placed,
+                         struct sc__step_units *out) {
+    struct sc__lowering l;
+    struct sc__plan least = *plan;
+    least.zero = 0;
+    least.recompute = SC__RECOMPUTE_NONE;
+    least.recompute_block = false;
+    least.schedule = SC__SCHEDULE_1F1B;
+    SC__TRY(prepare_kernels(ctx, m, &least, cluster, true, &l));
+    for (int k = 0; k < SC__KERNEL_KINDS; k++)
+        l.throttling.factor[k] = 1;
+    l.constants.software.accumulate_bytes = 0; /* as where gradients are sharded */
+    sc__step_scripts(&l);
+    sc__step_units(&l, placed, out);
+    return SC_OK;
+}
+
+static void add_unit(struct sc__unit_times *sum, struct sc__unit_times x) {
+    sum->forward += x.forward;
+    sum->backward += x.backward;
+}
+
+static struct sc__unit_times chunk_floor(const struct sc__model *m,
+                                         const struct sc__plan *p,
+                                         const struct sc__step_units *u,
+                                         uint32_t stage,
+                                         uint32_t chunk) {
+    struct sc__unit_times sum = {0};
+    uint32_t first;
+    uint32_t n = sc__plan_layers(p, m, stage, chunk, &first);
+    if (stage == 0 && chunk == 0)
+        add_unit(&sum, u->embedding);
+    for (uint32_t i = first; i < first + n; i++)
+        add_unit(&sum, u->layers[i]);
+    if (stage + 1 < p->mesh.pp || chunk + 1 < p->vpp)
+        return sum;
+    add_unit(&sum, u->head);
+    for (uint32_t i = 0; i < m->mtp_layers; i++) {
+        add_unit(&sum, u->layers[m->layers - 1]);
+        add_unit(&sum, u->head);
+    }
+    return sum;
+}
+
+int64_t sc__plan_floor(const struct sc__model *m,
+                       const struct sc__plan *p,
+                       const struct sc__step_units *units,
+                       bool any_schedule) {
+    int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
+    int64_t most = 0;
+    int64_t all = 0;
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        struct sc__unit_times first = chunk_floor(m, p, units, s, 0);
+        int64_t each = first.forward + first.backward;
+        for (uint32_t c = 1; c < p->vpp; c++) {
+            struct sc__unit_times x = chunk_floor(m, p, units, s, c);
+            each += x.forward + x.backward;
+        }
+        if (passes + p->micro_batches * each > most)
+            most = passes + p->micro_batches * each;
+        all += each;
+        passes += first.forward + first.backward;
+    }
+    return any_schedule ? p->micro_batches * (all / p->mesh.pp) : most;
 }

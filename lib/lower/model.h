@@ -32,6 +32,32 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            bool other_tax,
                            struct sc__plan_outlook *out);
 
+/* What the parts of a model take at least, each alone, ps: forward and backward of a
+ * micro-batch. */
+struct sc__unit_times {
+    int64_t forward;
+    int64_t backward;
+};
+struct sc__step_units {
+    struct sc__unit_times *layers; /* by layer */
+    struct sc__unit_times embedding;
+    struct sc__unit_times head;
+};
+/* Whatever the plan shards, recomputes, throttles: none of that is counted. */
+sc_status sc__plan_units(struct sc_context *ctx,
+                         const struct sc__model *m,
+                         const struct sc__plan *plan,
+                         const struct sc__cluster *cluster,
+                         const struct sc__mesh *placed,
+                         struct sc__step_units *out);
+/* A time, ps, that a step of such parts is not shorter than, from the stages and chunks
+ * of the plan alone. any_schedule: nothing is known of the order. Looser than
+ * sc__step_bound, and found in a microsecond. */
+int64_t sc__plan_floor(const struct sc__model *m,
+                       const struct sc__plan *p,
+                       const struct sc__step_units *units,
+                       bool any_schedule);
+
 /* FLOPs of a step over all ranks with what is computed twice. */
 double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p);
 

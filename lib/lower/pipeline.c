@@ -82,7 +82,8 @@ struct pipeline_place {
 static struct pipeline_place
 pipeline_place_of(const struct pipeline_lowering *l, uint32_t stage, uint32_t chunk) {
     const struct sc__pipeline *p = l->p;
-    bool v = p->schedule == SC__SCHEDULE_ZBV, up = v && chunk;
+    bool v = sc__schedule_is_v(p->schedule);
+    bool up = v && chunk;
     struct pipeline_place at = {.messages = &l->messages[up],
                                 .first = stage == (up ? p->pp - 1 : 0),
                                 .last = stage == (up ? 0 : p->pp - 1)};
@@ -276,17 +277,27 @@ static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipelin
                         "this input does not part weight from input gradients, which the "
                         "%s schedule needs",
                         sc__schedule_name(p->schedule));
-    if (p->schedule == SC__SCHEDULE_ZBV && (p->vpp != 2 || p->pp < 2))
+    if (sc__schedule_is_v(p->schedule) && (p->vpp != 2 || p->pp < 2))
         return sc__fail(
             ctx,
             SC_INPUT,
             NULL,
             "use --schedule zb-2p",
-            "schedule zb-v has two chunks on each of several stages, not %u on %u",
+            "schedule %s has two chunks on each of several stages, not %u on %u",
+            sc__schedule_name(p->schedule),
             p->vpp,
             p->pp);
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV && p->micro_batches < 2 * p->pp)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "give more micro-batches, or use --schedule zb-v",
+                        "schedule dualpipev needs twice as many micro-batches as stages, "
+                        "%u, and has %u",
+                        2 * p->pp,
+                        p->micro_batches);
     if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED &&
-        p->schedule != SC__SCHEDULE_ZBV)
+        !sc__schedule_is_v(p->schedule))
         return sc__fail(ctx,
                         SC_INPUT,
                         NULL,
@@ -328,7 +339,7 @@ sc_status sc__pipeline_lower(struct sc_context *ctx,
                              struct sc__workload *w,
                              const struct sc__pipeline *p) {
     struct pipeline_lowering l = {.w = w, .p = p};
-    bool v = p->schedule == SC__SCHEDULE_ZBV;
+    bool v = sc__schedule_is_v(p->schedule);
     SC__TRY(pipeline_check(ctx, p));
     make_messages(&l, false);
     if (v)

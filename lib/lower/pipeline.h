@@ -18,13 +18,18 @@ enum sc__schedule {
     SC__SCHEDULE_ZBH1,
     SC__SCHEDULE_ZB2P, /* orders found for the times of the blocks, up to 2·pp micro-batches
                           in flight */
-    SC__SCHEDULE_ZBV   /* the same for two chunks a stage in the shape of a V; see
+    SC__SCHEDULE_ZBV,  /* the same for two chunks a stage in the shape of a V; see
                         * sc__schedule_part
                         */
+    SC__SCHEDULE_DUALPIPEV /* a V as well, in an order of its own; from 2·pp micro-batches
+                            * on
+                            */
 };
 
 /* Weight gradients are split from input gradients. */
 bool sc__schedule_splits(enum sc__schedule s);
+/* Chunk 0 goes down the stages, chunk 1 up again. */
+bool sc__schedule_is_v(enum sc__schedule s);
 /* Its order depends on times (lower/schedule_zb.h), and its steps overlap:
  * stages are not synchronised at the end. */
 bool sc__schedule_overlaps_steps(enum sc__schedule s);

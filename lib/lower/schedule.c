@@ -10,19 +10,26 @@
  *   ZB-H1        1F1B whose weight gradients stage s puts off by s micro-batches,
  *                so that input gradients reach the stages before it sooner
  *                (Qi et al., Zero Bubble Pipeline Parallelism, 2024)
+ *   DualPipeV    two chunks a stage in a V; forwards of one chunk in pairs with
+ *                backwards of the other, weight gradients put off at both ends
+ *                (DeepSeek-AI, DualPipe, 2025)
  *
  * ZB-2p and ZB-V depend on times: schedule_zb.c. */
 #include "lower/pipeline.h"
 
 const char *const sc__schedule_words[] = {
-    "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", NULL};
+    "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", "dualpipev", NULL};
 
 const char *sc__schedule_name(enum sc__schedule s) {
     return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
 }
 
 bool sc__schedule_splits(enum sc__schedule s) {
-    return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || s == SC__SCHEDULE_ZBV;
+    return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || sc__schedule_is_v(s);
+}
+
+bool sc__schedule_is_v(enum sc__schedule s) {
+    return s == SC__SCHEDULE_ZBV || s == SC__SCHEDULE_DUALPIPEV;
 }
 
 bool sc__schedule_overlaps_steps(enum sc__schedule s) {
@@ -31,13 +38,13 @@ bool sc__schedule_overlaps_steps(enum sc__schedule s) {
 
 uint32_t
 sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk) {
-    if (s == SC__SCHEDULE_ZBV && chunk)
+    if (sc__schedule_is_v(s) && chunk)
         return 2 * pp - 1 - stage;
     return chunk * pp + stage;
 }
 
 uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp) {
-    return s == SC__SCHEDULE_ZBV ? 0 : pp - 1;
+    return sc__schedule_is_v(s) ? 0 : pp - 1;
 }
 
 struct schedule_order {
@@ -136,6 +143,91 @@ static void order_interleaved(
         put_backward(o, &n, k);
 }
 
+/* ---- DualPipeV ---- */
+
+/* What was done of each chunk, and input gradients whose weight gradients wait: those
+ * are done in the order in which they came. */
+struct dualpipe {
+    struct schedule_order *o;
+    uint32_t f[2];
+    uint32_t b[2];
+    struct sc__slot *waiting;
+    uint32_t first;
+    uint32_t end;
+};
+
+static void dualpipe_forward(struct dualpipe *d, uint32_t chunk) {
+    schedule_put(d->o, 'F', d->f[chunk]++, chunk);
+}
+
+static void dualpipe_backward(struct dualpipe *d, uint32_t chunk, bool put_off) {
+    uint32_t i = d->b[chunk]++;
+    schedule_put(d->o, 'B', i, chunk);
+    if (put_off)
+        d->waiting[d->end++] = (struct sc__slot){.micro_batch = i, .chunk = chunk};
+    else
+        schedule_put(d->o, 'W', i, chunk);
+}
+
+static void dualpipe_weights(struct dualpipe *d) {
+    const struct sc__slot *s = &d->waiting[d->first++];
+    schedule_put(d->o, 'W', s->micro_batch, s->chunk);
+}
+
+/* Filling: chunk 0 down the stages, both chunks, chunk 1 back up. */
+static void dualpipe_fill(struct dualpipe *d, uint32_t pp, uint32_t stage) {
+    for (uint32_t i = 0; i < 2 * (pp - stage - 1); i++)
+        dualpipe_forward(d, 0);
+    for (uint32_t i = 0; i <= stage; i++) {
+        dualpipe_forward(d, 0);
+        dualpipe_forward(d, 1);
+    }
+    for (uint32_t i = 0; i < pp - stage - 1; i++) {
+        dualpipe_backward(d, 1, true);
+        dualpipe_weights(d);
+        dualpipe_forward(d, 1);
+    }
+}
+
+/* Emptying: from the middle on weight gradients make way for input gradients. */
+static void dualpipe_drain(struct dualpipe *d, uint32_t pp, uint32_t stage) {
+    uint32_t middle = (stage + 1) / 2;
+    bool put_off = false;
+    for (uint32_t i = 0; i <= stage; i++) {
+        put_off |= i == middle && stage % 2 == 1;
+        dualpipe_backward(d, 1, put_off);
+        put_off |= i == middle && stage % 2 == 0;
+        dualpipe_backward(d, 0, put_off);
+    }
+    for (uint32_t i = 0; i < pp - stage - 1; i++) {
+        dualpipe_weights(d);
+        dualpipe_backward(d, 0, true);
+    }
+    for (uint32_t i = 0; i <= stage; i++)
+        dualpipe_weights(d);
+}
+
+static void order_dualpipev(struct sc__arena *a,
+                            struct schedule_order *o,
+                            uint32_t pp,
+                            uint32_t stage,
+                            uint32_t m) {
+    struct dualpipe d = {.o = o, .waiting = SC__NEW_ARRAY(a, struct sc__slot, 2 * m)};
+    dualpipe_fill(&d, pp, stage);
+    for (uint32_t i = 0; i < m - 2 * pp + stage + 1; i++) {
+        dualpipe_forward(&d, 0);
+        dualpipe_backward(&d, 1, false);
+        dualpipe_forward(&d, 1);
+        dualpipe_backward(&d, 0, false);
+    }
+    for (uint32_t i = 0; i < pp - stage - 1; i++) {
+        dualpipe_backward(&d, 1, false);
+        dualpipe_forward(&d, 1);
+        dualpipe_backward(&d, 0, false);
+    }
+    dualpipe_drain(&d, pp, stage);
+}
+
 struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     enum sc__schedule s,
                                     uint32_t pp,
@@ -154,6 +246,9 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
         break;
     case SC__SCHEDULE_ZBH1:
         order_zbh1(&o, pp, stage, micro_batches);
+        break;
+    case SC__SCHEDULE_DUALPIPEV:
+        order_dualpipev(a, &o, pp, stage, micro_batches);
         break;
     case SC__SCHEDULE_AUTO:
     case SC__SCHEDULE_ZB2P:

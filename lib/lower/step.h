@@ -21,6 +21,7 @@ struct sc__step_constants {
     double fp4;
     double batched;
     double memory;
+    double scan;         /* for the core of Mamba-2 and gated delta nets */
     double attention[2]; /* the same for current attention kernels: forward, backward */
     /* for attention in fp8: its GEMMs halve, its exponentials do not */
     double attention_fp8;
@@ -120,6 +121,11 @@ sc_status sc__step_blocks(struct sc__lowering *l);
  * where transfers take at least the time alone, as on the analytic engine; NULL: they
  * are not counted. */
 int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed);
+
+/* What the parts take on any stage; placed as above. */
+void sc__step_units(struct sc__lowering *l,
+                    const struct sc__mesh *placed,
+                    struct sc__step_units *out);
 
 /* Everything up to the scripts. */
 sc_status sc__step_prepare(struct sc_context *ctx,

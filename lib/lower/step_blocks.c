@@ -67,8 +67,11 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                                          .layer = SC__NONE,
                                          .params = ends,
                                          .trained = p->lora ? none : ends});
+    uint32_t prediction[SC__PREDICTION_LAYERS];
+    uint32_t predicting = sc__model_prediction(l->model, prediction);
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
-        push_unit(l, &c, layer_unit(l, l->model->layers - 1, before + n));
+        for (uint32_t k = 0; k < predicting; k++)
+            push_unit(l, &c, layer_unit(l, prediction[k], before + n));
         push_unit(l, &c, (struct sc__step_unit){.kind = SC__UNIT_HEAD, .layer = SC__NONE});
     }
     return c;
@@ -231,7 +234,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     const struct sc__plan *p = &l->plan;
     struct sc__step_emitter e;
     bool sharded = sharded_weights(p, first);
-    bool updated = first && p->zero == 1 && p->overlap_param;
+    bool updated = first && p->zero == 1 && p->overlap_param && !sc__step_owns_tensors(l);
     uint32_t next[2] = {0};
     uint32_t nexts = 0;
     step_blocks_begin(&e, l);
@@ -369,7 +372,7 @@ static void update_collective(struct sc__step_emitter *e,
 
 /* Parameters this rank updates. */
 static double updated(const struct sc__plan *p, const struct sc__shard *s) {
-    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP);
+    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
     double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
     return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
 }
@@ -439,8 +442,7 @@ static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
            newton_schulz_us(l, h, out);
 }
 
-static double muon_mlp_us(const struct sc__lowering *l, double ffn) {
-    double h = l->model->hidden;
+static double muon_mlp_us(const struct sc__lowering *l, double h, double ffn) {
     double wide = l->model->gated ? 2 : 1;
     return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
 }
@@ -449,7 +451,7 @@ static double muon_mlp_us(const struct sc__lowering *l, double ffn) {
 static double muon_us(const struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
-    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_CP) : 1;
+    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
     double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) : 1;
     double each = (double)m->experts / p->mesh.ep;
     double us = 0;
@@ -461,10 +463,11 @@ static double muon_us(const struct sc__lowering *l, uint32_t stage) {
         for (uint32_t i = first; i < first + n; i++) {
             us += muon_mixer_us(l, i) / ranks;
             if (sc__model_has_experts(m, i))
-                us += each * muon_mlp_us(l, m->expert_ffn) / expert_ranks +
-                      muon_mlp_us(l, m->shared_ffn) / ranks;
+                us += each * muon_mlp_us(l, sc__model_routed_width(m), m->expert_ffn) /
+                          expert_ranks +
+                      muon_mlp_us(l, m->hidden, m->shared_ffn) / ranks;
             else if (sc__model_has_feed_forward(m, i))
-                us += muon_mlp_us(l, m->ffn) / ranks;
+                us += muon_mlp_us(l, m->hidden, m->ffn) / ranks;
         }
     }
     return us;
@@ -561,23 +564,49 @@ static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
     return end(&e);
 }
 
+static void reduce_at_the_end(struct sc__step_emitter *e, const struct sc__shard *s) {
+    const struct sc__plan *p = &e->l->plan;
+    bool whole = !p->zero || sc__step_owns_tensors(e->l);
+    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(&p->mesh);
+    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
+    double dense = p->grad_bytes * s->dense;
+    double left = whole ? 0 : dense / sc__mesh_group_size(&p->mesh, shard);
+    update_collective(e, coll, shard, dense, "gradients");
+    update_collective(e, SC__ALLREDUCE, SC__GROUP_REPLICA, left, "gradients");
+    update_collective(e, coll, SC__GROUP_DP_EP, p->grad_bytes * s->experts, "gradients");
+}
+
+/* Every tensor from the rank that updated it to the others of its group: those of the
+ * layers, embedding, head and last norm, as if of one size. */
+static void
+broadcast_weights(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
+    const struct sc__plan *p = &e->l->plan;
+    double tensors = 3;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        tensors += sc__plan_layers(p, e->l->model, stage, c, &first) *
+                   e->l->constants.software.owned_tensors;
+    }
+    double bytes = sc__plan_gathered_bytes(p) * (s->dense + s->experts) / tensors;
+    for (double i = 0; i < tensors; i++)
+        update_collective(e,
+                          SC__BROADCAST,
+                          sc__mesh_shard_kind(&p->mesh),
+                          bytes,
+                          "weights");
+}
+
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
+    enum sc__group_kind shard = sc__mesh_shard_kind(&p->mesh);
     struct sc__step_emitter e;
     step_blocks_begin(&e, l);
     e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
     if (l->tied[stage] != SC__NONE)
         e.pending |= 1u << SC__STREAM_TIED;
-    if (p->zero < 2 && !p->overlap_grad) {
-        enum sc__coll coll = p->zero ? SC__REDUCESCATTER : SC__ALLREDUCE;
-        update_collective(&e, coll, SC__GROUP_DP_CP, p->grad_bytes * s.dense, "gradients");
-        update_collective(&e,
-                          coll,
-                          SC__GROUP_DP_EP,
-                          p->grad_bytes * s.experts,
-                          "gradients");
-    }
+    if (p->zero < 2 && !p->overlap_grad)
+        reduce_at_the_end(&e, &s);
     if (shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
         update_collective(&e,
                           SC__ALLREDUCE,
@@ -586,9 +615,11 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
                           "tied embedding");
     if (p->optimizer)
         optimizer(&e, stage, &s);
-    if (p->zero == 1 && !p->overlap_param) {
+    if (sc__step_owns_tensors(l)) {
+        broadcast_weights(&e, stage, &s);
+    } else if (p->zero == 1 && !p->overlap_param) {
         double width = sc__plan_gathered_bytes(p);
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_CP, width * s.dense, "weights");
+        update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
         update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
     }
     return end(&e);
@@ -678,6 +709,20 @@ void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index
     *block_at(l, stage, index, SC__BLOCK_HEAD) = c.last ? head_block(l, &c) : SC__NONE;
     *block_at(l, stage, index, SC__BLOCK_LAYERS) = wgrad_block(l, &c, false, false);
     *block_at(l, stage, index, SC__BLOCK_LAYERS_LAST) = wgrad_block(l, &c, false, true);
+}
+
+void sc__step_make_unit(struct sc__lowering *l,
+                        int kind,
+                        uint32_t layer,
+                        uint32_t *forward_of_it,
+                        uint32_t *backward_of_it) {
+    struct chunk c = {.first = true, .last = true};
+    struct sc__step_unit u = {.kind = (uint8_t)kind, .layer = SC__NONE};
+    if (kind == SC__UNIT_LAYER)
+        u = layer_unit(l, layer, 0);
+    push_unit(l, &c, u);
+    *forward_of_it = step_blocks_forward_block(l, &c, false);
+    *backward_of_it = step_blocks_backward_block(l, &c, false);
 }
 
 uint32_t

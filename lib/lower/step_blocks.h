@@ -46,6 +46,13 @@ void sc__step_blocks_begin(struct sc__lowering *l);
 void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t chunk);
 uint32_t
 sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind);
+/* Forward and backward of one unit alone, of a micro-batch in the middle. layer: of a
+ * layer. */
+void sc__step_make_unit(struct sc__lowering *l,
+                        int kind,
+                        uint32_t layer,
+                        uint32_t *forward,
+                        uint32_t *backward);
 /* What a stage does at the end of the step. */
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage);
 /* Chunks of one key have blocks that take the same time. */
@@ -67,6 +74,8 @@ uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute);
+/* ZeRO 1 by whole tensors: see struct sc__software_constants. */
+bool sc__step_owns_tensors(const struct sc__lowering *l);
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,

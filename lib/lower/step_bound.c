@@ -23,6 +23,7 @@
  * two, and only busy(s) + after(s) counts.
  * Equal stages of 1F1B and interleaved pipelines reach the bound but for contention,
  * taxes and what is waited for across blocks. */
+#include "lower/pipeline_replay.h"
 #include "lower/step_blocks.h"
 
 #include <string.h>
@@ -36,6 +37,7 @@ struct chunk_bound {
     uint32_t place; /* which of the places of stages */
     int64_t time[BOUND_KINDS];
     int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
+    int64_t alone[BOUND_KINDS]; /* no transfer runs beside compute before this */
     uint32_t blocks[BOUND_KINDS];
 };
 
@@ -56,6 +58,7 @@ struct bounding {
     struct sc__lowering *l;
     struct sc__mesh mesh; /* as ranks are placed */
     bool transfers;       /* take time */
+    bool units_alone;     /* no gradients are reduced */
     double taxed;         /* what a transfer beside compute adds to it, of its own length */
     struct stage_place *places;
     uint32_t place_count;
@@ -67,6 +70,10 @@ struct bounding {
     struct chunk_bound *chunks;
     uint32_t chunk_count;
     uint32_t chunk_capacity;
+    /* for the replay of the schedule: by stage and chunk, by stage */
+    struct sc__chunk_costs *costs;
+    int64_t *message;
+    int64_t *after;
 };
 
 /* ---- what a transfer takes alone ---- */
@@ -84,6 +91,10 @@ static void find_shape(const struct bounding *b,
     *out = sc__cluster_shape(b->l->cluster, gpu, n);
 }
 
+static bool shares_gradients(int kind) {
+    return kind == SC__GROUP_DP || kind == SC__GROUP_DP_CP || kind == SC__GROUP_DP_EP;
+}
+
 /* Stages whose groups lie alike have one place. */
 static void find_places(struct bounding *b) {
     uint32_t pp = b->l->plan.mesh.pp;
@@ -92,7 +103,8 @@ static void find_places(struct bounding *b) {
         struct stage_place p;
         memset(&p, 0, sizeof p);
         for (int k = 0; k < BOUND_GROUPS; k++)
-            if (sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
+            if (!(b->units_alone && shares_gradients(k)) &&
+                sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
                 find_shape(b, s, (enum sc__group_kind)k, &p.shape[k]);
         uint32_t i = 0;
         while (i < b->place_count && memcmp(&b->places[i], &p, sizeof p) != 0)
@@ -125,12 +137,13 @@ collective_alone(struct bounding *b, uint32_t place, const struct sc__op *op) {
     return p.time;
 }
 
+/* From a stage to the next, and from the last to the first. */
 static int64_t message_alone(const struct bounding *b, uint32_t from) {
     const struct sc__lowering *l = b->l;
     if (!b->transfers || l->cluster->ideal)
         return 0;
     uint32_t here = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from);
-    uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from + 1);
+    uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, (from + 1) % l->plan.mesh.pp);
     uint32_t node = l->cluster->node_gpus;
     return sc__message_time(l->cluster,
                             here / node == next / node,
@@ -165,16 +178,18 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
-/* Runs a block from the given clocks of the streams on; busy may be NULL. */
-static void replay_block(struct bounding *b,
-                         uint32_t block,
-                         uint32_t place,
-                         int64_t clock[SC__MAX_STREAMS],
-                         int64_t *busy) {
+/* Runs a block from the given clocks of the streams on. Returns when the first transfer
+ * beside compute begins; busy may be NULL. */
+static int64_t replay_block(struct bounding *b,
+                            uint32_t block,
+                            uint32_t place,
+                            int64_t clock[SC__MAX_STREAMS],
+                            int64_t *busy) {
     const struct sc__workload *w = b->l->workload;
     const struct sc__block *x = &w->blocks[block];
     int64_t *end = SC__NEW_ARRAY(b->l->arena, int64_t, x->ops);
     struct stretch stretch;
+    int64_t alone = INT64_MAX;
     begin_stretch(&stretch, clock[SC__STREAM_COMPUTE]);
     for (uint32_t i = 0; i < x->ops; i++) {
         const struct sc__op *op = &w->ops[x->first_op + i];
@@ -203,9 +218,12 @@ static void replay_block(struct bounding *b,
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
+        if (!on_compute && collective && start < alone)
+            alone = start;
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }
+    return alone;
 }
 
 static bool block_kind_used(const struct sc__plan *p, int kind) {
@@ -229,7 +247,7 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
         if (!block_kind_used(&b->l->plan, k))
             continue;
         c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
-        replay_block(b, c->blocks[k], place, clock, c->busy[k]);
+        c->alone[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
         c->time[k] = clock[SC__STREAM_COMPUTE];
     }
     return c;
@@ -259,10 +277,18 @@ bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_
     int64_t clock[SC__MAX_STREAMS] = {0};
     uint32_t place = b->place_of[stage];
     if (!sc__schedule_splits(b->l->plan.schedule))
-        replay_block(b, first_chunk->blocks[SC__BLOCK_BACKWARD_LAST], place, clock, NULL);
+        (void)replay_block(b,
+                           first_chunk->blocks[SC__BLOCK_BACKWARD_LAST],
+                           place,
+                           clock,
+                           NULL);
     int64_t before = clock[SC__STREAM_COMPUTE];
-    replay_block(b, sc__step_after_block(b->l, stage), place, clock, NULL);
+    (void)replay_block(b, sc__step_after_block(b->l, stage), place, clock, NULL);
     return clock[SC__STREAM_COMPUTE] - before;
+}
+
+static struct sc__block_cost block_cost(const struct chunk_bound *x, int kind) {
+    return (struct sc__block_cost){.least = x->time[kind], .alone = x->alone[kind]};
 }
 
 static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
@@ -278,6 +304,13 @@ static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
             for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
                 other[s] += times_run(p, k) * x->busy[k][s];
         }
+        b->costs[stage * p->vpp + c] = (struct sc__chunk_costs){
+            .forward = block_cost(x, SC__BLOCK_FORWARD),
+            .forward_first = block_cost(x, SC__BLOCK_FORWARD_FIRST),
+            .backward = block_cost(x, SC__BLOCK_BACKWARD),
+            .backward_last = block_cost(x, SC__BLOCK_BACKWARD_LAST),
+            .wgrad = block_cost(x, SC__BLOCK_WGRAD),
+            .wgrad_last = block_cost(x, SC__BLOCK_WGRAD_LAST)};
         if (c > 0)
             continue;
         out.first = x->time[SC__BLOCK_FORWARD_FIRST];
@@ -295,6 +328,20 @@ static void take_larger(int64_t *most, int64_t x) {
         *most = x;
 }
 
+static int64_t replay_schedule(const struct bounding *b) {
+    const struct sc__plan *p = &b->l->plan;
+    const struct sc__pipeline_costs costs = {.schedule = p->schedule,
+                                             .pp = p->mesh.pp,
+                                             .vpp = p->vpp,
+                                             .micro_batches = p->micro_batches,
+                                             .overlap = p->overlap_p2p,
+                                             .tax = b->l->workload->comm_tax,
+                                             .chunks = b->costs,
+                                             .message = b->message,
+                                             .after = b->after};
+    return sc__pipeline_replay(b->l->arena, &costs);
+}
+
 int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     double tax = l->workload->comm_tax;
     struct bounding b = {.l = l,
@@ -308,21 +355,69 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     int64_t drain = 0;
     int64_t after_first = 0;
     int64_t most = 0;
+    b.costs = SC__NEW_ARRAY(l->arena, struct sc__chunk_costs, p->mesh.pp * p->vpp);
+    b.message = SC__NEW_ARRAY(l->arena, int64_t, p->mesh.pp);
+    b.after = SC__NEW_ARRAY(l->arena, int64_t, p->mesh.pp);
     sc__step_blocks_begin(l);
     find_places(&b);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         struct stage_bound x = bound_stage(&b, s);
         if (s == 0)
             after_first = x.after;
+        b.after[s] = x.after;
+        b.message[s] = p->mesh.pp > 1 ? message_alone(&b, s) : 0;
         take_larger(&most, fill + x.busy + x.after);
         take_larger(&most, fill + x.other);
         if (!split)
             take_larger(&most, fill + x.busy + drain + after_first);
         if (overlap || s + 1 == p->mesh.pp)
             continue;
-        int64_t message = message_alone(&b, s);
-        fill += x.first + message;
-        drain += x.last + message;
+        fill += x.first + b.message[s];
+        drain += x.last + b.message[s];
     }
+    take_larger(&most, replay_schedule(&b));
     return most;
+}
+
+/* ---- parts of the model ---- */
+
+static struct sc__unit_times time_unit(struct bounding *b, int kind, uint32_t layer) {
+    struct sc__unit_times least = {INT64_MAX, INT64_MAX};
+    uint32_t blocks[2];
+    sc__step_make_unit(b->l, kind, layer, &blocks[0], &blocks[1]);
+    for (uint32_t place = 0; place == 0 || place < b->place_count; place++) {
+        int64_t forward[SC__MAX_STREAMS] = {0};
+        int64_t backward[SC__MAX_STREAMS] = {0};
+        (void)replay_block(b, blocks[0], place, forward, NULL);
+        (void)replay_block(b, blocks[1], place, backward, NULL);
+        if (forward[SC__STREAM_COMPUTE] < least.forward)
+            least.forward = forward[SC__STREAM_COMPUTE];
+        if (backward[SC__STREAM_COMPUTE] < least.backward)
+            least.backward = backward[SC__STREAM_COMPUTE];
+    }
+    return least;
+}
+
+void sc__step_units(struct sc__lowering *l,
+                    const struct sc__mesh *placed,
+                    struct sc__step_units *out) {
+    struct bounding b = {.l = l,
+                         .mesh = placed ? *placed : l->plan.mesh,
+                         .transfers = placed != NULL,
+                         .units_alone = true};
+    const struct sc__model *m = l->model;
+    struct sc__unit_times of_kind[SC__LAYER_KINDS];
+    bool known[SC__LAYER_KINDS] = {false};
+    sc__step_blocks_begin(l);
+    find_places(&b);
+    out->layers = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
+    for (uint32_t i = 0; i < m->layers; i++) {
+        int kind = sc__layer_kind(l, i);
+        if (!known[kind])
+            of_kind[kind] = time_unit(&b, SC__UNIT_LAYER, i);
+        known[kind] = true;
+        out->layers[i] = of_kind[kind];
+    }
+    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0);
+    out->head = time_unit(&b, SC__UNIT_HEAD, 0);
 }

@@ -23,6 +23,7 @@ static const struct step_constants_field fields[] = {
     FIELD("attention_fp8", attention_fp8),
     FIELD("batched", batched),
     FIELD("memory", memory),
+    FIELD("scan", scan),
     FIELD("jitter", jitter),
     {NULL, 0},
 };

@@ -12,7 +12,8 @@ int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
            (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY);
 }
 
-static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_shape *s) {
+static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer_shape *s) {
+    const struct sc__model *m = l->model;
     enum sc__mixer mixer = sc__kind_mixer(kind);
     s->attention_gate = m->attention_gate;
     s->index_heads = m->index_heads;
@@ -27,6 +28,7 @@ static void shape_mixer(const struct sc__model *m, int kind, struct sc__layer_sh
     s->scan_groups = m->scan_groups;
     s->state_dim = m->state_dim;
     s->scan_chunk = m->scan_chunk;
+    s->scan_factor = l->constants.scan;
     s->scan_input = (uint64_t)sc__model_scan_input(m, mixer);
 }
 
@@ -56,6 +58,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .causal = true,
                                 .post_norms = m->post_norms,
                                 .dynamic_casts = p->dynamic_casts,
+                                .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
                                 .dropout = p->dropout,
                                 .attention = (enum sc__attention_software)p->attention,
                                 .q_rank = m->q_lora,
@@ -67,7 +70,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
-    shape_mixer(m, kind, &s);
+    shape_mixer(l, kind, &s);
     if (sc__kind_has_experts(kind)) {
         s.experts = m->experts;
         s.topk = m->topk;
@@ -75,6 +78,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.expert_tp = p->mesh.etp;
         s.expert_ffn = m->expert_ffn;
         s.shared_ffn = m->shared_ffn;
+        s.moe_latent = m->moe_latent;
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
         s.looped = p->moe_unfused;
@@ -92,6 +96,22 @@ static void step_kernels_add(struct sc__lowering *l,
     *SC__PUSH(l->arena, list->items, list->count, list->capacity) = k;
 }
 
+static void add_norm(struct sc__lowering *l,
+                     struct sc__kernels *list,
+                     uint64_t rows,
+                     enum sc__phase phase) {
+    struct sc__layer_shape shape = layer_shape(l, false);
+    struct sc__layer_kernels kernels = {0};
+    sc__norm_kernels(l->arena,
+                     l->kernel_model,
+                     &shape,
+                     phase == SC__BACKWARD,
+                     rows,
+                     &kernels);
+    for (uint32_t i = 0; i < kernels.count; i++)
+        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+}
+
 static void embedding_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     uint64_t rows = (uint64_t)sc__plan_tokens(p);
@@ -105,6 +125,10 @@ static void embedding_kernels(struct sc__lowering *l) {
                      sc__embedding_forward(l->kernel_model, t, rows, h),
                      SC__FORWARD,
                      SC__WORK_EMBEDDING);
+    if (l->model->embedding_norm) {
+        add_norm(l, f, cut, SC__FORWARD);
+        add_norm(l, b, cut, SC__BACKWARD);
+    }
     if (l->model->positions)
         step_kernels_add(l,
                          f,
@@ -129,22 +153,6 @@ static void embedding_kernels(struct sc__lowering *l) {
         sc__embedding_backward(l->kernel_model, t, rows, p->vocab / p->mesh.tp, h),
         SC__BACKWARD,
         SC__WORK_EMBEDDING);
-}
-
-static void add_norm(struct sc__lowering *l,
-                     struct sc__kernels *list,
-                     uint64_t rows,
-                     enum sc__phase phase) {
-    struct sc__layer_shape shape = layer_shape(l, false);
-    struct sc__layer_kernels kernels = {0};
-    sc__norm_kernels(l->arena,
-                     l->kernel_model,
-                     &shape,
-                     phase == SC__BACKWARD,
-                     rows,
-                     &kernels);
-    for (uint32_t i = 0; i < kernels.count; i++)
-        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
 static void head_kernels(struct sc__lowering *l) {
@@ -224,7 +232,8 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
-        return c->batched;
+        return c->batched *
+               (sc__model_qk_dim(l->model) & 7 ? c->software.unaligned_heads : 1);
     if (l->plan.gemm == SC__FP32)
         return 1;
     if (l->plan.gemm == l->plan.dtype)
@@ -260,6 +269,8 @@ static double idle_share(const struct sc__plan *p) {
     double few = 2 * stages + 1 - m;
     if (!sc__schedule_splits(p->schedule))
         return stages / (m * p->vpp);
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV)
+        return stages / (6 * m);
     if (sc__schedule_overlaps_steps(p->schedule))
         stages = 0;
     return (few > stages ? few : stages) / (3 * m);

@@ -38,7 +38,8 @@ static double ops_share(const struct sc__model *m, const struct sc__layer_kernel
 double sc__repeated_gemms(const struct sc__model *m) {
     double d = m->head_dim;
     double h = m->hidden;
-    double ffn = m->experts ? (double)m->topk * m->expert_ffn + m->shared_ffn : m->ffn;
+    double routed = (double)m->topk * m->expert_ffn * sc__model_routed_width(m) / h;
+    double ffn = m->experts ? routed + m->shared_ffn : m->ffn;
     double qkv = h * d * (m->heads + 2.0 * m->kv_heads);
     double out = h * d * m->heads;
     double up = (m->gated ? 2 : 1) * h * ffn;

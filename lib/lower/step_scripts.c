@@ -13,12 +13,20 @@
  *   expert parallel      dispatch and combine around the experts */
 #include "lower/step_scripts.h"
 
+/* GEMMs that are merged keep their names: "qkv + proj". */
+static void
+add_name(struct sc__script_maker *k, struct sc__step_item *item, const char *name) {
+    if (item->work == SC__WORK_GEMM && !strstr(item->name, name))
+        item->name = sc__format(k->l->arena, "%s + %s", item->name, name);
+}
+
 static void compute(struct sc__script_maker *k, uint8_t work, double us, const char *name) {
     struct sc__script *s = k->script;
     s->us += us;
     for (uint32_t i = k->open; i < s->count; i++)
         if (s->items[i].kind == SC__ITEM_COMPUTE && s->items[i].work == work) {
             s->items[i].us += us;
+            add_name(k, &s->items[i], name);
             return;
         }
     *SC__PUSH(k->l->arena, s->items, s->count, s->capacity) =
@@ -74,8 +82,7 @@ static void await_exchange(struct sc__script_maker *k) {
 }
 
 static const char *part_name(enum sc__work work) {
-    static const char *const names[SC__WORKS] = {[SC__WORK_GEMM] = "linear",
-                                                 [SC__WORK_ATTENTION] = "attention",
+    static const char *const names[SC__WORKS] = {[SC__WORK_ATTENTION] = "attention",
                                                  [SC__WORK_NORM] = "norm",
                                                  [SC__WORK_ELEMENTWISE] = "elementwise",
                                                  [SC__WORK_ROUTER] = "router",
@@ -121,7 +128,8 @@ static void step_scripts_part(struct sc__script_maker *k,
         compute(k,
                 x->kernel.work,
                 share * sc__step_kernel_us(k->l, &x->kernel),
-                part_name(x->kernel.work));
+                x->kernel.work == SC__WORK_GEMM ? x->kernel.name
+                                                : part_name(x->kernel.work));
     }
 }
 

@@ -1,6 +1,8 @@
 /* config: configurations of training programs (YAML, JSON, TOML) as flags of a
  * launch. config_keys.c reads any of them as a list of keys with dots between;
- * config_formats.c knows whose keys they are and what they mean. */
+ * config_python.c the values of a recipe in Python; config_interpolate.c looks up what
+ * values say of each other; config_formats.c knows whose keys they are and what they mean.
+ */
 #ifndef SC_MODEL_CONFIG_H
 #define SC_MODEL_CONFIG_H
 
@@ -27,8 +29,20 @@ enum sc__config_kind {
     SC__CONFIG_TORCHTITAN,
     SC__CONFIG_TRAINER, /* Axolotl, LLaMA-Factory, TrainingArguments */
     SC__CONFIG_MAXTEXT,
-    SC__CONFIG_NESTED /* Megatron's names with underscores: FlagScale, Primus, NeMo */
+    SC__CONFIG_NESTED, /* Megatron's names with underscores: FlagScale, Primus, NeMo */
+    SC__CONFIG_NANOTRON,
+    SC__CONFIG_OLMO
 };
+
+struct sc__config_key {
+    unsigned kinds; /* bits of enum sc__config_kind */
+    const char *key;
+    const char *flag;
+    /* NULL: the value itself; "": a switch, given where the value is true; else "from=to"
+     * with blanks between, and "*" where other values pass as they are. */
+    const char *words;
+};
+extern const struct sc__config_key sc__config_keys[]; /* ended by a NULL key */
 
 sc_status sc__config_read_yaml(struct sc_context *ctx,
                                const char *file,
@@ -39,11 +53,25 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
                                struct sc__str text,
                                struct sc__config *out);
 
+/* The values under names of a recipe in Python. */
+void sc__config_read_python(struct sc_context *ctx,
+                            struct sc__str text,
+                            struct sc__config *out);
+/* The preset that a class (Llama3Config8B) or an id in quotes names, or NULL; *other: a
+ * second one, where there is. */
+const char *
+sc__config_python_model(struct sc_context *ctx, struct sc__str text, const char **other);
+/* Puts the values in that others name ("${.hidden_size}"). */
+void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
+
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);
+/* A script that calls a trainer of Hugging Face (--model_name_or_path …): its words
+ * become those that its arguments stand for. */
+sc_status sc__config_trainer_script(struct sc__launch *l);
 
 #endif

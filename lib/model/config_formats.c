@@ -7,112 +7,6 @@
 
 #include <string.h>
 
-#define OF(kind) (1u << SC__CONFIG_##kind)
-
-/* words: NULL: the value itself; "": a switch, given where the value is true; else
- * "from=to" with blanks between, and "*" where other values pass as they are. */
-static const struct config_key {
-    unsigned kinds;
-    const char *key;
-    const char *flag;
-    const char *words;
-} config_keys[] = {
-    {OF(NEOX), "pipe_parallel_size", "pipeline-model-parallel-size", "0=1 *"},
-    {OF(NEOX), "model_parallel_size", "tensor-model-parallel-size", "0=1 *"},
-    {OF(NEOX), "num_layers", "num-layers", NULL},
-    {OF(NEOX), "hidden_size", "hidden-size", NULL},
-    {OF(NEOX), "num_attention_heads", "num-attention-heads", NULL},
-    {OF(NEOX), "num_kv_heads", "num-query-groups", NULL},
-    {OF(NEOX), "intermediate_size", "ffn-hidden-size", NULL},
-    {OF(NEOX), "seq_length", "seq-length", NULL},
-    {OF(NEOX), "max_position_embeddings", "max-position-embeddings", NULL},
-    {OF(NEOX), "make_vocab_size_divisible_by", "make-vocab-size-divisible-by", NULL},
-    {OF(NEOX),
-     "norm",
-     "normalization",
-     "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm"},
-    {OF(NEOX),
-     "pos_emb",
-     "position-embedding-type",
-     "rotary=rope learned=learned_absolute alibi=alibi none=none"},
-    {OF(NEOX), "no_weight_tying", "untie-embeddings-and-output-weights", ""},
-    {OF(NEOX), "activation", "swiglu", "swiglu= geglu= gelu=- relu=- silu=- *=-"},
-    {OF(NEOX), "checkpoint_activations", "recompute", "true=full false=none"},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "zero_optimization.stage", "zero", NULL},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "fp16.enabled", "fp16", ""},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "bf16.enabled", "bf16", ""},
-    {OF(NEOX) | OF(DEEPSPEED), "train_micro_batch_size_per_gpu", "micro-batch", NULL},
-    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
-     "gradient_accumulation_steps",
-     "micro-batches",
-     NULL},
-    {OF(NEOX) | OF(DEEPSPEED), "train_batch_size", "global-batch", NULL},
-    {OF(NEOX), "precision", "precision", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
-    {OF(DEEPSPEED), "tensor_parallel.autotp_size", "tp", "0=1 *"},
-    {OF(DEEPSPEED), "pipeline.stages", "pp", "auto=- *"},
-
-    {OF(TORCHTITAN), "training.seq_len", "seq", NULL},
-    {OF(TORCHTITAN), "training.global_batch_size", "global-batch", "-1=- *"},
-    {OF(TORCHTITAN), "parallelism.tensor_parallel_degree", "tp", NULL},
-    {OF(TORCHTITAN), "parallelism.context_parallel_degree", "cp", NULL},
-    {OF(TORCHTITAN), "parallelism.pipeline_parallel_degree", "pp", NULL},
-    {OF(TORCHTITAN), "parallelism.expert_parallel_degree", "ep", NULL},
-    {OF(TORCHTITAN), "parallelism.expert_tensor_parallel_degree", "etp", NULL},
-    {OF(TORCHTITAN),
-     "parallelism.pipeline_parallel_schedule",
-     "schedule",
-     "1F1B=1f1b GPipe=gpipe Interleaved1F1B=interleaved ZBVZeroBubble=zb-v"},
-    {OF(TORCHTITAN),
-     "activation_checkpoint.mode",
-     "recompute",
-     "none=none full=full selective=ops"},
-
-    {OF(TRAINER), "base_model", "model", NULL},
-    {OF(TRAINER), "model_name_or_path", "model", NULL},
-    {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "sequence_len", "seq", NULL},
-    {OF(TRAINER), "cutoff_len", "seq", NULL},
-    {OF(TRAINER), "max_seq_length", "seq", NULL},
-    {OF(TRAINER), "max_length", "seq", NULL},
-    {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
-    {OF(TRAINER), "bf16", "bf16", ""},
-    {OF(TRAINER), "fp16", "fp16", ""},
-    {OF(TRAINER), "lora_r", "lora", NULL},
-    {OF(TRAINER), "lora_rank", "lora", NULL},
-    {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
-    {OF(TRAINER), "context_parallel_size", "cp", NULL},
-    {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
-
-    {OF(MAXTEXT), "base_emb_dim", "hidden-size", NULL},
-    {OF(MAXTEXT), "base_num_decoder_layers", "num-layers", NULL},
-    {OF(MAXTEXT), "base_num_query_heads", "num-attention-heads", NULL},
-    {OF(MAXTEXT), "base_num_kv_heads", "num-query-groups", NULL},
-    {OF(MAXTEXT), "base_mlp_dim", "ffn-hidden-size", NULL},
-    {OF(MAXTEXT), "head_dim", "kv-channels", NULL},
-    {OF(MAXTEXT), "vocab_size", "vocab-size", NULL},
-    {OF(MAXTEXT), "num_experts", "num-experts", "1=- *"},
-    {OF(MAXTEXT), "num_experts_per_tok", "moe-router-topk", "1=- *"},
-    {OF(MAXTEXT), "max_target_length", "seq-length", NULL},
-    {OF(MAXTEXT), "ici_tensor_parallelism", "tp", NULL},
-    {OF(MAXTEXT), "ici_pipeline_parallelism", "pp", NULL},
-    {OF(MAXTEXT),
-     "logits_via_embedding",
-     "untie-embeddings-and-output-weights",
-     "false= False= true=- True=-"},
-    {OF(MAXTEXT), "remat_policy", "recompute", "full=full minimal=selective *=selective"},
-
-    {OF(NESTED), "encoder_seq_length", "seq-length", NULL},
-    {OF(NESTED), "virtual_pipeline_model_parallel_size", "vpp", NULL},
-    {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
-    {OF(NESTED), "activations_checkpoint_method", "recompute-method", NULL},
-    {OF(NESTED), "activations_checkpoint_num_layers", "recompute-num-layers", NULL},
-    {OF(NESTED),
-     "precision",
-     "precision",
-     "bf16=bf16 bf16-mixed=bf16 16=fp16 16-mixed=fp16 32=fp32 fp8=fp8 *=-"},
-};
-
 static bool means_nothing(const char *v) {
     static const char *const words[] =
         {"", "auto", "null", "None", "none", "~", "default", NULL};
@@ -161,7 +55,7 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
 }
 
 static sc_status take_key(struct config_taking *t,
-                          const struct config_key *k,
+                          const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = item->value;
@@ -211,13 +105,18 @@ static bool key_is(const struct sc__config_item *item, const char *key) {
            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.');
 }
 
-/* A key that is a flag of Megatron's with underscores for dashes. */
-static void take_megatron_name(struct config_taking *t,
-                               const struct sc__config_item *item) {
-    char *name = sc__strdup(&t->l->ctx->arena, item->last);
+static const char *dashed(struct sc__arena *arena, const char *key) {
+    char *name = sc__strdup(arena, key);
     for (char *c = name; *c; c++)
         if (*c == '_')
             *c = '-';
+    return name;
+}
+
+/* A key that is a flag of Megatron's with underscores for dashes. */
+static void take_megatron_name(struct config_taking *t,
+                               const struct sc__config_item *item) {
+    const char *name = dashed(&t->l->ctx->arena, item->last);
     const struct sc__option *o = sc__option_find(t->l->known, name);
     if (!o || !strcmp(name, "model") || !strcmp(name, "optimizer") ||
         !strcmp(name, "precision") || !strcmp(name, "gpu"))
@@ -261,18 +160,39 @@ static void take_flag_key(struct config_taking *t, const struct sc__config_item 
         add_word(t->l, &t->capacity, value);
 }
 
+/* A size of the model that would be passed over: that of another one would be told. */
+static sc_status refuse_shape(const struct config_taking *t,
+                              const struct sc__config_item *item) {
+    const char *name = dashed(&t->l->ctx->arena, item->last);
+    struct sc__flag as;
+    const char *why;
+    uint32_t number = 0;
+    if (!sc__parse_u32(sc__str(item->value), &number) || !number ||
+        sc__flag_kind(t->l->known, name, &as, &why) != SC__FLAG_REFUSED)
+        return SC_OK;
+    return sc__launch_fail(t->l,
+                           item->line,
+                           "take the key out to forecast the model without it",
+                           "%.60s: %s",
+                           item->key,
+                           why);
+}
+
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
             take_flag_key(t, item);
         return SC_OK;
     }
-    for (size_t i = 0; i < sizeof config_keys / sizeof *config_keys; i++)
-        if (config_keys[i].kinds & (1u << t->kind) && key_is(item, config_keys[i].key))
-            return take_key(t, &config_keys[i], item);
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
+        if (k->kinds & (1u << t->kind) && key_is(item, k->key))
+            return take_key(t, k, item);
     if (t->kind == SC__CONFIG_NESTED)
         take_megatron_name(t, item);
-    return SC_OK;
+    bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
+                           t->kind == SC__CONFIG_MAXTEXT || t->kind == SC__CONFIG_OLMO ||
+                           t->kind == SC__CONFIG_NANOTRON;
+    return describes_model ? refuse_shape(t, item) : SC_OK;
 }
 
 /* ---- what several keys say together ---- */
@@ -301,6 +221,10 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *shard = sc__config_value(c, "parallelism.data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         add_flag(t, "use-torch-fsdp2", NULL);
+    /* its plan of tensor parallel has the norms on parts of the sequence, always
+     * (parallelize_llama, apply_tp) */
+    if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
+        add_flag(t, "sequence-parallel", NULL);
     const char *converters = sc__config_value(c, "model.converters");
     if (converters && strstr(converters, "float8"))
         add_flag(t, "fp8", NULL);
@@ -365,20 +289,83 @@ static sc_status take_trainer(struct config_taking *t) {
     return SC_OK;
 }
 
-static void take_maxtext(struct config_taking *t) {
-    const char *batch = sc__config_value(t->c, "per_device_batch_size");
-    uint32_t whole;
-    double number;
+/* The preset that a name in a configuration means, without the ending of a file. */
+static sc_status take_preset(struct config_taking *t, const char *name) {
+    struct sc__str plain = sc__str(name);
+    if (sc__str_ends(plain, ".yaml"))
+        plain.n -= strlen(".yaml");
+    const char *model = sc__strndup(&t->l->ctx->arena, plain.p, plain.n);
+    if (sc__launch_overridden(t->l, "model"))
+        return SC_OK;
+    if (!sc__model_preset(&t->l->ctx->arena, model))
+        return sc__launch_fail(t->l,
+                               0,
+                               "name the model with --model (stepcast list models)",
+                               "the model %.60s is not known",
+                               name);
+    add_flag(t, "model", model);
+    return SC_OK;
+}
+
+static void take_maxtext_model(struct config_taking *t) {
     add_flag(t, "disable-bias-linear", NULL);
     add_flag(t, "normalization", "RMSNorm");
     add_flag(t, "position-embedding-type", "rope");
     if (sc__config_value(t->c, "mlp_activations.1"))
         add_flag(t, "swiglu", NULL);
+}
+
+static sc_status take_maxtext(struct config_taking *t) {
+    const char *batch = sc__config_value(t->c, "per_device_batch_size");
+    const char *name = sc__config_value(t->c, "model_name");
+    uint32_t whole;
+    double number;
+    if (name && !means_nothing(name))
+        SC__TRY(take_preset(t, name));
+    else
+        take_maxtext_model(t);
     if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
         whole = (uint32_t)number;
         add_flag(t, "micro-batch", sc__format(&t->l->ctx->arena, "%u", whole));
     }
     add_flag(t, "zero", "3");
+    return SC_OK;
+}
+
+/* Nanotron's models are Llamas; OLMo's as well, with sizes that count both halves of a
+ * gated feed-forward, and sharded by FSDP where a section says so. */
+static void take_llama(struct config_taking *t) {
+    add_flag(t, "disable-bias-linear", NULL);
+    add_flag(t, "normalization", "RMSNorm");
+    add_flag(t, "position-embedding-type", "rope");
+    add_flag(t, "swiglu", NULL);
+}
+
+static sc_status take_olmo(struct config_taking *t) {
+    const char *activation = sc__config_value(t->c, "model.activation_type");
+    uint32_t hidden = config_number(t->c, "model.d_model", 0);
+    uint32_t ratio = config_number(t->c, "model.mlp_ratio", 4);
+    uint32_t both = config_number(t->c, "model.mlp_hidden_size", 0);
+    if (activation && strcmp(activation, "swiglu") != 0)
+        return sc__launch_fail(t->l,
+                               0,
+                               NULL,
+                               "model.activation_type: '%.60s' is not modelled",
+                               activation);
+    if (!both && hidden && ratio <= 1u << 10)
+        both = hidden * ratio;
+    take_llama(t);
+    add_flag(t, "ffn-hidden-size", sc__format(&t->l->ctx->arena, "%u", both / 2));
+    if (sc__config_value(t->c, "fsdp.wrapping_strategy") ||
+        sc__config_value(t->c, "fsdp.precision"))
+        add_flag(t, "use-torch-fsdp2", NULL);
+    return SC_OK;
+}
+
+/* Primus names a file of its own for the model. */
+static sc_status take_primus(struct config_taking *t) {
+    const char *model = sc__config_value(t->c, "pre_trainer.model");
+    return model ? take_preset(t, model) : SC_OK;
 }
 
 static void take_nodes(struct config_taking *t) {
@@ -392,6 +379,20 @@ static void take_nodes(struct config_taking *t) {
         nodes = config_number(t->c, "nnodes", 0);
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
+}
+
+/* A list in YAML, as words behind one flag. */
+static void take_modules(struct config_taking *t) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->c->count; i++) {
+        const char *list = strstr(t->c->items[i].key, "recompute_modules.");
+        if (!list)
+            continue;
+        if (!any)
+            add_flag(t, "recompute-modules", NULL);
+        any = true;
+        add_word(t->l, &t->capacity, t->c->items[i].value);
+    }
 }
 
 /* ---- whose it is ---- */
@@ -409,7 +410,9 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
             return SC__CONFIG_MEGATRON;
     if (has_key(c, "model.flavor") || has_key(c, "training.seq_len"))
         return SC__CONFIG_TORCHTITAN;
-    if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers"))
+    if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers") ||
+        (has_key(c, "model_name") &&
+         (has_key(c, "per_device_batch_size") || has_key(c, "max_target_length"))))
         return SC__CONFIG_MAXTEXT;
     bool neox = has_key(c, "pipe_parallel_size") ||
                 (has_key(c, "num_layers") && has_key(c, "train_micro_batch_size_per_gpu"));
@@ -418,6 +421,11 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "base_model") || has_key(c, "model_name_or_path") ||
         has_key(c, "per_device_train_batch_size"))
         return SC__CONFIG_TRAINER;
+    if (has_key(c, "model_config.is_llama_config") ||
+        (has_key(c, "tokens.sequence_length") && has_key(c, "parallelism.tp")))
+        return SC__CONFIG_NANOTRON;
+    if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size"))
+        return SC__CONFIG_OLMO;
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
@@ -457,25 +465,129 @@ static const struct {
                 {"torchtitan", "torchtitan-2026"},
                 {"a trainer of Hugging Face", "hf-transformers"},
                 {"MaxText", "maxtext"},
-                {"Megatron's arguments, nested", NULL}};
+                {"Megatron's arguments, nested", NULL},
+                {"Nanotron", NULL},
+                {"OLMo", NULL}};
+
+/* ---- recipes in Python ---- */
+
+static bool looks_like_python(const struct sc__launch *l) {
+    return sc__str_ends(sc__str(l->file), ".py") ||
+           sc__launch_is_recipe(l->text.p, l->text.n);
+}
+
+/* A key that decides the step has one value, or the command line gives it. */
+static sc_status one_value(const struct config_taking *t,
+                           const struct sc__config_item *item,
+                           bool *repeated) {
+    const char *flag = dashed(&t->l->ctx->arena, item->last);
+    *repeated = false;
+    if (sc__launch_overridden(t->l, flag))
+        return SC_OK;
+    for (const struct sc__config_item *before = t->c->items; before < item; before++) {
+        if (strcmp(before->last, item->last) != 0)
+            continue;
+        *repeated = true;
+        if (strcmp(before->value, item->value) != 0 && sc__option_find(t->l->known, flag))
+            return sc__launch_fail(t->l,
+                                   item->line,
+                                   sc__format(&t->l->ctx->arena,
+                                              "the file holds several recipes: give --%s",
+                                              flag),
+                                   "%s is %.60s here and %.60s in line %u",
+                                   item->last,
+                                   item->value,
+                                   before->value,
+                                   before->line);
+    }
+    return SC_OK;
+}
+
+static sc_status take_python_model(struct config_taking *t) {
+    const char *other;
+    const char *model = sc__config_python_model(t->l->ctx, t->l->text, &other);
+    if (sc__launch_overridden(t->l, "model") ||
+        (has_key(t->c, "num_layers") && has_key(t->c, "hidden_size")))
+        return SC_OK;
+    if (!model || other)
+        return sc__launch_fail(t->l,
+                               0,
+                               "name the model with --model (stepcast list models)",
+                               model ? "the recipe names two models, %s and %s"
+                                     : "the recipe names no model that is known%s%s",
+                               model ? model : "",
+                               other ? other : "");
+    add_flag(t, "model", model);
+    return SC_OK;
+}
+
+/* Values that are no literals would be passed over: a key of the plan is named. */
+static sc_status refuse_expression(const struct config_taking *t,
+                                   const struct sc__config_item *item) {
+    const struct sc__option *o =
+        sc__option_find(t->l->known, dashed(&t->l->ctx->arena, item->last));
+    double number;
+    if (!o || !o->arg || sc__launch_overridden(t->l, o->name) ||
+        means_nothing(item->value) || !strcmp(item->value, "False") ||
+        sc__parse_double(sc__str(item->value), &number) || !strchr(item->value, '.'))
+        return SC_OK;
+    return sc__launch_fail(t->l,
+                           item->line,
+                           sc__format(&t->l->ctx->arena, "give --%s", o->name),
+                           "%s is %.60s, which is no value that can be read",
+                           item->last,
+                           item->value);
+}
+
+static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
+    struct config_taking t = {.l = l, .c = c, .kind = SC__CONFIG_NESTED};
+    if (!has_key(c, "tensor_model_parallel_size") && !has_key(c, "global_batch_size"))
+        return sc__launch_fail(l,
+                               0,
+                               "recipes of NeMo and Megatron-Bridge are read, as far as "
+                               "they are values under names",
+                               "no recipe that we know");
+    sc__note(l->ctx,
+             "config-kind",
+             "%s is read as a recipe in Python: values under names; nothing in it is run",
+             l->file);
+    for (uint32_t i = 0; i < c->count; i++) {
+        bool repeated;
+        SC__TRY(one_value(&t, &c->items[i], &repeated));
+        if (repeated)
+            continue;
+        SC__TRY(refuse_expression(&t, &c->items[i]));
+        SC__TRY(take_item(&t, &c->items[i]));
+    }
+    SC__TRY(take_python_model(&t));
+    take_nodes(&t);
+    return SC_OK;
+}
 
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     struct sc__config *c = SC__NEW(&l->ctx->arena, struct sc__config);
     *kind = SC__CONFIG_NONE;
+    if (looks_like_python(l)) {
+        *kind = SC__CONFIG_NESTED;
+        sc__config_read_python(l->ctx, l->text, c);
+        return take_recipe(l, c);
+    }
     if (looks_like_toml(l))
         SC__TRY(sc__config_read_toml(l->ctx, l->file, l->text, c));
     else if (looks_like_yaml(l))
         SC__TRY(sc__config_read_yaml(l->ctx, l->file, l->text, c));
     else
         return SC_OK;
+    sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
     if (!t.kind)
-        return sc__launch_fail(l,
-                               0,
-                               "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
-                               "LLaMA-Factory, FlagScale, Primus, NeMo and MaxText are "
-                               "known; a config.json of Hugging Face goes to --model",
-                               "no configuration that we know");
+        return sc__launch_fail(
+            l,
+            0,
+            "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
+            "LLaMA-Factory, FlagScale, Primus, NeMo, MaxText, "
+            "Nanotron and OLMo are known; a config.json of Hugging Face goes to --model",
+            "no configuration that we know");
     *kind = t.kind;
     sc__note(l->ctx,
              "config-kind",
@@ -491,9 +603,56 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     if (t.kind == SC__CONFIG_TRAINER)
         SC__TRY(take_trainer(&t));
     if (t.kind == SC__CONFIG_MAXTEXT)
-        take_maxtext(&t);
-    if (t.kind == SC__CONFIG_NESTED)
+        SC__TRY(take_maxtext(&t));
+    if (t.kind == SC__CONFIG_NANOTRON)
+        take_llama(&t);
+    if (t.kind == SC__CONFIG_OLMO)
+        SC__TRY(take_olmo(&t));
+    if (t.kind == SC__CONFIG_NESTED) {
+        SC__TRY(take_primus(&t));
         take_nodes(&t);
+        take_modules(&t);
+    }
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;
+}
+
+/* The arguments of a command as keys; one without a value is true. */
+static void words_as_keys(const struct sc__launch *l, struct sc__config *c) {
+    struct sc__arena *arena = &l->ctx->arena;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *word = l->words[i];
+        const char *equals = strchr(word, '=');
+        if (!sc__is_flag(word))
+            continue;
+        const char *name =
+            sc__strndup(arena,
+                        word + 2,
+                        equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
+        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]);
+        const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
+        *SC__PUSH(arena, c->items, c->count, c->capacity) =
+            (struct sc__config_item){.key = name,
+                                     .last = name,
+                                     .value = value,
+                                     .line = l->line};
+    }
+}
+
+sc_status sc__config_trainer_script(struct sc__launch *l) {
+    struct sc__config c = {0};
+    words_as_keys(l, &c);
+    if (!has_key(&c, "model_name_or_path") && !has_key(&c, "per_device_train_batch_size"))
+        return SC_OK;
+    struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
+    uint32_t world = sc__launch_world(l->words, l->count);
+    l->words = NULL;
+    l->count = 0;
+    l->other_program = true;
+    add_flag(&t, "software", programs[t.kind].software);
+    if (world)
+        add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
+    for (uint32_t i = 0; i < c.count; i++)
+        SC__TRY(take_item(&t, &c.items[i]));
+    return take_trainer(&t);
 }

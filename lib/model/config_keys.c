@@ -53,6 +53,13 @@ struct yaml_keys {
     yaml_event_t event;
     struct sc__config *out;
     unsigned depth;
+    /* scalars with a name (&name), which aliases (*name) stand for */
+    struct yaml_anchor {
+        const char *name;
+        const char *value;
+    } * anchors;
+    uint32_t anchor_count;
+    uint32_t anchor_capacity;
 };
 
 static sc_status yaml_next(struct yaml_keys *y) {
@@ -69,6 +76,36 @@ static sc_status yaml_next(struct yaml_keys *y) {
 }
 
 static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char *name);
+
+static void
+yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+    struct sc__arena *a = &y->ctx->arena;
+    const char *value = (const char *)y->event.data.scalar.value;
+    const char *anchor = (const char *)y->event.data.scalar.anchor;
+    if (anchor)
+        *SC__PUSH(a, y->anchors, y->anchor_count, y->anchor_capacity) =
+            (struct yaml_anchor){.name = sc__strdup(a, anchor),
+                                 .value = sc__strdup(a, value)};
+    add_item(y->ctx, y->out, prefix, name, value, line);
+}
+
+/* The last scalar of that name before it counts. */
+static sc_status
+yaml_alias(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+    const char *wanted = (const char *)y->event.data.alias.anchor;
+    for (uint32_t i = y->anchor_count; i-- > 0;)
+        if (!strcmp(y->anchors[i].name, wanted)) {
+            add_item(y->ctx, y->out, prefix, name, y->anchors[i].value, line);
+            return SC_OK;
+        }
+    return config_error(y->ctx,
+                        y->file,
+                        line,
+                        sc__format(&y->ctx->arena,
+                                   "the alias *%.60s stands for no single value: write out "
+                                   "what it stands for",
+                                   wanted));
+}
 
 static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
     for (;;) {
@@ -102,12 +139,7 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         return config_error(y->ctx, y->file, line, "nested too deep, or too long");
     switch (y->event.type) {
     case YAML_SCALAR_EVENT:
-        add_item(y->ctx,
-                 y->out,
-                 prefix,
-                 name,
-                 (const char *)y->event.data.scalar.value,
-                 line);
+        yaml_scalar(y, prefix, name, line);
         return SC_OK;
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT: {
@@ -120,8 +152,8 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         y->depth--;
         return SC_OK;
     }
-    default: /* an alias: what it stands for is not looked up */
-        return SC_OK;
+    default:
+        return yaml_alias(y, prefix, name, line);
     }
 }
 
@@ -135,7 +167,15 @@ static sc_status yaml_document(struct yaml_keys *y) {
                             y->file,
                             y->event.start_mark.line + 1,
                             "not a mapping of keys to values");
-    return yaml_mapping(y, "");
+    SC__TRY(yaml_mapping(y, ""));
+    SC__TRY(yaml_next(y));
+    SC__TRY(yaml_next(y));
+    if (y->event.type != YAML_STREAM_END_EVENT)
+        return config_error(y->ctx,
+                            y->file,
+                            y->event.start_mark.line + 1,
+                            "a second document: a configuration is one");
+    return SC_OK;
 }
 
 sc_status sc__config_read_yaml(struct sc_context *ctx,

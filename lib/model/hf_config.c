@@ -5,6 +5,7 @@
  * do not know are named in a note, keys that change the architecture in a way we do not
  * model are errors. */
 #include "model/hf_family.h"
+#include "model/hf_forms.h"
 #include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
 #include "model/python_json.h"
@@ -18,7 +19,8 @@ static const char *const hidden_keys[] = {
     "hidden_size", "n_embd", "n_embed", "d_model", NULL};
 static const char *const layer_keys[] = {
     "num_hidden_layers", "n_layer", "n_layers", "num_layers", NULL};
-static const char *const head_keys[] = {"num_attention_heads", "n_head", "n_heads", NULL};
+static const char *const head_keys[] = {
+    "num_attention_heads", "n_head", "n_heads", "num_heads", NULL};
 static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
 static const char *const group_keys[] = {"multi_query_group_num", NULL};
 static const char *const dim_keys[] = {
@@ -45,7 +47,9 @@ static const char *const shared_ffn_keys[] = {"shared_expert_intermediate_size",
                                               "moe_shared_expert_intermediate_size",
                                               "shared_intermediate_size",
                                               NULL};
-static const char *const shared_count_keys[] = {"n_shared_experts", NULL};
+static const char *const latent_keys[] = {"moe_latent_size", NULL};
+static const char *const shared_count_keys[] = {
+    "n_shared_experts", "num_shared_experts", NULL};
 static const char *const first_dense_keys[] = {"first_k_dense_replace", NULL};
 static const char *const every_keys[] = {
     "decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step", NULL};
@@ -57,45 +61,25 @@ static const char *const index_heads_keys[] = {"index_n_heads", NULL};
 static const char *const index_dim_keys[] = {"index_head_dim", NULL};
 static const char *const index_topk_keys[] = {"index_topk", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
-static const char *const window_keys[] = {"sliding_window", "sliding_window_size", NULL};
+static const char *const window_keys[] = {
+    "sliding_window", "sliding_window_size", "window_size", NULL};
 static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
 static const char *const mtp_keys[] = {
     "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
-static const char *const *const number_keys[] = {hidden_keys,
-                                                 layer_keys,
-                                                 head_keys,
-                                                 kv_keys,
-                                                 dim_keys,
-                                                 ffn_keys,
-                                                 vocab_keys,
-                                                 position_keys,
-                                                 expert_keys,
-                                                 topk_keys,
-                                                 expert_ffn_keys,
-                                                 shared_ffn_keys,
-                                                 shared_count_keys,
-                                                 first_dense_keys,
-                                                 every_keys,
-                                                 q_lora_keys,
-                                                 kv_lora_keys,
-                                                 nope_keys,
-                                                 rope_keys,
-                                                 v_keys,
-                                                 mtp_keys,
-                                                 window_keys,
-                                                 pattern_keys,
-                                                 group_keys,
-                                                 dense_ffn_keys,
-                                                 index_heads_keys,
-                                                 index_dim_keys,
-                                                 index_topk_keys,
-                                                 NULL};
+static const char *const *const number_keys[] = {
+    hidden_keys,     layer_keys,       head_keys,      kv_keys,           dim_keys,
+    ffn_keys,        vocab_keys,       position_keys,  expert_keys,       topk_keys,
+    expert_ffn_keys, shared_ffn_keys,  latent_keys,    shared_count_keys, first_dense_keys,
+    every_keys,      q_lora_keys,      kv_lora_keys,   nope_keys,         rope_keys,
+    v_keys,          mtp_keys,         window_keys,    pattern_keys,      group_keys,
+    dense_ffn_keys,  index_heads_keys, index_dim_keys, index_topk_keys,   NULL};
 
 struct model_hf_config_reading {
     struct sc_context *ctx;
     const char *file;
     json_t *root;
+    bool is_part; /* root is the language model of a model of several parts */
 };
 
 static struct sc__place model_hf_config_whole(const struct model_hf_config_reading *r) {
@@ -192,7 +176,24 @@ static void note_like_llama(const struct model_hf_config_reading *r, const char 
              find(r, kv_keys, &key) ? "" : ", a key-value head for each head",
              json_object_get(r->root, "tie_word_embeddings")
                  ? ""
-                 : ", an output embedding of its own");
+                 : ", one matrix for both embeddings (tie_word_embeddings is left out "
+                   "where it is true, as transformers saves it)");
+}
+
+/* Transformers goes by the type; who wrote the class may have meant another model. */
+static void note_other_class(const struct model_hf_config_reading *r,
+                             const struct sc__hf_family *family) {
+    const char *class =
+        json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    const struct sc__hf_family *other = class ? sc__hf_family_of_class(class) : NULL;
+    if (other && other->traits != family->traits)
+        sc__note(r->ctx,
+                 "model-class",
+                 "%s: \"architectures\" names %.60s, which is no model of model_type "
+                 "\"%s\": it was read as the type says",
+                 r->file,
+                 class,
+                 family->type);
 }
 
 static sc_status find_family(const struct model_hf_config_reading *r,
@@ -206,8 +207,10 @@ static sc_status find_family(const struct model_hf_config_reading *r,
                         sc__hf_family_list(r->ctx),
                         "\"model_type\" is missing");
     *out = sc__hf_family_find(type);
-    if (*out)
+    if (*out) {
+        note_other_class(r, *out);
         return SC_OK;
+    }
     const char *refused = sc__hf_family_refused(type);
     if (refused)
         return sc__fail(r->ctx,
@@ -235,7 +238,8 @@ static sc_status find_family(const struct model_hf_config_reading *r,
 static void fill_defaults(const struct model_hf_config_reading *r,
                           const struct sc__hf_family *f) {
     for (const struct sc__hf_default *d = sc__hf_defaults; d->type; d++) {
-        if (strcmp(d->type, f->type) || json_object_get(r->root, d->key))
+        if (strcmp(d->type, f->type) || json_object_get(r->root, d->key) ||
+            (d->in_part && !r->is_part))
             continue;
         json_object_set_new(r->root, d->key, json_integer(d->value));
         sc__note(r->ctx,
@@ -262,6 +266,7 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->shared_gate = t & SC__HF_SHARED_GATE;
     m->post_norms = t & SC__HF_POST_NORMS;
     m->no_rotary = t & SC__HF_ALIBI;
+    m->embedding_norm = t & SC__HF_EMBEDDING_NORM;
     m->new_gelu = t & SC__HF_NEW_GELU;
     m->one_norm = t & SC__HF_ONE_NORM;
 }
@@ -272,6 +277,8 @@ static sc_status read_kv_heads(const struct model_hf_config_reading *r,
     bool one = truth(r, "multi_query", traits & SC__HF_MULTI_QUERY) &&
                !truth(r, "new_decoder_architecture", false);
     m->kv_heads = one ? 1 : m->heads;
+    if (one) /* whatever a count beside it says (Falcon's) */
+        return SC_OK;
     if (truth(r, "multi_query_attention", false)) {
         m->kv_heads = 0;
         SC__TRY(need(r, group_keys, 1u << 16, &m->kv_heads));
@@ -306,6 +313,10 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->linear_bias = m->norm_bias = true;
     if (truth(r, "add_bias_linear", false))
         m->linear_bias = true;
+    m->linear_bias = truth(r, "enable_bias", m->linear_bias);
+    if (!(traits & SC__HF_LETTERS)) /* where it is that of Mamba's projections */
+        m->linear_bias = truth(r, "use_bias", m->linear_bias);
+    m->out_bias = truth(r, "attention_out_bias", m->out_bias);
     m->qkv_bias = truth(r, "use_qkv_bias", m->qkv_bias);
     m->qkv_bias = truth(r, "add_qkv_bias", m->qkv_bias);
     if (!truth(r, "rmsnorm", true)) {
@@ -420,12 +431,15 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     SC__TRY(number(r, shared_count_keys, 1u << 10, &shared));
     m->shared_ffn = shared * m->expert_ffn;
     SC__TRY(number(r, shared_ffn_keys, 1u << 24, &m->shared_ffn));
+    SC__TRY(number(r, latent_keys, 1u << 24, &m->moe_latent));
     SC__TRY(number(r, first_dense_keys, m->layers, &m->first_dense));
     SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
     if (!m->moe_every)
         m->moe_every = 1;
     if (f->traits & SC__HF_LLAMA4)
         SC__TRY(read_llama4(r, m));
+    if (f->traits & SC__HF_DENSE_BESIDE)
+        m->shared_ffn = m->hidden;
     return check_expert_layers(r, m);
 }
 
@@ -454,6 +468,8 @@ static sc_status check_layer_types(const struct model_hf_config_reading *r,
                                         "chunked_attention",
                                         "linear_attention",
                                         NULL};
+    if (traits & SC__HF_MAMBA_KEYS) /* words of its own */
+        return SC_OK;
     struct sc__place at = model_hf_config_whole(r);
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *word = json_string_value(json_array_get(types, i));
@@ -496,6 +512,27 @@ static sc_status read_indexer(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* A number, or a letter for each layer of a period: L a window, G all keys (EXAONE). */
+static sc_status read_window_pattern(const struct model_hf_config_reading *r,
+                                     struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
+    const char *letters = json_string_value(json_object_get(r->root, pattern_keys[0]));
+    if (!letters)
+        return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
+    size_t windows = strspn(letters, "L");
+    if (strcmp(letters + windows, "G") != 0)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "\"%s\" is \"%.60s\": letters L for windows and one G at the end "
+                        "are modelled",
+                        pattern_keys[0],
+                        letters);
+    m->window_every = (uint32_t)windows + 1;
+    return SC_OK;
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
@@ -504,12 +541,13 @@ read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc_
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
     if (!truth(r, "use_sliding_window", true))
         m->window = 0;
-    m->window_every = traits & SC__HF_WINDOW_HALF    ? 2
-                      : traits & SC__HF_WINDOW_SIXTH ? 6
-                                                     : 0;
+    m->window_every = traits & SC__HF_WINDOW_HALF     ? 2
+                      : traits & SC__HF_WINDOW_FOURTH ? 4
+                      : traits & SC__HF_WINDOW_SIXTH  ? 6
+                                                      : 0;
     if (json_is_array(types))
         m->window_every = full_every(types);
-    return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
+    return read_window_pattern(r, m);
 }
 
 static sc_status read_latent(const struct model_hf_config_reading *r, struct sc__model *m) {
@@ -522,6 +560,7 @@ static sc_status read_latent(const struct model_hf_config_reading *r, struct sc_
     SC__TRY(number(r, q_lora_keys, 1u << 20, &m->q_lora));
     SC__TRY(need(r, nope_keys, 1u << 16, &m->nope_dim));
     SC__TRY(need(r, rope_keys, 1u << 16, &m->rope_dim));
+    m->v_dim = strcmp(m->family, "minicpm3") ? 0 : m->hidden / m->heads;
     SC__TRY(need(r, v_keys, 1u << 16, &m->v_dim));
     m->head_dim = m->nope_dim + m->rope_dim;
     return SC_OK;
@@ -616,6 +655,7 @@ static void enter_language_model(struct model_hf_config_reading *r) {
                 json_object_set(language, *key, value);
         }
         r->root = language;
+        r->is_part = true;
         sc__note(r->ctx,
                  "language-model",
                  "%s: the language model (\"%s\") is read; towers for pictures and sound "
@@ -674,6 +714,7 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     const struct sc__hf_family *f = NULL;
     SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
+    SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     note_uncounted(r);
     fill_defaults(r, f);
     *m = (struct sc__model){.family = f->type};
@@ -720,45 +761,4 @@ sc_status sc__model_parse(struct sc_context *ctx,
     sc_status status = read_model(&r, out);
     json_decref(whole);
     return status;
-}
-
-static sc_status parse_preset_model(struct sc_context *ctx,
-                                    const struct sc__data_file *preset,
-                                    struct sc__model *out) {
-    struct sc__str text = {(const char *)preset->bytes, preset->size};
-    SC__TRY(sc__model_parse(ctx, preset->path, text, out));
-    out->name = sc__data_name(&ctx->arena, preset);
-    return SC_OK;
-}
-
-static sc_status
-find_preset_loosely(struct sc_context *ctx, const char *name, struct sc__model *out) {
-    const struct sc__data_file *preset = sc__model_preset(&ctx->arena, name);
-    const char *slash = strrchr(name, '/');
-    if (!preset)
-        return sc__fail(
-            ctx,
-            SC_USAGE,
-            NULL,
-            sc__data_hint(ctx, "models/", slash ? slash + 1 : name, "a config.json"),
-            "there is no model '%s'",
-            name);
-    SC__TRY(parse_preset_model(ctx, preset, out));
-    if (!sc__data_find_loosely(&ctx->arena, "models/", name))
-        sc__note(ctx, "model-preset", "%s is read as the preset %s", name, out->name);
-    return SC_OK;
-}
-
-sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__model *out) {
-    char *path = sc__format(&ctx->arena, "models/%s.json", name);
-    const struct sc__data_file *preset = sc__data_find(path);
-    struct sc__str text;
-    if (preset)
-        return parse_preset_model(ctx, preset, out);
-    if (strcmp(name, "-") && sc__path_look(name).kind == SC__PATH_NONE)
-        return find_preset_loosely(ctx, name, out);
-    if (strcmp(name, "-") && sc__path_is_folder(name))
-        name = sc__format(&ctx->arena, "%s/config.json", name);
-    SC__TRY(sc__read_all(ctx, name, (size_t)16 << 20, &text));
-    return sc__model_parse(ctx, name, text, out);
 }

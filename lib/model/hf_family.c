@@ -11,17 +11,53 @@ static const struct sc__hf_family families[] = {
      SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED | SC__HF_FOUR_TIMES | SC__HF_MULTI_QUERY,
      NULL},
     {"gptj", SC__HF_NEW_GELU | SC__HF_FOUR_TIMES | SC__HF_ONE_NORM, NULL},
+    {"codegen", SC__HF_NEW_GELU | SC__HF_FOUR_TIMES | SC__HF_ONE_NORM, NULL},
+    {"gpt_neo",
+     SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED | SC__HF_NEW_GELU | SC__HF_FOUR_TIMES |
+         SC__HF_WINDOW_HALF,
+     NULL},
     {"opt", SC__HF_BIAS | SC__HF_TIED | SC__HF_LEARNED, NULL},
     {"gpt_neox", SC__HF_BIAS, NULL},
-    {"bloom", SC__HF_BIAS | SC__HF_TIED | SC__HF_ALIBI | SC__HF_FOUR_TIMES, NULL},
+    {"bloom",
+     SC__HF_BIAS | SC__HF_TIED | SC__HF_ALIBI | SC__HF_FOUR_TIMES | SC__HF_EMBEDDING_NORM,
+     NULL},
     {"falcon", SC__HF_TIED | SC__HF_FOUR_TIMES, NULL},
     {"palm", SC__HF_GATED | SC__HF_TIED | SC__HF_NO_NORM_BIAS, NULL},
     {"mpt", SC__HF_TIED | SC__HF_LEARNED | SC__HF_NO_NORM_BIAS | SC__HF_FOUR_TIMES, NULL},
     {"nemotron", 0, NULL},
+    {"persimmon", SC__HF_BIAS, NULL},
+    {"starcoder2", SC__HF_BIAS | SC__HF_TIED, NULL},
+    {"cohere", SC__HF_GATED | SC__HF_TIED | SC__HF_NO_NORM_BIAS | SC__HF_ONE_NORM, NULL},
+    {"cohere2",
+     SC__HF_GATED | SC__HF_TIED | SC__HF_NO_NORM_BIAS | SC__HF_ONE_NORM |
+         SC__HF_WINDOW_FOURTH,
+     NULL},
+    {"dbrx", SC__HF_GATED | SC__HF_NO_NORM_BIAS, "num_experts"},
+    {"olmo", SC__HF_GATED | SC__HF_NO_NORM_BIAS, NULL},
+    {"hf_olmo", SC__HF_GATED | SC__HF_NO_NORM_BIAS, NULL},
+    {"phimoe", SC__HF_GATED, "num_local_experts"},
     {"phi", SC__HF_BIAS | SC__HF_NEW_GELU | SC__HF_ONE_NORM, NULL},
     {"stablelm", SC__HF_GATED | SC__HF_PARALLEL, NULL},
     {"llama", SC__HF_GATED | SC__HF_RMS, NULL},
     {"mistral", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"ministral3", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"smollm3", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"olmo2", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, NULL},
+    {"olmo3", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_WINDOW_FOURTH, NULL},
+    {"granite", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"internlm2", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"internlm3", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"exaone", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"exaone4", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_WINDOW_FOURTH, NULL},
+    {"apertus", SC__HF_RMS | SC__HF_QK_NORM, NULL},
+    {"bitnet", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"minicpm", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"minicpm3", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"glm", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"ernie4_5", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
+    {"seed_oss", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"hunyuan_v1_dense", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"qwen", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
     {"baichuan", SC__HF_GATED | SC__HF_RMS, NULL},
     {"chatglm", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
     {"phi3", SC__HF_GATED | SC__HF_RMS, NULL},
@@ -47,6 +83,17 @@ static const struct sc__hf_family families[] = {
     {"qwen3", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, NULL},
     {"qwen3_vl_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, NULL},
     {"mixtral", SC__HF_GATED | SC__HF_RMS, "num_local_experts"},
+    {"granitemoe", SC__HF_GATED | SC__HF_RMS, "num_local_experts"},
+    {"olmoe", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
+    {"arctic", SC__HF_GATED | SC__HF_RMS | SC__HF_DENSE_BESIDE, "num_local_experts"},
+    {"ernie4_5_moe",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_TIED | SC__HF_ROUTER_BIAS,
+     "num_experts"},
+    {"hunyuan_v1_moe", SC__HF_GATED | SC__HF_RMS, "num_experts"},
+    {"bailing_moe", SC__HF_GATED | SC__HF_RMS, "num_experts"},
+    {"dots1",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
+     "n_routed_experts"},
     {"minimax_m2",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
      "num_local_experts"},
@@ -56,6 +103,8 @@ static const struct sc__hf_family families[] = {
     {"qwen3_moe", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
     {"qwen3_vl_moe_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
     {"nemotron_h", SC__HF_RMS | SC__HF_ALIBI | SC__HF_ROUTER_BIAS | SC__HF_LETTERS, NULL},
+    {"granitemoehybrid", SC__HF_GATED | SC__HF_RMS | SC__HF_MAMBA_KEYS, NULL},
+    {"bamba", SC__HF_GATED | SC__HF_RMS | SC__HF_MAMBA_KEYS, NULL},
     {"qwen3_next",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_SHARED_GATE | SC__HF_DELTA,
      "num_experts"},
@@ -77,18 +126,35 @@ static const struct sc__hf_family families[] = {
 };
 
 static const struct sc__hf_family like_llama = {
-    "llama-like", SC__HF_GATED | SC__HF_RMS, NULL};
+    "llama-like", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL};
 
-/* transformers, configuration_gemma.py, configuration_gemma2.py and
- * configuration_gemma3.py: a saved configuration leaves out what is as there. */
+/* The defaults of transformers' configuration classes: a saved configuration leaves out
+ * what is as there. */
 const struct sc__hf_default sc__hf_defaults[] = {
-    {"gemma", "head_dim", 256},
-    {"gemma2", "head_dim", 256},
-    {"gemma3_text", "head_dim", 256},
-    {"gemma3_text", "num_attention_heads", 8},
-    {"gemma3_text", "num_key_value_heads", 4},
-    {"gemma3_text", "vocab_size", 262208},
-    {NULL, NULL, 0},
+    {"gemma", "head_dim", 256, false},
+    {"gemma2", "head_dim", 256, false},
+    {"gemma3_text", "head_dim", 256, false},
+    {"gemma3_text", "num_attention_heads", 8, false},
+    {"gemma3_text", "num_key_value_heads", 4, false},
+    {"gemma3_text", "vocab_size", 262208, false},
+    {"llama", "hidden_size", 4096, true},
+    {"llama", "intermediate_size", 11008, true},
+    {"llama", "num_hidden_layers", 32, true},
+    {"llama", "num_attention_heads", 32, true},
+    {"llama", "vocab_size", 32000, true},
+    {"mistral", "hidden_size", 4096, true},
+    {"mistral", "intermediate_size", 14336, true},
+    {"mistral", "num_hidden_layers", 32, true},
+    {"mistral", "num_attention_heads", 32, true},
+    {"mistral", "num_key_value_heads", 8, true},
+    {"mistral", "vocab_size", 32000, true},
+    {"qwen2", "hidden_size", 4096, true},
+    {"qwen2", "intermediate_size", 22016, true},
+    {"qwen2", "num_hidden_layers", 32, true},
+    {"qwen2", "num_attention_heads", 32, true},
+    {"qwen2", "num_key_value_heads", 32, true},
+    {"qwen2", "vocab_size", 151936, true},
+    {NULL, NULL, 0, false},
 };
 
 /* Types whose layers are of a kind we do not have. */
@@ -109,10 +175,17 @@ static const struct {
     {"mamba2", "Mamba layers"},
     {"falcon_mamba", "Mamba layers"},
     {"jamba", "Mamba layers (attn_layer_period)"},
-    {"bamba", "Mamba layers"},
     {"zamba2", "Mamba layers"},
     {"falcon_h1", "Mamba layers"},
-    {"granitemoehybrid", "Mamba layers (layer_types)"},
+    {"lfm2", "layers of short convolutions (full_attn_idxs)"},
+    {"lfm2_moe", "layers of short convolutions (layer_types)"},
+    {"longcat_flash",
+     "two parts of attention a layer and experts that compute nothing (zero_expert_num)"},
+    {"mllama_text_model", "layers of attention to a picture (cross_attention_layers)"},
+    {"nemotron-nas", "layers of different sizes (block_configs)"},
+    {"phi3small", "attention to blocks of keys (blocksparse_block_size)"},
+    {"recurrent_gemma", "recurrent layers (block_types)"},
+    {"rwkv", "recurrent layers"},
     {"t5", "an encoder"},
     {"bert", "an encoder"},
     {"roberta", "an encoder"},
@@ -121,6 +194,25 @@ static const struct {
 const struct sc__hf_family *sc__hf_family_find(const char *type) {
     for (const struct sc__hf_family *f = families; f->type; f++)
         if (!strcmp(f->type, type))
+            return f;
+    return NULL;
+}
+
+/* "gpt_neox" is the GPTNeoX of GPTNeoXForCausalLM. */
+static bool begins_class(const char *class, const char *type) {
+    for (; *type; type++) {
+        if (*type == '_')
+            continue;
+        if ((*class ++ | 0x20) != *type) /* small letters; digits stay */
+            return false;
+    }
+    return !strncmp(class, "For", 3) || !strcmp(class, "LMHeadModel") ||
+           !strcmp(class, "Model");
+}
+
+const struct sc__hf_family *sc__hf_family_of_class(const char *class) {
+    for (const struct sc__hf_family *f = families; f->type; f++)
+        if (begins_class(class, f->type))
             return f;
     return NULL;
 }

@@ -31,7 +31,11 @@ enum sc__hf_trait {
                                      have a size of their own */
     SC__HF_PARALLEL = 1 << 21,    /* "use_parallel_residual" drops the second norm */
     SC__HF_LETTERS = 1 << 22,     /* a letter for each layer says what it is (Nemotron-H) */
-    SC__HF_DELTA = 1 << 23        /* gated delta nets between layers of gated attention */
+    SC__HF_DELTA = 1 << 23,       /* gated delta nets between layers of gated attention */
+    SC__HF_WINDOW_FOURTH = 1 << 24, /* each fourth layer sees all keys */
+    SC__HF_DENSE_BESIDE = 1 << 25, /* a feed-forward as wide as hidden beside the experts */
+    SC__HF_MAMBA_KEYS = 1 << 26,   /* layers of Mamba-2 or attention (mamba_n_heads, …) */
+    SC__HF_EMBEDDING_NORM = 1 << 27
 };
 
 struct sc__hf_family {
@@ -45,12 +49,16 @@ struct sc__hf_default {
     const char *type;
     const char *key;
     uint32_t value;
+    bool in_part; /* only where the model is a part of another (text_config), which is
+                     saved without what is as in the class */
 };
 
 extern const struct sc__hf_default sc__hf_defaults[]; /* ends with type NULL */
 
 /* NULL where the type is not known. */
 const struct sc__hf_family *sc__hf_family_find(const char *type);
+/* That of a class such as LlamaForCausalLM; NULL where none is known by that name. */
+const struct sc__hf_family *sc__hf_family_of_class(const char *class);
 /* What an unknown type is read as, where its keys allow it. */
 const struct sc__hf_family *sc__hf_family_like_llama(void);
 /* The types that are known, for a hint. */

@@ -1,5 +1,6 @@
 /* hf_hybrid: Nemotron-H (a letter a layer: M Mamba-2, * attention, - feed-forward, E
- * experts) and Qwen3-Next (gated delta nets, with attention in each n-th layer). */
+ * experts), Qwen3-Next (gated delta nets, with attention in each n-th layer), Granite 4
+ * and Bamba (Mamba-2 or attention, each with a feed-forward). */
 #include "model/hf_hybrid.h"
 
 #include <string.h>
@@ -119,6 +120,56 @@ static sc_status read_delta_nets(const struct hf_hybrid *r, struct sc__model *m)
     return SC_OK;
 }
 
+static bool listed_layer(const json_t *list, uint32_t layer) {
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_integer_value(json_array_get(list, i)) == (json_int_t)layer)
+            return true;
+    return false;
+}
+
+/* Granite 4 has a word for each layer ("layer_types", "layers_block_type"), Bamba the
+ * numbers of those with attention. */
+static sc_status read_mamba_layers(const struct hf_hybrid *r, struct sc__model *m) {
+    const json_t *words = json_object_get(r->root, "layer_types");
+    const json_t *indices = json_object_get(r->root, "attn_layer_indices");
+    if (!json_is_array(words))
+        words = json_object_get(r->root, "layers_block_type");
+    if (json_is_array(words) ? json_array_size(words) != m->layers
+                             : !json_is_array(indices))
+        return hybrid_fail(r,
+                           "which layers are Mamba's is not said: \"layer_types\" has a "
+                           "word for each layer, or \"attn_layer_indices\" the numbers "
+                           "of those with attention");
+    for (uint32_t i = 0; i < m->layers; i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        bool mamba = word ? !strcmp(word, "mamba") : !listed_layer(indices, i);
+        if (words && (!word || (!mamba && strcmp(word, "attention") != 0)))
+            return hybrid_fail(r,
+                               sc__format(&r->ctx->arena,
+                                          "layer %u is \"%.60s\", not mamba or attention",
+                                          i,
+                                          word ? word : ""));
+        uint8_t experts = sc__model_has_experts(m, i) ? SC__WITH_EXPERTS : 0;
+        m->layer_parts[i] =
+            (uint8_t)((mamba ? SC__MIXER_MAMBA : SC__MIXER_ATTENTION) | experts);
+    }
+    m->pattern = m->layers;
+    return SC_OK;
+}
+
+static sc_status read_mamba_keys(const struct hf_hybrid *r, struct sc__model *m) {
+    SC__TRY(read_mamba_layers(r, m));
+    if (!m->experts &&
+        m->shared_ffn) /* the whole feed-forward of a model without experts */
+        m->ffn = m->shared_ffn;
+    SC__TRY(hybrid_size(r, "mamba_n_heads", &m->scan_heads));
+    SC__TRY(hybrid_size(r, "mamba_d_head", &m->scan_head_dim));
+    SC__TRY(hybrid_size(r, "mamba_n_groups", &m->scan_groups));
+    SC__TRY(hybrid_size(r, "mamba_d_state", &m->state_dim));
+    SC__TRY(hybrid_size(r, "mamba_d_conv", &m->conv_kernel));
+    return hybrid_size(r, "mamba_chunk_size", &m->scan_chunk);
+}
+
 sc_status sc__hf_hybrid_read(struct sc_context *ctx,
                              const char *file,
                              const json_t *root,
@@ -129,6 +180,8 @@ sc_status sc__hf_hybrid_read(struct sc_context *ctx,
         return read_nemotron(&r, m);
     if (family->traits & SC__HF_DELTA)
         return read_delta_nets(&r, m);
+    if (family->traits & SC__HF_MAMBA_KEYS)
+        return read_mamba_keys(&r, m);
     return SC_OK;
 }
 
@@ -169,10 +222,24 @@ bool sc__hf_hybrid_key(const struct sc__hf_family *family, const char *key) {
                                            "mamba_ssm_dtype",
                                            "mtp_use_dedicated_embeddings",
                                            NULL};
+    static const char *const of_mamba[] = {"attn_layer_indices",
+                                           "attn_rotary_emb",
+                                           "layers_block_type",
+                                           "mamba_n_heads",
+                                           "mamba_d_head",
+                                           "mamba_n_groups",
+                                           "mamba_d_state",
+                                           "mamba_d_conv",
+                                           "mamba_chunk_size",
+                                           "mamba_conv_bias",
+                                           "mamba_expand",
+                                           "mamba_proj_bias",
+                                           NULL};
     static const char *const none[] = {NULL};
-    const char *const *list = family->traits & SC__HF_LETTERS ? of_letters
-                              : family->traits & SC__HF_DELTA ? of_delta
-                                                              : none;
+    const char *const *list = family->traits & SC__HF_LETTERS      ? of_letters
+                              : family->traits & SC__HF_DELTA      ? of_delta
+                              : family->traits & SC__HF_MAMBA_KEYS ? of_mamba
+                                                                   : none;
     for (; *list; list++)
         if (!strcmp(*list, key))
             return true;

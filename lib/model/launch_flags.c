@@ -24,6 +24,7 @@ static const struct {
     {"lora-rank", {"lora", NULL}},
     {"lora-target-modules", {"lora-targets", NULL}},
     {"megatron-fsdp-grad-comm-dtype", {"grad-dtype", NULL}},
+    {"pad-vocab-size-to", {"padded-vocab-size", NULL}},
 };
 
 /* Flags with which it is another model than we would build. */
@@ -124,6 +125,8 @@ static const char *const not_modelled[] = {"schedules-method",
                                            "log-params-norm",
                                            "log-num-zeros-in-grad",
                                            "deterministic-mode",
+                                           "pp-partition-method",
+                                           "embed-layernorm",
                                            NULL};
 
 /* Nothing in the time of a step hangs on these: names, or how they begin (with '*'). */
@@ -315,7 +318,36 @@ static const char *const no_effect[] = {"save*",
                                         "empty-unused-memory-level",
                                         "use-nccl-ub",
                                         "spec",
+                                        "abort-on-unmet-fused-kernel-constraints",
+                                        "sync-tp-duplicated-parameters",
+                                        "kill-switch-path",
+                                        "max-padding-length",
+                                        "patch-tokenizer-type",
+                                        "extra-vocab-size", /* of sc__launch_vocabulary */
                                         NULL};
+
+/* How the names of sizes of a model end. */
+static const char *const shape_endings[] = {"hidden-size",
+                                            "intermediate-size",
+                                            "vocab-size",
+                                            "embedding-size",
+                                            "-layers",
+                                            "-heads",
+                                            "-head-dim",
+                                            "-experts",
+                                            "-lora-rank",
+                                            "-channels",
+                                            NULL};
+
+bool sc__flag_shapes_model(const char *name) {
+    size_t length = strlen(name);
+    for (const char *const *ending = shape_endings; *ending; ending++) {
+        size_t n = strlen(*ending);
+        if (length >= n && !strcmp(name + length - n, *ending))
+            return true;
+    }
+    return false;
+}
 
 static bool flag_matches(const char *const *list, const char *name) {
     for (; *list; list++) {
@@ -351,5 +383,8 @@ enum sc__flag_kind sc__flag_kind(const struct sc__option *known,
         return SC__FLAG_ACTS;
     if (flag_matches(not_modelled, as->name))
         return SC__FLAG_NOT_MODELLED;
-    return flag_matches(no_effect, as->name) ? SC__FLAG_NO_EFFECT : SC__FLAG_UNKNOWN;
+    if (flag_matches(no_effect, as->name))
+        return SC__FLAG_NO_EFFECT;
+    *why = "by its name it shapes the model, and it is not known";
+    return sc__flag_shapes_model(name) ? SC__FLAG_REFUSED : SC__FLAG_UNKNOWN;
 }

@@ -97,9 +97,32 @@ static const char *word_behind(const struct sc__launch *l, const char *flag) {
     return NULL;
 }
 
+/* Tokens of a tokenizer that a type alone names; 0: not known. Pai-Megatron-Patch's
+ * (--patch-tokenizer-type) are those of its tokenizer files, to which
+ * --extra-vocab-size adds. */
+static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
+    static const struct {
+        const char *flag;
+        const char *type;
+        uint32_t tokens;
+    } types[] = {{"tokenizer-type", "Llama2Tokenizer", 32000},
+                 {"patch-tokenizer-type", "LLamaTokenizer", 32000},
+                 {"patch-tokenizer-type", "LLama3Tokenizer", 128256},
+                 {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
+                 {"patch-tokenizer-type", "Qwen3Tokenizer", 151643}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        *type = word_behind(l, types[i].flag);
+        if (*type && !strcmp(*type, types[i].type))
+            return types[i].tokens;
+    }
+    return 0;
+}
+
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
 sc_status sc__launch_vocabulary(struct sc__launch *l) {
-    const char *type = word_behind(l, "tokenizer-type");
+    const char *type;
+    const char *more = word_behind(l, "extra-vocab-size");
+    uint32_t extra = 0;
     const char *name = word_behind(l, "tokenizer-model");
     struct sc__model m;
     uint32_t vocab = 0;
@@ -112,12 +135,20 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
         sc__model_preset(&l->ctx->arena, name)) {
         SC__TRY(sc__model_find(l->ctx, name, &m));
         vocab = m.vocab;
-    } else if (type && !strcmp(type, "Llama2Tokenizer")) {
+    } else {
+        vocab = tokens_of_type(l, &type);
         name = type;
-        vocab = 32000;
     }
+    if (more && (!vocab || !sc__parse_u32(sc__str(more), &extra) || extra > 1u << 24))
+        return sc__launch_fail(l,
+                               l->line,
+                               "give --vocab-size",
+                               "--extra-vocab-size %.60s adds to a vocabulary that is not "
+                               "known",
+                               more);
     if (!vocab)
         return SC_OK;
+    vocab += extra;
     sc__note(l->ctx,
              "vocab-of-tokenizer",
              "no --vocab-size is given: %u, that of the tokenizer %s",
@@ -177,7 +208,8 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
     }
     if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         world = nodes * local;
-    if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least)
+    if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least ||
+        sc__launch_nth(l, "gpus", 0))
         return;
     if (!world) {
         /* the cluster may say it; where it does not, sc__job_model takes the fewest */

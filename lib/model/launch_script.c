@@ -450,14 +450,29 @@ static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
     return SC_OK;
 }
 
-static sc_status refuse_mamba(const struct sc__launch *l, const char *word) {
-    if (!strstr(word, "mamba"))
-        return SC_OK;
-    return sc__launch_fail(l,
-                           l->line,
-                           "models of attention and feed-forward layers can be forecast",
-                           "'%.60s': layers of Mamba are not modelled",
-                           word);
+/* By the name of the program that trains. */
+static sc_status refuse_program(const struct sc__launch *l, const char *word) {
+    static const struct {
+        const char *program;
+        const char *what;
+    } others[] = {{"mamba", "layers of Mamba are"},
+                  {"pretrain_bert", "an encoder (BERT) is"},
+                  {"pretrain_t5", "an encoder (T5) is"},
+                  {"pretrain_ict", "an encoder (ICT) is"},
+                  {"pretrain_realm", "an encoder (REALM) is"},
+                  {"pretrain_retro", "retrieval is"},
+                  {"pretrain_vision", "a model of images is"},
+                  {"pretrain_vlm", "a model of images is"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strstr(word, others[i].program))
+            return sc__launch_fail(
+                l,
+                l->line,
+                "models of attention and feed-forward layers can be forecast",
+                "'%.60s': %s not modelled",
+                word,
+                others[i].what);
+    return SC_OK;
 }
 
 static sc_status take_flag(struct sc__launch *l, uint32_t at) {
@@ -499,7 +514,7 @@ static sc_status take_flags(struct sc__launch *l) {
     bool behind_flag = false;
     uint32_t first = first_own_word(l);
     if (first)
-        SC__TRY(refuse_mamba(l, l->words[first - 1]));
+        SC__TRY(refuse_program(l, l->words[first - 1]));
     for (uint32_t i = first; i < l->count; i++) {
         const char *word = l->words[i];
         if (sc__is_flag(word)) {
@@ -507,7 +522,7 @@ static sc_status take_flags(struct sc__launch *l) {
             behind_flag = true;
             continue;
         }
-        SC__TRY(refuse_mamba(l, word));
+        SC__TRY(refuse_program(l, word));
         if (!behind_flag && sc__shell_mark(word) == 0)
             continue;
         uint32_t mark = sc__shell_mark(word);
@@ -635,6 +650,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     if (!kind) {
         SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &l->pinned, &l->shell));
         SC__TRY(find_words(l));
+        SC__TRY(sc__config_trainer_script(l));
     }
     SC__TRY(take_flags(l));
     SC__TRY(sc__launch_noop_layers(l));
@@ -656,6 +672,13 @@ bool sc__launch_named(const char *path) {
     return false;
 }
 
+bool sc__launch_is_recipe(const char *head, size_t n) {
+    return sc__find_word(head, n, "import ") &&
+           (sc__find_word(head, n, "tensor_model_parallel_size=") ||
+            sc__find_word(head, n, "tensor_model_parallel_size =") ||
+            sc__find_word(head, n, "tensor_model_parallel_size: "));
+}
+
 bool sc__launch_begins(const char *head, size_t n) {
     static const char *const keys[] = {"\"zero_optimization\"",
                                        "\"train_micro_batch_size_per_gpu\"",
@@ -663,6 +686,8 @@ bool sc__launch_begins(const char *head, size_t n) {
                                        NULL};
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
+        return true;
+    if (sc__launch_is_recipe(head, n))
         return true;
     struct sc__str trimmed = sc__trim(text);
     for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)

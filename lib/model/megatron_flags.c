@@ -189,6 +189,7 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
     SC__TRY(sc__setting_u32(s, "moe-router-topk", 1, &m->topk));
     SC__TRY(sc__setting_u32(s, "moe-ffn-hidden-size", 1, &m->expert_ffn));
     SC__TRY(sc__setting_u32(s, "moe-shared-expert-intermediate-size", 1, &m->shared_ffn));
+    SC__TRY(sc__setting_u32(s, "moe-latent-size", 1, &m->moe_latent));
     uint32_t shared_experts = 0;
     SC__TRY(sc__setting_u32(s, "n-shared-experts", 1, &shared_experts));
     if (shared_experts && !sc__setting(s, "moe-shared-expert-intermediate-size"))

@@ -73,12 +73,36 @@ static double attention_params(const struct sc__model *m) {
     return n;
 }
 
-static double mlp_matrix(const struct sc__model *m, double width) {
-    return (m->gated ? 3 : 2) * (double)m->hidden * width;
+/* in: of the tokens that come in and go out. */
+static double mlp_matrix(const struct sc__model *m, double in, double width) {
+    return (m->gated ? 3 : 2) * in * width;
 }
 
-static double mlp_params(const struct sc__model *m, double width, bool bias) {
-    return mlp_matrix(m, width) + (bias ? (m->gated ? 2 : 1) * width + m->hidden : 0);
+static double mlp_params(const struct sc__model *m, double in, double width, bool bias) {
+    return mlp_matrix(m, in, width) + (bias ? (m->gated ? 2 : 1) * width + in : 0);
+}
+
+uint32_t sc__model_routed_width(const struct sc__model *m) {
+    return m->moe_latent ? m->moe_latent : m->hidden;
+}
+
+static double latent_matrix(const struct sc__model *m) {
+    return 2.0 * m->hidden * m->moe_latent;
+}
+
+uint32_t sc__model_prediction(const struct sc__model *m,
+                              uint32_t layers[SC__PREDICTION_LAYERS]) {
+    uint32_t last = m->layers - 1;
+    uint32_t attention = last;
+    if (sc__model_mixer(m, last) != SC__MIXER_NONE) {
+        layers[0] = last;
+        return 1;
+    }
+    while (attention > 0 && sc__model_mixer(m, attention) != SC__MIXER_ATTENTION)
+        attention--;
+    layers[0] = attention;
+    layers[1] = last;
+    return 2;
 }
 
 /* ---- scans ---- */
@@ -136,38 +160,51 @@ double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
     return (m->post_norms ? 4 : m->one_norm || half ? 1 : 2) * norm;
 }
 
-void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
+void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p) {
     double h = m->hidden;
     double norm = h * (m->norm_bias ? 2 : 1);
-    uint32_t moe = sc__model_moe_layers(m);
     *p = (struct sc__model_params){0};
     p->embedding = (double)m->vocab * h;
     if (m->positions != SC__POSITIONS_OF_SEQUENCE) /* which the model does not know */
         p->positions = (double)m->positions * h;
     p->head = m->tied ? 0 : (double)m->vocab * h;
+    p->embedding_norm = m->embedding_norm ? norm : 0;
     p->final_norm = norm;
     p->attention = attention_params(m);
-    p->norms = (m->post_norms ? 4 : m->one_norm ? 1 : 2) * norm;
-    p->dense_mlp = mlp_params(m, m->ffn, m->linear_bias);
+    p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);
-        p->experts = m->experts * mlp_params(m, m->expert_ffn, m->expert_bias);
+        p->latent = latent_matrix(m);
+        p->experts =
+            m->experts *
+            mlp_params(m, sc__model_routed_width(m), m->expert_ffn, m->expert_bias);
         p->shared = m->shared_ffn
-                        ? mlp_params(m, m->shared_ffn, false) + (m->shared_gate ? h : 0)
+                        ? mlp_params(m, h, m->shared_ffn, false) + (m->shared_gate ? h : 0)
                         : 0;
     }
+}
+
+void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
+    uint32_t moe = sc__model_moe_layers(m);
     double common = 0;
+    sc__model_count_parts(m, p);
     for (uint32_t i = 0; i < m->layers; i++) {
         common += sc__model_mixer_params(m, i) + sc__model_layer_norms(m, i);
         if (sc__model_has_experts(m, i))
-            common += p->router + p->shared;
+            common += p->router + p->latent + p->shared;
         else if (sc__model_has_feed_forward(m, i))
             common += p->dense_mlp;
     }
-    p->total =
-        common + moe * p->experts + p->embedding + p->positions + p->head + p->final_norm;
+    p->total = common + moe * p->experts + p->embedding + p->positions + p->embedding_norm +
+               p->head + p->final_norm;
     p->active =
         p->total - (m->experts ? moe * p->experts * (1 - (double)m->topk / m->experts) : 0);
+}
+
+bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b) {
+    return sc__model_mixer(m, a) == sc__model_mixer(m, b) &&
+           sc__model_has_experts(m, a) == sc__model_has_experts(m, b) &&
+           sc__model_has_feed_forward(m, a) == sc__model_has_feed_forward(m, b);
 }
 
 double sc__model_attention_core_flops(
@@ -195,12 +232,23 @@ double sc__model_layer_flops(
     else if (mixer != SC__MIXER_NONE)
         weights = scan_matrix(m, mixer);
     if (sc__model_has_experts(m, layer))
-        weights += m->topk * mlp_matrix(m, m->expert_ffn) + mlp_matrix(m, m->shared_ffn) +
+        weights += m->topk * mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn) +
+                   mlp_matrix(m, m->hidden, m->shared_ffn) + latent_matrix(m) +
                    (double)m->hidden * m->experts;
     else if (sc__model_has_feed_forward(m, layer))
-        weights += mlp_matrix(m, m->ffn);
+        weights += mlp_matrix(m, m->hidden, m->ffn);
     return 6 * sequences * seq * weights +
            sc__model_attention_core_flops(m, layer, sequences, seq, causal);
+}
+
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq) {
+    if (!sc__model_has_experts(m, layer))
+        return 0;
+    return 6 * sequences * seq * m->topk *
+           mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn);
 }
 
 double

@@ -64,11 +64,14 @@ struct sc__model {
     uint32_t topk;
     uint32_t expert_ffn;
     uint32_t shared_ffn;  /* width of all shared experts together, 0 = none */
+    uint32_t moe_latent;  /* tokens go to routed experts this wide (latent MoE), and are
+                             projected down and up; 0 = as they are */
     uint32_t first_dense; /* the first layers that are dense */
     uint32_t moe_every;   /* of the others, each n-th has experts; 1 = all */
     bool router_bias;
     bool expert_bias;
-    bool shared_gate; /* the shared expert has a gate of its own */
+    bool shared_gate;    /* the shared expert has a gate of its own */
+    bool embedding_norm; /* a norm behind the embedding (BLOOM) */
 
     /* multi-head latent attention: ranks; kv_lora 0 = none */
     uint32_t q_lora;
@@ -104,12 +107,13 @@ struct sc__model_params {
     double embedding; /* input embedding */
     double positions;
     double head; /* 0 when tied */
+    double embedding_norm;
     double final_norm;
     double attention; /* of a layer: projections and biases */
-    double norms;     /* of a layer */
     double dense_mlp;
     /* of a layer with experts */
     double router;
+    double latent; /* projections to the width of routed tokens and back */
     double experts;
     double shared;
     double total;  /* of the model */
@@ -127,9 +131,21 @@ double sc__model_mixer_params(const struct sc__model *m, uint32_t layer);
 double sc__model_layer_norms(const struct sc__model *m, uint32_t layer);
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer);
 uint32_t sc__model_moe_layers(const struct sc__model *m);
+/* The width of a token on its way to its experts and in them. */
+uint32_t sc__model_routed_width(const struct sc__model *m);
+#define SC__PREDICTION_LAYERS 2
+/* The layers of the model that a multi-token prediction layer is made of: the last one;
+ * where layers are a mixer or a feed-forward alone, the last attention and the last
+ * feed-forward. Returns how many. */
+uint32_t sc__model_prediction(const struct sc__model *m,
+                              uint32_t layers[SC__PREDICTION_LAYERS]);
 /* Attention of this layer is cut to a window shorter than the sequence. */
 bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq);
 void sc__model_count(const struct sc__model *m, struct sc__model_params *out);
+/* The same without the sums over all layers: total and active are 0. */
+void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *out);
+/* Two layers have the same parts: the same weights, and keep the same activations. */
+bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b);
 /* Head dimensions of queries/keys and of values. */
 uint32_t sc__model_qk_dim(const struct sc__model *m);
 uint32_t sc__model_v_dim(const struct sc__model *m);
@@ -141,6 +157,11 @@ double
 sc__model_flops(const struct sc__model *m, double sequences, double seq, bool causal);
 double sc__model_layer_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
+/* Of experts that tokens are sent to, with all of their tokens; part of the layer's. */
+double sc__model_routed_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq);
 double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
 

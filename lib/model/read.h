@@ -39,6 +39,8 @@ sc_status sc__megatron_read(struct sc_context *ctx,
  * configuration of a training program. */
 bool sc__launch_named(const char *path);
 bool sc__launch_begins(const char *head, size_t n);
+/* A recipe in Python. */
+bool sc__launch_is_recipe(const char *head, size_t n);
 sc_status sc__megatron_parse(struct sc_context *ctx,
                              const char *file,
                              struct sc__str text,

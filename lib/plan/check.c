@@ -173,7 +173,16 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
 
 static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
     bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
-    if (p->schedule == SC__SCHEDULE_ZBV) {
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV && p->micro_batches < 2 * p->mesh.pp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give a larger --global-batch, or --schedule zb-v",
+                        "schedule dualpipev needs twice as many micro-batches as stages, "
+                        "%u, and has %u",
+                        2 * p->mesh.pp,
+                        p->micro_batches);
+    if (sc__schedule_is_v(p->schedule)) {
         if (p->vpp == 2 && p->mesh.pp > 1)
             return SC_OK;
         return sc__fail(
@@ -181,7 +190,8 @@ static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p
             SC_USAGE,
             NULL,
             p->mesh.pp == 1 ? "use --schedule 1f1b" : "leave --vpp out",
-            "schedule zb-v has two chunks on each of several stages, not %u on %u",
+            "schedule %s has two chunks on each of several stages, not %u on %u",
+            sc__schedule_name(p->schedule),
             p->vpp,
             p->mesh.pp);
     }

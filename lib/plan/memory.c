@@ -27,18 +27,40 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
         most = 2 * pp;
     if (p->schedule == SC__SCHEDULE_ZBV)
         most = pp;
+    if (p->schedule == SC__SCHEDULE_DUALPIPEV)
+        most = pp + 0.5; /* 2·pp + 1 chunks */
     return most < m ? most : m;
 }
+
+/* Of one micro-batch, in one layer. */
+struct layer_keeps {
+    double whole; /* nothing is recomputed */
+    double kept;
+    double fragment;
+    double workspace;
+};
 
 /* Of one micro-batch, in all layers of a stage. */
 struct stage_keeps {
     /* for all of backward; from input to weight gradient */
     double activations;
     double fragment;
-    double again;     /* of one layer: what is computed again before its backward */
-    double workspace; /* of one layer: gradients on their way */
-    uint32_t layers;  /* counted so far */
+    double again;            /* of one layer: what is computed again before its backward */
+    double workspace;        /* of one layer: gradients on their way */
+    uint32_t layers;         /* counted so far */
+    struct layer_keeps like; /* the last of them */
+    uint32_t last;
 };
+
+static struct layer_keeps
+layer_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct sc__plan once = *p;
+    once.recompute = SC__RECOMPUTE_NONE;
+    return (struct layer_keeps){.whole = sc__layer_activations(m, &once, layer),
+                                .kept = sc__layer_activations(m, p, layer),
+                                .fragment = sc__layer_fragment(m, p, layer),
+                                .workspace = sc__layer_workspace(m, p, layer)};
+}
 
 /* Layers that are recomputed keep their input, and while one is, all it has;
  * of a block, only the first of a stage are. */
@@ -46,15 +68,15 @@ static void add_layer(const struct sc__model *m,
                       const struct sc__plan *p,
                       uint32_t layer,
                       struct stage_keeps *k) {
-    struct sc__plan once = *p;
-    once.recompute = SC__RECOMPUTE_NONE;
-    double whole = sc__layer_activations(m, &once, layer);
-    bool repeated = !p->recompute_block || k->layers++ < p->recompute_layers;
-    double kept = repeated ? sc__layer_activations(m, p, layer) : whole;
+    bool repeated = !p->recompute_block || k->layers < p->recompute_layers;
+    if (!k->layers++ || !sc__model_layers_alike(m, k->last, layer))
+        k->like = layer_keeps(m, p, layer);
+    k->last = layer;
+    double kept = repeated ? k->like.kept : k->like.whole;
     k->activations += kept;
-    k->fragment += sc__layer_fragment(m, p, layer);
-    k->again = fmax(k->again, whole - kept);
-    k->workspace = fmax(k->workspace, sc__layer_workspace(m, p, layer));
+    k->fragment += k->like.fragment;
+    k->again = fmax(k->again, k->like.whole - kept);
+    k->workspace = fmax(k->workspace, k->like.workspace);
 }
 
 /* The final norm's input and output, and the prediction layers behind it. */
@@ -64,8 +86,10 @@ add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps 
     if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
         norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
     k->activations += sc__plan_tokens_sp(p) * m->hidden * norm;
-    for (uint32_t i = 0; i < m->mtp_layers; i++)
-        add_layer(m, p, m->layers - 1, k);
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    for (uint32_t i = 0; i < m->mtp_layers * count; i++)
+        add_layer(m, p, parts[i % count], k);
 }
 
 /* ZB-V limits the number of chunks: all may be of the larger kind. */
@@ -81,7 +105,7 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
             add_layer(m, p, i, &k);
         larger = fmax(larger, k.activations - before);
     }
-    if (p->schedule == SC__SCHEDULE_ZBV)
+    if (sc__schedule_is_v(p->schedule))
         k.activations = 2 * larger;
     if (stage == 0 && p->dropout && !p->lora)
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
@@ -133,7 +157,8 @@ logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, doub
 static double communicators(const struct sc__plan *p) {
     static const enum sc__group_kind groups[] = {SC__GROUP_TP,
                                                  SC__GROUP_CP,
-                                                 SC__GROUP_DP_CP,
+                                                 SC__GROUP_SHARD,
+                                                 SC__GROUP_REPLICA,
                                                  SC__GROUP_DP_EP,
                                                  SC__GROUP_EMBEDDING};
     const struct sc__memory_figures *f = &p->figures;

@@ -212,7 +212,7 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
     bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
     double routed = routed_tokens(m, p);
     double outputs = sc__fusion_eager(p->fusion) ? 2 : 0;
-    double each = s.cast * m->hidden + outputs * s.width * m->hidden;
+    double each = (s.cast + outputs * s.width) * sc__model_routed_width(m);
     double sum = routed * each;
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
     sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
@@ -281,7 +281,8 @@ sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_
         return out + s.tokens * s.width * mixer_input(m, layer) / s.tp;
     if (!sc__model_has_experts(m, layer))
         return out + s.tokens * s.width * wide * m->ffn / s.tp;
-    return out + routed_tokens(m, p) * s.width * (m->hidden + wide * m->expert_ffn);
+    return out + routed_tokens(m, p) * s.width *
+                     (sc__model_routed_width(m) + wide * m->expert_ffn);
 }
 
 /* The inputs of its GEMMs and the gradients of their outputs, 32·s·b·h bytes in a GPT
@@ -301,7 +302,7 @@ sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t
     if (!sc__model_has_experts(m, layer))
         return sum + n * e * (2 * h + g * m->ffn / t);
     return sum + n * e * (2 * h + g * m->shared_ffn / t) +
-           routed_tokens(m, p) * e * (2.0 * m->hidden + g * m->expert_ffn);
+           routed_tokens(m, p) * e * (2.0 * sc__model_routed_width(m) + g * m->expert_ffn);
 }
 
 double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p) {

@@ -22,6 +22,11 @@ double sc__plan_weight_bytes(const struct sc__plan *p) {
     return p->amp ? 4 : sc__plan_width(p);
 }
 
+bool sc__plan_shares_nothing(const struct sc__plan *p) {
+    return p->mesh.dp * p->mesh.cp == 1 &&
+           sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+}
+
 bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
@@ -116,6 +121,30 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     return even_share(l, chunks, front, back, i);
 }
 
+/* Between the first chunk and the last the longer ones come behind the shorter, which
+ * are one layer less. */
+static uint32_t
+layers_before(const struct sc__plan *p, const struct sc__model *m, uint32_t at) {
+    uint32_t low = 1;
+    uint32_t high = at;
+    if (at == 0)
+        return 0;
+    uint32_t first = chunk_layers(p, m, 0);
+    if (at == 1)
+        return first;
+    uint32_t shorter = chunk_layers(p, m, 1);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chunk_layers(p, m, middle) > shorter)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == at)
+        return first + (at - 1) * shorter;
+    return first + (low - 1) * shorter + (at - low) * chunk_layers(p, m, low);
+}
+
 uint32_t sc__plan_layers(const struct sc__plan *p,
                          const struct sc__model *m,
                          uint32_t stage,
@@ -128,8 +157,7 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
         *first = at * each;
         return each;
     }
-    for (uint32_t i = 0; i < at; i++)
-        *first += chunk_layers(p, m, i);
+    *first = layers_before(p, m, at);
     return chunk_layers(p, m, at);
 }
 
@@ -139,7 +167,7 @@ static double rank_share(const struct sc__plan *p,
                          double *experts) {
     struct sc__model_params n;
     double tp = p->mesh.tp;
-    sc__model_count(m, &n);
+    sc__model_count_parts(m, &n);
     *experts = 0;
     double whole = sc__model_layer_norms(m, layer);
     double cut = sc__model_mixer_params(m, layer);
@@ -148,7 +176,7 @@ static double rank_share(const struct sc__plan *p,
         whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
-        return whole + cut / tp + n.router + n.shared / tp;
+        return whole + cut / tp + n.router + n.latent + n.shared / tp;
     }
     if (feed_forward)
         cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
@@ -164,7 +192,10 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
     uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
-    return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden;
+    struct sc__model_params n;
+    sc__model_count(m, &n);
+    return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden +
+           n.embedding_norm;
 }
 
 uint32_t sc__plan_last_stage(const struct sc__plan *p) {
@@ -198,7 +229,8 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
         attention = 0;
     double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
-    double mlp = (h + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
+    double in = moe ? sc__model_routed_width(m) : h;
+    double mlp = (in + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));
     if (!sc__model_has_feed_forward(m, layer))
         mlp = 0;
     struct sc__shard s = {.dense = p->lora * attention};
@@ -216,11 +248,15 @@ static struct sc__shard sum_layers(const struct sc__plan *p,
                                                           const struct sc__model *,
                                                           uint32_t)) {
     struct sc__shard sum = {0};
+    struct sc__shard s = {0};
+    uint32_t last = SC__NONE;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
-            struct sc__shard s = of(p, m, i);
+            if (last == SC__NONE || !sc__model_layers_alike(m, last, i))
+                s = of(p, m, i);
+            last = i;
             sum.dense += s.dense;
             sum.experts += s.experts;
         }
@@ -243,9 +279,16 @@ static struct sc__shard prediction_shard(const struct sc__plan *p,
     double h = m->hidden;
     if (!m->mtp_layers)
         return s;
-    struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
-    s.dense = m->mtp_layers * (layer.dense + 2 * h * h / p->mesh.tp + 3 * h);
-    s.experts = m->mtp_layers * layer.experts;
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(m, parts);
+    s.dense = 2 * h * h / p->mesh.tp + 3 * h;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sc__shard layer = sc__plan_layer_shard(p, m, parts[i]);
+        s.dense += layer.dense;
+        s.experts += layer.experts;
+    }
+    s.dense *= m->mtp_layers;
+    s.experts *= m->mtp_layers;
     return s;
 }
 

@@ -219,6 +219,8 @@ const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *clu
 double sc__plan_width(const struct sc__plan *p);
 /* Bytes of a weight as it is updated: of the main one with amp. */
 double sc__plan_weight_bytes(const struct sc__plan *p);
+/* No other rank has the same weights: ZeRO has nobody to share them with. */
+bool sc__plan_shares_nothing(const struct sc__plan *p);
 /* Sharded weights are gathered anew for each use; otherwise they stay. */
 bool sc__plan_reshards(const struct sc__plan *p);
 /* Bytes of a weight that is gathered. */

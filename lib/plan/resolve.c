@@ -185,7 +185,7 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
     p->first_layers = g->first_stage_layers;
     p->last_layers = g->last_stage_layers;
     p->schedule = (enum sc__schedule)g->schedule;
-    if (p->schedule == SC__SCHEDULE_ZBV && !g->vpp && !g->layers_per_virtual_stage)
+    if (sc__schedule_is_v(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
@@ -239,12 +239,51 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = unless_said(g->optimizer, true);
 }
 
+/* Hybrid sharding: neighbours of dp × cp share the weights, others have copies. */
+static sc_status
+resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    uint32_t ranks = p->mesh.dp * p->mesh.cp;
+    if (!g->shard_group || g->shard_group == ranks)
+        return SC_OK;
+    if (!p->zero)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "add --zero 1, 2 or 3",
+                        "--shard-group %u, but nothing is sharded",
+                        g->shard_group);
+    if (g->shard_group > ranks || ranks % g->shard_group)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give a divisor of dp × cp",
+                        "--shard-group %u does not divide the %u ranks of dp × cp",
+                        g->shard_group,
+                        ranks);
+    if (p->mesh.ep > 1)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --shard-group out",
+                        "groups of shards with expert parallelism are not modelled");
+    p->mesh.shard = g->shard_group;
+    return SC_OK;
+}
+
+/* PyTorch keeps shards and gathered copies of them even where the shard is the whole. */
+static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
+    if (sc__plan_shares_nothing(p) && !p->torch_copies)
+        return 0;
+    return g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+}
+
 static sc_status
 resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->torch_copies = on(g->torch_fsdp2);
-    p->zero = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    p->zero = shared_state(g, p);
     p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
     p->fp8_params = on(g->fp8_params);
+    SC__TRY(resolve_shard_group(ctx, g, p));
     if (p->fp8_params && p->gemm != SC__FP8 && p->gemm != SC__FP4)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -274,7 +313,8 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
-    p->overlap_moe = on(g->overlap_moe);
+    /* DualPipeV is made for it: a forward and a backward run in pairs */
+    p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
 }
 
 static sc_status
@@ -581,6 +621,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .lora_targets = p->lora_targets,
         .lora_fp32 = toggle(p->lora_fp32),
         .qlora = toggle(p->qlora),
+        .shard_group = p->mesh.shard,
         .optimizer = toggle(p->optimizer),
         .ignore_memory = toggle(p->ignore_memory),
         .vocab_multiple = p->vocab_multiple,

@@ -29,10 +29,14 @@ struct sc__software_constants {
     double tp_exposed;   /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
-    double shard_messages;   /* collectives per unit of sharded weights (ZeRO 2, 3) */
+    double shard_messages; /* collectives per unit of sharded weights (ZeRO 2, 3) */
+    /* tensors of a layer, where ZeRO 1 gives ranks whole tensors: gradients are
+     * all-reduced, and each owner broadcasts its weights; 0: flat shards */
+    double owned_tensors;
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
     double attention_64;     /* factor on attention with heads up to 64 wide */
+    double unaligned_heads;  /* on batched products with heads of no multiple of 8 */
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

@@ -34,9 +34,11 @@ static const struct constant_name constant_table[] = {
     CONSTANT(tp_exposed),
     CONSTANT(comm_tax),
     CONSTANT(shard_messages),
+    CONSTANT(owned_tensors),
     CONSTANT(accumulate_bytes),
     CONSTANT(adam_bytes),
     CONSTANT(attention_64),
+    CONSTANT(unaligned_heads),
     {NULL, 0},
 };
 

@@ -40,9 +40,10 @@ static void of_recompute(const struct sc__settings *s, const struct sc__plan *p)
     PUT_NOTES(s, list);
 }
 
-static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
-    bool alone =
-        p->mesh.dp * p->mesh.cp == 1 && sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) == 1;
+static void
+of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__plan *p) {
+    bool alone = sc__plan_shares_nothing(p);
+    bool plain = alone && !p->torch_copies;
     bool sharded = p->zero >= 2;
     static const char one[] = "no other rank has the same weights";
     static const char always[] =
@@ -52,13 +53,10 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
     const struct idle list[] = {
-        {"zero", alone && p->zero, one},
-        {"fsdp", alone, one},
+        {"zero", plain && given->zero > 0, one},
+        {"fsdp", plain, one},
         {"use-distributed-optimizer", alone, one},
-        {"use-torch-fsdp2", alone, one},
         {"use-megatron-fsdp", alone, one},
-        {"grad-dtype", alone, one},
-        {"grad-reduce-in-bf16", alone, one},
         {"overlap-grad", alone || sharded, alone ? one : always},
         {"overlap-grad-reduce", alone || sharded, alone ? one : always},
         {"bucket", no_buckets, why},
@@ -67,6 +65,7 @@ static void of_shards(const struct sc__settings *s, const struct sc__plan *p) {
         {"overlap-param-gather", alone || !p->zero, alone ? one : gathers},
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
+        {"shard-group", alone, one},
         {"reshard-after-forward",
          alone || p->zero != 3,
          alone ? one : "only ZeRO 3 gathers weights for each use"},
@@ -129,6 +128,12 @@ static void of_experts(const struct sc__settings *s,
          none ? dense : "no expert gets more tokens than that (see --moe-imbalance)"},
     };
     PUT_NOTES(s, list);
+    if (!none && p->capacity > 0 && p->capacity < 1)
+        sc__note(s->ctx,
+                 "tokens-dropped",
+                 "experts have room for %.4g of their tokens: the others are dropped, and "
+                 "the FLOPs (MFU) are those of the rest",
+                 p->capacity);
 }
 
 /* A plan that a program filled: an option is given, by its first name, where its
@@ -156,7 +161,7 @@ void sc__plan_note_idle(struct sc_context *ctx,
     struct sc__settings fields = {.nth = nth_field, .self = given, .ctx = ctx};
     const struct sc__settings *s = options ? options : &fields;
     of_recompute(s, p);
-    of_shards(s, p);
+    of_shards(s, given, p);
     of_buckets(s, m, p);
     of_parallelism(s, m, p);
     of_experts(s, given, m, p);

@@ -32,7 +32,7 @@ static bool csv_is_plain(const char *s) {
     return !*s || !strchr("=+-@", *s);
 }
 
-static void csv_put_cell(struct sc__buffer *out, const char *s) {
+void sc__put_csv_cell(struct sc__buffer *out, const char *s) {
     if (csv_is_plain(s))
         sc__puts(out, s);
     else
@@ -52,7 +52,7 @@ void sc__write_csv(const struct sc__result *r, struct sc__buffer *out) {
         if (rows[i].row != SC__NONE)
             sc__printf(out, "%u", rows[i].row);
         sc__putc(out, ',');
-        csv_put_cell(out, rows[i].name);
+        sc__put_csv_cell(out, rows[i].name);
         sc__printf(out,
                    ",%llu,%llu",
                    (unsigned long long)rows[i].calls,

@@ -209,6 +209,20 @@ static void json_put_rates(struct sc__json *j, const struct sc__result *r) {
         sc__json_double(j, "cost_usd", r->cost_usd);
 }
 
+static void json_put_training(struct sc__json *j, const struct sc__training *t) {
+    if (!(t->tokens > 0))
+        return;
+    sc__json_object(j, "training");
+    sc__json_double(j, "tokens", t->tokens);
+    sc__json_double(j, "days", t->days);
+    sc__json_double(j, "gpu_hours", t->gpu_hours);
+    if (t->usd > 0) {
+        sc__json_double(j, "usd_per_gpu_hour", t->usd_per_hour);
+        sc__json_double(j, "cost_usd", t->usd);
+    }
+    sc__json_end_object(j);
+}
+
 static void json_put_model(struct sc__json *j, const struct sc__result_model *m) {
     if (!m->name)
         return;
@@ -268,6 +282,7 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
     json_put_ranks(j, r);
     json_put_memory(j, r);
     json_put_rates(j, r);
+    json_put_training(j, &r->training);
     json_put_links(j, r);
     json_put_compat(j, &r->compat);
     json_put_shares(j, r->shares);

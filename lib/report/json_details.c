@@ -243,6 +243,21 @@ static void details_put_whatif(struct sc__json *j, const struct sc__whatif *what
     sc__json_end_array(j);
 }
 
+static void details_put_changes(struct sc__json *j, const struct sc__result *r) {
+    sc__json_array(j, "what_if_changes");
+    for (uint32_t i = 0; i < r->changes.count; i++) {
+        const struct sc__change_row *row = &r->changes.rows[i];
+        sc__json_row(j, NULL);
+        sc__json_string(j, "key", row->key);
+        sc__json_string(j, "title", row->title);
+        sc__json_us(j, "step_time_us", row->step);
+        sc__json_double(j, "work", row->work);
+        sc__json_bool(j, "fits", row->fits);
+        sc__json_end_object(j);
+    }
+    sc__json_end_array(j);
+}
+
 static void details_put_band(struct sc__json *j, const struct sc__band *band) {
     sc__json_object(j, "band");
     sc__json_u64(j, "count", band->count);
@@ -304,6 +319,8 @@ void sc__json_put_details(struct sc__json *j,
         details_put_software(j, r->software);
     if (sections & SC__JSON_WHAT_IF && r->whatif && r->whatif->count)
         details_put_whatif(j, r->whatif);
+    if (sections & SC__JSON_WHAT_IF && r->changes.count)
+        details_put_changes(j, r);
     if (!(sections & SC__JSON_TIMELINE) || !r->timeline)
         return;
     if (r->critical_path.pieces) {

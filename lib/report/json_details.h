@@ -5,8 +5,6 @@
 
 #include "result/result.h"
 
-#define SC__PAGE_ITEMS 20000 /* kept in a page; more are put together */
-
 /* Adds "measured", "class_memory_bytes", "software", and of the sections asked for
  * (SC__JSON_… of report/write.h) "what_if", "operations", "critical_path" and
  * "timeline"; each only where the result has it. */

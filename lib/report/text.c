@@ -129,6 +129,7 @@ static void text_put_model(struct text_page *p) {
     put_setting(p, "global-batch", "batch ");
     put_setting(p, "micro-batch", "micro-batch ");
     put_setting(p, "dtype", "");
+    put_setting(p, "fp8", "");
     put_setting(p, "recompute", "recompute ");
     put_setting(p, "zero", "ZeRO ");
     put_setting(p, "software", "");
@@ -168,6 +169,34 @@ static void text_put_energy(struct sc__buffer *out, double joule) {
                unit);
 }
 
+/* 15T, 300B … as people write them. */
+static void text_put_count(struct sc__buffer *out, double count) {
+    static const char letters[] = "TBMK";
+    double unit = 1e12;
+    for (const char *letter = letters; *letter; letter++, unit /= 1000)
+        if (count >= unit) {
+            sc__printf(out, "%.4g %c", count / unit, *letter);
+            return;
+        }
+    sc__printf(out, "%.4g", count);
+}
+
+static void text_put_training(struct sc__buffer *out, const struct sc__training *t) {
+    if (!(t->tokens > 0))
+        return;
+    sc__puts(out, "\n  training   ");
+    text_put_count(out, t->tokens);
+    sc__printf(out, " tokens: %.4g days, ", t->days);
+    text_put_count(out, t->gpu_hours);
+    sc__puts(out, " GPU-hours");
+    if (t->usd > 0) {
+        sc__puts(out, ", ");
+        text_put_count(out, t->usd);
+        sc__printf(out, " USD at %.4g an hour", t->usd_per_hour);
+    }
+    sc__puts(out, "; nothing fails (else: stepcast train)");
+}
+
 static void text_put_headline(struct text_page *p) {
     const struct sc__result *r = p->r;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
@@ -191,6 +220,7 @@ static void text_put_headline(struct text_page *p) {
     text_put_energy(p->out, r->energy_j);
     if (r->cost_usd > 0)
         sc__printf(p->out, "    %.3g USD per step", r->cost_usd);
+    text_put_training(p->out, &r->training);
     if (r->band.count)
         sc__printf(p->out,
                    "\n  band       %.1f %% mean error of %u published steps (%s), bias "

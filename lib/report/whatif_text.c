@@ -20,9 +20,29 @@ static void whatif_put_whatif_row(struct sc__buffer *out,
                100 * (1 - (double)row->at_zero / whole));
 }
 
+/* Throughput against the step as it is. */
+static void whatif_put_changes(const struct sc__result *r, struct sc__buffer *out) {
+    sc__puts(out, "\nwhat if there were              step   tokens/s\n");
+    for (uint32_t i = 0; i < r->changes.count; i++) {
+        const struct sc__change_row *row = &r->changes.rows[i];
+        struct sc__buffer step;
+        double gain = row->work * (double)r->step / (double)(row->step ? row->step : 1) - 1;
+        sc__buffer_init(&step, out->arena);
+        sc__put_time(&step, row->step);
+        sc__printf(out,
+                   "  %-26s %9s  %+6.1f %%%s\n",
+                   row->title,
+                   step.text,
+                   100 * gain,
+                   row->fits ? "" : "  (does not fit into memory)");
+    }
+}
+
 void sc__write_whatif(const struct sc__result *r, struct sc__buffer *out) {
     sc__puts(out,
              "\nwhat if it took          half the time    saved      no time    saved\n");
     for (uint32_t i = 0; i < r->whatif->count; i++)
         whatif_put_whatif_row(out, &r->whatif->rows[i], r->whatif->step);
+    if (r->changes.count)
+        whatif_put_changes(r, out);
 }

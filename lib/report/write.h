@@ -31,6 +31,8 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
 
 /* One line per row of the input, of the slowest class. Needs the timeline. */
 void sc__write_csv(const struct sc__result *r, struct sc__buffer *out);
+/* A name of an input as a cell: quoted where it must be, never a formula. */
+void sc__put_csv_cell(struct sc__buffer *out, const char *s);
 /* EndToEnd.csv as SimAI-Analytical writes it. */
 void sc__write_simai_csv(const struct sc__simai *s,
                          const struct sc__layers *l,

@@ -243,3 +243,13 @@ struct sc__step_shares sc__result_step_shares(const struct sc__result *r) {
                                     (double)exposed / step,
                                     (double)b->bubble / step};
 }
+
+void sc__result_add_training(struct sc__result *r, double tokens, double usd_per_hour) {
+    double seconds = tokens / r->tokens_per_s;
+    double hours = seconds / 3600 * sc__mesh_ranks(&r->workload->mesh);
+    r->training = (struct sc__training){.tokens = tokens,
+                                        .days = seconds / 86400,
+                                        .gpu_hours = hours,
+                                        .usd_per_hour = usd_per_hour,
+                                        .usd = hours * usd_per_hour};
+}

@@ -128,6 +128,30 @@ struct sc__software_costs {
     uint32_t capacity;
 };
 
+/* The step with one thing changed that people can buy or set. */
+struct sc__change_row {
+    const char *key;   /* "nic*2", "micro-batches*2" */
+    const char *title; /* for people */
+    int64_t step;
+    double work; /* tokens of that step, against this one */
+    bool fits;   /* into memory, where that is known */
+};
+
+struct sc__changes {
+    struct sc__change_row *rows;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* A run of many such steps, in which nothing fails. */
+struct sc__training {
+    double tokens; /* 0: not asked for */
+    double days;
+    double gpu_hours;
+    double usd_per_hour; /* of a GPU; 0: unknown */
+    double usd;
+};
+
 struct sc__result {
     struct sc__arena arena; /* of all that follows */
 
@@ -181,8 +205,10 @@ struct sc__result {
     struct sc__operations operations;
     const struct sc__shares *shares; /* what speeding up each part would bring */
     const struct sc__whatif *whatif; /* the same, each simulated again */
+    struct sc__changes changes;
     const struct sc__software_costs *software;
     struct sc__band band;
+    struct sc__training training;
 };
 
 /* Adds up a simulation. The notes are those the context has now; c may be NULL:
@@ -256,5 +282,8 @@ void sc__result_keep_workload(struct sc__result *r,
                               const struct sc__workload *w,
                               bool operations);
 void sc__result_keep_timeline(struct sc__result *r, const struct sc__timeline *t);
+
+/* r->training, of so many tokens and at this price; the result knows its tokens. */
+void sc__result_add_training(struct sc__result *r, double tokens, double usd_per_hour);
 
 #endif

@@ -2,13 +2,17 @@
  *
  *   what is given        → machines (cluster and GPUs), and a space of plans: numbers
  *                          (sizes, micro-batch) and choices that are left open
- *   every plan           → memory, with the recomputation that it needs, and a bound
- *                          that its step is not shorter than (lower/step_bound.c)
- *   in order of bounds   → evaluated as `run` would, until no bound is below what is
- *                          already known: the same answer as evaluating all
+ *   every seed           → a floor: a time that no plan of it is faster than, from the
+ *                          parts of the model, which many seeds share (lower/model.h)
+ *   in order of floors   → its plans: memory, with the recomputation that they need,
+ *                          and a bound that is nearer to their step (lower/step_bound.c)
+ *   in order of bounds   → evaluated as `run` would, until no floor and no bound is
+ *                          below what is already known: the same answer as evaluating all
  *
- *   space.c    axes, plans, what a plan sets
- *   search.c   bounds, order, families, Pareto front */
+ *   space.c     axes, seeds, what a plan sets
+ *   trial.c     floors, memory, bounds, evaluations
+ *   families.c  what can still be shown, the best of each family, the Pareto front
+ *   search.c    the order of it all */
 #ifndef SC_SEARCH_SEARCH_H
 #define SC_SEARCH_SEARCH_H
 
@@ -81,7 +85,9 @@ struct sc__search_machine {
     uint32_t node_gpus;
     double capacity;     /* bytes of memory of a GPU; filled by the search */
     double usd_per_hour; /* of a GPU; 0: unknown */
-    double ettr;         /* productive share of the time of a run; 0: not asked for */
+    /* Productive share of the time of a run, by the number of replicas (dp): for the
+     * divisors of gpus; NULL: not asked for. */
+    const double *ettr;
 };
 
 enum sc__search_objective {
@@ -97,7 +103,24 @@ enum {
     SC__PLAN_FITS
 };
 
+/* Plans that differ in their recomputation alone. */
+struct sc__search_seed {
+    uint32_t machine;
+    uint32_t family;
+    uint32_t group; /* seeds of one group have the same parts */
+    uint16_t number[SC__NUMBERS];
+    uint8_t choice[SC__CHOICES];
+    int64_t floor; /* ps: no plan of it is faster */
+};
+
+/* The same machine, tp, pp, cp and ep. */
+struct sc__search_family {
+    uint32_t best; /* plan, or SC__NONE */
+};
+
 struct sc__search_plan {
+    uint64_t serial; /* in the order of the space: of equal plans the first is shown */
+    uint32_t family;
     uint32_t machine;
     uint16_t number[SC__NUMBERS];
     uint8_t choice[SC__CHOICES];
@@ -109,6 +132,7 @@ struct sc__search_plan {
     double memory;       /* bytes of the fullest stage */
     double watts;        /* of one GPU */
     double usd_per_hour;
+    double ettr; /* productive share of the time of a run; 0: not asked for */
     /* where it was evaluated */
     int64_t step;
     double mfu;
@@ -124,6 +148,7 @@ struct sc__search {
     struct sc__setting_list engine_settings;
     struct sc__search_machine *machines;
     uint32_t machine_count;
+    uint32_t only;        /* its number + 1: of the machines this one alone; 0: all */
     unsigned tries;       /* SC__TRY_… */
     double memory_margin; /* share of the memory that stays free */
     uint32_t top;         /* families that are wanted */
@@ -134,18 +159,28 @@ struct sc__search {
     /* filled here */
     struct sc__search_axis axes[SC__CHOICES];
     uint32_t seq; /* tokens of a sequence */
-    struct sc__search_plan *plans;
+    struct sc__search_seed *seeds;
+    uint32_t seed_count;
+    uint32_t seed_room;
+    uint32_t group_count;
+    struct sc__search_family *families;
+    uint32_t family_count;
+    uint32_t family_room;
+    struct sc__search_plan *plans; /* of the seeds that were looked at */
     uint32_t count;
     uint32_t room;
-    uint32_t tried; /* fit + too_large + refused */
+    uint32_t tried;  /* fit + too_large + refused + unseen */
+    uint32_t unseen; /* seeds whose floor says enough */
     uint32_t fit;
     uint32_t too_large;
     uint32_t refused;
     uint32_t evaluated;
     uint32_t *best; /* the best plan of each family, best first; as indices */
     uint32_t best_count;
+    uint32_t best_room;
     uint32_t *front; /* of the Pareto front, fastest first */
     uint32_t front_count;
+    uint32_t front_room;
     const char *why; /* the first refused plan was */
 };
 
@@ -169,12 +204,44 @@ double sc__search_usd(const struct sc__search *s, const struct sc__search_plan *
 double sc__search_joule(const struct sc__search *s, const struct sc__search_plan *p);
 uint32_t sc__search_dp(const struct sc__search *s, const struct sc__search_plan *p);
 
+/* ---- trial.c ---- */
+
+struct sc__trials;
+struct sc__trials *sc__trials_begin(struct sc__search *s);
+/* SC_SYSTEM where memory or threads did not suffice. */
+sc_status sc__trials_end(struct sc__trials *t);
+/* The floors of all seeds. */
+sc_status sc__trials_floors(struct sc__trials *t);
+/* Adds the plans of seeds, with their bounds. */
+sc_status
+sc__trials_expand(struct sc__trials *t, const uint32_t *seeds, uint32_t count, double done);
+sc_status sc__trials_evaluate(struct sc__trials *t,
+                              const uint32_t *plans,
+                              uint32_t count,
+                              double done);
+/* What the first plan is refused for. */
+void sc__trials_say_why(struct sc__trials *t);
+
+/* ---- families.c ---- */
+
+/* Nothing of it can be shown, not even as a tie. */
+bool sc__families_cut_seed(const struct sc__search *s, uint32_t seed);
+bool sc__families_cut_plan(const struct sc__search *s, uint32_t plan);
+/* No seed from this floor on can be shown. */
+bool sc__families_full(const struct sc__search *s, double floor);
+double sc__families_floor(const struct sc__search *s, uint32_t seed);
+double sc__families_bound(const struct sc__search *s, uint32_t plan);
+/* A plan was evaluated. */
+void sc__families_take(struct sc__search *s, uint32_t plan);
+/* The best first, as many as are wanted. */
+void sc__families_close(struct sc__search *s);
+
 /* ---- space.c ---- */
 
 extern const struct sc__choice sc__search_tries[];
 
 sc_status sc__space_make(struct sc__search *s);
-/* Every plan of a machine, without its recomputation. */
+/* Every seed of a machine. */
 sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine);
 /* The plan as the public structure; *order: of ranks, or NULL. */
 sc_status sc__space_plan(struct sc_context *ctx,

@@ -1,4 +1,4 @@
-/* space: the plans a search looks at.
+/* space: the seeds a search looks at: plans but for their recomputation.
  *
  * A number or choice that the user has given is fixed. What is left open takes the
  * values below; what cannot be, by the sizes alone, is left out before anything is
@@ -272,8 +272,9 @@ static void chunk_values(uint32_t layers, uint32_t pp, struct range *r) {
 struct enumeration {
     struct sc__search *s;
     const struct sc__search_machine *machine;
+    const struct sc__gpu *gpu;
     struct sc__plan base;
-    struct sc__search_plan at;
+    struct sc__search_seed at;
 };
 
 /* Where the user left the choice: tensor parallel inside a node, pipelines that
@@ -314,6 +315,11 @@ static bool sizes_can_be(const struct enumeration *e) {
            (m->experts ? m->experts : 1) % n[SC__NUMBER_EP] == 0;
 }
 
+/* The type that a value of its axis sets. */
+static enum sc__dtype type_of(const struct sc__search_value *v) {
+    return strcmp(v->sets[0].option->name, "fp4") ? SC__FP8 : SC__FP4;
+}
+
 /* A value other than the first says something about this plan. */
 static bool choice_can_be(const struct enumeration *e, int axis) {
     const uint16_t *n = e->at.number;
@@ -341,43 +347,86 @@ static bool choice_can_be(const struct enumeration *e, int axis) {
         return n[SC__NUMBER_CP] > 1;
     case SC__CHOICE_ORDER:
         return n[SC__NUMBER_PP] > 1 && dp > 1;
+    case SC__CHOICE_TYPE:
+        return e->gpu->peak[type_of(&a->values[c[axis]])] > 0;
     default:
         return true;
     }
 }
 
-static sc_status enumerate_choices(struct enumeration *e, int axis) {
+static sc_status add_seed(struct enumeration *e) {
     struct sc__search *s = e->s;
-    if (axis == SC__CHOICE_RECOMPUTE) {
-        if (s->count == MOST_PLANS)
-            return sc__fail(s->ctx,
-                            SC_USAGE,
-                            NULL,
-                            "fix --tp, --pp, --vpp or --micro-batch, or --try less",
-                            "there are over %d plans to try",
-                            MOST_PLANS);
-        *SC__PUSH(&s->ctx->arena, s->plans, s->count, s->room) = e->at;
-        return SC_OK;
-    }
-    for (uint32_t v = 0; v < s->axes[axis].count; v++) {
+    if (s->seed_count == MOST_PLANS)
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "fix --tp, --pp, --vpp or --micro-batch, or --try less",
+                        "there are over %d plans to try",
+                        MOST_PLANS);
+    *SC__PUSH(&s->ctx->arena, s->seeds, s->seed_count, s->seed_room) = e->at;
+    return SC_OK;
+}
+
+/* What the parts of the model depend on comes first: all seeds that differ in what is
+ * behind it are a group. */
+enum { IS_CHOICE = 64 };
+static const uint8_t axis_order[] = {SC__NUMBER_TP,
+                                     SC__NUMBER_PP,
+                                     SC__NUMBER_CP,
+                                     SC__NUMBER_EP,
+                                     SC__NUMBER_ETP,
+                                     SC__NUMBER_MICRO_BATCH,
+                                     IS_CHOICE + SC__CHOICE_SEQUENCE,
+                                     IS_CHOICE + SC__CHOICE_TP_OVERLAP,
+                                     IS_CHOICE + SC__CHOICE_MOE_OVERLAP,
+                                     IS_CHOICE + SC__CHOICE_CP_COMM,
+                                     IS_CHOICE + SC__CHOICE_DISPATCHER,
+                                     IS_CHOICE + SC__CHOICE_TYPE,
+                                     IS_CHOICE + SC__CHOICE_ORDER,
+                                     SC__NUMBER_VPP,
+                                     IS_CHOICE + SC__CHOICE_SCHEDULE,
+                                     IS_CHOICE + SC__CHOICE_SHARDING};
+enum {
+    FAMILY_DEPTH = 4,
+    SIZES_DEPTH = 6,
+    GROUP_DEPTH = 13,
+    AXES = sizeof axis_order / sizeof *axis_order
+};
+
+static sc_status enumerate(struct enumeration *e, unsigned depth);
+
+static sc_status enumerate_choice(struct enumeration *e, unsigned depth, int axis) {
+    for (uint32_t v = 0; v < e->s->axes[axis].count; v++) {
         e->at.choice[axis] = (uint8_t)v;
         if (choice_can_be(e, axis))
-            SC__TRY(enumerate_choices(e, axis + 1));
+            SC__TRY(enumerate(e, depth + 1));
     }
     e->at.choice[axis] = 0;
     return SC_OK;
 }
 
-static sc_status enumerate_numbers(struct enumeration *e, int which) {
+static sc_status enumerate(struct enumeration *e, unsigned depth) {
+    struct sc__search *s = e->s;
     struct range r = {.count = 0};
-    if (which == SC__NUMBERS)
-        return sizes_can_be(e) ? enumerate_choices(e, 0) : SC_OK;
-    number_values(e, which, &r);
+    if (depth == FAMILY_DEPTH) {
+        e->at.family = s->family_count;
+        *SC__PUSH(&s->ctx->arena, s->families, s->family_count, s->family_room) =
+            (struct sc__search_family){SC__NONE};
+    }
+    if (depth == SIZES_DEPTH && !sizes_can_be(e))
+        return SC_OK;
+    if (depth == GROUP_DEPTH)
+        e->at.group = s->group_count++;
+    if (depth == AXES)
+        return add_seed(e);
+    if (axis_order[depth] >= IS_CHOICE)
+        return enumerate_choice(e, depth, axis_order[depth] - IS_CHOICE);
+    number_values(e, axis_order[depth], &r);
     for (uint32_t i = 0; i < r.count; i++) {
         if (r.value[i] > UINT16_MAX)
             continue;
-        e->at.number[which] = (uint16_t)r.value[i];
-        SC__TRY(enumerate_numbers(e, which + 1));
+        e->at.number[axis_order[depth]] = (uint16_t)r.value[i];
+        SC__TRY(enumerate(e, depth + 1));
     }
     return SC_OK;
 }
@@ -388,8 +437,9 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
     SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
     s->seq = e.base.seq;
-    return enumerate_numbers(&e, 0);
+    return enumerate(&e, 0);
 }
 
 static sc_status set_choice(struct sc_context *ctx,
@@ -430,7 +480,8 @@ sc_status sc__space_plan(struct sc_context *ctx,
         if (choice_counts(p, axis))
             SC__TRY(set_choice(ctx, value_of(s, p, axis), out, order));
     uint32_t chunks = out->pp * out->vpp;
-    if (out->schedule == SC_SCHEDULE_ZB_V && !sc__space_number_given(s, SC__NUMBER_VPP)) {
+    bool v = out->schedule == SC_SCHEDULE_ZB_V || out->schedule == SC_SCHEDULE_DUALPIPE_V;
+    if (v && !sc__space_number_given(s, SC__NUMBER_VPP)) {
         out->vpp = 0;
         chunks = 2 * out->pp;
     }

@@ -5,6 +5,7 @@
 #include "base/data.h"
 #include "base/file.h"
 #include "base/json_view.h"
+#include "base/text.h"
 
 #include <math.h>
 
@@ -12,6 +13,7 @@
 #define MOST_BYTES ((size_t)1 << 20)
 #define MOST_CLASSES 1000u
 #define MOST_RUNGS 100u
+#define MOST_LINKS 1000u
 /* Rates and times beyond these are slips of the pen; they also keep sums finite. */
 #define MOST_PER_1000_DAYS 1e9
 #define MOST_SECONDS 1e9
@@ -90,14 +92,52 @@ static sc_status failures_class_rate(const struct sc__node *n,
     return failures_limit(n, "events", c->per_day, 0, MOST_PER_1000_DAYS / 1000);
 }
 
+/* "LINK=FACTOR", or a list of them. Whether the fabric has the link is known with the
+ * cluster alone. */
+static sc_status failures_class_links(const struct sc__node *at,
+                                      struct sc__failure_class *c) {
+    struct sc__arena *arena = &sc__node_context(at)->arena;
+    bool list = sc__node_is(at, '[');
+    size_t count = list ? sc__node_count(at) : 1;
+    if (count < 1 || count > MOST_LINKS)
+        return sc__node_fail(at, NULL, "\"degrade\" has 1 to %u links", MOST_LINKS);
+    const char **links = SC__NEW_ARRAY(arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        struct sc__node one = list ? sc__node_item(at, i) : *at;
+        double factor = 0;
+        SC__TRY(sc__node_text(&one, &links[i]));
+        const char *equals = strrchr(links[i], '=');
+        if (!equals || equals == links[i] ||
+            !sc__parse_double(sc__str(equals + 1), &factor) || !(factor > 0) || factor > 1)
+            return sc__node_fail(&one,
+                                 "like \"port0.up=0.5\": a link, and the part of its "
+                                 "capacity that is left",
+                                 "'%s' is no link with a factor above 0 and up to 1",
+                                 links[i]);
+    }
+    c->degrade = links;
+    return SC_OK;
+}
+
 static sc_status failures_class_slow(const struct sc__node *n,
                                      struct sc__failure_class *c) {
-    struct sc__node at = sc__node_at(n, "slowdown");
+    struct sc__node slowdown = sc__node_at(n, "slowdown");
+    struct sc__node degrade = sc__node_at(n, "degrade");
     c->slowdown = 1;
+    if (c->symptom == SC__SYMPTOM_SLOW && !slowdown.value == !degrade.value)
+        return sc__node_fail(n,
+                             "docs/formats/failures.md",
+                             "the symptom slow has one of \"slowdown\" (of a GPU) and "
+                             "\"degrade\" (of links)");
+    if (c->symptom == SC__SYMPTOM_SLOW && degrade.value)
+        return failures_class_links(&degrade, c);
     if (c->symptom == SC__SYMPTOM_SLOW)
         return failures_number(n, "slowdown", 1, 100, &c->slowdown);
-    if (at.value)
-        return sc__node_fail(&at, NULL, "\"slowdown\" is of the symptom slow alone");
+    if (slowdown.value || degrade.value)
+        return sc__node_fail(slowdown.value ? &slowdown : &degrade,
+                             NULL,
+                             "\"%s\" is of the symptom slow alone",
+                             slowdown.value ? "slowdown" : "degrade");
     return SC_OK;
 }
 
@@ -114,6 +154,7 @@ static sc_status failures_class(const struct sc__node *n,
                                        "locate_s",
                                        "repair_s",
                                        "slowdown",
+                                       "degrade",
                                        "source",
                                        NULL};
     static const char *const needed[] = {"name", "scope", "symptom", NULL};

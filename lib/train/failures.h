@@ -34,7 +34,9 @@ struct sc__failure_class {
     double detect_s;
     double locate_s; /* from "something is wrong" to the machine */
     double repair_s; /* until the unit is back */
-    double slowdown; /* of a slow GPU: its kernels take this much longer */
+    double slowdown; /* of a slow GPU: its kernels take this much longer; else 1 */
+    /* of links that have lost capacity: "LINK=FACTOR" …, NULL-terminated; else NULL */
+    const char *const *degrade;
 };
 
 /* Seconds by the number of GPUs of the job, growing. */

@@ -27,6 +27,19 @@ enum sc__recovery {
 /* Replicas that may be missing at once; with more the job waits. */
 #define SC__MOST_LOST 4
 
+/* A run as it goes: at each failure, and at its end, how much is done. */
+struct sc__goodput_point {
+    double at_s;
+    double done_s;  /* productive time that counts */
+    uint32_t class; /* of the failure; class_count at the end */
+};
+
+struct sc__goodput_track {
+    struct sc__goodput_point *points;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 struct sc__goodput_input {
     const struct sc__failure_set *set;
     double gpus;
@@ -43,7 +56,8 @@ struct sc__goodput_input {
     /* Of the throughput of the whole job: with 1 … lost replicas; 0 beyond what
      * can be run. */
     double lost_replicas[SC__MOST_LOST];
-    const double *slow_share; /* by class, of those that are slow: their pace */
+    const double *slow_share;        /* by class, of those that are slow: their pace */
+    struct sc__goodput_track *track; /* or NULL: the run is not kept */
 };
 
 /* Where wall time goes; the sum is the wall time. */

@@ -309,6 +309,13 @@ static void evict_slow(struct goodput_run *r) {
 
 /* ---- the run ---- */
 
+static void note_point(struct goodput_run *r, uint32_t class) {
+    struct sc__goodput_track *track = r->in->track;
+    if (track)
+        *SC__PUSH(r->arena, track->points, track->count, track->capacity) =
+            (struct sc__goodput_point){r->now, r->out->time_s[SC__TIME_PRODUCTIVE], class};
+}
+
 static void meet_failure(struct goodput_run *r) {
     uint32_t class = draw_class(r);
     const struct sc__failure_class *c = &r->in->set->classes[class];
@@ -320,6 +327,7 @@ static void meet_failure(struct goodput_run *r) {
         queue_stall(r, c);
     else
         restart_job(r, c);
+    note_point(r, class);
 }
 
 static double next_event(const struct goodput_run *r) {
@@ -396,6 +404,7 @@ void sc__goodput_simulate(const struct sc__goodput_input *in,
     memset(out, 0, sizeof *out);
     prepare_classes(&r);
     simulate_run(&r);
+    note_point(&r, in->set->class_count);
     out->wall_s = r.now;
     out->ettr = r.now > 0 ? out->time_s[SC__TIME_PRODUCTIVE] / r.now : 1;
 }

@@ -48,6 +48,16 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
                         "a pipeline has at most 4096 stages, as a model has layers",
                         "pp %u is too many stages",
                         m->pp);
+    if (m->shard && m->dp * m->cp % m->shard)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "weights are sharded over a part of dp × cp",
+                        "groups of %u shards do not divide the %u ranks of dp %u × cp %u",
+                        m->shard,
+                        m->dp * m->cp,
+                        m->dp,
+                        m->cp);
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
         return sc__fail(ctx,
@@ -140,6 +150,10 @@ static uint32_t rank_at_place(const struct sc__mesh *m, uint32_t rank, uint32_t 
     return rank;
 }
 
+enum sc__group_kind sc__mesh_shard_kind(const struct sc__mesh *m) {
+    return m->shard ? SC__GROUP_SHARD : SC__GROUP_DP_CP;
+}
+
 uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind) {
     switch (kind) {
     case SC__GROUP_TP:
@@ -154,6 +168,10 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
         return m->dp * m->cp;
     case SC__GROUP_DP_EP:
         return m->tp * m->cp * m->dp / (m->ep * m->etp);
+    case SC__GROUP_SHARD:
+        return m->shard ? m->shard : m->dp * m->cp;
+    case SC__GROUP_REPLICA:
+        return m->shard ? m->dp * m->cp / m->shard : 1;
     case SC__GROUP_ETP:
         return m->etp;
     case SC__GROUP_PP:
@@ -176,6 +194,19 @@ static uint32_t expert_member(
     return rank_at_place(m, rank, place - place / step % size * step + i * step);
 }
 
+/* The i-th of the ranks that share gradients of dense weights, cp fastest. */
+static uint32_t dense_member(const struct sc__mesh *m, uint32_t rank, uint32_t i) {
+    return sc__mesh_move(m,
+                         sc__mesh_move(m, rank, SC__DIM_CP, i % m->cp),
+                         SC__DIM_DP,
+                         i / m->cp);
+}
+
+static uint32_t place_in_dense(const struct sc__mesh *m, uint32_t rank) {
+    return sc__mesh_coordinate(m, rank, SC__DIM_DP) * m->cp +
+           sc__mesh_coordinate(m, rank, SC__DIM_CP);
+}
+
 uint32_t sc__mesh_group_member(const struct sc__mesh *m,
                                enum sc__group_kind kind,
                                uint32_t rank,
@@ -191,10 +222,13 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m,
     case SC__GROUP_PP:
         return sc__mesh_move(m, rank, SC__DIM_PP, i);
     case SC__GROUP_DP_CP:
-        return sc__mesh_move(m,
-                             sc__mesh_move(m, rank, SC__DIM_CP, i % m->cp),
-                             SC__DIM_DP,
-                             i / m->cp);
+        return dense_member(m, rank, i);
+    case SC__GROUP_SHARD:
+        return dense_member(m, rank, place_in_dense(m, rank) / size * size + i);
+    case SC__GROUP_REPLICA: {
+        uint32_t shard = sc__mesh_group_size(m, SC__GROUP_SHARD);
+        return dense_member(m, rank, place_in_dense(m, rank) % shard + i * shard);
+    }
     case SC__GROUP_ETP:
         return expert_member(m, rank, 1, size, i);
     case SC__GROUP_EP:
@@ -222,6 +256,8 @@ const char *sc__group_label(enum sc__group_kind kind) {
         return "ep";
     case SC__GROUP_DP:
     case SC__GROUP_DP_CP:
+    case SC__GROUP_SHARD:
+    case SC__GROUP_REPLICA:
         return "dp";
     case SC__GROUP_DP_EP:
         return "dp_ep";

@@ -23,6 +23,7 @@ struct sc__mesh {
     /* 1 and tp for dense models */
     uint32_t ep;
     uint32_t etp;
+    uint32_t shard;          /* of dp × cp, ranks that share sharded weights; 0: all */
     uint8_t order[SC__DIMS]; /* dimensions, fastest first */
 };
 
@@ -30,9 +31,11 @@ enum sc__group_kind {
     SC__GROUP_TP,
     SC__GROUP_CP,
     SC__GROUP_EP,
-    SC__GROUP_DP,    /* data parallel, without cp */
-    SC__GROUP_DP_CP, /* who shares gradients of dense weights: dp × cp */
-    SC__GROUP_DP_EP, /* who shares gradients of expert weights */
+    SC__GROUP_DP,      /* data parallel, without cp */
+    SC__GROUP_DP_CP,   /* who shares gradients of dense weights: dp × cp */
+    SC__GROUP_DP_EP,   /* who shares gradients of expert weights */
+    SC__GROUP_SHARD,   /* who shards dense weights: neighbours of dp × cp */
+    SC__GROUP_REPLICA, /* who holds the same shard of them */
     SC__GROUP_ETP,
     SC__GROUP_PP,
     SC__GROUP_EMBEDDING, /* first and last stage */
@@ -56,6 +59,8 @@ uint32_t sc__mesh_coordinate(const struct sc__mesh *m, uint32_t rank, enum sc__d
 uint32_t
 sc__mesh_move(const struct sc__mesh *m, uint32_t rank, enum sc__dim dim, uint32_t to);
 
+/* The group over which dense weights are sharded: all of dp × cp, or a part. */
+enum sc__group_kind sc__mesh_shard_kind(const struct sc__mesh *m);
 uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind);
 /* The i-th member of the group of this kind that holds rank, in rank order. */
 uint32_t sc__mesh_group_member(const struct sc__mesh *m,

@@ -25,6 +25,13 @@ P
 gpt="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 128 --micro-batch 8 --global-batch 16 --gpus 2"
 of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True $gpt --gpu "$tmp/priced.json" --cluster hgx-h200:2
 
+# a run of 3e9 tokens: 16 x 128 a step
+of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
+    $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
+expect training_quoted 0 "no --price is given: 4 USD for an hour of a h200" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens 3B
+expect training_bad_tokens 2 "--train-tokens: 'many'" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens many
+expect training_bad_price 2 "'-1' is no price" "$STEPCAST" run $gpt --cluster hgx-h200:2 --price=-1
+
 # HFU counts what is computed again: with full recomputation the forward of the layers, a third of theirs
 # (per token and layer 6·12h² FLOP and 12·s·h of attention, 6·V·h of the head)
 of hfu 'abs(r["hfu"] / r["mfu"] - (1 + (72 * 4096 ** 2 + 12 * 128 * 4096) * 4 / 3 / ((72 * 4096 ** 2 + 12 * 128 * 4096) * 4 + 6 * 1024 * 4096))) < 0.01' True \
@@ -73,3 +80,58 @@ n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
 wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
 print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
 check lora_flops "$(lora)" 1.0
+
+# LogGOPS, L 1 us, o 0.1 us, g 50 ns, G 1 ns a byte, S 100 bytes, five ranks. A barrier takes three rounds of a message of a
+# byte, L + 2o each; the root of a gather takes four parts of 1001 bytes, the first after L + 2o + 1000 G, then one each
+# g + 1000 G.
+step_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1; }
+figures=1us,0.1us,50ns,1ns,0,100
+for coll in BARRIER:8:3.6 GATHER:5005:5.35 SCATTER:5005:5.35; do
+    kind=${coll%%:*} wanted=${coll##*:} bytes=${coll#*:} && bytes=${bytes%:*}
+    cat >"$tmp/coll.json" <<END
+{"schema": "stepcast/ir/1", "workload": {"mesh": {"dp": 5}, "groups": [{"kind": "dp"}],
+ "blocks": [{"ops": [{"kind": "collective", "name": "x", "coll": "$kind", "group": 0, "bytes": $bytes}]}],
+ "programs": [[{"block": 0}]], "classes": [{"program": 0, "rank": 0, "ranks": 5}]}}
+END
+    check "loggops $kind" "$(step_of "$tmp/coll.json" --loggops $figures)" $wanted
+done
+# a message of more than S bytes waits until it is received (100 us), asks and is answered (2L) and comes (L + 1000 G); a
+# shorter one has come long before
+printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1 tag 1\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0 tag 1\nb requires a\n}\n' >"$tmp/meet.goal"
+check rendezvous "$(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,2000)" "104 100"
+
+# collectives: 10 us more for each hop between nodes are 10 us for each of a ring's 2(N − 1) and of a tree's 2 log2 N
+fabric="gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib"
+us() { "$STEPCAST" coll "$@" --csv - 2>/dev/null | awk -F, 'END { print $5 }'; }
+more() { awk "BEGIN { printf \"%.0f\", $(us all_reduce -c "$fabric gpus=$1 hop=11us" -b 8 -e 8 --algo $2 --proto $3) - $(us all_reduce -c "$fabric gpus=$1 hop=1us" -b 8 -e 8 --algo $2 --proto $3) }"; }
+for proto in ll ll128 simple; do
+    check "hops of a ring, $proto" "$(more 16 ring $proto) $(more 64 ring $proto)" "20 140"
+    check "hops of a tree, $proto" "$(more 16 tree $proto) $(more 64 tree $proto)" "20 60"
+done
+# PXN moves what leaves a node over NVLink first, which is twice the bytes there: where NVLink is no faster than the NICs, twice the time
+slow="gpu=h100 gpus=16 node=8 nvlink=40GB/s nics=8 nic=400Gbps class=ib"
+check pxn_passes_nvlink "$(awk "BEGIN { r = $(us alltoall -c "$slow" -b 1G -e 1G --algo pxn) / $(us alltoall -c "$slow" -b 1G -e 1G --algo direct); print (r > 1.8 && r < 2.3) }")" 1
+# the root of a gather has its NIC for itself, whatever others of the node would share of it
+one="gpu=h100 gpus=16 node=8 nvlink=450GB/s nic=400Gbps class=ib"
+check root_alone "$(awk "BEGIN { a = $(us gather -c "$one nics=1" -b 1G -e 1G); b = $(us gather -c "$one nics=8" -b 1G -e 1G); print (a < 1.02 * b && b < 1.02 * a) }")" 1
+
+# Phi-2 has 2,779,683,840 parameters: one norm a layer, biases, a head with a bias
+printf '{"architectures": ["PhiForCausalLM"], "model_type": "phi", "num_hidden_layers": 32, "hidden_size": 2560, "intermediate_size": 10240, "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 51200, "max_position_embeddings": 2048, "tie_word_embeddings": false, "hidden_act": "gelu_new"}\n' >"$tmp/phi.json"
+of phi_2 'abs(r["model"]["parameters"] - 2779683840) <= 51200' True --model "$tmp/phi.json" --gpus 1 --cluster dgx-h100:1
+
+# a rank that is slowed down leaves its class, and keeps the memory of its stage
+expect too_slow 2 "101" "$STEPCAST" run --model llama2-7b --gpus 8 --tp 8 --slow rank:0=101 --ignore-memory
+stages="--model llama2-7b --pp 4 --dp 2 --seq 1024 --global-batch 16 --cluster dgx-h100:8"
+of whole_classes 'len(r["class_memory_bytes"])' 4 $stages
+of split_classes 'sorted({(c["stage"], c["weights"], c["activations"]) for c in r["class_memory_bytes"]}) == sorted({(c["stage"], c["weights"], c["activations"]) for c in json.load(open("'"$tmp"'/whole_classes.json"))["class_memory_bytes"]}) and len(r["class_memory_bytes"]) > 4' True $stages --slow rank:7=1.5
+
+# layers that are computed again keep less: of eight, the more the less
+block="--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --vocab-size 32000 --seq 2048 --global-batch 1 --gpus 1 --cluster dgx-h100:1"
+kept() { "$STEPCAST" run $block --ignore-memory --json - "$@" 2>/dev/null | python3 -c 'import json, sys; m = json.load(sys.stdin)["memory_bytes"]; print(m["activations"])'; }
+again="--recompute full --recompute-method block --recompute-num-layers"
+check repeated_layers "$(awk "BEGIN { n = $(kept --recompute none); a = $(kept $again 2); b = $(kept $again 6); f = $(kept $again 8); print (n > a), (a > b), (b > f), ((a - b) / (n - a) > 1.5) }")" "1 1 1 1"
+
+# 2021: the host waits 450 us behind each of the four messages that a stage gets in a step of four micro-batches, unless they overlap
+messages="--num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 32000 --seq 2048 --micro-batch 4 --global-batch 16 --tp 2 --pp 2 --dp 1 --cluster dgx-a100:4 --fusion 2021"
+of host_behind_messages 'r["breakdown_us"]["other"]' 1800 $messages
+of host_elsewhere 'r["breakdown_us"]["other"]' 0 $messages --overlap-p2p yes

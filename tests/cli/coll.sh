@@ -53,6 +53,10 @@ expect processes 0 "40.00" "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 -
 expect topology_file 0 "16 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/spectrum-16.topo
 expect network_file 0 "32 GPUs on 32 nodes" "$STEPCAST" coll all_reduce -c tests/data/clusters/astra-2d.yml
 expect against_without_cluster 2 "give --cluster" "$STEPCAST" coll all_reduce --against $tmp/table
+"$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 --csv $tmp/rows.csv >/dev/null
+check rows_beside_a_log "$(head -1 $tmp/rows.csv) $(awk -F, 'NR > 1 && ($8 > 1 || $8 < -1 || $7 / $6 - 1 - $8 / 100 > 1e-4)' $tmp/rows.csv | wc -l) $(($(wc -l <$tmp/rows.csv) > 5))" "op,gpu,gpus,nodes,size_bytes,measured_us,forecast_us,error_percent,source 0 1"
+expect json_beside_a_log 2 "--csv writes rows" "$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 --json -
+expect unused_beside_a_log 0 "--minbytes has no effect" "$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 -b 8
 expect not_a_log 3 "no row" "$STEPCAST" coll all_reduce -c dgx-h100:8 --against Makefile
 
 expect drawn 0 "128 nodes" "$STEPCAST" show --cluster dgx-h100:1024

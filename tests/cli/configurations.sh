@@ -35,7 +35,7 @@ refuse() { # name, exit, text, command…
     fi
 }
 
-same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
+same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --software hf-transformers
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
@@ -69,3 +69,73 @@ python3 -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(
 refuse deep_yaml 3 'nested too deep' "$S" run "$dir/deep.yaml"
 : >"$dir/empty.toml"
 refuse empty_toml 3 'error:' "$S" run "$dir/empty.toml"
+# A model by its name: MaxText's model_name, the file that Primus names
+printf 'model_name: "llama3-8b"\nper_device_batch_size: 1\nmax_target_length: 2048\nremat_policy: full\n' >"$dir/named.yml"
+same maxtext_by_name "$dir/named.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --gpus 8 --software maxtext
+printf 'modules:\n  pre_trainer:\n    model: llama3.1_8B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n      seq_length: 2048\n      tensor_model_parallel_size: 2\n' >"$dir/primus.yaml"
+same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 --global-batch 16 --seq 2048 --tp 2 --gpus 8 --overlap-grad no
+printf 'model_name: "unheard-8b"\nper_device_batch_size: 1\n' >"$dir/unheard.yml"
+refuse unheard_model 3 'the model unheard-8b is not known' "$S" run "$dir/unheard.yml" --gpus 8
+# Sizes that are not known are not passed over
+printf 'pipe_parallel_size: 1\nnum_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nmoe_num_experts: 8\n' >"$dir/shape.yml"
+refuse unknown_size 3 'shape.yml:5: error: moe_num_experts: by its name it shapes the model' "$S" run "$dir/shape.yml" --gpus 1
+script='torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 70 --hidden-size 14336 --num-attention-heads 112 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 8 --bf16'
+printf '%s --side-num-layers 4\n' "$script" >"$dir/side.sh"
+refuse unknown_flag_of_a_size 3 '--side-num-layers: by its name it shapes the model' "$S" run "$dir/side.sh"
+printf '%s --extra-vocab-size 421\n' "$script" >"$dir/extra.sh"
+refuse extra_of_an_unknown_vocabulary 3 '--extra-vocab-size 421 adds to a vocabulary that is not known' "$S" run "$dir/extra.sh"
+# BLOOM: 70 layers of 14336, 250,880 tokens and ALiBi are 176.2 billion parameters; Qwen2.5-7B's vocabulary is 151643 + 421
+printf '%s --position-embedding-type alibi --pad-vocab-size-to 250880\n' "$script" >"$dir/bloom.sh"
+"$S" run "$dir/bloom.sh" --ignore-memory | grep -q ": 176.2 B parameters" && echo "ok padded_to" || echo "not ok padded_to"
+printf '%s --patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 421\n' "$script" >"$dir/qwen.sh"
+"$S" run "$dir/qwen.sh" --ignore-memory --json - | grep -q "no --vocab-size is given: 152064, that of the tokenizer Qwen2Tokenizer" && echo "ok extra_vocabulary" || echo "not ok extra_vocabulary"
+# Nanotron, OLMo (7B), NeMo with values that name others, scripts of trainers
+cat >"$dir/nanotron.yaml" <<'Y'
+model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 24, num_key_value_heads: 32, tie_word_embeddings: true, vocab_size: 49152}}
+parallelism: {dp: 4, pp: 2, tp: 2, pp_engine: 1f1b, tp_mode: REDUCE_SCATTER}
+tokens: {batch_accumulation_per_replica: 4, micro_batch_size: 2, sequence_length: 2048}
+optimizer: {zero_stage: 0}
+Y
+same nanotron "$dir/nanotron.yaml" -- --num-layers 24 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32 --num-query-groups 32 --vocab-size 49152 \
+    --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --micro-batches 4 --dp 4 --tp 2 --pp 2 \
+    --sequence-parallel --bf16
+cat >"$dir/olmo.yaml" <<'Y'
+model: {d_model: 4096, n_heads: 32, n_layers: 32, mlp_hidden_size: 22016, weight_tying: false, activation_type: swiglu, max_sequence_length: 2048, vocab_size: 50280, embedding_size: 50304}
+global_train_batch_size: 64
+device_train_microbatch_size: 2
+precision: amp_bf16
+fsdp: {wrapping_strategy: by_block}
+Y
+same olmo "$dir/olmo.yaml" --gpus 8 -- --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 \
+    --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 \
+    --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8
+cat >"$dir/nemo.yaml" <<'Y'
+trainer: {num_nodes: 2, devices: 8, precision: bf16}
+model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 1, encoder_seq_length: 2048, max_position_embeddings: "${.encoder_seq_length}",
+  num_layers: 12, hidden_size: 1024, ffn_hidden_size: "${multiply:4, ${.hidden_size}}", num_attention_heads: 16, normalization: layernorm1p, bias: false,
+  share_embeddings_and_output_weights: false, activation: fast-swiglu, optim: {name: distributed_fused_adam}}
+Y
+same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
+    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no
+printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
+refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
+printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"
+same trainer_script "$dir/trainer.sh" -- --model llama2-7b --bf16 --micro-batch 4 --micro-batches 8 --seq 2048 --use-torch-fsdp2 --gpus 8 --software hf-transformers
+printf 'torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n' >"$dir/bert.sh"
+refuse an_encoder 3 "bert.sh:1: error: 'pretrain_bert.py': an encoder (BERT) is not modelled" "$S" run "$dir/bert.sh"
+# Recipes in Python: values under names
+same nemo_recipe $data/nemo_recipe.py -- --model llama3-8b --cp 2 --seq 8192 --global-batch 512 --micro-batch 1 --gpus 8
+same bridge_recipe $data/bridge_recipe.py --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
+{ cat $data/bridge_recipe.py; printf '\ndef other():\n    return cfg(tensor_model_parallel_size=8)\n'; } >"$dir/two.py"
+refuse two_recipes 3 'two.py:35: error: tensor_model_parallel_size is 8 here and 4 in line 5' "$S" run "$dir/two.py" --gpus 128
+same two_recipes_and_an_option "$dir/two.py" --gpus 128 --tp 8 -- --model llama3-70b --tp 8 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
+sed 's/meta-llama.*70B/someone\/Unheard-70B/' $data/bridge_recipe.py >"$dir/unheard.py"
+refuse recipe_of_no_known_model 3 'names no model that is known' "$S" run "$dir/unheard.py" --gpus 128
+{ cat $data/bridge_recipe.py; printf '\nother = "meta-llama/Meta-Llama-3-8B"\n'; } >"$dir/models.py"
+refuse recipe_of_two_models 3 'names two models' "$S" run "$dir/models.py" --gpus 128
+sed 's/micro_batch_size: int = 1/micro_batch_size: int = args.batch/' $data/bridge_recipe.py >"$dir/args.py"
+refuse recipe_with_an_expression 3 'micro_batch_size is args.batch, which is no value' "$S" run "$dir/args.py" --gpus 128
+printf 'import os\nx = """tensor_model_parallel_size=' >"$dir/open.py"
+refuse recipe_with_an_open_string 3 'no recipe that we know' "$S" run "$dir/open.py" --gpus 8
+printf 'import os\nprint("hello")\n' >"$dir/plain.py"
+refuse no_recipe 3 'unknown format' "$S" run "$dir/plain.py" --gpus 8

@@ -33,6 +33,11 @@ expect "no rows for it" 2 "layers of several kinds" "$STEPCAST" gen $nemotron --
 big="--model nemotron-h-56b --seq 8192 --global-batch 1 --gpus 8 --tp 8 --sequence-parallel --ignore-memory --software megatron-core-2025"
 layer="2 * (8192 * 8192)"
 holds "traffic of layers with one half" "abs($(value "['comm']['tp']['bytes']" $big) / ((118 * 5 + 5) * $layer) - 1) < 0.01"
+# Latent experts: tokens are exchanged 1024 wide, not 4096. 40 layers and one of prediction,
+# dispatch and combine forward and backward, 22 copies of 2 bytes
+super="--model nemotron-3-super-120b-a12b --seq 1024 --global-batch 8 --gpus 8 --ep 8 --ignore-memory --software megatron-core-2025"
+holds "latent tokens are exchanged" "abs($(value "['comm']['ep']['bytes']" $super) / (41 * 4 * 22 * 1024 * 1024 * 2) - 1) < 0.01"
+expect "projections to the latent width" 0 "latent_wgrad" "$STEPCAST" kernels --model nemotron-3-super-120b-a12b --gpus 1 --seq 1024 --global-batch 1
 # attention grows with the square of the sequence, a scan does not
 seconds() { value "['step_time_us']" --gpus 1 --global-batch 1 --ignore-memory --host-launch 0 --no-optimizer "$@"; }
 holds "a hybrid grows slower with the sequence" \

@@ -14,6 +14,13 @@ else
     echo "skip kernels_equal_reference [needs shared]"
 fi
 
+# … and rows of it that are kept here
+"$STEPCAST" kernels tests/data/kernels_reference.csv --gpu tests/data/gpu_reference.json --json "$tmp/sample.json" >/dev/null
+check kernels_equal_reference_rows "$(python3 -c '
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+print(len(rows), max(abs(r["error_pct"]) for r in rows) < 1e-7)' "$tmp/sample.json" 2>&1)" "393 True"
+
 layer="--gpu h200 --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --seq-length 2048"
 expect kernels_layer 0 "fc1_wgrad" "$STEPCAST" kernels $layer
 expect kernels_json 0 '"forward_us"' "$STEPCAST" kernels $layer --fusion eager --json -

@@ -32,7 +32,7 @@ def unused_expert_parameters(c):
     if not experts:
         return 0
     used = first(c, "num_experts_per_tok", "experts_per_token")
-    hidden = c["hidden_size"]
+    hidden = c.get("moe_latent_size") or c["hidden_size"]
     width = first(c, "moe_intermediate_size", "intermediate_size")
     layers = (c["num_hidden_layers"] - c.get("first_k_dense_replace", 0)) // c.get("interleave_moe_layer_step", 1)
     matrices = 3

@@ -9,7 +9,7 @@ missing=""
 for shell in bash zsh fish; do "$STEPCAST" completion $shell >"$t/$shell"; done
 for command in $commands; do
     "$STEPCAST" manual "$command" >"$t/$command.1"
-    for option in $("$STEPCAST" help "$command" | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
+    for option in $("$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
         plain=$(sed 's/\\-/-/g' "$t/$command.1")
         case $plain in *"--$option"*) ;; *) missing="$missing $command:$option:man" ;; esac
         grep -q -e "--$option" "$t/bash" || missing="$missing $command:$option:bash"
@@ -46,7 +46,7 @@ if command -v bash >/dev/null 2>&1; then
     ok "bash completes nothing typed yet" "$(complete stepcast run --zero)" "0 1 2 3"
 fi
 # The values are in every shell's completion, run or not.
-values="--schedule=.*(auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v)|-l schedule -x -a 'auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v'"
+values="--schedule=.*(auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev)|-l schedule -x -a 'auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev'"
 ok "zsh has the schedules" "$(grep -c -e "${values%%|*}" "$t/zsh" | sed 's/[1-9][0-9]*/some/')" some
 ok "fish has the schedules" "$(grep -c -e "${values#*|}" "$t/fish" | sed 's/[1-9][0-9]*/some/')" some
 ok "zsh has the models" "$(grep -c '^    compadd -- .* llama3-70b ' "$t/zsh")" 1

@@ -43,6 +43,15 @@ holds "Muon takes longer than Adam, SGD less" "$(time_of $llama --optimizer sgd)
 pipe="--model llama3-8b --gpus 16 --pp 2 --seq 4096 --global-batch 64 --zero 3 --ignore-memory"
 holds "weights that stay are whole" "$(value weights $pipe) > $n * 0.9 and $(value weights $pipe --reshard-after-forward yes) < $n * 0.4"
 holds "giving them back takes longer" "$(time_of $pipe) < $(time_of $pipe --reshard-after-forward yes)"
+# hybrid sharding: state over groups of 8 of 64 ranks; beside two gathers of 2 bytes and a
+# scatter of 4 a sum of an eighth of the gradients over the groups
+hsdp="--model llama3-8b --gpus 64 --seq 4096 --global-batch 64 --zero 3 --ignore-memory --software megatron-core-2025"
+sent() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['comm']['dp']['bytes'])"; }
+holds "hybrid shards: an eighth of the state" "$(value optimizer $hsdp --shard-group 8) == 12 * $n / 8"
+holds "and a sum over the copies" "abs($(sent $hsdp --shard-group 8) / ((8 + 4 / 8) * $n) - 1) < 0.001 and abs($(sent $hsdp) / (8 * $n) - 1) < 0.001"
+expect "shards of a group that does not divide" 2 "does not divide the 64 ranks" "$STEPCAST" run $hsdp --shard-group 7
+expect "a group, but no shards" 2 "nothing is sharded" "$STEPCAST" run $hsdp --zero 0 --shard-group 8
+expect "a group beside expert parallelism" 2 "not modelled" "$STEPCAST" run --model qwen3-30b-a3b --gpus 64 --ep 8 --zero 3 --shard-group 8 --global-batch 64
 fp8="$llama --fp8 --zero 1"
 holds "fp8 weights: without the bf16 ones" "($(value weights $fp8), $(value weights $fp8 --fp8-param-gather)) == (4*$n, 2*$n)"
 holds "and a gather of half the size" "$(time_of $fp8 --fp8-param-gather) < $(time_of $fp8)"

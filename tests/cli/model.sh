@@ -64,21 +64,23 @@ P
 check "the bubble of 1F1B is the closed form" $?
 
 # Zero-bubble schedules of the same job: (p-1)(F+B-W) is left by ZB-H1, (p-1)(F+B-2W) at most by ZB-2p.
+expect_dual() { "$S" run --model llama3-8b --gpus 8 --pp 8 --seq 4096 --ignore-memory --schedule dualpipev "$@" 2>&1; }
+case $(expect_dual --global-batch 8) in *"twice as many micro-batches as stages, 16, and has 8"*) echo "ok dualpipev with few micro-batches" ;; *) echo "not ok dualpipev with few micro-batches" ;; esac
+case $(expect_dual --global-batch 16 --vpp 4) in *"two chunks on each of several stages"*) echo "ok dualpipev with four chunks" ;; *) echo "not ok dualpipev with four chunks" ;; esac
 for s in 1f1b zb-h1 zb-2p zb-v; do
     "$S" run --num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 128 --seq 2048 --pp 4 --gpus 4 --global-batch 12 \
         --no-optimizer --host-launch 0 --ignore-memory --cluster ideal:4 --schedule $s --json "$dir/$s.json" --timeline >/dev/null 2>"$dir/err"
 done
 python3 - "$dir" <<'P'
 import json, sys
+sys.path.insert(0, "tests/tools")
+import timeline
 step, left = {}, {}
 for name in "1f1b", "zb-h1", "zb-2p", "zb-v":
     r = json.load(open(f"{sys.argv[1]}/{name}.json"))
     step[name], times = r["step_time_us"], []
-    for row in r["timeline"]["rows"]:
-        sums = dict.fromkeys("FBW", 0)
-        for kind, length in zip(row["segments"]["kind"], row["segments"]["length"]):
-            if kind in sums: sums[kind] += r["timeline"]["lengths_ps"][length] / 1e6 / 12
-        times.append(sums)
+    for _, sums in timeline.sums(r["timeline"]):
+        times.append({kind: sums[kind] / 1e6 / 12 for kind in "FBW"})
     left[name] = step[name] - max(12 * sum(t.values()) for t in times)
     t = times[1]
     if name == "zb-h1": assert abs(left[name] - 3 * (t["F"] + t["B"] - t["W"])) < 0.02 * step[name], left

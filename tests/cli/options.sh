@@ -21,7 +21,7 @@ for o in "--recompute-modules act" "--recompute-method block" "--recompute-layer
     expect "idle $o" 0 "${o%% *} has no effect" run $model $o
 done
 one="--model gpt2 --gpus 1 --global-batch 2 --seq 512"
-for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--grad-dtype bf16" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
+for o in --sequence-parallel "--overlap-tp no" "--zero 1" "--overlap-grad no" "--overlap-p2p yes" "--bucket 1GB"; do
     expect "idle alone $o" 0 "${o%% *} has no effect" run $one $o
 done
 expect fail_needs_flow 0 "--fail is about a link: the flow engine simulates the network" run $model --fail port3.up

@@ -188,10 +188,143 @@ base
 check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"
 check bad-net 2 "$STEPCAST" flows "$dir/flows" --net packets
 check bad-rng 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --rng dice
-check fabric-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --fabric ls:8:8
+check fabric-and-topology 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --fabric ls:8:8
 check route-with-packets 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --route ecmp
 check conf-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --conf "$dir/conf"
 check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" --topology "$dir/topology"
+
+# what links saw: the same in totals, series and CSV; 4:1 fills the last link
+run() { "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt "$@"; }
+run --samples 50 --links "$dir/links.csv" --json "$dir/links.json" >/dev/null 2>&1
+if python3 - "$dir/links.json" "$dir/links.csv" <<'PY'
+import csv, json, sys
+answer = json.load(open(sys.argv[1]))
+series = answer["series"]
+assert 25 <= series["count"] <= 50 and series["interval_ns"] * series["count"] >= answer["makespan_ns"]
+rows = list(csv.DictReader(open(sys.argv[2])))
+totals = {(l["from"], l["to"]): l for l in answer["links"]}
+assert answer["counters"]["marks"] == sum(l["marks"] for l in answer["links"]) > 0
+for link in series["links"]:
+    total = totals[link["from"], link["to"]]
+    assert len(link["use"]) == series["count"] and max(link["use"]) <= 1
+    assert sum(link["marks"]) == total["marks"] and max(link["queue_bytes"]) == total["peak_queue_bytes"]
+    mine = [r for r in rows if (int(r["from"]), int(r["to"])) == (link["from"], link["to"])]
+    assert abs(sum(float(r["use"]) for r in mine) - sum(link["use"])) < 1e-3
+for flow in answer["flows"]:
+    assert flow["fct_ns"] is None or abs(flow["slowdown"] - flow["fct_ns"] / flow["alone_ns"]) < 1e-9
+PY
+then echo "ok links"; else echo "not ok links"; fi
+# several controls: each as alone
+for cc in dcqcn hpcc; do
+    "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1
+done
+check controls 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --json "$dir/both.json"
+says controls-table '^packet  hpcc '
+if python3 - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
+import json, sys
+both, *alone = (json.load(open(f)) for f in sys.argv[1:])
+assert [c["cc"] for c in both["controls"]] == ["dcqcn", "hpcc"]
+for row, one in zip(both["controls"], alone):
+    assert row["fct_ns"] == [f["fct_ns"] for f in one["flows"]] and row["slowdown"] == one["slowdown"]
+PY
+then echo "ok controls-as-alone"; else echo "not ok controls-as-alone"; fi
+check controls-unknown 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,quick
+check controls-empty 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,,hpcc
+check controls-links 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --links "$dir/x.csv"
+for bad in 0 1 -4 many 1000000000; do
+    check "samples-$bad" 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc hpcc --samples $bad
+done
+check links-without-packets 2 "$STEPCAST" flows "$dir/flows" --fabric ls:8:8 --links "$dir/x.csv"
+
+# Ultra Ethernet: last completions that its simulator publishes
+python3 -B tests/tools/check_uet.py "$STEPCAST" || echo "not ok uet"
+# 490 packets on one path, one switch: as any transport, (n - 1 + k)·332 + 160 + 2·1000 there, 2·(5 + 1000) back
+base
+printf '1\n0 1 3 100 2000000 0\n' >"$dir/flows"
+uet() { # name exit pattern options...
+    name=$1 want=$2 pattern=$3
+    shift 3
+    check "$name" "$want" "$STEPCAST" flows "$dir/flows" --net packet --conf uet-100g --topology "$dir/topology" "$@"
+    says "$name-says" "$pattern"
+}
+uet uet-one-flow 0 '^0 1 10000 2000000 0 166850$' --cc nscc --cc-set UET_PATHS=1
+# links that lose packets: they are sent again, and all ends
+sed -i 's/1000ns 0/1000ns 0.01/; s/1us 0/1us 0.01/' "$dir/topology"
+for cc in nscc rccc nscc-rccc; do
+    uet "uet-lossy-$cc" 0 '"stuck": 0' --cc $cc --json -
+    says "uet-lossy-$cc-ends" '"cut_off": 0'
+done
+sed -i 's/0.01/1/' "$dir/topology"
+uet uet-all-lost 0 'had not ended' --cc nscc --cc-set SIMULATOR_STOP_TIME=0.01
+base
+uet uet-paths-3 3 'power of two' --cc nscc --cc-set UET_PATHS=3
+uet uet-paths-0 2 'makes no sense' --cc nscc --cc-set UET_PATHS=0
+uet uet-queue-0 2 'makes no sense' --cc rccc --cc-set UET_QUEUE=0
+uet uet-marks-crossed 3 'over UET_MARK_ALL' --cc nscc --cc-set UET_MARK_FROM=0.9
+uet uet-has-no-hpcc 2 'it has: nscc, rccc, nscc-rccc' --cc hpcc
+uet uet-mtu-0 2 'makes no sense' --cc nscc --mtu 0
+check uet-needs-its-keys 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --cc nscc
+says uet-needs-its-keys-says 'UET_PATHS is missing'
+# as an engine: one collective alone is what the model says, within 3 % and two round trips
+for cc in nscc rccc nscc-rccc; do
+    check "uet-engine-$cc" 0 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 16M -e 16M --json "$dir/j"
+    "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 -b 16M -e 16M --json "$dir/k" >/dev/null 2>&1
+    if python3 -c "import json,sys; a,b=(json.load(open(f))['rows'][0]['time_us'] for f in sys.argv[1:]); sys.exit(not b*0.97 < a < b*1.03 + 28)" "$dir/j" "$dir/k"
+    then echo "ok uet-engine-$cc-agrees"; else echo "not ok uet-engine-$cc-agrees"; fi
+    rm -f "$dir/j" "$dir/k"
+done
+check uet-engine-lossy 0 "$STEPCAST" coll all_gather --gpus 16 --cluster dgx-h100 --net packet --cc nscc --cc-set ERROR_RATE_PER_LINK=0.001 -b 1M -e 1M
+
+# flows on a fabric: one over three switches at 400 Gb/s and 500 ns, 112 packets of 9052 B and the rest by the closed form, in
+# ns that are not cut: (111 + 3)·181.04 + 21.9 there; and nothing in the way beside what max-min says of it
+printf '0 8 1000000 0\n' >"$dir/one"
+check on-fabric 0 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --cc none --json "$dir/one.json"
+if python3 - "$dir/one.json" <<'PY'
+import json, sys
+flow, = json.load(open(sys.argv[1]))["flows"]
+there = (111 + 3) * 9052 * 8 / 400 + (1000000 - 111 * 9000 + 52) * 8 / 400 + 4 * 500
+assert abs(flow["received_ns"] - there) < 5, (flow, there)
+assert abs(flow["fct_ns"] - there - 4 * (500 + 60 * 8 / 400)) < 9, (flow, there)
+PY
+then echo "ok on-fabric-closed-form"; else echo "not ok on-fabric-closed-form"; fi
+python3 -c "
+for i in range(16):
+    for k in range(1, 16): print(i, (i + k) % 16, 262144, 0)" >"$dir/all"
+for fabric in ls:8:8 ft3:4:2:4:4:16 dgx-h100 gb200-nvl72 dgx-a100 frontier hpn tpu-torus; do
+    check "on-$fabric" 0 "$STEPCAST" flows "$dir/all" --net flow,packet --fabric $fabric --route spray --cc none,dcqcn --json "$dir/j"
+    # what goes over links has headers and delays, and nothing is faster than links allow
+    if python3 - "$dir/j" <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["controls"]
+assert [(r["net"], r["cc"]) for r in rows] == [("packet", "none"), ("packet", "dcqcn"), ("flow", None)]
+share = rows[2]["makespan_ns"]
+for row in rows[:2]:
+    assert not row["stuck"] and not row["cut_off"]
+    assert share < row["makespan_ns"] < 1.6 * share + 50e3, (row["makespan_ns"], share)
+PY
+    then echo "ok on-$fabric-not-faster-than-links"; else echo "not ok on-$fabric-not-faster-than-links"; fi
+done
+check uet-on-fabric 0 "$STEPCAST" flows "$dir/all" --net flow,packet --fabric gb200-nvl72 --conf uet-100g --cc nscc,rccc,nscc-rccc
+says uet-on-fabric-says '^flow '
+check on-fabric-links 0 "$STEPCAST" flows "$dir/all" --net packet --fabric dgx-h100 --links "$dir/l.csv" --json "$dir/j"
+says on-fabric-links-ends 'the last ends'
+if grep -q 'gpu0.nvlink.out' "$dir/j"; then echo "ok on-fabric-links-have-names"; else echo "not ok on-fabric-links-have-names"; fi
+check on-fabric-failed 0 "$STEPCAST" flows "$dir/all" --net packet --fabric ls:8:8 --fail leaf0-spine0
+printf '0 0 5 0\n' >"$dir/one"
+check on-fabric-itself 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 0 0\n' >"$dir/one"
+check on-fabric-no-bytes 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 1e30 0\n' >"$dir/one"
+check on-fabric-too-many-bytes 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 1 5 1e30\n' >"$dir/one"
+check on-fabric-too-late 3 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8
+printf '0 8 1000000 0\n' >"$dir/one"
+check on-fabric-both-links 2 "$STEPCAST" flows "$dir/one" --net flow,packet --fabric ls:8:8 --links "$dir/x.csv"
+check on-fabric-check 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --check 0.1
+check on-fabric-steps 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --send-latency 3us
+check on-fabric-twice 2 "$STEPCAST" flows "$dir/one" --net packet,packet --fabric ls:8:8
+check on-fabric-lossy-spray 2 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --route spray --cc-set ERROR_RATE_PER_LINK=0.1
+check both-need-a-fabric 2 "$STEPCAST" flows "$dir/one" --net flow,packet
 
 # the engine: on a cluster, in coll, run and with several jobs
 for cc in none dcqcn hpcc timely dctcp; do
@@ -209,6 +342,23 @@ assert a == b and a["net"] == "packet" and a["links"]
 assert abs(a["step_time_us"] / flow["step_time_us"] - 1) < 0.01, (a["step_time_us"], flow["step_time_us"])
 PY
 then echo "ok engine-run-as-flow"; else echo "not ok engine-run-as-flow"; fi
+# one large collective alone on a fabric that blocks nothing: three engines within 3 %
+for cluster in dgx-h100 dgx-a100 gb200-nvl72; do
+    for op in all_reduce all_gather alltoall; do
+        for net in analytic flow packet; do
+            spray=
+            [ $net = analytic ] || spray="--route spray"
+            "$STEPCAST" coll $op --gpus 16 --cluster $cluster --net $net $spray -b 256M -e 256M --json "$dir/$net.json" >/dev/null 2>"$dir/err"
+        done
+        if python3 - "$dir" <<'PY'
+import json, sys
+times = [json.load(open(f"{sys.argv[1]}/{net}.json"))["rows"][0]["time_us"] for net in ("analytic", "flow", "packet")]
+assert max(times) < 1.03 * min(times), times
+PY
+        then echo "ok agree-$cluster-$op"; else echo "not ok agree-$cluster-$op"; cat "$dir/err"; fi
+        rm -f "$dir/analytic.json" "$dir/flow.json" "$dir/packet.json"
+    done
+done
 check engine-ideal 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster ideal --net packet
 check engine-fail 0 "$STEPCAST" coll all_gather --gpus 64 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 class=ib" --net packet -b 1M -e 1M --fail leaf0-spine0
 for bad in "--cc swiftly" "--mtu 0" "--buffer 0" "--cc-set NO_KEY=1" "--rng dice" "--mtu 9000000" "--cc-set HAS_WIN=1 --mtu 65455 --send-latency 1ns --cc-set BUFFER_SIZE=0"; do

@@ -75,3 +75,8 @@ python3 tests/tools/check_band.py "$STEPCAST"
 expect band_text 0 "published steps (nemo-24.07 on h100-sxm)" $run --software nemo-24.07
 "$STEPCAST" run tests/data/seed_000.txt --json "$tmp/table.json" >/dev/null 2>&1
 check band_of_no_model "$? $(grep -c '"band"' "$tmp/table.json" 2>/dev/null)" "0 0"
+# ZeRO 1 by whole tensors: 2 bytes of gradient all-reduced and 2 of weight broadcast for each
+# parameter, 9 tensors in each of 32 layers and three beside them
+owned=$("$STEPCAST" run --model llama2-7b --gpus 16 --seq 2048 --global-batch 16 --zero 1 --ignore-memory --software internevo --json - 2>/dev/null |
+    python3 -c "import json, sys; d = json.load(sys.stdin); c = d['comm']['dp']; print(round(c['bytes'] / d['model']['parameters'], 4), c['ops'] > 9 * 32 + 3)")
+check tensors_are_broadcast "$owned" "4.0 True"

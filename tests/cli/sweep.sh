@@ -40,7 +40,7 @@ check "nothing is done twice" "$(head -1 "$tmp/out2" | sed 's/.*; //')" "54 were
 
 # kill -9 ten times at other moments, then resume
 long="--model llama3.2-1b --cluster dgx-h100:64 --global-batch 512 --seq 4096 --zero 1 --axis tp=1,2,4,8 --axis pp=1,2,4,8 --axis micro-batch=1..8 --axis vpp=1,2"
-"$S" sweep $long --db "$tmp/whole.db" >/dev/null
+"$S" sweep $long --db "$tmp/whole.db" >"$tmp/whole.out"
 rows "$tmp/whole.db" >"$tmp/whole.rows"
 for i in 1 2 3 4 5 6 7 8 9 10; do
     "$S" sweep $long --db "$tmp/cut.db" -j 1 >/dev/null 2>&1 &
@@ -70,6 +70,60 @@ if [ -w /dev/full ]; then
     rows "$tmp/full.db" >"$tmp/full.rows"
     test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/full.rows"
     check "and with room it goes on" $? 0
+fi
+# the same sweep from a file
+cat >"$tmp/s.yaml" <<'Y'
+stepcast: job/1
+model:
+  model: gpt2
+cluster: dgx-h100:16
+plan:
+  global-batch: 64
+axes:
+  tp: [1, 2, 4]
+  micro-batch: 1..4*2
+  seq: [512, 768, 1024]
+  sequence-parallel: [true, false]
+db: nowhere.db
+Y
+"$S" sweep "$tmp/s.yaml" --db "$tmp/y.db" >"$tmp/outy"
+rows "$tmp/y.db" >"$tmp/y.rows"
+test -s "$tmp/a.rows" && cmp -s "$tmp/a.rows" "$tmp/y.rows" && cmp -s "$tmp/out1" "$tmp/outy"
+check "a file gives the same rows, and options go before it" $? 0
+printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  colour: [red]\n' >"$tmp/bad.yaml"
+expect "an axis of a file that is no option" 3 "bad.yaml:4: error: there is no option 'colour'" "$S" sweep "$tmp/bad.yaml" --db "$tmp/n.db"
+printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  tp: [1]\n' >"$tmp/axes.yaml"
+expect "axes are of sweep" 3 "axes.yaml:4: error: there is no option" "$S" run "$tmp/axes.yaml"
+expect "a flag that is neither" 2 "is no value of it" "$S" sweep $few --axis sequence-parallel=maybe --db "$tmp/n.db"
+expect "a file of another kind" 2 "takes a model, not a file" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
+
+# four ranks, and one of them killed
+ranks() { mpirun --allow-run-as-root --oversubscribe -n 4 "$S" sweep "$@"; }
+if OMPI_COMM_WORLD_SIZE=2 "$S" sweep $few --axis tp=1 --db "$tmp/n.db" 2>&1 | grep -q 'without Open MPI'; then
+    echo "skip four ranks [needs command:mpicc]"
+elif ! command -v mpirun >/dev/null; then
+    echo "skip four ranks [needs command:mpirun]"
+elif case $BUILD in *san*) true ;; *) false ;; esac then
+    echo "skip four ranks [needs no-sanitizer]"
+else
+    ranks $long --db "$tmp/ranks.db" >"$tmp/ranks.out" 2>"$tmp/ranks.err"
+    rows "$tmp/ranks.db" >"$tmp/ranks.rows"
+    test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/ranks.rows" && cmp -s "$tmp/whole.out" "$tmp/ranks.out"
+    check "four ranks give the same rows and words" $? 0
+    ranks $long --db "$tmp/lost.db" >/dev/null 2>&1 &
+    pid=$!
+    for try in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.2
+        one=$(pgrep -f "sweep.*$tmp/lost.db" | tail -1)
+        test -s "$tmp/lost.db" && test -n "$one" && break
+    done
+    kill -9 "$one" 2>/dev/null
+    wait $pid
+    lost=$?
+    ranks $long --db "$tmp/lost.db" >/dev/null 2>&1
+    rows "$tmp/lost.db" >"$tmp/lost.rows"
+    test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/lost.rows"
+    check "a lost rank is an error, and the sweep goes on" "$? $(test $lost -ne 0 && echo error)" "0 error"
 fi
 expect "nowhere to put it" 2 "where the points go" "$S" sweep $few --axis tp=1,2
 expect "no axis" 2 "nothing to sweep" "$S" sweep $few --db "$tmp/n.db"

@@ -93,3 +93,25 @@ expect lowered_text 2 "--lowered goes with" "$STEPCAST" convert $operators --low
 cmp -s $tmp/a.json $tmp/b.json && grep -q '"timeline"' $tmp/b.json && echo "ok trace_and_back" || echo "not ok trace_and_back"
 { head -1 $operators; awk 'BEGIN { while (i++ < 1000000) printf "long_name_"; print "\t1\tNone\t0\t0\tNone\t0\t0\tNone\t0\t0" }'; } >$tmp/long.txt
 check name_of_10_megabytes "$(run $tmp/long.txt --cluster ideal)" 1000
+
+# NeuSight's own CSV: the step is the sum of e2e_latency, 8.375 ms
+csv=tests/fuzz/corpus/neusight_csv/two_layers.csv
+check neusight_csv "$(run $csv --cluster ideal)" 8375
+check neusight_csv_layers "$(run $csv --cluster ideal --layers 4)" 16375
+expect neusight_csv_show 0 "forward 3.125 ms, backward 4.250 ms, weight gradients 1.000 ms" "$STEPCAST" show $csv
+expect neusight_csv_no_communication 0 "says nothing of communication" "$STEPCAST" run $csv --dp 8
+"$STEPCAST" convert $csv --to operator-table -o $tmp/csv.txt >/dev/null
+check neusight_csv_as_table "$(run $tmp/csv.txt --cluster ideal)" 8375
+cut -d, -f1-2 $csv | sed 's/^Name.*/Name,fw_latency/; s/,misc/,0.5/; s/,embedding/,1/; s/,linear/,2/' >$tmp/forward.csv
+check neusight_csv_forward_alone "$(run $tmp/forward.csv --cluster ideal)" 5500
+expect neusight_csv_forward_note 0 "a forward pass alone" "$STEPCAST" run $tmp/forward.csv
+sed 's/2.5,4.0$/9.5,4.0/' $csv >$tmp/sum.csv
+expect neusight_csv_wrong_sum 3 "sum.csv:4:" "$STEPCAST" run $tmp/sum.csv
+sed 's/1.5,2.0/1.5,-2.0/' $csv >$tmp/negative.csv
+expect neusight_csv_negative 3 "time out of range: '-2.0'" "$STEPCAST" run $tmp/negative.csv
+sed 's/,4.0$//' $csv >$tmp/columns.csv
+expect neusight_csv_columns 3 "another number of columns" "$STEPCAST" run $tmp/columns.csv
+sed "s/'size'}\"/'size'}/" $csv >$tmp/quote.csv
+expect neusight_csv_quote 3 "a quote that does not end" "$STEPCAST" run $tmp/quote.csv
+head -1 $csv >$tmp/header.csv
+expect neusight_csv_no_rows 3 "a header and no rows" "$STEPCAST" run $tmp/header.csv

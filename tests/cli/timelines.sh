@@ -20,6 +20,17 @@ check "a model, steps that overlap" --model llama3-8b --gpus 16 --tp 1 --pp 4 --
 check "a model in a V" --model gpt3-6.7b --gpus 16 --tp 2 --pp 4 --global-batch 32 --seq 2048 --schedule zb-v --ignore-memory
 check "layers in a V" "$t/w.txt" --schedule zb-v
 check "a model with experts" --model mixtral-8x7b --gpus 32 --pp 2 --ep 8 --global-batch 32 --seq 4096 --moe-imbalance 1.3 --ignore-memory
+
+# Where every computation begins, against the trace of the same run: written by
+# another way, operation by operation.
+starts() { # NAME ARGUMENTS…
+    name=$1
+    shift
+    if "$STEPCAST" run "$@" --json "$t/r.json" --timeline --trace "$t/t.json" >"$t/log" 2>&1 && python3 tests/tools/timeline.py "$t/r.json" "$t/t.json" >"$t/log" 2>&1
+    then echo "ok timelines: $name"; else echo "not ok timelines: $name"; sed 's/^/# /' "$t/log"; fi
+}
+starts "starts of 1f1b" --model llama3-8b --gpus 16 --tp 2 --pp 4 --global-batch 32 --seq 4096 --ignore-memory
+starts "starts of an interleaved pipeline" --model llama3-8b --gpus 16 --tp 2 --pp 4 --vpp 2 --global-batch 32 --seq 4096 --recompute full --ignore-memory
 python3 - >"$t/ring.goal" <<'PY'
 n = 8
 print("num_ranks", n)

@@ -40,3 +40,17 @@ check "HTA, chosen ranks" python3 tests/tools/check_hta.py "$t/hta2" 2
 [ $? = 2 ] && echo "ok trace_files: --timeline alone" || echo "not ok trace_files: --timeline alone"
 for n in 1 2; do "$STEPCAST" run "$t/small.txt" -j $n --trace "$t/j$n.json" --html "$t/j$n.html" >/dev/null; done
 cmp -s "$t/j1.json" "$t/j2.json" && echo "ok trace_files: the same bytes for any number of threads" || echo "not ok traces: the same bytes for any number of threads"
+
+# Without a name the records tell the cut: rank 2 of stage 1 with a loss is of the last of two stages, of two ranks each
+told=$("$STEPCAST" run tests/data/seed_002.txt --json - 2>/dev/null | grep '"step_time_us"' | head -1)
+said=$("$STEPCAST" run tests/data/seed_002.txt --tp 1 --pp 2 --dp 2 --json - 2>/dev/null | grep '"step_time_us"' | head -1)
+if [ -n "$told" ] && [ "$told" = "$said" ]; then echo "ok records_tell_the_cut"; else echo "not ok records_tell_the_cut: $told $said"; fi
+cut_note() { "$STEPCAST" run "$@" 2>&1 | tr -s ' \n' ' ' | grep -o 'how the job was cut is not said: [^;]*'; }
+case $(cut_note tests/data/seed_002.txt) in
+*"2 stages (by the records) of 2 ranks (by the records), each tp 1 · dp 2, assumed"*) echo "ok the_note_says_what_was_told" ;;
+*) echo "not ok the_note_says_what_was_told: $(cut_note tests/data/seed_002.txt)" ;;
+esac
+case $(cut_note tests/data/seed_002.txt --tp 2) in
+*"each tp 2 · dp 1"*) echo "ok options_go_before_the_records" ;;
+*) echo "not ok options_go_before_the_records: $(cut_note tests/data/seed_002.txt --tp 2)" ;;
+esac

@@ -32,7 +32,7 @@ seed=$work/wd4_tp1_pp2_numl4_bs1_GPT2BPETokenizer_rank2_20250318120000.txt
 cp tests/data/seed_002.txt "$seed"
 check named_seed_runs says "assumed equal to rank 2" "$STEPCAST" run "$seed"
 check show_tells_the_stage says "rank  *2, stage 1 of 2" "$STEPCAST" show "$seed"
-check unnamed_seed_is_asked_about exits 3 "give --tp, --pp and --dp" "$STEPCAST" run tests/data/seed_002.txt
+check unnamed_seed_is_told_by_its_records says "2 stages (by the records) of 2 ranks (by the records)" "$STEPCAST" run tests/data/seed_002.txt
 check unnamed_seed_runs_when_told "$STEPCAST" run tests/data/seed_002.txt --tp 1 --pp 2 --dp 2
 check standard_input says "step time" sh -c '"$1" run - --tp 1 --pp 2 --dp 2 <tests/data/seed_002.txt' sh "$STEPCAST"
 check wrong_stage exits 3 "stage 1" "$STEPCAST" run tests/data/seed_002.txt --tp 1 --pp 2 --dp 4

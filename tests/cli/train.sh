@@ -57,6 +57,22 @@ pace=$(figure "$tmp/r.json" 'd["step_time_us"]')/$(figure "$tmp/rs.json" 'd["ste
 # 3.2 a day, each for 2 h, those that come meanwhile are found with it
 check slow_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
 expect slow_without_model 0 "was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/slow.json" --state 1GB
+# a port with a tenth of its rate: the ratio of two steps of the flow engine, weighted alike
+sed 's/"slow GPU", "scope": "gpu"/"slow port", "scope": "gpu"/; s/"slowdown": 2/"degrade": ["port0.up=0.1", "port0.down=0.1"]/' "$tmp/slow.json" >"$tmp/port.json"
+train $model --train-tokens 2T --failures "$tmp/port.json" --seeds 200 --blocking 0 --restore 0 --json "$tmp/l.json" >/dev/null
+for degrade in "" "--degrade port0.up=0.1 --degrade port0.down=0.1"; do
+    "$STEPCAST" run $model --net flow $degrade --json "$tmp/rf.json" >/dev/null
+    figure "$tmp/rf.json" 'd["step_time_us"]'
+done >"$tmp/steps"
+pace=$(paste -sd/ "$tmp/steps")
+check degraded_step_is_slower "$(python3 -c "print($pace < 0.95)")" True
+check degraded_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
+expect degraded_without_model 0 "degraded links (slow port) was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/port.json" --state 1GB
+sed 's/port0.down/port0.dawn/' "$tmp/port.json" >"$tmp/dawn.json"
+expect degraded_no_link 3 "the fabric has no link 'port0.dawn'" train $model --train-tokens 1T --failures "$tmp/dawn.json"
+sed 's/up=0.1/up=1.5/' "$tmp/port.json" >"$tmp/wide.json"
+expect degraded_factor 3 "wide.json:2:83: error: classes[0].degrade[0]: 'port0.up=1.5'" train $model --train-tokens 1T --failures "$tmp/wide.json"
+expect degraded_plans 2 "depends on the plan" "$STEPCAST" plans --model llama2-7b --cluster dgx-h100:16 --objective goodput --failures "$tmp/port.json"
 expect replica 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery drop-replica
 expect shrink 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery shrink
 check replica_simulated "$(grep -c ETTR "$tmp/out" | sed 's/[1-9].*/some/') $(grep -c 'by proportion' "$tmp/out")" "some 0"
@@ -73,6 +89,9 @@ give one of --train-tokens and --train-steps|--train-tokens 1T --train-steps 5
 years without any failure|--train-tokens 1e30
 there is no failure set 'lama3'|--train-tokens 1T --failures lama3
 --checkpoint: '30'|--train-tokens 1T --checkpoint 30
+--checkpoint: '30min:'|--train-tokens 1T --checkpoint 30min:
+--checkpoint: 'auto:often'|--train-tokens 1T --checkpoint auto:often
+both say how long|--train-tokens 1T --checkpoint 30min:13s --blocking 13s
 above 0, or auto|--train-tokens 1T --checkpoint 0
 --storage: '0'|--train-tokens 1T --storage 0
 --storage: 'fast'|--train-tokens 1T --storage fast
@@ -106,6 +125,8 @@ check whatif_detection "$(figure "$tmp/w.json" '[abs(w["days_saved"]) < 1e-9 for
 
 # words that mean the same
 days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }
+check checkpoint_auto "$(days --checkpoint 30min:auto)" "$(days --checkpoint 30min)"
+check checkpoint_blocking "$(days --checkpoint auto:13s)" "$(days --blocking 13s)"
 check hours "$(days --checkpoint 2h)" "$(days --checkpoint 120min)"
 check byterobust "$(days --failures byterobust)" "$(days --failures byterobust-dense)"
 check in_memory "$(days --recovery in-memory)" "$(days --recovery hot --checkpoint-kind memory --blocking 1800ms)"

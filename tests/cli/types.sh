@@ -67,3 +67,12 @@ done >"$dir/mfu"
 grep '^not ok' "$dir/mfu"
 awk '!/^not ok/ {n++; if (!($5 > 0 && $5 <= 1)) {print "not ok mfu " $0; bad = 1} if ($5 > most) most = $5}
     END {if (!bad && n) print "ok mfu: " n " runs, at most " 100 * most " %"; else if (!n) print "not ok mfu: no runs"}' "$dir/mfu"
+# current scaling reads every operand that is cast once more, for its largest value
+casts="$S kernels --model llama3-8b --gpus 1 --seq 4096 --global-batch 1 --fp8"
+for recipe in delayed tensorwise mxfp8; do
+    passes=$($casts --fp8-recipe $recipe 2>/dev/null | awk '$1 == "amax" {a++} $1 == "cast_fp8" {c++} END {print a + 0, c + 0}')
+    case "$recipe $passes" in
+    "delayed 0 8" | "tensorwise 8 8" | "mxfp8 0 8") echo "ok passes of $recipe" ;;
+    *) echo "not ok passes of $recipe: $passes (largest values, casts)" ;;
+    esac
+done

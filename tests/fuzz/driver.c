@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +30,15 @@ static void keep_crash(int signal_number) {
     static const char text[] = "crashed or hung: see crash-input\n";
     if (write(2, text, sizeof text - 1) < 0)
         _exit(3);
-    _exit(signal_number == SIGALRM ? 4 : 3);
+    _exit(signal_number == SIGALRM || signal_number == SIGPROF ? 4 : 3);
+}
+
+/* A case may take so many seconds of the processor, and of the clock where others
+ * have the processor, too; 0: it has ended. */
+static void limit_time(int cpu_seconds) {
+    struct itimerval limit = {.it_value.tv_sec = cpu_seconds};
+    setitimer(ITIMER_PROF, &limit, NULL);
+    alarm(15 * (unsigned)cpu_seconds);
 }
 
 static size_t load(const char *path, uint8_t *to) {
@@ -147,7 +156,7 @@ int main(int argc, char **argv) {
     uint64_t runs = 0;
     struct timespec begin;
     struct timespec now;
-    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM};
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM, SIGPROF};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         signal(signals[i], keep_crash);
     load_words(getenv("FUZZ_DICTIONARY"));
@@ -157,9 +166,9 @@ int main(int argc, char **argv) {
         uint64_t changes = sc__random(&seed) % 12;
         for (uint64_t i = 0; runs && i <= changes; i++)
             mutate(&seed, argv + 3, argc - 3);
-        alarm(20);
+        limit_time(20);
         LLVMFuzzerTestOneInput(current, current_size);
-        alarm(0);
+        limit_time(0);
         runs++;
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while ((double)(now.tv_sec - begin.tv_sec) +

@@ -50,11 +50,16 @@ static bool too_much(const sc_plan *p) {
 struct text {
     char *bytes;
     size_t size;
+    size_t capacity;
 };
 
 static int append(void *user, const void *bytes, size_t size) {
     struct text *t = user;
-    t->bytes = realloc(t->bytes, t->size + size + 1);
+    if (t->size + size >= t->capacity) {
+        /* twice as much: a sanitizer copies at every realloc, and a trace is long */
+        t->capacity = 2 * (t->size + size) + 1;
+        t->bytes = realloc(t->bytes, t->capacity);
+    }
     memcpy(t->bytes + t->size, bytes, size);
     t->size += size;
     t->bytes[t->size] = '\0';

@@ -55,7 +55,7 @@ static sc_status simulate_files(struct sc_context *ctx, const struct packet_file
         return SC_OK;
     if (config.stop_s > 1e-4)
         config.stop_s = 1e-4;
-    return sc__packet_simulate(ctx, &config, &topology, &flows, &random, &counters);
+    return sc__packet_simulate(ctx, &config, &topology, &flows, &random, NULL, &counters);
 }
 
 struct packet_job {

@@ -108,7 +108,7 @@ await test("communication and critical path add up as in the JSON", async () => 
 await test("hover names the operation", async () => {
   const canvas = page.locator("canvas.timeline");
   await canvas.scrollIntoViewIfNeeded();
-  await canvas.hover({ position: { x: 78, y: 28 } });
+  await canvas.hover({ position: { x: 78, y: 8 } });
   const tip = page.locator(".tip");
   check(await tip.isVisible(), "no tip");
   const text = await tip.textContent();
@@ -145,7 +145,7 @@ await test("wheel, buttons, keys and dragging move the view", async () => {
   same((await view())[1], whole[1], "all");
 });
 
-await test("Shift and dragging zooms into a range", async () => {
+await test("Shift and dragging adds up a range", async () => {
   const canvas = page.locator("canvas.timeline"), box = await canvas.boundingBox(), [from, to] = await view();
   await page.keyboard.down("Shift");
   await page.mouse.move(box.x + 300, box.y + 60);
@@ -155,20 +155,90 @@ await test("Shift and dragging zooms into a range", async () => {
   await page.mouse.up();
   await page.keyboard.up("Shift");
   await page.waitForTimeout(60);
-  const [a, b] = await view(), perPixel = (to - from) / (box.width - 75);
-  check(Math.abs((b - a) / (200 * perPixel) - 1) < 0.02, `shows ${a} to ${b}`);
-  await page.keyboard.press("0");
+  const marked = 200 * (to - from) / (box.width - 75);
+  same((await column("range-table", "time")).reduce((a, x) => a + x, 0) * 1e6 / marked, 1, "parts of the range");
+  await page.getByRole("button", { name: "Zoom to it" }).click();
+  await page.waitForTimeout(60);
+  const [a, b] = await view();
+  check(Math.abs((b - a) / marked - 1) < 0.02, `shows ${a} to ${b}`);
+  await page.getByRole("button", { name: "Let go" }).click();
   await page.getByRole("button", { name: "All: show the whole step" }).click();
   await page.waitForTimeout(60);
+});
+
+await test("a click pins a block and lists its kernels", async () => {
+  const canvas = page.locator("canvas.timeline");
+  await canvas.click({ position: { x: 80, y: 8 } });
+  check(/^forward · stage 0/.test(await page.textContent(".panel")), "nothing is pinned");
+  const names = await column("kernel-table", "operation"), times = await column("kernel-table", "time");
+  check(names[0] === "embedding_layer" && names.includes("attention") && names.includes("mlp"), `kernels: ${names}`);
+  same(times[names.indexOf("mlp")], 1000, "a millisecond of mlp");
+  await canvas.focus();
+  await page.keyboard.press("Escape");
+  check(await page.locator(".panel").isHidden(), "Escape does not let go");
+  await canvas.dblclick({ position: { x: 80, y: 8 } });
+  await page.waitForTimeout(60);
+  const [from, to] = await view();
+  check(to - from < 12e9, `a double click shows ${from} to ${to}`); // a forward of 4.1 ms and what nothing hides
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("0");
+});
+
+await test("W, A, S and D move the view", async () => {
+  const width = async () => { await page.waitForTimeout(60); const [a, b] = await view(); return [a, b - a]; };
+  await page.locator("canvas.timeline").focus();
+  await page.keyboard.press("0");
+  const [, whole] = await width();
+  await page.keyboard.press("w");
+  const [start, near] = await width();
+  check(near < 0.7 * whole, "W does not zoom in");
+  await page.keyboard.press("d");
+  check((await width())[0] > start, "D does not pan");
+  await page.keyboard.press("a");
+  same((await width())[0], start, "A");
+  await page.keyboard.press("s");
+  same((await width())[1], whole, "S");
+});
+
+await test("search goes to an operation on the timeline", async () => {
+  await page.fill("input.find", "optimizer");
+  await page.press("input.find", "Enter");
+  await page.waitForTimeout(60);
+  check(/optimizer1/.test(await page.textContent(".panel")), "not pinned");
+  const [, to] = await view();
+  check(to / 1e6 > 0.9 * result.step_time_us, "the optimizer is at the end");
+  await page.fill("input.find", "no such thing");
+  await page.press("input.find", "Enter");
+  check(/not on/.test(await page.textContent(".found")), "finds what is not there");
+  await page.locator("#operation-table button.link", { hasText: "attention" }).first().click();
+  check(/attention/.test(await page.textContent(".panel")), "the table does not lead to the timeline");
+  await page.getByRole("button", { name: "Let go" }).click();
+  await page.getByRole("button", { name: "All: show the whole step" }).click();
+});
+
+async function saved(button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+  return readFileSync(await download.path());
+}
+
+await test("timeline and tables can be saved, the command copied", async () => {
+  check((await saved("Save the picture as PNG")).subarray(1, 4).toString() === "PNG", "no picture");
+  const lines = (await saved("Save what is shown as CSV")).toString().trim().split("\n").map((l) => l.split(","));
+  check(lines[0].join() === "row,start_us,end_us,kind,operation,micro_batch,chunk,operations", lines[0].join());
+  const bubble = lines.filter((l) => l[0] === "stage 0" && l[3] === "bubble").reduce((sum, l) => sum + Number(l[2]) - Number(l[1]), 0);
+  check(Math.abs(bubble / result.ranks[0].breakdown_us.bubble - 1) < 1e-6, `bubble ${bubble}`);
+  const rows = (await saved('Save "Operations, longest first" as CSV')).toString().trim().split("\n");
+  check(rows.length === result.operations.length + 1, `${rows.length} lines`);
+  await page.getByRole("button", { name: "Copy the command" }).click();
+  await page.waitForSelector(".copy >> text=Copied");
 });
 
 const ink = () => page.$eval("canvas.timeline", (c) => c.toDataURL());
 await test("critical path and streams can be switched", async () => {
   const before = await ink();
-  await page.getByRole("checkbox", { name: "critical path" }).check();
-  check((await ink()) !== before, "the critical path changed nothing");
   await page.locator("#timeline").screenshot({ path: `${out}/critical-path.png` });
   await page.getByRole("checkbox", { name: "critical path" }).uncheck();
+  check((await ink()) !== before, "the critical path changed nothing");
   await page.getByRole("checkbox", { name: "streams" }).click();
   check((await ink()) !== before, "the streams changed nothing");
 });
@@ -221,4 +291,112 @@ await page.screenshot({ path: `${out}/compare-1280-light.png`, fullPage: true })
 await open(comparePage, 390, "dark");
 await test("a comparison fits 390 px", async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
 await page.screenshot({ path: `${out}/compare-390-dark.png`, fullPage: true });
+
+const model = JSON.parse(readFileSync(`${out}/model.json`, "utf8"));
+await open(`${out}/model.html`, 1440, "light");
+await test("a model: settings, band, what-if rows, kernels by name", async () => {
+  check(!problems.length, problems.join("; "));
+  const facts = await page.textContent("#settings");
+  for (const word of ["llama3-8b", "4096", "bf16", model.settings.software]) check(facts.includes(word), `no ${word} in ${facts}`);
+  check((await page.textContent("#band")).includes(model.band.mean_error_pct.toFixed(1)), "band");
+  const rows = await column("change-table", "what if");
+  for (const what of ["NICs twice as fast", "NVLink twice as fast", "GPUs compute twice as fast", "twice the micro-batches"]) check(rows.includes(what), `rows: ${rows}`);
+  const names = (await column("operation-table", "name")).join();
+  check(/qkv/.test(names) && /fc1/.test(names) && !/linear/.test(names), names);
+});
+await test("memory over the step reaches what each stage needs", async () => {
+  const most = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="line"] path')].map((path) => path.getBBox().y));
+  check(most.length === 4, `${most.length} lines`);
+  const totals = model.class_memory_bytes.map((m) => Object.entries(m).reduce((sum, [key, bytes]) => (["class", "stage"].includes(key) ? sum : sum + bytes), 0));
+  const [first, last] = [most[0] - most[3], totals[3] - totals[0]]; // higher is a smaller y
+  const axis = await page.$$eval("#memory figure", ([, chart]) => [...chart.querySelectorAll('[aria-label="y-axis tick"] path')].map((tick) => tick.getBoundingClientRect().y));
+  const step = (axis[0] - axis[1]) / 10; // ticks of 10 GiB
+  check(Math.abs(first / step - last / 2 ** 30) < 0.5, `${first / step} GiB apart, not ${last / 2 ** 30}`);
+});
+for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
+  await open(`${out}/model.html`, width, scheme);
+  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+  await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
+}
+
+const trained = JSON.parse(readFileSync(`${out}/train.json`, "utf8"));
+await open(`${out}/train.html`, 1280, "light");
+await test("a run: progress, losses and the best interval", async () => {
+  check(!problems.length, problems.join("; "));
+  check((await page.textContent("#days")).startsWith(trained.days.p50.toPrecision(4)), "days");
+  same((await column("loss-table", "days")).reduce((a, x) => a + x, 0), trained.days.without_loss / trained.ettr, "days by cause");
+  const { progress, interval_curve: curve } = await page.$eval("#data", (e) => JSON.parse(e.textContent).results[0]);
+  const [wall, done, what] = progress.at(-1);
+  check(what === null && Math.abs(done / 86400 / trained.days.without_loss - 1) < 1e-9 && wall >= done, `ends with ${progress.at(-1)}`);
+  check(progress.every(([at, counts], i) => counts <= at && (!i || at >= progress[i - 1][0])), "more done than time has passed");
+  const best = curve.reduce((a, b) => (b[1] > a[1] ? b : a));
+  check(Math.abs(best[0] / trained.checkpoint.best_interval_s - 1) < 0.13, `best at ${best[0]}`); // the grid's step is 12 %
+});
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/train.html`, width, scheme);
+  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+}
+
+// 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
+// network that takes no time: where each block must begin follows from 1F1B alone.
+function starts1f1b(stages, batches, begin, forward, backward) {
+  const order = (s) => {
+    const warm = Math.min(batches, stages - s - 1), list = [];
+    for (let i = 0; i < warm; i++) list.push(["F", i]);
+    for (let i = warm; i < batches; i++) list.push(["F", i], ["B", i - warm]);
+    for (let i = batches - warm; i < batches; i++) list.push(["B", i]);
+    return list;
+  };
+  const orders = Array.from({ length: stages }, (_, s) => order(s)), at = new Array(stages).fill(0), free = new Array(stages).fill(begin);
+  const end = { F: orders.map(() => []), B: orders.map(() => []) }, starts = orders.map(() => []);
+  for (let moved = true; moved;) {
+    moved = false;
+    for (let s = 0; s < stages; s++)
+      for (; at[s] < orders[s].length; at[s]++, moved = true) {
+        const [what, i] = orders[s][at[s]], before = what === "F" ? end.F[s - 1] : end.B[s + 1];
+        const needs = before ? before[i] : what === "F" ? 0 : end.F[s][i];
+        if (needs === undefined) break;
+        const start = Math.max(free[s], needs);
+        starts[s].push(start);
+        free[s] = end[what][s][i] = start + (what === "F" ? forward : backward);
+      }
+  }
+  return starts;
+}
+
+await open(`${out}/large.html`, 1280, "light");
+await test("64 stages and 512 micro-batches: every block is where 1F1B puts it", async () => {
+  check(!problems.length, problems.join("; "));
+  const { shown, forward, backward } = await page.$eval("#timeline", ({ timeline }) => {
+    const rows = timeline.rows.map(({ row }) => {
+      const blocks = [];
+      for (let b = 0; b < row.blocks.n; b++) {
+        const kind = row.timeline.kindsInside(row.blocks.inside[b])[0].kind;
+        if (kind < 3 && row.blocks.microBatch[b] >= 0) blocks.push([row.blocks.start[b], row.blocks.end[b]]); // forward, backward, weight gradient
+      }
+      return blocks;
+    });
+    const long = ([a, b]) => b - a, last = rows.at(-1);
+    return { shown: rows.map((blocks) => blocks.map(([a]) => a)), forward: long(last[0]), backward: long(last[1]) };
+  });
+  check(Math.abs(forward - 4.1e9) < 1e7 && Math.abs(backward - 8e9) < 1e7, `${forward} and ${backward}`); // as workload.py says
+  const begin = 2000; // two rows of a nanosecond before the first micro-batch
+  starts1f1b(64, 512, begin, forward, backward).forEach((wanted, s) => {
+    const found = shown[s].slice(0, wanted.length);
+    check(found.length === 1024, `stage ${s} has ${found.length} blocks`);
+    wanted.forEach((at, i) => check(found[i] === at, `block ${i} of stage ${s} begins at ${found[i]}, not at ${at}`));
+  });
+  const size = readFileSync(`${out}/large.html`).length;
+  check(size < 1.5e6, `${size} bytes`);
+});
+await test("above eight rows the streams are off, and the axis stays", async () => {
+  check(!(await page.getByRole("checkbox", { name: "streams" }).isChecked()), "streams are on");
+  const top = () => page.$eval("canvas.axis", (a) => a.getBoundingClientRect().top - a.parentElement.getBoundingClientRect().top);
+  await page.getByRole("checkbox", { name: "streams" }).check();
+  const before = await top();
+  await page.$eval(".timeline-holder", (e) => { e.scrollTop = 300; });
+  check((await page.$eval(".timeline-holder", (e) => e.scrollTop)) > 100, "nothing to scroll");
+  same(await top(), before, "the axis");
+});
+await page.screenshot({ path: `${out}/large-1280-light.png`, fullPage: true });
 await browser.close();

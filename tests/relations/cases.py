@@ -131,6 +131,22 @@ class Case:
     def zero_bubble(self):
         return self.plan.get("schedule", "").startswith("zb")
 
+    def late_hosts(self):
+        """Ranks of tensor parallelism whose hosts are as slow as their GPUs."""
+        return self.plan.get("fusion") == "2021" and self.plan["tp"] > 1
+
+    def even_stages(self):
+        """Whole nodes, or whole parts of one, are a stage."""
+        gpus = size(self.plan)
+        stage = gpus // self.plan["pp"]
+        return gpus <= 8 or stage % 8 == 0 or 8 % stage == 0
+
+    def mostly_layers(self):
+        """Twice the vocabulary is less than the layers of a stage: 12 h² weights each."""
+        p = self.plan
+        hidden = p.get("hidden-size", 4096)
+        return 2 * p.get("vocab-size", 100000) < 12 * hidden * self.layers / p["pp"] / 4
+
     def changed(self, cluster=None, **changes):
         plan = {**self.plan, **{k.replace("_", "-"): v for k, v in changes.items()}}
         plan["cluster"] = cluster or f"{self.kind}:{size(plan)}"

@@ -17,6 +17,16 @@ A relation that is not exact has its bound from physics:
             of it does not: its collectives may be a third faster
   zb        weight gradients that wait keep what recomputation would drop, and
             take the place of bubbles: less can be said about both
+  jitter    the slowest of more nodes is slower (0.003 a doubling): an ideal network has a
+            GPU a node, eight times as many
+  host      hosts that launch slower than GPUs run come to a collective one after another,
+            and a GPU that is slower hides that (fusion 2021: a small part of the step); a
+            transfer that nobody waits for is not counted on to hide launches, so that
+            overlap may cost what it still exposes (eager, hf)
+  rings     two collectives at once: the analytic engine shares what rings reach of an
+            NVLink port (0.72 to 0.92, data/collectives.json), flows share the port
+  search    orders of zero-bubble schedules are searched among a few: more work may
+            happen to find a better one
   buckets   several reductions cost more latency and SMs than one, and what runs
             beside a transfer has fewer SMs: where there is little to hide, overlap
             costs that
@@ -36,8 +46,9 @@ from decimal import Decimal
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
 
-HEAT, NVLS, BUCKETS = "1.01", Decimal("0.35"), "1.02"
-SHOWN = 3  # violations of one relation
+HEAT, NVLS, BUCKETS, JITTER, SEARCH = "1.01", Decimal("0.35"), "1.02", "1.02", "1.05"
+HOST, RINGS = "1.04", Decimal("0.28")
+SHOWN = 10  # violations of one relation
 
 
 class Book:
@@ -118,7 +129,7 @@ def check_machine(c, rng):
     n = size(c.plan)
     c.faster("faster NICs are not slower", c.other(f"{c.kind}:{n} nic={2 * nic}Gbps"), HEAT)
     c.faster("faster NVLink is not slower", c.other(f"{c.kind}:{n} nvlink={2 * nvlink}GB/s"), HEAT)
-    c.faster("a free network is not slower", c.other(f"ideal:{n}", gpu=gpu), HEAT)
+    c.faster("a free network is not slower", c.other(f"ideal:{n}", gpu=gpu), JITTER)
     # what communication took before it takes now: at best all of the step is halved
     c.step("a GPU twice as fast: 1/2 to 1 of the step", c.other(gpu_speedup=2), "0.4999", "1.005")
     # one rank's compute takes half as long again, and everything else as before
@@ -126,7 +137,7 @@ def check_machine(c, rng):
     if c.kind == "dgx-h100":
         r = c.other(gpu="h200")  # the same but for a faster memory; its host may be another
         if r and not noted(r, "to launch a kernel"):
-            c.faster("an H200 is not slower than an H100", r, HEAT)
+            c.faster("an H200 is not slower than an H100", r, HOST if c.late_hosts() else HEAT)
 
 
 def check_work(c, rng):
@@ -134,7 +145,7 @@ def check_work(c, rng):
     p = c.plan
     for name, change in (("longer sequences", {"seq": 2 * p["seq"]}), ("more layers", {"num_layers": 2 * c.layers})):
         r = c.other(**change)
-        c.slower(name + ": slower", r)
+        c.slower(name + ": slower", r, HOST if c.late_hosts() else "1.005")
         c.memory(name + ": more memory", r, "more")
     # sizes that GEMMs like: an odd one is slower by far
     a, b = (c.other(vocab_size=v) for v in (65536, 262144))
@@ -144,7 +155,7 @@ def check_work(c, rng):
     if p["recompute"] == "none":
         for kind in ("selective", "full"):
             r = c.other(recompute=kind)
-            c.slower(f"recompute {kind} is slower", r)
+            c.slower(f"recompute {kind} is slower", r, SEARCH if c.zero_bubble() else "1.005")
             if not c.zero_bubble():
                 c.memory(f"recompute {kind} needs no more memory", r, "less")
     if p.get("ep", 1) > 1:
@@ -159,15 +170,16 @@ def check_work(c, rng):
 def check_plan(c, rng):
     """The same work cut in another way."""
     p = c.plan
-    if p["zero"] == 0:  # else more ranks share the optimizer
+    # (with ZeRO more ranks share the optimizer; stages that end inside of nodes move to other places in them)
+    if p["zero"] == 0 and c.even_stages():
         busy = sum(v["busy_us"] for k, v in c.base["comm"].items() if k.startswith("dp"))
         c.slower("more data parallel ranks are not faster than linear",
                  c.other(dp=2 * p["dp"], global_batch=2 * p["global-batch"]),
                  Decimal("1.005") + NVLS * busy / c.base["step_time_us"])
-    # (ZeRO 3 has two layers gathered at a time, which is all of a small stage)
-    if p["dp"] > 1 and p["zero"] < (3 if c.layers >= 4 * p["pp"] else 2):
+    # (ZeRO 3 has two layers, or one and an embedding, gathered at a time, which is all of a small stage)
+    if p["dp"] > 1 and p["zero"] < (3 if c.layers >= 4 * p["pp"] and c.mostly_layers() else 2):
         c.memory("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1), "less")
-    if p["tp"] < 8:
+    if p["tp"] < 8 and not (size(p) == 1 and p.get("fusion") in ("eager", "hf")):  # PyTorch alone keeps no second copy of weights
         c.memory("more tensor parallel needs less memory", c.other(tp=2 * p["tp"]), "less")
     if p["pp"] > 1 and not c.zero_bubble():
         r = c.other(global_batch=2 * p["global-batch"])
@@ -184,7 +196,8 @@ def check_plan(c, rng):
             sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
             c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
-        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), BUCKETS)
+        left = c.base["breakdown_us"]["exposed_comm"]["tp"] / c.base["step_time_us"] if p.get("fusion") else 0
+        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), Decimal(BUCKETS) + left)
     # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
     # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it.
     if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":
@@ -212,10 +225,12 @@ def check_bytes(c, rng):
 def check_engines(c, rng):
     """Nothing blocks in these fabrics: sharing links changes little (10 %), where flows choose paths that are free. Paths chosen by a
     hash (ecmp) meet on some links while others are idle: a job on several leaves may be as much slower as flows meet."""
+    least = Decimal("0.9") - RINGS * sum(c.base["breakdown_us"]["exposed_comm"].values()) / c.base["step_time_us"]
     if size(c.plan) <= 512:
-        c.step("flow is as analytic on a fabric that does not block", c.other(net="flow", route="adaptive"), "0.9", "1.1")
-    if size(c.plan) <= 64:
-        c.step("one leaf: whatever the route", c.other(net="flow"), "0.9", "1.1")
+        c.step("flow is as analytic on a fabric that does not block", c.other(net="flow", route="adaptive"), least, "1.1")
+    # (Stages that end inside of nodes have rings that leave their rails, and meet on the way to the next rail where a hash sends them.)
+    if size(c.plan) <= 64 and c.even_stages():
+        c.step("one leaf: whatever the route", c.other(net="flow"), least, "1.1")
 
 
 def check_same(c, rng):
@@ -224,8 +239,7 @@ def check_same(c, rng):
     c.step("scaling by 1 changes nothing", c.other(gpu_speedup=1), 1, 1)
     c.step("threads change nothing", c.other(jobs=3), 1, 1)
     # Where stages end inside of nodes, groups of one stage lie differently in them; a class stands for the dearest.
-    stage = n // c.plan["pp"]
-    even = n <= 8 or stage % 8 == 0 or 8 % stage == 0
+    even = c.even_stages()
     r = c.other(slow=f"rank:{rng.randrange(n)}=1")
     c.step("splitting a class changes nothing", r, 1 if even else "0.99", 1 if even else "1.01")
     words = list(c.plan.items())
@@ -251,7 +265,7 @@ def check_scale(c, rng):
         r = c.other(f"ideal:{2 * n}", gpu=gpu, dp=2 * p["dp"], global_batch=2 * p["global-batch"])
         if r and p["dp"] > 1:
             ratio = r["step_time_us"] / alone["step_time_us"]
-            c.book.hold("a free network: data parallel ranks hardly feel each other", 1 <= ratio <= Decimal("1.01"), r, alone, str(ratio))
+            c.book.hold("a free network: data parallel ranks hardly feel each other", Decimal("0.999" if c.late_hosts() else 1) <= ratio <= Decimal("1.01"), r, alone, str(ratio))
 
 
 def check_round_trip(c, rng):

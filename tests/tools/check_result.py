@@ -8,6 +8,8 @@ which is bubble in it."""
 import json
 import sys
 
+import timeline
+
 failed = False
 for path in sys.argv[1:]:
     r = json.load(open(path))
@@ -18,12 +20,9 @@ for path in sys.argv[1:]:
         if abs(a - b) > 1e-6 + 1e-9 * abs(b):
             errors.append(f"{what}: {a} is not {b}")
 
-    for row in t["rows"]:
+    for row, sums in timeline.sums(t):
         rank = r["ranks"][row["class"]]
-        s, b = row["segments"], rank["breakdown_us"]
-        sums = dict.fromkeys("FBWRUCbso", 0)
-        for kind, length in zip(s["kind"], s["length"]):
-            sums[kind] += t["lengths_ps"][length]
+        b = rank["breakdown_us"]
         place = f"class {rank['class']}"
         same(sum(sums.values()) / 1e6, alone, f"{place}: segments")
         same((sums["F"] + sums["B"] + sums["W"] + sums["U"]) / 1e6, b["compute"], f"{place}: compute")

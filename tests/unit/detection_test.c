@@ -94,7 +94,6 @@ static void test_other_formats(void **state) {
         {"41 25 52\n16 17\n16 0 4800Gbps 0.1ms 0\n", "ns-3"},
         {"128 8 16 10 400 H100\n1 2\n0 1 400Gbps 1us 0\n", "SimAI"},
         {"[rank0 ~ rank127]\ncomm_type,comm_group,msg_size\n", "AICB"},
-        {"Name,OpName,FwOps,BwOps,fw_latency\n", "NeuSight"},
         {"\tGPU0\tGPU1\tNIC0\tCPU Affinity\n", "nvidia-smi"},
         {"#!/bin/bash\n#SBATCH --nodes=4\n", "SLURM"},
         {"{\"zero_optimization\": {\"stage\": 3}}", "DeepSpeed"},

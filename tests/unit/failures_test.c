@@ -46,6 +46,40 @@ static void rsc_hours_between_failures(void **state) {
     close_to(24 / all_per_day(rsc, 1024) / 7.9, 3.7, 0.1);
 }
 
+static int larger_first(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* Counts fall about geometrically from one rank to the next: a class that is left out
+ * has the geometric mean of its neighbours, at the ends what continues them. */
+static double count_from_neighbours(const double *counts, int n, int rank) {
+    if (rank == 0)
+        return counts[1] * counts[1] / counts[3];
+    if (rank == n - 1)
+        return counts[n - 2] * counts[n - 2] / counts[n - 4];
+    return sqrt(counts[rank - 1] * counts[rank + 1]);
+}
+
+/* Llama 3's 419 interruptions from the rates of every other class, in the order of how
+ * frequent they are: either half alone gives all of them within two sigma. */
+static void half_of_the_classes_give_the_total(void **state) {
+    (void)state;
+    const struct sc__failure_set *set = load("llama3");
+    double counts[64];
+    int n = (int)set->class_count;
+    for (int i = 0; i < n; i++)
+        counts[i] = sc__failure_rate(set, &set->classes[i], 16384) * SC__DAY_S * 54;
+    qsort(counts, (size_t)n, sizeof *counts, larger_first);
+    for (int left_out = 0; left_out < 2; left_out++) {
+        double total = 0;
+        for (int i = 0; i < n; i++)
+            total += i % 2 == left_out ? count_from_neighbours(counts, n, i) : counts[i];
+        close_to(total, 419, 2 * sqrt(419));
+    }
+}
+
 /* Published rungs, and rungs left out: a measured value against its neighbours. */
 static void restart_ladders(void **state) {
     (void)state;
@@ -103,6 +137,22 @@ static void bad_sets_are_errors_with_place(void **state) {
              ", \"per_1000_days\": 1}]}",
         "bad.json:4:1",
         "slowdown");
+    bad(HEAD "{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": \"slow\", " TIMES
+             ", \"per_1000_days\": 1, \"slowdown\": 2, \"degrade\": \"port0.up=0.5\"}]}",
+        "bad.json:4:1",
+        "one of");
+    bad(HEAD "{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": \"slow\", " TIMES
+             ", \"per_1000_days\": 1,\n\"degrade\": [\"port0.up\"]}]}",
+        "bad.json:5:13",
+        "port0.up");
+    bad(HEAD "{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": \"slow\", " TIMES
+             ", \"per_1000_days\": 1,\n\"degrade\": []}]}",
+        "bad.json:5:12",
+        "links");
+    bad(HEAD "{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": \"crash\", " TIMES
+             ", \"per_1000_days\": 1,\n\"degrade\": \"port0.up=0.5\"}]}",
+        "bad.json:5:12",
+        "slow alone");
     bad(HEAD "{\"name\": \"a\", \"scope\": \"rack\", \"symptom\": \"crash\", " TIMES
              ", \"per_1000_days\": 1}]}",
         "bad.json:4:24",
@@ -129,6 +179,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_come_back_as_published),
         cmocka_unit_test(rsc_hours_between_failures),
+        cmocka_unit_test(half_of_the_classes_give_the_total),
         cmocka_unit_test(restart_ladders),
         cmocka_unit_test(bad_sets_are_errors_with_place),
         cmocka_unit_test(unknown_names_get_a_hint),

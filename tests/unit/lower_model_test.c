@@ -469,7 +469,7 @@ static void test_stages_hold_the_model(void **state) {
         uint32_t next = 0;
         for (uint32_t chunk = 0; chunk < p.vpp; chunk++)
             for (uint32_t k = 0; k < p.mesh.pp; k++) {
-                bool up = p.schedule == SC__SCHEDULE_ZBV && chunk;
+                bool up = sc__schedule_is_v(p.schedule) && chunk;
                 uint32_t first;
                 uint32_t n =
                     sc__plan_layers(&p, &m, up ? p.mesh.pp - 1 - k : k, chunk, &first);

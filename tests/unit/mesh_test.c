@@ -82,10 +82,37 @@ static void expert_groups_are_consecutive_data_parallel_ranks(void **state) {
     assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_DP_EP, 1, 1), 9);
 }
 
+/* Neighbours of dp × cp share shards, and who is as far in another such group has the
+ * same: by the formula, and each rank with each other once. */
+static void shards_are_neighbours_and_replicas_are_not(void **state) {
+    (void)state;
+    struct sc__mesh m = sc__mesh(2, 2, 1, 6, 2, 0);
+    m.shard = 4;
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_SHARD), 4);
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_REPLICA), 3);
+    for (uint32_t r = 0; r < sc__mesh_ranks(&m); r++) {
+        uint32_t t = r % 2;
+        uint32_t place = r / 2 % 12; /* cp fastest, then dp */
+        uint32_t p = r / 24;
+        for (uint32_t i = 0; i < 4; i++)
+            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_SHARD, r, i),
+                             t + 2 * (place / 4 * 4 + i) + 24 * p);
+        for (uint32_t i = 0; i < 3; i++)
+            assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_REPLICA, r, i),
+                             t + 2 * (place % 4 + 4 * i) + 24 * p);
+    }
+    m.shard = 0;
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_SHARD), 12);
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_REPLICA), 1);
+}
+
 static void bad_meshes_are_refused(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
     struct sc__mesh m = sc__mesh(2, 1, 3, 8, 1, 0);
+    assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
+    m = sc__mesh(1, 1, 1, 8, 1, 0);
+    m.shard = 3;
     assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
     m = sc__mesh(0, 1, 1, 1, 1, 1);
     assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
@@ -102,6 +129,7 @@ int main(void) {
         cmocka_unit_test(members_follow_the_formula),
         cmocka_unit_test(groups_partition_the_ranks),
         cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks),
+        cmocka_unit_test(shards_are_neighbours_and_replicas_are_not),
         cmocka_unit_test(bad_meshes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

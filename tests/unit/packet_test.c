@@ -4,6 +4,7 @@
 #include "network/packet/packet.h"
 #include "network/packet/packet_events.h"
 #include "network/packet/packet_rng.h"
+#include "network/packet/packet_watch.h"
 #include "test.h"
 
 #include <math.h>
@@ -146,6 +147,7 @@ static void row_run(struct row *r) {
                                          &r->topology,
                                          &r->flows,
                                          &random,
+                                         NULL,
                                          &r->counters),
                      SC_OK);
 }
@@ -212,6 +214,76 @@ static void stop_time_cuts_off(void **state) {
     assert_int_equal(r.flow.completion, -1);
 }
 
+/* A link that is busy from 150 to 2450 ns and stands still from 1000 to 31000: what the
+ * spans have adds up to that, and each has its own share, however often two of them
+ * became one. */
+static void spans_have_their_share(void **state) {
+    (void)state;
+    struct row r;
+    struct sc__packet_watch w = {0};
+    row_init(&r, 1, 100000000000u, 1000);
+    sc__packet_watch_topology(&w, &ctx->arena, &r.topology, 8);
+    sc__packet_watch_sent(&w, 1, 150, 2450, 28750);
+    sc__packet_watch_queue(&w, 1, 300, 5000);
+    sc__packet_watch_queue(&w, 1, 900, 7000);
+    sc__packet_watch_paused(&w, 1, 1000, true);
+    sc__packet_watch_queue(&w, 1, 9000, 1000);
+    sc__packet_watch_marked(&w, 1, 9000);
+    sc__packet_watch_paused(&w, 1, 31000, false);
+    sc__packet_watch_queue(&w, 1, 40000, 0);
+    sc__packet_watch_close(&w, 44000);
+    /* 44000 ns in at most eight spans of 100·2^n ns */
+    assert_int_equal(w.span, 6400);
+    assert_int_equal(w.count, 7);
+    const struct sc__packet_watched *p = &w.ports[1];
+    assert_int_equal(p->total.busy, 2300);
+    assert_int_equal(p->total.paused, 30000);
+    assert_int_equal(p->total.peak_queue, 7000);
+    assert_int_equal(p->spans[0].busy, 2300);
+    assert_int_equal(p->spans[0].paused, 5400);
+    assert_int_equal(p->spans[1].paused, 6400);
+    assert_int_equal(p->spans[4].paused, 31000 - 4 * 6400);
+    assert_int_equal(p->spans[5].paused, 0);
+    assert_int_equal(p->spans[0].pauses, 1);
+    assert_int_equal(p->spans[1].marks, 1);
+    /* 7000 B stayed until 9000, 1000 B until 40000 */
+    assert_int_equal(p->spans[0].peak_queue, 7000);
+    assert_int_equal(p->spans[1].peak_queue, 7000);
+    assert_int_equal(p->spans[2].peak_queue, 1000);
+    assert_int_equal(p->spans[6].peak_queue, 1000);
+    assert_int_equal(w.ports[0].total.busy, 0);
+}
+
+/* 66 packets of 84 ns (the last 47) over two links: bytes and busy time by hand. */
+static void links_count_what_went_over_them(void **state) {
+    (void)state;
+    struct row r;
+    struct sc__packet_watch w = {0};
+    struct sc__packet_random random = {.reference = true};
+    row_init(&r, 1, 100000000000u, 1000);
+    r.config.payload = 1000;
+    r.flow.bytes = 65536;
+    sc__packet_watch_topology(&w, &ctx->arena, &r.topology, 16);
+    assert_int_equal(sc__packet_simulate(ctx,
+                                         &r.config,
+                                         &r.topology,
+                                         &r.flows,
+                                         &random,
+                                         &w,
+                                         &r.counters),
+                     SC_OK);
+    assert_int_equal(w.end, 9599);
+    assert_int_equal(r.flow.alone, 4160 + (65536 + 66 * 52) * 8 / 100);
+    int64_t both = w.ports[0].total.busy + w.ports[1].total.busy;
+    assert_int_equal(both, 65 * 84 + 47 + 66 * 4);
+    assert_int_equal(w.ports[0].bytes + w.ports[1].bytes, 65536 + 66 * (52 + 60));
+    int64_t busy = 0;
+    for (uint32_t k = 0; k < w.count; k++)
+        for (int i = 0; i < 2; i++)
+            busy += w.ports[i].spans[k].busy;
+    assert_int_equal(busy, both);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_in_order),
@@ -221,6 +293,8 @@ int main(void) {
         cmocka_unit_test(one_flow_has_a_closed_form),
         cmocka_unit_test(lost_tail_is_stuck_not_endless),
         cmocka_unit_test(stop_time_cuts_off),
+        cmocka_unit_test(spans_have_their_share),
+        cmocka_unit_test(links_count_what_went_over_them),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -50,6 +50,23 @@ static void wrong(const char *what, uint32_t stage) {
              stage);
 }
 
+/* In a V chunk 0 goes down the stages and chunk 1 up again, where it turns on the stage
+ * itself. */
+static int64_t input_in_v(uint32_t s, const struct sc__slot *x) {
+    uint32_t c = x->chunk;
+    uint32_t i = x->micro_batch;
+    uint32_t last = job.p - 1;
+    if (x->kind == 'F' && c == 0)
+        return s ? job.end[0][s - 1][0][i] : 0;
+    if (x->kind == 'F')
+        return s < last ? job.end[0][s + 1][1][i] : job.end[0][s][0][i];
+    if (job.end[0][s][c][i] < 0)
+        return -1;
+    if (c == 1)
+        return s ? job.end[1][s - 1][1][i] : job.end[0][s][1][i];
+    return s < last ? job.end[1][s + 1][0][i] : job.end[1][s][1][i];
+}
+
 /* When the input of a piece is there; -1: not yet. */
 static int64_t input_of(uint32_t s, const struct sc__slot *x) {
     uint32_t c = x->chunk;
@@ -57,6 +74,8 @@ static int64_t input_of(uint32_t s, const struct sc__slot *x) {
     uint32_t last = job.p - 1;
     if (x->kind == 'W')
         return job.end[1][s][c][i];
+    if (job.schedule == SC__SCHEDULE_DUALPIPEV)
+        return input_in_v(s, x);
     if (x->kind == 'F')
         return s ? job.end[0][s - 1][c][i] : c ? job.end[0][last][c - 1][i] : 0;
     if (job.end[0][s][c][i] < 0)
@@ -93,7 +112,8 @@ static int64_t recursion(void) {
 }
 
 static void check_pieces(uint32_t s) {
-    uint32_t kinds = job.schedule == SC__SCHEDULE_ZBH1 ? 3 : 2;
+    bool v = job.schedule == SC__SCHEDULE_DUALPIPEV;
+    uint32_t kinds = job.schedule == SC__SCHEDULE_ZBH1 || v ? 3 : 2;
     uint32_t flying = 0;
     uint32_t most = 0;
     uint8_t seen[3][CHUNKS][MICRO] = {{{0}}};
@@ -110,11 +130,12 @@ static void check_pieces(uint32_t s) {
             wrong("a piece before its forward", s);
         if (kind == 0 && ++flying > most)
             most = flying;
-        if (kind == (int)kinds - 1)
+        if (kind == (v ? 1 : (int)kinds - 1))
             flying--;
     }
     uint32_t bound = job.schedule == SC__SCHEDULE_1F1B   ? job.p - s
                      : job.schedule == SC__SCHEDULE_ZBH1 ? job.p
+                     : v                                 ? 2 * job.p + 1
                                                          : MICRO * CHUNKS;
     if (most > bound)
         wrong("too many activations", s);
@@ -171,9 +192,10 @@ static void random_costs(uint64_t seed) {
 }
 
 static void check_schedule(enum sc__schedule schedule, uint32_t most_chunks) {
-    for (uint32_t p = 1; p <= STAGES; p++)
+    bool dual = schedule == SC__SCHEDULE_DUALPIPEV;
+    for (uint32_t p = dual ? 2 : 1; p <= STAGES; p++)
         for (uint32_t v = most_chunks > 1 ? 2 : 1; v <= most_chunks; v++)
-            for (uint32_t m = 1; m <= MICRO; m++) {
+            for (uint32_t m = dual ? 2 * p : 1; m <= MICRO; m++) {
                 ctx = sc_open();
                 make_orders(schedule, p, v, m);
                 for (uint32_t s = 0; s < p; s++)
@@ -214,10 +236,38 @@ static void interleaved(void **state) {
     check_schedule(SC__SCHEDULE_INTERLEAVED, CHUNKS);
 }
 
+static void dualpipev(void **state) {
+    (void)state;
+    check_schedule(SC__SCHEDULE_DUALPIPEV, 2);
+}
+
+/* Equal stages wait (p − 1)(tF + tB − tW), tB being the input gradient's: below
+ * DeepSeek's (p − 1)(F&B + B − 3W), where a pair ends at once: F&B = tF + tB + tW and
+ * B = tB + tW make that (p − 1)(tF + 2tB − tW). */
+static void dualpipev_waits_as_published(void **state) {
+    (void)state;
+    static const int64_t times[][3] = {{1, 1, 1}, {4, 4, 3}, {3, 3, 1}};
+    for (uint32_t p = 2; p <= STAGES; p++)
+        for (unsigned t = 0; t < 3; t++) {
+            const int64_t *one = times[t];
+            ctx = sc_open();
+            make_orders(SC__SCHEDULE_DUALPIPEV, p, 2, 3 * p);
+            for (unsigned kind = 0; kind < 3; kind++)
+                for (size_t i = 0; i < STAGES * CHUNKS * MICRO; i++)
+                    (&job.cost[kind][0][0][0])[i] = one[kind];
+            int64_t work = 2 * 3 * (int64_t)p * (one[0] + one[1] + one[2]);
+            assert_int_equal(recursion() - work, (p - 1) * (one[0] + one[1] - one[2]));
+            assert_true(recursion() - work <= (p - 1) * (one[0] + 2 * one[1] - one[2]));
+            sc_close(ctx);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_forward_one_backward),
                                        cmocka_unit_test(gpipe),
                                        cmocka_unit_test(zero_bubble),
-                                       cmocka_unit_test(interleaved)};
+                                       cmocka_unit_test(interleaved),
+                                       cmocka_unit_test(dualpipev),
+                                       cmocka_unit_test(dualpipev_waits_as_published)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,10 @@
 import * as Plot from "@observablehq/plot";
 import { h } from "./dom.js";
 import * as f from "./format.js";
+import { groupVariable } from "./kinds.js";
 
 // Draws again when the width changes.
-function responsive(label, draw) {
+export function responsive(label, draw) {
   const holder = h("figure", { class: "chart", role: "img", "aria-label": label });
   let width = 0;
   const redraw = () => {
@@ -60,8 +61,26 @@ export function communication(rows) {
     y: { domain: rows.map((r) => r.label), label: null, tickSize: 0, padding: 0.25 },
     x: { label: `${unit} →`, grid: true, ticks: Math.max(3, width / 110) },
     marks: [Plot.barX(rows, { y: "label", x: (r) => r.busy / scale, fill: "var(--kind-wait)", title: (r) => `${r.label}: busy ${f.time(r.busy)}` }),
-      Plot.barX(rows, { y: "label", x: (r) => r.exposed / scale, fill: "var(--kind-comm)", insetTop: 6, insetBottom: 6, title: (r) => `${r.label}: exposed ${f.time(r.exposed)}` }),
+      Plot.barX(rows, { y: "label", x: (r) => r.exposed / scale, fill: (r) => groupVariable(r.label), insetTop: 6, insetBottom: 6, title: (r) => `${r.label}: exposed ${f.time(r.exposed)}` }),
       Plot.ruleX([0])],
+  }));
+}
+
+const lineColours = ["forward", "backward", "update", "comm", "recompute", "skew", "wgrad", "other"].map((kind) => `var(--kind-${kind})`);
+export const lineColour = (i) => lineColours[i % lineColours.length];
+
+// Step-shaped lines over time. lines: [{ name, points: [{ at, bytes }] }], at in us.
+export function memoryLines({ lines, unit, scale, rule, ruleText }) {
+  const GIB = 2 ** 30, rows = lines.flatMap(({ name, points }) => points.map((p) => ({ name, x: p.at / scale, y: p.bytes / GIB })));
+  const top = rule ? [rule / GIB] : [];
+  return responsive("Memory of each stage over the step", (width) => Plot.plot({
+    width, height: 260, marginLeft: 52, marginBottom: 34, marginTop: 22, style: { background: "none", fontSize: "11px", overflow: "visible" },
+    color: { domain: lines.map((l) => l.name), range: lines.map((_, i) => lineColour(i)), type: "ordinal" },
+    x: { label: `${unit} →`, ticks: Math.max(3, width / 110) }, y: { label: "↑ GiB", grid: true, zero: true },
+    marks: [Plot.line(rows, { x: "x", y: "y", stroke: "name", curve: "step-after", strokeWidth: 1.4 }), Plot.ruleY([0]),
+      Plot.tip(rows, Plot.pointer({ x: "x", y: "y", title: (d) => `${d.name}\n${d.y.toFixed(1)} GiB at ${f.time(d.x * scale)}` })),
+      Plot.ruleY(top, { stroke: "var(--bad)", strokeDasharray: "5 3", strokeWidth: 1.5 }),
+      Plot.text(top, { y: (d) => d, text: () => ruleText, frameAnchor: "right", textAnchor: "end", dy: -7, fill: "var(--bad)" })],
   }));
 }
 

@@ -31,7 +31,7 @@ function meanBreakdown(r) {
 }
 
 function differences(id, caption, first, rows) {
-  return table({ id, caption, rows, limit: 40, sort: { by: 3, down: true }, search: rows.length > 12 ? "Search" : null, columns: [
+  return table({ id, caption, rows, limit: 40, csv: `${id}.csv`, sort: { by: 3, down: true }, search: rows.length > 12 ? "Search" : null, columns: [
     { title: first, value: (r) => r.key, text: (r) => h("span", { class: "clip", title: r.key }, r.key) },
     { title: "A", number: true, value: (r) => r.a, text: (r) => f.time(r.a) },
     { title: "B", number: true, value: (r) => r.b, text: (r) => f.time(r.b) },

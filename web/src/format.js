@@ -19,6 +19,8 @@ export const gib = (n) => `${(n / 2 ** 30).toFixed(n < 10 * 2 ** 30 ? 2 : 1)} Gi
 export const share = (x) => `${(x * 100).toFixed(Math.abs(x) < 0.0995 ? 2 : 1)} %`;
 export const signed = (x, form) => (x > 0 ? "+" : x < 0 ? "−" : "±") + form(Math.abs(x));
 export const count = (n) => Math.round(n).toLocaleString("en-US").replace(/,/g, "\u202f");
+// Large counts in words: "61.5 million".
+export const large = (n) => (n >= 1e9 ? `${(n / 1e9).toPrecision(3)} billion` : n >= 1e6 ? `${(n / 1e6).toPrecision(3)} million` : count(n));
 // A count that may be a mean over ranks.
 export const mean = (n) => (Number.isInteger(n) ? count(n) : n.toFixed(n < 10 ? 2 : 1));
 export const rate = (bytesPerSecond) => `${bytes(bytesPerSecond)}/s`;

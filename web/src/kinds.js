@@ -15,18 +15,21 @@ export const kinds = [
 export const kindIndex = Object.fromEntries(kinds.map((k, i) => [k.code, i]));
 export const BUBBLE = kindIndex.b, COMM = kindIndex.C;
 
-export const color = (key) => getComputedStyle(document.documentElement).getPropertyValue(`--kind-${key}`).trim();
+const property = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const color = (key) => property(`--kind-${key}`);
 
-// Shades for groups of communication, strongest first.
-const shades = ["#cc79a7", "#8f3f6b", "#e3b3cf", "#5e2750", "#b0558c", "#f0d3e3", "#7b3f8f", "#c9a0dc"];
-export const shade = (i) => shades[i % shades.length];
+// Groups of communication: one colour each, the same in every chart and on every page.
+const ownColour = ["tp", "cp", "ep", "dp", "pp"];
+const relatives = { etp: "tp", edp: "dp", dp_ep: "dp", "dp-cp": "dp", dp_cp: "dp", fsdp: "dp", zero: "dp" };
+const groupKey = (label) => (ownColour.includes(label) ? label : relatives[label] ?? "rest");
+export const groupVariable = (label) => `var(--group-${groupKey(label)})`;
+export const groupColor = (label) => property(`--group-${groupKey(label)}`);
 
 // The parts of a breakdown in the order they are stacked: [key, title, us, colour].
 export function parts(breakdown, labels) {
   const list = [["compute", "compute", breakdown.compute, "var(--kind-forward)"],
     ["recompute", "recompute", breakdown.recompute, "var(--kind-recompute)"]];
-  labels.forEach((label, i) => list.push([`comm:${label}`, `${label} communication`,
-    breakdown.exposed_comm[label] ?? 0, shade(i)]));
+  for (const label of labels) list.push([`comm:${label}`, `${label} communication`, breakdown.exposed_comm[label] ?? 0, groupVariable(label)]);
   list.push(["bubble", "bubble", breakdown.bubble, "url(#hatch)"],
     ["skew", "skew", breakdown.skew, "var(--kind-skew)"], ["other", "host, other", breakdown.other, "var(--kind-other)"]);
   return list;

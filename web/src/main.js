@@ -2,6 +2,8 @@ import { h } from "./dom.js";
 import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
+import * as train from "./train.js";
+import { copyButton } from "./save.js";
 
 // { results: [one or two], names: [what they were called] }
 const { results, names } = JSON.parse(document.getElementById("data").textContent);
@@ -26,10 +28,10 @@ function printInLight() {
   window.addEventListener("afterprint", () => { if (theme) root.dataset.theme = theme; else delete root.dataset.theme; redraw(); });
 }
 
-function head(title, subtitle, sections) {
+function head(title, commands, sections) {
   return h("header", { class: "head" },
     h("div", { class: "head-line" }, h("p", { class: "brand" }, h("i", { class: "mark", "aria-hidden": "true" }), "stepcast"), themeButton()),
-    h("h1", {}, title), subtitle ? h("p", { class: "subtitle" }, subtitle) : null,
+    h("h1", {}, title), commands,
     h("nav", { "aria-label": "Sections" }, sections.map((s) => h("a", { href: `#${s.id}` }, s.querySelector("h2").textContent))));
 }
 
@@ -39,15 +41,29 @@ function file(result) {
   if (result.input?.files?.length) return short(result.input.files[0]);
   return model < 0 ? result.input?.format ?? "a step" : short(words[model].split("=")[1] ?? words[model + 1]);
 }
-const command = (result) => (result.command ?? []).join(" ");
+const quoted = (word) => (/^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+// The command of a result, to be copied.
+function commandLine(result, name) {
+  if (!result.command?.length) return null;
+  const text = result.command.map(quoted).join(" ");
+  return h("p", { class: "subtitle" }, name ? h("strong", {}, `${name} `) : null, h("code", {}, text), " ", copyButton(text, `Copy the command${name ? ` of ${name}` : ""}`));
+}
 
 function one(result) {
   const timeline = decodeTimeline(result.timeline, result.critical_path);
-  const sections = [r.breakdown(result), r.timelineSection(result, timeline), r.pathSection(result), r.commSection(result), r.memorySection(result),
-    r.linkSection(result), r.whatifSection(result), r.operationSection(result), r.clusterSection(result), r.notes(result)].filter(Boolean);
+  const timelinePart = r.timelineSection(result, timeline);
+  const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result, timeline),
+    r.linkSection(result), r.whatifSection(result), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
   const title = `One training step: ${file(result)}`;
   document.title = `${file(result)} · stepcast`;
-  return [head(title, h("code", {}, command(result)), sections), h("main", { id: "main" }, r.headline(result), sections)];
+  return [head(title, commandLine(result), sections), h("main", { id: "main" }, r.headline(result), sections)];
+}
+
+function run(forecast) {
+  const sections = [train.trainProgress(forecast), train.trainLosses(forecast), train.trainInterval(forecast), train.trainWhatif(forecast), r.notes({ input: forecast.forecast })].filter(Boolean);
+  document.title = "A run · stepcast";
+  return [head("A training run", commandLine(forecast), sections), h("main", { id: "main" }, train.trainHeadline(forecast), sections)];
 }
 
 function two(a, b) {
@@ -55,11 +71,12 @@ function two(a, b) {
     c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
   const title = `${short(names[0])} and ${short(names[1])}`;
   document.title = `${title} · stepcast`;
-  return [head(`Two steps: ${title}`, null, sections), h("main", { id: "main" }, c.compareHeadline(a, b, names.map(short)), sections)];
+  return [head(`Two steps: ${title}`, [commandLine(a, "A"), commandLine(b, "B")], sections), h("main", { id: "main" }, c.compareHeadline(a, b, names.map(short)), sections)];
 }
 
 printInLight();
 const version = results[0].version;
+const content = results.length > 1 ? two(...results) : results[0].schema?.startsWith("stepcast/train-page") ? run(results[0]) : one(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
-document.getElementById("app").replaceChildren(...(results.length > 1 ? two(...results) : one(results[0])),
+document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

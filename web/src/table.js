@@ -1,8 +1,10 @@
 // A table that sorts by its headings and can be searched.
 import { h } from "./dom.js";
+import { saveCsv } from "./save.js";
 
-// columns: [{ title, value(row), text(row), number, bar(row) }]
-export function table({ id, caption, columns, rows, sort = null, search = null, limit = Infinity, foot = null }) {
+// columns: [{ title, value(row), text(row), number, bar(row) }]; csv: name of a file
+// to save all rows in, as they are now sorted and searched.
+export function table({ id, caption, columns, rows, sort = null, search = null, limit = Infinity, foot = null, csv = null, showCaption = false }) {
   let order = sort, needle = "", all = false;
   const body = h("tbody"), note = h("p", { class: "hint", "aria-live": "polite" });
   const heads = columns.map((c, i) => h("th", { scope: "col", class: c.number ? "num" : null },
@@ -15,7 +17,13 @@ export function table({ id, caption, columns, rows, sort = null, search = null, 
   function cell(c, row) {
     const value = c.value(row), content = c.text ? c.text(row) : String(value);
     return h("td", { class: c.number ? "num" : null, "data-value": c.number ? value : null },
-      c.bar ? h("span", { class: "bar", style: `--w:${(Math.max(0, Math.min(1, c.bar(row))) * 100).toFixed(2)}%` }, content) : content);
+      c.bar ? bar(c.bar(row), content) : content);
+  }
+
+  // Nothing, or what is no number, has no bar.
+  function bar(share, content) {
+    const width = Math.min(1, share) * 100;
+    return h("span", width > 0 ? { class: "bar", style: `--w:${width.toFixed(2)}%` } : { class: "no-bar" }, content);
   }
 
   function sorted() {
@@ -34,12 +42,17 @@ export function table({ id, caption, columns, rows, sort = null, search = null, 
     note.textContent = needle ? `${found.length} of ${rows.length}` : "";
   }
 
+  function lines() {
+    return [columns.map((c) => c.title), ...sorted().map((row) => columns.map((c) => c.value(row)))];
+  }
+
   refresh();
   return h("div", { class: "table-box" },
     search ? h("label", { class: "search" }, h("span", {}, search),
       h("input", { type: "search", id: `${id}-search`, oninput: (e) => { needle = e.target.value.trim().toLowerCase(); refresh(); } })) : null,
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-      h("table", { id }, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), body,
+      h("table", { id }, h("caption", { class: showCaption ? null : "hidden" }, caption), h("thead", {}, h("tr", {}, heads)), body,
         foot ? h("tfoot", {}, h("tr", {}, foot.map((text, i) => h(i ? "td" : "th", { class: columns[i].number ? "num" : null, scope: i ? null : "row" }, text)))) : null)),
-    Number.isFinite(limit) ? more : null, search ? note : null);
+    Number.isFinite(limit) ? more : null,
+    csv ? h("button", { type: "button", class: "more", "aria-label": `Save "${caption}" as CSV`, onclick: () => saveCsv(lines(), csv) }, "CSV") : null, search ? note : null);
 }

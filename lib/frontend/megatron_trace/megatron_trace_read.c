@@ -60,6 +60,14 @@ static sc_status list_directory(struct sc_context *ctx,
                         &at,
                         "traces are .txt or .txt.gz files",
                         "no trace in this directory");
+    if (texts.count > from->count)
+        sc__note(ctx,
+                 "files-left-out",
+                 "%s: %u texts are not named after a rank, as the %u traces are, and were "
+                 "left out",
+                 path,
+                 texts.count - from->count,
+                 from->count);
     qsort(from->items, from->count, sizeof *from->items, megatron_trace_read_by_name);
     for (uint32_t i = 0; i < from->count; i++)
         *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = from->items[i];

@@ -1,5 +1,5 @@
 /* replay: options, and how the job was cut: tp, pp, dp and ep come from the
- * command line or from the names of the files.
+ * command line, from the names of the files, or from what the records decide.
  *
  * With --dp other than what ran, the traced replicas are repeated (or left
  * out): rank (t, d, s) of the new job does what (t, d mod dp, s) did. */
@@ -73,17 +73,17 @@ static sc_status size_of(struct sc__replay *r,
  * another; else --dp tells it, or the files do when they are all there. */
 static sc_status data_parallel(struct sc__replay *r,
                                const struct sc__settings *settings,
+                               const struct sc__trace_facts *facts,
                                uint32_t tp,
                                uint32_t pp,
                                uint32_t *traced,
                                uint32_t *wanted) {
     uint64_t replica = (uint64_t)tp * pp;
-    *traced = r->set->facts.dp;
+    *traced = facts->dp;
     *wanted = 0;
-    if (r->set->facts.world)
-        *traced =
-            r->set->facts.world % replica ? 0 : (uint32_t)(r->set->facts.world / replica);
-    if (r->set->facts.world && !*traced)
+    if (facts->world)
+        *traced = facts->world % replica ? 0 : (uint32_t)(facts->world / replica);
+    if (facts->world && !*traced)
         return fail_set(r,
                         "check --tp and --pp",
                         "tp × pp does not divide the number of ranks in the file's name");
@@ -100,8 +100,66 @@ static sc_status data_parallel(struct sc__replay *r,
     return SC_OK;
 }
 
+static uint32_t given_or(const struct sc__settings *s, const char *name, uint32_t fact) {
+    const char *text = sc__setting(s, name);
+    uint32_t n = 0;
+    return text && sc__parse_u32(sc__str(text), &n) ? n : fact;
+}
+
+/* Expert parallelism over all replicas. */
+static uint32_t assumed_experts(const struct sc__replay *r, uint32_t dp) {
+    sc__note(r->ctx,
+             "trace-experts",
+             "experts are taken to be spread over all %u replicas; --ep says otherwise",
+             dp);
+    return dp;
+}
+
+/* Fills in what neither names nor options say: stages and the ranks of each by the
+ * records; of tensor and data parallelism the one that its collectives speak for. */
+static void infer_cut(struct sc__replay *r,
+                      const struct sc__settings *settings,
+                      struct sc__trace_facts *f) {
+    struct sc__inferred_cut cut;
+    uint32_t tp = given_or(settings, "tp", f->tp);
+    uint32_t pp = given_or(settings, "pp", f->pp);
+    uint32_t dp = given_or(settings, "dp", f->dp);
+    bool sized = f->world || (tp && dp);
+    if ((tp && pp && sized) || r->set->plan || !sc__replay_infer(r->set, &cut))
+        return;
+    if (f->world && pp && f->world % pp == 0)
+        cut.stage_ranks = f->world / pp;
+    uint32_t n = cut.stage_ranks;
+    if (!tp)
+        tp = dp && n % dp == 0 ? n / dp : cut.tensor && !dp ? n : 1;
+    if (!dp && n % tp == 0)
+        dp = n / tp;
+    if (!f->tp)
+        f->tp = tp;
+    if (!f->pp)
+        f->pp = pp ? pp : cut.pp;
+    if (!f->dp && !f->world)
+        f->dp = dp;
+    if (!f->ep && uses_experts(r->set->ranks))
+        f->ep = assumed_experts(r, dp);
+    sc__note(r->ctx,
+             "trace-cut",
+             "how the job was cut is not said: %u stages (%s) of %u ranks (%s), each tp %u "
+             "· dp %u, assumed%s; --tp, --pp and --dp say otherwise",
+             f->pp,
+             cut.stages_known ? "by the records" : "assumed",
+             n,
+             cut.ranks_known ? "by the records" : "assumed",
+             tp,
+             dp,
+             cut.tensor ? " (tensor-parallel collectives take time)"
+                        : " (no tensor-parallel collective takes time)");
+}
+
 static sc_status replay_cut(struct sc__replay *r, const struct sc__settings *settings) {
-    const struct sc__trace_facts *f = &r->set->facts;
+    struct sc__trace_facts inferred = r->set->facts;
+    const struct sc__trace_facts *f = &inferred;
+    infer_cut(r, settings, &inferred);
     uint32_t tp;
     uint32_t pp;
     uint32_t dp;
@@ -109,7 +167,7 @@ static sc_status replay_cut(struct sc__replay *r, const struct sc__settings *set
     uint32_t ep;
     SC__TRY(size_of(r, settings, "tp", f->tp, &tp));
     SC__TRY(size_of(r, settings, "pp", f->pp, &pp));
-    SC__TRY(data_parallel(r, settings, tp, pp, &dp, &wanted));
+    SC__TRY(data_parallel(r, settings, f, tp, pp, &dp, &wanted));
     SC__TRY(
         size_of(r, settings, "ep", f->ep || uses_experts(r->set->ranks) ? f->ep : 1, &ep));
     r->traced = sc__mesh(tp, 1, ep, dp, pp, tp);

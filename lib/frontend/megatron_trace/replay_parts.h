@@ -1,6 +1,7 @@
 /* replay_parts: what the files of the replay share. Read in this order:
  *
  *   replay.c           options, the job's cut
+ *   replay_infer.c     the cut by the records, where nothing else says it
  *   replay_ranks.c     a file for every rank
  *   replay_check.c     do the ranks fit together
  *   replay_record.c    one record → operations
@@ -89,6 +90,16 @@ struct sc__iteration sc__replay_iteration(const struct sc__trace_rank *rank,
 static inline uint32_t sc__replay_stage(const struct sc__replay *r, uint32_t rank) {
     return sc__mesh_coordinate(&r->traced, rank, SC__DIM_PP);
 }
+
+/* replay_infer.c: what the records say of the cut; false: they contradict each other. */
+struct sc__inferred_cut {
+    uint32_t pp;
+    uint32_t stage_ranks; /* tp · dp */
+    bool tensor;          /* tensor-parallel collectives take time: tp is more than 1 */
+    bool stages_known;    /* pp follows from the records, and is no assumption */
+    bool ranks_known;     /* so does stage_ranks */
+};
+bool sc__replay_infer(const struct sc__trace_set *set, struct sc__inferred_cut *cut);
 
 /* replay_ranks.c */
 sc_status sc__replay_ranks(struct sc__replay *r);

@@ -47,8 +47,9 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     uint32_t ep = 1;
     uint32_t etp = 0;
     SC__TRY(sc__node_need(n, "mesh", &mesh));
-    SC__TRY(sc__node_keys(&mesh,
-                          SC__IR_JSON_KEYS("tp", "cp", "dp", "pp", "ep", "etp", "order")));
+    SC__TRY(sc__node_keys(
+        &mesh,
+        SC__IR_JSON_KEYS("tp", "cp", "dp", "pp", "ep", "etp", "shard", "order")));
     SC__TRY(sc__node_u32(&mesh, "tp", 1, UINT32_MAX, &tp));
     SC__TRY(sc__node_u32(&mesh, "cp", 1, UINT32_MAX, &cp));
     SC__TRY(sc__node_u32(&mesh, "dp", 1, UINT32_MAX, &dp));
@@ -56,6 +57,7 @@ static sc_status read_mesh(const struct sc__node *n, struct sc__workload *w) {
     SC__TRY(sc__node_u32(&mesh, "ep", 1, UINT32_MAX, &ep));
     SC__TRY(sc__node_u32(&mesh, "etp", 1, UINT32_MAX, &etp));
     w->mesh = sc__mesh(tp, cp, ep, dp, pp, etp);
+    SC__TRY(sc__node_u32(&mesh, "shard", 1, UINT32_MAX, &w->mesh.shard));
     SC__TRY(read_order(&mesh, &w->mesh));
     if (sc__mesh_check(sc__node_context(n), &w->mesh) == SC_OK)
         return SC_OK;
@@ -354,6 +356,16 @@ static sc_status read_programs(const struct sc__node *n, struct sc__workload *w)
     return SC_OK;
 }
 
+/* The parts are added up in 64 bits. */
+static sc_status check_memory(const struct sc__node *n, const struct sc__memory *m) {
+    double sum = (double)m->weights + (double)m->gradients + (double)m->optimizer +
+                 (double)m->activations + (double)m->logits + (double)m->workspace +
+                 (double)m->communication + (double)m->context + (double)m->fragmentation;
+    if (sum < 0x1p62)
+        return SC_OK;
+    return sc__node_fail(n, NULL, "adds up to %g bytes: 2^62 are too many", sum);
+}
+
 static sc_status read_memory(const struct sc__node *class,
                              struct sc__workload *w,
                              uint32_t index,
@@ -388,7 +400,7 @@ static sc_status read_memory(const struct sc__node *class,
     uint64_t other = 0;
     SC__TRY(sc__node_u64(&n, "other", &other));
     m->workspace += other;
-    return SC_OK;
+    return check_memory(&n, m);
 }
 
 static sc_status read_class(const struct sc__node *n,
@@ -525,6 +537,15 @@ static sc_status read_classes(const struct sc__node *n, struct sc__workload *w, 
     return match_graph(n, w);
 }
 
+/* Of a step: a rate of it is finite. */
+static sc_status read_amount(const struct sc__node *n, const char *key, double *out) {
+    SC__TRY(sc__node_double(n, key, out));
+    if (*out <= 1e40)
+        return SC_OK;
+    struct sc__node at = sc__node_at(n, key);
+    return sc__node_fail(&at, NULL, "is more than 1e40");
+}
+
 static sc_status read_stream_names(const struct sc__node *n, struct sc__workload *w) {
     struct sc__node list = sc__node_at(n, "streams");
     if (!list.value)
@@ -577,9 +598,9 @@ sc__ir_json_workload(const struct sc__node *parent, bool runs, struct sc__worklo
     SC__TRY(sc__node_u32(&n, "micro_batches", 1, UINT32_MAX, &w->micro_batches));
     SC__TRY(sc__node_string(&n, "schedule", &w->schedule));
     SC__TRY(sc__node_bool(&n, "steps_overlap", &w->steps_overlap));
-    SC__TRY(sc__node_double(&n, "tokens", &w->tokens));
-    SC__TRY(sc__node_double(&n, "model_flops", &w->model_flops));
-    SC__TRY(sc__node_double(&n, "hardware_flops", &w->hardware_flops));
+    SC__TRY(read_amount(&n, "tokens", &w->tokens));
+    SC__TRY(read_amount(&n, "model_flops", &w->model_flops));
+    SC__TRY(read_amount(&n, "hardware_flops", &w->hardware_flops));
     SC__TRY(sc__node_u32(&n, "compute_stream", 0, SC__MAX_STREAMS - 1, &stream));
     w->compute_stream = (uint8_t)stream;
     SC__TRY(sc__node_double(&n, "comm_tax", &w->comm_tax));

@@ -95,6 +95,8 @@ static void put_mesh(struct ir_json_write_writing *w, const struct sc__mesh *m) 
     sc__json_u64(&w->j, "pp", m->pp);
     sc__json_u64(&w->j, "ep", m->ep);
     sc__json_u64(&w->j, "etp", m->etp);
+    if (m->shard)
+        sc__json_u64(&w->j, "shard", m->shard);
     sc__json_list(&w->j, "order");
     for (unsigned i = 0; i < SC__DIMS; i++)
         sc__json_string(&w->j, NULL, sc__dim_words[m->order[i]]);

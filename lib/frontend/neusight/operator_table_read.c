@@ -6,7 +6,7 @@
  *           backward_…  weight_grad_…  process_time
  *
  * Columns are found by name, so their order does not matter. */
-#include "frontend/reader.h"
+#include "frontend/neusight/operator_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -319,10 +319,10 @@ static void show_json(const struct sc__layers *l,
 }
 
 /* The table as it stands; what --layers and the like make of it is above. */
-static void show(struct sc_context *ctx,
-                 const struct sc__document *doc,
-                 struct sc__buffer *text,
-                 struct sc__json *json) {
+void sc__show_operator_table(struct sc_context *ctx,
+                             const struct sc__document *doc,
+                             struct sc__buffer *text,
+                             struct sc__json *json) {
     const struct sc__layers *l = doc->layers;
     struct sc__layer_span *spans;
     uint32_t layers = sc__find_layers(&ctx->arena, l, &spans);
@@ -387,5 +387,5 @@ const struct sc__reader sc__reader_operator_table = {.name = "operator-table",
                                                          "operator table, tab separated",
                                                      .detect = operator_table_read_detect,
                                                      .read = read_operators,
-                                                     .show = show,
+                                                     .show = sc__show_operator_table,
                                                      .options = options};

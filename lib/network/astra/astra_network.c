@@ -171,9 +171,14 @@ static sc_status astra_network_read_document(struct astra_network_reader *r) {
     for (;;) {
         SC__TRY(next_event(r));
         if (r->event.type == YAML_MAPPING_END_EVENT)
-            return SC_OK;
+            break;
         SC__TRY(take_member(r));
     }
+    SC__TRY(next_event(r));
+    SC__TRY(next_event(r));
+    if (r->event.type != YAML_STREAM_END_EVENT)
+        return fail(r, "give one of them", "a second document: a network is one", NULL);
+    return SC_OK;
 }
 
 static sc_status astra_network_check(const struct astra_network_reader *r) {

@@ -250,12 +250,16 @@ sc_status sc__flow_graph(struct sc_context *ctx,
                          const char *fabric,
                          uint32_t ports,
                          const struct sc__settings *settings,
+                         const struct sc__cluster **cluster,
                          struct sc__graph *g,
                          struct sc__route_policy *route) {
-    if (sc__graph_describes(fabric))
+    struct sc__cluster *c = SC__NEW(&ctx->arena, struct sc__cluster);
+    *cluster = c;
+    if (sc__graph_describes(fabric)) {
         SC__TRY(sc__graph_parse(ctx, fabric, ports, g));
-    else {
-        struct sc__cluster *c = SC__NEW(&ctx->arena, struct sc__cluster);
+        c->gpus = g->ports;
+        c->node_gpus = 1;
+    } else {
         SC__TRY(sc__cluster_parse(ctx, fabric, ports, c));
         SC__TRY(sc__cluster_graph(ctx, c, g));
     }

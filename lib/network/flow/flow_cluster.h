@@ -13,11 +13,13 @@ extern const struct sc__option sc__flow_options[];
 sc_status sc__cluster_graph(struct sc_context *ctx,
                             const struct sc__cluster *c,
                             struct sc__graph *out);
-/* The graph of "ls:…", "ft3:…" or a cluster, with the options applied. */
+/* The graph of "ls:…", "ft3:…" or a cluster, with the options applied. *cluster: the
+ * cluster; of the others one of single GPUs. */
 sc_status sc__flow_graph(struct sc_context *ctx,
                          const char *fabric,
                          uint32_t ports,
                          const struct sc__settings *settings,
+                         const struct sc__cluster **cluster,
                          struct sc__graph *out,
                          struct sc__route_policy *route);
 /* The options applied to a graph. */

@@ -8,6 +8,8 @@
  *                  ├─ hosts: queue pairs, ACKs, pacing   (packet_host.c)
  *                  │    └─ congestion control            (packet_cc_*.c)
  *                  └─ switches: queues, PFC, ECN         (packet_switch.c)
+ *                  └─ Ultra Ethernet's hosts and switches (packet_uet.h)
+ *             └─ what happens at ports over time         (packet_watch.c)
  *
  * As a network engine it simulates transfers on a cluster:
  *
@@ -31,7 +33,19 @@ enum sc__packet_control {
     SC__PACKET_DCQCN = 1,
     SC__PACKET_HPCC = 3,
     SC__PACKET_TIMELY = 7,
-    SC__PACKET_DCTCP = 8
+    SC__PACKET_DCTCP = 8,
+    /* ours: Ultra Ethernet by sender, by receiver, by both */
+    SC__PACKET_NSCC = 20,
+    SC__PACKET_RCCC = 21,
+    SC__PACKET_NSCC_RCCC = 22
+};
+
+/* Values of UET_LOAD_BALANCING. */
+enum sc__uet_load_balancing {
+    SC__UET_SPRAY,
+    SC__UET_PENALTIES,
+    SC__UET_REPS,
+    SC__UET_MIXED
 };
 
 #define SC__PACKET_THRESHOLDS 32u
@@ -73,6 +87,16 @@ struct sc__packet_config {
     uint32_t most_additive; /* MI_THRESH */
     uint32_t int_multiple;
     uint32_t fast_react;
+    /* Ultra Ethernet; sizes in bandwidth-delay products of the longest path */
+    uint32_t uet_paths;
+    uint32_t uet_load_balancing; /* enum sc__uet_load_balancing */
+    uint32_t uet_ack_bytes;
+    double uet_queue_bdp;
+    double uet_mark_from_bdp;
+    double uet_mark_all_bdp;
+    double uet_window_bdp;
+    double uet_target;    /* queueing delay, in round trips */
+    double uet_pull_rate; /* credit, of the line rate */
 };
 
 struct sc__packet_link {
@@ -104,6 +128,7 @@ struct sc__packet_flow {
     int64_t start;      /* -1: it waits, or never began */
     int64_t completion; /* from start to the last ACK; -1: never */
     int64_t received;   /* from start to the last byte at the receiver; -1: never */
+    int64_t alone;      /* its completion with nothing in the way, by a formula */
 };
 
 struct sc__packet_flows {
@@ -125,6 +150,8 @@ struct sc__packet_counters {
     uint64_t resumes;
     uint64_t buffer_losses;
     uint64_t link_losses;
+    uint64_t trims;
+    uint64_t timeouts;
     uint64_t data_packets;
     uint64_t acks;
     uint64_t nacks;
@@ -164,9 +191,11 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       struct sc__packet_settings *out);
 /* --conf, --cc, --mtu … */
 extern const struct sc__option sc__packet_options[];
-/* network, control: of data/networks, where no --conf or --cc is given; or NULL. */
+/* network, usual_control: of data/networks, where no --conf or --cc is given; or NULL.
+ * control: instead of --cc; or NULL. */
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
+                                  const char *usual_control,
                                   const char *control,
                                   struct sc__packet_config *config,
                                   struct sc__packet_random *random);
@@ -182,12 +211,15 @@ sc_status sc__packet_flows_read(struct sc_context *ctx,
                                 const char *path,
                                 const struct sc__packet_topology *topology,
                                 struct sc__packet_flows *out);
-/* Fills start, completion and received of the flows. */
+struct sc__packet_watch; /* packet_watch.h */
+/* Fills start, completion, received and alone of the flows; watch, where it is not NULL,
+ * sees the ports of the topology. */
 sc_status sc__packet_simulate(struct sc_context *ctx,
                               const struct sc__packet_config *config,
                               const struct sc__packet_topology *topology,
                               struct sc__packet_flows *flows,
                               const struct sc__packet_random *random,
+                              struct sc__packet_watch *watch,
                               struct sc__packet_counters *counters);
 
 #endif

@@ -20,6 +20,9 @@ enum packet_key_kind {
 /* Bits of the CC_MODEs that cannot do without a key. */
 #define NEED(mode) (1u << (mode))
 #define NEED_ALL UINT32_MAX
+#define NEED_UET                                                                           \
+    (NEED(SC__PACKET_NSCC) | NEED(SC__PACKET_RCCC) | NEED(SC__PACKET_NSCC_RCCC))
+#define NEED_ROCE (~NEED_UET)
 #define NEED_CONTROL                                                                       \
     (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_HPCC) | NEED(SC__PACKET_TIMELY) |            \
      NEED(SC__PACKET_DCTCP))
@@ -42,21 +45,21 @@ struct packet_key {
 #define AT(member) offsetof(struct sc__packet_config, member)
 
 static const struct packet_key keys[] = {
-    {"CC_MODE", KEY_WHOLE, AT(control), NEED_ALL, 0, 8},
+    {"CC_MODE", KEY_WHOLE, AT(control), NEED_ALL, 0, SC__PACKET_NSCC_RCCC},
     /* an IP packet has at most 65,535 bytes, 80 of which are headers with HPCC */
     {"PACKET_PAYLOAD_SIZE", KEY_WHOLE, AT(payload), NEED_ALL, 1, 65455},
     /* the simulator counts buffer bytes in 32 bits */
-    {"BUFFER_SIZE", KEY_WHOLE, AT(buffer_mib), NEED_ALL, 1, 4095},
+    {"BUFFER_SIZE", KEY_WHOLE, AT(buffer_mib), NEED_ROCE, 1, 4095},
     {"SIMULATOR_STOP_TIME", KEY_NUMBER, AT(stop_s), NEED_ALL, 1e-9, 1e6},
-    {"HAS_WIN", KEY_WHOLE, AT(has_window), NEED_ALL, 0, 1},
-    {"VAR_WIN", KEY_WHOLE, AT(variable_window), NEED_ALL, 0, 1},
-    {"ACK_HIGH_PRIO", KEY_WHOLE, AT(ack_high_priority), NEED_ALL, 0, 1},
+    {"HAS_WIN", KEY_WHOLE, AT(has_window), NEED_ROCE, 0, 1},
+    {"VAR_WIN", KEY_WHOLE, AT(variable_window), NEED_ROCE, 0, 1},
+    {"ACK_HIGH_PRIO", KEY_WHOLE, AT(ack_high_priority), NEED_ROCE, 0, 1},
     {"ENABLE_PFC", KEY_WHOLE, AT(enable_pfc), 0, 0, 1},
     {"DEP_ON_RX", KEY_WHOLE, AT(wait_for_arrival), 0, 0, 1},
     {"ERROR_RATE_PER_LINK", KEY_NUMBER, AT(error_rate), NEED_ALL, 0, 1},
-    {"KMIN_MAP", KEY_RATE_MAP, AT(mark_from), NEED_ALL, 0, 4e6},
-    {"KMAX_MAP", KEY_RATE_MAP, AT(mark_all), NEED_ALL, 0, 4e6},
-    {"PMAX_MAP", KEY_RATE_MAP, AT(mark_share), NEED_ALL, 0, 1},
+    {"KMIN_MAP", KEY_RATE_MAP, AT(mark_from), NEED_ROCE, 0, 4e6},
+    {"KMAX_MAP", KEY_RATE_MAP, AT(mark_all), NEED_ROCE, 0, 4e6},
+    {"PMAX_MAP", KEY_RATE_MAP, AT(mark_share), NEED_ROCE, 0, 1},
     {"MIN_RATE", KEY_RATE, AT(min_rate), NEED_CONTROL, 1e3, 1e14},
     {"RATE_AI", KEY_RATE, AT(rate_ai), NEED_RATE_AI, 0, 1e14},
     {"RATE_HAI", KEY_RATE, AT(rate_hai), NEED_RATE_HAI, 0, 1e14},
@@ -71,6 +74,15 @@ static const struct packet_key keys[] = {
     {"MI_THRESH", KEY_WHOLE, AT(most_additive), NEED_HPCC, 0, UINT32_MAX},
     {"INT_MULTI", KEY_WHOLE, AT(int_multiple), NEED_HPCC, 1, 1024},
     {"FAST_REACT", KEY_WHOLE, AT(fast_react), NEED_HPCC, 0, 1},
+    {"UET_PATHS", KEY_WHOLE, AT(uet_paths), NEED_UET, 1, 1024},
+    {"UET_LOAD_BALANCING", KEY_WHOLE, AT(uet_load_balancing), NEED_UET, 0, SC__UET_MIXED},
+    {"UET_ACK_BYTES", KEY_WHOLE, AT(uet_ack_bytes), NEED_UET, 1, 1e6},
+    {"UET_QUEUE", KEY_NUMBER, AT(uet_queue_bdp), NEED_UET, 0.1, 1000},
+    {"UET_MARK_FROM", KEY_NUMBER, AT(uet_mark_from_bdp), NEED_UET, 0, 1000},
+    {"UET_MARK_ALL", KEY_NUMBER, AT(uet_mark_all_bdp), NEED_UET, 0, 1000},
+    {"UET_WINDOW", KEY_NUMBER, AT(uet_window_bdp), NEED_UET, 0.1, 100},
+    {"UET_TARGET", KEY_NUMBER, AT(uet_target), NEED_UET, 0.01, 100},
+    {"UET_PULL_RATE", KEY_NUMBER, AT(uet_pull_rate), NEED_UET, 0.01, 1},
     {"ENABLE_QCN", KEY_FIXED, 0, 0, 1, 0},
     {"USE_DYNAMIC_PFC_THRESHOLD", KEY_FIXED, 0, 0, 1, 0},
     {"L2_ACK_INTERVAL", KEY_FIXED, 0, 0, 1, 0},
@@ -218,11 +230,16 @@ static sc_status check_control(struct packet_config_reader *r) {
     case SC__PACKET_HPCC:
     case SC__PACKET_TIMELY:
     case SC__PACKET_DCTCP:
+    case SC__PACKET_NSCC:
+    case SC__PACKET_RCCC:
+    case SC__PACKET_NSCC_RCCC:
         return SC_OK;
     default:
-        return sc__packet_bad(&r->w,
-                              "0 none, 1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP",
-                              "this CC_MODE is not simulated");
+        return sc__packet_bad(
+            &r->w,
+            "0 none, 1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP; Ultra Ethernet: 20 NSCC, "
+            "21 RCCC, 22 both",
+            "this CC_MODE is not simulated");
     }
 }
 
@@ -256,6 +273,19 @@ static sc_status check_whole(struct packet_config_reader *r, const char *path) {
                             "docs/model/packet.md says what it means",
                             "%s is missing",
                             keys[i].name);
+    bool uet = NEED_UET >> c->control & 1;
+    if (uet && c->uet_paths & (c->uet_paths - 1))
+        return sc__fail(r->w.in.ctx,
+                        SC_INPUT,
+                        &place,
+                        "for instance 128",
+                        "UET_PATHS is a power of two");
+    if (uet && c->uet_mark_from_bdp > c->uet_mark_all_bdp)
+        return sc__fail(r->w.in.ctx,
+                        SC_INPUT,
+                        &place,
+                        NULL,
+                        "UET_MARK_FROM is over UET_MARK_ALL");
     if (c->control == SC__PACKET_HPCC && !c->has_window)
         return sc__fail(r->w.in.ctx,
                         SC_INPUT,

@@ -302,12 +302,14 @@ static sc_status read_settings(struct packet_net *n, const struct sc__settings *
     SC__TRY(sc__packet_options_read(settings,
                                     DEFAULT_NETWORK,
                                     DEFAULT_CONTROL,
+                                    NULL,
                                     &s->config,
                                     &s->random));
     SC__TRY(sc__steps_parse(settings, &s->steps));
     s->exact = sc__setting_flag(settings, "exact");
     s->config.wait_for_arrival = s->steps.send <= 0;
-    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY)
+    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY &&
+        s->config.control < SC__PACKET_NSCC)
         return sc__fail(n->ctx,
                         SC_USAGE,
                         NULL,

@@ -23,11 +23,14 @@ enum sc__packet_event_kind {
     SC__PACKET_LAUNCH,  /* the three steps in which a flow starts */
     SC__PACKET_PREPARE,
     SC__PACKET_BEGIN,
-    SC__PACKET_OVER,  /* a message without packets */
-    SC__PACKET_PACE,  /* a host may send again */
-    SC__PACKET_ALPHA, /* timers of DCQCN: they send nothing by themselves */
+    SC__PACKET_OVER,   /* a message without packets */
+    SC__PACKET_PACE,   /* a host may send again */
+    SC__PACKET_RESEND, /* Ultra Ethernet: a packet that is long on its way; credit */
+    SC__PACKET_PULL,
+    SC__PACKET_ALPHA, /* timers of DCQCN and those after them send nothing by themselves */
     SC__PACKET_DECREASE,
-    SC__PACKET_RISE
+    SC__PACKET_RISE,
+    SC__PACKET_LOOK /* Ultra Ethernet: at the rate of credit */
 };
 
 /* First member of what it happens to. */

@@ -1,4 +1,5 @@
 #include "network/packet/packet_fabric.h"
+#include "network/packet/packet_uet.h"
 
 #include <string.h>
 
@@ -128,6 +129,15 @@ uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, ui
     return paths < SPRAYED_PATHS ? paths : SPRAYED_PATHS;
 }
 
+/* As in packet_network.c. */
+static int64_t round_trip_send_time(const struct sc__packet_fabric *f, uint64_t rate) {
+    uint32_t payload = f->config->payload;
+    if (f->config->control < SC__PACKET_NSCC)
+        return sc__packet_time(payload, rate);
+    return sc__packet_time(payload + SC__UET_HEADER, rate) +
+           sc__packet_time(SC__UET_CONTROL_SIZE, rate);
+}
+
 /* The longest round trip and the largest bandwidth-delay product, over the paths of the
  * first GPU to all others. */
 static sc_status find_window(struct sc__packet_fabric *f) {
@@ -138,8 +148,8 @@ static sc_status find_window(struct sc__packet_fabric *f) {
         SC__TRY(sc__packet_links(f, 0, to, 0, 0, &count));
         for (uint32_t i = 0; i < count; i++) {
             uint64_t here = sc__packet_link_rate(f, f->links[i]);
-            rtt += 2 * sc__packet_link_delay(f, f->links[i]) +
-                   sc__packet_time(f->config->payload, here);
+            rtt +=
+                2 * sc__packet_link_delay(f, f->links[i]) + round_trip_send_time(f, here);
             rate = here < rate ? here : rate;
         }
         uint64_t window = (uint64_t)((double)rtt * (double)rate / 8e9);
@@ -179,6 +189,22 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
     return find_window(f);
 }
 
+/* What hosts of a switch can take, over what can come to it from other switches, at most.
+ */
+static double oversubscription(const struct sc__packet_fabric *f) {
+    double *down = SC__NEW_ARRAY(&f->ctx->arena, double, f->graph->devices);
+    double *up = SC__NEW_ARRAY(&f->ctx->arena, double, f->graph->devices);
+    double most = 1;
+    for (uint32_t i = 0; i < f->graph->links; i++) {
+        bool to_host = f->ends[i][1] < f->graph->hosts;
+        (to_host ? down : up)[f->ends[i][0]] += f->graph->capacity[i];
+    }
+    for (uint32_t i = f->graph->hosts; i < f->graph->devices; i++)
+        if (up[i] > 0)
+            most = fmax(most, down[i] / up[i]);
+    return most;
+}
+
 /* ---- the ports of a simulation ---- */
 
 void sc__packet_ports_init(struct sc__packet_fabric *f,
@@ -190,10 +216,16 @@ void sc__packet_ports_init(struct sc__packet_fabric *f,
     if (f->graph->hosts_forward)
         p->of_host = SC__NEW_ARRAY(s->arena, struct sc__packet_port *, f->graph->links);
     sc__map_init(&p->paths, s->arena);
+    sc__map_init(&p->many, s->arena);
     p->losses = sc__packet_common_losses(s);
     sc__packet_first_draw(s, f->graph->devices, 0);
     s->window = f->window;
     s->base_rtt = f->base_rtt;
+    if (!s->transport)
+        return;
+    s->uet = SC__NEW(s->arena, struct sc__uet);
+    s->uet->oversubscription = oversubscription(f);
+    sc__uet_setup(s);
 }
 
 static struct sc__packet_node *node_new(struct sc__packet_ports *p, bool is_switch) {
@@ -216,7 +248,7 @@ switch_of(struct sc__packet_ports *p, uint32_t device, struct sc__packet_node **
     if (ports > SWITCH_PORTS)
         buffer = buffer / SWITCH_PORTS * ports;
     n->shared_size = buffer - f->headroom[device] - RESERVE * ports;
-    if (n->shared_size <= 0)
+    if (n->shared_size <= 0 && !p->sim->transport)
         return sc__fail(f->ctx,
                         SC_INPUT,
                         NULL,
@@ -279,9 +311,12 @@ static sc_status make_cable(struct sc__packet_ports *p,
             host_of(p, port[i], &node[i]);
         sc__packet_port_init(p->sim, port[i], node[i], port[1 - i], rate, delay);
         port[i]->losses = p->losses;
-        if (node[i]->is_switch)
+        port[i]->number = UINT32_MAX;
+        if (node[i]->is_switch && !p->sim->transport)
             set_switch_port(p->fabric, port[i]);
     }
+    for (int i = 0; i < 2 && p->sim->transport; i++)
+        sc__uet_mark_port(p->sim, port[i]);
     return SC_OK;
 }
 
@@ -303,6 +338,8 @@ port_of(struct sc__packet_ports *p, uint32_t link, struct sc__packet_port **out)
                            port));
         p->of_link[link] = port[0];
         p->of_link[back] = port[1];
+        port[0]->number = link;
+        port[1]->number = back;
         /* the two directions of a degraded cable differ */
         if (f->graph->capacity[back] > 0)
             sc__packet_port_init(p->sim,
@@ -427,5 +464,60 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
     SC__TRY(lay_both(p, count, &w->data, &w->ack, &w->from));
     if (f->route->kind == SC__ROUTE_SPRAY)
         SC__TRY(lay_sprayed(p, from, to, plane, w));
+    return SC_OK;
+}
+
+/* One of the paths between two ports, whatever the others do. */
+static sc_status lay_numbered(struct sc__packet_ports *p,
+                              const uint32_t pair[2],
+                              uint32_t plane,
+                              uint32_t number,
+                              struct sc__packet_many *m,
+                              uint32_t i) {
+    static const struct sc__route_policy spray = {.kind = SC__ROUTE_SPRAY};
+    struct sc__packet_fabric *f = p->fabric;
+    uint32_t count = 0;
+    sc__graph_path(f->graph, &spray, pair[0], pair[1], plane, number, f->links, &count);
+    if (!count) /* that one is broken: any other */
+        SC__TRY(sc__packet_links(f, pair[0], pair[1], plane, number, &count));
+    return lay_both(p, count, &m->data[i], &m->ack[i], &m->from);
+}
+
+sc_status sc__packet_many(struct sc__packet_ports *p,
+                          uint32_t from,
+                          uint32_t to,
+                          uint32_t plane,
+                          uint32_t number,
+                          const struct sc__packet_many **out) {
+    const struct sc__packet_fabric *f = p->fabric;
+    uint32_t pair[2] = {from, to};
+    uint64_t key[2] = {(uint64_t)from << 32 | to, (uint64_t)plane << 32 | number};
+    uint32_t count = f->config->uet_paths;
+    bool several = f->route->kind == SC__ROUTE_ECMP || f->route->kind == SC__ROUTE_SPRAY;
+    bool fresh;
+    uint64_t *slot = sc__map_at(&p->many, sc__hash(key, sizeof key, 7), &fresh);
+    *out = (const struct sc__packet_many *)(uintptr_t)*slot;
+    if (!fresh)
+        return SC_OK;
+    struct sc__packet_many *m = SC__NEW(p->sim->arena, struct sc__packet_many);
+    *slot = (uintptr_t)m;
+    *out = m;
+    m->data = SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, count);
+    m->ack = SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, count);
+    uint32_t paths = several ? f->graph->paths(f->graph, from, to) : 1;
+    uint32_t first[SPRAYED_PATHS]; /* by path: the number that it was laid for */
+    for (uint32_t i = 0; i < SPRAYED_PATHS; i++)
+        first[i] = UINT32_MAX;
+    paths = paths < SPRAYED_PATHS ? paths : SPRAYED_PATHS;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t hash = sc__splitmix64(f->route->seed ^ key[0] ^ key[1] << 16 ^ i);
+        uint32_t path = (uint32_t)(hash % paths);
+        if (first[path] == UINT32_MAX) {
+            first[path] = i;
+            SC__TRY(lay_numbered(p, pair, plane, path, m, i));
+        }
+        m->data[i] = m->data[first[path]];
+        m->ack[i] = m->ack[first[path]];
+    }
     return SC_OK;
 }

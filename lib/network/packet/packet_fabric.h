@@ -38,6 +38,7 @@ struct sc__packet_ports {
     struct sc__packet_node **of_device;
     struct sc__packet_port **of_host; /* by link, where hosts forward: its host's */
     struct sc__map paths;             /* of connections, laid before */
+    struct sc__map many;              /* likewise (sc__packet_many) */
     struct sc__packet_losses *losses; /* of all links, or NULL */
     uint32_t node_count;
     int64_t least_shared; /* bytes that the switch with least of them shares */
@@ -83,5 +84,19 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
                           uint32_t plane,
                           uint32_t number,
                           const struct sc__packet_wire **out);
+
+/* Ultra Ethernet: the paths of a connection by number, there and back; as many as
+ * UET_PATHS, each one of up to 64 by a hash. */
+struct sc__packet_many {
+    struct sc__packet_node *from;
+    struct sc__packet_path *data;
+    struct sc__packet_path *ack;
+};
+sc_status sc__packet_many(struct sc__packet_ports *p,
+                          uint32_t from,
+                          uint32_t to,
+                          uint32_t plane,
+                          uint32_t number,
+                          const struct sc__packet_many **out);
 
 #endif

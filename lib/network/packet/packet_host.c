@@ -31,6 +31,8 @@ void sc__packet_host_begin(struct sc__packet_sim *s, struct sc__packet_pair *p) 
     p->use = 1;
     sc__packet_set_rate(s, p, p->max_rate);
     *SC__PUSH(s->arena, host->pairs, host->pair_count, host->pair_capacity) = p;
+    if (s->transport)
+        s->transport->begin(s, p);
     sc__packet_host_send(s, host);
 }
 
@@ -57,7 +59,9 @@ static void remove_complete(struct sc__packet_sim *s,
         if (i == *chosen)
             moved = kept;
         if (i == from || all_acknowledged(host->pairs[i])) {
-            if (s->forgotten)
+            if (s->transport)
+                s->transport->removed(s, host->pairs[i]);
+            else if (s->forgotten)
                 s->forgotten(s, host->pairs[i]);
             continue;
         }
@@ -74,8 +78,11 @@ static int64_t may_send_at(const struct sc__packet_pair *p) {
     return (int64_t)p->limiter->free_at;
 }
 
-static bool has_packet_to_send(const struct sc__packet_node *host,
+static bool has_packet_to_send(const struct sc__packet_sim *s,
+                               const struct sc__packet_node *host,
                                const struct sc__packet_pair *p) {
+    if (s->transport)
+        return s->transport->ready(s, p);
     return !host_paused(host, p->priority) && p->next < (int64_t)p->bytes &&
            !window_full(p);
 }
@@ -92,7 +99,7 @@ static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
     for (uint32_t k = 0; k < count; k++) {
         i = i + 1 == count ? 0 : i + 1;
         struct sc__packet_pair *p = host->pairs[i];
-        if (has_packet_to_send(host, p)) {
+        if (has_packet_to_send(s, host, p)) {
             if (may_send_at(p) > s->queue.now)
                 continue;
             found = p;
@@ -118,7 +125,7 @@ static void set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host) {
     for (uint32_t i = 0; i < host->pair_count; i++) {
         const struct sc__packet_pair *p = host->pairs[i];
         int64_t at = may_send_at(p);
-        if (at < first && (!s->wakes_all || has_packet_to_send(host, p)))
+        if (at < first && (!s->wakes_all || has_packet_to_send(s, host, p)))
             first = at;
     }
     if (first <= s->queue.now || first == INT64_MAX)
@@ -142,26 +149,35 @@ static const struct sc__packet_path *next_path(struct sc__packet_pair *p) {
     return &p->spray[p->spray_next];
 }
 
-static void send_data(struct sc__packet_sim *s,
-                      struct sc__packet_node *host,
-                      struct sc__packet_pair *p) {
-    struct sc__packet_frame *f = sc__packet_frame_new(s);
+static void fill_packet(struct sc__packet_sim *s,
+                        struct sc__packet_pair *p,
+                        struct sc__packet_frame *f) {
     uint64_t left = p->bytes - (uint64_t)p->next;
-    f->type = SC__PACKET_DATA;
-    f->pair = p;
     f->path = next_path(p);
-    f->priority = p->priority;
     f->payload = left < s->config->payload ? (uint32_t)left : s->config->payload;
     f->size = f->payload + s->control->header;
     f->offset = (uint64_t)p->next;
-    f->stamp = s->queue.now;
-    f->hop = 0;
-    f->marked = false;
     p->next += f->payload;
     p->last_size = f->size;
     p->available =
         s->queue.now +
         (f->size == s->full_size ? p->full_gap : sc__packet_time(f->size, p->rate));
+}
+
+static void send_data(struct sc__packet_sim *s,
+                      struct sc__packet_node *host,
+                      struct sc__packet_pair *p) {
+    struct sc__packet_frame *f = sc__packet_frame_new(s);
+    f->type = SC__PACKET_DATA;
+    f->pair = p;
+    f->priority = p->priority;
+    f->stamp = s->queue.now;
+    f->hop = 0;
+    f->marked = false;
+    if (s->transport)
+        s->transport->fill(s, p, f);
+    else
+        fill_packet(s, p, f);
     if (p->limiter)
         take_from_limiter(p->limiter, s->queue.now, f->payload);
     s->counters->data_packets++;
@@ -191,6 +207,12 @@ void sc__packet_host_send(struct sc__packet_sim *s, struct sc__packet_node *host
 /* What is to be done with a packet that arrives. */
 enum packet_answer { ANSWER_NOTHING, ANSWER_ACK, ANSWER_NACK };
 
+void sc__packet_all_received(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    p->flow->received = s->queue.now - p->flow->start;
+    if (s->config->wait_for_arrival)
+        sc__packet_release(s, p);
+}
+
 static enum packet_answer take_packet(struct sc__packet_sim *s,
                                       struct sc__packet_pair *p,
                                       const struct sc__packet_frame *f) {
@@ -207,11 +229,8 @@ static enum packet_answer take_packet(struct sc__packet_sim *s,
     p->expected += f->payload;
     if (p->progress)
         *p->progress += f->payload;
-    if (p->expected >= p->bytes && p->flow->received < 0) {
-        p->flow->received = s->queue.now - p->flow->start;
-        if (s->config->wait_for_arrival)
-            sc__packet_release(s, p);
-    }
+    if (p->expected >= p->bytes && p->flow->received < 0)
+        sc__packet_all_received(s, p);
     return ANSWER_ACK;
 }
 
@@ -238,7 +257,7 @@ static void receive_data(struct sc__packet_sim *s,
     sc__packet_host_send(s, host);
 }
 
-static void complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+void sc__packet_complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
     p->complete = true;
     p->flow->completion = s->queue.now - p->flow->start;
     s->left--;
@@ -258,7 +277,7 @@ static void receive_ack(struct sc__packet_sim *s,
     if ((int64_t)f->offset > p->unacknowledged)
         p->unacknowledged = (int64_t)f->offset;
     if (all_acknowledged(p))
-        complete_pair(s, p);
+        sc__packet_complete_pair(s, p);
     if (f->nack)
         p->next = p->unacknowledged;
     /* a flow that is over keeps the timers that its last ACK sets, as there */
@@ -270,6 +289,10 @@ static void receive_ack(struct sc__packet_sim *s,
 void sc__packet_host_receive(struct sc__packet_sim *s,
                              struct sc__packet_port *port,
                              struct sc__packet_frame *f) {
+    if (s->transport) {
+        s->transport->receive(s, port->node, f);
+        return;
+    }
     if (f->type == SC__PACKET_DATA) {
         receive_data(s, port->node, f);
         return;

@@ -1,4 +1,5 @@
 #include "network/packet/packet_live.h"
+#include "network/packet/packet_uet.h"
 
 #include <string.h>
 
@@ -24,7 +25,9 @@ static struct live_pair *pair_new(struct sc__packet_live *l) {
 /* Where nothing was lost no packet of a complete flow is left anywhere. */
 static void forget_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
     struct sc__packet_live *l = s->owner;
-    if (s->counters->nacks || s->counters->link_losses || s->counters->buffer_losses)
+    bool lost =
+        s->counters->nacks || s->counters->link_losses || s->counters->buffer_losses;
+    if (lost && !s->transport)
         return;
     p->start.next = (struct sc__packet_event *)(void *)l->free_pairs;
     l->free_pairs = p;
@@ -45,6 +48,35 @@ static struct sc__packet_limiter *limiter_of(struct sc__packet_live *l,
     return (struct sc__packet_limiter *)(uintptr_t)*slot;
 }
 
+static sc_status lay_wire(struct sc__packet_live *l,
+                          const struct sc__packet_message *m,
+                          uint32_t message,
+                          uint32_t plane,
+                          struct sc__packet_pair *p) {
+    const struct sc__packet_wire *w;
+    SC__TRY(sc__packet_wire(&l->ports, m->from, m->to, plane, m->number, &w));
+    p->host = w->from;
+    p->data = w->data;
+    p->ack = w->ack;
+    p->spray = w->spray;
+    p->spray_count = w->spray_count;
+    if (w->spray_count)
+        p->spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
+    return SC_OK;
+}
+
+/* Ultra Ethernet: all connections of a pair have the same paths to choose from. */
+static sc_status lay_many_paths(struct sc__packet_live *l,
+                                const struct sc__packet_message *m,
+                                uint32_t plane,
+                                struct sc__packet_pair *p) {
+    const struct sc__packet_many *many;
+    SC__TRY(sc__packet_many(&l->ports, m->from, m->to, plane, 0, &many));
+    p->host = many->from;
+    (void)sc__uet_flow_new(l->sim, p, many->data, many->ack);
+    return SC_OK;
+}
+
 static sc_status send_part(struct sc__packet_live *l,
                            struct sc__packet_run *run,
                            uint32_t message,
@@ -52,21 +84,16 @@ static sc_status send_part(struct sc__packet_live *l,
                            uint64_t bytes,
                            int64_t at) {
     const struct sc__packet_message *m = &run->traffic->messages[message];
-    const struct sc__packet_wire *w;
     struct live_pair *p = pair_new(l);
-    SC__TRY(sc__packet_wire(&l->ports, m->from, m->to, plane, m->number, &w));
     p->run = run;
     p->message = message;
     p->flow = (struct sc__packet_flow){.bytes = bytes, .completion = -1, .received = -1};
     p->pair.flow = &p->flow;
-    p->pair.host = w->from;
-    p->pair.data = w->data;
-    p->pair.ack = w->ack;
-    p->pair.spray = w->spray;
-    p->pair.spray_count = w->spray_count;
-    if (w->spray_count)
-        p->pair.spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
-    p->pair.limiter = limiter_of(l, run, w->from);
+    if (l->sim->uet)
+        SC__TRY(lay_many_paths(l, m, plane, &p->pair));
+    else
+        SC__TRY(lay_wire(l, m, message, plane, &p->pair));
+    p->pair.limiter = limiter_of(l, run, p->pair.host);
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
@@ -136,6 +163,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->sim->forgotten = forget_pair;
     l->sim->owner = l;
     l->sim->wakes_all = steps->send <= 0;
+    l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);
     return l;

@@ -1,13 +1,17 @@
 /* packet_network: nodes and ports of a topology, the buffers of its switches,
  * the base RTT and window that all flows have, and the path of every flow. Paths
  * do not change, so that the hash of a packet is looked at once per flow. */
-#include "network/packet/packet_sim.h"
+#include "network/packet/packet_uet.h"
 
+#include <math.h>
 #include <string.h>
 
 #define RESERVE ((int64_t)4096)
 #define HEADROOM_FACTOR 3u /* one-way bytes in flight */
 #define FASTEST_SHIFT 3u
+#define PLAIN_HEADER 52
+#define ENTROPY_STEP 61u /* so that flows of one pair do not have each other's paths */
+#define MOST_UET_WINDOW ((uint64_t)1 << 32)
 #define FIRST_ADDRESS 0x0b000001u
 
 static sc_status build_error(struct sc__packet_sim *s,
@@ -70,6 +74,8 @@ static void build_ports(struct sc__packet_sim *s, const struct sc__packet_topolo
         struct sc__packet_port *b = &s->ports[2 * i + 1];
         add_port(s, a, &s->nodes[l->a], b, l);
         add_port(s, b, &s->nodes[l->b], a, l);
+        a->number = 2 * i;
+        b->number = 2 * i + 1;
     }
     for (uint32_t i = 0; i < t->node_count; i++) {
         struct sc__packet_node *n = &s->nodes[i];
@@ -211,6 +217,15 @@ static void search_init(struct sc__packet_sim *s, struct packet_search *b, uint3
     b->hops = SC__NEW_ARRAY(s->arena, struct packet_next_hops, nodes);
 }
 
+/* What sending adds to a round trip on a link: a full packet, of which ns-3 counts the
+ * payload; Ultra Ethernet's simulator all of it and the ACK. */
+static int64_t round_trip_send_time(const struct sc__packet_sim *s,
+                                    const struct sc__packet_port *port) {
+    if (s->transport)
+        return port->full_time + port->ack_time;
+    return sc__packet_time(s->config->payload, port->rate);
+}
+
 /* Breadth first over switches: a host is never on the way. */
 static void search_from(struct sc__packet_sim *s,
                         struct packet_search *b,
@@ -235,8 +250,7 @@ static void search_from(struct sc__packet_sim *s,
             if (b->distance[there] == UINT32_MAX) {
                 b->distance[there] = b->distance[here] + 1;
                 b->delay[there] = b->delay[here] + port->delay;
-                b->send_time[there] =
-                    b->send_time[here] + sc__packet_time(s->config->payload, port->rate);
+                b->send_time[there] = b->send_time[here] + round_trip_send_time(s, port);
                 b->rate[there] = b->rate[here] < port->rate ? b->rate[here] : port->rate;
                 if (s->nodes[there].is_switch)
                     b->queue[tail++] = there;
@@ -298,6 +312,40 @@ static sc_status find_path(struct sc__packet_sim *s,
     return SC_OK;
 }
 
+/* As the reference has it: a round trip of full packets, and all bytes with a plain header
+ * (also where a control's header is larger) over the slowest link. */
+static void set_alone(const struct sc__packet_sim *s,
+                      const struct packet_search *b,
+                      struct sc__packet_flow *f) {
+    uint64_t packets = (f->bytes + s->config->payload - 1) / s->config->payload;
+    double bits = ((double)f->bytes + (double)packets * PLAIN_HEADER) * 8;
+    f->alone = 2 * b->delay[f->from] + b->send_time[f->from] +
+               (int64_t)(bits * 1e9 / (double)b->rate[f->from]);
+}
+
+/* Ultra Ethernet: a path for each number, which is part of the source port. */
+static sc_status find_many_paths(struct sc__packet_sim *s,
+                                 const struct packet_search *b,
+                                 const struct sc__packet_topology *t,
+                                 struct sc__packet_pair *p,
+                                 bool data) {
+    const struct sc__packet_flow *f = p->flow;
+    uint32_t from = data ? f->from : f->to;
+    uint32_t to = data ? f->to : f->from;
+    uint32_t count = s->config->uet_paths;
+    struct sc__packet_path *paths = SC__NEW_ARRAY(s->arena, struct sc__packet_path, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t port = (f->source_port + i * ENTROPY_STEP) & 0xffffu;
+        uint32_t key[3] = {address_of(from), address_of(to), port | f->target_port << 16};
+        SC__TRY(find_path(s, b, t, from, to, key, &paths[i]));
+    }
+    if (data)
+        p->spray = paths;
+    else
+        p->ack_spray = paths;
+    return SC_OK;
+}
+
 /* Data goes to the host, ACKs of what it sends come to it. */
 static sc_status find_paths(struct sc__packet_sim *s,
                             const struct packet_search *b,
@@ -305,6 +353,10 @@ static sc_status find_paths(struct sc__packet_sim *s,
                             struct sc__packet_pair *p,
                             uint32_t host) {
     const struct sc__packet_flow *f = p->flow;
+    if (f->to == host)
+        set_alone(s, b, p->flow);
+    if (s->uet)
+        return find_many_paths(s, b, t, p, f->to == host);
     if (f->to == host) {
         uint32_t key[3] = {address_of(f->from),
                            address_of(f->to),
@@ -428,12 +480,53 @@ static sc_status check_records(struct sc__packet_sim *s,
     return SC_OK;
 }
 
+/* What the hosts of a switch can take, over what can come to it from others. */
+static double oversubscription(const struct sc__packet_node *n) {
+    uint64_t down = 0;
+    uint64_t up = 0;
+    for (uint32_t i = 0; i < n->port_count; i++) {
+        if (n->ports[i]->peer->node->is_switch)
+            up += n->ports[i]->rate;
+        else
+            down += n->ports[i]->rate;
+    }
+    return up ? (double)down / (double)up : 1;
+}
+
+static sc_status build_uet(struct sc__packet_sim *s, const struct sc__packet_topology *t) {
+    for (uint32_t i = 0; i < s->flows->count; i++)
+        if (s->flows->items[i].bytes / s->config->payload >= SC__UET_MOST_PACKETS)
+            return build_error(s, s->flows->file, NULL, "a flow of too many packets");
+    if (!s->window || s->window > MOST_UET_WINDOW)
+        return build_error(s,
+                           t->file,
+                           "it is the rate of a link times the longest round trip",
+                           "the bandwidth-delay product makes no sense");
+    sc__uet_setup(s);
+    for (uint32_t i = 0; i < s->flows->count; i++) {
+        struct sc__packet_pair *p = &s->pairs[i];
+        (void)sc__uet_flow_new(s, p, p->spray, p->ack_spray);
+    }
+    for (uint32_t i = 0; i < t->node_count; i++)
+        if (s->nodes[i].is_switch)
+            s->uet->oversubscription =
+                fmax(s->uet->oversubscription, oversubscription(&s->nodes[i]));
+    for (uint32_t i = 0; i < 2 * t->link_count; i++)
+        sc__uet_mark_port(s, &s->ports[i]);
+    return SC_OK;
+}
+
 sc_status sc__packet_build(struct sc__packet_sim *s, const struct sc__packet_topology *t) {
     build_ports(s, t);
     SC__TRY(check_hosts(s, t));
-    SC__TRY(build_switches(s, t));
+    if (s->transport)
+        s->uet = SC__NEW(s->arena, struct sc__uet);
+    else
+        SC__TRY(build_switches(s, t));
     build_pairs(s);
     SC__TRY(build_paths(s, t));
+    if (s->uet)
+        return build_uet(s, t);
     SC__TRY(check_window(s, t));
     return check_records(s, t);
 }

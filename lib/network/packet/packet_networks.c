@@ -57,11 +57,13 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
     add_values(ctx, json_object_get(root, "settings"), out);
     add_values(ctx, chosen, out);
     sc_status status = SC_OK;
+    struct sc__packet_network network;
+    sc__packet_network_describe(ctx, name, &network);
     if (!chosen)
         status = sc__fail(ctx,
                           SC_USAGE,
                           NULL,
-                          "one of: none, dcqcn, hpcc, timely, dctcp",
+                          sc__format(&ctx->arena, "it has: %s", network.controls),
                           "--conf %s has no --cc %s",
                           name,
                           control);

@@ -9,7 +9,8 @@ const struct sc__option sc__packet_options[] = {
      "NAME|FILE",
      NULL,
      "Packets",
-     "settings of --net packet: hpcc-100g, simai-400g, or a file of HPCC or SimAI",
+     "settings of --net packet: hpcc-100g, simai-400g, uet-100g, or a file of HPCC or "
+     "SimAI",
      0,
      .folder = "networks/"},
     {"cc",
@@ -17,7 +18,8 @@ const struct sc__option sc__packet_options[] = {
      "NAME",
      NULL,
      "Packets",
-     "congestion control: none, dcqcn, hpcc, timely or dctcp (CC_MODE)",
+     "congestion control: none, dcqcn, hpcc, timely, dctcp; nscc, rccc, nscc-rccc of Ultra "
+     "Ethernet (CC_MODE)",
      0},
     {"cc-set",
      0,
@@ -50,13 +52,21 @@ const struct sc__option sc__packet_options[] = {
      0},
     {0}};
 
+/* Where a network is usual: that of Ultra Ethernet's controls. */
+#define UET_NETWORK "uet-100g"
+
 static const char *const control_names[] = {
-    "none", "dcqcn", "hpcc", "timely", "dctcp", NULL};
+    "none", "dcqcn", "hpcc", "timely", "dctcp", "nscc", "rccc", "nscc-rccc", NULL};
+static const char control_hint[] =
+    "one of: none, dcqcn, hpcc, timely, dctcp, nscc, rccc, nscc-rccc";
 static const int control_modes[] = {SC__PACKET_NO_CONTROL,
                                     SC__PACKET_DCQCN,
                                     SC__PACKET_HPCC,
                                     SC__PACKET_TIMELY,
-                                    SC__PACKET_DCTCP};
+                                    SC__PACKET_DCTCP,
+                                    SC__PACKET_NSCC,
+                                    SC__PACKET_RCCC,
+                                    SC__PACKET_NSCC_RCCC};
 
 /* text: "KEY value". */
 static void add_setting(const struct sc__settings *s,
@@ -68,25 +78,29 @@ static void add_setting(const struct sc__settings *s,
 }
 
 static sc_status read_control(const struct sc__settings *s,
+                              const char *control,
                               struct sc__packet_settings *list) {
-    unsigned which;
-    if (!sc__setting(s, "cc"))
+    for (size_t i = 0; control_names[i] && control; i++)
+        if (!strcmp(control, control_names[i])) {
+            add_setting(s,
+                        list,
+                        "cc",
+                        sc__format(&s->ctx->arena, "CC_MODE %d", control_modes[i]));
+            return SC_OK;
+        }
+    if (!control)
         return SC_OK;
-    SC__TRY(sc__setting_word(s, "cc", control_names, &which));
-    add_setting(s,
-                list,
-                "cc",
-                sc__format(&s->ctx->arena, "CC_MODE %d", control_modes[which]));
-    return SC_OK;
+    return sc__fail(s->ctx, SC_USAGE, NULL, control_hint, "--cc: unknown '%.80s'", control);
 }
 
 static sc_status read_values(const struct sc__settings *s,
+                             const char *control,
                              struct sc__packet_settings *list) {
     struct sc__arena *arena = &s->ctx->arena;
     const char *mtu = sc__setting(s, "mtu");
     const char *buffer = sc__setting(s, "buffer");
     const char *text;
-    SC__TRY(read_control(s, list));
+    SC__TRY(read_control(s, control, list));
     if (mtu)
         add_setting(s, list, "mtu", sc__format(arena, "PACKET_PAYLOAD_SIZE %s", mtu));
     if (buffer)
@@ -123,19 +137,16 @@ static sc_status read_random(const struct sc__settings *s,
 
 /* A name of data/networks: its settings, and no file. */
 static sc_status read_network(const struct sc__settings *s,
-                              const char *usual_control,
+                              const char *control,
                               struct sc__packet_settings *list,
                               const char **conf) {
-    const char *control = sc__setting(s, "cc");
-    if (!control)
-        control = usual_control;
     if (!sc__packet_network_exists(s->ctx, *conf))
         return SC_OK;
     if (!control)
         return sc__fail(s->ctx,
                         SC_USAGE,
                         NULL,
-                        "one of: none, dcqcn, hpcc, timely, dctcp",
+                        control_hint,
                         "--conf %s needs a --cc",
                         *conf);
     SC__TRY(sc__packet_network_settings(s->ctx, *conf, control, list));
@@ -143,17 +154,28 @@ static sc_status read_network(const struct sc__settings *s,
     return SC_OK;
 }
 
+static bool is_uet(const char *control) {
+    for (size_t i = 0; control && control_names[i]; i++)
+        if (!strcmp(control, control_names[i]))
+            return control_modes[i] >= SC__PACKET_NSCC;
+    return false;
+}
+
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
+                                  const char *usual_control,
                                   const char *control,
                                   struct sc__packet_config *config,
                                   struct sc__packet_random *random) {
     struct sc__packet_settings list = {0};
     const char *conf = sc__setting(s, "conf");
+    const char *given = control ? control : sc__setting(s, "cc");
+    if (!conf && network && is_uet(given))
+        conf = UET_NETWORK;
     if (!conf)
         conf = network;
     SC__TRY(read_random(s, random));
-    SC__TRY(read_network(s, control, &list, &conf));
-    SC__TRY(read_values(s, &list));
+    SC__TRY(read_network(s, given ? given : usual_control, &list, &conf));
+    SC__TRY(read_values(s, given, &list));
     return sc__packet_config_read(s->ctx, conf, &list, config);
 }

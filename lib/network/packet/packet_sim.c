@@ -49,9 +49,19 @@ static void free_timer(struct sc__packet_sim *s, struct sc__packet_timer *t) {
     s->free_timers = t;
 }
 
+/* Whole ns would make links of some Tb/s faster by a tenth and more: what is cut off is
+ * kept for the next frame. */
+static int64_t fine_time(struct sc__packet_port *port, uint32_t size) {
+    uint64_t ps = (uint64_t)size * 8 * 1000000000000u / port->rate + port->cut_ps;
+    port->cut_ps = (uint32_t)(ps % 1000);
+    return (int64_t)(ps / 1000);
+}
+
 static int64_t transmission_time(const struct sc__packet_sim *s,
-                                 const struct sc__packet_port *port,
+                                 struct sc__packet_port *port,
                                  uint32_t size) {
+    if (s->fine)
+        return fine_time(port, size);
     if (size == s->full_size)
         return port->full_time;
     if (size == s->control->ack_size)
@@ -70,6 +80,8 @@ void sc__packet_transmit(struct sc__packet_sim *s,
     port->done_sequence = s->queue.next_sequence++;
     if (more)
         sc__packet_need_done(s, port);
+    if (sc__packet_watched(s, port))
+        sc__packet_watch_sent(s->watch, port->number, s->queue.now, end, f->size);
     f->port = port->peer;
     sc__packet_schedule(&s->queue, &f->event, SC__PACKET_ARRIVAL, end + port->delay);
 }
@@ -81,6 +93,12 @@ static void port_send(struct sc__packet_sim *s, struct sc__packet_port *port) {
         sc__packet_host_send(s, port->node);
 }
 
+static void watch_pause(const struct sc__packet_sim *s,
+                        const struct sc__packet_port *port) {
+    if (sc__packet_watched(s, port))
+        sc__packet_watch_paused(s->watch, port->number, s->queue.now, port->paused != 0);
+}
+
 static void obey_pfc(struct sc__packet_sim *s,
                      struct sc__packet_port *port,
                      const struct sc__packet_frame *f) {
@@ -90,10 +108,12 @@ static void obey_pfc(struct sc__packet_sim *s,
     if (f->pause) {
         s->counters->pauses++;
         port->paused |= bit;
+        watch_pause(s, port);
         return;
     }
     s->counters->resumes++;
     port->paused &= (uint8_t)~bit;
+    watch_pause(s, port);
     port_send(s, port);
 }
 
@@ -103,10 +123,23 @@ static bool lost(struct sc__packet_sim *s, struct sc__packet_losses *losses) {
     return u < losses->rate;
 }
 
+void sc__packet_watch_trim(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *out) {
+    if (sc__packet_watched(s, out))
+        sc__packet_watch_trimmed(s->watch, out->number, s->queue.now);
+}
+
+void sc__packet_watch_loss(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *in) {
+    if (sc__packet_watched(s, in->peer))
+        sc__packet_watch_lost(s->watch, in->peer->number, s->queue.now);
+}
+
 static void arrive(struct sc__packet_sim *s, struct sc__packet_frame *f) {
     struct sc__packet_port *port = f->port;
     if (port->losses && lost(s, port->losses)) {
         s->counters->link_losses++;
+        sc__packet_watch_loss(s, port);
         sc__packet_frame_free(s, f);
     } else if (f->type == SC__PACKET_PFC) {
         obey_pfc(s, port, f);
@@ -185,6 +218,19 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
             sc__packet_dcqcn_timer(s, timer);
         free_timer(s, timer);
         break;
+    case SC__PACKET_RESEND:
+        if (!e->cancelled)
+            s->transport->timeout(s, timer->pair);
+        free_timer(s, timer);
+        break;
+    case SC__PACKET_PULL:
+        s->transport->pull(s, timer->host);
+        free_timer(s, timer);
+        break;
+    case SC__PACKET_LOOK:
+        s->transport->look(s, timer->host);
+        free_timer(s, timer);
+        break;
     }
 }
 
@@ -228,6 +274,12 @@ static const struct sc__packet_control_ops *control_of(uint32_t mode) {
         return &sc__packet_timely;
     case SC__PACKET_DCTCP:
         return &sc__packet_dctcp;
+    case SC__PACKET_NSCC:
+        return &sc__packet_nscc;
+    case SC__PACKET_RCCC:
+        return &sc__packet_rccc;
+    case SC__PACKET_NSCC_RCCC:
+        return &sc__packet_nscc_rccc;
     default:
         return &sc__packet_no_control;
     }
@@ -328,8 +380,21 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
     s->reference = random->reference;
     s->seed = random->seed;
     s->control = control_of(config->control);
+    s->transport = s->control->transport;
     s->full_size = config->payload + s->control->header;
     set_times(s);
+}
+
+sc_status sc__packet_simulate_pairs(struct sc__packet_sim *s) {
+    bool stopped;
+    order_flows(s);
+    SC__TRY(run_events(s, &stopped));
+    count_unfinished(s, stopped);
+    if (s->watch)
+        sc__packet_watch_close(s->watch, s->queue.now);
+    s->counters->base_rtt = s->base_rtt;
+    s->counters->window = s->window;
+    return SC_OK;
 }
 
 sc_status sc__packet_simulate(struct sc_context *ctx,
@@ -337,19 +402,15 @@ sc_status sc__packet_simulate(struct sc_context *ctx,
                               const struct sc__packet_topology *topology,
                               struct sc__packet_flows *flows,
                               const struct sc__packet_random *random,
+                              struct sc__packet_watch *watch,
                               struct sc__packet_counters *counters) {
     struct sc__packet_sim *s = SC__NEW(&ctx->arena, struct sc__packet_sim);
-    bool stopped;
     memset(counters, 0, sizeof *counters);
     sc__packet_sim_init(s, ctx, &ctx->arena, config, random, counters);
     s->flows = flows;
+    s->watch = watch;
     s->left = flows->count;
     SC__TRY(sc__packet_build(s, topology));
     set_losses(s, topology);
-    order_flows(s);
-    SC__TRY(run_events(s, &stopped));
-    count_unfinished(s, stopped);
-    counters->base_rtt = s->base_rtt;
-    counters->window = s->window;
-    return SC_OK;
+    return sc__packet_simulate_pairs(s);
 }

@@ -5,11 +5,33 @@
 #include "network/packet/packet.h"
 #include "network/packet/packet_events.h"
 #include "network/packet/packet_rng.h"
+#include "network/packet/packet_watch.h"
 
 #define SC__PACKET_PRIORITIES 8
 #define SC__PACKET_HOPS 5 /* records of HPCC in a packet */
 
-enum sc__packet_frame_type { SC__PACKET_DATA, SC__PACKET_ACK, SC__PACKET_PFC };
+enum sc__packet_frame_type {
+    SC__PACKET_DATA,
+    SC__PACKET_ACK,
+    SC__PACKET_PFC,
+    /* Ultra Ethernet: from the receiver, and what a sender asks it for */
+    SC__PACKET_CREDIT,
+    SC__PACKET_REQUEST
+};
+
+/* What Ultra Ethernet has in a frame (packet_uet.h). */
+struct sc__packet_uet_part {
+    uint64_t arrived; /* ACK: bytes that the receiver has */
+    uint64_t bitmap;  /* ACK: packets from `base` on that it has */
+    uint32_t base;
+    uint32_t packet; /* ACK, NACK: which it answers */
+    int64_t pull;    /* data: credit wanted; credit: given */
+    uint16_t path;
+    bool ack_now;
+    bool again; /* it was sent before */
+    bool trimmed;
+    bool last_hop; /* trimmed there */
+};
 
 /* What a switch writes down for HPCC. */
 struct sc__packet_record {
@@ -33,7 +55,10 @@ struct sc__packet_frame {
     bool marked; /* ACK: its data packet was */
     bool nack;
     bool pause; /* PFC: or resume */
-    struct sc__packet_record records[SC__PACKET_HOPS];
+    union {
+        struct sc__packet_record records[SC__PACKET_HOPS];
+        struct sc__packet_uet_part uet;
+    };
 };
 
 struct sc__packet_fifo {
@@ -57,6 +82,8 @@ struct sc__packet_port {
     struct sc__packet_losses *losses; /* or NULL */
     uint64_t rate;
     int64_t delay;
+    uint32_t cut_ps; /* of the times of its frames, where they are fine */
+    uint32_t number; /* of what is watched (packet_watch.h); UINT32_MAX: it is not */
     /* ns for the two most common sizes */
     int64_t full_time;
     int64_t ack_time;
@@ -69,6 +96,7 @@ struct sc__packet_port {
     uint32_t shift;
     uint64_t sent_bytes;
     uint64_t queued_bytes;
+    uint32_t serving; /* data bytes that it sends, while it is busy (Ultra Ethernet) */
     uint32_t headroom;
     uint32_t mark_from;
     uint32_t mark_all;
@@ -81,8 +109,8 @@ struct sc__packet_port {
 
 struct sc__packet_timer {
     struct sc__packet_event event;
-    struct sc__packet_node *host; /* pacing */
-    struct sc__packet_pair *pair; /* DCQCN */
+    struct sc__packet_node *host; /* pacing, credit */
+    struct sc__packet_pair *pair; /* DCQCN, timeout */
 };
 
 struct sc__packet_node {
@@ -100,6 +128,7 @@ struct sc__packet_node {
     uint32_t pair_capacity;
     uint32_t last_pair;              /* index of the one served last */
     struct sc__packet_timer *pacing; /* pending, or NULL */
+    struct sc__uet_pacer *pacer;     /* of credit, or NULL */
 };
 
 struct sc__packet_path {
@@ -123,8 +152,10 @@ struct sc__packet_pair {
     /* More than one where packets are sprayed: they take them in turn, and the
      * receiver takes packets in any order. */
     const struct sc__packet_path *spray;
+    const struct sc__packet_path *ack_spray; /* Ultra Ethernet, until its flow is made */
     uint32_t spray_count;
     uint32_t spray_next;
+    struct sc__uet_flow *uet;           /* or NULL */
     struct sc__packet_limiter *limiter; /* or NULL */
     uint64_t *progress;                 /* bytes of its transfer received; or NULL */
     uint8_t priority;
@@ -170,10 +201,36 @@ struct sc__packet_pair {
 
 struct sc__packet_sim;
 
+/* A transport beside RoCE's. */
+struct sc__packet_transport_ops {
+    /* A pair comes to its host. */
+    void (*begin)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    /* It may send a packet now. */
+    bool (*ready)(const struct sc__packet_sim *s, const struct sc__packet_pair *p);
+    /* Size, path and all that is the transport's of the packet that it sends. */
+    void (*fill)(struct sc__packet_sim *s,
+                 struct sc__packet_pair *p,
+                 struct sc__packet_frame *f);
+    void (*receive)(struct sc__packet_sim *s,
+                    struct sc__packet_node *host,
+                    struct sc__packet_frame *f);
+    void (*switch_receive)(struct sc__packet_sim *s,
+                           struct sc__packet_port *in,
+                           struct sc__packet_frame *f);
+    void (*timeout)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    /* A frame of the pair is no more; the pair has left its host. */
+    void (*frame_over)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    void (*removed)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    /* Credit of a host is due; its rate is looked at. */
+    void (*pull)(struct sc__packet_sim *s, struct sc__packet_node *host);
+    void (*look)(struct sc__packet_sim *s, struct sc__packet_node *host);
+};
+
 struct sc__packet_control_ops {
     const char *name;
     uint32_t header;   /* bytes of a data packet beside its payload */
     uint32_t ack_size; /* bytes */
+    const struct sc__packet_transport_ops *transport; /* NULL: RoCE */
     /* May be NULL. */
     void (*acknowledged)(struct sc__packet_sim *s,
                          struct sc__packet_pair *p,
@@ -185,8 +242,12 @@ struct sc__packet_sim {
     struct sc__arena *arena;
     const struct sc__packet_config *config;
     const struct sc__packet_control_ops *control;
+    const struct sc__packet_transport_ops *transport; /* NULL: RoCE */
+    struct sc__uet *uet;                              /* or NULL */
+    struct sc__uet_flow *free_uet_flows;
     struct sc__packet_flows *flows;
     struct sc__packet_counters *counters;
+    struct sc__packet_watch *watch; /* or NULL */
     struct sc__packet_queue queue;
     struct sc__packet_node *nodes;
     struct sc__packet_port *ports;
@@ -218,6 +279,7 @@ struct sc__packet_sim {
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
+    bool fine;           /* transmissions do not lose what is less than a ns */
     bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
 };
@@ -227,6 +289,9 @@ extern const struct sc__packet_control_ops sc__packet_dcqcn;
 extern const struct sc__packet_control_ops sc__packet_hpcc;
 extern const struct sc__packet_control_ops sc__packet_timely;
 extern const struct sc__packet_control_ops sc__packet_dctcp;
+extern const struct sc__packet_control_ops sc__packet_nscc;
+extern const struct sc__packet_control_ops sc__packet_rccc;
+extern const struct sc__packet_control_ops sc__packet_nscc_rccc;
 
 /* packet_network.c: one way of a port, and what a switch has for it. */
 void sc__packet_port_init(const struct sc__packet_sim *s,
@@ -252,8 +317,16 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
  * their own (or NULL). */
 void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lossy_links);
 struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
+/* Pairs, flows and paths are there: all events up to the end. */
+sc_status sc__packet_simulate_pairs(struct sc__packet_sim *s);
 /* The next event happens; false when there is none that can send something. */
 bool sc__packet_step(struct sc__packet_sim *s);
+/* A frame that came in here was lost: the link that brought it counts it. */
+void sc__packet_watch_loss(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *in);
+/* A switch cut off the payload of a frame that was to leave here. */
+void sc__packet_watch_trim(const struct sc__packet_sim *s,
+                           const struct sc__packet_port *out);
 double sc__packet_draw(struct sc__packet_sim *s);
 /* The reference makes a generator for every PFC frame and does not use it. */
 void sc__packet_skip_draw(struct sc__packet_sim *s);
@@ -275,6 +348,9 @@ void sc__packet_host_send(struct sc__packet_sim *s, struct sc__packet_node *host
 void sc__packet_host_receive(struct sc__packet_sim *s,
                              struct sc__packet_port *port,
                              struct sc__packet_frame *f);
+/* The sender knows that all is there; the receiver has all. */
+void sc__packet_complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *p);
+void sc__packet_all_received(struct sc__packet_sim *s, struct sc__packet_pair *p);
 /* A new rate; with a variable window also a new window. */
 void sc__packet_set_rate(const struct sc__packet_sim *s,
                          struct sc__packet_pair *p,
@@ -282,9 +358,18 @@ void sc__packet_set_rate(const struct sc__packet_sim *s,
 
 /* packet_switch.c */
 void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *port);
+void sc__packet_queue_frame(const struct sc__packet_sim *s,
+                            struct sc__packet_port *port,
+                            struct sc__packet_frame *f,
+                            unsigned priority);
 void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *port,
                                struct sc__packet_frame *f);
+
+/* packet_uet_switch.c: the thresholds of a port. */
+void sc__uet_mark_port(const struct sc__packet_sim *s, struct sc__packet_port *port);
+/* packet_uet_sender.c: when base RTT and window are known. */
+void sc__uet_setup(struct sc__packet_sim *s);
 
 /* packet_cc_dcqcn.c: one of its timers. */
 void sc__packet_dcqcn_timer(struct sc__packet_sim *s, struct sc__packet_timer *timer);
@@ -293,6 +378,8 @@ static inline void sc__packet_frame_free(struct sc__packet_sim *s,
                                          struct sc__packet_frame *f) {
     f->event.next = (struct sc__packet_event *)s->free_frames;
     s->free_frames = f;
+    if (s->transport)
+        s->transport->frame_over(s, f->pair);
 }
 
 /* ns to send a number of bytes at a rate, cut to a whole number. */
@@ -313,6 +400,11 @@ static inline struct sc__packet_frame *sc__packet_take(struct sc__packet_fifo *q
     struct sc__packet_frame *f = q->first;
     q->first = (struct sc__packet_frame *)(void *)f->event.next;
     return f;
+}
+
+static inline bool sc__packet_watched(const struct sc__packet_sim *s,
+                                      const struct sc__packet_port *port) {
+    return s->watch && port->number != UINT32_MAX;
 }
 
 /* A port is busy up to the place (busy_until, done_sequence) in the order of

@@ -21,19 +21,30 @@ static int64_t share_limit(const struct sc__packet_port *in) {
     return (in->node->shared_size - in->node->shared) >> in->shift;
 }
 
-static void
-queue_frame(struct sc__packet_port *port, struct sc__packet_frame *f, unsigned priority) {
+static void watch_queue(const struct sc__packet_sim *s,
+                        const struct sc__packet_port *port) {
+    if (sc__packet_watched(s, port))
+        sc__packet_watch_queue(s->watch, port->number, s->queue.now, port->queued_bytes);
+}
+
+void sc__packet_queue_frame(const struct sc__packet_sim *s,
+                            struct sc__packet_port *port,
+                            struct sc__packet_frame *f,
+                            unsigned priority) {
     sc__packet_put(&port->queues[priority], f);
     port->waiting |= (uint8_t)(1u << priority);
     port->queued_bytes += f->size;
+    watch_queue(s, port);
 }
 
-static struct sc__packet_frame *unqueue_frame(struct sc__packet_port *port,
+static struct sc__packet_frame *unqueue_frame(const struct sc__packet_sim *s,
+                                              struct sc__packet_port *port,
                                               unsigned priority) {
     struct sc__packet_frame *f = sc__packet_take(&port->queues[priority]);
     if (!port->queues[priority].first)
         port->waiting &= (uint8_t) ~(1u << priority);
     port->queued_bytes -= f->size;
+    watch_queue(s, port);
     return f;
 }
 
@@ -47,7 +58,7 @@ static void send_pfc(struct sc__packet_sim *s,
     f->size = PFC_SIZE;
     f->priority = (uint8_t)priority;
     f->pause = pause;
-    queue_frame(port, f, PFC_QUEUE);
+    sc__packet_queue_frame(s, port, f, PFC_QUEUE);
     sc__packet_switch_send(s, port);
     if (pause)
         port->pause_sent |= (uint8_t)(1u << priority);
@@ -75,11 +86,16 @@ static void admit(struct sc__packet_sim *s,
 void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *in,
                                struct sc__packet_frame *f) {
+    if (s->transport) {
+        s->transport->switch_receive(s, in, f);
+        return;
+    }
     struct sc__packet_port *out = f->path->ports[f->hop++];
     unsigned priority = f->priority;
     if (f->size + in->in_headroom[priority] > in->headroom &&
         f->size + shared_use(in, priority) > share_limit(in)) {
         s->counters->buffer_losses++;
+        sc__packet_watch_loss(s, in);
         sc__packet_frame_free(s, f);
         return;
     }
@@ -89,7 +105,7 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
         (in->in_headroom[priority] || shared_use(in, priority) >= share_limit(in)))
         send_pfc(s, in, priority, true);
     f->port = in;
-    queue_frame(out, f, priority);
+    sc__packet_queue_frame(s, out, f, priority);
     sc__packet_switch_send(s, out);
 }
 
@@ -125,6 +141,8 @@ static void mark(struct sc__packet_sim *s,
         return;
     f->marked = true;
     s->counters->marks++;
+    if (sc__packet_watched(s, out))
+        sc__packet_watch_marked(s->watch, out->number, s->queue.now);
 }
 
 static void
@@ -171,17 +189,19 @@ void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *po
     }
     if (!choose_queue(port, &priority))
         return;
-    struct sc__packet_frame *f = unqueue_frame(port, priority);
+    struct sc__packet_frame *f = unqueue_frame(s, port, priority);
     if (priority != PFC_QUEUE) {
         struct sc__packet_port *in = f->port;
         port->last_served = (uint8_t)priority;
-        leave_buffer(in, f);
+        if (!s->transport)
+            leave_buffer(in, f);
         port->egress[priority] -= f->size;
         mark(s, port, f);
         resume_if_low(s, in, priority);
         if (f->type == SC__PACKET_DATA && s->config->control == SC__PACKET_HPCC)
             write_record(s, port, f);
     }
+    port->serving = priority == PFC_QUEUE ? 0 : f->size;
     port->sent_bytes += f->size;
     sc__packet_transmit(s, port, f, port->waiting != 0);
 }

@@ -1,0 +1,72 @@
+#include "command/training.h"
+
+#include "base/units.h"
+#include "search/search.h"
+
+const struct sc__option sc__training_options[] = {
+    {"train-tokens",
+     0,
+     "N",
+     NULL,
+     "Run",
+     "tokens of the whole run (15T, 300B): days, GPU-hours, money, if nothing fails",
+     0},
+    {"price", 0, "USD", "data/prices.json", "Run", "of a GPU-hour", 0},
+    {0}};
+
+static sc_status
+training_price(struct sc_request *req, const struct sc__result *r, double *usd_per_hour) {
+    const char *text = sc__option(req, "price");
+    if (text && (!sc__parse_double(sc__str(text), usd_per_hour) || !(*usd_per_hour > 0)))
+        return sc__usage(req,
+                         "US dollars for a GPU-hour, like 2.5",
+                         "--price: '%s' is no price",
+                         text);
+    if (text)
+        return SC_OK;
+    *usd_per_hour = r->workload->gpu_usd_per_hour;
+    if (*usd_per_hour > 0 || !r->cluster.gpu)
+        return SC_OK;
+    SC__TRY(sc__search_price(req->ctx, r->cluster.gpu, usd_per_hour));
+    if (*usd_per_hour > 0)
+        sc__note(req->ctx,
+                 "price-assumed",
+                 "no --price is given: %g USD for an hour of a %s, of data/prices.json",
+                 *usd_per_hour,
+                 r->cluster.gpu);
+    return SC_OK;
+}
+
+static sc_status
+training_tokens(struct sc_request *req, const struct sc__result *r, double *tokens) {
+    const char *text = sc__option(req, "train-tokens");
+    if (!text)
+        return SC_OK;
+    if (!sc__parse_count(sc__str(text), tokens))
+        return sc__usage(req,
+                         "a number above 0, like 15T, 300B or 1000",
+                         "--train-tokens: '%s' is no value for it",
+                         text);
+    if (!(r->tokens_per_s > 0))
+        return sc__usage(req,
+                         "stepcast train --train-steps counts steps",
+                         "--train-tokens: the input does not say how many tokens a step "
+                         "has");
+    return SC_OK;
+}
+
+sc_status sc__training_add(struct sc_request *req, struct sc__job *job) {
+    struct sc__result *r = &job->ev->result;
+    double tokens = 0;
+    double usd_per_hour = 0;
+    if (!sc__flag(req, "train-tokens") && !sc__flag(req, "price"))
+        return SC_OK;
+    SC__TRY(training_tokens(req, r, &tokens));
+    SC__TRY(training_price(req, r, &usd_per_hour));
+    r->cost_usd = usd_per_hour * sc__mesh_ranks(&r->workload->mesh) * (double)r->step /
+                  (double)SC__PS_PER_S / 3600;
+    if (tokens > 0)
+        sc__result_add_training(r, tokens, usd_per_hour);
+    sc__result_take_notes(req->ctx, r);
+    return SC_OK;
+}

@@ -1,0 +1,176 @@
+/* pipeline_replay: the blocks of a pipeline in the order of its schedule, each as long
+ * as it is at least, with the messages between them: when the last stage is through.
+ * What the simulation has beside it (shared links, taxes, what is waited for across
+ * blocks) only makes it later. */
+#include "lower/pipeline_replay.h"
+
+enum { NOT_YET = -1 };
+
+struct pipeline_replay {
+    const struct sc__pipeline_costs *p;
+    struct sc__slot **slots; /* by stage */
+    uint32_t *count;
+    /* by stage: slots that have run, until when, and until when it sends */
+    uint32_t *at;
+    int64_t *clock;
+    int64_t *sending;
+    /* by (micro-batch, chunk, stage): when it ended */
+    int64_t *forward;
+    int64_t *backward;
+};
+
+static size_t
+replay_place(const struct sc__pipeline_costs *p, const struct sc__slot *x, uint32_t stage) {
+    return ((size_t)x->micro_batch * p->vpp + x->chunk) * p->pp + stage;
+}
+
+/* When what a slot needs has been sent, and what the message takes; false: not yet. */
+static bool find_input(const struct pipeline_replay *r,
+                       uint32_t stage,
+                       const struct sc__slot *x,
+                       int64_t *sent,
+                       int64_t *message) {
+    const struct sc__pipeline_costs *p = r->p;
+    bool forward = x->kind == 'F';
+    bool edge = stage == (forward ? 0 : p->pp - 1);
+    bool end = x->chunk == (forward ? 0 : p->vpp - 1);
+    size_t here = replay_place(p, x, stage);
+    *sent = 0;
+    *message = 0;
+    if (x->kind == 'W' || (edge && end))
+        return true;
+    /* the chunk before the first stage's is the last stage's of one number less */
+    if (forward) {
+        *sent = r->forward[here - 1];
+        *message = p->message[edge ? p->pp - 1 : stage - 1];
+    } else {
+        *sent = r->backward[here + 1];
+        *message = p->message[stage];
+    }
+    return *sent != NOT_YET;
+}
+
+static struct sc__block_cost
+slot_cost(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
+    const struct sc__chunk_costs *c = &p->chunks[stage * p->vpp + x->chunk];
+    bool first = x->micro_batch == 0;
+    bool last = x->micro_batch + 1 == p->micro_batches;
+    if (x->kind == 'F')
+        return first ? c->forward_first : c->forward;
+    if (x->kind == 'B')
+        return last ? c->backward_last : c->backward;
+    return last ? c->wgrad_last : c->wgrad;
+}
+
+/* Where receives are posted ahead a message leaves when its slot ends, so the next slot
+ * runs beside it: what begins at b and takes c ends at b + c + x/(1 + x)·o, with o as
+ * long as both run, and no transfer of its own, whose tax is in c. That end grows with b
+ * and with the time of the slot before, so a replay from times that are too early is not
+ * too late. */
+static int64_t taxed_end(const struct pipeline_replay *r,
+                         uint32_t stage,
+                         int64_t begin,
+                         struct sc__block_cost cost) {
+    double x = r->p->tax;
+    double beside = (double)(r->sending[stage] - begin);
+    double longest = (double)cost.least * (1 + x);
+    if (beside <= 0 || !r->p->overlap)
+        return begin + cost.least;
+    if (beside > (double)cost.alone)
+        beside = (double)cost.alone;
+    double more = x / (1 + x) * (beside < longest ? beside : longest);
+    more -= 4; /* paces are rounded to a picosecond */
+    return begin + cost.least + (more > 0 ? (int64_t)more : 0);
+}
+
+/* What a slot sends, ps: 0 where nothing follows it. */
+static int64_t
+output_of(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
+    bool forward = x->kind == 'F';
+    bool edge = stage == (forward ? p->pp - 1 : 0);
+    bool end = x->chunk == (forward ? p->vpp - 1 : 0);
+    if (x->kind == 'W' || (edge && end))
+        return 0;
+    if (forward)
+        return p->message[stage];
+    return p->message[edge ? p->pp - 1 : stage - 1];
+}
+
+/* Runs what a stage can run now; false: nothing. */
+static bool replay_stage(struct pipeline_replay *r, uint32_t stage) {
+    const struct sc__pipeline_costs *p = r->p;
+    uint32_t before = r->at[stage];
+    int64_t now = r->clock[stage];
+    while (r->at[stage] < r->count[stage]) {
+        const struct sc__slot *x = &r->slots[stage][r->at[stage]];
+        int64_t sent;
+        int64_t message;
+        if (!find_input(r, stage, x, &sent, &message))
+            break;
+        if (!p->overlap)
+            now = (sent > now ? sent : now) + message; /* a receive holds the stream */
+        else if (sent + message > now)
+            now = sent + message;
+        now = taxed_end(r, stage, now, slot_cost(p, stage, x));
+        int64_t output = output_of(p, stage, x);
+        if (output && now + output > r->sending[stage])
+            r->sending[stage] = now + output;
+        if (x->kind == 'F')
+            r->forward[replay_place(p, x, stage)] = now;
+        else if (x->kind == 'B')
+            r->backward[replay_place(p, x, stage)] = now;
+        r->at[stage]++;
+    }
+    r->clock[stage] = now;
+    return r->at[stage] > before;
+}
+
+static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
+    const struct sc__pipeline_costs *p = r->p;
+    size_t passes = (size_t)p->micro_batches * p->vpp * p->pp;
+    r->slots = SC__NEW_ARRAY(arena, struct sc__slot *, p->pp);
+    r->count = SC__NEW_ARRAY(arena, uint32_t, p->pp);
+    r->at = SC__NEW_ARRAY(arena, uint32_t, p->pp);
+    r->clock = SC__NEW_ARRAY(arena, int64_t, p->pp);
+    r->sending = SC__NEW_ARRAY(arena, int64_t, p->pp);
+    r->forward = SC__NEW_ARRAY(arena, int64_t, passes);
+    r->backward = SC__NEW_ARRAY(arena, int64_t, passes);
+    for (size_t i = 0; i < passes; i++) {
+        r->forward[i] = NOT_YET;
+        r->backward[i] = NOT_YET;
+    }
+    for (uint32_t s = 0; s < p->pp; s++)
+        r->slots[s] = sc__schedule_order(arena,
+                                         p->schedule,
+                                         p->pp,
+                                         p->vpp,
+                                         s,
+                                         p->micro_batches,
+                                         &r->count[s]);
+}
+
+/* Some 40 bytes and 40 instructions a pass; of more of them the bubble, which is what
+ * a replay finds, is a small part. */
+#define MOST_REPLAYED (1u << 18)
+
+int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p) {
+    struct pipeline_replay r = {.p = p};
+    int64_t most = 0;
+    bool moved = true;
+    if (sc__schedule_overlaps_steps(p->schedule) || sc__schedule_is_v(p->schedule) ||
+        p->pp < 2 || (uint64_t)p->micro_batches * p->vpp * p->pp > MOST_REPLAYED)
+        return 0;
+    prepare_replay(&r, arena);
+    while (moved) {
+        moved = false;
+        for (uint32_t s = 0; s < p->pp; s++)
+            moved |= replay_stage(&r, s);
+    }
+    for (uint32_t s = 0; s < p->pp; s++) {
+        if (r.at[s] < r.count[s])
+            return 0; /* the simulation says what locks it */
+        if (r.clock[s] + p->after[s] > most)
+            most = r.clock[s] + p->after[s];
+    }
+    return most;
+}

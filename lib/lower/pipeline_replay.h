@@ -1,0 +1,39 @@
+/* pipeline_replay: how long a pipeline takes at least, by the least times of its
+ * blocks. */
+#ifndef SC_LOWER_PIPELINE_REPLAY_H
+#define SC_LOWER_PIPELINE_REPLAY_H
+
+#include "lower/pipeline.h"
+
+struct sc__block_cost {
+    int64_t least; /* ps on the compute stream */
+    int64_t alone; /* before this, counted from its start, no transfer of its own runs */
+};
+
+/* Blocks of a chunk of a stage; the first and the last micro-batch may do more. */
+struct sc__chunk_costs {
+    struct sc__block_cost forward;
+    struct sc__block_cost forward_first;
+    struct sc__block_cost backward;
+    struct sc__block_cost backward_last;
+    struct sc__block_cost wgrad;
+    struct sc__block_cost wgrad_last;
+};
+
+struct sc__pipeline_costs {
+    enum sc__schedule schedule;
+    uint32_t pp;
+    uint32_t vpp;
+    uint32_t micro_batches;
+    bool overlap; /* receives are posted ahead */
+    double tax;   /* compute is slower by this share while a transfer of its rank runs */
+    const struct sc__chunk_costs *chunks; /* by stage · vpp + chunk */
+    const int64_t *message; /* by stage: to the next; of the last: to the first */
+    const int64_t *after;   /* by stage: what its step ends with */
+};
+
+/* ps. 0 where nothing is known: one stage, orders that depend on times, very many
+ * micro-batches. */
+int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p);
+
+#endif

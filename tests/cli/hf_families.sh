@@ -1,0 +1,45 @@
+#!/bin/sh
+# The count of parameters of models of many families: configurations written down from
+# their published shapes (tests/data/models/published.jsonl, one a line), the counts from
+# their model cards ("_parameters"; multimodal ones: that of the language model).
+: "${STEPCAST:?}"
+python3 - "$STEPCAST" tests/data/models/published.jsonl <<'P'
+import json
+import subprocess
+import sys
+
+program, models = sys.argv[1:]
+for line in open(models):
+    model = json.loads(line)
+    name = "parameters " + model["_name"].replace(" ", "_")
+    done = subprocess.run([program, "run", "--model", "-", "--gpus", "1", "--seq", "1024", "--mtp-num-layers", "0",
+                           "--ignore-memory", "--json", "-"], input=line, capture_output=True, text=True)
+    if done.returncode:
+        print("not ok", name, done.stderr.splitlines()[:1])
+        continue
+    got = json.loads(done.stdout)["memory_bytes"]["weights"] / 2  # bf16
+    off = got / model["_parameters"] - 1
+    print("ok" if abs(off) <= 0.005 else "not ok", name, "" if abs(off) <= 0.005 else f"{got:.4g}: {100 * off:+.2f} %")
+P
+refuse() {
+    answer=$(printf '%s' "$3" | "$STEPCAST" run --model - --gpus 1 --ignore-memory 2>&1)
+    status=$?
+    case $status:$answer in
+    3:*"$2"*) echo "ok refuses $1" ;;
+    *) echo "not ok refuses $1: $status $answer" ;;
+    esac
+}
+common='"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000'
+refuse convolutions "short convolutions" "{\"model_type\": \"lfm2\", $common}"
+refuse blocks_of_layers "block_configs" "{\"model_type\": \"nemotron-nas\", $common}"
+refuse cross_attention "cross_attention_layers" "{\"model_type\": \"mllama_text_model\", $common}"
+refuse a_dense_part_beside "residual_moe" "{\"model_type\": \"llama\", $common, \"residual_moe\": true}"
+refuse shared_keys "use_cla" "{\"model_type\": \"hunyuan_v1_dense\", $common, \"use_cla\": true}"
+refuse a_list_of_sizes "expert_layers" "{\"model_type\": \"llama\", $common, \"expert_layers\": [1, 2]}"
+refuse half_of_an_odd_size "both halves" "{\"model_type\": \"qwen\", $(echo "$common" | sed s/1024/1023/)}"
+refuse no_mamba_layers "which layers are Mamba's" "{\"model_type\": \"bamba\", $common}"
+refuse a_window_pattern "letters L" "{\"model_type\": \"exaone4\", $common, \"sliding_window_pattern\": \"LGL\"}"
+refuse a_layer_of_another_kind "not mamba or attention" \
+    "{\"model_type\": \"bamba\", $common, \"layer_types\": [\"mamba\", \"conv\", \"mamba\", \"mamba\"]}"
+refuse unequal_experts "moe_topk" \
+    "{\"model_type\": \"hunyuan_v1_moe\", $common, \"num_experts\": 4, \"moe_topk\": [1, 2, 1, 1]}"

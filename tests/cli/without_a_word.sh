@@ -1,0 +1,93 @@
+#!/bin/sh
+# What was once ignored, replaced or lost without a word: each is done, said or refused.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+field() { python3 -c 'import functools, json, sys; d = json.load(sys.stdin); print(*(functools.reduce(lambda x, k: x[k], w.split("."), d) for w in sys.argv[1:]))' "$@"; }
+result() { "$STEPCAST" run "$@" --json - 2>/dev/null; }
+
+# ZeRO where no other rank has the same weights shares nothing: time and memory are those without
+alone="--model llama3-8b --tp 1 --dp 1 --seq 2048 --global-batch 4 --ignore-memory --cluster dgx-h100:1"
+plain=$(result $alone | field step_time_us memory_bytes.total)
+for zero in 1 2 3; do check "zero $zero alone" "$(result $alone --zero $zero | field step_time_us memory_bytes.total)" "${plain:-nothing}"; done
+expect zero_alone_is_said 0 "--zero has no effect: no other rank has the same weights" "$STEPCAST" run $alone --zero 3 --json -
+# … but gradients of two bytes are half as large, alone too
+half=$(result $alone | field memory_bytes.gradients | awk '{ printf "%.0f", $1 / 2 }')
+check grad_dtype_alone "$(result $alone --grad-dtype bf16 | field memory_bytes.gradients)" "${half:-nothing}"
+check grad_dtype_is_used "$(result $alone --grad-dtype bf16 | grep -c '"gradients"') $(result $alone --grad-dtype bf16 | grep -c 'grad-dtype has no effect')" "2 0"
+
+# tokens that experts have no room for are not computed: 6 FLOPs a weight and token of the routed experts less.
+# mixtral-8x7b: 32 layers, 2 experts a token of 3 matrices of 4096 · 14336
+experts="--model mixtral-8x7b --ep 8 --dp 8 --seq 4096 --global-batch 8 --ignore-memory --cluster dgx-h100:8"
+flops() { result $experts --moe-expert-capacity-factor "$1" | field tflops_per_gpu step_time_us | awk '{ printf "%.17g", $1 * $2 * 8 * 1e6 }'; }
+check dropped_tokens "$(awk "BEGIN { dropped = $(flops 1) - $(flops 0.25); printf \"%.4f\", dropped / (0.75 * 6 * 8 * 4096 * 32 * 2 * 3 * 4096 * 14336) }")" 1.0000
+expect dropped_tokens_are_said 0 "experts have room for 0.25 of their tokens: the others are dropped" "$STEPCAST" run $experts --moe-expert-capacity-factor 0.25 --json -
+
+# formats of others have no word for compute that is slower beside transfers
+plan="--model llama3-8b --tp 2 --dp 4 --zero 1 --seq 2048 --global-batch 16 --num-layers 2 --ignore-memory --cluster dgx-h100:8"
+for format in chakra goal; do
+    expect "full pace in $format" 0 "$format cannot say that compute is slower by 0.2 of its time beside transfers" "$STEPCAST" convert $plan --to $format -o "$tmp/job.$format"
+done
+expect no_pace_without_transfers 0 "from the model" "$STEPCAST" convert $plan --dp 1 --tp 1 --global-batch 4 --cluster dgx-h100:1 --to chakra -o "$tmp/alone"
+check no_pace_note "$(grep -c "from the model" "$tmp/out") $(grep -c "beside transfers" "$tmp/out")" "1 0"
+
+# a class of another kind of model than the type
+config() { printf '{"architectures": ["%s"], "model_type": "%s", "num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 8, "intermediate_size": 4096, "vocab_size": 32000, "max_position_embeddings": 2048}\n' "$1" "$2" >"$tmp/config.json"; }
+config LlamaForCausalLM gpt2
+expect class_of_another_type 0 'names LlamaForCausalLM, which is no model of model_type \"gpt2\"' "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --json -
+for pair in "GPT2LMHeadModel gpt2" "LlamaForCausalLM llama" "GPTNeoXForCausalLM gpt_neox" "LlamaForCausalLM mistral" "SomethingForCausalLM llama"; do
+    config $pair
+    check "class and type: $pair" "$(result --model "$tmp/config.json" --gpus 1 | grep -c '"step_time_us"') $(result --model "$tmp/config.json" --gpus 1 | grep -c 'which is no model of')" "2 0"
+done
+
+# YAML: a second document; aliases
+network='topology: [ FullyConnected ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n'
+printf "$network" >"$tmp/one.yml"
+printf "$network"'---\ntopology: [ Ring ]\n' >"$tmp/two.yml"
+expect one_document 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce -c "$tmp/one.yml" -b 1M -e 1M
+expect second_network 3 "two.yml:5:1: error: a second document: a network is one" "$STEPCAST" coll all_reduce -c "$tmp/two.yml" -b 1M -e 1M
+job='base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: &length 4096\nmicro_batch_size: 1\ngradient_accumulation_steps: 4\nnum_epochs: 1\nadapter: lora\nlora_r: 8\n'
+printf "$job" >"$tmp/job.yaml"
+sed 's/^micro_batch_size: 1/micro_batch_size: *length/' "$tmp/job.yaml" >"$tmp/alias.yaml"
+sed 's/^micro_batch_size: 1/micro_batch_size: 4096/' "$tmp/job.yaml" >"$tmp/written_out.yaml"
+sed 's/&length 4096/\&length {a: 4096}/; s/^micro_batch_size: 1/micro_batch_size: *length/' "$tmp/job.yaml" >"$tmp/mapping.yaml"
+{ cat "$tmp/job.yaml" && printf -- '---\nsequence_len: 8192\n'; } >"$tmp/documents.yaml"
+on="--gpus 1 --ignore-memory --cluster dgx-h100:1"
+check yaml_alias "$(result "$tmp/alias.yaml" $on | field step_time_us)" "$(result "$tmp/written_out.yaml" $on | field step_time_us)"
+expect yaml_alias_of_a_mapping 3 "mapping.yaml:3: error: the alias *length stands for no single value" "$STEPCAST" run "$tmp/mapping.yaml" $on
+expect second_configuration 3 "documents.yaml:8: error: a second document: a configuration is one" "$STEPCAST" run "$tmp/documents.yaml" $on
+
+# a file that is protected stays
+echo kept >"$tmp/protected.json" && chmod 444 "$tmp/protected.json"
+expect protected_file 4 "protected.json: error: cannot write: Permission denied" "$STEPCAST" run tests/data/seed_003.txt --json "$tmp/protected.json"
+check protected_file_stays "$(cat "$tmp/protected.json") $(grep -c 'cannot write' "$tmp/err")" "kept 1"
+
+# texts beside traces
+mkdir "$tmp/traces"
+cp tests/data/seed_002.txt "$tmp/traces/wd4_tp1_pp2_numl8_bs8_rank2.txt"
+echo "how this was measured" >"$tmp/traces/README.txt"
+expect text_beside_traces 0 "1 texts are not named after a rank, as the 1 traces are, and were left out" "$STEPCAST" run "$tmp/traces" --tp 1 --pp 2 --dp 2 --json -
+
+# workload text cuts experts as the rest
+expect expert_groups 2 "workload text cuts experts as the rest: etp 1 beside tp 2 cannot be said" \
+    "$STEPCAST" gen --model mixtral-8x7b --tp 2 --ep 2 --dp 1 --etp 1 --seq 1024 --global-batch 4 --ignore-memory -o "$tmp/gen.txt"
+expect expert_groups_in_ir 0 "" "$STEPCAST" gen --model mixtral-8x7b --tp 2 --ep 2 --dp 1 --etp 1 --seq 1024 --global-batch 4 --ignore-memory --to ir-json -o "$tmp/gen.json"
+
+# sums that do not fit, rates that are not finite
+"$STEPCAST" gen --model llama2-7b --gpus 8 --tp 8 --num-layers 2 --seq 1024 --global-batch 8 --ignore-memory --to ir-json -o "$tmp/step.json" >/dev/null 2>&1
+sed 's/"weights": [0-9]*/"weights": 9223372036854775807/; s/"gradients": [0-9]*/"gradients": 9223372036854775807/' "$tmp/step.json" >"$tmp/sums.json"
+expect memory_sum 3 "memory_bytes: adds up to 1.84467e+19 bytes" "$STEPCAST" run "$tmp/sums.json"
+sed 's/"tokens": [0-9]*/"tokens": 1e308/' "$tmp/step.json" >"$tmp/rates.json"
+expect endless_rate 3 "tokens: is more than 1e40" "$STEPCAST" run "$tmp/rates.json"
+expect amounts_as_they_are 0 "tokens/s" "$STEPCAST" run "$tmp/step.json"
+
+# memory of other commands than run; hosts that no flow uses
+expect max_memory_of_coll 4 "it takes more than --max-memory, 0.2 MB" "$STEPCAST" coll alltoall -c dgx-h100:64 --net flow --max-memory 200KB -b 1G -e 1G
+expect max_memory_is_enough 0 "Avg bus bandwidth" "$STEPCAST" coll alltoall -c dgx-h100:64 --net flow --max-memory 1GB -b 1G -e 1G
+echo "0 10448576 1000 0" >"$tmp/flows.txt"
+expect far_host 3 "flows.txt:1:3: error: a host is a number below 1048576" "$STEPCAST" flows "$tmp/flows.txt" --fabric ls:8:8
+
+# planes of a fabric that has none
+expect planes_unused 0 "planes has no effect: only the fabrics hpn and dcn have them" \
+    "$STEPCAST" coll all_reduce -c "gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib planes=2" -b 64M -e 64M

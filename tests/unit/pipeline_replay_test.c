@@ -1,0 +1,89 @@
+/* Pipelines of equal blocks against their closed forms. */
+#include "test.h"
+
+#include "lower/pipeline_replay.h"
+
+enum { F = 1000000, B = 2000000, MESSAGE = 70000, MOST = 64 };
+
+static int64_t replay(enum sc__schedule schedule,
+                      uint32_t pp,
+                      uint32_t vpp,
+                      uint32_t m,
+                      int64_t message,
+                      double tax) {
+    sc_context *ctx = sc_open();
+    struct sc__chunk_costs chunks[MOST];
+    int64_t messages[MOST];
+    int64_t after[MOST] = {0};
+    const struct sc__block_cost forward = {F, INT64_MAX};
+    const struct sc__block_cost backward = {B, INT64_MAX};
+    for (uint32_t i = 0; i < MOST; i++) {
+        chunks[i] = (struct sc__chunk_costs){.forward = forward,
+                                             .forward_first = forward,
+                                             .backward = backward,
+                                             .backward_last = backward};
+        messages[i] = message;
+    }
+    const struct sc__pipeline_costs costs = {.schedule = schedule,
+                                             .pp = pp,
+                                             .vpp = vpp,
+                                             .micro_batches = m,
+                                             .overlap = true,
+                                             .tax = tax,
+                                             .chunks = chunks,
+                                             .message = messages,
+                                             .after = after};
+    int64_t least = sc__pipeline_replay(&ctx->arena, &costs);
+    sc_close(ctx);
+    return least;
+}
+
+static void test_equal_stages(void **state) {
+    (void)state;
+    for (uint32_t pp = 2; pp <= 8; pp *= 2)
+        for (uint32_t m = pp; m <= 4 * pp; m += pp) {
+            int64_t both = F + B;
+            assert_int_equal(replay(SC__SCHEDULE_1F1B, pp, 1, m, 0, 0),
+                             (m + pp - 1) * both);
+            assert_int_equal(replay(SC__SCHEDULE_GPIPE, pp, 1, m, 0, 0),
+                             (m + pp - 1) * both);
+            for (uint32_t vpp = 2; vpp <= 4; vpp++)
+                assert_int_equal(replay(SC__SCHEDULE_INTERLEAVED, pp, vpp, m, 0, 0),
+                                 (m * vpp + pp - 1) * both);
+        }
+}
+
+/* One micro-batch goes through all chunks and back; every message is on its way. */
+static void test_messages(void **state) {
+    (void)state;
+    assert_int_equal(replay(SC__SCHEDULE_1F1B, 4, 1, 1, MESSAGE, 0),
+                     4 * (F + B) + 2 * 3 * MESSAGE);
+    assert_int_equal(replay(SC__SCHEDULE_INTERLEAVED, 2, 3, 1, MESSAGE, 0),
+                     6 * (F + B) + 2 * 5 * MESSAGE);
+}
+
+/* Two stages, all forwards first: stage 0 computes its second and later forwards beside
+ * the message of the one before, and loses x/(1 + x) of it each time. */
+static void test_tax(void **state) {
+    (void)state;
+    int64_t plain = replay(SC__SCHEDULE_GPIPE, 2, 1, 2, MESSAGE, 0);
+    int64_t taxed = replay(SC__SCHEDULE_GPIPE, 2, 1, 2, MESSAGE, 0.25);
+    /* second forward of stage 0; second backward of stage 1, then of stage 0: the latter
+     * begins when the former's message has come, and sends nothing beside it */
+    int64_t lost = MESSAGE / 5 - 4;
+    assert_int_equal(taxed - plain, 2 * lost);
+}
+
+static void test_unknown(void **state) {
+    (void)state;
+    assert_int_equal(replay(SC__SCHEDULE_ZB2P, 4, 1, 8, 0, 0), 0);
+    assert_int_equal(replay(SC__SCHEDULE_1F1B, 1, 1, 8, 0, 0), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal_stages),
+                                       cmocka_unit_test(test_messages),
+                                       cmocka_unit_test(test_tax),
+                                       cmocka_unit_test(test_unknown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
