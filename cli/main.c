@@ -17,7 +17,9 @@ static void put_overview(FILE *to) {
           to);
     for (uint32_t i = 0; sc_command_name(i); i++)
         fprintf(to, "  %-10s %s\n", sc_command_name(i), sc_command_summary(i));
-    fputs("\n'stepcast help COMMAND' lists the options of a command.\n", to);
+    fputs("\n'stepcast help COMMAND' lists the options of a command, 'stepcast help "
+          "COMMAND all' rare ones too.\n",
+          to);
 }
 
 /* main_finish() looks whether it went well. */
@@ -47,12 +49,15 @@ static int complain(sc_context *ctx, const sc_request *req, sc_status status) {
     return main_finish(sc_exit_code(status));
 }
 
-static int help(sc_context *ctx, const char *name) {
+/* more: "all", or NULL. */
+static int help(sc_context *ctx, const char *name, const char *more) {
+    char both[128];
     if (!name) {
         put_overview(stdout);
         return main_finish(SC_OK);
     }
-    sc_status status = sc_command_help(ctx, name, print, NULL);
+    snprintf(both, sizeof both, "%s%s%s", name, more ? " " : "", more ? more : "");
+    sc_status status = sc_command_help(ctx, both, print, NULL);
     return status == SC_OK ? main_finish(SC_OK) : complain(ctx, NULL, status);
 }
 
@@ -129,12 +134,12 @@ int main(int argc, char **argv) {
         return main_finish(SC_OK);
     }
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return help(ctx, argc > 2 ? argv[2] : NULL);
+        return help(ctx, argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
     sc_request *req = sc_request_new(ctx, argv[1]);
     if (!req)
         return complain(ctx, NULL, SC_USAGE);
     if (wants_help(argc - 2, argv + 2))
-        return help(ctx, argv[1]);
+        return help(ctx, argv[1], NULL);
     sc_request_set_command_line(req, argc, (const char *const *)argv);
     look_at_terminal(req);
     sc_request_set_sink(req, print, NULL);

@@ -15,58 +15,11 @@ import statistics
 import sys
 import time
 
+from capture_clean_models import CLEAN_MODELS
+from capture_training import image_classifier, images, tokens, training_step
+
 # named before anything was fitted
 LEFT_OUT = {"convnext", "swin", "whisper", "wav2vec2", "dit", "vlm", "lora", "mamba"}
-
-
-def training_step(model, loss, fused=False, autocast=False, lr=1e-4):
-    """One step: forward, backward, AdamW, gradients dropped."""
-    import torch
-
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(parameters, lr=lr, fused=fused or None)
-
-    def step():
-        with torch.autocast("cuda", torch.bfloat16, enabled=autocast):
-            value = loss()
-        value.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-
-    return step
-
-
-def images(batch, size, dtype):
-    import torch
-
-    return torch.randn(batch, 3, size, size, device="cuda", dtype=dtype)
-
-
-def classes(batch, count):
-    import torch
-
-    return torch.randint(0, count, (batch,), device="cuda")
-
-
-def tokens(batch, length, vocabulary):
-    import torch
-
-    return torch.randint(0, vocabulary, (batch, length), device="cuda")
-
-
-def image_classifier(name, batch, autocast=False, size=224):
-    import timm
-    import torch
-    from torch.nn import functional
-
-    model = timm.create_model(name, pretrained=False, num_classes=1000)
-    dtype = torch.float32 if autocast else torch.bfloat16
-    model = model.to("cuda", dtype).train()
-    pictures = images(batch, size, dtype)
-    labels = classes(batch, 1000)
-    return training_step(
-        model, lambda: functional.cross_entropy(model(pictures), labels), autocast=autocast
-    )
 
 
 def resnet(batch):
@@ -527,6 +480,7 @@ MODELS = {
     "lora": (lora, 8, 1),
     "mamba": (mamba, 16, 1),
     "gpt": (gpt, 8, 1),
+    **CLEAN_MODELS,
 }
 
 
@@ -550,18 +504,16 @@ def busy_share(step):
     return kernels, count
 
 
-def measure_one(name, build, batch, most_seconds):
-    import gc
-
+def measure_step(step, most_seconds):
+    """Times and memory of a step that is built."""
     import torch
+    from measure_operators import reference_us
 
-    gc.collect()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
-    step = build(batch)
     for _ in range(3):
         step()
     torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    host = reference_us()
     times = []
     begin = time.perf_counter()
     while len(times) < 5 or (len(times) < 30 and time.perf_counter() - begin < most_seconds):
@@ -575,23 +527,38 @@ def measure_one(name, build, batch, most_seconds):
         step()
     torch.cuda.synchronize()
     row = (time.perf_counter() - start) / 8 * 1e3
+    host = (host + reference_us()) / 2
     allocated = torch.cuda.max_memory_allocated()
     reserved = torch.cuda.max_memory_reserved()
     kernels, count = busy_share(step)
     return [
-        name,
-        batch,
         f"{statistics.median(times):.3f}",
         f"{row:.3f}",
         f"{kernels / 1e3:.3f}",
         count,
         allocated,
         reserved,
-        "yes" if name in LEFT_OUT else "no",
+        f"{host:.2f}",
     ]
 
 
-COLUMNS = "model,batch,step_ms,step_in_a_row_ms,kernels_ms,kernels,peak_allocated,peak_reserved,left_out"
+def measure_one(name, build, batch, most_seconds):
+    import gc
+
+    import torch
+
+    gc.collect()
+    torch.cuda.empty_cache()
+    with torch.device("cuda"):
+        step = build(batch)
+    left_out = "clean" if name in CLEAN_MODELS else "yes" if name in LEFT_OUT else "no"
+    return [name, batch, *measure_step(step, most_seconds), left_out]
+
+
+COLUMNS = (
+    "model,batch,step_ms,step_in_a_row_ms,kernels_ms,kernels,peak_allocated,peak_reserved,"
+    "host_us,left_out"
+)
 
 
 def measure(names, path, seconds):
@@ -606,7 +573,8 @@ def measure(names, path, seconds):
                 row = measure_one(name, build, batch, seconds)
                 out.write(",".join(str(cell) for cell in row) + "\n")
                 out.flush()
-                print(name, batch, *row[2:6], f"{time.perf_counter() - begin:.1f}s", flush=True)
+                shown = [] if name in CLEAN_MODELS else row[2:6]
+                print(name, batch, *shown, f"{time.perf_counter() - begin:.1f}s", flush=True)
             except Exception as error:  # one model that fails leaves the others
                 print(f"{name} {batch}: {type(error).__name__}: {str(error)[:300]}", flush=True)
 

@@ -625,7 +625,7 @@ SC_API const char *sc_request_note(const sc_request *req, uint32_t i);
 /* The i-th command and its one-line summary; NULL past the last. */
 SC_API const char *sc_command_name(uint32_t i);
 SC_API const char *sc_command_summary(uint32_t i);
-/* What `stepcast help COMMAND` prints. */
+/* What `stepcast help COMMAND` prints; "run all": with rarely needed groups of options. */
 SC_API sc_status sc_command_help(sc_context *ctx,
                                  const char *command,
                                  sc_sink *sink,

@@ -417,8 +417,72 @@ static void put_option(struct sc__buffer *out, const struct sc__option *o) {
     sc__putc(out, '\n');
 }
 
-void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
-    const char *group = NULL;
+/* Groups in the order people need them. Where a command has many, the others are
+ * only named. */
+static const char *const needed_groups[] = {"Search",
+                                            "Sweep",
+                                            "Kernels",
+                                            "Comparison",
+                                            "Model",
+                                            "Plan",
+                                            "Training",
+                                            "Machine",
+                                            "Input",
+                                            "What if",
+                                            "Run",
+                                            "Output",
+                                            "Pictures and traces",
+                                            "Other",
+                                            NULL};
+#define MANY_OPTIONS 60
+
+static bool is_needed_group(const char *group) {
+    for (const char *const *g = needed_groups; *g; g++)
+        if (!strcmp(*g, group))
+            return true;
+    return false;
+}
+
+static void
+put_group(struct sc__buffer *out, const struct sc__option **options, const char *group) {
+    bool first = true;
+    for (const struct sc__option **o = options; *o; o++) {
+        if (strcmp((*o)->group, group))
+            continue;
+        if (first)
+            sc__printf(out, "\n%s:\n", group);
+        first = false;
+        put_option(out, *o);
+    }
+}
+
+/* The first option of its group? */
+static bool begins_group(const struct sc__option **options, const struct sc__option **o) {
+    for (; options < o; options++)
+        if (!strcmp((*options)->group, (*o)->group))
+            return false;
+    return true;
+}
+
+static void name_other_groups(struct sc__buffer *out,
+                              const struct sc__command *c,
+                              const struct sc__option **options) {
+    const char *between = " ";
+    sc__printf(out, "\n'stepcast help %s all' has these too:", c->name);
+    for (const struct sc__option **o = options; *o; o++) {
+        if (is_needed_group((*o)->group) || !begins_group(options, o))
+            continue;
+        sc__printf(out, "%s%s", between, (*o)->group);
+        between = ", ";
+    }
+    sc__putc(out, '\n');
+}
+
+void sc__command_help(struct sc__buffer *out, const struct sc__command *c, bool all) {
+    const struct sc__option **options = sc__command_options(out->arena, c);
+    size_t count = 0;
+    while (options[count])
+        count++;
     sc__printf(out,
                "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n",
                c->name,
@@ -427,11 +491,21 @@ void sc__command_help(struct sc__buffer *out, const struct sc__command *c) {
                c->args);
     if (c->text)
         sc__printf(out, "\n%s\n", c->text);
-    for (const struct sc__option **o = sc__command_options(out->arena, c); *o; o++) {
-        if (!group || strcmp(group, (*o)->group))
-            sc__printf(out, "\n%s:\n", group = (*o)->group);
-        put_option(out, *o);
+    if (count <= MANY_OPTIONS) {
+        for (const struct sc__option **o = options; *o; o++)
+            if (begins_group(options, o))
+                put_group(out, options, (*o)->group);
+        return;
     }
+    for (const char *const *g = needed_groups; *g; g++)
+        put_group(out, options, *g);
+    if (!all) {
+        name_other_groups(out, c, options);
+        return;
+    }
+    for (const struct sc__option **o = options; *o; o++)
+        if (!is_needed_group((*o)->group) && begins_group(options, o))
+            put_group(out, options, (*o)->group);
 }
 
 const char *sc_command_name(uint32_t i) {
@@ -456,13 +530,19 @@ struct help_writing {
 };
 
 static sc_status write_help(void *self) {
+    static const char every[] = " all";
     const struct help_writing *h = self;
-    const struct sc__command *c = sc__command_find(h->scratch, h->name);
+    struct sc__str name = sc__str(h->name);
+    bool all = sc__str_ends(name, every);
+    if (all)
+        name.n -= strlen(every);
+    const struct sc__command *c =
+        sc__command_find(h->scratch, sc__strndup(&h->scratch->arena, name.p, name.n));
     struct sc__buffer out;
     if (!c)
         return SC_USAGE;
     sc__buffer_init(&out, &h->scratch->arena);
-    sc__command_help(&out, c);
+    sc__command_help(&out, c, all);
     if (h->sink(h->user, out.text, out.size))
         return sc__fail(h->scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
     return SC_OK;

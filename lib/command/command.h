@@ -13,8 +13,9 @@ struct sc__command {
     const char *summary; /* one line */
     const char *text;    /* a paragraph or two for the man page */
     const struct sc__option *const
-        *options; /* tables, each ended by an empty name; NULL-terminated */
-    bool inputs;  /* reads inputs, so the readers' options count too */
+        *options;        /* tables, each ended by an empty name; NULL-terminated */
+    bool inputs;         /* reads inputs, so the readers' options count too */
+    bool ignores_memory; /* goes on with plans that do not fit */
     sc_status (*execute)(struct sc_request *req);
 };
 
@@ -72,7 +73,7 @@ bool sc__stdout_taken(const struct sc_request *req);
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-void sc__command_help(struct sc__buffer *out, const struct sc__command *c);
+void sc__command_help(struct sc__buffer *out, const struct sc__command *c, bool all);
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name);
 
 #endif

@@ -195,6 +195,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         return SC_OK;
     job->model = model;
     SC__TRY(sc__plan_read(&job->settings, &job->plan));
+    if (req->command->ignores_memory)
+        job->plan.ignore_memory = SC_ON;
     /* a cluster of a given size is filled, whatever the script launches */
     if (script && job_gpus(job) && !sc__option(req, "gpus"))
         job->plan.gpus = 0;

@@ -118,7 +118,7 @@ show_write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__bu
                    reader->name,
                    reader->title);
     else
-        sc__puts(out, "the model\n");
+        sc__show_model(job, out);
     show_put_rows(out, job->doc.layers);
     show_put_plan(out, w);
     sc__printf(out,
@@ -308,8 +308,9 @@ static sc_status show_execute(struct sc_request *req) {
 const struct sc__command sc__command_show = {
     .name = "show",
     .args = "INPUT…",
-    .summary = "what is in an input: format, plan, volumes, compute",
+    .summary = "what is in an input or a model: format, plan, memory, volumes, compute",
     .text = NULL,
     .options = tables,
     .inputs = true,
+    .ignores_memory = true,
     .execute = show_execute};

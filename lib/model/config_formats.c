@@ -244,6 +244,10 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *shard = sc__config_value(c, "data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         add_flag(t, "use-torch-fsdp2", NULL);
+    /* its plan of tensor parallel has the norms on parts of the sequence, always
+     * (parallelize_llama, apply_tp) */
+    if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
+        add_flag(t, "sequence-parallel", NULL);
     const char *converters = sc__config_value(c, "model.converters");
     const char *float8 = sc__config_value(c, "float8.enable_float8_linear");
     if ((converters && strstr(converters, "float8")) || (float8 && is_true(float8)))
@@ -406,6 +410,20 @@ static void take_nodes(struct config_taking *t) {
         nodes = config_number(t->c, "nnodes", 0);
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
+}
+
+/* A list in YAML, as words behind one flag. */
+static void take_modules(struct config_taking *t) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->c->count; i++) {
+        const char *list = strstr(t->c->items[i].key, "recompute_modules.");
+        if (!list)
+            continue;
+        if (!any)
+            add_flag(t, "recompute-modules", NULL);
+        any = true;
+        add_word(t->l, &t->capacity, t->c->items[i].value);
+    }
 }
 
 /* ---- whose it is ---- */
@@ -625,6 +643,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_nodes(&t);
+        take_modules(&t);
     }
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;

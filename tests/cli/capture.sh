@@ -20,6 +20,17 @@ c = json.load(open(sys.argv[1]))["comm"]
 print(sum(v["bytes"] for v in c.values()))' "$1"; }
 check fsdp_bytes "$(moved "$tmp/fsdp.json")" "$((3 * 2 * parameters))"
 
+# a pipeline of four stages, four micro-batches: what the last stage takes, and what the
+# first micro-batch needs to reach it and its gradient to come back, which all stages
+# before it do once; a stage that waits for nobody would be busy all the time
+"$STEPCAST" run $folder/llama-8b-pp4.json.gz --cluster dgx-h100:4 --host-scale 0 --json "$tmp/pp4.json" >"$tmp/pp4.txt"
+check pipeline "$(python3 -c 'import json,sys
+r = json.load(open(sys.argv[1]))
+busy = [k["breakdown_us"]["compute"] for k in r["ranks"]]
+ideal = busy[3] + sum(busy[:3]) / 4
+print("yes" if abs(r["step_time_us"] / ideal - 1) < 0.03 else (r["step_time_us"], ideal))' "$tmp/pp4.json")" yes
+expect pipeline_bubble 0 "pipeline bubble" cat "$tmp/pp4.txt"
+
 # a module made twice as fast; a host that costs nothing
 step() { "$STEPCAST" run "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { print (a + 0 < b + 0) ? "yes" : "no" }'; }

@@ -9,7 +9,7 @@ missing=""
 for shell in bash zsh fish; do "$STEPCAST" completion $shell >"$t/$shell"; done
 for command in $commands; do
     "$STEPCAST" manual "$command" >"$t/$command.1"
-    for option in $("$STEPCAST" help "$command" | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
+    for option in $("$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
         plain=$(sed 's/\\-/-/g' "$t/$command.1")
         case $plain in *"--$option"*) ;; *) missing="$missing $command:$option:man" ;; esac
         grep -q -e "--$option" "$t/bash" || missing="$missing $command:$option:bash"

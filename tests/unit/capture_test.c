@@ -82,42 +82,117 @@ static void test_products(void **state) {
                   1e-6);
 }
 
-/* Channels side by side: a convolution is the product of windows, taps and channels. */
+/* One tap, channels side by side: a convolution is the product of windows and channels.
+ * More taps: no slower than the product, which reads the image once for each tap, and no
+ * faster than the share of the peak that full tiles reach. */
 static void test_convolution(void **state) {
     const struct sc__gpu *gpu;
     struct sc__kernel_model *model = h200(&gpu);
-    const char *tensors = "[[\"bf16\", [4, 64, 16, 16], [16384, 1, 1024, 64]], "
-                          "[\"bf16\", [128, 64, 3, 3]], "
-                          "[\"bf16\", [4, 128, 16, 16], [32768, 1, 2048, 128]]]";
+    const char *call = "{\"op\": \"aten.convolution\", \"in\": [0, 1], \"out\": [2], "
+                       "\"with\": {\"stride\": [1, 1], \"groups\": 1}}";
     (void)state;
-    double forward = us_of(tensors,
-                           "{\"op\": \"aten.convolution\", \"in\": [0, 1], \"out\": [2], "
-                           "\"with\": {\"stride\": [1, 1], \"groups\": 1}}");
-    assert_within(forward,
-                  sc__gemm(model, NULL, SC__BF16, 4 * 256, 128, 64 * 9).us + gpu->gap,
+    double one = us_of("[[\"bf16\", [4, 64, 16, 16], [16384, 1, 1024, 64]], "
+                       "[\"bf16\", [128, 64, 1, 1]], "
+                       "[\"bf16\", [4, 128, 16, 16], [32768, 1, 2048, 128]]]",
+                       call);
+    assert_within(one,
+                  sc__gemm(model, NULL, SC__BF16, 4 * 256, 128, 64).us + gpu->gap,
                   1e-6);
-    double weight = us_of(
-        tensors,
-        "{\"op\": \"aten.convolution_backward\", \"in\": [2, 0, 1], \"out\": [1], "
-        "\"with\": {\"stride\": [1, 1], \"groups\": 1, \"output_mask\": [false, true, "
-        "false]}}");
-    assert_within(weight,
-                  sc__gemm(model, NULL, SC__BF16, 128, 64 * 9, 4 * 256).us + gpu->gap,
-                  1e-6);
+    double nine = us_of("[[\"bf16\", [64, 128, 80, 80], [819200, 1, 10240, 128]], "
+                        "[\"bf16\", [128, 128, 3, 3]], "
+                        "[\"bf16\", [64, 128, 80, 80], [819200, 1, 10240, 128]]]",
+                        call);
+    double product = sc__gemm(model, NULL, SC__BF16, 64 * 6400, 128, 128 * 9).us;
+    double peak = 2.0 * 64 * 6400 * 128 * 128 * 9 / (gpu->peak[SC__BF16] * 1e6);
+    assert_true(nine < product + gpu->gap);
+    assert_true(nine > peak / 0.75);
 }
 
-/* An expanded tensor is read once; twice the bytes take twice the time but for the
- * start. */
-static void test_bytes(void **state) {
+/* Tensors that lie alike go by their bytes; a row that is added to each line has its
+ * place computed for every element, which takes longer; where neighbours of the output
+ * lie far apart in an input, longer still. */
+static void test_elementwise(void **state) {
     const struct sc__gpu *gpu;
+    const char *add = "{\"op\": \"aten.add\", \"in\": [0, 1], \"out\": [2]}";
     (void)state;
     h200(&gpu);
-    const char *add = "{\"op\": \"aten.add\", \"in\": [0, 1], \"out\": [2]}";
-    double us = us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [1024, 4096], [0, 1]], "
-                      "[\"fp32\", [1024, 4096]]]",
-                      add);
-    double bytes = 4 * (2.0 * 1024 * 4096 + 4096);
-    assert_within(us, gpu->elementwise_t0 + bytes / gpu->elementwise_bw + gpu->gap, 1e-6);
+    double alike = us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [1024, 4096]], "
+                         "[\"fp32\", [1024, 4096]]]",
+                         add);
+    double bytes = 4 * 3.0 * 1024 * 4096;
+    assert_within(alike,
+                  gpu->elementwise_t0 + bytes / gpu->elementwise_bw + gpu->gap,
+                  1e-6);
+    /* the same order, not that of the sizes: still alike */
+    double turned = us_of("[[\"fp32\", [1024, 4096], [1, 1024]], [\"fp32\", [1024, 4096], "
+                          "[1, 1024]], [\"fp32\", [1024, 4096], [1, 1024]]]",
+                          add);
+    assert_within(turned, alike, 1e-9);
+    double row = us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [4096]], "
+                       "[\"fp32\", [1024, 4096]]]",
+                       add);
+    double expanded = us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [1024, 4096], [0, 1]], "
+                            "[\"fp32\", [1024, 4096]]]",
+                            add);
+    assert_within(row, expanded, 1e-9);
+    double row_bytes = 4 * (2.0 * 1024 * 4096 + 4096);
+    assert_true(row > gpu->elementwise_t0 + row_bytes / gpu->elementwise_bw + gpu->gap);
+    double crossed =
+        us_of("[[\"fp32\", [1024, 4096]], [\"fp32\", [1024, 4096], [1, 1024]], "
+              "[\"fp32\", [1024, 4096]]]",
+              add);
+    assert_true(crossed > 1.5 * alike);
+}
+
+/* Measured on an H200, by tools/measure_operators.py, in us: kinds of kernels that PyTorch
+ * takes by how tensors lie. Within a fifth. */
+static void test_measured_operators(void **state) {
+    static const struct {
+        const char *op;
+        const char *tensors;
+        const char *in;
+        const char *out;
+        double us;
+    } rows[] = {
+        {"aten.clone",
+         "[[\"bf16\", [32, 784, 640], [501760, 1, 784]], [\"bf16\", [32, 784, 640]]]",
+         "0",
+         "1",
+         106.5},
+        {"aten.mul",
+         "[[\"bf16\", [48, 320, 1024]], [\"bf16\", [48, 1, 1024]], [\"bf16\", [48, 320, "
+         "1024]]]",
+         "0, 1",
+         "2",
+         46.3},
+        {"aten.sum", "[[\"bf16\", [16384, 1280]], [\"bf16\", [1280]]]", "0", "1", 36.3},
+        {"aten.sum", "[[\"bf16\", [16384, 1280]], [\"bf16\", [16384]]]", "0", "1", 19.6},
+        {"aten.native_batch_norm",
+         "[[\"bf16\", [64, 48, 112, 112]], [\"bf16\", [48]]]",
+         "0, 1",
+         "0, 1, 1",
+         747.2},
+        {"aten.native_layer_norm_backward",
+         "[[\"bf16\", [200704, 96]], [\"fp32\", [200704, 1]], [\"bf16\", [96]]]",
+         "0, 0, 1, 1, 2, 2",
+         "0, 2, 2",
+         212.8},
+        {"aten.cat",
+         "[[\"bf16\", [0]], [\"bf16\", [8, 1024, 24, 64]]]",
+         "0, 1",
+         "1",
+         81.9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double us = us_of(rows[i].tensors,
+                          sc__format(&ctx->arena,
+                                     "{\"op\": \"%s\", \"in\": [%s], \"out\": [%s]}",
+                                     rows[i].op,
+                                     rows[i].in,
+                                     rows[i].out));
+        if (fabs(us / rows[i].us - 1) > 0.2)
+            fail_msg("%s: %.1f us, measured %.1f", rows[i].op, us, rows[i].us);
+    }
 }
 
 static void test_unknown_operator(void **state) {
@@ -279,7 +354,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_convolution, open_context, close_context),
-        cmocka_unit_test_setup_teardown(test_bytes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_elementwise, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_measured_operators,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_host_is_the_limit,

@@ -8,7 +8,7 @@ import { table } from "./table.js";
 
 const DAY = 86400;
 const days = (x) => `${x.toPrecision(4)} days`;
-const causes = { productive: ["productive", "forward"], checkpoint: ["checkpoints", "recompute"], rework: ["work lost since the last checkpoint", "skew"], detect: ["detection", "backward"],
+const causes = { productive: ["productive", "forward"], checkpoint: ["checkpoints", "recompute"], rework: ["work lost", "skew"], detect: ["detection", "backward"],
   locate: ["localisation", "wgrad"], wait: ["waiting for machines", "comm"], restart: ["restart", "other"], restore: ["restore", "update"], degraded: ["slow GPUs, lost replicas", "hatch"] };
 const common = (width) => ({ width, marginLeft: 56, marginBottom: 36, marginTop: 18, style: { background: "none", fontSize: "11px", overflow: "visible" } });
 

@@ -2,7 +2,10 @@
  * (docs/formats/capture.md). Read in this order:
  *
  *   capture_read.c    the file → struct sc__capture, every index checked
- *   capture_price.c   an operation on tensors → a kernel of the GPU
+ *   capture_price.c   an operation on tensors → a kernel of the GPU; with
+ *     capture_iterate.c     elementwise operators, copies, reductions
+ *     capture_norm.c        norms
+ *     capture_convolution.c
  *   capture_lower.c   programs of operations → a workload
  *   capture_memory.c  storages born and freed → the peak
  */
@@ -40,6 +43,7 @@ struct sc__capture_tensor {
     bool channels_last; /* [batch, channel, …] with channels side by side */
     uint32_t count;     /* tensors: more than one for a list, whose elements are one sum */
     uint64_t size[SC__CAPTURE_MOST_DIMS];
+    uint64_t stride[SC__CAPTURE_MOST_DIMS]; /* in elements */
     double elements; /* distinct ones: repeated (expanded) dimensions count once */
     double bytes;    /* of them */
 };
@@ -65,6 +69,7 @@ struct sc__capture_with {
     bool weight_gradient;
     bool bias_gradient;
     double dropout;
+    uint32_t shifts; /* of a roll: dimensions */
     uint32_t hidden;
     uint32_t layers;
     uint32_t gates;
@@ -81,8 +86,10 @@ struct sc__capture_call {
 struct sc__capture_op {
     uint32_t call;
     uint32_t module;
-    uint8_t phase;  /* enum sc__phase */
-    int32_t stream; /* below 0: communication of group -1-stream */
+    uint8_t phase;    /* enum sc__phase */
+    int32_t stream;   /* below 0: communication of group -1-stream */
+    uint32_t quiet;   /* operations without a kernel since the one before */
+    uint32_t entered; /* modules whose forward began since */
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
@@ -160,33 +167,73 @@ sc__capture_tensor(const struct sc__capture *c, struct sc__capture_list list, ui
 }
 
 /* How one operator is priced: data/operators.json. */
+enum sc__operator_way {
+    SC__WAY_BYTES,   /* by its in- and outputs */
+    SC__WAY_ITERATE, /* the same, and by how they lie: capture_iterate.c */
+    SC__WAY_REDUCE,
+    SC__WAY_WRITTEN, /* by its outputs alone */
+    SC__WAY_ELEMENTS /* ps an element of the larger of in- and output, for traffic */
+};
+
 struct sc__operator {
     const char *name;
     uint8_t work;   /* enum sc__work */
+    uint8_t way;    /* enum sc__operator_way */
     double traffic; /* times its bytes go over memory, at the speed of plain kernels */
     double kernels;
 };
 
+/* Constants of data/operators.json: docs/model/operators.md says what each stands for.
+ * Pairs are forward and backward; triples of convolutions forward, input gradient and
+ * weight gradient. */
 struct sc__operators {
     struct sc__operator *items;
     uint32_t count;
     uint32_t capacity;
-    /* convolutions: factors on the product of the same size */
-    double convolution_fp32;
+    /* elements whose places are computed: ps each, more for a dimension, for an input */
+    double index_ps[3];
+    double convert_ps;   /* and for turning types into each other */
+    double sector_bytes; /* read for an element whose neighbours lie elsewhere */
+    double cached_block; /* bytes of a block from which nothing is read twice */
+    double rows_ps;      /* reductions of rows, of columns, of what is between */
+    double columns_ps[3];
+    double columns_wide; /* side by side, from which on they are read in vectors */
+    double between_ps;
+    double norm_row_ps;
+    double norm_traffic;
+    double norm_parts_us;
+    double batch_norm[2][2]; /* cuDNN's, PyTorch's own: ps an element */
+    double batch_norm_channel[2][2];
+    double batch_norm_last[2][2];
+    double group_norm[2];
+    double group_norm_alone;
+    double join_ps[2];        /* an element of tensors joined: not in order, one empty */
+    double put_ps;            /* a value added at a place */
+    double bilinear_plane_us; /* a channel of a picture */
+    double product_unaligned; /* factors on products in batches */
+    double product_small_traffic;
+    double convolution_tf32;
+    double convolution_share;     /* of the peak, at most */
     double convolution_unaligned; /* one tap, rows of pixels no multiple of 8 */
-    double convolution_copy;      /* passes over in- and output for another layout */
-    /* shares of the peak: of bf16 where there are few channels, of fp32 where each is
-     * by itself */
-    double few_channels[3];
-    double depthwise[2][3];      /* and with channels side by side */
+    double convolution_copy[2];   /* passes over in- and output for another layout */
+    double convolution_patches[3];
+    double convolution_groups[3];
+    double convolution_groups_last;
+    double convolution_long_ns; /* a weight of a window of many taps, in odd groups */
+    double few_channels[2][3];  /* ps an output, us a GFLOP, ps an input */
+    double depthwise[2][3]; /* shares of the fp32 peak; and with channels side by side */
     double attention_dropout[2]; /* factor of dropout inside attention */
-    double strided;              /* factor on copies that change the order of elements */
     double recurrent[2];         /* forward, backward: factor on the products */
     double recurrent_step;       /* us of a step beside its product */
-    /* host: us of an operation, of each kernel of it, of a tensor in a list */
-    double host_operation;
+    /* host: us of an operation (forward, backward), of one without a kernel, of a module,
+     * of each kernel, of a tensor in a list */
+    double host_operation[2];
+    double host_quiet;
+    double host_module;
     double host_kernel;
     double host_tensor;
+    double reference_bandwidth; /* of the GPU that was measured, MB/s and TFLOP/s */
+    double reference_fp32;
     double workspace; /* bytes of the libraries */
 };
 sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out);

@@ -204,8 +204,9 @@ static void price_calls(struct lowering *l) {
 static double host_us(const struct lowering *l, const struct sc__capture_op *op) {
     const struct sc__operators *o = &l->operators;
     const struct sc__capture_price *price = &l->prices[op->call];
-    double us =
-        o->host_operation + price->kernels * o->host_kernel + price->lists * o->host_tensor;
+    double us = op->phase == SC__UPDATE ? 0 : o->host_operation[op->phase == SC__BACKWARD];
+    us += op->quiet * o->host_quiet + op->entered * o->host_module;
+    us += price->kernels * o->host_kernel + price->lists * o->host_tensor;
     return us * l->host_scale;
 }
 

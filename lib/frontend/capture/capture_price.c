@@ -2,9 +2,10 @@
  * norms and the like go to the kernel model; the rest by the bytes it moves, times how
  * often it moves them (data/operators.json). docs/model/operators.md has the equations. */
 #include "base/data.h"
-#include "frontend/capture/capture.h"
+#include "frontend/capture/capture_pricing.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- the table of operators ---- */
@@ -33,12 +34,24 @@ static enum sc__work work_named(const char *name) {
     return SC__WORK_OTHER;
 }
 
-/* {"work": …, "traffic": …, "kernels": …, "names": […]}: equal ones stand together. */
+static const char *const way_names[] = {
+    "bytes", "iterate", "reduce", "written", "elements", NULL};
+
+static enum sc__operator_way way_named(const char *name) {
+    for (unsigned k = 0; name && way_names[k]; k++)
+        if (!strcmp(name, way_names[k]))
+            return (enum sc__operator_way)k;
+    return SC__WAY_BYTES;
+}
+
+/* {"work": …, "way": …, "traffic": …, "kernels": …, "names": […]}: equal ones stand
+ * together. */
 static void
 add_operators(struct sc_context *ctx, const json_t *row, struct sc__operators *out) {
     const json_t *names = json_object_get(row, "names");
     struct sc__operator each = {
         .work = (uint8_t)work_named(json_string_value(json_object_get(row, "work"))),
+        .way = (uint8_t)way_named(json_string_value(json_object_get(row, "way"))),
         .traffic = json_number_value(json_object_get(row, "traffic")),
         .kernels = json_number_value(json_object_get(row, "kernels"))};
     for (size_t i = 0; i < json_array_size(names); i++) {
@@ -48,26 +61,78 @@ add_operators(struct sc_context *ctx, const json_t *row, struct sc__operators *o
     }
 }
 
+/* Constants by their names in the file. */
+struct constant {
+    const char *name;
+    double *at;
+    size_t count;
+};
+
+static sc_status
+read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators *out) {
+    const struct constant constants[] = {
+        {"index_ps", out->index_ps, 3},
+        {"convert_ps", &out->convert_ps, 1},
+        {"sector_bytes", &out->sector_bytes, 1},
+        {"cached_block_bytes", &out->cached_block, 1},
+        {"rows_ps", &out->rows_ps, 1},
+        {"columns_ps", out->columns_ps, 3},
+        {"columns_wide", &out->columns_wide, 1},
+        {"between_ps", &out->between_ps, 1},
+        {"norm_row_ps", &out->norm_row_ps, 1},
+        {"norm_traffic", &out->norm_traffic, 1},
+        {"norm_parts_us", &out->norm_parts_us, 1},
+        {"batch_norm_cudnn", out->batch_norm[0], 2},
+        {"batch_norm_bf16", out->batch_norm[1], 2},
+        {"batch_norm_channel_cudnn", out->batch_norm_channel[0], 2},
+        {"batch_norm_channel_bf16", out->batch_norm_channel[1], 2},
+        {"batch_norm_channels_last_cudnn", out->batch_norm_last[0], 2},
+        {"batch_norm_channels_last_bf16", out->batch_norm_last[1], 2},
+        {"group_norm", out->group_norm, 2},
+        {"group_norm_alone", &out->group_norm_alone, 1},
+        {"join_ps", out->join_ps, 2},
+        {"put_ps", &out->put_ps, 1},
+        {"bilinear_plane_us", &out->bilinear_plane_us, 1},
+        {"product_unaligned", &out->product_unaligned, 1},
+        {"product_small_traffic", &out->product_small_traffic, 1},
+        {"convolution_tf32", &out->convolution_tf32, 1},
+        {"convolution_share", &out->convolution_share, 1},
+        {"convolution_unaligned", &out->convolution_unaligned, 1},
+        {"convolution_copy", out->convolution_copy, 2},
+        {"convolution_patches", out->convolution_patches, 3},
+        {"convolution_groups", out->convolution_groups, 3},
+        {"convolution_groups_channels_last", &out->convolution_groups_last, 1},
+        {"convolution_long_ns", &out->convolution_long_ns, 1},
+        {"few_channels_forward", out->few_channels[0], 3},
+        {"few_channels_weight", out->few_channels[1], 3},
+        {"depthwise", out->depthwise[0], 3},
+        {"depthwise_channels_last", out->depthwise[1], 3},
+        {"attention_dropout", out->attention_dropout, 2},
+        {"recurrent", out->recurrent, 2},
+        {"recurrent_step_us", &out->recurrent_step, 1},
+        {"host_operation_us", out->host_operation, 2},
+        {"host_quiet_us", &out->host_quiet, 1},
+        {"host_module_us", &out->host_module, 1},
+        {"host_kernel_us", &out->host_kernel, 1},
+        {"host_tensor_us", &out->host_tensor, 1},
+        {"reference_bandwidth", &out->reference_bandwidth, 1},
+        {"reference_fp32", &out->reference_fp32, 1},
+        {"workspace_bytes", &out->workspace, 1}};
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        SC__TRY(read_numbers(ctx,
+                             root,
+                             constants[i].name,
+                             constants[i].at,
+                             constants[i].count));
+    return SC_OK;
+}
+
 static sc_status
 read_operators(struct sc_context *ctx, const json_t *root, struct sc__operators *out) {
     const json_t *rows = json_object_get(root, "operators");
     for (size_t i = 0; i < json_array_size(rows); i++)
         add_operators(ctx, json_array_get(rows, i), out);
-    SC__TRY(read_numbers(ctx, root, "strided", &out->strided, 1));
-    SC__TRY(read_numbers(ctx, root, "convolution_fp32", &out->convolution_fp32, 1));
-    SC__TRY(
-        read_numbers(ctx, root, "convolution_unaligned", &out->convolution_unaligned, 1));
-    SC__TRY(read_numbers(ctx, root, "convolution_copy", &out->convolution_copy, 1));
-    SC__TRY(read_numbers(ctx, root, "few_channels", out->few_channels, 3));
-    SC__TRY(read_numbers(ctx, root, "depthwise", out->depthwise[0], 3));
-    SC__TRY(read_numbers(ctx, root, "depthwise_channels_last", out->depthwise[1], 3));
-    SC__TRY(read_numbers(ctx, root, "attention_dropout", out->attention_dropout, 2));
-    SC__TRY(read_numbers(ctx, root, "recurrent", out->recurrent, 2));
-    SC__TRY(read_numbers(ctx, root, "recurrent_step_us", &out->recurrent_step, 1));
-    SC__TRY(read_numbers(ctx, root, "host_operation_us", &out->host_operation, 1));
-    SC__TRY(read_numbers(ctx, root, "host_kernel_us", &out->host_kernel, 1));
-    SC__TRY(read_numbers(ctx, root, "host_tensor_us", &out->host_tensor, 1));
-    return read_numbers(ctx, root, "workspace_bytes", &out->workspace, 1);
+    return read_constants(ctx, root, out);
 }
 
 sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out) {
@@ -93,29 +158,23 @@ static const struct sc__operator *operator_named(const struct sc__operators *ope
 
 /* ---- what all prices need ---- */
 
-struct priced {
-    const struct sc__capture *c;
-    const struct sc__operators *operators;
-    struct sc__kernel_model *model;
-    const struct sc__capture_call *call;
-    struct sc__capture_price price;
-};
-
-static const struct sc__capture_tensor *input(const struct priced *p, uint32_t i) {
+const struct sc__capture_tensor *sc__pricing_input(const struct sc__pricing *p,
+                                                   uint32_t i) {
     static const struct sc__capture_tensor none = {.count = 1, .dense = true};
     return i < p->call->in.count ? sc__capture_tensor(p->c, p->call->in, i) : &none;
 }
 
-static const struct sc__capture_tensor *output(const struct priced *p, uint32_t i) {
+const struct sc__capture_tensor *sc__pricing_output(const struct sc__pricing *p,
+                                                    uint32_t i) {
     static const struct sc__capture_tensor none = {.count = 1, .dense = true};
     return i < p->call->out.count ? sc__capture_tensor(p->c, p->call->out, i) : &none;
 }
 
-static uint64_t size_at(const struct sc__capture_tensor *t, unsigned dim) {
+uint64_t sc__pricing_size(const struct sc__capture_tensor *t, unsigned dim) {
     return dim < t->dims ? t->size[dim] : 1;
 }
 
-static enum sc__dtype type_of(const struct sc__capture_tensor *t) {
+enum sc__dtype sc__pricing_type(const struct sc__capture_tensor *t) {
     switch (t->type) {
     case SC__CAPTURE_BF16:
         return SC__BF16;
@@ -128,14 +187,14 @@ static enum sc__dtype type_of(const struct sc__capture_tensor *t) {
     }
 }
 
-static void by_kernel(struct priced *p, struct sc__kernel kernel) {
+void sc__pricing_kernel(struct sc__pricing *p, struct sc__kernel kernel) {
     p->price.kernel = kernel;
     p->price.kernels = 1;
     p->price.known = true;
 }
 
 /* Kernels one after another as one. */
-static void and_kernel(struct priced *p, struct sc__kernel kernel) {
+void sc__pricing_and(struct sc__pricing *p, struct sc__kernel kernel) {
     p->price.kernel.us += kernel.us;
     p->price.kernel.bytes += kernel.bytes;
     p->price.kernel.flop += kernel.flop;
@@ -143,10 +202,13 @@ static void and_kernel(struct priced *p, struct sc__kernel kernel) {
     p->price.kernels++;
 }
 
-static void by_bytes(struct priced *p, enum sc__work work, double bytes, double kernels) {
+void sc__pricing_move(struct sc__pricing *p,
+                      enum sc__work work,
+                      double bytes,
+                      double kernels) {
     struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, bytes);
     kernel.work = (uint8_t)work;
-    by_kernel(p, kernel);
+    sc__pricing_kernel(p, kernel);
     p->price.kernels = kernels;
     /* each kernel starts anew */
     if (kernels > 1)
@@ -154,224 +216,113 @@ static void by_bytes(struct priced *p, enum sc__work work, double bytes, double 
             (kernels - 1) * sc__kernel_model_gpu(p->model)->elementwise_t0;
 }
 
+/* Index arithmetic goes with the rate of plain instructions, bytes with the memory. */
+struct sc__kernel sc__pricing_elements(const struct sc__pricing *p,
+                                       double bytes,
+                                       double elements,
+                                       double ps) {
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    double slower =
+        gpu->peak[SC__FP32] > 0 ? p->operators->reference_fp32 / gpu->peak[SC__FP32] : 1;
+    struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, bytes);
+    double moving = kernel.us - gpu->elementwise_t0;
+    kernel.us = gpu->elementwise_t0 + hypot(moving, elements * ps * slower * 1e-6);
+    return kernel;
+}
+
 /* ---- products ---- */
 
-static void price_mm(struct priced *p, uint32_t first) {
-    const struct sc__capture_tensor *a = input(p, first);
-    const struct sc__capture_tensor *b = input(p, first + 1);
-    uint64_t m = size_at(a, 0);
-    uint64_t k = size_at(a, 1);
-    uint64_t n = size_at(b, 1);
-    bool bias = first && input(p, 0)->dims == 1;
-    by_kernel(p,
-              bias ? sc__gemm_bias(p->model, NULL, type_of(a), m, n, k)
-                   : sc__gemm(p->model, NULL, type_of(a), m, n, k));
+static void price_mm(struct sc__pricing *p, uint32_t first) {
+    const struct sc__capture_tensor *a = sc__pricing_input(p, first);
+    const struct sc__capture_tensor *b = sc__pricing_input(p, first + 1);
+    uint64_t m = sc__pricing_size(a, 0);
+    uint64_t k = sc__pricing_size(a, 1);
+    uint64_t n = sc__pricing_size(b, 1);
+    bool bias = first && sc__pricing_input(p, 0)->dims == 1;
+    sc__pricing_kernel(p,
+                       bias ? sc__gemm_bias(p->model, NULL, sc__pricing_type(a), m, n, k)
+                            : sc__gemm(p->model, NULL, sc__pricing_type(a), m, n, k));
 }
 
-static void price_bmm(struct priced *p, uint32_t first) {
-    const struct sc__capture_tensor *a = input(p, first);
-    const struct sc__capture_tensor *b = input(p, first + 1);
-    by_kernel(p,
-              sc__gemm_batched(p->model,
-                               NULL,
-                               type_of(a),
-                               size_at(a, 0),
-                               size_at(a, 1),
-                               size_at(b, 2),
-                               size_at(a, 2)));
+/* Rows that do not begin at multiples of 16 bytes keep products from the main kernels. */
+static bool is_unaligned(const struct sc__capture_tensor *t) {
+    double bytes = t->elements > 0 ? t->bytes / t->elements : 0;
+    uint64_t rows = sc__pricing_size(t, t->dims - 2u);
+    uint64_t columns = sc__pricing_size(t, t->dims - 1u);
+    bool turned = !t->dense && t->dims >= 2 && t->stride[t->dims - 2] == 1;
+    return t->dims >= 2 && (uint64_t)(bytes * (double)(turned ? rows : columns)) % 16;
 }
 
-/* ---- convolutions ---- */
+enum { SMALL_PRODUCT = 64 };
 
-struct convolution {
-    const struct sc__capture_tensor *image; /* what the window slides over */
-    const struct sc__capture_tensor *map;   /* one place for each window */
-    const struct sc__capture_tensor *weight;
-    uint64_t windows; /* places of map, over the batch */
-    uint64_t pixels;  /* places of image, over the batch */
-    uint64_t taps;    /* of the window */
-    uint64_t from;    /* channels of one group, seen and made */
-    uint64_t to;
-};
-
-static uint64_t places(const struct sc__capture_tensor *t) {
-    uint64_t count = size_at(t, 0);
-    for (unsigned i = 2; i < t->dims; i++)
-        count *= t->size[i];
-    return count;
-}
-
-/* Products of the same sizes do the work: see docs/model/operators.md. */
-static struct convolution convolution_of(const struct priced *p, bool backward) {
-    const struct sc__capture_with *with = &p->call->with;
-    struct convolution v = {.weight = input(p, backward ? 2 : 1)};
-    const struct sc__capture_tensor *seen = input(p, backward ? 1 : 0);
-    const struct sc__capture_tensor *made = backward ? input(p, 0) : output(p, 0);
-    /* a transposed one is the input gradient of a plain one */
-    v.image = with->transposed ? made : seen;
-    v.map = with->transposed ? seen : made;
-    v.windows = places(v.map);
-    v.pixels = places(v.image);
-    v.taps = 1;
-    for (unsigned i = 2; i < v.weight->dims; i++)
-        v.taps *= v.weight->size[i];
-    v.from = size_at(v.image, 1) / with->groups;
-    v.to = size_at(v.map, 1) / with->groups;
-    return v;
-}
-
-enum convolution_part { PART_FORWARD, PART_INPUT, PART_WEIGHT };
-
-/* Channels that the library's main kernels need side by side. */
-enum { FEW_CHANNELS = 8 };
-
-static double convolution_flop(const struct priced *p, const struct convolution *v) {
-    return 2.0 * (double)v->windows * (double)v->taps * (double)v->from * (double)v->to *
-           p->call->with.groups;
-}
-
-/* Kernels that reach only a share of a peak, and read and write their tensors. */
-static struct sc__kernel slow_convolution(const struct priced *p,
-                                          const struct convolution *v,
-                                          double share,
-                                          enum sc__dtype peak) {
-    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
-    struct sc__kernel kernel =
-        sc__elementwise(p->model, p->call->op, v->image->bytes + v->map->bytes);
-    kernel.flop = convolution_flop(p, v);
-    if (gpu->peak[peak] > 0)
-        kernel.us += kernel.flop / (share * gpu->peak[peak] * 1e6);
-    return kernel;
-}
-
-/* fp32 has no tensor cores to fill; rows of pixels that are no multiple of 8 elements
- * keep a window of one tap from the main kernels. */
-static double convolution_factor(const struct priced *p, const struct convolution *v) {
-    uint64_t images = size_at(v->map, 0);
-    uint64_t row = images ? v->windows / images : 0;
-    bool by_rows = v->taps == 1 && !v->image->channels_last;
-    if (type_of(v->weight) == SC__FP32)
-        return p->operators->convolution_fp32;
-    return by_rows && row % 8 ? p->operators->convolution_unaligned : 1;
-}
-
-/* The product of the same size. Input gradient: a window over the map, of which a
- * stride leaves one in so many taps. */
-static struct sc__kernel product_convolution(const struct priced *p,
-                                             const struct convolution *v,
-                                             enum convolution_part part) {
-    uint32_t groups = p->call->with.groups;
-    uint64_t m = part == PART_WEIGHT ? v->to : part == PART_INPUT ? v->pixels : v->windows;
-    uint64_t n = part == PART_FORWARD ? v->to : v->from;
-    uint64_t k = v->from * v->taps;
-    if (part == PART_INPUT) {
-        double taps = (double)v->taps * (double)v->windows / (double)v->pixels;
-        k = v->to * (uint64_t)(taps < 1 ? 1 : taps + 0.5);
-    }
-    if (part == PART_WEIGHT) {
-        n = v->from * v->taps;
-        k = v->windows;
-    }
-    struct sc__kernel kernel =
-        groups == 1 ? sc__gemm(p->model, NULL, type_of(v->weight), m, n, k)
-                    : sc__gemm_batched(p->model, NULL, type_of(v->weight), groups, m, n, k);
-    kernel.us *= convolution_factor(p, v);
-    return kernel;
-}
-
-static struct sc__kernel convolution_kernel(const struct priced *p,
-                                            const struct convolution *v,
-                                            enum convolution_part part) {
-    struct sc__kernel kernel;
-    enum sc__dtype t = type_of(v->weight);
-    if (v->from == 1 && v->to == 1 && p->call->with.groups > 1)
-        kernel = slow_convolution(p,
-                                  v,
-                                  p->operators->depthwise[v->image->channels_last][part],
-                                  SC__FP32);
-    else if (v->from < FEW_CHANNELS && t != SC__FP32)
-        kernel = slow_convolution(p, v, p->operators->few_channels[part], SC__BF16);
-    else
-        kernel = product_convolution(p, v, part);
-    kernel.work = SC__WORK_GEMM;
-    return kernel;
-}
-
-/* Tensor cores want channels side by side; else in- and output are turned. */
-static void turn_layout(struct priced *p, const struct convolution *v) {
-    bool turned = v->taps > 1 && type_of(v->weight) != SC__FP32 && !v->image->channels_last;
-    double bytes = v->image->bytes + v->map->bytes;
-    if (!turned || v->from < FEW_CHANNELS)
-        return;
-    and_kernel(
-        p,
-        sc__elementwise(p->model, p->call->op, p->operators->convolution_copy * bytes));
-    /* input, weight and output each by a kernel */
-    p->price.kernels += 2;
-    p->price.scratch = bytes;
-}
-
-static void price_convolution(struct priced *p) {
-    struct convolution v = convolution_of(p, false);
-    bool transposed = p->call->with.transposed;
-    by_kernel(p, convolution_kernel(p, &v, transposed ? PART_INPUT : PART_FORWARD));
-    turn_layout(p, &v);
-    /* a bias is added by a kernel of its own */
-    if (p->call->in.count > 2)
-        and_kernel(p, sc__elementwise(p->model, p->call->op, 2 * output(p, 0)->bytes));
-}
-
-static void price_convolution_backward(struct priced *p) {
-    struct convolution v = convolution_of(p, true);
-    const struct sc__capture_with *with = &p->call->with;
-    enum convolution_part input_part = with->transposed ? PART_FORWARD : PART_INPUT;
-    p->price.known = true;
-    p->price.kernel = (struct sc__kernel){.name = p->call->op,
-                                          .kind = SC__KERNEL_GEMM,
-                                          .work = SC__WORK_GEMM};
-    if (with->input_gradient)
-        and_kernel(p, convolution_kernel(p, &v, input_part));
-    if (with->weight_gradient)
-        and_kernel(p, convolution_kernel(p, &v, PART_WEIGHT));
-    turn_layout(p, &v);
-    if (with->bias_gradient)
-        and_kernel(p, sc__elementwise(p->model, p->call->op, 2 * input(p, 0)->bytes));
+static void price_bmm(struct sc__pricing *p, uint32_t first) {
+    const struct sc__capture_tensor *a = sc__pricing_input(p, first);
+    const struct sc__capture_tensor *b = sc__pricing_input(p, first + 1);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    uint64_t m = sc__pricing_size(a, 1);
+    uint64_t n = sc__pricing_size(b, 2);
+    uint64_t k = sc__pricing_size(a, 2);
+    enum sc__dtype t = sc__pricing_type(a);
+    bool small = m <= SMALL_PRODUCT && n <= 2 * SMALL_PRODUCT && k <= 2 * SMALL_PRODUCT;
+    bool unaligned =
+        t != SC__FP32 && (is_unaligned(a) || is_unaligned(b) || is_unaligned(out));
+    /* the factor is on the product of the next sizes that are aligned */
+    uint64_t up = unaligned ? 7 : 0;
+    struct sc__kernel kernel = sc__gemm_batched(p->model,
+                                                NULL,
+                                                t,
+                                                sc__pricing_size(a, 0),
+                                                (m + up) & ~up,
+                                                (n + up) & ~up,
+                                                (k + up) & ~up);
+    if (t == SC__FP32 && small)
+        kernel.us = fmin(kernel.us,
+                         sc__elementwise(p->model,
+                                         NULL,
+                                         p->operators->product_small_traffic *
+                                             (a->bytes + b->bytes + out->bytes))
+                             .us);
+    if (unaligned)
+        kernel.us *= p->operators->product_unaligned;
+    sc__pricing_kernel(p, kernel);
 }
 
 /* ---- attention and recurrence ---- */
 
-static void price_attention(struct priced *p, bool backward) {
-    const struct sc__capture_tensor *q = input(p, backward ? 1 : 0);
-    const struct sc__capture_tensor *k = input(p, backward ? 2 : 1);
-    const struct sc__capture_tensor *v = input(p, backward ? 3 : 2);
+static void price_attention(struct sc__pricing *p, bool backward) {
+    const struct sc__capture_tensor *q = sc__pricing_input(p, backward ? 1 : 0);
+    const struct sc__capture_tensor *k = sc__pricing_input(p, backward ? 2 : 1);
+    const struct sc__capture_tensor *v = sc__pricing_input(p, backward ? 3 : 2);
     uint32_t mask_at = backward ? 6 : 3;
-    struct sc__attention a = {.batch = size_at(q, 0),
-                              .heads = size_at(q, 1),
-                              .kv_heads = size_at(k, 1),
-                              .sq = size_at(q, 2),
-                              .skv = size_at(k, 2),
-                              .head_dim = size_at(q, 3),
-                              .v_dim = size_at(v, 3),
+    struct sc__attention a = {.batch = sc__pricing_size(q, 0),
+                              .heads = sc__pricing_size(q, 1),
+                              .kv_heads = sc__pricing_size(k, 1),
+                              .sq = sc__pricing_size(q, 2),
+                              .skv = sc__pricing_size(k, 2),
+                              .head_dim = sc__pricing_size(q, 3),
+                              .v_dim = sc__pricing_size(v, 3),
                               .causal = p->call->with.causal,
-                              .wide = type_of(q) == SC__FP32};
-    by_kernel(p,
-              backward ? sc__attention_backward(p->model, &a)
-                       : sc__attention_forward(p->model, &a));
+                              .wide = sc__pricing_type(q) == SC__FP32};
+    sc__pricing_kernel(p,
+                       backward ? sc__attention_backward(p->model, &a)
+                                : sc__attention_forward(p->model, &a));
     if (p->call->with.dropout > 0)
         p->price.kernel.us *= p->operators->attention_dropout[backward];
     if (mask_at < p->call->in.count)
-        and_kernel(p, sc__elementwise(p->model, p->call->op, input(p, mask_at)->bytes));
+        sc__pricing_and(
+            p,
+            sc__elementwise(p->model, p->call->op, sc__pricing_input(p, mask_at)->bytes));
 }
 
 /* Each layer: its inputs of all steps in one product, then a product a step. */
-static void price_recurrent(struct priced *p, bool backward) {
+static void price_recurrent(struct sc__pricing *p, bool backward) {
     const struct sc__capture_with *with = &p->call->with;
-    const struct sc__capture_tensor *x = input(p, backward ? 1 : 0);
-    uint64_t steps = size_at(x, 1);
-    uint64_t batch = size_at(x, 0);
+    const struct sc__capture_tensor *x = sc__pricing_input(p, backward ? 1 : 0);
+    uint64_t steps = sc__pricing_size(x, 1);
+    uint64_t batch = sc__pricing_size(x, 0);
     uint64_t wide = (uint64_t)with->gates * with->hidden;
     double layers = with->layers * (with->bidirectional ? 2.0 : 1.0);
-    enum sc__dtype t = type_of(x);
+    enum sc__dtype t = sc__pricing_type(x);
     struct sc__kernel all = sc__gemm(p->model, NULL, t, batch * steps, wide, with->hidden);
     struct sc__kernel one = sc__gemm(p->model, NULL, t, batch, wide, with->hidden);
     double us = layers * (all.us + (double)steps * (one.us + p->operators->recurrent_step));
@@ -379,71 +330,65 @@ static void price_recurrent(struct priced *p, bool backward) {
     kernel.us = us * p->operators->recurrent[backward];
     kernel.flop = (backward ? 2 : 1) * layers * (all.flop + (double)steps * one.flop);
     kernel.effort = (backward ? 2 : 1) * layers * (all.effort + (double)steps * one.effort);
-    by_kernel(p, kernel);
+    sc__pricing_kernel(p, kernel);
 }
 
 /* ---- by name ---- */
 
-static double bytes_of(const struct priced *p, struct sc__capture_list list) {
+double sc__pricing_bytes(const struct sc__pricing *p, struct sc__capture_list list) {
     double bytes = 0;
     for (uint32_t i = 0; i < list.count; i++)
         bytes += sc__capture_tensor(p->c, list, i)->bytes;
     return bytes;
 }
 
-static void
-price_norm(struct priced *p, enum sc__memory_op op, uint32_t x, uint32_t weight) {
-    const struct sc__capture_tensor *rows = input(p, x);
-    uint64_t cols = size_at(rows, rows->dims ? rows->dims - 1u : 0);
-    if (input(p, weight)->dims == 1)
-        cols = size_at(input(p, weight), 0);
-    uint64_t count = cols ? (uint64_t)(rows->elements / (double)cols) : 0;
-    by_kernel(p, sc__memory_op(p->model, op, type_of(rows), count, cols));
-}
-
 /* Lists of tensors: as many kernels as their chunks of 65,536 elements fill, 320 each,
  * or as there are tensors, about 48 to a kernel (ATen's multi_tensor_apply). */
-static double list_kernels(const struct priced *p) {
-    const struct sc__capture_tensor *t = input(p, 0);
+static double list_kernels(const struct sc__pricing *p) {
+    const struct sc__capture_tensor *t = sc__pricing_input(p, 0);
     double by_elements = t->elements / 65536 / 320;
     double by_tensors = t->count / 48.0;
     double kernels = by_elements > by_tensors ? by_elements : by_tensors;
     return kernels < 1 ? 1 : (double)(uint64_t)(kernels + 0.999);
 }
 
-static void price_list(struct priced *p, double traffic) {
-    const struct sc__capture_tensor *first = input(p, 0);
+static void price_list(struct sc__pricing *p, double traffic) {
+    const struct sc__capture_tensor *first = sc__pricing_input(p, 0);
     bool in_place = !p->call->out.count;
-    double bytes = bytes_of(p, p->call->in) + bytes_of(p, p->call->out);
+    double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
     p->price.lists = first->count;
-    by_bytes(p,
-             SC__WORK_OPTIMIZER,
-             traffic * (bytes + (in_place ? first->bytes : 0)),
-             list_kernels(p));
+    sc__pricing_move(p,
+                     SC__WORK_OPTIMIZER,
+                     traffic * (bytes + (in_place ? first->bytes : 0)),
+                     list_kernels(p));
 }
 
-static void price_fused_adamw(struct priced *p) {
-    const struct sc__capture_tensor *weights = input(p, 0);
-    double moved =
-        bytes_of(p, p->call->in) + weights->bytes + input(p, 2)->bytes + input(p, 3)->bytes;
+static void price_fused_adamw(struct sc__pricing *p) {
+    const struct sc__capture_tensor *weights = sc__pricing_input(p, 0);
+    double moved = sc__pricing_bytes(p, p->call->in) + weights->bytes +
+                   sc__pricing_input(p, 2)->bytes + sc__pricing_input(p, 3)->bytes;
     double each = weights->elements > 0 ? moved / weights->elements : 0;
-    by_kernel(p, sc__adamw(p->model, type_of(weights), weights->elements, each));
+    sc__pricing_kernel(
+        p,
+        sc__adamw(p->model, sc__pricing_type(weights), weights->elements, each));
     p->price.kernels = list_kernels(p);
     p->price.lists = weights->count;
 }
 
 /* Rows that an index picks: what is read is what is written, not the table. */
 static void
-price_embedding_bag(struct priced *p, const struct sc__operator *o, bool backward) {
-    const struct sc__capture_tensor *table = backward ? output(p, 0) : input(p, 0);
-    const struct sc__capture_tensor *index = input(p, 1);
-    double row = (double)size_at(table, 1) * table->bytes /
+price_embedding_bag(struct sc__pricing *p, const struct sc__operator *o, bool backward) {
+    const struct sc__capture_tensor *table =
+        backward ? sc__pricing_output(p, 0) : sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *index = sc__pricing_input(p, 1);
+    double row = (double)sc__pricing_size(table, 1) * table->bytes /
                  (table->elements > 0 ? table->elements : 1);
-    double bytes = index->elements * row + index->bytes + bytes_of(p, p->call->out);
-    by_bytes(p, SC__WORK_EMBEDDING, o->traffic * bytes, o->kernels);
+    double bytes =
+        index->elements * row + index->bytes + sc__pricing_bytes(p, p->call->out);
+    sc__pricing_move(p, SC__WORK_EMBEDDING, o->traffic * bytes, o->kernels);
 }
 
-static bool price_by_shape(struct priced *p) {
+static bool price_by_shape(struct sc__pricing *p) {
     const char *op = p->call->op;
     if (!strcmp(op, "aten.mm"))
         price_mm(p, 0);
@@ -455,10 +400,6 @@ static bool price_by_shape(struct priced *p) {
         price_bmm(p, 0);
     else if (!strcmp(op, "aten.baddbmm"))
         price_bmm(p, 1);
-    else if (!strcmp(op, "aten.convolution"))
-        price_convolution(p);
-    else if (!strcmp(op, "aten.convolution_backward"))
-        price_convolution_backward(p);
     else if (!strcmp(op, "stepcast.attention"))
         price_attention(p, false);
     else if (!strcmp(op, "stepcast.attention_backward"))
@@ -472,29 +413,23 @@ static bool price_by_shape(struct priced *p) {
     return true;
 }
 
-static bool price_by_model(struct priced *p) {
+static bool price_by_model(struct sc__pricing *p) {
     const char *op = p->call->op;
-    if (!strcmp(op, "aten.native_layer_norm"))
-        price_norm(p, SC__MEM_LAYERNORM_F, 0, 1);
-    else if (!strcmp(op, "aten.native_layer_norm_backward"))
-        price_norm(p, SC__MEM_LAYERNORM_B, 1, 4);
-    else if (!strcmp(op, "aten._fused_rms_norm"))
-        price_norm(p, SC__MEM_RMSNORM_F, 0, 1);
-    else if (!strcmp(op, "aten._fused_rms_norm_backward"))
-        price_norm(p, SC__MEM_RMSNORM_B, 1, 3);
-    else if (!strcmp(op, "aten.embedding"))
-        by_kernel(p,
-                  sc__embedding_forward(p->model,
-                                        type_of(input(p, 0)),
-                                        (uint64_t)input(p, 1)->elements,
-                                        size_at(input(p, 0), 1)));
+    if (!strcmp(op, "aten.embedding"))
+        sc__pricing_kernel(
+            p,
+            sc__embedding_forward(p->model,
+                                  sc__pricing_type(sc__pricing_input(p, 0)),
+                                  (uint64_t)sc__pricing_input(p, 1)->elements,
+                                  sc__pricing_size(sc__pricing_input(p, 0), 1)));
     else if (!strcmp(op, "aten.embedding_dense_backward"))
-        by_kernel(p,
-                  sc__embedding_backward(p->model,
-                                         type_of(output(p, 0)),
-                                         (uint64_t)input(p, 1)->elements,
-                                         size_at(output(p, 0), 0),
-                                         size_at(output(p, 0), 1)));
+        sc__pricing_kernel(
+            p,
+            sc__embedding_backward(p->model,
+                                   sc__pricing_type(sc__pricing_output(p, 0)),
+                                   (uint64_t)sc__pricing_input(p, 1)->elements,
+                                   sc__pricing_size(sc__pricing_output(p, 0), 0),
+                                   sc__pricing_size(sc__pricing_output(p, 0), 1)));
     else if (!strcmp(op, "aten._fused_adamw_") || !strcmp(op, "aten._fused_adam_"))
         price_fused_adamw(p);
     else
@@ -502,80 +437,136 @@ static bool price_by_model(struct priced *p) {
     return true;
 }
 
-/* Copies whose elements do not lie in order on one side. */
-static bool is_strided(const struct priced *p) {
-    for (uint32_t i = 0; i < p->call->in.count; i++)
-        if (!input(p, i)->dense && input(p, i)->dims > 1)
-            return true;
-    return false;
+/* Tensors joined in one kernel where all lie in order; else one after another, and by
+ * their elements where one of them is empty. */
+static bool price_joined(struct sc__pricing *p, const struct sc__operator *o) {
+    bool joins = !strcmp(p->call->op, "aten.cat") || !strcmp(p->call->op, "aten.stack");
+    bool ordered = true;
+    bool empty = false;
+    for (uint32_t i = 0; i < p->call->in.count; i++) {
+        ordered = ordered && sc__pricing_input(p, i)->dense;
+        empty = empty || sc__pricing_input(p, i)->elements < 1;
+    }
+    if (!joins || (ordered && !empty))
+        return false;
+    double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
+    struct sc__kernel kernel = sc__pricing_elements(p,
+                                                    bytes,
+                                                    sc__pricing_output(p, 0)->elements,
+                                                    p->operators->join_ps[empty]);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    return true;
 }
 
-static void price_strided(struct priced *p, const struct sc__operator *o) {
-    double bytes = bytes_of(p, p->call->in) + bytes_of(p, p->call->out);
-    if (!strcmp(p->call->op, "aten.copy_"))
-        bytes = bytes_of(p, p->call->in);
-    by_bytes(p, o->work, o->traffic * p->operators->strided * bytes, o->kernels);
+/* Values added at places that may repeat: each by itself where every dimension is
+ * indexed, rows of them where the last is not. */
+static bool price_index_put(struct sc__pricing *p, const struct sc__operator *o) {
+    bool put = !strncmp(p->call->op, "aten.index_put", 14) ||
+               !strcmp(p->call->op, "aten._index_put_impl_");
+    if (!put || p->call->in.count < 4)
+        return false;
+    const struct sc__capture_tensor *values = sc__pricing_input(p, p->call->in.count - 1);
+    struct sc__kernel kernel =
+        sc__pricing_elements(p, values->bytes, values->elements, p->operators->put_ps);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    p->price.kernels = o->kernels;
+    return true;
 }
 
-/* Elements of the in- and outputs, each once: an output in place of an input counts as
- * its reading and its writing. */
-static void price_by_operator(struct priced *p, const struct sc__operator *o) {
+/* Threads stand over the places of one picture and go through all channels of all; with
+ * channels side by side each element of the larger is one of four neighbours' mean. */
+static bool price_bilinear(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *in = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    const double *index_ps = p->operators->index_ps;
+    double larger = fmax(in->elements, out->elements);
+    double planes = (double)sc__pricing_size(out, 0) * (double)sc__pricing_size(out, 1);
+    bool last = in->channels_last;
+    if (strcmp(p->call->op, "aten.upsample_bilinear2d") &&
+        (!last || strcmp(p->call->op, "aten.upsample_bilinear2d_backward")))
+        return false;
+    struct sc__kernel kernel =
+        sc__pricing_elements(p,
+                             in->bytes + out->bytes,
+                             last ? larger : 0,
+                             index_ps[0] + 3 * index_ps[1] + 3 * index_ps[2]);
+    if (!last)
+        kernel.us += planes * p->operators->bilinear_plane_us;
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    return true;
+}
+
+/* Picoseconds an element, in place of traffic. */
+static void price_by_elements(struct sc__pricing *p, const struct sc__operator *o) {
+    double in = sc__pricing_input(p, 0)->elements;
+    double out = sc__pricing_output(p, 0)->elements;
+    double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
+    double times = p->call->with.shifts > 1 ? p->call->with.shifts : 1;
+    struct sc__kernel kernel =
+        sc__pricing_elements(p, bytes, in > out ? in : out, times * o->traffic);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    p->price.kernels = times * o->kernels;
+}
+
+/* Inputs whose elements do not lie in order take as long as a copy of them. */
+static void price_with_copies(struct sc__pricing *p, const struct sc__operator *o) {
+    double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
+    sc__pricing_move(p, o->work, o->traffic * bytes, o->kernels);
+    for (uint32_t i = 0; i < p->call->in.count; i++) {
+        const struct sc__capture_tensor *t = sc__pricing_input(p, i);
+        if (o->work == SC__WORK_COPY && !t->dense && t->dims > 1)
+            p->price.kernel.us += sc__pricing_copy(p, t).us;
+    }
+}
+
+static void price_by_operator(struct sc__pricing *p, const struct sc__operator *o) {
     const char *op = p->call->op;
-    double in = bytes_of(p, p->call->in);
-    double out = bytes_of(p, p->call->out);
     if (!strncmp(op, "aten._foreach_", 14))
         price_list(p, o->traffic);
     else if (!strcmp(op, "aten._embedding_bag"))
         price_embedding_bag(p, o, false);
     else if (!strcmp(op, "aten._embedding_bag_backward"))
         price_embedding_bag(p, o, true);
-    else if (o->work == SC__WORK_COPY && is_strided(p))
-        price_strided(p, o);
-    else if (!strcmp(op, "aten.copy_"))
-        by_bytes(p, o->work, o->traffic * in, o->kernels);
+    else if (price_joined(p, o) || price_index_put(p, o) || price_bilinear(p, o))
+        return;
+    else if (o->way == SC__WAY_ITERATE)
+        sc__pricing_iterate(p, o);
+    else if (o->way == SC__WAY_ELEMENTS)
+        price_by_elements(p, o);
+    else if (o->way == SC__WAY_REDUCE)
+        sc__pricing_reduce(p, o);
+    else if (o->way == SC__WAY_WRITTEN)
+        sc__pricing_move(p,
+                         o->work,
+                         o->traffic * sc__pricing_bytes(p, p->call->out),
+                         o->kernels);
     else
-        by_bytes(p, o->work, o->traffic * (in + out), o->kernels);
-}
-
-static bool writes_only(const char *op) {
-    static const char *const names[] = {"aten.zeros",
-                                        "aten.ones",
-                                        "aten.full",
-                                        "aten.arange",
-                                        "aten.zeros_like",
-                                        "aten.ones_like",
-                                        "aten.full_like",
-                                        "aten.new_zeros",
-                                        "aten.new_ones",
-                                        "aten.new_full",
-                                        "aten.zero_",
-                                        "aten.fill_",
-                                        "aten.bernoulli_",
-                                        "aten.uniform_",
-                                        "aten.normal_",
-                                        NULL};
-    for (const char *const *name = names; *name; name++)
-        if (!strcmp(op, *name))
-            return true;
-    return false;
+        price_with_copies(p, o);
 }
 
 struct sc__capture_price sc__capture_price(const struct sc__capture *c,
                                            const struct sc__operators *operators,
                                            struct sc__kernel_model *model,
                                            const struct sc__capture_call *call) {
-    struct priced p = {.c = c, .operators = operators, .model = model, .call = call};
+    struct sc__pricing p = {.c = c, .operators = operators, .model = model, .call = call};
     const struct sc__operator *o = operator_named(operators, call->op);
     if (price_by_shape(&p) || price_by_model(&p))
         return p.price;
-    if (writes_only(call->op))
-        by_bytes(&p, SC__WORK_ELEMENTWISE, bytes_of(&p, call->out), 1);
-    else if (o)
+    if (sc__pricing_norm(&p) || sc__pricing_convolution(&p))
+        return p.price;
+    if (o)
         price_by_operator(&p, o);
     else if (!strncmp(call->op, "aten._foreach_", 14))
         price_list(&p, 1);
     else {
-        by_bytes(&p, SC__WORK_OTHER, bytes_of(&p, call->in) + bytes_of(&p, call->out), 1);
+        sc__pricing_move(&p,
+                         SC__WORK_OTHER,
+                         sc__pricing_bytes(&p, call->in) + sc__pricing_bytes(&p, call->out),
+                         1);
         p.price.known = false;
     }
     return p.price;

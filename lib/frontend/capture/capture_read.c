@@ -197,17 +197,18 @@ static sc_status read_modules(const struct sc__node *root, struct sc__capture *c
 /* Whether strides lie in order; which dimensions repeat (stride 0). */
 static sc_status read_strides(const struct sc__node *strides,
                               struct sc__capture_tensor *t) {
-    int64_t stride[SC__CAPTURE_MOST_DIMS] = {0};
     SC__TRY(sc__node_is_array(strides));
     if (sc__node_count(strides) != t->dims)
         return sc__node_fail(strides, NULL, "has another number of dimensions");
     t->dense = false;
     for (uint32_t i = 0; i < t->dims; i++) {
-        SC__TRY(item_number(strides, i, 0, MOST_ELEMENTS, &stride[i]));
-        if (!stride[i] && t->size[i] > 1)
+        int64_t stride = 0;
+        SC__TRY(item_number(strides, i, 0, MOST_ELEMENTS, &stride));
+        t->stride[i] = (uint64_t)stride;
+        if (!stride && t->size[i] > 1)
             t->elements /= (double)t->size[i];
     }
-    t->channels_last = t->dims >= 3 && stride[1] == 1 && stride[t->dims - 1] != 1;
+    t->channels_last = t->dims >= 3 && t->stride[1] == 1 && t->stride[t->dims - 1] != 1;
     return SC_OK;
 }
 
@@ -229,6 +230,11 @@ static sc_status read_shape(const struct sc__node *shape, struct sc__capture_ten
     if (elements > (double)MOST_ELEMENTS)
         return sc__node_fail(shape, NULL, "has more than 2^45 elements");
     t->elements = elements;
+    uint64_t stride = 1;
+    for (unsigned i = t->dims; i-- > 0;) {
+        t->stride[i] = stride;
+        stride *= t->size[i] ? t->size[i] : 1;
+    }
     return SC_OK;
 }
 
@@ -321,6 +327,18 @@ static sc_status read_mask(const struct sc__node *with, struct sc__capture_with 
     return SC_OK;
 }
 
+/* A roll goes over its dimensions one by one. */
+static sc_status read_shifts(const struct sc__node *with, struct sc__capture_with *out) {
+    struct sc__node shifts = sc__node_at(with, "shifts");
+    if (!shifts.value)
+        return SC_OK;
+    SC__TRY(sc__node_is_array(&shifts));
+    if (sc__node_count(&shifts) > SC__CAPTURE_MOST_DIMS)
+        return sc__node_fail(&shifts, NULL, "has more than %d", SC__CAPTURE_MOST_DIMS);
+    out->shifts = (uint32_t)sc__node_count(&shifts);
+    return SC_OK;
+}
+
 static sc_status read_with(const struct sc__node *call,
                            const struct sc__capture *c,
                            struct sc__capture_with *out) {
@@ -345,6 +363,7 @@ static sc_status read_with(const struct sc__node *call,
                                "output_mask",
                                "causal",
                                "dropout",
+                               "shifts",
                                "hidden",
                                "layers",
                                "gates",
@@ -363,6 +382,7 @@ static sc_status read_with(const struct sc__node *call,
     SC__TRY(sc__node_u32(&with, "gates", 1, 16, &out->gates));
     SC__TRY(sc__node_bool(&with, "bidirectional", &out->bidirectional));
     SC__TRY(read_stride(&with, out));
+    SC__TRY(read_shifts(&with, out));
     SC__TRY(read_mask(&with, out));
     return read_peer(&with, c, out);
 }
@@ -428,7 +448,6 @@ static sc_status read_op(const struct sc__node *n,
     struct sc__node word = sc__node_item(n, PART_PHASE);
     SC__TRY(sc__node_choice(&word, phase_words, &phase));
     SC__TRY(item_number(n, PART_STREAM, -groups, 1 << 20, &number[PART_STREAM]));
-    /* nothing is priced by these two, but they are numbers */
     SC__TRY(item_number(n, PART_QUIET, 0, 1 << 30, &number[PART_QUIET]));
     SC__TRY(item_number(n, PART_ENTERED, 0, 1 << 30, &number[PART_ENTERED]));
     struct sc__node born = sc__node_item(n, PART_BORN);
@@ -441,6 +460,8 @@ static sc_status read_op(const struct sc__node *n,
     op->module = (uint32_t)number[PART_MODULE];
     op->phase = phases[phase];
     op->stream = (int32_t)number[PART_STREAM];
+    op->quiet = (uint32_t)number[PART_QUIET];
+    op->entered = (uint32_t)number[PART_ENTERED];
     return SC_OK;
 }
 

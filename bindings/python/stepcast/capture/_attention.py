@@ -73,15 +73,25 @@ def _as_four(tensor, lead):
     return tensor.reshape((-1, *tensor.shape[-3:])) if lead != 2 else tensor
 
 
+def _by_products(query, key, value, mask, dropout_p, scale):
+    """What PyTorch runs on a GPU without a fused kernel: products in fp32."""
+    kind = query.dtype
+    root = (scale if scale is not None else query.shape[-1] ** -0.5) ** 0.5
+    query, key, value = query.float() * root, key.float(), value.float()
+    scores = torch.matmul(query, key.transpose(-2, -1) * root)
+    weights = torch.ops.aten._safe_softmax(scores + mask, -1)
+    if dropout_p > 0:
+        weights = _dropout(weights, dropout_p)
+    return torch.matmul(weights, value).to(kind)
+
+
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """In place of torch.nn.functional's function of that name."""
-    if attn_mask is not None and attn_mask.requires_grad:
+    if attn_mask is not None and attn_mask.requires_grad and not enable_gqa:
         # no fused kernel gives the gradient of a mask
-        return torch.ops.aten._scaled_dot_product_attention_math(
-            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
-        )[0]
+        return _by_products(query, key, value, attn_mask, dropout_p, scale)
     sharded = type(query).__name__ == "DTensor"
     if sharded:
         mesh, placements = query.device_mesh, query.placements

@@ -48,13 +48,16 @@ class Capture:
             entry.append(None)
         if count != 1:
             entry.append(count)
-        return self.tensors.place(json.dumps(entry), entry)
+        key = (dtype, tuple(shape), strides and tuple(strides), count)
+        return self.tensors.place(key, entry)
 
     def call(self, operation, inputs, outputs, attributes):
         entry = {"op": operation, "in": inputs, "out": outputs}
         if attributes:
             entry["with"] = attributes
-        return self.calls.place(json.dumps(entry, sort_keys=True), entry)
+        also = json.dumps(attributes, sort_keys=True) if attributes else ""
+        key = (operation, tuple(inputs), tuple(outputs), also)
+        return self.calls.place(key, entry)
 
     def group(self, entry):
         return self.groups.place(json.dumps(entry, sort_keys=True), entry)

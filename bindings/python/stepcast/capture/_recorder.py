@@ -6,7 +6,15 @@ import weakref
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    UnsupportedOperatorException,
+    unset_fake_temporarily,
+)
+
+from ._rms_norm import STANDS_FOR
 
 aten = torch.ops.aten
 
@@ -39,6 +47,7 @@ ATTRIBUTES = {
         "groups",
         "output_mask",
     ),
+    "aten.roll": ("shifts",),
     "stepcast.attention": ("causal", "dropout"),
     "stepcast.attention_backward": ("causal", "dropout"),
     "stepcast.recurrent": ("hidden", "layers", "gates", "bidirectional"),
@@ -75,6 +84,7 @@ COLLECTIVES = {
     "c10d.broadcast_": "broadcast",
     "c10d.reduce_": "reduce",
     "c10d.barrier": "barrier",
+    "c10d.scatter_": "broadcast",
     "c10d.send": "send",
     "c10d.recv_": "recv",
     "_c10d_functional.all_reduce": "all_reduce",
@@ -115,6 +125,7 @@ GPU = torch.device("cpu", 0)
 COMMUNICATION = 1000  # a number that no stream has, while an operation is written down
 MOST_SINGLE = 8  # tensors of a list that are described one by one
 MOST_REAL = 256  # elements of a tensor on the host that keeps its values
+MOST_WHOLE = 1 << 20  # the same of whole numbers: ranks of a mesh, places of tokens
 
 
 def on_gpu(tensor):
@@ -123,6 +134,23 @@ def on_gpu(tensor):
 
 def bytes_of(tensor):
     return tensor.numel() * tensor.element_size()
+
+
+def is_small(tensor):
+    """A tensor of the host that keeps its values."""
+    whole = not (tensor.dtype.is_floating_point or tensor.dtype.is_complex)
+    return tensor.numel() <= (MOST_WHOLE if whole else MOST_REAL)
+
+
+def _stand_ins(value):
+    """The same arguments with one element for each tensor."""
+    if isinstance(value, torch.Tensor):
+        return torch.empty(1)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_stand_ins(item) for item in value)
+    if isinstance(value, dict):
+        return {name: _stand_ins(item) for name, item in value.items()}
+    return value
 
 
 def place_on_gpu(kwargs):
@@ -335,6 +363,8 @@ class Recorder(TorchDispatchMode):
         return values
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.prim.device.default:
+            return args[0].device  # autograd asks this more than anything else
         if any(kind not in PLAIN for kind in types):
             return NotImplemented
         if self.stack and torch._C._current_autograd_node() is None:
@@ -343,6 +373,7 @@ class Recorder(TorchDispatchMode):
             self.modules_of.setdefault(number, self.stack[-1])
         kwargs = place_on_gpu(kwargs or {})
         name = str(func._schema.name).replace("::", ".")
+        name = STANDS_FOR.get(name, name)
         if name == "aten._local_scalar_dense":
             return self._scalar(args[0])
         if name == "aten._to_copy" and self._stays(args[0], kwargs):
@@ -352,7 +383,13 @@ class Recorder(TorchDispatchMode):
         if name == "_c10d_functional.wait_tensor":
             self._wait_tensor(args[0])
             return func(*args, **kwargs)
-        out = func(*args, **kwargs)
+        try:
+            out = self._run(name, func, args, kwargs)
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            if not self._only_values(args, kwargs):
+                raise
+            with unset_fake_temporarily():
+                return func(*args, **kwargs)
         if self._on_host(args, kwargs, out):
             # small values on the host are real: scripts decide by them
             with unset_fake_temporarily():
@@ -364,15 +401,35 @@ class Recorder(TorchDispatchMode):
         return out
 
     @staticmethod
+    def _only_values(args, kwargs):
+        """All tensors that go in are small ones of the host, with values."""
+        inputs = list(tensors_of((args, kwargs)))
+        return bool(inputs) and all(
+            not isinstance(tensor, FakeTensor) and not on_gpu(tensor) and is_small(tensor)
+            for tensor in inputs
+        )
+
+    @staticmethod
     def _on_host(args, kwargs, out):
         """Only small tensors of the host take part."""
         inputs = list(tensors_of((args, kwargs)))
         if any(isinstance(tensor, FakeTensor) for tensor in inputs):
             return False
         tensors = inputs + list(tensors_of(out))
-        return bool(tensors) and all(
-            not on_gpu(tensor) and tensor.numel() <= MOST_REAL for tensor in tensors
-        )
+        return bool(tensors) and all(not on_gpu(tensor) and is_small(tensor) for tensor in tensors)
+
+    @staticmethod
+    def _run(name, func, args, kwargs):
+        """The operation on fake tensors. Where torch has no such form of a collective, one
+        on stand-ins tells what is waited for."""
+        try:
+            return func(*args, **kwargs)
+        except (NotImplementedError, UnsupportedOperatorException):
+            if name not in COLLECTIVES:
+                raise
+        with unset_fake_temporarily():
+            result = func(*_stand_ins(args), **_stand_ins(kwargs))
+        return (args[0], *result[1:]) if isinstance(result, (list, tuple)) else result
 
     @staticmethod
     def _stays(tensor, kwargs):
@@ -422,6 +479,7 @@ class Recorder(TorchDispatchMode):
             return
         if not self.open:
             return
+        self._wait_for_filled(inputs)
         described = []
         for value in (*args, *kwargs.values()):
             described += self._described(value)
@@ -454,7 +512,7 @@ class Recorder(TorchDispatchMode):
         # communication has a stream of its own: mark it by its group
         self.ops[operation][3] = -1 - attributes["group"]
         self.pending.append(operation)
-        for tensor in tensors_of((args, out)):
+        for tensor in tensors_of((args, out)) if kind != "send" else ():
             if on_gpu(tensor):
                 self.collectives[tensor.untyped_storage()._cdata] = operation
 
@@ -474,6 +532,13 @@ class Recorder(TorchDispatchMode):
         self.waits.setdefault(self.current.number, set()).add(operation)
         if operation in self.pending:
             self.pending.remove(operation)
+
+    def _wait_for_filled(self, tensors):
+        """Who reads what a collective fills has waited for it, however the program says so."""
+        for tensor in tensors if self.pending else ():
+            operation = self.collectives.get(tensor.untyped_storage()._cdata)
+            if operation in self.pending:
+                self.wait_for(operation)
 
     def wait_for_messages(self):
         """A batch of sends and receives is waited for as a whole."""

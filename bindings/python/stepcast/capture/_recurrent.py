@@ -1,6 +1,8 @@
 """LSTM and GRU as one operation, as cuDNN has them: on the host PyTorch would take
 them apart, step by step."""
 
+import typing
+
 import torch
 
 
@@ -11,7 +13,7 @@ def define():
     @torch.library.custom_op("stepcast::recurrent", mutates_args=())
     def recurrent(
         x: torch.Tensor,
-        weights: list[torch.Tensor],
+        weights: typing.List[torch.Tensor],
         hidden: int,
         layers: int,
         gates: int,
@@ -33,12 +35,12 @@ def define():
         x: torch.Tensor,
         out: torch.Tensor,
         kept: torch.Tensor,
-        weights: list[torch.Tensor],
+        weights: typing.List[torch.Tensor],
         hidden: int,
         layers: int,
         gates: int,
         bidirectional: bool,
-    ) -> list[torch.Tensor]:
+    ) -> typing.List[torch.Tensor]:
         raise RuntimeError("stepcast::recurrent_backward has no data to run on")
 
     @recurrent_backward.register_fake

@@ -3,6 +3,8 @@ one run for each rank that differs."""
 
 import contextlib
 import functools
+import gc
+import importlib
 import itertools
 import os
 import pickle
@@ -27,6 +29,11 @@ class _Done(BaseException):
 
 
 OLDEST = (2, 4)
+SWAPS_FAKE = (2, 9)  # from here on Module.to() swaps fake parameters by itself
+
+
+def _version(torch):
+    return tuple(int(n) for n in re.findall(r"\d+", torch.__version__)[:2])
 
 
 def _torch():
@@ -37,8 +44,7 @@ def _torch():
             "PyTorch is not installed\n  hint: capture needs torch 2.4 or newer (the CPU build "
             "will do)"
         ) from None
-    version = tuple(int(n) for n in re.findall(r"\d+", torch.__version__)[:2])
-    if version < OLDEST:
+    if _version(torch) < OLDEST:
         raise CaptureError(
             f"torch {torch.__version__} is too old\n  hint: capture needs torch 2.4 or newer"
         )
@@ -265,14 +271,25 @@ class _Session:
         before = torch.utils.swap_tensors
 
         def swap_tensors(one, other):
+            parameter = isinstance(one, torch.nn.Parameter)
+            if type(one) is not type(other):  # a small one with values becomes a fake one
+                one.__class__, other.__class__ = other.__class__, one.__class__
             one.__dict__, other.__dict__ = other.__dict__, one.__dict__
             torch._C._swap_tensor_impl(one, other)
+            if parameter and not isinstance(one, torch.nn.Parameter):
+                one._is_param = True
 
+        future = torch.__future__
+        swaps = future.get_swap_module_params_on_conversion()
+        if _version(torch) < SWAPS_FAKE:
+            # setting the data of a fake tensor would leave it where it is
+            future.set_swap_module_params_on_conversion(True)
         torch.utils.swap_tensors = swap_tensors
         try:
             yield
         finally:
             torch.utils.swap_tensors = before
+            future.set_swap_module_params_on_conversion(swaps)
 
     @contextlib.contextmanager
     def _distributed(self):
@@ -323,9 +340,9 @@ class _Session:
         mesh_init = mesh_class.__init__
 
         @functools.wraps(mesh_init)
-        def remember(mesh, *args, **kwargs):
-            mesh_init(mesh, *args, **kwargs)
-            self._remember_mesh(mesh)
+        def remember(*args, **kwargs):
+            mesh_init(*args, **kwargs)
+            self._remember_mesh(args[0])
 
         mesh_class.__init__ = remember
         group_class = dist.ProcessGroup
@@ -431,7 +448,7 @@ class _Session:
         """body(session) under fake tensors; afterwards self.program is there."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        from . import _attention, _fake_cuda, _recurrent
+        from . import _attention, _fake_cuda, _recurrent, _rms_norm
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
@@ -439,6 +456,7 @@ class _Session:
             stack.enter_context(_fake_cuda.Replaced(self.recorder, gpus=8))
             stack.enter_context(_attention.Replaced())
             stack.enter_context(_recurrent.Replaced())
+            stack.enter_context(_rms_norm.Replaced())
             stack.enter_context(self._storages())
             stack.enter_context(self._foreach())
             stack.enter_context(self._modules_on_device())
@@ -514,6 +532,8 @@ def _run_ranks(body, world_size, mesh, ranks, warm_up):
         document, program = _in_child(run) if world_size > 1 else run()
         return program
 
+    if world_size > 1:
+        _import_once()
     first = program_of(0)  # tells the mesh, where the program makes one
     chosen, checks = _ranks_to_capture(ranks, world_size, document.mesh)
     for rank in chosen:
@@ -536,6 +556,23 @@ def _run_rank(document, rank, warm_up, body):
             "  hint: give the script more iterations, or --warm-up 0"
         )
     return document, session.program
+
+
+def _import_once():
+    """What every rank would import for itself, before the processes part."""
+    names = (
+        "torch._dynamo",
+        "torch.distributed.device_mesh",
+        "torch.distributed.fsdp",
+        "torch.distributed.pipelining",
+        "torch.distributed.tensor.parallel",
+        "torch.testing._internal.distributed.fake_pg",
+    )
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # collections in the processes pass over all this
 
 
 def _in_child(run):

@@ -1,0 +1,67 @@
+/* show_model: a model by itself, and the memory of a plan whether it fits or not. */
+#include "command/show.h"
+
+#include "plan/plan.h"
+
+#define GIB ((double)(1 << 30))
+#define BILLION 1e9
+
+static void put_architecture(const struct sc__model *m, struct sc__buffer *out) {
+    struct sc__model_params count;
+    sc__model_count(m, &count);
+    sc__printf(out, "%s\n", m->name ? m->name : "the model");
+    sc__printf(out,
+               "  layers    %u of width %u, %u heads, %u for keys and values",
+               m->layers,
+               m->hidden,
+               m->heads,
+               m->kv_heads);
+    if (m->experts)
+        sc__printf(out, "; %u experts, %u a token", m->experts, m->topk);
+    sc__printf(out, "\n  parameters %.2f B", count.total / BILLION);
+    if (count.active < count.total)
+        sc__printf(out, ", %.2f B of them active", count.active / BILLION);
+    sc__putc(out, '\n');
+}
+
+/* Of one token, forward and backward, attention at this length of sequence. */
+static void put_flops(const struct sc__job *job, struct sc__buffer *out) {
+    double seq = job->ev->settings.seq;
+    if (seq > 0)
+        sc__printf(out,
+                   "  FLOPs     %.4g per token, forward and backward, sequences of %.0f\n",
+                   sc__model_flops(job->model, 1, seq, true) / seq,
+                   seq);
+}
+
+/* Of the stage that needs most. */
+static void put_memory(const struct sc__workload *w, struct sc__buffer *out) {
+    const struct sc__memory *most = w->memory;
+    if (!most)
+        return;
+    for (uint32_t c = 1; c < w->class_count; c++)
+        if (sc__memory_total(&w->memory[c]) > sc__memory_total(most))
+            most = &w->memory[c];
+    uint64_t total = sc__memory_total(most);
+    sc__printf(out, "  memory    %.1f GiB", (double)total / GIB);
+    if (w->memory_capacity)
+        sc__printf(out,
+                   " of %.1f: %s",
+                   (double)w->memory_capacity / GIB,
+                   total <= w->memory_capacity ? "fits" : "does not fit");
+    sc__printf(out,
+               "\n            weights %.2f · gradients %.2f · optimizer %.2f · activations "
+               "%.2f · logits %.2f · workspace %.2f\n",
+               (double)most->weights / GIB,
+               (double)most->gradients / GIB,
+               (double)most->optimizer / GIB,
+               (double)most->activations / GIB,
+               (double)most->logits / GIB,
+               (double)most->workspace / GIB);
+}
+
+void sc__show_model(const struct sc__job *job, struct sc__buffer *out) {
+    put_architecture(job->model, out);
+    put_flops(job, out);
+    put_memory(job->workload, out);
+}

@@ -1,0 +1,38 @@
+#!/bin/sh
+# What-if rows: each says what a run with that option says. show of a model; help.
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+check() { # NAME GOT WANTED
+    if [ "$2" = "$3" ] && [ -n "$2" ]; then echo "ok answers: $1"; else echo "not ok answers: $1: '$2' is not '$3'"; fi
+}
+plan="--model llama3-8b --tp 2 --pp 2 --recompute full --seq 4096 --zero 1"
+step() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])'; }
+row() { python3 -c 'import json, sys; print(*[r["step_time_us"] for r in json.load(open(sys.argv[1]))["what_if_changes"] if r["key"] == sys.argv[2]] or ["none"])' "$t/$1.json" "$2" 2>/dev/null; }
+"$STEPCAST" run $plan --cluster dgx-h100:16 --global-batch 32 --what-if --json "$t/model.json" >"$t/text" 2>&1
+check nics "$(row model 'nic*2')" "$(step $plan --cluster 'dgx-h100:16 nic=800Gbps' --global-batch 32)"
+check nvlink "$(row model 'nvlink*2')" "$(step $plan --cluster 'dgx-h100:16 nvlink=900GB/s' --global-batch 32)"
+check gpu "$(row model 'gpu*2')" "$(step $plan --cluster dgx-h100:16 --global-batch 32 --gpu-speedup 2)"
+check micro_batches "$(row model 'micro-batches*2')" "$(step $plan --cluster dgx-h100:16 --global-batch 64)"
+check no_recompute "$(row model no-recompute)" "$(step $plan --cluster dgx-h100:16 --global-batch 32 --recompute none --ignore-memory)"
+check on_the_terminal "$(grep -c 'NICs twice as fast\|twice the micro-batches\|no recomputation' "$t/text")" 3
+python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
+"$STEPCAST" run "$t/w.txt" --slow rank:5=1.5 --what-if --json "$t/layers.json" >/dev/null 2>&1
+check layers_nics "$(row layers 'nic*2')" "$(step "$t/w.txt" --slow rank:5=1.5 --cluster 'dgx-h100 nic=800Gbps')"
+check layers_gpu "$(row layers 'gpu*2')" "$(step "$t/w.txt" --slow rank:5=1.5 --gpu-speedup 2)"
+check layers_have_no_plan "$(row layers 'micro-batches*2')" none
+"$STEPCAST" run "$t/w.txt" --cluster ideal:32 --what-if --json "$t/ideal.json" >/dev/null 2>&1
+check no_network_no_row "$(row ideal 'nic*2') $(row ideal 'nvlink*2')" "none none"
+
+# show: a model that does not fit is shown all the same. FLOPs of a token by hand: 6 per
+# weight of a matrix (all but the input embedding), and 6·l·h·s of causal attention.
+"$STEPCAST" show --model llama3-8b --seq 8192 >"$t/show" 2>&1
+check show_what_does_not_fit "$(grep -c 'layers    32 of width 4096\|parameters 8.03 B\|does not fit' "$t/show")" 3
+check show_flops "$(sed -n 's/^  FLOPs *\([0-9.e+]*\) .*/\1/p' "$t/show")" \
+    "$(python3 -c 'print(f"{6 * (8.030e9 - 128256 * 4096) + 6 * 32 * 4096 * 8192:.4g}")')"
+
+# help: what is needed first, the rest on request; every option is in one of them.
+"$STEPCAST" help run >"$t/short"
+"$STEPCAST" help run all >"$t/long"
+check help_begins_with_the_model "$(grep -m1 '^[A-Z].*:$' "$t/short")" "Model:"
+check help_names_the_rest "$(grep -c "help run all' has these too.*Chakra" "$t/short")" 1
+check help_all_has_them "$(grep -c -e '^Chakra:' -e '--tensor-model-parallel-size' "$t/short") $(grep -c -e '^Chakra:' -e '--tensor-model-parallel-size' "$t/long")" "0 2"
