@@ -117,7 +117,7 @@ static void rise_in_proportion(const struct sc__packet_sim *s,
     double target = (double)s->uet->target;
     double per_byte = PROPORTIONAL * s->config->payload * s->uet->scale *
                       (target / REFERENCE_RTT) * (target - (double)delay) / target;
-    w->increase += (int64_t)(per_byte * (double)bytes);
+    w->increase += per_byte * (double)bytes;
 }
 
 static void fall(const struct sc__packet_sim *s, struct sc__uet_window *w) {
@@ -136,7 +136,7 @@ static void adjust(const struct sc__packet_sim *s, struct sc__uet_window *w) {
     int64_t since = s->queue.now - w->last_adjust;
     if (w->since_adjust <= ADJUST_PACKETS * s->full_size && since <= s->base_rtt)
         return;
-    w->size += w->increase / w->size;
+    w->size += (int64_t)(w->increase / (double)w->size);
     if (since >= s->base_rtt) {
         w->size += (int64_t)(STEADY_INCREASE * s->config->payload * s->uet->scale);
         w->last_adjust = s->queue.now;
@@ -161,8 +161,7 @@ void sc__nscc_acknowledged(const struct sc__packet_sim *s,
     if (adapt_quickly(s, u, false, marked, delay))
         return;
     if (!marked && delay >= s->uet->target)
-        w->increase +=
-            (int64_t)(FAIR_INCREASE * s->config->payload * s->uet->scale * (double)bytes);
+        w->increase += FAIR_INCREASE * s->config->payload * s->uet->scale * (double)bytes;
     else if (!marked)
         rise_in_proportion(s, w, delay, bytes);
     else if (delay >= s->uet->target)

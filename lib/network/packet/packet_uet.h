@@ -54,10 +54,10 @@ struct sc__uet_window {
     int64_t size;
     int64_t most;
     int64_t base_rtt;
-    double delay;     /* average over the base */
-    int64_t increase; /* to come, times the window */
-    int64_t calm;     /* bytes acknowledged without delay */
-    bool fast;        /* calm for a whole window: rises with every byte */
+    double delay;    /* average over the base */
+    double increase; /* to come, times the window */
+    int64_t calm;    /* bytes acknowledged without delay */
+    bool fast;       /* calm for a whole window: rises with every byte */
     int64_t last_decrease;
     int64_t last_adjust;
     int64_t since_adjust; /* bytes acknowledged */

@@ -9,6 +9,7 @@
 #define CREDIT_PACKETS 4    /* a step of credit */
 #define REFERENCE_BDP 150e3 /* bytes: 100 Gb/s and 12 us */
 #define LEAST_RING 256u
+#define MOST_QUEUE 2e9 /* bytes: ports count in 32 bits */
 
 struct sc__packet_frame *sc__uet_control_new(struct sc__packet_sim *s,
                                              struct sc__uet_flow *u,
@@ -56,7 +57,7 @@ void sc__uet_setup(struct sc__packet_sim *s) {
     uet->nscc = c->control != SC__PACKET_RCCC;
     uet->rccc = c->control != SC__PACKET_NSCC;
     uet->ring = ring_size(s);
-    uet->queue_limit = (int64_t)(packets * c->uet_queue_bdp * s->full_size);
+    uet->queue_limit = (int64_t)fmin(MOST_QUEUE, packets * c->uet_queue_bdp * s->full_size);
     /* the window is what the line rate brings in a round trip */
     double ns_per_byte = (double)s->base_rtt / (double)s->window;
     uet->timeout =
