@@ -34,4 +34,14 @@ sc_status sc__plans_write_launch(const struct sc__plans *x);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
 
+/* plans_trainers.c: NULL, or what the configuration cannot say. */
+const char *sc__plans_put_torchtitan(const struct sc__plans *x,
+                                     const struct sc__plan *p,
+                                     const char *order,
+                                     struct sc__buffer *out);
+const char *sc__plans_put_deepspeed(const struct sc__plans *x,
+                                    const struct sc__plan *p,
+                                    const char *order,
+                                    struct sc__buffer *out);
+
 #endif
