@@ -338,7 +338,9 @@ static const struct sc__option options[] = {
      "FILE",
      NULL,
      "Output",
-     "the best plan as a launch script of Megatron-LM; - for standard output",
+     "the best plan for Megatron-LM (a script), Megatron-Bridge (.yaml), torchtitan "
+     "(.toml), "
+     "DeepSpeed (.json); - for standard output",
      0},
     {"html", 0, "FILE", NULL, "Output", "a page: the plans by time and memory", 0},
     {"json", 0, "FILE", NULL, "Output", "the plans as JSON; - for standard output", 0},

@@ -36,4 +36,14 @@ void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
 /* --html: the plans by time and memory. */
 sc_status sc__plans_write_page(const struct sc__plans *x);
 
+/* plans_trainers.c: NULL, or what the configuration cannot say. */
+const char *sc__plans_put_torchtitan(const struct sc__plans *x,
+                                     const struct sc__plan *p,
+                                     const char *order,
+                                     struct sc__buffer *out);
+const char *sc__plans_put_deepspeed(const struct sc__plans *x,
+                                    const struct sc__plan *p,
+                                    const char *order,
+                                    struct sc__buffer *out);
+
 #endif

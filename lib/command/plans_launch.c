@@ -1,22 +1,80 @@
-/* plans_launch: a plan as the script that launches it with Megatron-LM. Reading it
- * back (--megatron-args) gives the same step. What its flags cannot say is refused. */
+/* plans_launch: a plan as the file that launches it, by the ending of its name:
+ *
+ *     .yaml, .yml   a recipe of Megatron-Bridge: the names of Megatron's configuration
+ *     .toml         a job of torchtitan      (plans_trainers.c)
+ *     .json         a configuration of DeepSpeed
+ *     else          a script with the flags of Megatron-LM
+ *
+ * Reading it back (--megatron-args) gives the same step. What it cannot say is refused. */
 #include "command/plans.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static void put_flag(struct sc__buffer *out, const char *name) {
-    sc__printf(out, " \\\n    --%s", name);
+/* Where flags go: a script, or a recipe, whose names are those of the configuration. */
+struct launch_text {
+    struct sc__buffer *out;
+    bool recipe;
+};
+
+/* Flags that the configuration calls otherwise; value NULL: as it is, "": it is not
+ * said. */
+static const struct {
+    const char *flag;
+    const char *key;
+    const char *value;
+} recipe_names[] = {
+    {"swiglu", "gated_linear_unit", "true"},
+    {"untie-embeddings-and-output-weights", "share_embeddings_and_output_weights", "false"},
+    {"disable-bias-linear", "add_bias_linear", "false"},
+    {"group-query-attention", "", ""},
+    {"num-experts", "num_moe_experts", NULL},
+    {"num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size", NULL},
+    {"decoder-first-pipeline-num-layers", "num_layers_in_first_pipeline_stage", NULL},
+    {"decoder-last-pipeline-num-layers", "num_layers_in_last_pipeline_stage", NULL},
+    {"fp8-format", "fp8", NULL},
+};
+
+static void put_key(struct sc__buffer *out, const char *flag, const char *value) {
+    for (unsigned i = 0; i < sizeof recipe_names / sizeof *recipe_names; i++) {
+        if (strcmp(recipe_names[i].flag, flag))
+            continue;
+        if (*recipe_names[i].key)
+            sc__printf(out,
+                       "  %s: %s\n",
+                       recipe_names[i].key,
+                       recipe_names[i].value ? recipe_names[i].value : value);
+        return;
+    }
+    sc__puts(out, "  ");
+    for (const char *c = flag; *c; c++)
+        sc__putc(out, *c == '-' ? '_' : *c);
+    sc__printf(out, ": %s\n", value);
 }
 
-static void put_number(struct sc__buffer *out, const char *name, uint32_t n) {
-    sc__printf(out, " \\\n    --%s %u", name, n);
+static void put_word(struct launch_text *t, const char *name, const char *word) {
+    if (t->recipe)
+        put_key(t->out, name, *word ? word : "true");
+    else
+        sc__printf(t->out, " \\\n    --%s%s%s", name, *word ? " " : "", word);
 }
 
-static void put_word(struct sc__buffer *out, const char *name, const char *word) {
-    sc__printf(out, " \\\n    --%s %s", name, word);
+static void put_flag(struct launch_text *t, const char *name) {
+    put_word(t, name, "");
 }
 
-static void put_experts(const struct sc__model *m, struct sc__buffer *out) {
+static void put_number(struct launch_text *t, const char *name, uint32_t n) {
+    char text[16];
+    snprintf(text, sizeof text, "%u", n);
+    put_word(t, name, text);
+}
+
+static void put_section(struct launch_text *t, const char *name) {
+    if (t->recipe)
+        sc__printf(t->out, "%s:\n", name);
+}
+
+static void put_experts(const struct sc__model *m, struct launch_text *out) {
     if (!m->experts)
         return;
     put_number(out, "num-experts", m->experts);
@@ -27,15 +85,16 @@ static void put_experts(const struct sc__model *m, struct sc__buffer *out) {
     if (m->moe_latent)
         put_number(out, "moe-latent-size", m->moe_latent);
     if (m->first_dense)
-        sc__printf(out,
-                   " \\\n    --moe-layer-freq '([0]*%u+[1]*%u)'",
+        sc__printf(out->out,
+                   out->recipe ? "  moe_layer_freq: '([0]*%u+[1]*%u)'\n"
+                               : " \\\n    --moe-layer-freq '([0]*%u+[1]*%u)'",
                    m->first_dense,
                    m->layers - m->first_dense);
     else if (m->moe_every > 1)
         put_number(out, "moe-layer-freq", m->moe_every);
 }
 
-static void put_latent(const struct sc__model *m, struct sc__buffer *out) {
+static void put_latent(const struct sc__model *m, struct launch_text *out) {
     put_flag(out, "multi-latent-attention");
     if (m->q_lora)
         put_number(out, "q-lora-rank", m->q_lora);
@@ -45,7 +104,7 @@ static void put_latent(const struct sc__model *m, struct sc__buffer *out) {
     put_number(out, "v-head-dim", m->v_dim);
 }
 
-static void put_attention(const struct sc__model *m, struct sc__buffer *out) {
+static void put_attention(const struct sc__model *m, struct launch_text *out) {
     put_number(out, "num-attention-heads", m->heads);
     if (m->kv_lora) {
         put_latent(m, out);
@@ -58,7 +117,7 @@ static void put_attention(const struct sc__model *m, struct sc__buffer *out) {
     put_number(out, "num-query-groups", m->kv_heads);
 }
 
-static void put_model(const struct sc__model *m, struct sc__buffer *out) {
+static void put_model(const struct sc__model *m, struct launch_text *out) {
     put_number(out, "num-layers", m->layers);
     put_number(out, "hidden-size", m->hidden);
     put_attention(m, out);
@@ -87,7 +146,7 @@ static void put_model(const struct sc__model *m, struct sc__buffer *out) {
         put_number(out, "mtp-num-layers", m->mtp_layers);
 }
 
-static void put_sizes(const struct sc__plan *p, struct sc__buffer *out) {
+static void put_sizes(const struct sc__plan *p, struct launch_text *out) {
     put_number(out, "tensor-model-parallel-size", p->mesh.tp);
     put_number(out, "pipeline-model-parallel-size", p->mesh.pp);
     put_number(out, "context-parallel-size", p->mesh.cp);
@@ -106,11 +165,26 @@ static void put_sizes(const struct sc__plan *p, struct sc__buffer *out) {
     if (p->count_loss)
         put_flag(out, "account-for-loss-in-pipeline-split");
     put_number(out, "seq-length", p->seq);
+}
+
+static void put_batch(const struct sc__plan *p, struct launch_text *out) {
+    put_section(out, "train");
     put_number(out, "micro-batch-size", p->micro_batch);
     put_number(out, "global-batch-size", p->global_batch);
 }
 
-static void put_recompute(const struct sc__plan *p, struct sc__buffer *out) {
+static void put_data_parallel(const struct sc__plan *p, struct launch_text *out) {
+    if (p->zero || p->overlap_grad || p->overlap_param)
+        put_section(out, "ddp");
+    if (p->zero)
+        put_flag(out, "use-distributed-optimizer");
+    if (p->overlap_grad)
+        put_flag(out, "overlap-grad-reduce");
+    if (p->overlap_param)
+        put_flag(out, "overlap-param-gather");
+}
+
+static void put_recompute(const struct sc__plan *p, struct launch_text *out) {
     static const struct {
         unsigned module;
         const char *name;
@@ -132,26 +206,21 @@ static void put_recompute(const struct sc__plan *p, struct sc__buffer *out) {
                    p->recompute_block ? p->recompute_layers : 1);
         return;
     }
-    sc__puts(out, " \\\n    --recompute-modules");
+    sc__puts(out->out,
+             out->recipe ? "  recompute_modules:\n" : " \\\n    --recompute-modules");
     for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++)
         if (p->recompute_modules & modules[i].module)
-            sc__printf(out, " %s", modules[i].name);
+            sc__printf(out->out, out->recipe ? "    - %s\n" : " %s", modules[i].name);
 }
 
 static void
-put_training(const struct sc__model *m, const struct sc__plan *p, struct sc__buffer *out) {
+put_training(const struct sc__model *m, const struct sc__plan *p, struct launch_text *out) {
     static const char *const cp_kinds[] = {"p2p", "all_gather", "a2a"};
     put_flag(out, p->dtype == SC__FP16 ? "fp16" : "bf16");
     if (p->gemm == SC__FP8)
         put_word(out, "fp8-format", "hybrid");
     if (p->sequence_parallel)
         put_flag(out, "sequence-parallel");
-    if (p->zero)
-        put_flag(out, "use-distributed-optimizer");
-    if (p->overlap_grad)
-        put_flag(out, "overlap-grad-reduce");
-    if (p->overlap_param)
-        put_flag(out, "overlap-param-gather");
     if (p->tp_overlap == SC__TP_CHUNKS)
         put_flag(out, "tp-comm-overlap");
     if (p->mesh.cp > 1)
@@ -200,6 +269,51 @@ resolve_best(const struct sc__plans *x, struct sc__plan *plan, const char **orde
     return sc__plan_resolve(ctx, &given, s->model, &around, plan);
 }
 
+static void
+put_script(const struct sc__plans *x, const struct sc__plan *plan, struct launch_text *t) {
+    const struct sc__search *s = &x->search;
+    uint32_t node = s->machines[s->plans[s->best[0]].machine].node_gpus;
+    if (node > plan->gpus)
+        node = plan->gpus;
+    sc__printf(t->out,
+               "%s# %s on %u GPUs: %.4f s a step as stepcast forecasts it. "
+               "Data, checkpoints, learning rate and the\n# rendezvous of the nodes are "
+               "yours to add.\n",
+               t->recipe ? "" : "#!/bin/bash\n",
+               s->model->name,
+               plan->gpus,
+               (double)s->plans[s->best[0]].step * 1e-12);
+    if (!t->recipe)
+        sc__printf(t->out,
+                   "torchrun --nproc_per_node %u --nnodes %u pretrain_gpt.py",
+                   node,
+                   plan->gpus / node);
+    put_section(t, "model");
+    put_model(s->model, t);
+    put_sizes(plan, t);
+    put_training(s->model, plan, t);
+    put_batch(plan, t);
+    put_data_parallel(plan, t);
+    if (t->recipe)
+        sc__printf(t->out,
+                   "trainer:\n  num_nodes: %u\n  devices: %u\n",
+                   plan->gpus / node,
+                   node);
+    else
+        sc__putc(t->out, '\n');
+}
+
+static sc_status
+cannot_be_said(const struct sc__plans *x, const char *to, const char *why) {
+    return sc__fail(x->req->ctx,
+                    SC_NO,
+                    NULL,
+                    "fix what it cannot say: --zero, --schedule, --pp, --software",
+                    "--write-launch: the best plan cannot be said to %s: %s",
+                    to,
+                    why);
+}
+
 sc_status sc__plans_write_launch(const struct sc__plans *x) {
     const char *path = sc__option(x->req, "write-launch");
     const struct sc__search *s = &x->search;
@@ -208,33 +322,26 @@ sc_status sc__plans_write_launch(const struct sc__plans *x) {
     struct sc__buffer b;
     if (!path)
         return SC_OK;
+    struct sc__str name = sc__str(path);
     SC__TRY(resolve_best(x, &plan, &order));
-    const char *why = unsaid(s->model, &plan, order);
-    if (why)
-        return sc__fail(x->req->ctx,
-                        SC_NO,
-                        NULL,
-                        "fix what it cannot say: --zero 1, --schedule, --pp",
-                        "--write-launch: the best plan cannot be said to Megatron-LM: %s",
-                        why);
-    uint32_t node = s->machines[s->plans[s->best[0]].machine].node_gpus;
-    if (node > plan.gpus)
-        node = plan.gpus;
     sc__buffer_init(&b, &x->req->ctx->arena);
-    sc__printf(&b,
-               "#!/bin/bash\n# %s on %u GPUs: %.4f s a step as stepcast forecasts it. "
-               "Data, checkpoints, learning rate and the\n# rendezvous of the nodes are "
-               "yours to add.\n",
-               s->model->name,
-               plan.gpus,
-               (double)s->plans[s->best[0]].step * 1e-12);
-    sc__printf(&b,
-               "torchrun --nproc_per_node %u --nnodes %u pretrain_gpt.py",
-               node,
-               plan.gpus / node);
-    put_model(s->model, &b);
-    put_sizes(&plan, &b);
-    put_training(s->model, &plan, &b);
-    sc__putc(&b, '\n');
+    const char *to = "Megatron-LM";
+    const char *why;
+    if (sc__str_ends(name, ".toml")) {
+        to = "torchtitan";
+        why = sc__plans_put_torchtitan(x, &plan, order, &b);
+    } else if (sc__str_ends(name, ".json")) {
+        to = "DeepSpeed";
+        why = sc__plans_put_deepspeed(x, &plan, order, &b);
+    } else {
+        struct launch_text t = {.out = &b};
+        t.recipe = sc__str_ends(name, ".yaml") || sc__str_ends(name, ".yml");
+        to = t.recipe ? "Megatron-Bridge" : to;
+        why = unsaid(s->model, &plan, order);
+        if (!why)
+            put_script(x, &plan, &t);
+    }
+    if (why)
+        return cannot_be_said(x, to, why);
     return sc__job_output(x->req, "write-launch", &b);
 }

@@ -566,6 +566,14 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
+static void note_idle_planes(struct sc_context *ctx, const struct sc__cluster *c) {
+    bool planes = c->fabric.kind == SC__FABRIC_HPN || c->fabric.kind == SC__FABRIC_DCN;
+    if (c->fabric.planes > 1 && !planes)
+        sc__note(ctx,
+                 "planes-unused",
+                 "planes has no effect: only the fabrics hpn and dcn have them");
+}
+
 /* Engines route through a dragonfly differently. */
 static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
@@ -665,6 +673,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     SC__TRY(check_rates(ctx, c, at));
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
+    note_idle_planes(ctx, c);
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

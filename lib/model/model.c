@@ -171,7 +171,6 @@ void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p
     p->embedding_norm = m->embedding_norm ? norm : 0;
     p->final_norm = norm;
     p->attention = attention_params(m);
-    p->norms = (m->post_norms ? 4 : m->one_norm ? 1 : 2) * norm;
     p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);

@@ -110,7 +110,6 @@ struct sc__model_params {
     double embedding_norm;
     double final_norm;
     double attention; /* of a layer: projections and biases */
-    double norms;     /* of a layer */
     double dense_mlp;
     /* of a layer with experts */
     double router;

@@ -6,8 +6,9 @@ uint32_t sc__block_set_edges(struct sc__workload *w,
                              uint32_t block,
                              const struct sc__edge *edges,
                              uint32_t count) {
-    struct sc__op *ops = w->ops + w->blocks[block].first_op;
     uint32_t n = w->blocks[block].ops;
+    /* a workload without operations has no array to count in */
+    struct sc__op *ops = n ? w->ops + w->blocks[block].first_op : NULL;
     uint32_t base = w->dep_count;
     if ((uint64_t)base + count >= w->dep_capacity && count)
         w->deps =

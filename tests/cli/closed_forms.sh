@@ -130,3 +130,8 @@ block="--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --vocab-size 3
 kept() { "$STEPCAST" run $block --ignore-memory --json - "$@" 2>/dev/null | python3 -c 'import json, sys; m = json.load(sys.stdin)["memory_bytes"]; print(m["activations"])'; }
 again="--recompute full --recompute-method block --recompute-num-layers"
 check repeated_layers "$(awk "BEGIN { n = $(kept --recompute none); a = $(kept $again 2); b = $(kept $again 6); f = $(kept $again 8); print (n > a), (a > b), (b > f), ((a - b) / (n - a) > 1.5) }")" "1 1 1 1"
+
+# 2021: the host waits 450 us behind each of the four messages that a stage gets in a step of four micro-batches, unless they overlap
+messages="--num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 32000 --seq 2048 --micro-batch 4 --global-batch 16 --tp 2 --pp 2 --dp 1 --cluster dgx-a100:4 --fusion 2021"
+of host_behind_messages 'r["breakdown_us"]["other"]' 1800 $messages
+of host_elsewhere 'r["breakdown_us"]["other"]' 0 $messages --overlap-p2p yes

@@ -184,6 +184,29 @@ for m in "llama3-8b --gpus 32" "mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1" "
 import json
 print(json.load(open('$tmp/l.json'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.json'))['step_time_us'])")" True
 done
+# The same as a recipe of Megatron-Bridge, for torchtitan and for DeepSpeed.
+read_back() { # file, software, options of reading, options of plans
+    file=$1 software=$2 reading=$3
+    shift 3
+    rm -f "$tmp/$file" "$tmp/l.js" "$tmp/r.js"
+    "$S" plans --global-batch 64 --seq 4096 --software "$software" "$@" --write-launch "$tmp/$file" --json "$tmp/l.js" >/dev/null
+    "$S" run --megatron-args "$tmp/$file" $reading --json "$tmp/r.js" >/dev/null
+    check "$file is read back: $*" "$(python3 -c "
+import json
+print(json.load(open('$tmp/l.js'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.js'))['step_time_us'])")" True
+}
+core="--software megatron-core-2025"
+read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 32
+read_back b.yaml megatron-core-2025 "$core" --model mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1
+read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2 --fp8
+read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,act
+read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3
+read_back t.toml torchtitan-2026 "" --model llama3-70b --gpus 128 --zero 3 --tp 8 --recompute full --vpp 1
+read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 --vpp 1 --fp8 --recompute full
+read_back d.json deepspeed "--model llama3-8b --seq 4096 --gpus 16" --model llama3-8b --gpus 16 --zero 3 --cp 1 --pp 1 --recompute none
+read_back d.json deepspeed "--model gpt3-1.3b --seq 4096 --gpus 16" --model gpt3-1.3b --gpus 16 --zero 2 --tp 2 --cp 1 --pp 1 --recompute none --micro-batch 1 --no-sequence-parallel
+expect "a plan of other software" 1 "--software torchtitan-2026" "$S" plans $few --write-launch "$tmp/no.toml"
+expect "and for DeepSpeed" 1 "--software deepspeed" "$S" plans $few --write-launch "$tmp/no.json"
 expect "a plan without flags" 1 "cannot be said to Megatron-LM" "$S" plans $few --zero 3 --write-launch "$tmp/no.sh"
 check "and no script" "$(cat "$tmp/out" "$tmp/err" | grep -c 'cannot be said') $(ls "$tmp/no.sh" 2>&1 | grep -c 'cannot access')" "1 1"
 # run --plan auto is the first of plans.

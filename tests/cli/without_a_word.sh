@@ -87,3 +87,7 @@ expect max_memory_of_coll 4 "it takes more than --max-memory, 0.2 MB" "$STEPCAST
 expect max_memory_is_enough 0 "Avg bus bandwidth" "$STEPCAST" coll alltoall -c dgx-h100:64 --net flow --max-memory 1GB -b 1G -e 1G
 echo "0 10448576 1000 0" >"$tmp/flows.txt"
 expect far_host 3 "flows.txt:1:3: error: a host is a number below 1048576" "$STEPCAST" flows "$tmp/flows.txt" --fabric ls:8:8
+
+# planes of a fabric that has none
+expect planes_unused 0 "planes has no effect: only the fabrics hpn and dcn have them" \
+    "$STEPCAST" coll all_reduce -c "gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib planes=2" -b 64M -e 64M
