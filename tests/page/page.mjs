@@ -337,6 +337,18 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
 }
 
+const found = JSON.parse(readFileSync(`${out}/plans.json`, "utf8"));
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/plans.html`, width, scheme);
+  await test(`plans by time and memory at ${width} px (${scheme})`, async () => {
+    check(!problems.length, problems.join("; "));
+    (await column("plan-table", "step")).forEach((us, i) => same(us, found.plans[i].step_time_us, `plan ${i}`));
+    check((await page.locator('#scatter [aria-label="dot"] circle').count()) === found.simulated, "one dot for each that was simulated");
+    const bad = [...(await overflows()), ...(await serious())];
+    check(!bad.length, bad.join("\n"));
+  });
+}
+
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.
 function starts1f1b(stages, batches, begin, forward, backward) {
