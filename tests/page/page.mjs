@@ -363,6 +363,14 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   });
 }
 
+await open(`${out}/capture.html`, 1280, "light");
+await test("a capture by module: the parts are all of its compute", async () => {
+  check(!problems.length, problems.join("; "));
+  const names = await column("module-table", "module"), total = (await column("module-table", "total")).reduce((a, x) => a + x, 0);
+  check(names.includes("bert.encoder.layer.*.attention.self"), names.join());
+  same(total, JSON.parse(readFileSync(`${out}/capture.json`, "utf8")).breakdown_us.compute, "modules");
+});
+
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.
 function starts1f1b(stages, batches, begin, forward, backward) {

@@ -2,6 +2,7 @@ import { h } from "./dom.js";
 import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
+import { moduleSection } from "./modules.js";
 import * as plans from "./plans.js";
 import * as sweep from "./sweep.js";
 import * as train from "./train.js";
@@ -56,7 +57,7 @@ function one(result) {
   const timeline = decodeTimeline(result.timeline, result.critical_path);
   const timelinePart = r.timelineSection(result, timeline);
   const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result, timeline),
-    r.linkSection(result), r.whatifSection(result), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
+    r.linkSection(result), r.whatifSection(result), moduleSection(result, timeline), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
   const title = `One training step: ${file(result)}`;
   document.title = `${file(result)} · stepcast`;
   return [head(title, commandLine(result), sections), h("main", { id: "main" }, r.headline(result), sections)];
