@@ -93,6 +93,7 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
                          "--base is missing");
     SC__TRY(sc__gpu_find(req->ctx, name, &base));
     SC__TRY(sc__kernel_table_read(req->ctx, req->inputs[0], &table));
+    SC__TRY(sc__kernel_table_priced(req->ctx, req->inputs[0], &table, base));
     sc__gpu_fit(req->ctx, base, &table, sc__flag(req, "tiles"), &fit);
     if (!fit.count)
         return sc__fail(req->ctx,

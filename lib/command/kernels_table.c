@@ -151,6 +151,7 @@ sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char 
     struct sc__kernel_table table = {0};
     const char *json = sc__option(req, "json");
     SC__TRY(sc__kernel_table_read(req->ctx, path, &table));
+    SC__TRY(sc__kernel_table_priced(req->ctx, path, &table, gpu));
     struct timed_rows p = {&table,
                            SC__NEW_ARRAY(&req->ctx->arena, double, table.count + 1)};
     for (uint32_t i = 0; i < table.count; i++)

@@ -137,6 +137,46 @@ static void carry_exchange(struct sc__exchange_constants *c, double links) {
     c->sm_bw *= links;
 }
 
+/* What streams goes with the memory, what waits with the clock. */
+static void carry_sequence(double *c, double dram, double clock, double sms, double l2) {
+    c[SC__SEQUENCE_ROW] /= clock;
+    c[SC__SEQUENCE_WALK] /= clock;
+    c[SC__SEQUENCE_WORK] *= sms / dram;
+    c[SC__SEQUENCE_STATE] *= sms / dram;
+    c[SC__SEQUENCE_CACHE] *= l2;
+}
+
+static void carry_context(double *c, double dram, double sm_rate, double l2) {
+    c[SC__CONTEXT_TILE] /= sm_rate;
+    c[SC__CONTEXT_BW] *= dram;
+    c[SC__CONTEXT_CACHE] *= l2;
+    for (unsigned i = 0; i < SC__SERVING_SIZES; i++)
+        c[SC__CONTEXT_STEP + i] /= sm_rate;
+}
+
+static void carry_generation(double *c, double dram, double sm_rate, double l2) {
+    c[SC__GENERATION_BW] *= dram;
+    c[SC__GENERATION_CACHE] *= l2;
+    c[SC__GENERATION_STEP] /= sm_rate;
+    c[SC__GENERATION_SLOW] /= sm_rate;
+}
+
+static void carry_serving(
+    struct sc__gpu *g, const struct sc__gpu *base, double dram, double clock, double rate) {
+    double sms = g->sms / base->sms;
+    double l2 = g->l2 > 0 && base->l2 > 0 ? g->l2 / base->l2 : 1;
+    for (unsigned i = 0; i < SC__SERVING_SOFTWARES; i++) {
+        for (unsigned k = 0; k < SC__SEQUENCE_OPS; k++)
+            carry_sequence(g->sequence[i][k], dram, clock, sms, l2);
+        for (unsigned t = 0; t < SC__SERVING_TYPES; t++) {
+            carry_context(g->serving[i][SC__SERVING_CONTEXT][t], dram, rate, l2);
+            carry_context(g->serving[i][SC__SERVING_MLA_CONTEXT][t], dram, rate, l2);
+            carry_generation(g->serving[i][SC__SERVING_GENERATION][t], dram, rate, l2);
+            carry_generation(g->serving[i][SC__SERVING_MLA_GENERATION][t], dram, rate, l2);
+        }
+    }
+}
+
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     struct sc__gpu sheet = *g;
     *g = *base;
@@ -182,7 +222,12 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->moe.te *= g->sms / base->sms / dram;
     g->moe.bw *= dram;
     g->moe.rp *= main_peak(g) / main_peak(base);
+    g->moe.r *= sm_rate;
     g->moe.permute /= dram;
+    g->moe.sort /= dram;
+    if (g->l2 > 0 && base->l2 > 0)
+        g->moe.cache *= g->l2 / base->l2;
+    carry_serving(g, base, dram, clock, sm_rate);
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

@@ -142,6 +142,10 @@ struct sc__gemm_constants {
     double cache;
     double cache_b;
     double cache_bw;
+    /* The clock under load: products that last take up to this part longer, half of it
+     * where they last `hot_us` (0: as long as short ones). */
+    double hot;
+    double hot_us;
     struct sc__gemm_tile tiles[SC__GEMM_TILES];
     unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };
@@ -202,18 +206,26 @@ struct sc__grouped_constants {
 
 /* The experts of a GPU in one call; hardware/kernel_moe.c has the formula. */
 struct sc__moe_constants {
-    /* us; us for each expert; us per 1e6 elements sorted */
+    /* us; us for each expert; us per 1e6 elements of the tokens, and of the rows that
+     * this GPU's experts get */
     double fixed;
     double expert;
     double permute;
-    /* of a tile: us per (rows + columns) and step of 64; us per element */
+    double sort;
+    /* of a tile: us per (rows + columns) and step of 64; FLOP/us of an SM; us per
+     * element */
     double b;
+    double r;
     double te;
     double wave; /* as of GEMMs */
     /* B/us and FLOP/us of the whole chip; 0: not known */
     double bw;
     double rp;
     double q;
+    /* bytes of which the cache holds half, and the part of the traffic it saves */
+    double cache;
+    double saved;
+    double pad; /* an expert's width is rounded up to a multiple; 0: as it is */
 };
 
 /* Section 2: one head-size class. */
@@ -248,6 +260,93 @@ struct sc__exchange_constants {
     double sm_power; /* of the number of SMs that work goes down with */
     double link_bw;  /* B/us of the GPU's links */
     double sharpness;
+};
+
+/* Whose kernels: serving stacks have their own for the same work. */
+enum sc__serving_software {
+    SC__SERVING_TRTLLM,
+    SC__SERVING_VLLM,
+    SC__SERVING_SGLANG,
+    SC__SERVING_SOFTWARES
+};
+
+/* Kernels that walk along a sequence: the short convolution and the gated delta rule
+ * of hybrid models, and their updates by one token. */
+enum sc__sequence_op {
+    SC__SEQUENCE_CONV,
+    SC__SEQUENCE_CONV_UPDATE,
+    SC__SEQUENCE_DELTA,
+    SC__SEQUENCE_DELTA_UPDATE,
+    SC__SEQUENCE_OPS
+};
+
+/* hardware/kernel_sequence.c has the formula. */
+enum sc__sequence_constant {
+    SC__SEQUENCE_CHUNK,    /* tokens; 0: not known */
+    SC__SEQUENCE_WIDTH,    /* channels or heads of a block */
+    SC__SEQUENCE_FIXED,    /* us */
+    SC__SEQUENCE_ROW,      /* us of a whole chunk, row after row */
+    SC__SEQUENCE_WALK,     /* us of a step from chunk to chunk */
+    SC__SEQUENCE_WORK,     /* us of a chunk of a block, on one SM */
+    SC__SEQUENCE_STATE,    /* us of a block's state, on one SM */
+    SC__SEQUENCE_Q,        /* sharpness of the maximum */
+    SC__SEQUENCE_PART,     /* of a chunk that is not full, the part that counts as full */
+    SC__SEQUENCE_CACHE,    /* chunks of blocks of which the cache holds half */
+    SC__SEQUENCE_SAVED,    /* part of the work that the cache saves */
+    SC__SEQUENCE_RESIDENT, /* blocks that an SM walks with at a time */
+    SC__SEQUENCE_ODD,      /* part more where tokens are no multiple of 8 */
+    SC__SEQUENCE_CONSTANTS
+};
+
+/* Attention of serving stacks; hardware/kernel_serving.c has the formulas. */
+enum sc__serving_phase {
+    SC__SERVING_CONTEXT,
+    SC__SERVING_GENERATION,
+    SC__SERVING_MLA_CONTEXT,
+    SC__SERVING_MLA_GENERATION,
+    SC__SERVING_PHASES
+};
+/* Elements: all bf16; the cache fp8; products fp8, too. */
+enum sc__serving_type {
+    SC__SERVING_BF16,
+    SC__SERVING_FP8_CACHE,
+    SC__SERVING_FP8,
+    SC__SERVING_TYPES
+};
+
+enum { SC__SERVING_SIZES = 5, SC__SERVING_CONSTANTS = 16 };
+
+/* Of prompts (context). */
+enum sc__context_constant {
+    SC__CONTEXT_FIXED,    /* us; 0: not known */
+    SC__CONTEXT_PACK,     /* 1: queries that share keys share tiles */
+    SC__CONTEXT_TILE,     /* us of a tile's end, by width, on one SM */
+    SC__CONTEXT_BW,       /* B/us */
+    SC__CONTEXT_Q,        /* sharpness of the maximum */
+    SC__CONTEXT_WALK,     /* steps of the longest tile, over its own */
+    SC__CONTEXT_CACHE,    /* bytes of which the cache holds half */
+    SC__CONTEXT_SAVED,    /* part of the traffic that the cache saves */
+    SC__CONTEXT_SEQUENCE, /* us of each sequence and head of keys, on one SM */
+    SC__CONTEXT_WINDOW,   /* factor on a step under a window */
+    SC__CONTEXT_STEP,     /* us of a step, heads of 64, 128, 192, 256, 512, on one SM */
+    SC__CONTEXT_CONSTANTS = SC__CONTEXT_STEP + SC__SERVING_SIZES
+};
+
+/* Of one token a sequence (generation). */
+enum sc__generation_constant {
+    SC__GENERATION_FIXED,    /* us; 0: not known */
+    SC__GENERATION_LIMIT,    /* queries of a head of keys that tensor cores take */
+    SC__GENERATION_BW,       /* B/us */
+    SC__GENERATION_STEP,     /* us of 64 keys, by width, on one SM */
+    SC__GENERATION_RESIDENT, /* heads of keys that an SM walks with beside the first */
+    SC__GENERATION_UNIT,     /* us of a head of keys of a sequence, on one SM */
+    SC__GENERATION_HEAD,     /* us of a head of queries of a sequence, on one SM */
+    SC__GENERATION_SLOW,     /* us of 64 keys and a query beyond the limit */
+    SC__GENERATION_Q,        /* sharpness of the maximum */
+    SC__GENERATION_CACHE,    /* bytes of which the cache holds half */
+    SC__GENERATION_SAVED,    /* part of the traffic that the cache saves */
+    SC__GENERATION_SPLIT,    /* us for each doubling of the keys */
+    SC__GENERATION_CONSTANTS
 };
 
 /* Older attention kernels: factors on forward and backward. */
@@ -335,6 +434,9 @@ struct sc__gpu {
     double adamw[3];     /* fixed, per 1e6 parameters all bf16, all fp32 */
     struct sc__exchange_constants exchange[SC__EXCHANGES];
     struct sc__moe_constants moe;
+    double sequence[SC__SERVING_SOFTWARES][SC__SEQUENCE_OPS][SC__SEQUENCE_CONSTANTS];
+    double serving[SC__SERVING_SOFTWARES][SC__SERVING_PHASES][SC__SERVING_TYPES]
+                  [SC__SERVING_CONSTANTS];
     double exchange_ranks; /* GPUs of the node they were measured on */
     struct sc__power_constants power;
     double gap;                        /* us between kernels */

@@ -77,6 +77,11 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
         return 200 + k->dtype;
     if (k->what == SC__KERNEL_OP_EXCHANGE)
         return 250 + (uint32_t)k->size[5];
+    if (k->what == SC__KERNEL_OP_SEQUENCE)
+        return 400 + (uint32_t)(k->size[4] * SC__SEQUENCE_OPS + k->size[3]);
+    if (k->what == SC__KERNEL_OP_SERVING)
+        return 450 +
+               (uint32_t)(k->size[7] * SC__SERVING_PHASES * SC__SERVING_TYPES + k->size[6]);
     return 300 + k->what;
 }
 
@@ -88,6 +93,8 @@ static void offer_tiles(struct group *g, struct sc__gemm_constants *c) {
     offer_ratio(g, &c->wave);
     offer_ratio(g, &c->split_odd);
     offer_ratio(g, &c->odd);
+    offer_ratio(g, &c->hot);
+    offer_ratio(g, &c->hot_us);
     for (unsigned i = 0; i < c->tile_count; i++) {
         offer_ratio(g, &c->tiles[i].step);
         offer_ratio(g, &c->tiles[i].epilogue);
@@ -190,16 +197,78 @@ offer_memory(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     }
 }
 
-static void offer_moe(struct group *g, struct sc__moe_constants *c) {
+/* At most 1, and stays when all are scaled. */
+static void offer_part(struct group *g, double *value) {
+    offer_ratio(g, value);
+    if (g->parameter_count && g->parameters[g->parameter_count - 1].value == value)
+        g->parameters[g->parameter_count - 1].most = 1;
+}
+
+static void offer_moe(struct group *g, struct sc__gpu *u) {
+    struct sc__moe_constants *c = &u->moe;
+    double peak = 1e6 * (u->peak[SC__BF16] > 0 ? u->peak[SC__BF16] : u->peak[SC__FP16]);
     offer(g, &c->bw, true);
     offer(g, &c->b, false);
     offer(g, &c->fixed, false);
-    offer(g, &c->rp, true);
+    offer_up_to(g, &c->rp, peak);
     offer(g, &c->te, false);
     offer(g, &c->permute, false);
+    offer(g, &c->sort, false);
     offer(g, &c->expert, false);
-    offer_ratio(g, &c->wave);
+    offer_up_to(g, &c->r, 1.5 * peak / u->sms);
+    offer_ratio(g, &c->cache);
+    offer_part(g, &c->saved);
+    offer_part(g, &c->wave);
     offer_ratio(g, &c->q);
+}
+
+static void offer_sequence(struct group *g, double *c) {
+    offer(g, &c[SC__SEQUENCE_WORK], false);
+    offer(g, &c[SC__SEQUENCE_FIXED], false);
+    offer(g, &c[SC__SEQUENCE_WALK], false);
+    offer(g, &c[SC__SEQUENCE_STATE], false);
+    offer(g, &c[SC__SEQUENCE_ROW], false);
+    offer_ratio(g, &c[SC__SEQUENCE_CACHE]);
+    offer_part(g, &c[SC__SEQUENCE_SAVED]);
+    offer_part(g, &c[SC__SEQUENCE_PART]);
+    offer_ratio(g, &c[SC__SEQUENCE_RESIDENT]);
+    offer_ratio(g, &c[SC__SEQUENCE_ODD]);
+}
+
+static void offer_context(struct group *g, double *c) {
+    offer(g, &c[SC__CONTEXT_FIXED], false);
+    for (unsigned i = 0; i < SC__SERVING_SIZES; i++)
+        offer(g, &c[SC__CONTEXT_STEP + i], false);
+    offer(g, &c[SC__CONTEXT_BW], true);
+    offer(g, &c[SC__CONTEXT_TILE], false);
+    offer(g, &c[SC__CONTEXT_SEQUENCE], false);
+    offer_ratio(g, &c[SC__CONTEXT_WALK]);
+    offer_ratio(g, &c[SC__CONTEXT_WINDOW]);
+    offer_ratio(g, &c[SC__CONTEXT_CACHE]);
+    offer_part(g, &c[SC__CONTEXT_SAVED]);
+}
+
+static void offer_generation(struct group *g, double *c) {
+    offer(g, &c[SC__GENERATION_FIXED], false);
+    offer(g, &c[SC__GENERATION_BW], true);
+    offer(g, &c[SC__GENERATION_STEP], false);
+    offer(g, &c[SC__GENERATION_UNIT], false);
+    offer(g, &c[SC__GENERATION_HEAD], false);
+    offer(g, &c[SC__GENERATION_SLOW], false);
+    offer(g, &c[SC__GENERATION_SPLIT], false);
+    offer_ratio(g, &c[SC__GENERATION_RESIDENT]);
+    offer_ratio(g, &c[SC__GENERATION_CACHE]);
+    offer_part(g, &c[SC__GENERATION_SAVED]);
+}
+
+static void
+offer_serving(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+    uint64_t phase = k->size[6] / SC__SERVING_TYPES;
+    double *c = u->serving[k->size[7]][phase][k->size[6] % SC__SERVING_TYPES];
+    if (phase == SC__SERVING_CONTEXT || phase == SC__SERVING_MLA_CONTEXT)
+        offer_context(g, c);
+    else
+        offer_generation(g, c);
 }
 
 static void offer_exchange(struct group *g, struct sc__exchange_constants *c) {
@@ -242,7 +311,13 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         offer_exchange(g, &u->exchange[k->size[5]]);
         break;
     case SC__KERNEL_OP_MOE:
-        offer_moe(g, &u->moe);
+        offer_moe(g, u);
+        break;
+    case SC__KERNEL_OP_SEQUENCE:
+        offer_sequence(g, u->sequence[k->size[4]][k->size[3]]);
+        break;
+    case SC__KERNEL_OP_SERVING:
+        offer_serving(g, u, k);
         break;
     case SC__KERNEL_OP_ELEMENTWISE:
         offer(g, &u->elementwise_bw, true);
@@ -396,7 +471,8 @@ static uint64_t shape_hash(const struct sc__kernel_key *k) {
     for (uint64_t i = 0; i < 8; i++)
         hash += sc__splitmix64(k->size[i] + (gemm ? 0 : i << 52));
     /* attention with and without a mask apart, so that both halves have both */
-    return (k->size[7] ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
+    bool masked = k->what <= SC__KERNEL_OP_ATTENTION_B && k->size[7];
+    return (masked ? (uint64_t)1 << 63 : 0) | sc__splitmix64(hash) >> 1;
 }
 
 static int by_hash(const void *a, const void *b) {

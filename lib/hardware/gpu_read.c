@@ -45,6 +45,8 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"cache", AT(gemm.cache)},
                                                     {"cache_b", AT(gemm.cache_b)},
                                                     {"cache_bw", AT(gemm.cache_bw)},
+                                                    {"hot", AT(gemm.hot)},
+                                                    {"hot_us", AT(gemm.hot_us)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"b", DTYPE(b)},
@@ -66,12 +68,17 @@ const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)
 const struct sc__gpu_field sc__gpu_moe_fields[] = {{"fixed", AT(moe.fixed)},
                                                    {"expert", AT(moe.expert)},
                                                    {"permute", AT(moe.permute)},
+                                                   {"sort", AT(moe.sort)},
                                                    {"b", AT(moe.b)},
+                                                   {"r", AT(moe.r)},
                                                    {"te", AT(moe.te)},
                                                    {"wave", AT(moe.wave)},
                                                    {"bw", AT(moe.bw)},
                                                    {"rp", AT(moe.rp)},
                                                    {"q", AT(moe.q)},
+                                                   {"cache", AT(moe.cache)},
+                                                   {"saved", AT(moe.saved)},
+                                                   {"pad", AT(moe.pad)},
                                                    {0}};
 const struct sc__gpu_field sc__gpu_batched_fields[] = {{"step", AT(batched.step)},
                                                        {"memory", AT(batched.memory)},
@@ -121,6 +128,12 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
 const char *const sc__gpu_exchange_names[] = {
     "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
+const char *const sc__gpu_serving_names[] = {"trtllm", "vllm", "sglang", NULL};
+const char *const sc__gpu_sequence_names[] = {
+    "conv", "conv_update", "delta", "delta_update", NULL};
+const char *const sc__gpu_phase_names[] = {
+    "context", "generation", "mla_context", "mla_generation", NULL};
+const char *const sc__gpu_serving_types[] = {"bf16", "fp8_cache", "fp8", NULL};
 const char *const sc__gpu_host_names[] = {"gpt", "llama", NULL};
 
 struct gpu_read_reader {
@@ -409,6 +422,8 @@ static sc_status read_moe(struct gpu_read_reader *r, json_t *o) {
     SC__TRY(read_fields(r, "moe", o, sc__gpu_moe_fields, r->gpu));
     if (r->gpu->moe.bw > 0 && !(r->gpu->moe.q >= 0.1 && r->gpu->moe.q <= 100))
         return bad(r, NULL, "%s.%s is from 0.1 to 100", "moe", "q");
+    if (!(r->gpu->moe.saved <= 1))
+        return bad(r, NULL, "%s.%s is at most 1", "moe", "saved");
     return SC_OK;
 }
 static sc_status read_batched(struct gpu_read_reader *r, json_t *o) {
@@ -459,6 +474,96 @@ static sc_status read_deepep(struct gpu_read_reader *r, json_t *o) {
         return bad(r, NULL, "%s.%s is from 1 to 1000000", "deepep", "ranks");
     return SC_OK;
 }
+/* {"trtllm": {"conv": [constants in the order of enum sc__sequence_constant], …}, …} */
+static sc_status read_sequence_ops(struct gpu_read_reader *r,
+                                   json_t *o,
+                                   double (*ops)[SC__SEQUENCE_CONSTANTS]) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_sequence_names, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "sequence", key);
+        double *c = ops[i];
+        SC__TRY(read_list(r, key, v, SC__SEQUENCE_CONSTANTS, c));
+        bool whole = c[SC__SEQUENCE_CHUNK] > 0 && c[SC__SEQUENCE_WIDTH] > 0 &&
+                     c[SC__SEQUENCE_RESIDENT] > 0 && c[SC__SEQUENCE_CACHE] > 0 &&
+                     c[SC__SEQUENCE_SAVED] <= 1 && c[SC__SEQUENCE_PART] <= 1;
+        if (!whole || !(c[SC__SEQUENCE_Q] >= 0.1 && c[SC__SEQUENCE_Q] <= 100))
+            return bad(r,
+                       "chunk, width, cache and resident are above 0, q from 0.1 to 100, "
+                       "part and saved at most 1",
+                       "%s.%s",
+                       "sequence",
+                       key);
+    }
+    return SC_OK;
+}
+static sc_status read_sequence(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_serving_names, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "sequence", key);
+        SC__TRY(read_sequence_ops(r, v, r->gpu->sequence[i]));
+    }
+    return SC_OK;
+}
+
+unsigned sc__serving_constant_count(unsigned phase) {
+    return phase == SC__SERVING_CONTEXT || phase == SC__SERVING_MLA_CONTEXT
+               ? SC__CONTEXT_CONSTANTS
+               : SC__GENERATION_CONSTANTS;
+}
+
+/* {"bf16": [constants of the phase], "fp8_cache": …, "fp8": …} */
+static sc_status read_serving_types(struct gpu_read_reader *r,
+                                    json_t *o,
+                                    unsigned phase,
+                                    double (*types)[SC__SERVING_CONSTANTS]) {
+    bool context = sc__serving_constant_count(phase) == SC__CONTEXT_CONSTANTS;
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_serving_types, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "serving", key);
+        double *c = types[i];
+        SC__TRY(read_list(r, key, v, sc__serving_constant_count(phase), c));
+        double bw = c[context ? SC__CONTEXT_BW : SC__GENERATION_BW];
+        double q = c[context ? SC__CONTEXT_Q : SC__GENERATION_Q];
+        double cache = c[context ? SC__CONTEXT_CACHE : SC__GENERATION_CACHE];
+        double saved = c[context ? SC__CONTEXT_SAVED : SC__GENERATION_SAVED];
+        if (!(c[0] > 0 && bw > 0 && cache > 0 && saved <= 1 && q >= 0.1 && q <= 100))
+            return bad(
+                r,
+                "fixed, bw and cache are above 0, q from 0.1 to 100, saved at most 1",
+                "%s: %s",
+                "serving",
+                key);
+    }
+    return SC_OK;
+}
+/* {"trtllm": {"context": {…}, …}, …} */
+static sc_status read_serving(struct gpu_read_reader *r, json_t *o) {
+    const char *key;
+    const char *phase;
+    json_t *v;
+    json_t *w;
+    json_object_foreach(o, key, v) {
+        int i = word_index(sc__gpu_serving_names, key);
+        if (i < 0)
+            return bad(r, NULL, "%s has no key '%s'", "serving", key);
+        json_object_foreach(v, phase, w) {
+            int j = word_index(sc__gpu_phase_names, phase);
+            if (j < 0)
+                return bad(r, NULL, "%s has no key '%s'", "serving", phase);
+            SC__TRY(read_serving_types(r, w, (unsigned)j, r->gpu->serving[i][j]));
+        }
+    }
+    return SC_OK;
+}
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }
@@ -466,24 +571,16 @@ static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
 static const struct section {
     const char *key;
     sc_status (*read)(struct gpu_read_reader *r, json_t *o);
-} sections[] = {{"gemm", read_gemm},
-                {"tiles", read_tiles},
-                {"dtype", read_dtypes},
-                {"grouped", read_grouped},
-                {"attention", read_attention},
-                {"attention_fp32", read_attention_fp32},
-                {"memory", read_memory},
-                {"attention_software", read_software},
-                {"power", read_power},
-                {"host", read_hosts},
-                {"other", read_other},
-                {"embedding", read_embedding},
-                {"adamw", read_adamw},
-                {"batched", read_batched},
-                {"deepep", read_deepep},
-                {"moe", read_moe},
-                {"unaligned", read_unaligned},
-                {0}};
+} sections[] = {{"gemm", read_gemm},           {"tiles", read_tiles},
+                {"dtype", read_dtypes},        {"grouped", read_grouped},
+                {"attention", read_attention}, {"attention_fp32", read_attention_fp32},
+                {"memory", read_memory},       {"attention_software", read_software},
+                {"power", read_power},         {"host", read_hosts},
+                {"other", read_other},         {"embedding", read_embedding},
+                {"adamw", read_adamw},         {"batched", read_batched},
+                {"deepep", read_deepep},       {"moe", read_moe},
+                {"sequence", read_sequence},   {"serving", read_serving},
+                {"unaligned", read_unaligned}, {0}};
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
     const char *key;

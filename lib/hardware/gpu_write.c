@@ -125,6 +125,40 @@ static void put_deepep(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_end_object(j);
 }
 
+static void put_sequence(struct sc__json *j, const struct sc__gpu *g) {
+    sc__json_object(j, "sequence");
+    for (unsigned i = 0; i < SC__SERVING_SOFTWARES; i++) {
+        sc__json_object(j, sc__gpu_serving_names[i]);
+        for (unsigned k = 0; k < SC__SEQUENCE_OPS; k++)
+            if (g->sequence[i][k][SC__SEQUENCE_CHUNK] > 0)
+                put_list(j,
+                         sc__gpu_sequence_names[k],
+                         g->sequence[i][k],
+                         SC__SEQUENCE_CONSTANTS);
+        sc__json_end_object(j);
+    }
+    sc__json_end_object(j);
+}
+
+static void put_serving(struct sc__json *j, const struct sc__gpu *g) {
+    sc__json_object(j, "serving");
+    for (unsigned i = 0; i < SC__SERVING_SOFTWARES; i++) {
+        sc__json_object(j, sc__gpu_serving_names[i]);
+        for (unsigned k = 0; k < SC__SERVING_PHASES; k++) {
+            sc__json_object(j, sc__gpu_phase_names[k]);
+            for (unsigned t = 0; t < SC__SERVING_TYPES; t++)
+                if (g->serving[i][k][t][0] > 0)
+                    put_list(j,
+                             sc__gpu_serving_types[t],
+                             g->serving[i][k][t],
+                             sc__serving_constant_count(k));
+            sc__json_end_object(j);
+        }
+        sc__json_end_object(j);
+    }
+    sc__json_end_object(j);
+}
+
 static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_object(j, "constants");
     put_fields(j, "gemm", sc__gpu_gemm_fields, g);
@@ -145,6 +179,8 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     put_deepep(j, g);
     if (g->moe.bw > 0)
         put_fields(j, "moe", sc__gpu_moe_fields, g);
+    put_sequence(j, g);
+    put_serving(j, g);
     put_list(j, "embedding", g->embedding, 6);
     put_list(j, "adamw", g->adamw, 3);
     put_fields(j, "power", sc__gpu_power_fields, g);

@@ -43,6 +43,10 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
         return sc__exchange_cost(gpu, key);
     if (key->what == SC__KERNEL_OP_MOE)
         return sc__moe_cost(gpu, key);
+    if (key->what == SC__KERNEL_OP_SEQUENCE)
+        return sc__sequence_cost(gpu, key);
+    if (key->what == SC__KERNEL_OP_SERVING)
+        return sc__serving_cost(gpu, key);
     return sc__memory_cost(gpu, key);
 }
 

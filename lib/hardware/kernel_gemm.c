@@ -51,13 +51,14 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) {
 /* One GEMM with the constants of its type. */
 struct gemm {
     const struct sc__gpu *gpu;
-    double r;       /* FLOP/us of one SM */
-    double b;       /* us per (bm + bn) and step: loading the operands of a tile */
-    double rp;      /* FLOP/us of the whole chip */
-    double element; /* bytes of an operand's element */
-    double out;     /* bytes of an output's element */
-    double te;      /* us per output element and SM: epilogue */
-    double t0;      /* us, whatever the sizes */
+    double r;            /* FLOP/us of one SM */
+    double element_step; /* us of a step for each element of a tile */
+    double b;            /* us per (bm + bn) and step: loading the operands of a tile */
+    double rp;           /* FLOP/us of the whole chip */
+    double element;      /* bytes of an operand's element */
+    double out;          /* bytes of an output's element */
+    double te;           /* us per output element and SM: epilogue */
+    double t0;           /* us, whatever the sizes */
     /* us that memory and the chip's rate take */
     double memory;
     double chip;
@@ -134,6 +135,7 @@ static struct gemm describe(const struct sc__gpu *g,
     if (e < 2)
         p.k_step = (uint64_t)(128 / e);
     p.r = c->r * rate_factor(g, t, f->r);
+    p.element_step = 2 * (double)p.k_step / p.r;
     p.rp = c->rp * rate_factor(g, t, f->rp);
     if (t == SC__FP32)
         p.rp = fmin(p.rp, FP32_SUSTAINED * g->peak[t] * 1e6);
@@ -156,8 +158,9 @@ static struct gemm describe(const struct sc__gpu *g,
     return p;
 }
 
-static double step_us(const struct gemm *p, const struct tile *t) {
-    return 2.0 * t->m * t->n * (double)p->k_step / p->r + p->b * (t->m + t->n);
+/* us of one step along k of a tile. */
+static double step_us(const struct gemm *p, double rows, double columns) {
+    return rows * columns * p->element_step + p->b * (rows + columns);
 }
 
 /* One shape of tile for one GEMM. */
@@ -168,19 +171,21 @@ struct tiling {
     double epilogue;   /* us */
 };
 
-static uint64_t resident_tiles(const struct gemm *p, const struct sc__gemm_tile *t) {
-    if (!(p->gpu->gemm.resident > 0))
-        return 1;
-    double tiles = p->gpu->gemm.resident / (t->m * t->n);
+static uint64_t resident_tiles(double resident, const struct sc__gemm_tile *t) {
+    double tiles = resident / (t->m * t->n);
     return tiles < 2 ? 1 : tiles < 4 ? (uint64_t)tiles : 4;
 }
 
-static struct tiling tiling_of(const struct gemm *p, const struct sc__gemm_tile *t) {
-    struct tile shape = {(uint16_t)t->m, (uint16_t)t->n};
-    return (struct tiling){.count = ceil_div(p->m, shape.m) * ceil_div(p->n, shape.n),
-                           .resident = resident_tiles(p, t),
-                           .step = t->step * step_us(p, &shape),
-                           .epilogue = t->epilogue * p->te * t->m * t->n};
+static inline void cut(const struct gemm *p,
+                       const struct sc__gemm_tile *t,
+                       double resident,
+                       struct tiling *out) {
+    uint64_t rows = (uint64_t)(int64_t)t->m;
+    uint64_t columns = (uint64_t)(int64_t)t->n;
+    out->count = ceil_div(p->m, rows) * ceil_div(p->n, columns);
+    out->resident = resident > 0 ? resident_tiles(resident, t) : 1;
+    out->step = t->step * step_us(p, t->m, t->n);
+    out->epilogue = t->epilogue * p->te * t->m * t->n;
 }
 
 /* All shapes the GEMM may be cut in; returns how many. */
@@ -196,9 +201,9 @@ static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TI
     }
     for (unsigned i = 0; i < count; i++)
         if (!p->rows || (uint64_t)tiles[i].m == p->rows)
-            out[taken++] = tiling_of(p, &tiles[i]);
+            cut(p, &tiles[i], c->resident, &out[taken++]);
     if (!taken) /* a list without tiles of so many rows */
-        out[taken++] = tiling_of(p, &(struct sc__gemm_tile){128, 128, 1, 1});
+        cut(p, &(struct sc__gemm_tile){128, 128, 1, 1}, c->resident, &out[taken++]);
     return taken;
 }
 
@@ -254,12 +259,19 @@ static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
     return s == 1 || (double)k >= least * (double)s;
 }
 
+/* What a lower clock under load makes of a time: power rises within a long product. */
+static double clock_factor(const struct sc__gemm_constants *c, double us) {
+    return c->hot_us > 0 ? 1 + c->hot * us / (us + c->hot_us) : 1;
+}
+
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
     struct gemm p = describe(gpu, type, 1, m, n, k);
     struct tiling tilings[SC__GEMM_TILES];
     unsigned count = list_tilings(&p, tilings);
     double best = INFINITY;
+    double clock = clock_factor(&gpu->gemm, p.chip);
+    p.chip *= clock;
     double floor = fmax(fmax(p.memory, p.chip), p.floor);
     double area = (double)m * (double)n;
     bool odd = m & 1;
@@ -274,7 +286,8 @@ double sc__gemm_us(
          * test nor the one below can drop the best: they only save pow(). */
         if (floor + fixed >= best)
             continue;
-        double waves = waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
+        double waves =
+            clock * waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
         if (waves + fixed < best)
             best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
     }
@@ -290,7 +303,8 @@ static double grouped_waves(
         double waves =
             (double)ceil_div(batch * ceil_div(p->m, t->m) * ceil_div(p->n, t->n), p->sms);
         best = fmin(best,
-                    waves * (steps * step_us(p, t) * step + epilogue * t->m * t->n + tile));
+                    waves * (steps * step_us(p, t->m, t->n) * step +
+                             epilogue * t->m * t->n + tile));
     }
     return best;
 }

@@ -5,6 +5,14 @@
 
 #include "hardware/kernel.h"
 
+#include <math.h>
+
+/* (a^q + b^q)^(1/q), for any sizes of a and b. */
+static inline double sc__smooth_max(double a, double b, double q) {
+    double most = fmax(a, b);
+    return most > 0 ? most * pow(1 + pow(fmin(a, b) / most, q), 1 / q) : 0;
+}
+
 /* What a time depends on; the unused are 0. */
 struct sc__kernel_key {
     uint32_t what;  /* enum sc__kernel_op, or SC__KERNEL_OP_MEMORY + enum sc__memory_op */
@@ -28,6 +36,12 @@ enum sc__kernel_op {
     SC__KERNEL_OP_EXCHANGE,
     /* tokens, hidden, width, topk, experts, GPUs, 1e3 exponent, without a gate */
     SC__KERNEL_OP_MOE,
+    /* batch, tokens of a sequence, channels or heads, enum sc__sequence_op, enum
+       sc__serving_software */
+    SC__KERNEL_OP_SEQUENCE,
+    /* batch, heads, heads of keys, tokens of a sequence (generation: its keys), head size,
+       window, enum sc__serving_phase and _type, enum sc__serving_software */
+    SC__KERNEL_OP_SERVING,
     SC__KERNEL_OP_MEMORY /* + enum sc__memory_op: rows, cols */
 };
 
@@ -56,7 +70,19 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__moe_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__sequence_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__serving_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__exchange_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+struct sc__kernel_key sc__sequence_key(enum sc__sequence_op op,
+                                       enum sc__serving_software software,
+                                       uint64_t batch,
+                                       uint64_t tokens,
+                                       uint64_t heads);
+/* The constants that time a key of the last two, as the GPU's file has them. */
+const double *sc__sequence_constants(const struct sc__gpu *gpu,
+                                     const struct sc__kernel_key *key);
+const double *sc__serving_constants(const struct sc__gpu *gpu,
+                                    const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
 /* Whether a leading dimension keeps it from the library's main kernels. */

@@ -2,11 +2,15 @@
  *
  *     tiles  = sum over experts of ceil(load/bm), or for less than a token the
  *              chance that one comes;  times ceil(n/bn)
- *     waves  = least over tiles of W (ceil(k/64) b (bm + bn) + te bm bn)
- *     memory = (2 n k (experts with a token) + 2 rows (n + k))/bw
+ *     waves  = least over tiles of
+ *              W (ceil(k/64) (b (bm + bn) + 128 bm bn/r) + te bm bn)
+ *     memory = (2 n k (experts with a token) + 2 rows (n + k))/bw, less what the
+ *              cache saves as in GEMMs
  *     chip   = 2 rows n k/rp
- *     t      = fixed + expert experts + permute hidden tokens (topk + 1)
- *              + sum over both of (waves^q + memory^q + chip^q)^(1/q) */
+ *     t      = fixed + expert experts + hidden (permute tokens + sort rows)
+ *              + sum over both of max((waves^q + memory^q)^(1/q), chip)
+ *
+ * An expert's width is rounded up to a multiple of `pad`: its weights are stored so. */
 #include "hardware/kernel_moe.h"
 
 #include "hardware/kernel_model.h"
@@ -74,7 +78,7 @@ unsigned sc__moe_loads(const struct sc__moe *moe, double loads[SC__MOE_EXPERTS])
 /* ---- time ---- */
 
 static const double tile_rows[] = {16, 32, 64, 128};
-static const double tile_columns[] = {128, 256};
+static const double tile_columns[] = {64, 128, 256};
 
 enum {
     ROWS = sizeof tile_rows / sizeof *tile_rows,
@@ -108,13 +112,17 @@ product_us(const struct sc__gpu *gpu, const struct grouped *g, double n, double 
         for (unsigned j = 0; j < COLUMNS; j++) {
             double each = g->tiles[i] * ceil(n / tile_columns[j]) / gpu->sms;
             double count = (1 - c->wave) * ceil(each) + c->wave * fmax(1, each);
-            double tile = steps * c->b * (tile_rows[i] + tile_columns[j]) +
-                          c->te * tile_rows[i] * tile_columns[j];
+            double area = tile_rows[i] * tile_columns[j];
+            double load = c->b * (tile_rows[i] + tile_columns[j]);
+            double multiply = c->r > 0 ? 2 * 64 * area / c->r : 0;
+            double tile = steps * (load + multiply) + c->te * area;
             waves = fmin(waves, count * tile);
         }
-    double memory = (2 * n * k * g->busy + 2 * g->rows * (n + k)) / c->bw;
+    double bytes = 2 * n * k * g->busy + 2 * g->rows * (n + k);
+    double full = c->cache > 0 ? bytes / c->cache : INFINITY;
+    double memory = bytes / c->bw * (1 - c->saved / (1 + full * full * full));
     double chip = 2 * g->rows * n * k / c->rp;
-    return pow(pow(waves, c->q) + pow(memory, c->q) + pow(chip, c->q), 1 / c->q);
+    return fmax(sc__smooth_max(waves, memory, c->q), chip);
 }
 
 double sc__moe_us(const struct sc__gpu *gpu, const struct sc__moe *moe) {
@@ -125,8 +133,10 @@ double sc__moe_us(const struct sc__gpu *gpu, const struct sc__moe *moe) {
     struct grouped g = count_tiles(loads, sc__moe_loads(moe, loads));
     double hidden = (double)moe->hidden;
     double inter = (double)moe->inter;
-    double sorted = hidden * (double)moe->tokens * (double)(moe->topk + 1) * 1e-6;
-    return c->fixed + c->expert * (double)moe->experts + c->permute * sorted +
+    if (c->pad > 0)
+        inter = ceil(inter / c->pad) * c->pad;
+    double moved = 1e-6 * hidden * (c->permute * (double)moe->tokens + c->sort * g.rows);
+    return c->fixed + c->expert * (double)moe->experts + moved +
            product_us(gpu, &g, moe->plain ? inter : 2 * inter, hidden) +
            product_us(gpu, &g, hidden, inter);
 }

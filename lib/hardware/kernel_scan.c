@@ -1,17 +1,20 @@
 /* kernel_scan: what is done beside attention, or in its place: the indexer that picks
  * keys, and the core of a Mamba-2 layer and of a gated delta net, which take a
  * sequence in chunks of Q tokens (Dao and Gu 2024, arXiv 2405.21060; Yang et al. 2024,
- * arXiv 2412.06464). Of each chunk and head, with heads of d and a state of N by d:
+ * arXiv 2412.06464).
+ *
+ * The convolution and the gated delta rule are kernels with measured constants
+ * (kernel_sequence.c); a gradient runs the forward again and has two products for each
+ * of its own. Of Mamba-2's scan only the convolution was measured; its products, of
+ * each chunk and head with heads of d and a state of N by d, are priced as batched ones
+ * and the rest by its bytes, an estimate:
  *
  *     scores    Q·Q·N    queries by keys (of a group)
  *     inside    Q·Q·d    scores by values
  *     state     N·d·Q    keys by values
- *     across    Q·N·d    queries by the state before the chunk
- *
- * The delta net has one more of the first (keys by keys) and two of the second (its
- * triangular inverse by values and by keys). They are priced as batched products and
- * the rest by its bytes: an estimate, no such kernel was measured. */
+ *     across    Q·N·d    queries by the state before the chunk */
 #include "hardware/kernel_layer.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 
@@ -47,6 +50,63 @@ static void scan_bytes(struct scan *c, const char *name, double bytes) {
     scan_push(c, sc__elementwise(c->model, name, bytes * (c->backward ? 2 : 1)));
 }
 
+/* Times of a gradient over those of the kernel itself, by what they do: the
+ * convolution reads its input and the gradient and writes a gradient; the delta rule
+ * is run again and has two products for each. */
+static const double CONV_GRADIENT = 1.5;
+static const double DELTA_GRADIENT = 3;
+
+/* The kernels that training runs are those that TRT-LLM runs: the convolution of
+ * causal-conv1d and the Triton kernels of flash-linear-attention. */
+static void scan_sequence(struct scan *c,
+                          const char *name,
+                          enum sc__sequence_op op,
+                          uint64_t heads,
+                          double gradient,
+                          double bytes) {
+    uint64_t sequences = c->s->batch ? c->s->batch : 1;
+    uint64_t tokens = c->tokens / sequences ? c->tokens / sequences : 1;
+    struct sc__kernel_key key =
+        sc__sequence_key(op, SC__SERVING_TRTLLM, sequences, tokens, heads);
+    struct sc__kernel k = {.name = name,
+                           .kind = SC__KERNEL_MEMORY,
+                           .phase = c->backward ? SC__BACKWARD : SC__FORWARD};
+    k.us = sc__kernel_us(c->model, &key, &k.measured) * (c->backward ? gradient : 1);
+    if (sc__dtype_bytes(c->s->dtype) > 2) /* measured with two bytes */
+        k.us *= sc__dtype_bytes(c->s->dtype) / 2;
+    k.bytes = bytes * (c->backward ? 2 : 1);
+    k.launches = c->model->gpu->launches[SC__KERNEL_MEMORY];
+    scan_push(c, k);
+}
+
+/* FLOPs of a gated delta rule: 4 products of Q by Q and 2 with the state, of a chunk
+ * and head. */
+static double delta_flop(const struct scan *c) {
+    double q = (double)c->s->scan_chunk;
+    double wide = (double)(c->s->scan_head_dim + c->s->state_dim);
+    double both = (double)c->s->scan_head_dim * (double)c->s->state_dim;
+    double chunks = (double)c->chunks * (double)c->heads;
+    return 2 * chunks * (2 * q * q * wide + 2 * q * both) * (c->backward ? 3 : 1);
+}
+
+/* Measured with keys and values of 128; others by their sizes. */
+static void scan_delta(struct scan *c) {
+    uint64_t wide = c->s->scan_head_dim + c->s->state_dim;
+    uint64_t heads = c->heads * wide / 256 ? c->heads * wide / 256 : 1;
+    double e = sc__dtype_bytes(c->s->dtype);
+    double tokens = (double)c->tokens * (double)c->heads * (double)wide;
+    double states = (double)c->chunks * (double)c->heads * (double)c->s->scan_head_dim *
+                    (double)c->s->state_dim;
+    scan_sequence(c,
+                  "gated_delta",
+                  SC__SEQUENCE_DELTA,
+                  heads,
+                  DELTA_GRADIENT,
+                  4 * e * tokens + 2 * e * states);
+    struct sc__kernel *k = &c->out->items[c->out->count - 1];
+    k->flop = k->effort = delta_flop(c);
+}
+
 void sc__scan_kernels(struct sc__arena *arena,
                       struct sc__kernel_model *p,
                       const struct sc__layer_shape *s,
@@ -68,17 +128,22 @@ void sc__scan_kernels(struct sc__arena *arena,
     double keys = (double)c.groups * (double)s->state_dim;
     double rows = (double)tokens;
     double states = (double)c.chunks * width * (double)s->state_dim;
-    /* read and written: convolution; state of each chunk in fp32, handed on; gate and norm
-     */
-    scan_bytes(&c, "conv", 2 * e * rows * (width + 2 * keys));
+    scan_sequence(&c,
+                  "conv",
+                  SC__SEQUENCE_CONV,
+                  (uint64_t)(width + 2 * keys),
+                  CONV_GRADIENT,
+                  2 * e * rows * (width + 2 * keys));
+    if (s->delta_rule) {
+        scan_delta(&c);
+        scan_bytes(&c, "scan_gate", 3 * e * rows * width);
+        return;
+    }
     scan_product(&c, "scan_scores", c.groups, q, q, s->state_dim);
     scan_product(&c, "scan_inside", c.heads, q, s->scan_head_dim, q);
     scan_product(&c, "scan_state", c.heads, s->state_dim, s->scan_head_dim, q);
     scan_product(&c, "scan_across", c.heads, q, s->scan_head_dim, s->state_dim);
-    if (s->delta_rule) {
-        scan_product(&c, "scan_keys", c.heads, q, q, s->state_dim);
-        scan_product(&c, "scan_inverse", c.heads, q, s->scan_head_dim + s->state_dim, q);
-    }
+    /* read and written: state of each chunk in fp32, handed on; gate and norm */
     scan_bytes(&c, "scan_pass", 2 * 2 * 4 * states);
     scan_bytes(&c, "scan_gate", 3 * e * rows * width);
 }

@@ -1,9 +1,10 @@
 /* kernel_table: the reader. The first line that is no remark names the columns,
- * in any order; cells a kernel has no use for are empty. A table of GEMMs alone
- * may have no column op, as the public ones of ai-dynamo/aiconfigurator: a row is
- * then a product, or in a narrow type a linear layer with the cast of its input. */
+ * in any order; cells a kernel has no use for are empty. The public tables of
+ * ai-dynamo/aiconfigurator have no column op and other names: what a row is follows
+ * from the columns there are. */
 #include "hardware/kernel_table.h"
 
+#include "hardware/gpu_read.h"
 #include "hardware/kernel_moe.h"
 
 #include <math.h>
@@ -36,21 +37,122 @@ enum column {
     INTER,
     EP,
     EXPONENT,
+    CHANNELS,
+    WINDOW,
+    SOFTWARE,
+    KV_DTYPE,
     US,
     KERNEL,
-    /* remarks of the public tables */
+    /* of the public tables */
+    STEP,
+    K_HEADS,
+    V_HEADS,
+    HEAD_K_DIM,
+    HEAD_V_DIM,
+    D_STATE,
+    N_GROUPS,
+    MOE_TP,
+    DISTRIBUTION,
+    /* remarks */
     GPU,
-    FRAMEWORK,
     VERSION,
+    PHASE,
+    NUM_TOKENS,
+    D_MODEL,
+    D_CONV,
+    CHUNK_SIZE,
+    MODEL_NAME,
+    TP_SIZE,
     COLUMNS
 };
 
-static const char *const column_names[] = {
-    "op",       "dtype",     "m",       "n",        "k",        "batch",  "heads",
-    "kv_heads", "sq",        "skv",     "head_dim", "v_dim",    "causal", "rows",
-    "cols",     "vocab",     "hidden",  "params",   "bytes",    "tokens", "topk",
-    "experts",  "sms",       "inter",   "ep",       "exponent", "us",     "kernel",
-    "gpu",      "framework", "version", NULL};
+static const char *const column_names[] = {"op",
+                                           "dtype",
+                                           "m",
+                                           "n",
+                                           "k",
+                                           "batch",
+                                           "heads",
+                                           "kv_heads",
+                                           "sq",
+                                           "skv",
+                                           "head_dim",
+                                           "v_dim",
+                                           "causal",
+                                           "rows",
+                                           "cols",
+                                           "vocab",
+                                           "hidden",
+                                           "params",
+                                           "bytes",
+                                           "tokens",
+                                           "topk",
+                                           "experts",
+                                           "sms",
+                                           "inter",
+                                           "ep",
+                                           "exponent",
+                                           "channels",
+                                           "window",
+                                           "software",
+                                           "kv_dtype",
+                                           "us",
+                                           "kernel",
+                                           "step",
+                                           "num_k_heads",
+                                           "num_v_heads",
+                                           "head_k_dim",
+                                           "head_v_dim",
+                                           "d_state",
+                                           "n_groups",
+                                           "moe_tp_size",
+                                           "distribution",
+                                           "gpu",
+                                           "version",
+                                           "phase",
+                                           "num_tokens",
+                                           "d_model",
+                                           "d_conv",
+                                           "chunk_size",
+                                           "model_name",
+                                           "tp_size",
+                                           NULL};
+
+/* What the public tables call them. */
+static const struct {
+    const char *name;
+    enum column column;
+} public_names[] = {{"gemm_dtype", DTYPE},
+                    {"attn_dtype", DTYPE},
+                    {"mla_dtype", DTYPE},
+                    {"moe_dtype", DTYPE},
+                    {"kv_cache_dtype", KV_DTYPE},
+                    {"framework", SOFTWARE},
+                    {"kernel_source", KERNEL},
+                    {"batch_size", BATCH},
+                    {"isl", SQ},
+                    {"seq_len", SQ},
+                    {"num_heads", HEADS},
+                    {"nheads", HEADS},
+                    {"num_key_value_heads", KV_HEADS},
+                    {"window_size", WINDOW},
+                    {"hidden_size", HIDDEN},
+                    {"inter_size", INTER},
+                    {"num_experts", EXPERTS},
+                    {"moe_ep_size", EP}};
+
+enum { PUBLIC_NAMES = sizeof public_names / sizeof *public_names };
+
+/* What a table without a column op holds. */
+enum public_table {
+    PUBLIC_NONE,
+    PUBLIC_GEMM,
+    PUBLIC_ATTENTION,
+    PUBLIC_MLA,
+    PUBLIC_MAMBA,
+    PUBLIC_DELTA,
+    PUBLIC_MOE
+};
 
 /* Columns of the sizes of a key, in their order; COLUMNS: unused. */
 static const struct operation {
@@ -75,6 +177,17 @@ static const struct operation {
     {"elementwise", SC__KERNEL_OP_ELEMENTWISE, {BYTES}, 1},
     {"moe", SC__KERNEL_OP_MOE, {TOKENS, HIDDEN, INTER, TOPK, EXPERTS}, 5},
     {"moe_plain", SC__KERNEL_OP_MOE, {TOKENS, HIDDEN, INTER, TOPK, EXPERTS}, 5},
+    {"conv", SC__KERNEL_OP_SEQUENCE, {BATCH, SQ, CHANNELS}, 3},
+    {"conv_update", SC__KERNEL_OP_SEQUENCE, {BATCH, CHANNELS}, 2},
+    {"gated_delta", SC__KERNEL_OP_SEQUENCE, {BATCH, SQ, HEADS}, 3},
+    {"gated_delta_update", SC__KERNEL_OP_SEQUENCE, {BATCH, HEADS}, 2},
+    {"attention_context", SC__KERNEL_OP_SERVING, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
+    {"attention_generation",
+     SC__KERNEL_OP_SERVING,
+     {BATCH, HEADS, KV_HEADS, SKV, HEAD_DIM},
+     5},
+    {"mla_context", SC__KERNEL_OP_SERVING, {BATCH, HEADS, HEADS, SQ}, 4},
+    {"mla_generation", SC__KERNEL_OP_SERVING, {BATCH, HEADS, HEADS, SKV}, 4},
     {"deepep_dispatch", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
     {"deepep_combine", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS, SMS}, 5},
     {"deepep_dispatch_ll", SC__KERNEL_OP_EXCHANGE, {TOKENS, HIDDEN, TOPK, EXPERTS}, 4},
@@ -90,7 +203,7 @@ struct kernel_table_reader {
     struct sc__str cells[COLUMNS];
     uint8_t order[2 * COLUMNS];
     unsigned columns;
-    bool gemms; /* no column op: products and linear layers */
+    enum public_table table; /* without a column op */
 };
 
 const char *const *sc__kernel_table_ops(void) {
@@ -151,6 +264,30 @@ static sc_status kernel_table_next_line(struct kernel_table_reader *r, bool *mor
     return SC_OK;
 }
 
+static unsigned column_named(struct sc__str name) {
+    for (unsigned i = 0; i < PUBLIC_NAMES; i++)
+        if (sc__str_is(name, public_names[i].name))
+            return public_names[i].column;
+    unsigned c = 0;
+    while (c < COLUMNS && !sc__str_is(name, column_names[c]))
+        c++;
+    return c;
+}
+
+static enum public_table table_with(const bool seen[COLUMNS]) {
+    if (seen[M] && seen[N] && seen[K])
+        return PUBLIC_GEMM;
+    if (seen[V_HEADS] && seen[K_HEADS] && seen[KERNEL])
+        return PUBLIC_DELTA;
+    if (seen[D_STATE] && seen[N_GROUPS] && seen[HEADS] && seen[KERNEL])
+        return PUBLIC_MAMBA;
+    if (seen[EXPERTS] && seen[TOPK] && seen[INTER])
+        return PUBLIC_MOE;
+    if (seen[KV_HEADS] && seen[STEP])
+        return PUBLIC_ATTENTION;
+    return seen[HEADS] && seen[STEP] ? PUBLIC_MLA : PUBLIC_NONE;
+}
+
 static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
     bool more, seen[COLUMNS] = {false};
     struct sc__str cell;
@@ -159,13 +296,8 @@ static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
     if (!more)
         return fail(r, r->line.p, NULL, "the table is empty", SC__STR(""));
     for (rest = r->line; next_cell(&rest, &cell);) {
-        unsigned c = 0;
         cell = sc__trim(cell);
-        if (sc__str_is(cell, "gemm_dtype"))
-            c = DTYPE;
-        else
-            while (c < COLUMNS && !sc__str_is(cell, column_names[c]))
-                c++;
+        unsigned c = column_named(cell);
         if (c == COLUMNS)
             return fail(r,
                         cell.p,
@@ -177,8 +309,9 @@ static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
         seen[c] = true;
         r->order[r->columns++] = (uint8_t)c;
     }
-    r->gemms = !seen[OP] && seen[M] && seen[N] && seen[K];
-    return seen[OP] || r->gemms ? SC_OK
+    if (!seen[OP])
+        r->table = table_with(seen);
+    return seen[OP] || r->table ? SC_OK
                                 : fail(r,
                                        r->line.p,
                                        "the first line names the columns",
@@ -284,6 +417,63 @@ read_moe(struct kernel_table_reader *r, const char *name, struct sc__kernel_key 
     return SC_OK;
 }
 
+/* Whose kernels; TRT-LLM's where the table does not say. */
+static sc_status read_software(struct kernel_table_reader *r, uint64_t *out) {
+    struct sc__str cell = r->cells[SOFTWARE];
+    *out = SC__SERVING_TRTLLM;
+    if (!cell.n)
+        return SC_OK;
+    for (uint64_t i = 0; i < SC__SERVING_SOFTWARES; i++)
+        if (sc__str_is(cell, sc__gpu_serving_names[i])) {
+            *out = i;
+            return SC_OK;
+        }
+    return fail(r, cell.p, "one of: trtllm, vllm, sglang", "unknown software", cell);
+}
+
+static sc_status
+read_sequence(struct kernel_table_reader *r, const char *name, struct sc__kernel_key *key) {
+    bool update = strstr(name, "update") != NULL;
+    bool conv = !strncmp(name, "conv", 4);
+    enum sc__sequence_op op = conv ? SC__SEQUENCE_CONV : SC__SEQUENCE_DELTA;
+    uint64_t software;
+    SC__TRY(read_software(r, &software));
+    *key = sc__sequence_key(update ? op + 1 : op,
+                            (enum sc__serving_software)software,
+                            key->size[0],
+                            update ? 1 : key->size[1],
+                            update ? key->size[1] : key->size[2]);
+    return SC_OK;
+}
+
+static sc_status
+read_serving(struct kernel_table_reader *r, const char *name, struct sc__kernel_key *key) {
+    enum sc__dtype cache = SC__BF16;
+    struct sc__str cell = r->cells[KV_DTYPE];
+    uint64_t phase =
+        strstr(name, "generation") ? SC__SERVING_GENERATION : SC__SERVING_CONTEXT;
+    uint64_t type = SC__SERVING_BF16;
+    if (!strncmp(name, "mla", 3))
+        phase += SC__SERVING_MLA_CONTEXT;
+    if (cell.n && (!sc__dtype_parse(cell, &cache) ||
+                   (cache != SC__BF16 && cache != SC__FP16 && cache != SC__FP8)))
+        return fail(r, cell.p, "bf16 or fp8", "unknown type of the cache", cell);
+    if (key->dtype == SC__FP8)
+        type = SC__SERVING_FP8;
+    else if (cache == SC__FP8)
+        type = SC__SERVING_FP8_CACHE;
+    if (key->size[1] % key->size[2])
+        return fail(r,
+                    r->cells[KV_HEADS].p,
+                    NULL,
+                    "heads are no multiple of kv_heads",
+                    r->cells[KV_HEADS]);
+    if (r->cells[WINDOW].n && !sc__str_is(r->cells[WINDOW], "0"))
+        SC__TRY(read_size(r, WINDOW, &key->size[5]));
+    key->size[6] = phase * SC__SERVING_TYPES + type;
+    return read_software(r, &key->size[7]);
+}
+
 static sc_status read_sizes(struct kernel_table_reader *r,
                             const struct operation *o,
                             struct sc__kernel_key *key) {
@@ -299,6 +489,10 @@ static sc_status read_sizes(struct kernel_table_reader *r,
         return SC_OK;
     case SC__KERNEL_OP_MOE:
         return read_moe(r, o->name, key);
+    case SC__KERNEL_OP_SEQUENCE:
+        return read_sequence(r, o->name, key);
+    case SC__KERNEL_OP_SERVING:
+        return read_serving(r, o->name, key);
     case SC__KERNEL_OP_EXCHANGE:
         key->size[5] = exchange_named(o->name);
         return SC_OK;
@@ -333,6 +527,132 @@ static sc_status read_operation(struct kernel_table_reader *r, struct sc__kernel
                 r->cells[OP]);
 }
 
+/* ---- public tables ---- */
+
+static void put_cell(struct kernel_table_reader *r, enum column c, uint64_t value) {
+    r->cells[c] = sc__str(sc__format(&r->ctx->arena, "%llu", (unsigned long long)value));
+}
+
+static bool kernel_starts(const struct kernel_table_reader *r, const char *with) {
+    return sc__str_starts(r->cells[KERNEL], with);
+}
+
+/* A cache of `step` tokens and one more, or a prompt. */
+static sc_status public_attention(struct kernel_table_reader *r, bool mla) {
+    uint64_t step = 0;
+    if (!sc__str_is(r->cells[STEP], "0"))
+        SC__TRY(read_size(r, STEP, &step));
+    if (step)
+        put_cell(r, SKV, step + 1);
+    if (mla)
+        r->cells[OP] = sc__str(step ? "mla_generation" : "mla_context");
+    else
+        r->cells[OP] = sc__str(step ? "attention_generation" : "attention_context");
+    return SC_OK;
+}
+
+static sc_status public_scan(struct kernel_table_reader *r) {
+    bool update = kernel_starts(r, "causal_conv1d_update");
+    if (update || kernel_starts(r, "causal_conv1d_fn"))
+        r->cells[OP] = sc__str(update ? "conv_update" : "conv");
+    else if (kernel_starts(r, "chunk_gated_delta_rule"))
+        r->cells[OP] = sc__str("gated_delta");
+    else if (kernel_starts(r, "fused_recurrent_gated_delta_rule"))
+        r->cells[OP] = sc__str("gated_delta_update");
+    else
+        return fail(r,
+                    r->cells[KERNEL].n ? r->cells[KERNEL].p : r->line.p,
+                    "causal_conv1d_…, chunk_… or fused_recurrent_gated_delta_rule",
+                    "unknown kernel_source",
+                    r->cells[KERNEL]);
+    return SC_OK;
+}
+
+static sc_status public_delta(struct kernel_table_reader *r) {
+    uint64_t keys;
+    uint64_t key_dim;
+    uint64_t values;
+    uint64_t value_dim;
+    SC__TRY(public_scan(r));
+    SC__TRY(read_size(r, K_HEADS, &keys));
+    SC__TRY(read_size_or(r, HEAD_K_DIM, 128, &key_dim));
+    SC__TRY(read_size(r, V_HEADS, &values));
+    SC__TRY(read_size_or(r, HEAD_V_DIM, 128, &value_dim));
+    r->cells[HEADS] = r->cells[V_HEADS];
+    /* Some rows are of the convolution over the keys alone: their times do not depend on
+     * the heads of values. */
+    bool keys_alone =
+        sc__str_is(r->cells[SOFTWARE], "trtllm") || sc__str_is(r->cells[VERSION], "0.5.10");
+    put_cell(r,
+             CHANNELS,
+             keys * key_dim * (keys_alone ? 1 : 2) + (keys_alone ? 0 : values * value_dim));
+    return SC_OK;
+}
+
+static sc_status public_mamba(struct kernel_table_reader *r) {
+    uint64_t heads;
+    uint64_t head_dim;
+    uint64_t groups;
+    uint64_t state;
+    SC__TRY(public_scan(r));
+    SC__TRY(read_size(r, HEADS, &heads));
+    SC__TRY(read_size(r, HEAD_DIM, &head_dim));
+    SC__TRY(read_size(r, N_GROUPS, &groups));
+    SC__TRY(read_size(r, D_STATE, &state));
+    put_cell(r, CHANNELS, heads * head_dim + 2 * groups * state);
+    return SC_OK;
+}
+
+/* Nemotron 3's experts have no gate; only TRT-LLM's rows say so. */
+static bool without_gate(const struct kernel_table_reader *r) {
+    return sc__str_is(r->cells[TOPK], "22") || (sc__str_is(r->cells[HIDDEN], "2688") &&
+                                                sc__str_starts(r->cells[KERNEL], "sglang"));
+}
+
+/* "balanced", or "power_law_1.2". */
+static sc_status public_moe(struct kernel_table_reader *r) {
+    static const char law[] = "power_law_";
+    struct sc__str shares = r->cells[DISTRIBUTION];
+    uint64_t inter;
+    uint64_t tp;
+    SC__TRY(read_size(r, INTER, &inter));
+    SC__TRY(read_size_or(r, MOE_TP, 1, &tp));
+    if (inter % tp)
+        return fail(r,
+                    r->cells[MOE_TP].p,
+                    NULL,
+                    "inter_size is no multiple of",
+                    r->cells[MOE_TP]);
+    put_cell(r, INTER, inter / tp);
+    r->cells[TOKENS] = r->cells[NUM_TOKENS];
+    if (shares.n >= sizeof law && !memcmp(shares.p, law, sizeof law - 1))
+        r->cells[EXPONENT] =
+            (struct sc__str){shares.p + sizeof law - 1, shares.n - (sizeof law - 1)};
+    bool plain = kernel_starts(r, "moe_torch_flow_nongated") || without_gate(r);
+    r->cells[OP] = sc__str(plain ? "moe_plain" : "moe");
+    return SC_OK;
+}
+
+static sc_status public_row(struct kernel_table_reader *r, enum sc__dtype t) {
+    switch (r->table) {
+    case PUBLIC_GEMM:
+        r->cells[OP] = sc__str(sc__dtype_bytes(t) < 2 ? "linear" : "gemm");
+        return SC_OK;
+    case PUBLIC_ATTENTION:
+        return public_attention(r, false);
+    case PUBLIC_MLA:
+        return public_attention(r, true);
+    case PUBLIC_MAMBA:
+        return public_mamba(r);
+    case PUBLIC_DELTA:
+        return public_delta(r);
+    case PUBLIC_MOE:
+        return public_moe(r);
+    default:
+        return SC_OK;
+    }
+}
+
 static sc_status kernel_table_read_row(struct kernel_table_reader *r,
                                        struct sc__kernel_row *row) {
     enum sc__dtype t = SC__BF16;
@@ -346,8 +666,7 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
                     cell);
     row->key.dtype = t;
     row->line = (uint32_t)r->in->line;
-    if (r->gemms)
-        r->cells[OP] = sc__str(sc__dtype_bytes(t) < 2 ? "linear" : "gemm");
+    SC__TRY(public_row(r, t));
     SC__TRY(read_operation(r, row));
     if (row->key.what >= SC__KERNEL_OP_MEMORY ||
         row->key.what == SC__KERNEL_OP_EMBEDDING_F ||
@@ -392,6 +711,33 @@ sc_status sc__kernel_table_read(struct sc_context *ctx,
     sc_status status = sc__kernel_table_parse(ctx, &in, out);
     sc__input_close(&in);
     return status;
+}
+
+static bool is_priced(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    if (key->what == SC__KERNEL_OP_SEQUENCE)
+        return sc__sequence_constants(gpu, key)[SC__SEQUENCE_CHUNK] > 0;
+    if (key->what == SC__KERNEL_OP_SERVING)
+        return sc__serving_constants(gpu, key)[0] > 0;
+    return key->what != SC__KERNEL_OP_MOE || gpu->moe.bw > 0;
+}
+
+sc_status sc__kernel_table_priced(struct sc_context *ctx,
+                                  const char *path,
+                                  const struct sc__kernel_table *table,
+                                  const struct sc__gpu *gpu) {
+    for (uint32_t i = 0; i < table->count; i++) {
+        const struct sc__kernel_row *r = &table->rows[i];
+        struct sc__place place = {.file = path, .line = r->line};
+        if (!is_priced(gpu, &r->key))
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &place,
+                            "another software, or type of the cache, may be known",
+                            "%s has no constants for this %s",
+                            gpu->name,
+                            r->op);
+    }
+    return SC_OK;
 }
 
 const char *sc__kernel_key_text(struct sc_context *ctx, const struct sc__kernel_key *key) {

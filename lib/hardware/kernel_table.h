@@ -26,6 +26,11 @@ sc_status sc__kernel_table_read(struct sc_context *ctx,
 sc_status sc__kernel_table_parse(struct sc_context *ctx,
                                  struct sc__input *in,
                                  struct sc__kernel_table *out);
+/* Refuses a table with kernels that a GPU's file has no constants for; path names it. */
+sc_status sc__kernel_table_priced(struct sc_context *ctx,
+                                  const char *path,
+                                  const struct sc__kernel_table *table,
+                                  const struct sc__gpu *gpu);
 /* "8192×4096×1024 bf16", for people. */
 const char *sc__kernel_key_text(struct sc_context *ctx, const struct sc__kernel_key *key);
 /* Names of all operations of a table, NULL-terminated. */

@@ -178,7 +178,30 @@ static sc_status refuse_shape(const struct config_taking *t,
                            why);
 }
 
+/* Keys that change the time of a step, and not what we say. */
+static void note_not_modelled(const struct config_taking *t,
+                              const struct sc__config_item *item) {
+    static const char *const keys[] = {"offload_optimizer.device",
+                                       "offload_param.device",
+                                       "fsdp_offload_params",
+                                       "cpu_offload",
+                                       "enable_cpu_offload",
+                                       "load_in_8bit",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (key_is(item, *key) && !means_nothing(item->value) &&
+            !sc__str_is_any_case(sc__str(item->value), "false"))
+            sc__note(t->l->ctx,
+                     "config-not-modelled",
+                     "%s:%u: %s %.40s changes the step and is not modelled",
+                     t->l->file,
+                     item->line,
+                     item->key,
+                     item->value);
+}
+
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
+    note_not_modelled(t, item);
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
             take_flag_key(t, item);
@@ -211,14 +234,14 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *name = sc__config_value(c, "model.name");
     const char *flavor = sc__config_value(c, "model.flavor");
     uint32_t batch = config_number(c, "training.local_batch_size", 0);
-    uint32_t stages = config_number(c, "parallelism.pipeline_parallel_degree", 1);
-    uint32_t piece = config_number(c, "parallelism.pipeline_parallel_microbatch_size", 1);
+    uint32_t stages = config_number(c, "pipeline_parallel_degree", 1);
+    uint32_t piece = config_number(c, "pipeline_parallel_microbatch_size", 1);
     if (!batch)
         batch = config_number(c, "training.batch_size", 1);
     if (stages > 1 && piece && batch % piece == 0)
         add_flag(t, "micro-batches", sc__format(arena, "%u", batch / piece));
     add_flag(t, "micro-batch", sc__format(arena, "%u", stages > 1 ? piece : batch));
-    const char *shard = sc__config_value(c, "parallelism.data_parallel_shard_degree");
+    const char *shard = sc__config_value(c, "data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         add_flag(t, "use-torch-fsdp2", NULL);
     /* its plan of tensor parallel has the norms on parts of the sequence, always
@@ -226,16 +249,15 @@ static sc_status take_torchtitan(struct config_taking *t) {
     if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
         add_flag(t, "sequence-parallel", NULL);
     const char *converters = sc__config_value(c, "model.converters");
-    if (converters && strstr(converters, "float8"))
+    const char *float8 = sc__config_value(c, "float8.enable_float8_linear");
+    if ((converters && strstr(converters, "float8")) || (float8 && is_true(float8)))
         add_flag(t, "fp8", NULL);
-    const char *replicas =
-        sc__config_value(c, "parallelism.data_parallel_replicate_degree");
-    uint32_t shards = config_number(c, "parallelism.data_parallel_shard_degree", 0);
+    const char *replicas = sc__config_value(c, "data_parallel_replicate_degree");
+    uint32_t shards = config_number(c, "data_parallel_shard_degree", 0);
     if (shards) {
         uint64_t dp =
             (uint64_t)shards *
-            (replicas ? config_number(c, "parallelism.data_parallel_replicate_degree", 1)
-                      : 1);
+            (replicas ? config_number(c, "data_parallel_replicate_degree", 1) : 1);
         add_flag(t, "dp", sc__format(arena, "%llu", (unsigned long long)dp));
     }
     if (replicas && strcmp(replicas, "1"))
@@ -261,6 +283,13 @@ static sc_status take_torchtitan(struct config_taking *t) {
     return SC_OK;
 }
 
+static bool has_section(const struct sc__config *c, const char *beginning) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (sc__str_starts(sc__str(c->items[i].key), beginning))
+            return true;
+    return false;
+}
+
 /* ZeRO by the name of DeepSpeed's file, or FSDP; kernels as transformers runs them. */
 static sc_status take_trainer(struct config_taking *t) {
     const struct sc__config *c = t->c;
@@ -272,10 +301,12 @@ static sc_status take_trainer(struct config_taking *t) {
     for (const char *const *s = stages; deepspeed && *s; s++)
         if (strstr(deepspeed, *s))
             add_flag(t, "zero", *s + strlen(*s) - 1);
-    if (sc__config_value(c, "fsdp") || sc__config_value(c, "fsdp.0") ||
-        sc__config_value(c, "fsdp_config"))
+    if (sc__config_value(c, "fsdp") || has_section(c, "fsdp.") ||
+        has_section(c, "fsdp_config."))
         add_flag(t, "use-torch-fsdp2", NULL);
-    if (adapter && !strcmp(adapter, "qlora"))
+    const char *four = sc__config_value(c, "load_in_4bit");
+    if ((adapter && !strcmp(adapter, "qlora")) || (four && is_true(four)) ||
+        config_number(c, "quantization_bit", 0) == 4)
         add_flag(t, "qlora", NULL);
     if (tuning && !strcmp(tuning, "freeze"))
         return sc__launch_fail(t->l,
@@ -424,7 +455,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "model_config.is_llama_config") ||
         (has_key(c, "tokens.sequence_length") && has_key(c, "parallelism.tp")))
         return SC__CONFIG_NANOTRON;
-    if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size"))
+    if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size") &&
+        has_key(c, "model.activation_type"))
         return SC__CONFIG_OLMO;
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))

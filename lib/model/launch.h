@@ -72,6 +72,7 @@ bool sc__is_flag(const char *word);
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
+void sc__launch_deepspeed(struct sc__launch *l);
 sc_status sc__launch_vocabulary(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
 

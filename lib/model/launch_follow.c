@@ -88,14 +88,63 @@ sc_status sc__launch_sharding(struct sc__launch *l) {
                            given);
 }
 
-/* ---- the vocabulary ---- */
-
 static const char *word_behind(const struct sc__launch *l, const char *flag) {
-    for (uint32_t i = 0; i + 1 < l->count; i++)
-        if (sc__is_flag(l->words[i]) && !strcmp(l->words[i] + 2, flag))
+    size_t n = strlen(flag);
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *word = l->words[i];
+        if (!sc__is_flag(word) || strncmp(word + 2, flag, n) != 0)
+            continue;
+        if (word[2 + n] == '=')
+            return word + 3 + n;
+        if (!word[2 + n] && i + 1 < l->count)
             return l->words[i + 1];
+    }
     return NULL;
 }
+
+/* The number behind "stage" of zero_optimization in a file that the script writes: a
+ * literal one; UINT32_MAX: there is none, or several. */
+static uint32_t stage_in_text(struct sc__str text) {
+    static const char word[] = "\"stage\"";
+    uint32_t stage = UINT32_MAX;
+    uint32_t found = 0;
+    for (size_t i = 0; i + sizeof word < text.n; i++) {
+        if (memcmp(text.p + i, word, sizeof word - 1) != 0)
+            continue;
+        const char *p = text.p + i + sizeof word - 1;
+        const char *end = text.p + text.n;
+        while (p < end && (*p == ' ' || *p == ':'))
+            p++;
+        found++;
+        stage = p < end && *p >= '0' && *p <= '3' ? (uint32_t)(*p - '0') : UINT32_MAX;
+    }
+    return found == 1 ? stage : UINT32_MAX;
+}
+
+/* --deepspeed_config FILE: what it says of sharding is not among the flags. */
+void sc__launch_deepspeed(struct sc__launch *l) {
+    const char *file = word_behind(l, "deepspeed_config");
+    uint32_t stage = stage_in_text(l->text);
+    if (!file || sc__launch_nth(l, "zero", 0))
+        return;
+    if (stage != UINT32_MAX)
+        sc__launch_add(l, "zero", sc__format(&l->ctx->arena, "%u", stage));
+    if (stage != UINT32_MAX)
+        sc__note(
+            l->ctx,
+            "deepspeed-config",
+            "%s: ZeRO %u, as it stands in the file of DeepSpeed that the script writes",
+            l->file,
+            stage);
+    else
+        sc__note(l->ctx,
+                 "deepspeed-config",
+                 "%s: the file of --deepspeed_config is not read: without --zero N weights "
+                 "and optimizer are not sharded",
+                 l->file);
+}
+
+/* ---- the vocabulary ---- */
 
 /* Tokens of a tokenizer that a type alone names; 0: not known. Pai-Megatron-Patch's
  * (--patch-tokenizer-type) are those of its tokenizer files, to which

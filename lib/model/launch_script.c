@@ -655,6 +655,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     SC__TRY(take_flags(l));
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
+    sc__launch_deepspeed(l);
     SC__TRY(sc__launch_vocabulary(l));
     sc__launch_gpus(l, &slurm);
     note_flags(l);

@@ -31,11 +31,14 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
                                               {"xai-org", "grok"},
                                               {"mosaicml", "mpt"},
                                               {"01-ai", "yi"},
+                                              /* publish others' models again */
+                                              {"NousResearch", ""},
+                                              {"unsloth", ""},
                                               {0}};
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
-    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", NULL};
+    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.2", NULL};
 
 static bool publishes(struct sc__str publisher, const char *preset) {
     for (const struct publisher *p = publishers; p->name; p++)
@@ -78,7 +81,7 @@ const struct sc__data_file *sc__model_preset(struct sc__arena *arena, const char
         return preset_of_name(arena, sc__str(name));
     struct sc__str publisher = {name, (size_t)(slash - name)};
     struct sc__str rest = sc__str(slash + 1);
-    if (sc__str_is_any_case(publisher, "meta-llama") && sc__str_starts_any_case(rest, meta))
+    if (sc__str_starts_any_case(rest, meta))
         rest = sc__str(slash + 1 + strlen(meta));
     const struct sc__data_file *file = preset_of_name(arena, rest);
     return file && publishes(publisher, sc__data_name(arena, file)) ? file : NULL;

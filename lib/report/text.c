@@ -130,6 +130,7 @@ static void text_put_model(struct text_page *p) {
     put_setting(p, "micro-batch", "micro-batch ");
     put_setting(p, "dtype", "");
     put_setting(p, "fp8", "");
+    put_setting(p, "lora", "LoRA ");
     put_setting(p, "recompute", "recompute ");
     put_setting(p, "zero", "ZeRO ");
     put_setting(p, "software", "");

@@ -43,6 +43,15 @@ check default_gpu "$(step $folder/gpt-8.json.gz)" "$(step $folder/gpt-8.json.gz 
 expect show 0 "kernels of rank 0 by module" "$STEPCAST" show $folder/gpt-8.json.gz
 expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json -
 
+# modules add up to all kernels, but for the gaps between them
+"$STEPCAST" show $folder/gpt-8.json.gz --cluster "$machine" --json "$tmp/show.json" >/dev/null
+check module_times "$(python3 -c 'import json,sys
+d = json.load(open(sys.argv[1]))
+rows = d["details"]["capture"]["module_times"]
+total = sum(v for r in rows for k, v in r.items() if k.endswith("_us"))
+named = {r["module"]: r for r in rows}["layers.0.fc1"]
+print("yes" if 0.9 < total / d["compute_us"] <= 1.0 and named["backward_us"] > named["forward_us"] > 0 else (total, d["compute_us"], named))' "$tmp/show.json")" yes
+
 # broken
 gzip -dc $folder/unet-32.json.gz >"$tmp/good.json"
 head -c 2000 "$tmp/good.json" >"$tmp/cut.json"

@@ -170,3 +170,36 @@ print("layers: %d sums, mean error %.2f %%, worst %.1f %%" % (len(errors), 100 *
 sys.exit(not (len(errors) == 12 and mean < 0.025 and worst < 0.08))
 END
 expect kernels_cold_layers 0 "mean error" python3 "$tmp/cold.py" "$STEPCAST"
+
+# Kernels along a sequence and attention of serving stacks, in our columns and in those of the public tables: the same
+# times, and what is not known is refused.
+cat >"$tmp/serving.csv" <<'END'
+op,software,kv_dtype,batch,sq,skv,heads,kv_heads,head_dim,window,channels
+conv,vllm,,2,4096,,,,,,6144
+gated_delta,trtllm,,2,4096,,32,,,,
+gated_delta_update,vllm,,64,,,32,,,,
+attention_context,trtllm,bf16,2,4096,,32,8,128,,
+attention_generation,vllm,fp8,8,,1024,32,8,128,128,
+mla_context,sglang,bf16,1,2048,,16,,,,
+END
+expect kernels_serving 0 "mla_context" "$STEPCAST" kernels "$tmp/serving.csv" --gpu b200
+printf 'gpu,framework,version,phase,batch_size,seq_len,num_tokens,d_model,d_conv,num_k_heads,head_k_dim,num_v_heads,head_v_dim,model_name,kernel_source,us\nb200_sxm,trtllm,1,context,2,4096,8192,1,4,16,128,32,128,q,chunk_gated_delta_rule,100\nb200_sxm,vllm,1,generation,64,1,64,1,4,16,128,32,128,q,fused_recurrent_gated_delta_rule_packed_decode,9\n' >"$tmp/gdn.csv"
+expect kernels_public_delta 0 "gated_delta " "$STEPCAST" kernels "$tmp/gdn.csv" --gpu b200
+printf 'gpu,framework,version,batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,step,attn_dtype,kv_cache_dtype,kernel_source,us\nb200_sxm,trtllm,1,2,4096,32,8,128,0,0,bfloat16,bfloat16,x,50\nb200_sxm,vllm,1,8,1,32,8,128,128,1023,bfloat16,fp8,x,50\n' >"$tmp/attention.csv"
+expect kernels_public_attention 0 "attention_generation" "$STEPCAST" kernels "$tmp/attention.csv" --gpu b200
+expect kernels_public_equal 0 "same times" python3 -c "
+import json, subprocess, sys
+def us(table):
+    out = subprocess.check_output(['$STEPCAST', 'kernels', '$tmp/' + table, '--gpu', 'b200', '--json', '-'])
+    return [r['us'] for r in json.loads(out)['rows']]
+own = us('serving.csv')
+assert us('gdn.csv') == own[1:3] and us('attention.csv') == own[3:5], (own, us('gdn.csv'), us('attention.csv'))
+print('same times')"
+printf 'op,software,batch,heads,kv_heads,sq,head_dim\nattention_context,sglang,1,8,8,128,128\n' >"$tmp/t.csv"
+expect kernels_serving_unknown 3 "has no constants for this attention_context" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,software,batch,sq,heads\ngated_delta,trt,1,128,8\n' >"$tmp/t.csv"
+expect kernels_serving_software 3 "one of: trtllm, vllm, sglang" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,batch,heads,kv_heads,skv,head_dim,kv_dtype\nattention_generation,1,8,3,128,128,bf16\n' >"$tmp/t.csv"
+expect kernels_serving_heads 3 "no multiple of kv_heads" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,batch,heads,kv_heads,skv,head_dim,kv_dtype\nattention_generation,1,8,4,128,128,fp4\n' >"$tmp/t.csv"
+expect kernels_serving_cache 3 "bf16 or fp8" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200

@@ -48,30 +48,56 @@ static void loads_add_up(void **state) {
     assert_true(here >= sum / 8);
 }
 
-/* One expert, one tile of 16 x 128 for each product, no smoothing to speak of. */
+/* One expert, one tile of 16 x 64 or two, no smoothing to speak of. */
 static void closed_form(void **state) {
     (void)state;
     struct sc__gpu g = *gpu("h200");
     g.moe = (struct sc__moe_constants){.fixed = 7,
                                        .expert = 0.25,
                                        .permute = 1e3,
+                                       .sort = 2e3,
                                        .b = 1,
+                                       .r = 128.0 * 16 * 64,
                                        .te = 0.5,
-                                       .wave = 0,
                                        .bw = 1e12,
                                        .rp = 1e15,
                                        .q = 50};
     struct sc__moe moe =
         {.tokens = 4, .hidden = 128, .inter = 64, .topk = 1, .experts = 1, .ep = 1};
-    double tile = 16 + 128;
-    double area = 0.5 * 16 * 128;
-    double first = 2 * tile + area; /* k = 128: two steps; n = 2 x 64: one tile */
-    double second = tile + area;
-    near(sc__moe_us(&g, &moe), 7 + 0.25 + 1e3 * 128 * 4 * 2 * 1e-6 + first + second);
+    double step = 16 + 64 + 1; /* loads, and one us of products */
+    double area = 0.5 * 16 * 64;
+    double first = 2 * step + area; /* k = 128: two steps; n = 2 x 64: two tiles, two SMs */
+    double second = step + area;
+    double moved = 128 * 4 * (1e3 + 2e3) * 1e-6;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + second);
     moe.plain = true;
-    near(sc__moe_us(&g, &moe), 7 + 0.25 + 1e3 * 128 * 4 * 2 * 1e-6 + first + second);
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + second);
+    /* a width of 64 stored as 128 has twice the steps of the second product */
+    g.moe.pad = 128;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + 2 * step + area);
+    /* the chip's rate is a floor: 2 x 4 x 128 x 128 FLOPs in each product */
+    g.moe.rp = 1;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + 2 * 2.0 * 4 * 128 * 128);
     g.moe.bw = 0;
     near(sc__moe_us(&g, &moe), 0);
+}
+
+/* Weights that the cache holds are read at no cost, as many as it holds. */
+static void cache_saves(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.moe = (struct sc__moe_constants){.bw = 1, .rp = 1e15, .q = 50, .saved = 0.5};
+    struct sc__moe moe = {.tokens = 1,
+                          .hidden = 128,
+                          .inter = 128,
+                          .topk = 1,
+                          .experts = 1,
+                          .ep = 1,
+                          .plain = true};
+    double bytes = 2 * 128 * 128 + 2 * (128 + 128);
+    near(sc__moe_us(&g, &moe), 2 * bytes);
+    g.moe.cache = bytes; /* half is found, and half of that saved */
+    near(sc__moe_us(&g, &moe), 2 * bytes * 0.75);
 }
 
 /* Unequal loads never take less; more tokens never take less by more than a wave. */
@@ -96,6 +122,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(loads_add_up, open_context, close_context),
         cmocka_unit_test_setup_teardown(closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(cache_saves, open_context, close_context),
         cmocka_unit_test_setup_teardown(unequal_is_slower, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

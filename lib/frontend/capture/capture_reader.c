@@ -82,6 +82,35 @@ static void module_shares(struct sc_context *ctx,
     sc__shares_sort(shares);
 }
 
+struct module_time {
+    double phase[SC__PHASES];
+};
+
+/* Every module of the first captured rank, by itself, without those below it: the times
+ * of its kernels. */
+static void module_times_json(struct sc_context *ctx,
+                              const struct capture_details *d,
+                              struct sc__json *json) {
+    const struct sc__capture *c = &d->capture;
+    const struct sc__capture_program *p = &c->programs[c->classes[0].program];
+    struct module_time *us =
+        SC__NEW_ARRAY(&ctx->arena, struct module_time, c->module_count + 1);
+    for (uint32_t i = 0; i < p->op_count; i++)
+        us[p->ops[i].module].phase[p->ops[i].phase] +=
+            d->lowered.prices[p->ops[i].call].kernel.us;
+    sc__json_array(json, "module_times");
+    for (uint32_t m = 0; m < c->module_count; m++) {
+        sc__json_row(json, NULL);
+        sc__json_string(json, "module", c->modules[m]);
+        sc__json_double(json, "forward_us", us[m].phase[SC__FORWARD]);
+        sc__json_double(json, "backward_us", us[m].phase[SC__BACKWARD]);
+        sc__json_double(json, "recompute_us", us[m].phase[SC__RECOMPUTE]);
+        sc__json_double(json, "update_us", us[m].phase[SC__UPDATE]);
+        sc__json_end_object(json);
+    }
+    sc__json_end_array(json);
+}
+
 static void capture_show(struct sc_context *ctx,
                          const struct sc__document *doc,
                          struct sc__buffer *text,
@@ -111,6 +140,7 @@ static void capture_show(struct sc_context *ctx,
     sc__json_u64(json, "captured", c->class_count);
     sc__json_u64(json, "operations", ops);
     sc__json_u64(json, "modules", c->module_count);
+    module_times_json(ctx, d, json);
     sc__json_end_object(json);
 }
 

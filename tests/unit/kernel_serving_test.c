@@ -1,0 +1,185 @@
+/* Kernels that walk along a sequence, and attention of serving stacks: the formulas
+ * written out for cases small enough, and what must hold for all. */
+#include "test.h"
+
+#include "hardware/kernel_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "context.h"
+
+static const struct sc__gpu *gpu(const char *name) {
+    const struct sc__gpu *g;
+    if (sc__gpu_find(ctx, name, &g) != SC_OK)
+        fail_msg("%s", sc_error_text(ctx));
+    return g;
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static struct sc__kernel_key serving_key(enum sc__serving_phase phase,
+                                         uint64_t batch,
+                                         uint64_t heads,
+                                         uint64_t keys,
+                                         uint64_t tokens,
+                                         uint64_t size) {
+    return (struct sc__kernel_key){.what = SC__KERNEL_OP_SERVING,
+                                   .dtype = SC__BF16,
+                                   .size = {batch,
+                                            heads,
+                                            keys,
+                                            tokens,
+                                            size,
+                                            0,
+                                            phase * SC__SERVING_TYPES + SC__SERVING_BF16,
+                                            SC__SERVING_TRTLLM}};
+}
+
+/* 20 heads on 10 SMs, 3 chunks of 64 tokens and a half. */
+static void sequence_by_hand(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.sms = 10;
+    double *c = g.sequence[SC__SERVING_TRTLLM][SC__SEQUENCE_DELTA];
+    memset(c, 0, SC__SEQUENCE_CONSTANTS * sizeof *c);
+    c[SC__SEQUENCE_CHUNK] = 64;
+    c[SC__SEQUENCE_WIDTH] = 1;
+    c[SC__SEQUENCE_FIXED] = 5;
+    c[SC__SEQUENCE_ROW] = 2;
+    c[SC__SEQUENCE_WALK] = 3;
+    c[SC__SEQUENCE_Q] = 1;
+    c[SC__SEQUENCE_CACHE] = 1e30;
+    c[SC__SEQUENCE_RESIDENT] = 1;
+    struct sc__kernel_key key =
+        sc__sequence_key(SC__SEQUENCE_DELTA, SC__SERVING_TRTLLM, 2, 224, 10);
+    /* two rounds of 3.5 chunks */
+    near(sc__kernel_cost(&g, &key), 5 + 2 + 3 * 3.5 * 2);
+    c[SC__SEQUENCE_PART] = 1; /* a chunk that is not full counts as full */
+    near(sc__kernel_cost(&g, &key), 5 + 2 + 3 * 4 * 2);
+    c[SC__SEQUENCE_WORK] = 7; /* 20 x 4 chunks on 10 SMs; q = 1 is a sum */
+    near(sc__kernel_cost(&g, &key), 5 + 2 + 3 * 4 * 2 + 7 * 8);
+    c[SC__SEQUENCE_CACHE] = 80; /* half of 80 chunks found, all of that saved */
+    c[SC__SEQUENCE_SAVED] = 1;
+    near(sc__kernel_cost(&g, &key), 5 + 2 + 3 * 4 * 2 + 7 * 8 / 2.0);
+    c[SC__SEQUENCE_STATE] = 11;
+    near(sc__kernel_cost(&g, &key), 5 + 2 + 3 * 4 * 2 + 7 * 8 / 2.0 + 11 * 2);
+    c[SC__SEQUENCE_CHUNK] = 0;
+    near(sc__kernel_cost(&g, &key), 0);
+}
+
+/* A prompt of 256 tokens has three pairs of blocks of 128 under the mask. */
+static void context_by_hand(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.sms = 10;
+    double *c = g.serving[SC__SERVING_TRTLLM][SC__SERVING_CONTEXT][SC__SERVING_BF16];
+    memset(c, 0, SC__SERVING_CONSTANTS * sizeof *c);
+    c[SC__CONTEXT_FIXED] = 3;
+    c[SC__CONTEXT_BW] = 1e30;
+    c[SC__CONTEXT_CACHE] = 1;
+    c[SC__CONTEXT_Q] = 1;
+    c[SC__CONTEXT_WINDOW] = 1;
+    c[SC__CONTEXT_STEP + 1] = 2;
+    struct sc__kernel_key key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 256, 128);
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * 3 * 2 / 10.0);
+    c[SC__CONTEXT_TILE] = 0.5;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0);
+    /* a window of one block leaves the diagonal and the block before it: all of three */
+    key.size[5] = 129;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0);
+    key.size[5] = 1; /* the diagonal alone */
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (2 * 2 + 2 * 0.5) / 10.0);
+    /* packed: one token of four queries that share keys is one tile, not four */
+    key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 1, 128);
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * 2.5 / 10.0);
+    c[SC__CONTEXT_PACK] = 1;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 2 * 2.5 / 10.0);
+}
+
+/* Bytes of the cache over the bandwidth. */
+static void generation_by_hand(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    double *c = g.serving[SC__SERVING_TRTLLM][SC__SERVING_GENERATION][SC__SERVING_BF16];
+    memset(c, 0, SC__SERVING_CONSTANTS * sizeof *c);
+    c[SC__GENERATION_FIXED] = 3;
+    c[SC__GENERATION_LIMIT] = 32;
+    c[SC__GENERATION_BW] = 1e3;
+    c[SC__GENERATION_CACHE] = 1;
+    c[SC__GENERATION_Q] = 1;
+    struct sc__kernel_key key = serving_key(SC__SERVING_GENERATION, 4, 16, 2, 1024, 128);
+    double bytes = 4.0 * 2 * 1024 * (128 + 128) * 2;
+    near(sc__kernel_cost(&g, &key), 3 + bytes / 1e3);
+    key.size[5] = 512; /* no more keys than the window has */
+    near(sc__kernel_cost(&g, &key), 3 + bytes / 2e3);
+    /* 64 queries of one head of keys are beyond the limit */
+    key = serving_key(SC__SERVING_GENERATION, 4, 64, 1, 64, 128);
+    c[SC__GENERATION_SLOW] = 2;
+    near(sc__kernel_cost(&g, &key), 3 + 4.0 * 64 * 256 * 2 / 1e3 + 2.0 * 4 * 64 / g.sms);
+}
+
+/* Heads of 108 run as flash2 does, and copy queries, keys, values and output. */
+static void odd_heads(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__attention a = {.batch = 2,
+                              .heads = 16,
+                              .kv_heads = 8,
+                              .sq = 1024,
+                              .head_dim = 108,
+                              .causal = true};
+    struct sc__kernel_key key = sc__attention_key(SC__KERNEL_OP_ATTENTION_F, &a);
+    double odd = sc__kernel_cost(g, &key);
+    a.head_dim = 112;
+    a.software = SC__ATTENTION_FLASH2;
+    key = sc__attention_key(SC__KERNEL_OP_ATTENTION_F, &a);
+    double even = sc__kernel_cost(g, &key);
+    const struct sc__memory_constants *copy = &g->memory_op[SC__MEM_COPY_STRIDED];
+    double queries = 2.0 * 16 * 1024 * 108 * 1e-6;
+    double keys = 2.0 * 8 * 1024 * 108 * 1e-6;
+    near(odd - even, 4 * copy->part[0].a + 2 * copy->part[0].element * (queries + keys));
+}
+
+/* More never takes less, on all GPUs and with all kernels that are known. */
+static void grows(void **state) {
+    (void)state;
+    static const char *const names[] = {"a100-80", "h100-sxm", "h200", "b200", "l40s"};
+    for (unsigned i = 0; i < 5; i++)
+        for (unsigned s = 0; s < SC__SERVING_SOFTWARES; s++) {
+            const struct sc__gpu *g = gpu(names[i]);
+            for (unsigned op = 0; op < SC__SEQUENCE_OPS; op++) {
+                double before = 0;
+                for (uint64_t tokens = 64; tokens <= 1 << 20; tokens *= 2) {
+                    struct sc__kernel_key key = sc__sequence_key(op, s, 2, tokens, 4096);
+                    double us = sc__kernel_cost(g, &key);
+                    assert_true(isfinite(us) && us >= 0.999 * before);
+                    before = us;
+                }
+            }
+            for (unsigned phase = 0; phase < SC__SERVING_PHASES; phase++) {
+                double before = 0;
+                for (uint64_t batch = 1; batch <= 4096; batch *= 4) {
+                    struct sc__kernel_key key = serving_key(phase, batch, 32, 8, 4096, 128);
+                    key.size[7] = s;
+                    double us = sc__kernel_cost(g, &key);
+                    assert_true(isfinite(us) && us >= 0.999 * before);
+                    before = us;
+                }
+            }
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sequence_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),
+        cmocka_unit_test_setup_teardown(grows, open_context, close_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
