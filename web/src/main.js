@@ -3,6 +3,7 @@ import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
 import * as plans from "./plans.js";
+import * as sweep from "./sweep.js";
 import * as train from "./train.js";
 import { copyButton } from "./save.js";
 
@@ -73,6 +74,12 @@ function search(found) {
   return [head("Plans", commandLine(found), sections), h("main", { id: "main" }, plans.plansHeadline(found), sections)];
 }
 
+function grid(points) {
+  const sections = [sweep.sweepMap(points), sweep.sweepTable(points)];
+  document.title = "A sweep · stepcast";
+  return [head("A sweep", commandLine(points), sections), h("main", { id: "main" }, sections)];
+}
+
 function two(a, b) {
   const sections = [c.compareBreakdown(a, b), c.compareTimelines(decodeTimeline(a.timeline, a.critical_path), decodeTimeline(b.timeline, b.critical_path)),
     c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
@@ -83,7 +90,7 @@ function two(a, b) {
 
 printInLight();
 const version = results[0].version;
-const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search }[results[0].schema] ?? one)(results[0]);
+const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid }[results[0].schema] ?? one)(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));
